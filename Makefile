@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Everything that is done to this tree, by name. Recipes are plain POSIX shell; what is longer than a few lines is in hack/.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.SUFFIXES:
+
+COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+VERSION ?= v0.0.0-dev+$(COMMIT)
+LDFLAGS := -s -w -X github.com/fairlead-dev/fairlead/internal/version.Version=$(VERSION)
+
+# Of make e2e and make fuzz.
+PROVIDER ?= sandbox
+FOCUS    ?=
+KEEP     ?=
+TIME     ?= 30s
+export PROVIDER FOCUS KEEP TIME
+
+##@ Look
+
+.PHONY: help
+help: ## Show this help
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@echo "The tour starts with: make demo"
+
+.PHONY: demo
+demo: build ## Bring up a host and three members on this machine and show what Fairlead does with them
+	hack/demo.sh
+
+.PHONY: demo-down
+demo-down: build ## Take the demo down: no process and no file is left but the built control planes
+	bin/hostctl sandbox down
+
+##@ Build
+
+.PHONY: build
+build: ## Build hostctl, manager and collector into bin/
+	@mkdir -p bin
+	@set -e; for main in cmd/*/main.go; do \
+		name=$$(basename "$$(dirname "$$main")"); \
+		echo "• bin/$$name"; \
+		CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o "bin/$$name" "./cmd/$$name"; \
+	done
+
+.PHONY: generate
+generate: ## Write what follows from the Go types: deep copies and CRDs
+	hack/generate.sh
+
+##@ Check
+
+.PHONY: test
+test: ## Run all tests: unit, integration on real API servers, end-to-end on the sandbox
+	hack/test.sh
+	PROVIDER=sandbox FOCUS= KEEP= hack/e2e.sh
+
+.PHONY: e2e
+e2e: ## Run the end-to-end suite [PROVIDER=sandbox] [FOCUS=REGEX] [KEEP=1]
+	hack/e2e.sh
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for a while [TIME=30s]
+	hack/fuzz.sh
+
+.PHONY: lint
+lint: ## Run the linters, import direction and Kubernetes API rules among them
+	"$$(hack/tool.sh golangci-lint)" run ./...
+
+.PHONY: verify
+verify: ## Check generated files, modules, licenses and formatting, and that everything builds
+	hack/verify.sh
+
+.PHONY: vuln
+vuln: ## Look for known vulnerabilities in what the programs call (asks vuln.go.dev)
+	"$$(hack/tool.sh govulncheck)" ./...

@@ -1,0 +1,92 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Checks what a reviewer should never have to: that generated files follow from their sources, that modules are tidy,
+# that every file says its license, that everything compiles for every platform we ship. It looks at the files as they
+# lie there, so it says the same in a dirty work tree as in a fresh clone. All checks run before it says no.
+set -eu
+
+cd "$(dirname "$0")/.."
+failed=
+
+# check WHAT WAY-OUT COMMAND…: COMMAND passes when it succeeds and prints nothing on stdout.
+check() {
+	what=$1 way_out=$2
+	shift 2
+	if said=$("$@") && [ -z "$said" ]; then
+		echo "✓ $what"
+		return
+	fi
+	echo "✗ $what" >&2
+	[ -z "$said" ] || echo "$said" | sed 's/^/    /' >&2
+	echo "  → $way_out" >&2
+	failed=yes
+}
+
+# files PATTERN…: names of files in the tree, also those that git does not know yet, but none that it ignores.
+files() {
+	git ls-files --cached --others --exclude-standard -- "$@" | while read -r file; do
+		[ ! -f "$file" ] || echo "$file"
+	done
+}
+
+generated() {
+	files 'apis/*/zz_generated.*' 'config/crd/*.yaml' | while read -r file; do
+		echo "$(git hash-object "$file") $file"
+	done
+}
+
+stale_files() {
+	before=$(mktemp) after=$(mktemp)
+	generated >"$before"
+	hack/generate.sh >&2 || return 1
+	generated >"$after"
+	diff "$before" "$after" | sed -n 's/^[<>] [0-9a-f]* //p' | sort -u
+	rm -f "$before" "$after"
+}
+
+without_license() {
+	files '*.go' '*.go.txt' '*.sh' '*.yaml' '*.yml' 'go.mod' '*/go.mod' Makefile .ci/run .gitattributes |
+		# Test data is compared byte for byte with what the programs print.
+		grep -v -e '/testdata/.*\.ya\?ml$' |
+		while read -r file; do
+			head -n 5 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || echo "$file"
+		done
+}
+
+unformatted() {
+	files '*.go' | xargs gofmt -l -s
+}
+
+untidy() {
+	files go.mod '*/go.mod' | while read -r mod; do
+		(cd "$(dirname "$mod")" && go mod tidy -diff >/dev/null) || echo "$mod"
+	done
+}
+
+replaced() {
+	go mod edit -json | sed -n 's/.*"Replace": \[.*/go.mod/p'
+}
+
+builds() {
+	for arch in amd64 arm64; do
+		CGO_ENABLED=0 GOOS=linux GOARCH=$arch go build ./... >&2 || return 1
+	done
+}
+
+vets() {
+	go vet ./... >&2
+}
+
+check 'generated files follow from the types' 'the files named are regenerated now: look at the difference and commit it. Where none is named, mend the errors above; make generate shows them again' stale_files
+check 'every source file names its license' 'begin each with "SPDX-License-Identifier: Apache-2.0" in a comment' without_license
+check 'Go files are formatted' 'run: gofmt -s -w on the files above' unformatted
+check 'every module is tidy' 'run go mod tidy in the folder of each; go mod tidy -diff says what it would change' untidy
+check 'the root module replaces nothing' 'go install …/cmd/hostctl@VERSION refuses a module with replace directives: move what needs them into a module of its own' replaced
+check 'everything builds for linux/amd64 and linux/arm64' 'mend the errors above' builds
+check 'go vet finds nothing' 'mend the errors above' vets
+
+if [ -n "$failed" ]; then
+	echo "make verify: the checks marked ✗ above failed" >&2
+	exit 1
+fi
