@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Wrapper is what a Federated and a ClusterFederated have in common.
+//
+// +kubebuilder:object:generate=false
+type Wrapper interface {
+	metav1.Object
+	runtime.Object
+	// WrapperKind is the kind, also where the type meta is empty.
+	WrapperKind() WrapperKind
+	// WrapperSpec is the spec, to read and to change.
+	WrapperSpec() *WrapperSpec
+	// WrapperStatus is the status, to read and to change.
+	WrapperStatus() *WrapperStatus
+}
+
+// WrapperKind implements Wrapper.
+func (*Federated) WrapperKind() WrapperKind { return KindFederated }
+
+// WrapperSpec implements Wrapper.
+func (f *Federated) WrapperSpec() *WrapperSpec { return &f.Spec }
+
+// WrapperStatus implements Wrapper.
+func (f *Federated) WrapperStatus() *WrapperStatus { return &f.Status }
+
+// WrapperKind implements Wrapper.
+func (*ClusterFederated) WrapperKind() WrapperKind { return KindClusterFederated }
+
+// WrapperSpec implements Wrapper.
+func (f *ClusterFederated) WrapperSpec() *WrapperSpec { return &f.Spec }
+
+// WrapperStatus implements Wrapper.
+func (f *ClusterFederated) WrapperStatus() *WrapperStatus { return &f.Status }
+
+// Identity is how a Delivery names a wrapper.
+func Identity(w Wrapper) WrapperIdentity {
+	return WrapperIdentity{
+		Kind:       w.WrapperKind(),
+		Namespace:  w.GetNamespace(),
+		Name:       w.GetName(),
+		UID:        w.GetUID(),
+		Generation: w.GetGeneration(),
+	}
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Federated wraps namespaced objects. They land in the namespace of the same name on every member
+// that the placement selects, tailored there by the overrides. Ready says when all of them are there
+// and well.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=fed,categories=federation
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Updated",type=integer,JSONPath=`.status.counts.updated`
+// +kubebuilder:printcolumn:name="Healthy",type=integer,JSONPath=`.status.counts.healthy`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Placed",type=integer,priority=1,JSONPath=`.status.counts.placed`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+type Federated struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	// spec is what is to stand where.
+	// +required
+	Spec WrapperSpec `json:"spec,omitzero"`
+
+	// status is what the host decided, has done and saw.
+	// +optional
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:MinProperties=1
+	Status WrapperStatus `json:"status,omitzero"`
+}
+
+// FederatedList is a list of Federated.
+//
+// +kubebuilder:object:root=true
+type FederatedList struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the standard list metadata.
+	// +optional
+	metav1.ListMeta `json:"metadata,omitzero"`
+
+	// items are the wrappers.
+	// +required
+	Items []Federated `json:"items"`
+}
+
+// ClusterFederated wraps cluster-scoped objects: StorageClasses, Namespaces, CRDs, ClusterRoles and
+// the like. They land on every member that the placement selects, tailored there by the overrides.
+// Ready says when all of them are there and well.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Cluster,shortName=cfed,categories=federation
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Updated",type=integer,JSONPath=`.status.counts.updated`
+// +kubebuilder:printcolumn:name="Healthy",type=integer,JSONPath=`.status.counts.healthy`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Placed",type=integer,priority=1,JSONPath=`.status.counts.placed`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+type ClusterFederated struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	// spec is what is to stand where.
+	// +required
+	Spec WrapperSpec `json:"spec,omitzero"`
+
+	// status is what the host decided, has done and saw.
+	// +optional
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:MinProperties=1
+	Status WrapperStatus `json:"status,omitzero"`
+}
+
+// ClusterFederatedList is a list of ClusterFederated.
+//
+// +kubebuilder:object:root=true
+type ClusterFederatedList struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the standard list metadata.
+	// +optional
+	metav1.ListMeta `json:"metadata,omitzero"`
+
+	// items are the wrappers.
+	// +required
+	Items []ClusterFederated `json:"items"`
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// SystemNamespace is where Fairlead keeps its own things, on the host and on members. Nothing is
+// federated into it.
+const SystemNamespace = "fairlead-system"
+
+// FieldManager is the name that the host pushes under.
+const FieldManager = "fairlead"
+
+// The marks of every pushed object. An object is a wrapper's own when LabelUID names that wrapper and
+// AnnotationObject names this very object; labels alone get copied to children by controllers.
+const (
+	// LabelUID carries the uid of the wrapper. Selection is by this label.
+	LabelUID = Group + "/uid"
+	// AnnotationWrapper carries federated/<namespace>/<name> or clusterfederated/<name>.
+	AnnotationWrapper = Group + "/wrapper"
+	// AnnotationObject carries <resource>.<group>/<namespace>/<name> of the object itself.
+	AnnotationObject = Group + "/object"
+	// AnnotationRendering carries the digest of this object's rendering before the marks.
+	AnnotationRendering = Group + "/rendering"
+)
+
+// What people write on objects and namespaces.
+const (
+	// AnnotationKeep set to "true" keeps an object whatever onDelete says; "false" takes it out of
+	// what KeepData keeps.
+	AnnotationKeep = Group + "/keep"
+	// AnnotationReplace set to "true" lets an object be deleted and made again where an immutable field
+	// has changed.
+	AnnotationReplace = Group + "/replace"
+	// LabelOpen set to "true" on a member's namespace opens it to pushes.
+	LabelOpen = Group + "/open"
+	// LabelMade set to "true" marks a namespace that Fairlead made.
+	LabelMade = Group + "/made"
+	// LabelAggregateToHost on a member's ClusterRole adds its rules to what the host may do there.
+	LabelAggregateToHost = Group + "/aggregate-to-host"
+	// LabelAggregateToCollector on a member's ClusterRole adds its rules to what the collector may read.
+	LabelAggregateToCollector = Group + "/aggregate-to-collector"
+)
+
+// Finalizer is on every wrapper and MemberCluster until members have been left in order.
+const Finalizer = Group + "/members"
+
+// SecretTypeMember is the type of a Secret that holds a member's credentials.
+const SecretTypeMember = Group + "/member"
+
+// The keys of a Secret of SecretTypeMember. The endpoint and the CA are those that the credentials are
+// for: they are sent nowhere else.
+const (
+	SecretEndpoint = "endpoint"
+	SecretCA       = "ca.crt"
+	SecretToken    = "token"
+	SecretCert     = "tls.crt"
+	SecretKey      = "tls.key"
+)

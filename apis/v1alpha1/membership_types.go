@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// MembershipName is the name of the one Membership of a member.
+const MembershipName = "self"
+
+// Membership says, on a member, whose member it is. There is one, named self. `hostctl join` makes it;
+// a second host is refused by it.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Cluster
+// +kubebuilder:printcolumn:name="Host",type=string,JSONPath=`.spec.host.name`
+// +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterName`
+// +kubebuilder:printcolumn:name="Collector",type=string,JSONPath=`.status.collectorVersion`
+// +kubebuilder:printcolumn:name="Heartbeat",type=date,JSONPath=`.status.renewTime`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name == 'self'",message="a cluster has one Membership, named self"
+type Membership struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	// spec is written by the host.
+	// +required
+	Spec MembershipSpec `json:"spec,omitzero"`
+
+	// status is written by the collector.
+	// +optional
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:MinProperties=1
+	Status MembershipStatus `json:"status,omitzero"`
+}
+
+// MembershipList is a list of Membership.
+//
+// +kubebuilder:object:root=true
+type MembershipList struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the standard list metadata.
+	// +optional
+	metav1.ListMeta `json:"metadata,omitzero"`
+
+	// items are the memberships.
+	// +required
+	Items []Membership `json:"items"`
+}
+
+// MembershipSpec names the owner.
+type MembershipSpec struct {
+	// host is the host that pushes here.
+	// +required
+	Host HostIdentity `json:"host,omitzero"`
+
+	// clusterName is the name of the MemberCluster at the host.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	ClusterName string `json:"clusterName,omitempty"`
+
+	// grants are what was allowed at the join.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=0
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=317
+	Grants []string `json:"grants,omitempty"`
+}
+
+// HostIdentity names a host.
+type HostIdentity struct {
+	// uid is the uid of the host's kube-system namespace.
+	// +required
+	UID types.UID `json:"uid,omitempty"`
+
+	// name is what people call the host.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+}
+
+// MembershipStatus is the collector's sign of life.
+type MembershipStatus struct {
+	// renewTime is when the collector last said that it lives, renewed every 60 s.
+	// +optional
+	RenewTime metav1.MicroTime `json:"renewTime,omitzero"`
+
+	// collectorVersion is the collector's version.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	CollectorVersion string `json:"collectorVersion,omitempty"`
+
+	// facts are what the collector found.
+	// +optional
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:MinProperties=1
+	Facts MemberFacts `json:"facts,omitzero"`
+}
