@@ -262,7 +262,7 @@ type ObjectStatus struct {
 
 	// sinceTime is when it came into this health.
 	// +optional
-	SinceTime metav1.Time `json:"sinceTime,omitzero"`
+	SinceTime metav1.Time `json:"sinceTime,omitempty,omitzero"`
 
 	// drift is there when the object is not as it was applied.
 	// +optional

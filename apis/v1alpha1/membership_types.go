@@ -94,7 +94,7 @@ type HostIdentity struct {
 type MembershipStatus struct {
 	// renewTime is when the collector last said that it lives, renewed every 60 s.
 	// +optional
-	RenewTime metav1.MicroTime `json:"renewTime,omitzero"`
+	RenewTime metav1.MicroTime `json:"renewTime,omitempty,omitzero"`
 
 	// collectorVersion is the collector's version.
 	// +optional

@@ -59,7 +59,7 @@ type OverrideTarget struct {
 
 // PatchOperation is one operation of a JSON patch, RFC 6902.
 //
-// +kubebuilder:validation:XValidation:rule="self.op in ['add', 'replace', 'test'] ? has(self.value) != has(self.valueFrom) : !has(self.value) && !has(self.valueFrom)",message="add, replace and test take value or valueFrom, exactly one of them; remove, move and copy take neither"
+// +kubebuilder:validation:XValidation:rule="!has(self.valueFrom) || self.op in ['add', 'replace', 'test']",message="valueFrom belongs to add, replace and test; remove, move and copy take no value"
 // +kubebuilder:validation:XValidation:rule="(self.op in ['move', 'copy']) == has(self.from)",message="from belongs to move and copy, and these need it"
 type PatchOperation struct {
 	// op is the operation.
@@ -82,7 +82,8 @@ type PatchOperation struct {
 	// +kubebuilder:validation:XValidation:rule="self.startsWith('/')",message="from is a JSON pointer and begins with a slash: /spec/replicas"
 	From string `json:"from,omitempty"`
 
-	// value is the value to add, to replace with or to test for; any JSON.
+	// value is the value to add, to replace with or to test for; any JSON. Exactly one of value and
+	// valueFrom.
 	// +optional
 	Value *apiextensionsv1.JSON `json:"value,omitempty"`
 

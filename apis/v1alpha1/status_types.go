@@ -184,7 +184,7 @@ type ClusterStatus struct {
 
 	// lastTransitionTime is when the state last changed.
 	// +optional
-	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitzero"`
+	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitempty,omitzero"`
 }
 
 // ClusterState says how one member fares with one wrapper.

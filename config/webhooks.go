@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/url"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// PointWebhooks has every webhook of a configuration call the server at base, verified with ca, a PEM bundle. The path
+// of each stays.
+func PointWebhooks(configuration *unstructured.Unstructured, base string, ca []byte) error {
+	webhooks, _, err := unstructured.NestedSlice(configuration.Object, "webhooks")
+	if err != nil {
+		return fmt.Errorf("reading the webhooks of %s: %w", configuration.GetName(), err)
+	}
+	for i := range webhooks {
+		webhook, ok := webhooks[i].(map[string]any)
+		if !ok {
+			return fmt.Errorf("reading webhooks[%d] of %s: it is no object", i, configuration.GetName())
+		}
+		written, _, err := unstructured.NestedString(webhook, "clientConfig", "url")
+		if err != nil {
+			return fmt.Errorf("reading webhooks[%d].clientConfig.url of %s: %w", i, configuration.GetName(), err)
+		}
+		at, err := url.Parse(written)
+		if err != nil {
+			return fmt.Errorf("reading webhooks[%d].clientConfig.url of %s: %w", i, configuration.GetName(), err)
+		}
+		webhook["clientConfig"] = map[string]any{"url": base + at.Path, "caBundle": base64.StdEncoding.EncodeToString(ca)}
+	}
+	return unstructured.SetNestedSlice(configuration.Object, webhooks, "webhooks")
+}
