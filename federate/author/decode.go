@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package author
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+	"sigs.k8s.io/yaml"
+)
+
+// fault is something wrong at a field; the caller adds where.
+type fault struct {
+	field fieldPath
+	text  string
+}
+
+func (f *fault) Error() string {
+	if len(f.field) == 0 {
+		return f.text
+	}
+	return f.field.String() + ": " + f.text
+}
+
+func faultf(field fieldPath, format string, args ...any) error {
+	return &fault{field: field, text: fmt.Sprintf(format, args...)}
+}
+
+// decode reads the values of one document: one, or several where JSON values follow each other.
+func decode(text []byte) ([]any, error) {
+	if looksLikeJSON(text) {
+		values, err := decodeJSON(text)
+		var f *fault
+		if err == nil || errors.As(err, &f) {
+			return values, err
+		}
+		// Flow-style YAML begins with a brace too: let the YAML parser judge.
+	}
+	if err := checkYAML(text); err != nil {
+		return nil, err
+	}
+	data, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return nil, faultf(nil, "is not valid YAML: %s", tidy(err))
+	}
+	return decodeJSON(data)
+}
+
+func looksLikeJSON(text []byte) bool {
+	text = bytes.TrimLeft(text, " \t\r\n")
+	if isMarker(text) {
+		text = bytes.TrimLeft(text[len("---"):], " \t\r\n")
+	}
+	return len(text) > 0 && (text[0] == '{' || text[0] == '[')
+}
+
+// checkYAML refuses what the conversion to JSON would hide: aliases, duplicate keys, great depth, a
+// second document behind `...`.
+func checkYAML(text []byte) error {
+	decoder := yamlv3.NewDecoder(bytes.NewReader(text))
+	var root yamlv3.Node
+	if err := decoder.Decode(&root); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		return faultf(nil, "is not valid YAML: %s", tidy(err))
+	}
+	if err := checkNode(&root, nil, 0); err != nil {
+		return err
+	}
+	var second yamlv3.Node
+	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
+		return faultf(nil, "goes on behind its end: begin the next document with a line of ---")
+	}
+	return nil
+}
+
+func checkNode(n *yamlv3.Node, path fieldPath, depth int) error {
+	if n.Kind != yamlv3.ScalarNode && depth >= MaxDepth {
+		return faultf(path, "is nested deeper than %d levels", MaxDepth)
+	}
+	if n.Kind == yamlv3.AliasNode || n.Anchor != "" {
+		return faultf(path, "YAML anchors (&%s) and aliases (*) are not taken: write the value out", anchorOf(n))
+	}
+	if n.Style&yamlv3.TaggedStyle != 0 && !isCoreTag(n.ShortTag()) {
+		return faultf(path, "the tag %s is not taken: Kubernetes objects have none", n.Tag)
+	}
+	switch n.Kind {
+	case yamlv3.DocumentNode:
+		for _, child := range n.Content {
+			if err := checkNode(child, path, depth); err != nil {
+				return err
+			}
+		}
+	case yamlv3.SequenceNode:
+		for i, child := range n.Content {
+			if err := checkNode(child, path.index(i), depth+1); err != nil {
+				return err
+			}
+		}
+	case yamlv3.MappingNode:
+		return checkMapping(n, path, depth)
+	case yamlv3.ScalarNode:
+		if n.ShortTag() == "!!float" {
+			if f, err := strconv.ParseFloat(strings.ReplaceAll(n.Value, "_", ""), 64); err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+				return faultf(path, "%s is not a number that JSON knows", n.Value)
+			}
+		}
+	}
+	return nil
+}
+
+func checkMapping(n *yamlv3.Node, path fieldPath, depth int) error {
+	seen := make(map[string]struct{}, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if key.Kind != yamlv3.ScalarNode || key.Anchor != "" {
+			return faultf(path, "line %d of the document: a key is a plain word, not a list, mapping, anchor or alias", key.Line)
+		}
+		if key.ShortTag() == "!!merge" {
+			return faultf(path, "the merge key << is not taken: write the fields out")
+		}
+		if _, twice := seen[key.Value]; twice {
+			return faultf(path.key(key.Value), "is there twice: only one of them can be meant")
+		}
+		seen[key.Value] = struct{}{}
+		if err := checkNode(value, path.key(key.Value), depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isCoreTag(tag string) bool {
+	switch tag {
+	case "!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq":
+		return true
+	}
+	return false
+}
+
+func anchorOf(n *yamlv3.Node) string {
+	if n.Kind == yamlv3.AliasNode {
+		return n.Value
+	}
+	return n.Anchor
+}
+
+// decodeJSON reads one JSON value after another.
+func decodeJSON(text []byte) ([]any, error) {
+	text = bytes.TrimLeft(text, " \t\r\n")
+	if isMarker(text) {
+		text = text[len("---"):]
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var values []any
+	for {
+		value, err := decodeValue(decoder, nil, 0)
+		if errors.Is(err, io.EOF) {
+			return values, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, value)
+	}
+}
+
+// decodeValue reads one value token by token: encoding/json would let a duplicate key and a number that
+// does not fit pass in silence.
+func decodeValue(decoder *json.Decoder, path fieldPath, depth int) (any, error) {
+	token, err := decoder.Token()
+	if err != nil {
+		if depth > 0 && errors.Is(err, io.EOF) {
+			return nil, io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	switch t := token.(type) {
+	case json.Number:
+		return number(t, path)
+	case json.Delim:
+		if depth >= MaxDepth {
+			return nil, faultf(path, "is nested deeper than %d levels", MaxDepth)
+		}
+		if t == '[' {
+			return decodeList(decoder, path, depth)
+		}
+		return decodeMapping(decoder, path, depth)
+	default:
+		return t, nil
+	}
+}
+
+func decodeList(decoder *json.Decoder, path fieldPath, depth int) (any, error) {
+	list := []any{}
+	for decoder.More() {
+		value, err := decodeValue(decoder, path.index(len(list)), depth+1)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, value)
+	}
+	_, err := decoder.Token()
+	return list, unexpected(err)
+}
+
+func decodeMapping(decoder *json.Decoder, path fieldPath, depth int) (any, error) {
+	mapping := map[string]any{}
+	for decoder.More() {
+		token, err := decoder.Token()
+		if err != nil {
+			return nil, unexpected(err)
+		}
+		key, isString := token.(string)
+		if !isString {
+			return nil, io.ErrUnexpectedEOF
+		}
+		if _, twice := mapping[key]; twice {
+			return nil, faultf(path.key(key), "is there twice: only one of them can be meant")
+		}
+		if mapping[key], err = decodeValue(decoder, path.key(key), depth+1); err != nil {
+			return nil, err
+		}
+	}
+	_, err := decoder.Token()
+	return mapping, unexpected(err)
+}
+
+func unexpected(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// number keeps whole numbers whole: past 2^63 they would come back as another number.
+func number(n json.Number, path fieldPath) (any, error) {
+	const limit = 1 << 63
+	if i, err := n.Int64(); err == nil {
+		return i, nil
+	}
+	f, err := n.Float64()
+	if err != nil || f >= limit || f < -limit {
+		return nil, faultf(path, "the number %s does not fit 64 bits: quote it if it is meant as text", n)
+	}
+	if f == 0 {
+		return int64(0), nil // -0.0 would not come back as it was written
+	}
+	return f, nil
+}
+
+// tidy takes the libraries' own prefixes from an error, since the caller says what failed.
+func tidy(err error) string {
+	text := strings.ReplaceAll(err.Error(), "\n", " ")
+	for _, prefix := range []string{"error converting YAML to JSON: ", "yaml: ", "unmarshal errors: ", "json: "} {
+		text = strings.TrimPrefix(text, prefix)
+	}
+	return text
+}

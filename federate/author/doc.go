@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package author turns plain manifests into wrappers: it parses, sanitizes, lints, splits by scope,
+// wraps and emits. It is the first station of the flow, and what `hostctl federate` is made of.
+//
+// Words: a *source* is a file or a stream, a *document* one of the YAML or JSON documents in it, a
+// *manifest* one object of a document (a List holds many). To *sanitize* is to take away what a
+// cluster wrote: what is left is what a person could have written. An object is *live* when it carries
+// traces of an API server (uid, resourceVersion, creationTimestamp, managedFields), so was read from a
+// cluster rather than written by hand. A *note* tells something that is accepted and may still not be
+// meant.
+//
+// Why it is so. YAML is read twice: once as nodes, which shows aliases, duplicate keys and depth, and
+// once by the very conversion that kubectl uses, so that `on` or `0777` mean here what they mean there.
+// Aliases are refused rather than expanded: Kubernetes objects do not need them and they make small
+// files large. Where a field may be the author's or the cluster's (ipFamilies, priority) being live
+// decides; where it can hardly be meant for a fleet (clusterIP, nodePort, volumeName) it is
+// left out always, and a note says so if somebody wrote it by hand. The scope of a kind comes from what
+// was said explicitly, then from the CRDs of the very input, then from a table, then from a lookup, if
+// there is one: it is never guessed from an absent namespace, since a ClusterRole pushed as a
+// namespaced kind would fail on every member.
+//
+// Documents are put out in an order of their own (kind, namespace, name), not in that of the input, so
+// that the output does not change when a file is split in two.
+package author

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package author
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// Placeholder is the comment over a placement that was left open. Admission refuses what is below it.
+const Placeholder = "# say where: names: [CLUSTER], or selectors: [{matchLabels: {KEY: VALUE}}], or selectors: [{}] for every cluster"
+
+// first are the keys that an object begins with; the others follow by the alphabet.
+var first = []string{"apiVersion", "kind", "metadata"}
+
+// WriteYAML writes wrappers as YAML documents, byte for byte the same for the same wrappers.
+func WriteYAML(w io.Writer, wrappers []*Wrapper) error {
+	var out bytes.Buffer
+	for n, wrapper := range wrappers {
+		if n > 0 {
+			out.WriteString("---\n")
+		}
+		if err := writeWrapper(&out, wrapper); err != nil {
+			return err
+		}
+	}
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+func writeWrapper(out *bytes.Buffer, w *Wrapper) error {
+	head, err := yaml.Marshal(w.metadata())
+	if err != nil {
+		return fmt.Errorf("encoding %s %s: %w", w.Kind, w.Name, err)
+	}
+	fmt.Fprintf(out, "apiVersion: %s\nkind: %s\nmetadata:\n", v1alpha1.GroupVersion, w.Kind)
+	indent(out, head, "  ", "  ")
+	out.WriteString("spec:\n  objects:\n")
+	for _, object := range w.Objects {
+		text, err := ObjectYAML(object.Object)
+		if err != nil {
+			return fmt.Errorf("encoding %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+		indent(out, text, "  - ", "    ")
+	}
+	out.WriteString("  placement:\n")
+	if w.Clusters == nil {
+		out.WriteString("    " + Placeholder + "\n    clusters: {}\n")
+		return nil
+	}
+	clusters, err := yaml.Marshal(map[string]any{"clusters": w.Clusters})
+	if err != nil {
+		return fmt.Errorf("encoding the placement: %w", err)
+	}
+	indent(out, clusters, "    ", "    ")
+	return nil
+}
+
+func (w *Wrapper) metadata() map[string]any {
+	metadata := map[string]any{"name": w.Name}
+	if w.Namespace != "" {
+		metadata["namespace"] = w.Namespace
+	}
+	return metadata
+}
+
+// ObjectYAML is an object as YAML: apiVersion, kind, metadata, then the other keys by the alphabet.
+func ObjectYAML(content map[string]any) ([]byte, error) {
+	keys := slices.DeleteFunc(slices.Clone(first), func(key string) bool { _, found := content[key]; return !found })
+	for _, key := range sortedKeys(content) {
+		if !slices.Contains(first, key) {
+			keys = append(keys, key)
+		}
+	}
+	var out bytes.Buffer
+	for _, key := range keys {
+		// One key at a time, since the encoder knows no order but the alphabet's.
+		text, err := yaml.Marshal(map[string]any{key: content[key]})
+		if err != nil {
+			return nil, err
+		}
+		out.Write(text)
+	}
+	return out.Bytes(), nil
+}
+
+// indent shifts a block of YAML to the right. Lines without content stay empty: within a block scalar
+// they mean an empty line either way.
+func indent(out *bytes.Buffer, text []byte, firstPrefix, prefix string) {
+	next := firstPrefix
+	for line := range bytes.Lines(text) {
+		if len(line) > 1 {
+			out.WriteString(next)
+		}
+		out.Write(line)
+		next = prefix
+	}
+}
+
+// WriteJSON writes one wrapper as an object, several as a v1 List.
+func WriteJSON(w io.Writer, wrappers []*Wrapper) error {
+	var items []any
+	for _, wrapper := range wrappers {
+		objects := make([]any, 0, len(wrapper.Objects))
+		for _, object := range wrapper.Objects {
+			objects = append(objects, object.Object)
+		}
+		clusters := wrapper.Clusters
+		if clusters == nil {
+			clusters = &v1alpha1.ClusterSelection{}
+		}
+		items = append(items, map[string]any{
+			"apiVersion": v1alpha1.GroupVersion.String(),
+			"kind":       wrapper.Kind,
+			"metadata":   wrapper.metadata(),
+			"spec":       map[string]any{"objects": objects, "placement": map[string]any{"clusters": clusters}},
+		})
+	}
+	var value any = map[string]any{"apiVersion": "v1", "kind": "List", "items": items}
+	if len(items) == 1 {
+		value = items[0]
+	}
+	var out strings.Builder
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "    ")
+	if err := encoder.Encode(value); err != nil {
+		return fmt.Errorf("encoding the wrappers: %w", err)
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package author
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// lints look at one object each; those that need the whole input are in Lint.
+var lints = []func(m Manifest) []string{
+	emptyClass,
+	literalSecret,
+	lonePod,
+	hostPaths,
+	fixedAddresses,
+	madeByOLM,
+}
+
+// Lint tells what is accepted and may not be meant, in the order of the manifests. Their namespaces
+// are taken as they stand.
+func Lint(manifests []Manifest) []Note {
+	var notes []Note
+	groups := map[string]bool{}
+	var defaults []Manifest
+	for _, m := range manifests {
+		switch m.Object.GroupVersionKind().GroupKind() {
+		case of("operators.coreos.com", "OperatorGroup"):
+			groups[m.Object.GetNamespace()] = true
+		case of("storage.k8s.io", "StorageClass"):
+			if m.Object.GetAnnotations()["storageclass.kubernetes.io/is-default-class"] == "true" {
+				defaults = append(defaults, m)
+			}
+		}
+	}
+	for _, m := range manifests {
+		for _, lint := range lints {
+			for _, text := range lint(m) {
+				notes = append(notes, Note{Where: m.Where, Text: text})
+			}
+		}
+		if m.Object.GroupVersionKind().GroupKind() == of("operators.coreos.com", "Subscription") && !groups[m.Object.GetNamespace()] {
+			notes = append(notes, Note{Where: m.Where, Text: "the input has no OperatorGroup for this namespace: " +
+				"unless the members have one, OLM will do nothing there, and say nothing; add one to the input"})
+		}
+	}
+	if len(defaults) > 1 {
+		names := make([]string, 0, len(defaults))
+		for _, m := range defaults {
+			names = append(names, m.Object.GetName())
+		}
+		notes = append(notes, Note{Where: defaults[1].Where, Text: fmt.Sprintf("the input has %d default classes (%s): "+
+			"a member uses the newest of them; take the annotation storageclass.kubernetes.io/is-default-class from all but one",
+			len(defaults), strings.Join(names, ", "))})
+	}
+	return notes
+}
+
+func emptyClass(m Manifest) []string {
+	const text = `storageClassName "" switches dynamic provisioning off; leave the field out for each member's default class`
+	var notes []string
+	switch m.Object.GroupVersionKind().GroupKind() {
+	case core("PersistentVolumeClaim"):
+		if class, isText := fieldAt(m.Object.Object, "spec", "storageClassName").(string); isText && class == "" {
+			notes = append(notes, "spec."+text)
+		}
+	case of("apps", "StatefulSet"):
+		for i, template := range mapsAt(m.Object.Object, "spec", "volumeClaimTemplates") {
+			if class, isText := fieldAt(template, "spec", "storageClassName").(string); isText && class == "" {
+				notes = append(notes, fmt.Sprintf("spec.volumeClaimTemplates[%d].spec.%s", i, text))
+			}
+		}
+	}
+	return notes
+}
+
+func literalSecret(m Manifest) []string {
+	if m.Object.GroupVersionKind().GroupKind() != core("Secret") ||
+		len(mapAt(m.Object.Object, "data"))+len(mapAt(m.Object.Object, "stringData")) == 0 {
+		return nil
+	}
+	return []string{"the Secret's content will stand in the wrapper and in its history, for all who may read these; " +
+		"where that is too many, bring the Secret to the members by another way"}
+}
+
+func lonePod(m Manifest) []string {
+	if m.Object.GroupVersionKind().GroupKind() != core("Pod") {
+		return nil
+	}
+	return []string{"a Pod that nobody owns is not replaced when its node goes; federate a Deployment or a Job instead"}
+}
+
+// podSpecs are where kinds keep the spec of a pod.
+var podSpecs = map[schema.GroupKind][]string{
+	core("Pod"):                   {"spec"},
+	core("PodTemplate"):           {"template", "spec"},
+	core("ReplicationController"): {"spec", "template", "spec"},
+	of("apps", "DaemonSet"):       {"spec", "template", "spec"},
+	of("apps", "Deployment"):      {"spec", "template", "spec"},
+	of("apps", "ReplicaSet"):      {"spec", "template", "spec"},
+	of("apps", "StatefulSet"):     {"spec", "template", "spec"},
+	of("batch", "Job"):            {"spec", "template", "spec"},
+	of("batch", "CronJob"):        {"spec", "jobTemplate", "spec", "template", "spec"},
+}
+
+func hostPaths(m Manifest) []string {
+	gk := m.Object.GroupVersionKind().GroupKind()
+	var found []string
+	if path, isPodSpec := podSpecs[gk]; isPodSpec {
+		for _, volume := range mapsAt(m.Object.Object, append(slices.Clone(path), "volumes")...) {
+			if hostPath := mapAt(volume, "hostPath"); hostPath != nil {
+				found = append(found, textAt(hostPath, "path"))
+			}
+		}
+	}
+	if hostPath := mapAt(m.Object.Object, "spec", "hostPath"); hostPath != nil && gk == core("PersistentVolume") {
+		found = append(found, textAt(hostPath, "path"))
+	}
+	notes := make([]string, 0, len(found))
+	for _, path := range found {
+		notes = append(notes, fmt.Sprintf("hostPath %s is a folder of one node: nodes of members may lack it, "+
+			"and data in it does not follow the pod; a PersistentVolumeClaim does", path))
+	}
+	return notes
+}
+
+func fixedAddresses(m Manifest) []string {
+	if m.Object.GroupVersionKind().GroupKind() != core("Service") {
+		return nil
+	}
+	var notes []string
+	if ip := textAt(m.Object.Object, "spec", "loadBalancerIP"); ip != "" {
+		notes = append(notes, fmt.Sprintf("spec.loadBalancerIP %s would be asked for by every member; set it with an override per member", ip))
+	}
+	if ips, _ := fieldAt(m.Object.Object, "spec", "externalIPs").([]any); len(ips) > 0 {
+		notes = append(notes, fmt.Sprintf(
+			"spec.externalIPs %s would be claimed by every member; set them with an override per member", listed(ips)))
+	}
+	return notes
+}
+
+func madeByOLM(m Manifest) []string {
+	gvk := m.Object.GroupVersionKind()
+	if gvk.Group != "operators.coreos.com" || gvk.Kind != "ClusterServiceVersion" && gvk.Kind != "InstallPlan" {
+		return nil
+	}
+	return []string{fmt.Sprintf(
+		"OLM makes each %s on the member itself, from a Subscription; federate the Subscription and leave this out", gvk.Kind)}
+}

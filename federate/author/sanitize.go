@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package author
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// cleaning is one object on its way through the rules.
+type cleaning struct {
+	content map[string]any
+	name    string
+	// live: the object was read from a cluster.
+	live  bool
+	notes []string
+}
+
+func (c *cleaning) note(format string, args ...any) {
+	c.notes = append(c.notes, fmt.Sprintf(format, args...))
+}
+
+// noteByHand notes what was left out only where a person wrote it: of a live object nobody asked for
+// the field.
+func (c *cleaning) noteByHand(format string, args ...any) {
+	if !c.live {
+		c.note(format, args...)
+	}
+}
+
+// rule takes away one thing that a cluster writes.
+type rule func(*cleaning)
+
+// general are the rules for every kind, in order.
+var general = []rule{
+	withoutStatus,
+	withoutOwners,
+	withoutFinalizers,
+	withoutServerMetadata,
+	withoutLastApplied,
+	withoutMarks,
+	withoutTemplateTimes,
+	withoutEmptyMetadata,
+}
+
+// Sanitize returns a copy of an object without what a cluster put there, and notes on what may be
+// missed. Doing it twice changes nothing.
+func Sanitize(object *unstructured.Unstructured) (*unstructured.Unstructured, []string) {
+	clean := object.DeepCopy()
+	c := &cleaning{content: clean.Object, name: clean.GetName(), live: isLive(clean.Object)}
+	gk := clean.GroupVersionKind().GroupKind()
+	for _, r := range byKind[gk] {
+		r(c)
+	}
+	for _, r := range general {
+		r(c)
+	}
+	return clean, c.notes
+}
+
+// isLive says whether an API server has had this object in hand. A null creationTimestamp does not
+// count: client-side tools print it.
+func isLive(content map[string]any) bool {
+	return slices.ContainsFunc([]string{"uid", "resourceVersion", "creationTimestamp", "managedFields"}, func(field string) bool {
+		return fieldAt(content, "metadata", field) != nil
+	})
+}
+
+func withoutStatus(c *cleaning) { remove(c.content, "status") }
+
+func withoutOwners(c *cleaning) {
+	owners := mapsAt(c.content, "metadata", "ownerReferences")
+	if !remove(c.content, "metadata", "ownerReferences") || len(owners) == 0 {
+		return
+	}
+	c.note("metadata.ownerReferences left out: %s %s made this object, and members have none of that uid; "+
+		"federate the owner instead, or this object will stand beside what the owner makes there",
+		textAt(owners[0], "kind"), textAt(owners[0], "name"))
+}
+
+// withoutFinalizers takes all of them: a wrapper may not carry finalizers, since where the controller
+// behind one is missing it would hold the object on that member for ever.
+func withoutFinalizers(c *cleaning) {
+	list, _ := fieldAt(c.content, "metadata", "finalizers").([]any)
+	remove(c.content, "metadata", "finalizers")
+	if len(list) > 0 {
+		c.note("metadata.finalizers left out: %s; controllers put them on at each member that needs them", listed(list))
+	}
+}
+
+func withoutServerMetadata(c *cleaning) {
+	removeIf(c.content, oneOf("managedFields", "uid", "resourceVersion", "generation", "creationTimestamp", "selfLink",
+		"deletionTimestamp", "deletionGracePeriodSeconds"), "metadata")
+	// With a name given, a live object's generateName is only history.
+	if c.name != "" {
+		remove(c.content, "metadata", "generateName")
+	}
+}
+
+func withoutLastApplied(c *cleaning) {
+	c.dropAnnotations(oneOf("kubectl.kubernetes.io/last-applied-configuration"))
+}
+
+// withoutMarks takes Fairlead's own marks, so that an object read back from a member can be wrapped
+// again. What people write (keep, replace, open) stays.
+func withoutMarks(c *cleaning) {
+	c.dropLabels(oneOf(v1alpha1.LabelUID, v1alpha1.LabelMade))
+	c.dropAnnotations(oneOf(v1alpha1.AnnotationWrapper, v1alpha1.AnnotationObject, v1alpha1.AnnotationRendering))
+}
+
+// withoutTemplateTimes takes the null creationTimestamps that Go's structs leave in templates.
+func withoutTemplateTimes(c *cleaning) {
+	for _, path := range [][]string{{"spec", "template"}, {"spec", "jobTemplate"}, {"spec", "jobTemplate", "spec", "template"}} {
+		if metadata := mapAt(c.content, append(path, "metadata")...); metadata != nil && metadata["creationTimestamp"] == nil {
+			delete(metadata, "creationTimestamp")
+		}
+	}
+}
+
+func withoutEmptyMetadata(c *cleaning) {
+	for _, field := range []string{"labels", "annotations"} {
+		if value, found := mapAt(c.content, "metadata")[field]; found && (value == nil || len(mapAt(c.content, "metadata", field)) == 0) {
+			remove(c.content, "metadata", field)
+		}
+	}
+}
+
+func (c *cleaning) dropAnnotations(matches func(string) bool) {
+	removeIf(c.content, matches, "metadata", "annotations")
+}
+
+func (c *cleaning) dropLabels(matches func(string) bool) {
+	removeIf(c.content, matches, "metadata", "labels")
+}
+
+func listed(items []any) string {
+	texts := make([]string, 0, len(items))
+	for _, item := range items {
+		texts = append(texts, fmt.Sprint(item))
+	}
+	return strings.Join(texts, ", ")
+}
+
+func core(kind string) schema.GroupKind { return schema.GroupKind{Kind: kind} }
+
+func of(group, kind string) schema.GroupKind { return schema.GroupKind{Group: group, Kind: kind} }

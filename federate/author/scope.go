@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package author
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Scope says whether objects of a kind live in a namespace.
+type Scope string
+
+// The scopes. The zero value is not one: it stands for "not known".
+const (
+	Namespaced    Scope = "Namespaced"
+	ClusterScoped Scope = "Cluster"
+)
+
+// known is, by group, what this program knows by itself: the kinds of Kubernetes, of OLM and of the
+// snapshot controller that people keep in manifests. Two lists and not one: a kind in neither is
+// unknown, not namespaced.
+var known = map[string]struct{ cluster, namespaced string }{
+	"": {"Namespace Node PersistentVolume", "ConfigMap Endpoints Event LimitRange PersistentVolumeClaim Pod PodTemplate " +
+		"ReplicationController ResourceQuota Secret Service ServiceAccount"},
+	"apps":        {"", "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet"},
+	"autoscaling": {"", "HorizontalPodAutoscaler"},
+	"batch":       {"", "CronJob Job"},
+	"policy":      {"", "PodDisruptionBudget"},
+	"admissionregistration.k8s.io": {"MutatingAdmissionPolicy MutatingAdmissionPolicyBinding MutatingWebhookConfiguration " +
+		"ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration", ""},
+	"apiextensions.k8s.io":         {"CustomResourceDefinition", ""},
+	"apiregistration.k8s.io":       {"APIService", ""},
+	"certificates.k8s.io":          {"CertificateSigningRequest ClusterTrustBundle", "PodCertificateRequest"},
+	"coordination.k8s.io":          {"", "Lease LeaseCandidate"},
+	"discovery.k8s.io":             {"", "EndpointSlice"},
+	"events.k8s.io":                {"", "Event"},
+	"flowcontrol.apiserver.k8s.io": {"FlowSchema PriorityLevelConfiguration", ""},
+	"gateway.networking.k8s.io": {"GatewayClass", "BackendTLSPolicy GRPCRoute Gateway HTTPRoute ListenerSet ReferenceGrant TCPRoute " +
+		"TLSRoute UDPRoute"},
+	"networking.k8s.io":         {"IPAddress IngressClass ServiceCIDR", "Ingress NetworkPolicy"},
+	"node.k8s.io":               {"RuntimeClass", ""},
+	"rbac.authorization.k8s.io": {"ClusterRole ClusterRoleBinding", "Role RoleBinding"},
+	"resource.k8s.io":           {"DeviceClass DeviceTaintRule ResourceSlice", "ResourceClaim ResourceClaimTemplate"},
+	"scheduling.k8s.io":         {"PriorityClass", ""},
+	"storage.k8s.io":            {"CSIDriver CSINode StorageClass VolumeAttachment VolumeAttributesClass", "CSIStorageCapacity"},
+	"snapshot.storage.k8s.io":   {"VolumeSnapshotClass VolumeSnapshotContent", "VolumeSnapshot"},
+	"groupsnapshot.storage.k8s.io": {"VolumeGroupSnapshotClass VolumeGroupSnapshotContent",
+		"VolumeGroupSnapshot"},
+	"operators.coreos.com": {"OLMConfig Operator", "CatalogSource ClusterServiceVersion InstallPlan OperatorCondition OperatorGroup " +
+		"Subscription"},
+	"olm.operatorframework.io": {"ClusterCatalog ClusterExtension", ""},
+}
+
+// scopes answers for the kinds of one input.
+type scopes struct {
+	// said are the flags, defined the CRDs of the input; the first that knows a kind is believed.
+	said, defined map[schema.GroupKind]Scope
+	// lookup asks somebody who serves the kinds; nil when there is nobody.
+	lookup func(schema.GroupVersionKind) (Scope, error)
+}
+
+// newScopes learns from the CustomResourceDefinitions of the input.
+func newScopes(manifests []Manifest, said map[schema.GroupKind]Scope, lookup func(schema.GroupVersionKind) (Scope, error)) *scopes {
+	s := &scopes{said: said, defined: map[schema.GroupKind]Scope{}, lookup: lookup}
+	for _, m := range manifests {
+		if m.Object.GroupVersionKind().GroupKind() != of("apiextensions.k8s.io", "CustomResourceDefinition") {
+			continue
+		}
+		gk := of(textAt(m.Object.Object, "spec", "group"), textAt(m.Object.Object, "spec", "names", "kind"))
+		switch scope := Scope(textAt(m.Object.Object, "spec", "scope")); scope {
+		case Namespaced, ClusterScoped:
+			s.defined[gk] = scope
+		}
+	}
+	return s
+}
+
+// scopeOf is the scope of a manifest's kind, or an error that says how to tell it.
+func (s *scopes) scopeOf(m Manifest) (Scope, error) {
+	gvk := m.Object.GroupVersionKind()
+	gk := gvk.GroupKind()
+	if scope, found := s.said[gk]; found {
+		return scope, nil
+	}
+	if scope, found := s.defined[gk]; found {
+		return scope, nil
+	}
+	if scope := builtIn(gk); scope != "" {
+		return scope, nil
+	}
+	// No kind of cluster scope has objects with a namespace: whoever wrote it knew.
+	if m.Object.GetNamespace() != "" {
+		return Namespaced, nil
+	}
+	if s.lookup != nil {
+		scope, err := s.lookup(gvk)
+		if err != nil {
+			return "", fmt.Errorf("reading %s: asking for the scope of %s: %w", m.Where, gk, err)
+		}
+		return scope, nil
+	}
+	return "", &Error{Where: m.Where, Field: "kind", Text: fmt.Sprintf(
+		"%s is not known here, so its scope must be said: --namespaced %s or --cluster-scoped %s "+
+			"(or metadata.namespace, its CRD in the input, or --kubeconfig or --context to ask the host)", gk.Kind, name(gk), name(gk))}
+}
+
+func builtIn(gk schema.GroupKind) Scope {
+	kinds := known[gk.Group]
+	for kind := range strings.FieldsSeq(kinds.cluster) {
+		if kind == gk.Kind {
+			return ClusterScoped
+		}
+	}
+	for kind := range strings.FieldsSeq(kinds.namespaced) {
+		if kind == gk.Kind {
+			return Namespaced
+		}
+	}
+	return ""
+}
+
+// name is the kind as flags take it: KIND.GROUP.
+func name(gk schema.GroupKind) string {
+	if gk.Group == "" {
+		return gk.Kind
+	}
+	return gk.Kind + "." + gk.Group
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package author
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/overrides"
+)
+
+// Options say how manifests become wrappers.
+type Options struct {
+	// Namespace is for namespaced objects that name none.
+	Namespace string
+	// Bundle, when set, is the name of one wrapper per namespace and one for what is cluster-scoped;
+	// else each object gets a wrapper of its own.
+	Bundle string
+	// Clusters is the placement; nil leaves a placeholder that admission refuses.
+	Clusters *v1alpha1.ClusterSelection
+	// Scopes are the scopes of kinds as the author said them; they win over everything.
+	Scopes map[schema.GroupKind]Scope
+	// Lookup is asked for the scope of kinds that nothing else tells; nil when nobody can be asked.
+	Lookup func(schema.GroupVersionKind) (Scope, error)
+}
+
+// Wrapper is a Federated or ClusterFederated to be written out.
+type Wrapper struct {
+	Kind            v1alpha1.WrapperKind
+	Namespace, Name string
+	// Objects are sanitized, in the order of kind, name, and without a namespace: it is the wrapper's.
+	Objects []*unstructured.Unstructured
+	// Clusters is nil where placement was left open.
+	Clusters *v1alpha1.ClusterSelection
+}
+
+// Spec is the wrapper's spec as the API has it.
+func (w *Wrapper) Spec() (*v1alpha1.WrapperSpec, error) {
+	spec := &v1alpha1.WrapperSpec{Placement: v1alpha1.Placement{Clusters: w.Clusters}}
+	if w.Clusters == nil {
+		spec.Placement.Clusters = &v1alpha1.ClusterSelection{}
+	}
+	for _, object := range w.Objects {
+		raw, err := json.Marshal(object.Object)
+		if err != nil {
+			return nil, fmt.Errorf("encoding %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+		spec.Objects = append(spec.Objects, runtime.RawExtension{Raw: raw})
+	}
+	return spec, nil
+}
+
+// item is a manifest on its way into a wrapper.
+type item struct {
+	Manifest
+	scope Scope
+	size  int
+}
+
+func (i *item) gk() schema.GroupKind { return i.Object.GroupVersionKind().GroupKind() }
+
+// Wrap makes wrappers of manifests: sanitized, split by scope and namespace, in a stable order. Notes
+// are about what it left out, what may not be meant, and what it had to split.
+func Wrap(manifests []Manifest, options Options) ([]*Wrapper, []Note, error) {
+	items, notes, err := prepare(manifests, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	slices.SortStableFunc(items, func(a, b *item) int {
+		return cmp.Or(
+			cmp.Compare(rank(a.gk()), rank(b.gk())),
+			cmp.Compare(a.gk().Group, b.gk().Group),
+			cmp.Compare(a.gk().Kind, b.gk().Kind),
+			cmp.Compare(a.Object.GetNamespace(), b.Object.GetNamespace()),
+			cmp.Compare(a.Object.GetName(), b.Object.GetName()),
+		)
+	})
+	var wrappers []*Wrapper
+	if options.Bundle != "" {
+		var split []Note
+		wrappers, split = bundles(items, options.Bundle)
+		notes = append(notes, split...)
+	} else {
+		wrappers = singles(items)
+	}
+	for _, w := range wrappers {
+		w.Clusters = options.Clusters
+		for _, object := range w.Objects {
+			object.SetNamespace("")
+		}
+	}
+	return wrappers, notes, nil
+}
+
+// prepare settles scope and namespace of every manifest, sanitizes it and lints what is left.
+func prepare(manifests []Manifest, options Options) ([]*item, []Note, error) {
+	scopes := newScopes(manifests, options.Scopes, options.Lookup)
+	var items []*item
+	var settled []Manifest
+	var notes []Note
+	for _, m := range manifests {
+		scope, err := scopes.scopeOf(m)
+		if err != nil {
+			return nil, nil, err
+		}
+		clean, texts := Sanitize(m.Object)
+		m.Object = clean
+		switch namespace := clean.GetNamespace(); {
+		case scope == ClusterScoped && namespace != "":
+			texts = append(texts, fmt.Sprintf("metadata.namespace %s left out: %s is cluster-scoped", namespace, clean.GetKind()))
+			clean.SetNamespace("")
+		case scope == Namespaced && namespace == "" && options.Namespace == "":
+			return nil, nil, &Error{Where: m.Where, Field: "metadata.namespace",
+				Text: "is missing: give it there, or with --namespace for all that have none"}
+		case scope == Namespaced && namespace == "":
+			clean.SetNamespace(options.Namespace)
+		}
+		for _, text := range texts {
+			notes = append(notes, Note{Where: m.Where, Text: text})
+		}
+		i := &item{Manifest: m, scope: scope}
+		if i.size, err = sizeOf(m); err != nil {
+			return nil, nil, err
+		}
+		if err := admissible(i); err != nil {
+			return nil, nil, err
+		}
+		items, settled = append(items, i), append(settled, m)
+	}
+	if err := distinct(settled); err != nil {
+		return nil, nil, err
+	}
+	return items, append(notes, Lint(settled)...), nil
+}
+
+// admissible asks of each object what admission will ask of the wrapper, while it is still known where
+// the object came from.
+func admissible(i *item) error {
+	everywhere := &v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{{}}}
+	alone := &Wrapper{Objects: []*unstructured.Unstructured{i.Object}, Clusters: everywhere}
+	spec, err := alone.Spec()
+	if err != nil {
+		return err
+	}
+	errs := overrides.Validate(spec, i.Object.GetNamespace(), wrapperKind(i.scope))
+	if len(errs) == 0 {
+		return nil
+	}
+	field := strings.TrimPrefix(strings.TrimPrefix(errs[0].Field, "spec.objects[0]"), ".")
+	return &Error{Where: i.Where, Field: field, Text: cmp.Or(errs[0].Detail, errs[0].ErrorBody())}
+}
+
+func sizeOf(m Manifest) (int, error) {
+	data, err := json.Marshal(m.Object.Object)
+	if err != nil {
+		return 0, fmt.Errorf("encoding %s: %w", m.Where, err)
+	}
+	if len(data) > MaxBytes {
+		return 0, &Error{Where: m.Where, Text: fmt.Sprintf("has %d bytes: a wrapper holds 1 MiB, and an object cannot be split", len(data))}
+	}
+	return len(data), nil
+}
+
+// distinct refuses an object that is there twice: one of the two would silently lose.
+func distinct(manifests []Manifest) error {
+	type identity struct {
+		schema.GroupKind
+		namespace, name string
+	}
+	seen := make(map[identity]Where, len(manifests))
+	for _, m := range manifests {
+		id := identity{m.Object.GroupVersionKind().GroupKind(), m.Object.GetNamespace(), m.Object.GetName()}
+		if first, twice := seen[id]; twice {
+			return &Error{Where: m.Where, Text: fmt.Sprintf("is there already in %s: only one of them can be meant", first)}
+		}
+		seen[id] = m.Where
+	}
+	return nil
+}
+
+func wrapperKind(scope Scope) v1alpha1.WrapperKind {
+	if scope == ClusterScoped {
+		return v1alpha1.KindClusterFederated
+	}
+	return v1alpha1.KindFederated
+}
+
+// singles gives each object a wrapper of its own, named after it.
+func singles(items []*item) []*Wrapper {
+	names := wrapperNames(items)
+	wrappers := make([]*Wrapper, 0, len(items))
+	for n, i := range items {
+		wrappers = append(wrappers, &Wrapper{
+			Kind: wrapperKind(i.scope), Namespace: i.Object.GetNamespace(), Name: names[n],
+			Objects: []*unstructured.Unstructured{i.Object},
+		})
+	}
+	return wrappers
+}
+
+// bundles puts what is cluster-scoped into one wrapper and the rest into one per namespace, and begins
+// another one where the first is full.
+func bundles(items []*item, name string) ([]*Wrapper, []Note) {
+	var notes []Note
+	var wrappers []*Wrapper
+	byNamespace := slices.Clone(items)
+	// Cluster-scoped objects have namespace "" and come first.
+	slices.SortStableFunc(byNamespace, func(a, b *item) int { return cmp.Compare(a.Object.GetNamespace(), b.Object.GetNamespace()) })
+	var current *Wrapper
+	size, part := 0, 1
+	for _, i := range byNamespace {
+		namespace := i.Object.GetNamespace()
+		switch {
+		case current == nil || current.Namespace != namespace:
+			current, size, part = &Wrapper{Kind: wrapperKind(i.scope), Namespace: namespace, Name: name}, 0, 1
+			wrappers = append(wrappers, current)
+		case len(current.Objects) == MaxObjects || size+i.size > MaxBytes:
+			part++
+			full := current
+			current, size = &Wrapper{Kind: full.Kind, Namespace: namespace, Name: partName(name, part)}, 0
+			wrappers = append(wrappers, current)
+			notes = append(notes, Note{Text: fmt.Sprintf("%s %s is full with %d objects (a wrapper holds %d, and 1 MiB): it goes on in %s",
+				full.Kind, full.Name, len(full.Objects), MaxObjects, current.Name)})
+		}
+		current.Objects = append(current.Objects, i.Object)
+		size += i.size
+	}
+	return wrappers, notes
+}

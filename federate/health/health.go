@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// Verdict says how one object fares.
+type Verdict struct {
+	Health v1alpha1.Health
+	// Reason is a word for programs, at most 64 bytes; Message a sentence for people, at most 1024.
+	Reason, Message string
+	// Version is the installed version of what carries one: the CSV of a Subscription, the bundle of a
+	// ClusterExtension. Empty where none is installed whole.
+	Version string
+	// Recheck is after how long time alone may change the verdict; zero: never.
+	Recheck time.Duration
+}
+
+// Around is what stands around an object, as far as the rules of its kind ask for it.
+type Around struct {
+	// CSV is the one that the Subscription's status names as current, InstallPlan the one it refers to;
+	// nil where there is none.
+	CSV, InstallPlan *unstructured.Unstructured
+	// OperatorGroups is how many there are in the Subscription's namespace.
+	OperatorGroups int
+	// Classes are the member's StorageClasses by name; nil where they are not known.
+	Classes map[string]Class
+	// Warning is the newest warning event of the object.
+	Warning *Warning
+}
+
+// Warning is a warning event.
+type Warning struct {
+	Reason, Message string
+	At              time.Time
+}
+
+// The kinds with rules of their own.
+var (
+	kindClaim            = schema.GroupKind{Kind: "PersistentVolumeClaim"}
+	kindSubscription     = schema.GroupKind{Group: "operators.coreos.com", Kind: "Subscription"}
+	kindCatalogSource    = schema.GroupKind{Group: "operators.coreos.com", Kind: "CatalogSource"}
+	kindClusterExtension = schema.GroupKind{Group: "olm.operatorframework.io", Kind: "ClusterExtension"}
+)
+
+// Judge says how an object of a kind with progress fares at a moment.
+func Judge(obj *unstructured.Unstructured, around Around, now time.Time) Verdict {
+	var v Verdict
+	gk := obj.GroupVersionKind().GroupKind()
+	switch {
+	case obj.GetDeletionTimestamp() != nil:
+		v = Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonTerminating, Message: "it is being deleted"}
+		if holders := obj.GetFinalizers(); len(holders) > 0 {
+			v.Message = "it is being deleted; finalizer " + holders[0] + " holds it"
+		}
+	case gk == kindClaim:
+		v = judgeClaim(obj, around, now)
+	case gk == kindSubscription:
+		v = judgeSubscription(obj, around, now)
+	case gk == kindCatalogSource:
+		v = judgeCatalogSource(obj)
+	case gk == kindClusterExtension:
+		v = judgeClusterExtension(obj, now)
+	default:
+		v = judgeGeneric(obj, now)
+	}
+	return withWords(v, around.Warning)
+}
+
+// NeedsWarning says whether the newest warning event of the object could say more than a verdict does.
+func NeedsWarning(v Verdict) bool {
+	return v.Health == v1alpha1.Progressing || v.Health == v1alpha1.Degraded
+}
+
+// withWords cleans the words of a verdict, and takes the warning's where the object has none.
+func withWords(v Verdict, w *Warning) Verdict {
+	if v.Health == v1alpha1.Healthy {
+		v.Reason, v.Message = "", ""
+		return v
+	}
+	if v.Message == "" && w != nil {
+		v.Message = w.Reason + ": " + w.Message
+	}
+	v.Reason, v.Message = word(v.Reason), Clean(v.Message, MaxMessage)
+	v.Version = Clean(v.Version, 253)
+	return v
+}
+
+// word is a reason as programs can rely on it.
+func word(reason string) string { return Clean(reason, maxReason) }
+
+func healthy() Verdict { return Verdict{Health: v1alpha1.Healthy} }
+
+func progressing(reason, message string) Verdict {
+	return Verdict{Health: v1alpha1.Progressing, Reason: reason, Message: message}
+}
+
+func waiting(reason, message string) Verdict {
+	return Verdict{Health: v1alpha1.Waiting, Reason: reason, Message: message}
+}
+
+func degraded(reason, message string) Verdict {
+	return Verdict{Health: v1alpha1.Degraded, Reason: reason, Message: message}
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"time"
+
+	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+const (
+	// olmDebounce is how long OLM must hold to a failure before it counts: a good upgrade goes through
+	// Failed within half a second.
+	olmDebounce = 5 * time.Second
+	// olmDeadline is how long a CSV may stay on its way. OLM does not reliably report one that hangs.
+	olmDeadline = 10 * time.Minute
+)
+
+// judgeSubscription goes by the CSV. The Subscription's own state is not asked whether all is well: it
+// says AtLatestKnown, and names the CSV as installed, while that is still installing and when it hangs.
+func judgeSubscription(sub *unstructured.Unstructured, around Around, now time.Time) Verdict {
+	installed, current := text(sub.Object, "status", "installedCSV"), text(sub.Object, "status", "currentCSV")
+	switch {
+	case around.OperatorGroups == 0:
+		return degraded(v1alpha1.ReasonNoOperatorGroup,
+			"its namespace has no OperatorGroup, without which OLM does nothing at all; federate one with it")
+	case waitsForApproval(around.InstallPlan, installed, current):
+		return waiting(v1alpha1.ReasonApprovalRequired,
+			"InstallPlan "+around.InstallPlan.GetName()+" for "+current+" waits for approval")
+	case around.CSV != nil && current != "" && around.CSV.GetName() == current:
+		return judgeCSV(around.CSV, installed, now)
+	case around.CSV == nil && current != "" && installed == current:
+		return degraded(v1alpha1.ReasonCSVMissing, "OLM takes "+current+
+			" for installed, but that CSV is gone and OLM does not make it again; delete the Subscription, and it is pushed anew")
+	}
+	return judgeResolution(sub, around.InstallPlan, now)
+}
+
+// waitsForApproval says whether a person has to approve the plan of the next CSV.
+func waitsForApproval(plan *unstructured.Unstructured, installed, current string) bool {
+	if plan == nil || installed == current && installed != "" {
+		return false
+	}
+	approved, _, _ := unstructured.NestedBool(plan.Object, "spec", "approved")
+	return text(plan.Object, "spec", "approval") == string(operators.ApprovalManual) && !approved
+}
+
+// judgeCSV judges the CSV that is, or is becoming, the operator.
+func judgeCSV(csv *unstructured.Unstructured, installed string, now time.Time) Verdict {
+	name := csv.GetName()
+	phase, reason := text(csv.Object, "status", "phase"), text(csv.Object, "status", "reason")
+	words := text(csv.Object, "status", "message")
+	lasted := now.Sub(moment(csv.Object, "status", "lastTransitionTime"))
+	if moment(csv.Object, "status", "lastTransitionTime").IsZero() {
+		lasted = now.Sub(csv.GetCreationTimestamp().Time)
+	}
+	if reason == "" {
+		reason = v1alpha1.ReasonInstalling
+	}
+	said := name + " is " + phase
+	if phase == "" {
+		said = name + " was created"
+	}
+	if words != "" {
+		said += ": " + words
+	}
+	switch operators.ClusterServiceVersionPhase(phase) {
+	case operators.CSVPhaseSucceeded:
+		if installed == name {
+			v := healthy()
+			v.Version = name
+			return v
+		}
+		return progressing(v1alpha1.ReasonInstalling, name+" is installed; OLM has not noted it yet")
+	case operators.CSVPhaseFailed:
+		if lasted < olmDebounce {
+			v := progressing(reason, said)
+			v.Recheck = min(olmDebounce-lasted, olmDebounce)
+			return v
+		}
+		return degraded(reason, said)
+	}
+	if lasted >= olmDeadline {
+		return degraded(reason, said+" (for more than "+olmDeadline.String()+")")
+	}
+	v := progressing(reason, said)
+	v.Recheck = min(olmDeadline-lasted, olmDeadline)
+	return v
+}
+
+// judgeResolution judges a Subscription that has no CSV to go by: OLM is choosing one, or cannot.
+func judgeResolution(sub, plan *unstructured.Unstructured, now time.Time) Verdict {
+	// The cause first: where the catalog is unhealthy or a bundle cannot be unpacked, the resolution
+	// fails too.
+	for _, kind := range []string{
+		string(operators.SubscriptionBundleUnpackFailed),
+		string(operators.SubscriptionInstallPlanFailed),
+		string(operators.SubscriptionCatalogSourcesUnhealthy),
+		string(operators.SubscriptionResolutionFailed),
+	} {
+		c := conditionOf(sub, kind)
+		if !c.isTrue() {
+			continue
+		}
+		said := c.message
+		if c.reason != "" {
+			said = c.reason + ": " + c.message
+		}
+		if lasted := now.Sub(c.since); lasted < olmDebounce {
+			v := progressing(kind, said)
+			v.Recheck = min(olmDebounce-lasted, olmDebounce)
+			return v
+		}
+		return degraded(kind, said)
+	}
+	if plan != nil {
+		return progressing(v1alpha1.ReasonInstalling, "InstallPlan "+plan.GetName()+" is "+text(plan.Object, "status", "phase"))
+	}
+	return progressing(v1alpha1.ReasonInstalling, "OLM has not chosen a CSV yet")
+}
+
+// judgeCatalogSource goes by the state of the connection to the catalog's server.
+func judgeCatalogSource(obj *unstructured.Unstructured) Verdict {
+	state := text(obj.Object, "status", "connectionState", "lastObservedState")
+	reason, message := text(obj.Object, "status", "reason"), text(obj.Object, "status", "message")
+	switch {
+	case state == "READY":
+		return healthy()
+	case reason != "":
+		return degraded(reason, message)
+	case state == "TRANSIENT_FAILURE" || state == "SHUTDOWN":
+		return degraded(state, "OLM cannot connect to the catalog at "+text(obj.Object, "status", "connectionState", "address"))
+	case state == "":
+		return progressing(v1alpha1.ReasonSettling, "OLM has not connected to the catalog yet")
+	}
+	return progressing(state, "OLM is connecting to the catalog at "+text(obj.Object, "status", "connectionState", "address"))
+}
+
+// What the conditions of a ClusterExtension say.
+const (
+	extensionInstalled   = "Installed"
+	extensionProgressing = "Progressing"
+	extensionSucceeded   = "Succeeded"
+	extensionRetrying    = "Retrying"
+	extensionBlocked     = "Blocked"
+)
+
+// judgeClusterExtension goes by the conditions of OLM v1: Installed says what is there, Progressing whether
+// that is what the spec asks for.
+func judgeClusterExtension(obj *unstructured.Unstructured, now time.Time) Verdict {
+	installed, moving := conditionOf(obj, extensionInstalled), conditionOf(obj, extensionProgressing)
+	v := extensionVerdict(obj.GetGeneration(), installed, moving, now)
+	v.Version = text(obj.Object, "status", "install", "bundle", "name")
+	return v
+}
+
+func extensionVerdict(generation int64, installed, moving condition, now time.Time) Verdict {
+	words := func(c condition) string {
+		if c.message == "" {
+			return "OLM says nothing more"
+		}
+		return c.message
+	}
+	switch {
+	case moving.kind == "" || moving.observed < generation:
+		return progressing(v1alpha1.ReasonSettling, "OLM has not looked at the present spec yet")
+	case moving.reason == extensionBlocked:
+		return degraded(moving.reason, words(moving))
+	case moving.reason == extensionRetrying:
+		if lasted := now.Sub(moving.since); lasted < olmDebounce {
+			v := progressing(moving.reason, words(moving))
+			v.Recheck = min(olmDebounce-lasted, olmDebounce)
+			return v
+		}
+		return degraded(moving.reason, words(moving))
+	case installed.isTrue() && moving.reason == extensionSucceeded:
+		return healthy()
+	case moving.isTrue():
+		return progressing(moving.reason, words(moving))
+	case installed.kind != "" && !installed.isTrue():
+		return degraded(installed.reason, words(installed))
+	}
+	return progressing(v1alpha1.ReasonInstalling, words(moving))
+}

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package health_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/health"
+)
+
+// A Subscription at version v1, and one between v1 and v2, as OLM writes their status.
+const (
+	atLatest  = "{state: AtLatestKnown, installedCSV: op.v1, currentCSV: op.v1, installPlanRef: {name: install-1}}"
+	upgrading = "{state: UpgradePending, installedCSV: op.v1, currentCSV: op.v2, installPlanRef: {name: install-2}}"
+)
+
+func subscription(status string) string {
+	return `
+apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata: {name: op, namespace: shop, generation: 1}
+spec: {name: op, source: catalog, sourceNamespace: olm}
+status: ` + status
+}
+
+func csv(name, status string) string {
+	return `
+apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: ` + name + `, namespace: shop}
+status: ` + status
+}
+
+func plan(name, spec, status string) string {
+	return `
+apiVersion: operators.coreos.com/v1alpha1
+kind: InstallPlan
+metadata: {name: ` + name + `, namespace: shop}
+spec: ` + spec + `
+status: ` + status
+}
+
+func TestSubscription(t *testing.T) {
+	tests := map[string]struct {
+		sub, csv, plan string
+		groups         int
+		want           health.Verdict
+	}{
+		"is healthy when its CSV succeeded": {
+			sub: atLatest, csv: csv("op.v1", "{phase: Succeeded, reason: InstallSucceeded}"), groups: 1,
+			want: health.Verdict{Health: v1alpha1.Healthy, Version: "op.v1"},
+		},
+		"is not healthy by being AtLatestKnown while the CSV installs": { // OLM 1
+			sub:    atLatest,
+			csv:    csv("op.v1", "{phase: Installing, reason: InstallWaiting, message: waiting for the deployment, lastTransitionTime: '"+ago(time.Minute)+"'}"),
+			groups: 1,
+			want: health.Verdict{
+				Health: v1alpha1.Progressing, Reason: "InstallWaiting",
+				Message: "op.v1 is Installing: waiting for the deployment", Recheck: 9 * time.Minute,
+			},
+		},
+		"is not degraded by a CSV that failed a moment ago": { // OLM 2
+			sub:    atLatest,
+			csv:    csv("op.v1", "{phase: Failed, reason: RequirementsNotMet, message: crd missing, lastTransitionTime: '"+ago(2*time.Second)+"'}"),
+			groups: 1,
+			want: health.Verdict{
+				Health: v1alpha1.Progressing, Reason: "RequirementsNotMet",
+				Message: "op.v1 is Failed: crd missing", Recheck: 3 * time.Second,
+			},
+		},
+		"is degraded by a CSV that stays failed": {
+			sub:    atLatest,
+			csv:    csv("op.v1", "{phase: Failed, reason: InstallCheckFailed, message: install timeout, lastTransitionTime: '"+ago(5*time.Second)+"'}"),
+			groups: 1,
+			want:   health.Verdict{Health: v1alpha1.Degraded, Reason: "InstallCheckFailed", Message: "op.v1 is Failed: install timeout"},
+		},
+		"is degraded by a CSV that hangs without failing": { // OLM 3
+			sub:    atLatest,
+			csv:    csv("op.v1", "{phase: Installing, reason: InstallWaiting, message: waiting, lastTransitionTime: '"+ago(10*time.Minute)+"'}"),
+			groups: 1,
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: "InstallWaiting", Message: "op.v1 is Installing: waiting (for more than 10m0s)",
+			},
+		},
+		"is on its way while the next CSV's requirements are not met, and a deadline ends that": { // OLM 4
+			sub:    upgrading,
+			csv:    csv("op.v2", "{phase: Pending, reason: RequirementsNotMet, message: needs Kubernetes 2.0, lastTransitionTime: '"+ago(time.Minute)+"'}"),
+			groups: 1,
+			want: health.Verdict{
+				Health: v1alpha1.Progressing, Reason: "RequirementsNotMet",
+				Message: "op.v2 is Pending: needs Kubernetes 2.0", Recheck: 9 * time.Minute,
+			},
+		},
+		"names the CSV that hangs, not the resolution that fails because of it": { // OLM 5
+			sub: `{state: UpgradePending, installedCSV: op.v1, currentCSV: op.v2, conditions: [` +
+				`{type: ResolutionFailed, status: "True", reason: ConstraintsNotSatisfiable, lastTransitionTime: "` + ago(time.Minute) + `"}]}`,
+			csv:    csv("op.v2", "{phase: Pending, reason: RequirementsNotMet, message: needs more, lastTransitionTime: '"+ago(time.Hour)+"'}"),
+			groups: 1,
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: "RequirementsNotMet", Message: "op.v2 is Pending: needs more (for more than 10m0s)",
+			},
+		},
+		"is degraded without an OperatorGroup, of which OLM says nothing": { // OLM 6
+			sub: "{}",
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonNoOperatorGroup,
+				Message: "its namespace has no OperatorGroup, without which OLM does nothing at all; federate one with it",
+			},
+		},
+		"passes on that OperatorGroups overlap": { // OLM 6
+			sub:    atLatest,
+			csv:    csv("op.v1", "{phase: Failed, reason: InterOperatorGroupOwnerConflict, message: taken, lastTransitionTime: '"+ago(time.Minute)+"'}"),
+			groups: 1,
+			want:   health.Verdict{Health: v1alpha1.Degraded, Reason: "InterOperatorGroupOwnerConflict", Message: "op.v1 is Failed: taken"},
+		},
+		"passes on that a package is unknown": { // OLM 7
+			sub: `{conditions: [{type: ResolutionFailed, status: "True", reason: ConstraintsNotSatisfiable,` +
+				` message: no operators found in package op, lastTransitionTime: "` + ago(time.Minute) + `"}]}`,
+			groups: 1,
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: "ResolutionFailed",
+				Message: "ConstraintsNotSatisfiable: no operators found in package op",
+			},
+		},
+		"names the unhealthy catalog before the resolution that fails because of it": { // OLM 7
+			sub: `{conditions: [{type: ResolutionFailed, status: "True", message: no catalog, lastTransitionTime: "` + ago(time.Minute) + `"},` +
+				`{type: CatalogSourcesUnhealthy, status: "True", reason: UnhealthyCatalogSourceFound, message: olm/catalog missing, lastTransitionTime: "` + ago(time.Minute) + `"}]}`,
+			groups: 1,
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: "CatalogSourcesUnhealthy",
+				Message: "UnhealthyCatalogSourceFound: olm/catalog missing",
+			},
+		},
+		"passes on that a bundle cannot be unpacked": {
+			sub: `{conditions: [{type: BundleUnpackFailed, status: "True", reason: DeadlineExceeded, message: job timed out, lastTransitionTime: "` +
+				ago(time.Minute) + `"}]}`,
+			groups: 1,
+			want:   health.Verdict{Health: v1alpha1.Degraded, Reason: "BundleUnpackFailed", Message: "DeadlineExceeded: job timed out"},
+		},
+		"gives a resolution that failed a moment ago time": {
+			sub:    `{conditions: [{type: ResolutionFailed, status: "True", message: no catalog, lastTransitionTime: "` + ago(time.Second) + `"}]}`,
+			groups: 1,
+			want:   health.Verdict{Health: v1alpha1.Progressing, Reason: "ResolutionFailed", Message: "no catalog", Recheck: 4 * time.Second},
+		},
+		"does not heed a condition that is False": {
+			sub:    `{conditions: [{type: CatalogSourcesUnhealthy, status: "False", reason: AllCatalogSourcesHealthy}]}`,
+			groups: 1,
+			want:   health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling, Message: "OLM has not chosen a CSV yet"},
+		},
+		"waits for a person where the plan of an upgrade is Manual": {
+			sub: upgrading, plan: plan("install-2", "{approval: Manual, approved: false}", "{phase: RequiresApproval}"), groups: 1,
+			want: health.Verdict{
+				Health: v1alpha1.Waiting, Reason: v1alpha1.ReasonApprovalRequired,
+				Message: "InstallPlan install-2 for op.v2 waits for approval",
+			},
+		},
+		"waits for a person where the first plan is Manual": {
+			sub:  "{state: UpgradePending, currentCSV: op.v1, installPlanRef: {name: install-1}}",
+			plan: plan("install-1", "{approval: Manual}", "{phase: RequiresApproval}"), groups: 1,
+			want: health.Verdict{
+				Health: v1alpha1.Waiting, Reason: v1alpha1.ReasonApprovalRequired,
+				Message: "InstallPlan install-1 for op.v1 waits for approval",
+			},
+		},
+		"does not wait for a person once the plan is approved": {
+			sub: upgrading, plan: plan("install-2", "{approval: Manual, approved: true}", "{phase: Installing}"), groups: 1,
+			want: health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling, Message: "InstallPlan install-2 is Installing"},
+		},
+		"is degraded where somebody deleted the CSV": {
+			sub: atLatest, groups: 1,
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonCSVMissing,
+				Message: "OLM takes op.v1 for installed, but that CSV is gone and OLM does not make it again; delete the Subscription, and it is pushed anew",
+			},
+		},
+		"is on its way until OLM notes what it installed": {
+			sub: upgrading, csv: csv("op.v2", "{phase: Succeeded}"), groups: 1,
+			want: health.Verdict{
+				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling, Message: "op.v2 is installed; OLM has not noted it yet",
+			},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			around := health.Around{OperatorGroups: test.groups}
+			for text, into := range map[string]**unstructured.Unstructured{test.csv: &around.CSV, test.plan: &around.InstallPlan} {
+				if text != "" {
+					*into = object(t, text)
+				}
+			}
+			got := health.Judge(object(t, subscription(test.sub)), around, now)
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestCatalogSource(t *testing.T) {
+	tests := map[string]struct {
+		status string
+		want   health.Verdict
+	}{
+		"is healthy when OLM is connected": {
+			status: "{connectionState: {lastObservedState: READY}}",
+			want:   health.Verdict{Health: v1alpha1.Healthy},
+		},
+		"is on its way before OLM looked": {
+			status: "{}",
+			want:   health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonSettling, Message: "OLM has not connected to the catalog yet"},
+		},
+		"is on its way while OLM connects": {
+			status: "{connectionState: {lastObservedState: CONNECTING, address: 'a:1'}}",
+			want:   health.Verdict{Health: v1alpha1.Progressing, Reason: "CONNECTING", Message: "OLM is connecting to the catalog at a:1"},
+		},
+		"is degraded when OLM cannot connect": {
+			status: "{connectionState: {lastObservedState: TRANSIENT_FAILURE, address: 'a:1'}}",
+			want:   health.Verdict{Health: v1alpha1.Degraded, Reason: "TRANSIENT_FAILURE", Message: "OLM cannot connect to the catalog at a:1"},
+		},
+		"passes on what OLM finds wrong with its spec": {
+			status: "{reason: SpecInvalidError, message: image and address are empty}",
+			want:   health.Verdict{Health: v1alpha1.Degraded, Reason: "SpecInvalidError", Message: "image and address are empty"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := health.Judge(object(t, `
+apiVersion: operators.coreos.com/v1alpha1
+kind: CatalogSource
+metadata: {name: catalog, namespace: olm}
+status: `+test.status), health.Around{}, now)
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestClusterExtension(t *testing.T) {
+	const bundle = "install: {bundle: {name: argo.v1.0.0, version: 1.0.0}}"
+	tests := map[string]struct {
+		status string
+		want   health.Verdict
+	}{
+		"is healthy when what the spec asks for is installed": {
+			status: `{` + bundle + `, conditions: [{type: Installed, status: "True", observedGeneration: 2}, {type: Progressing, status: "True", reason: Succeeded, observedGeneration: 2}]}`,
+			want:   health.Verdict{Health: v1alpha1.Healthy, Version: "argo.v1.0.0"},
+		},
+		"is not judged by what was said of an earlier spec": {
+			status: `{` + bundle + `, conditions: [{type: Installed, status: "True", observedGeneration: 1}, {type: Progressing, status: "True", reason: Succeeded, observedGeneration: 1}]}`,
+			want: health.Verdict{
+				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonSettling,
+				Message: "OLM has not looked at the present spec yet", Version: "argo.v1.0.0",
+			},
+		},
+		"is on its way while OLM rolls out": {
+			status: `{conditions: [{type: Progressing, status: "True", reason: RollingOut, message: 2 of 3, observedGeneration: 2}]}`,
+			want:   health.Verdict{Health: v1alpha1.Progressing, Reason: "RollingOut", Message: "2 of 3"},
+		},
+		"is degraded when OLM keeps retrying": {
+			status: `{conditions: [{type: Progressing, status: "True", reason: Retrying, message: no bundles found, observedGeneration: 2, lastTransitionTime: "` + ago(time.Minute) + `"}]}`,
+			want:   health.Verdict{Health: v1alpha1.Degraded, Reason: "Retrying", Message: "no bundles found"},
+		},
+		"gives a first retry time": {
+			status: `{conditions: [{type: Progressing, status: "True", reason: Retrying, message: no bundles found, observedGeneration: 2, lastTransitionTime: "` + ago(time.Second) + `"}]}`,
+			want:   health.Verdict{Health: v1alpha1.Progressing, Reason: "Retrying", Message: "no bundles found", Recheck: 4 * time.Second},
+		},
+		"is degraded when OLM says that it is blocked": {
+			status: `{conditions: [{type: Progressing, status: "False", reason: Blocked, message: bad package name, observedGeneration: 2}]}`,
+			want:   health.Verdict{Health: v1alpha1.Degraded, Reason: "Blocked", Message: "bad package name"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := health.Judge(object(t, `
+apiVersion: olm.operatorframework.io/v1
+kind: ClusterExtension
+metadata: {name: argo, generation: 2}
+status: `+test.status), health.Around{}, now)
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

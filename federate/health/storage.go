@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// Class is what matters of a StorageClass.
+type Class struct {
+	Provisioner string
+	// WaitsForConsumer: volumes are bound when a pod uses the claim, not before.
+	WaitsForConsumer bool
+	Default          bool
+}
+
+// The annotations that say which node a claim's consumer is to run on, and which class is the default.
+const (
+	annotationSelectedNode = "volume.kubernetes.io/selected-node"
+	annotationDefault      = "storageclass.kubernetes.io/is-default-class"
+	annotationBetaDefault  = "storageclass.beta.kubernetes.io/is-default-class"
+)
+
+// A claim stays the same while its provisioner fails; only events tell. They are looked at often at
+// first, then seldom.
+const (
+	claimYoung       = 2 * time.Minute
+	claimRecheckSoon = 10 * time.Second
+	claimRecheck     = time.Minute
+)
+
+// ReadClass takes from a StorageClass what matters.
+func ReadClass(obj *unstructured.Unstructured) Class {
+	annotations := obj.GetAnnotations()
+	return Class{
+		Provisioner:      Clean(text(obj.Object, "provisioner"), 253),
+		WaitsForConsumer: text(obj.Object, "volumeBindingMode") == string(storagev1.VolumeBindingWaitForFirstConsumer),
+		Default:          annotations[annotationDefault] == "true" || annotations[annotationBetaDefault] == "true",
+	}
+}
+
+func judgeClaim(obj *unstructured.Unstructured, around Around, now time.Time) Verdict {
+	switch phase := text(obj.Object, "status", "phase"); corev1.PersistentVolumeClaimPhase(phase) {
+	case corev1.ClaimBound:
+		return healthy()
+	case corev1.ClaimLost:
+		return degraded(v1alpha1.ReasonClaimLost, "the volume it was bound to is gone, and the data with it unless the volume comes back")
+	}
+	v := judgePending(obj, around)
+	if v.Health != v1alpha1.Waiting {
+		v.Recheck = claimRecheck
+		if now.Sub(obj.GetCreationTimestamp().Time) < claimYoung {
+			v.Recheck = claimRecheckSoon
+		}
+	}
+	return v
+}
+
+// judgePending says why a claim is not bound, as far as anybody can tell.
+func judgePending(obj *unstructured.Unstructured, around Around) Verdict {
+	name, named, _ := unstructured.NestedString(obj.Object, "spec", "storageClassName")
+	if text(obj.Object, "spec", "volumeName") != "" {
+		return progressing(v1alpha1.ReasonClaimPending, "it is being bound to volume "+text(obj.Object, "spec", "volumeName"))
+	}
+	if named && name == "" {
+		return waiting(v1alpha1.ReasonClaimPending, `no volume matches it yet; class "" means that none is provisioned`)
+	}
+	if around.Classes == nil {
+		return warned(around, progressing(v1alpha1.ReasonClaimPending, ""))
+	}
+	if !named {
+		for _, class := range around.Classes {
+			if class.Default {
+				return warned(around, progressing(v1alpha1.ReasonClaimPending, ""))
+			}
+		}
+		return degraded(v1alpha1.ReasonNoDefaultClass,
+			"it names no class, and no StorageClass of this cluster is the default; name one in an override, or mark one as default")
+	}
+	class, ok := around.Classes[name]
+	if !ok {
+		return degraded(v1alpha1.ReasonClassNotFound,
+			"this cluster has no StorageClass "+name+"; federate the class too, or name another one in an override")
+	}
+	if class.WaitsForConsumer && obj.GetAnnotations()[annotationSelectedNode] == "" && around.Warning == nil {
+		return waiting(v1alpha1.ReasonWaitForFirstConsumer, "class "+name+" provisions a volume when a pod uses the claim")
+	}
+	return warned(around, progressing(v1alpha1.ReasonClaimPending, "waiting for "+class.Provisioner+" to provision a volume"))
+}
+
+// warned is what a claim's newest warning makes of a verdict: provisioners speak in events only.
+func warned(around Around, v Verdict) Verdict {
+	if w := around.Warning; w != nil {
+		return degraded(w.Reason, w.Message)
+	}
+	return v
+}

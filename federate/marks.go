@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package federate
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// Marks are what every pushed object carries.
+type Marks struct {
+	// UID is the wrapper's.
+	UID types.UID
+	// Wrapper is the WrapperPath, Object the ObjectPath.
+	Wrapper, Object string
+	// Rendering is the digest of the object as rendered, before the marks.
+	Rendering string
+}
+
+// Stamp writes the marks on an object, over whatever stands there under their names.
+func Stamp(obj *unstructured.Unstructured, m Marks) {
+	labels := obj.GetLabels()
+	if labels == nil {
+		labels = make(map[string]string, 1)
+	}
+	labels[v1alpha1.LabelUID] = string(m.UID)
+	obj.SetLabels(labels)
+
+	annotations := obj.GetAnnotations()
+	if annotations == nil {
+		annotations = make(map[string]string, 3)
+	}
+	annotations[v1alpha1.AnnotationWrapper] = m.Wrapper
+	annotations[v1alpha1.AnnotationObject] = m.Object
+	annotations[v1alpha1.AnnotationRendering] = m.Rendering
+	obj.SetAnnotations(annotations)
+}
+
+// IsOurs says whether an object is the wrapper's own: it carries the wrapper's uid, and its object
+// annotation names this very object rather than one that its labels were copied from.
+func IsOurs(obj metav1.Object, uid types.UID, objectPath string) bool {
+	return obj.GetLabels()[v1alpha1.LabelUID] == string(uid) &&
+		obj.GetAnnotations()[v1alpha1.AnnotationObject] == objectPath
+}
+
+// IsPushed says whether an object was pushed by any wrapper of any host.
+func IsPushed(obj metav1.Object, objectPath string) bool {
+	return obj.GetLabels()[v1alpha1.LabelUID] != "" &&
+		obj.GetAnnotations()[v1alpha1.AnnotationObject] == objectPath
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"cmp"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/overrides"
+)
+
+// Object is one object as a member is to get it, but for the marks.
+type Object struct {
+	GVK             schema.GroupVersionKind
+	Namespace, Name string
+	// JSON is canonical. It is shared between renderings: read it, never write into it.
+	JSON []byte
+	// Digest is that of JSON; the mark AnnotationRendering carries it.
+	Digest string
+	// Keep is what AnnotationKeep says: "true", "false", or "" where the author says nothing.
+	Keep string
+	// Replace says whether the author lets the object be deleted and made again (AnnotationReplace).
+	Replace bool
+}
+
+// Unstructured decodes the object, for the caller to change.
+func (o *Object) Unstructured() (*unstructured.Unstructured, error) {
+	value, err := overrides.DecodeValue(o.JSON)
+	if err != nil {
+		return nil, fmt.Errorf("decoding the rendering of %s: %w", o, err)
+	}
+	return &unstructured.Unstructured{Object: value.(map[string]any)}, nil //nolint:forcetypeassert // newObject wrote it from a map
+}
+
+// String is kind and name, as messages say it: Deployment web.
+func (o *Object) String() string { return o.GVK.Kind + " " + o.Name }
+
+// identity is what tells an object apart from all others on a member.
+func (o *Object) identity() []byte {
+	return []byte(o.GVK.Group + "/" + o.GVK.Kind + "/" + o.Namespace + "/" + o.Name)
+}
+
+func newObject(obj *unstructured.Unstructured) (Object, error) {
+	data, err := federate.CanonicalJSON(obj.Object)
+	if err != nil {
+		return Object{}, err
+	}
+	annotations := obj.GetAnnotations()
+	return Object{
+		GVK:       obj.GroupVersionKind(),
+		Namespace: obj.GetNamespace(),
+		Name:      obj.GetName(),
+		JSON:      data,
+		Digest:    federate.Digest(data),
+		Keep:      annotations[v1alpha1.AnnotationKeep],
+		Replace:   annotations[v1alpha1.AnnotationReplace] == "true",
+	}, nil
+}
+
+// compare orders objects for installing: by rung, then by kind and name, so that the order in which
+// an author lists them does not matter.
+func compare(a, b *unstructured.Unstructured) int {
+	ak, bk := a.GroupVersionKind(), b.GroupVersionKind()
+	return cmp.Or(
+		cmp.Compare(InstallOrder(ak.GroupKind()), InstallOrder(bk.GroupKind())),
+		cmp.Compare(ak.Kind, bk.Kind),
+		cmp.Compare(a.GetName(), b.GetName()),
+		cmp.Compare(ak.Group, bk.Group),
+	)
+}

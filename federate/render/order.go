@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+const (
+	core      = ""
+	apps      = "apps"
+	batch     = "batch"
+	rbac      = "rbac.authorization.k8s.io"
+	storage   = "storage.k8s.io"
+	snapshot  = "snapshot.storage.k8s.io"
+	groupsnap = "groupsnapshot.storage.k8s.io"
+	olm       = "operators.coreos.com"
+	olmV1     = "olm.operatorframework.io"
+)
+
+// ladder is the install order: a rung at a time, kinds on one rung by kind and name.
+var ladder = [][]schema.GroupKind{
+	{{Group: core, Kind: "Namespace"}},
+	{{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}},
+	{{Group: "scheduling.k8s.io", Kind: "PriorityClass"}, {Group: "node.k8s.io", Kind: "RuntimeClass"}},
+	{
+		{Group: storage, Kind: "CSIDriver"},
+		{Group: storage, Kind: "StorageClass"},
+		{Group: storage, Kind: "VolumeAttributesClass"},
+		{Group: snapshot, Kind: "VolumeSnapshotClass"},
+		{Group: groupsnap, Kind: "VolumeGroupSnapshotClass"},
+	},
+	{{Group: "networking.k8s.io", Kind: "IngressClass"}, {Group: "gateway.networking.k8s.io", Kind: "GatewayClass"}},
+	// Limits and policies before what they are to hold for.
+	{
+		{Group: core, Kind: "ResourceQuota"},
+		{Group: core, Kind: "LimitRange"},
+		{Group: "networking.k8s.io", Kind: "NetworkPolicy"},
+	},
+	{{Group: core, Kind: "ServiceAccount"}},
+	{{Group: core, Kind: "Secret"}},
+	{{Group: core, Kind: "ConfigMap"}},
+	{{Group: rbac, Kind: "ClusterRole"}},
+	{{Group: rbac, Kind: "ClusterRoleBinding"}},
+	{{Group: rbac, Kind: "Role"}},
+	{{Group: rbac, Kind: "RoleBinding"}},
+	// Snapshots may be what a claim is made from.
+	{{Group: core, Kind: "PersistentVolume"}, {Group: snapshot, Kind: "VolumeSnapshotContent"}, {Group: groupsnap, Kind: "VolumeGroupSnapshotContent"}},
+	{{Group: snapshot, Kind: "VolumeSnapshot"}, {Group: groupsnap, Kind: "VolumeGroupSnapshot"}},
+	{{Group: core, Kind: "PersistentVolumeClaim"}},
+	// Services before workloads: pods get the environment variables of the services that are there.
+	{{Group: core, Kind: "Service"}},
+	{
+		{Group: apps, Kind: "DaemonSet"},
+		{Group: apps, Kind: "Deployment"},
+		{Group: apps, Kind: "ReplicaSet"},
+		{Group: apps, Kind: "StatefulSet"},
+		{Group: core, Kind: "Pod"},
+		{Group: core, Kind: "ReplicationController"},
+	},
+	{{Group: batch, Kind: "CronJob"}, {Group: batch, Kind: "Job"}},
+	{{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}, {Group: "policy", Kind: "PodDisruptionBudget"}},
+	builtIn,
+	{{Group: "apiregistration.k8s.io", Kind: "APIService"}},
+	// Webhooks after the workloads that answer them, or they refuse these.
+	{
+		{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"},
+		{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"},
+	},
+	// OLM installs a Subscription only where an OperatorGroup is, and from a catalog that it knows.
+	{{Group: olm, Kind: "CatalogSource"}, {Group: olmV1, Kind: "ClusterCatalog"}},
+	{{Group: olm, Kind: "OperatorGroup"}},
+	{{Group: olm, Kind: "Subscription"}, {Group: olmV1, Kind: "ClusterExtension"}},
+	// Custom resources last: the operator above may serve their kinds.
+	custom,
+}
+
+// The rungs of kinds that no other rung names.
+var (
+	builtIn = []schema.GroupKind{{Group: "*.k8s.io", Kind: "*"}}
+	custom  = []schema.GroupKind{{Group: "*", Kind: "*"}}
+)
+
+var rungs = func() map[schema.GroupKind]int {
+	m := make(map[schema.GroupKind]int, len(ladder)*3)
+	for rung, kinds := range ladder {
+		for _, gk := range kinds {
+			m[gk] = rung
+		}
+	}
+	return m
+}()
+
+// InstallOrder is the rung on which a kind is installed, from 0 for Namespaces up to custom resources.
+// Removal goes from the highest down.
+func InstallOrder(gk schema.GroupKind) int {
+	if rung, named := rungs[gk]; named {
+		return rung
+	}
+	// Groups without a dot, and those of k8s.io, are Kubernetes' own by its conventions.
+	if !strings.Contains(gk.Group, ".") || strings.HasSuffix(gk.Group, ".k8s.io") {
+		return rungs[builtIn[0]]
+	}
+	return rungs[custom[0]]
+}

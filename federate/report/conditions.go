@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// said is what a condition is to say.
+type said struct {
+	ok      bool
+	reason  string
+	message string
+}
+
+// conditions writes Placed, Pushed, Healthy and their summary Ready, and Reconciling and Stalled while
+// they are true.
+func conditions(in Input, t tally, worst *v1alpha1.ClusterStatus, now time.Time) []metav1.Condition {
+	all := make([]metav1.Condition, 0, 6)
+	for _, c := range in.Before.Conditions {
+		if c.Type != v1alpha1.ConditionReconciling && c.Type != v1alpha1.ConditionStalled {
+			all = append(all, c)
+		}
+	}
+	set := func(kind string, s said) {
+		status := metav1.ConditionFalse
+		if s.ok {
+			status = metav1.ConditionTrue
+		}
+		meta.SetStatusCondition(&all, metav1.Condition{Type: kind, Status: status, Reason: s.reason, Message: s.message,
+			ObservedGeneration: in.Generation, LastTransitionTime: metav1.NewTime(now)})
+	}
+	placed, pushed, healthy := placedSays(in), pushedSays(t, worst), healthySays(t, worst)
+	ready := readySays(in, placed, pushed, healthy, t)
+	set(v1alpha1.ConditionPlaced, placed)
+	set(v1alpha1.ConditionPushed, pushed)
+	set(v1alpha1.ConditionHealthy, healthy)
+	set(v1alpha1.ConditionReady, ready)
+
+	keep := func(kind string, was *metav1.Condition, s said) {
+		c := metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: s.reason, Message: s.message,
+			ObservedGeneration: in.Generation, LastTransitionTime: metav1.NewTime(now)}
+		if was != nil {
+			c.LastTransitionTime = was.LastTransitionTime
+		}
+		all = append(all, c)
+	}
+	switch {
+	case ready.ok:
+	case in.Invalid != "" || t.stalled > 0:
+		keep(v1alpha1.ConditionStalled, meta.FindStatusCondition(in.Before.Conditions, v1alpha1.ConditionStalled), ready)
+	case in.Deleting || t.progressing+t.degraded+t.unreachable+t.leaving > 0:
+		keep(v1alpha1.ConditionReconciling, meta.FindStatusCondition(in.Before.Conditions, v1alpha1.ConditionReconciling), ready)
+	}
+	return all
+}
+
+func placedSays(in Input) said {
+	return said{in.PlacedOK, in.PlacedReason, in.PlacedMessage}
+}
+
+func pushedSays(t tally, worst *v1alpha1.ClusterStatus) said {
+	if t.updated == t.placed && t.leaving == 0 {
+		return said{true, v1alpha1.ReasonAllUpdated, fmt.Sprintf("%s the update revision", holds(t.placed))}
+	}
+	s := said{false, v1alpha1.ReasonPushing, fmt.Sprintf("%d of %d clusters hold the update revision", t.updated, t.placed)}
+	if t.leaving > 0 {
+		s.message += fmt.Sprintf(", %d being left", t.leaving)
+	}
+	return blame(s, worst)
+}
+
+func healthySays(t tally, worst *v1alpha1.ClusterStatus) said {
+	if t.healthy == t.placed {
+		return said{true, v1alpha1.ReasonAllHealthy, fmt.Sprintf("%d of %d clusters are healthy", t.healthy, t.placed)}
+	}
+	return blame(said{false, v1alpha1.ReasonApplying, fmt.Sprintf("%d of %d clusters are healthy", t.healthy, t.placed)}, worst)
+}
+
+// readySays picks what a person has to know first.
+func readySays(in Input, placed, pushed, healthy said, t tally) said {
+	switch {
+	case in.Deleting:
+		return said{false, v1alpha1.ReasonDeleting, deletingWords(pushed, t)}
+	case in.Invalid != "":
+		return said{false, v1alpha1.ReasonSpecInvalid, in.Invalid}
+	case !placed.ok:
+		return said{false, placed.reason, placed.message}
+	case !pushed.ok:
+		return pushed
+	case !healthy.ok:
+		return healthy
+	}
+	return said{true, v1alpha1.ReasonAllHealthy, healthy.message}
+}
+
+func deletingWords(pushed said, t tally) string {
+	if t.leaving == 0 {
+		return "no cluster is left to wait for"
+	}
+	return fmt.Sprintf("waiting for %d clusters to be left: %s", t.leaving, pushed.message)
+}
+
+// blame adds the worst line's words: whose it is and what it says.
+func blame(s said, worst *v1alpha1.ClusterStatus) said {
+	if worst == nil {
+		return s
+	}
+	if worst.Reason != "" {
+		s.reason = worst.Reason
+	}
+	s.message += "; " + worst.Name + " is " + string(worst.State)
+	if worst.Message != "" {
+		s.message += ": " + worst.Message
+	}
+	return s
+}
+
+func holds(placed int32) string {
+	if placed == 1 {
+		return "the one placed cluster holds"
+	}
+	return fmt.Sprintf("all %d placed clusters hold", placed)
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/health"
+)
+
+// maxMessage is how many bytes of a message one line holds.
+const maxMessage = 256
+
+// Member is a snapshot of one member with one wrapper.
+type Member struct {
+	Name string
+	// Leaving is whether the member is being left, rather than placed.
+	Leaving bool
+	// Revision is the one that is wanted there.
+	Revision string
+	// Held is whether the member holds just the wanted objects, HeldRevision which revision its
+	// Delivery names.
+	Held         bool
+	HeldRevision string
+	// Judged is whether a collector has to speak before the objects count as well; Status is its word,
+	// Rendering the digest that it must have spoken of.
+	Judged    bool
+	Rendering string
+	Status    *v1alpha1.DeliveryStatus
+	// RepairsDrift is whether drift is being repaired, rather than only told.
+	RepairsDrift bool
+	// Push is what is in the way of the push; the zero value when nothing is, or none was tried.
+	Push Push
+	// Refusal is why nothing can be rendered for this member, "" when something can.
+	Refusal string
+	// Standing is whether the member can be asked.
+	Standing Standing
+}
+
+// Push is what a push could not do.
+type Push struct {
+	State           v1alpha1.ClusterState
+	Reason, Message string
+}
+
+// Standing is whether a member can be asked. Missing is a registry entry without usable connection
+// yet.
+type Standing struct {
+	Heard, Usable   bool
+	Reason, Message string
+}
+
+// rule is one way to read a member; ok says that it applies.
+type rule func(m *Member) (line v1alpha1.ClusterStatus, ok bool)
+
+// rules in order of precedence: the first that applies writes the line.
+var rules = []rule{
+	unreachable, // nobody can say how it fares
+	leaving,
+	refused,  // nothing can be rendered for it
+	hindered, // the push says what is in the way
+	pushing,  // not there yet
+	drifted,
+	unjudged, // there, and not looked at yet
+	unwell,   // there, and the collector says what is wrong
+	healthy,
+}
+
+// volatile are reasons whose words differ from one try to the next (ports, addresses, times) without
+// telling anything new: the first ones stay, or the status would be written at every try.
+var volatile = map[string]bool{v1alpha1.ReasonPushError: true, v1alpha1.ReasonUnreachable: true}
+
+// lineOf reads one member. The time of the last transition is that of the line before while the state
+// stays the same.
+func lineOf(m *Member, before *v1alpha1.ClusterStatus, now time.Time) v1alpha1.ClusterStatus {
+	for _, r := range rules {
+		line, ok := r(m)
+		if !ok {
+			continue
+		}
+		line.Name = m.Name
+		line.Message = health.Clean(line.Message, maxMessage)
+		line.Reason = health.Clean(line.Reason, 64)
+		line.Revision = m.HeldRevision
+		if m.Held || line.Revision == "" {
+			line.Revision = m.Revision
+		}
+		if m.Status != nil && !m.Leaving {
+			line.Version = m.Status.Version
+		}
+		line.LastTransitionTime = metav1.NewTime(now)
+		if before != nil && before.State == line.State {
+			line.LastTransitionTime = before.LastTransitionTime
+			if before.Reason == line.Reason && volatile[line.Reason] && before.Message != "" {
+				line.Message = before.Message
+			}
+		}
+		return line
+	}
+	panic("report: no rule applies to " + m.Name) // healthy always does
+}
+
+func unreachable(m *Member) (v1alpha1.ClusterStatus, bool) {
+	switch {
+	case !m.Standing.Heard:
+		return v1alpha1.ClusterStatus{State: v1alpha1.StateUnknown, Reason: orElse(m.Standing.Reason, v1alpha1.ReasonNotHeardFrom),
+			Message: orElse(m.Standing.Message, "nothing has been heard from this member yet")}, true
+	case !m.Standing.Usable:
+		return v1alpha1.ClusterStatus{State: v1alpha1.StateUnreachable, Reason: orElse(m.Standing.Reason, v1alpha1.ReasonUnreachable),
+			Message: m.Standing.Message}, true
+	}
+	return v1alpha1.ClusterStatus{}, false
+}
+
+func leaving(m *Member) (v1alpha1.ClusterStatus, bool) {
+	return v1alpha1.ClusterStatus{State: v1alpha1.StateRemoving, Reason: orElse(m.Push.Reason, v1alpha1.ReasonLeaving), Message: m.Push.Message}, m.Leaving
+}
+
+func refused(m *Member) (v1alpha1.ClusterStatus, bool) {
+	return v1alpha1.ClusterStatus{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonOverrideInvalid, Message: m.Refusal}, m.Refusal != ""
+}
+
+func hindered(m *Member) (v1alpha1.ClusterStatus, bool) {
+	return v1alpha1.ClusterStatus{State: m.Push.State, Reason: m.Push.Reason, Message: m.Push.Message}, !m.Held && m.Push.State != ""
+}
+
+func pushing(m *Member) (v1alpha1.ClusterStatus, bool) {
+	return v1alpha1.ClusterStatus{State: v1alpha1.StatePushing, Reason: v1alpha1.ReasonPushing}, !m.Held
+}
+
+func drifted(m *Member) (v1alpha1.ClusterStatus, bool) {
+	if m.Status == nil {
+		return v1alpha1.ClusterStatus{}, false
+	}
+	for i := range m.Status.Objects {
+		o := &m.Status.Objects[i]
+		if o.Drift == nil {
+			continue
+		}
+		line := v1alpha1.ClusterStatus{State: v1alpha1.StateHealthy, Reason: v1alpha1.ReasonDrifted, Message: driftWords(o)}
+		if m.RepairsDrift {
+			line.State = v1alpha1.StateProgressing
+		} else if worst := worstObject(m.Status.Objects); worst != nil && worst.Health != v1alpha1.Healthy {
+			// It is told, and hides nothing worse.
+			return v1alpha1.ClusterStatus{}, false
+		}
+		return line, true
+	}
+	return v1alpha1.ClusterStatus{}, false
+}
+
+func driftWords(o *v1alpha1.ObjectStatus) string {
+	what := o.Kind + " " + o.Name
+	switch o.Drift.Kind {
+	case v1alpha1.DriftGone:
+		return what + " was deleted on the member"
+	case v1alpha1.DriftReplaced:
+		return what + " was deleted and made again on the member"
+	}
+	words := what + " was changed on the member"
+	if o.Drift.Manager != "" {
+		words += " by " + o.Drift.Manager
+	}
+	if len(o.Drift.Fields) > 0 {
+		words += fmt.Sprintf(" (%s", o.Drift.Fields[0])
+		if more := len(o.Drift.Fields) - 1; more > 0 {
+			words += fmt.Sprintf(" and %d more", more)
+		}
+		words += ")"
+	}
+	return words
+}
+
+func unjudged(m *Member) (v1alpha1.ClusterStatus, bool) {
+	spoken := m.Status != nil && m.Status.ObservedRendering == m.Rendering
+	return v1alpha1.ClusterStatus{State: v1alpha1.StateProgressing, Reason: v1alpha1.ReasonApplying}, m.Judged && !spoken
+}
+
+var stateOf = map[v1alpha1.Health]v1alpha1.ClusterState{
+	v1alpha1.Waiting:     v1alpha1.StateWaiting,
+	v1alpha1.Progressing: v1alpha1.StateProgressing,
+	v1alpha1.Degraded:    v1alpha1.StateDegraded,
+}
+
+func unwell(m *Member) (v1alpha1.ClusterStatus, bool) {
+	if m.Status == nil {
+		return v1alpha1.ClusterStatus{}, false
+	}
+	worst := worstObject(m.Status.Objects)
+	if worst == nil || worst.Health == v1alpha1.Healthy {
+		return v1alpha1.ClusterStatus{}, false
+	}
+	words := worst.Kind + " " + worst.Name
+	if worst.Message != "" {
+		words += ": " + worst.Message
+	}
+	return v1alpha1.ClusterStatus{State: stateOf[worst.Health], Reason: worst.Reason, Message: words}, true
+}
+
+func healthy(*Member) (v1alpha1.ClusterStatus, bool) {
+	return v1alpha1.ClusterStatus{State: v1alpha1.StateHealthy}, true
+}
+
+func worstObject(objects []v1alpha1.ObjectStatus) *v1alpha1.ObjectStatus {
+	rank := map[v1alpha1.Health]int{v1alpha1.Degraded: 3, v1alpha1.Waiting: 2, v1alpha1.Progressing: 1}
+	var worst *v1alpha1.ObjectStatus
+	for i := range objects {
+		o := &objects[i]
+		if worst == nil || rank[o.Health] > rank[worst.Health] {
+			worst = o
+		}
+	}
+	return worst
+}
+
+func orElse(word, fallback string) string {
+	if word == "" {
+		return fallback
+	}
+	return word
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// maxLines is how many members have a line in a status.
+const maxLines = 500
+
+// Input is a snapshot of a wrapper.
+type Input struct {
+	// Generation is the wrapper's, Deleting whether it is being deleted.
+	Generation int64
+	Deleting   bool
+	// UpdateRevision is the revision of the present spec.
+	UpdateRevision string
+	// Placed and PlacedReason and PlacedMessage are the decision's word on itself; PlacedOK is whether
+	// it stands without reservation.
+	PlacedOK                    bool
+	PlacedReason, PlacedMessage string
+	// Invalid is why the spec cannot be rendered for anybody, "" when it can.
+	Invalid string
+	// Members are the placed and the leaving members.
+	Members []Member
+	// Before is the status as it was.
+	Before *v1alpha1.WrapperStatus
+}
+
+// Build makes the status, all but placement, which is the scheduler's. It is a pure function: the same
+// input and time give the same status, and an unchanged world an unchanged status.
+func Build(in Input, now time.Time) v1alpha1.WrapperStatus {
+	before := make(map[string]*v1alpha1.ClusterStatus, len(in.Before.Clusters))
+	for i := range in.Before.Clusters {
+		before[in.Before.Clusters[i].Name] = &in.Before.Clusters[i]
+	}
+	lines := make([]v1alpha1.ClusterStatus, 0, len(in.Members))
+	for i := range in.Members {
+		lines = append(lines, lineOf(&in.Members[i], before[in.Members[i].Name], now))
+	}
+	tally := count(in.Members, lines)
+	status := v1alpha1.WrapperStatus{
+		ObservedGeneration: in.Generation,
+		UpdateRevision:     in.UpdateRevision,
+		CurrentRevision:    in.Before.CurrentRevision,
+		Counts:             tally.counts(),
+	}
+	if in.UpdateRevision != "" && tally.placed > 0 && tally.updated == tally.placed {
+		status.CurrentRevision = in.UpdateRevision
+	}
+	status.Clusters, status.ClustersOmitted = shorten(lines)
+	status.Conditions = conditions(in, tally, worstLine(lines), now)
+	return status
+}
+
+// tally counts members by state.
+type tally struct {
+	placed, updated, healthy, progressing, degraded, stalled, held, unreachable, leaving int32
+}
+
+func count(members []Member, lines []v1alpha1.ClusterStatus) tally {
+	var t tally
+	for i := range members {
+		if members[i].Leaving {
+			t.leaving++
+		} else {
+			t.placed++
+			if members[i].Held {
+				t.updated++
+			}
+		}
+		switch lines[i].State {
+		case v1alpha1.StateHealthy:
+			t.healthy++
+		case v1alpha1.StateWaiting, v1alpha1.StatePushing, v1alpha1.StateProgressing, v1alpha1.StateRemoving:
+			t.progressing++
+		case v1alpha1.StateDegraded:
+			t.degraded++
+		case v1alpha1.StateStalled:
+			t.stalled++
+		case v1alpha1.StateHeld:
+			t.held++
+		case v1alpha1.StateUnreachable, v1alpha1.StateUnknown:
+			t.unreachable++
+		}
+	}
+	return t
+}
+
+func (t tally) counts() v1alpha1.ClusterCounts {
+	return v1alpha1.ClusterCounts{
+		Placed: ptr.To(t.placed), Updated: ptr.To(t.updated), Healthy: ptr.To(t.healthy), Progressing: ptr.To(t.progressing),
+		Degraded: ptr.To(t.degraded), Stalled: ptr.To(t.stalled), Held: ptr.To(t.held), Unreachable: ptr.To(t.unreachable),
+	}
+}
+
+// severity orders lines for a person: what needs one first.
+var severity = map[v1alpha1.ClusterState]int{
+	v1alpha1.StateStalled: 0, v1alpha1.StateDegraded: 1, v1alpha1.StateUnreachable: 2, v1alpha1.StateUnknown: 3,
+	v1alpha1.StateHeld: 4, v1alpha1.StateRemoving: 5, v1alpha1.StateWaiting: 6, v1alpha1.StateProgressing: 7,
+	v1alpha1.StatePushing: 8, v1alpha1.StateHealthy: 9,
+}
+
+// shorten bounds the lines: the troubled first, the healthy ones without a reason left out first. They
+// are then sorted by name within the same severity, so that a status reads the same each time.
+func shorten(lines []v1alpha1.ClusterStatus) (kept []v1alpha1.ClusterStatus, omitted int32) {
+	kept = slices.Clone(lines)
+	slices.SortFunc(kept, func(a, b v1alpha1.ClusterStatus) int {
+		if d := severity[a.State] - severity[b.State]; d != 0 {
+			return d
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	if over := len(kept) - maxLines; over > 0 {
+		kept, omitted = kept[:maxLines], int32(over) //nolint:gosec // at most 5,000 members are placed
+	}
+	return kept, omitted
+}
+
+func worstLine(lines []v1alpha1.ClusterStatus) *v1alpha1.ClusterStatus {
+	var worst *v1alpha1.ClusterStatus
+	for i := range lines {
+		l := &lines[i]
+		if worst == nil || severity[l.State] < severity[worst.State] ||
+			severity[l.State] == severity[worst.State] && l.Name < worst.Name {
+			worst = l
+		}
+	}
+	if worst != nil && worst.State == v1alpha1.StateHealthy {
+		return nil
+	}
+	return worst
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package overrides
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/json"
+)
+
+// MaxDepth is how deep JSON in a wrapper, and in what is rendered from it, may be nested.
+const MaxDepth = 100
+
+// errNotObject says that something is JSON, but no object.
+var errNotObject = errors.New("it is not a JSON object")
+
+// Decode reads one wrapped object. Integers stay integers, whatever their size up to 64 bits.
+func Decode(raw runtime.RawExtension) (*unstructured.Unstructured, error) {
+	data, err := bytesOf(raw)
+	if err != nil {
+		return nil, err
+	}
+	object, err := decodeObject(data)
+	if err != nil {
+		return nil, err
+	}
+	return &unstructured.Unstructured{Object: object}, nil
+}
+
+// bytesOf is the JSON of a wrapped object, also of one that a Go program put in as a typed object.
+func bytesOf(raw runtime.RawExtension) ([]byte, error) {
+	if len(raw.Raw) > 0 || raw.Object == nil {
+		return raw.Raw, nil
+	}
+	data, err := json.Marshal(raw.Object)
+	if err != nil {
+		return nil, fmt.Errorf("writing the object as JSON: %w", err)
+	}
+	return data, nil
+}
+
+func decodeObject(data []byte) (map[string]any, error) {
+	value, err := DecodeValue(data)
+	if err != nil {
+		return nil, err
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		return nil, errNotObject
+	}
+	return object, nil
+}
+
+// DecodeValue reads JSON of any form, nested MaxDepth deep at most.
+func DecodeValue(data []byte) (any, error) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, errors.New("it is empty")
+	}
+	if d := Depth(data); d > MaxDepth {
+		return nil, fmt.Errorf("it is nested %d deep, %d at most", d, MaxDepth)
+	}
+	var value any
+	if err := json.Unmarshal(data, &value); err != nil {
+		return nil, fmt.Errorf("it is not JSON: %w", err)
+	}
+	if bytes.Contains(data, []byte("-0")) {
+		value = withoutNegativeZero(value)
+	}
+	return value, nil
+}
+
+// Depth is how deep JSON is nested: 1 for {}. It looks at brackets only, so that it can be asked
+// before a decoder recurses.
+func Depth(data []byte) int {
+	depth, deepest := 0, 0
+	quoted, escaped := false, false
+	for _, c := range data {
+		switch {
+		case escaped:
+			escaped = false
+		case quoted:
+			escaped = c == '\\'
+			quoted = c != '"'
+		case c == '"':
+			quoted = true
+		case c == '{' || c == '[':
+			depth++
+			deepest = max(deepest, depth)
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return deepest
+}
+
+// withoutNegativeZero writes -0.0 as 0. It is the one number that does not come back from JSON as it
+// was written there, and would give a rendering another digest each time it is read.
+func withoutNegativeZero(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key := range v {
+			v[key] = withoutNegativeZero(v[key])
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutNegativeZero(v[i])
+		}
+	case float64:
+		if v == 0 {
+			return int64(0)
+		}
+	}
+	return value
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package overrides
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// Member is what overrides and placement know of a MemberCluster.
+type Member struct {
+	Name   string
+	Labels map[string]string
+}
+
+// Selection is a ClusterSelection made ready to be asked about many members.
+type Selection struct {
+	everybody bool
+	names     map[string]struct{}
+	selectors []labels.Selector
+}
+
+// NewSelection reads a ClusterSelection. nil selects every member, one that says nothing selects none.
+// A selector that does not parse is an error that says which one it is.
+func NewSelection(s *v1alpha1.ClusterSelection) (Selection, error) {
+	if s == nil {
+		return Selection{everybody: true}, nil
+	}
+	out := Selection{}
+	if len(s.Names) > 0 {
+		out.names = make(map[string]struct{}, len(s.Names))
+		for _, name := range s.Names {
+			out.names[name] = struct{}{}
+		}
+	}
+	for i := range s.Selectors {
+		selector, err := metav1.LabelSelectorAsSelector(&s.Selectors[i])
+		if err != nil {
+			return Selection{}, fmt.Errorf("reading selectors[%d]: %w", i, err)
+		}
+		out.selectors = append(out.selectors, selector)
+	}
+	return out, nil
+}
+
+// Selects says whether the member is named or matched by any of the selectors.
+func (s Selection) Selects(m Member) bool {
+	if s.everybody {
+		return true
+	}
+	if _, named := s.names[m.Name]; named {
+		return true
+	}
+	for _, selector := range s.selectors {
+		if selector.Matches(labels.Set(m.Labels)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Selects says whether a selection selects one member; for many, use NewSelection.
+func Selects(s *v1alpha1.ClusterSelection, m Member) (bool, error) {
+	selection, err := NewSelection(s)
+	if err != nil {
+		return false, err
+	}
+	return selection.Selects(m), nil
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package overrides
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// isStrategic says whether a kind has a strategic merge: the built-in kinds have, since their lists
+// say by which key items are told apart.
+func isStrategic(gvk schema.GroupVersionKind) bool {
+	return scheme.Scheme.Recognizes(gvk)
+}
+
+// merge lays patch over an object and returns the result; the object is used up, patch is not.
+func merge(object map[string]any, gvk schema.GroupVersionKind, patch map[string]any) (merged map[string]any, err error) {
+	patch = runtime.DeepCopyJSON(patch)
+	if !isStrategic(gvk) {
+		return mergeJSON(object, patch), nil
+	}
+	typed, err := scheme.Scheme.New(gvk)
+	if err != nil {
+		return nil, fmt.Errorf("finding the merge keys of %s: %w", gvk.Kind, err)
+	}
+	defer func() {
+		// The strategic merge trusts its input to fit the kind; an author's need not.
+		if r := recover(); r != nil {
+			merged, err = nil, fmt.Errorf("the strategic merge cannot read it: %v", r)
+		}
+	}()
+	merged, err = strategicpatch.StrategicMergeMapPatch(object, patch, typed)
+	if err != nil {
+		return nil, fmt.Errorf("the strategic merge does not take it: %w", err)
+	}
+	return merged, nil
+}
+
+// mergeJSON is a JSON merge patch (RFC 7386) between objects.
+func mergeJSON(object, patch map[string]any) map[string]any {
+	for key, value := range patch {
+		switch v := value.(type) {
+		case nil:
+			delete(object, key)
+		case map[string]any:
+			below, ok := object[key].(map[string]any)
+			if !ok {
+				below = make(map[string]any, len(v))
+			}
+			object[key] = mergeJSON(below, v)
+		default:
+			object[key] = v
+		}
+	}
+	return object
+}
+
+// directive finds a directive of the strategic merge, as a path, or "". Where there is no strategic
+// merge it would end up in the object as a field.
+func directive(value any) string {
+	switch v := value.(type) {
+	case map[string]any:
+		for key := range v {
+			if key == "$patch" || key == "$retainKeys" ||
+				strings.HasPrefix(key, "$setElementOrder/") || strings.HasPrefix(key, "$deleteFromPrimitiveList/") {
+				return key
+			}
+			if found := directive(v[key]); found != "" {
+				return found
+			}
+		}
+	case []any:
+		for i := range v {
+			if found := directive(v[i]); found != "" {
+				return found
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package overrides
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// document is one decoded object under a JSON patch (RFC 6902). A failed operation may leave it half
+// changed: the caller then throws it away.
+type document struct {
+	root map[string]any
+	// secret keeps values out of errors.
+	secret bool
+	// budget is how many bytes copy may still add: doubled 64 times, a byte is more than any memory.
+	budget *int
+}
+
+// do carries out one operation; value is that of add, replace and test.
+func (d *document) do(op *operation, value any) error {
+	switch op.op {
+	case v1alpha1.PatchAdd:
+		return d.add(op.path, runtime.DeepCopyJSONValue(value))
+	case v1alpha1.PatchRemove:
+		_, err := d.remove(op.path, "so there is nothing to remove")
+		return err
+	case v1alpha1.PatchReplace:
+		return d.replace(op.path, runtime.DeepCopyJSONValue(value))
+	case v1alpha1.PatchMove:
+		return d.move(op.from, op.path)
+	case v1alpha1.PatchCopy:
+		return d.copy(op.from, op.path)
+	case v1alpha1.PatchTest:
+		return d.test(op.path, value)
+	}
+	return &trouble{problem: fmt.Sprintf("%q is none of add, remove, replace, move, copy and test", op.op)}
+}
+
+func (d *document) add(path pointer, value any) error {
+	_, err := d.edit(d.root, path, 0, true, func(parent any) (any, error) {
+		switch c := parent.(type) {
+		case map[string]any:
+			c[path[len(path)-1]] = value
+			return c, nil
+		case []any:
+			i, err := d.insertAt(path, c)
+			if err != nil {
+				return nil, err
+			}
+			return slices.Insert(c, i, value), nil
+		}
+		return nil, d.notContainer(path, len(path)-1, parent)
+	})
+	return err
+}
+
+func (d *document) replace(path pointer, value any) error {
+	_, err := d.edit(d.root, path, 0, false, func(parent any) (any, error) {
+		switch c := parent.(type) {
+		case map[string]any:
+			key := path[len(path)-1]
+			if _, there := c[key]; !there {
+				return nil, &trouble{problem: `the path is not there; "add" makes it`}
+			}
+			c[key] = value
+			return c, nil
+		case []any:
+			i, err := d.itemAt(path, len(path)-1, c)
+			if err != nil {
+				return nil, err
+			}
+			c[i] = value
+			return c, nil
+		}
+		return nil, d.notContainer(path, len(path)-1, parent)
+	})
+	return err
+}
+
+// remove takes a value out and returns it; absent ends the sentence about a path that is not there.
+func (d *document) remove(path pointer, absent string) (removed any, err error) {
+	_, err = d.edit(d.root, path, 0, false, func(parent any) (any, error) {
+		switch c := parent.(type) {
+		case map[string]any:
+			key := path[len(path)-1]
+			value, there := c[key]
+			if !there {
+				return nil, &trouble{problem: "the path is not there, " + absent}
+			}
+			removed = value
+			delete(c, key)
+			return c, nil
+		case []any:
+			i, err := d.itemAt(path, len(path)-1, c)
+			if err != nil {
+				return nil, err
+			}
+			removed = c[i]
+			return slices.Delete(c, i, i+1), nil
+		}
+		return nil, d.notContainer(path, len(path)-1, parent)
+	})
+	return removed, err
+}
+
+func (d *document) move(from, path pointer) error {
+	if from.contains(path) {
+		if len(from) == len(path) {
+			_, err := d.get(from)
+			return err
+		}
+		return &trouble{problem: fmt.Sprintf("%s lies within %s: nothing can be moved into itself", path, from)}
+	}
+	value, err := d.remove(from, "so there is nothing to move")
+	if err != nil {
+		return err
+	}
+	return d.add(path, value)
+}
+
+func (d *document) copy(from, path pointer) error {
+	value, err := d.get(from)
+	if err != nil {
+		return err
+	}
+	if *d.budget -= size(value); *d.budget < 0 {
+		return &trouble{problem: fmt.Sprintf("the copies for this member come to more than %d KiB; write the values out, or use fewer", maxCopied>>10)}
+	}
+	return d.add(path, runtime.DeepCopyJSONValue(value))
+}
+
+func (d *document) test(path pointer, want any) error {
+	found, err := d.get(path)
+	if err != nil {
+		t := err.(*trouble) //nolint:errorlint // get returns nothing else
+		t.problem += fmt.Sprintf("; the test wants %s", d.show(want))
+		return t
+	}
+	if !equal(found, want) {
+		return &trouble{
+			problem: fmt.Sprintf("it is %s, the test wants %s", d.show(found), d.show(want)),
+			found:   d.found(found),
+		}
+	}
+	return nil
+}
+
+// get is the value at a path, or the trouble with getting there.
+func (d *document) get(path pointer) (value any, err error) {
+	_, err = d.edit(d.root, path, 0, false, func(parent any) (any, error) {
+		switch c := parent.(type) {
+		case map[string]any:
+			v, there := c[path[len(path)-1]]
+			if !there {
+				return nil, &trouble{problem: fmt.Sprintf("%s is not there", path)}
+			}
+			value = v
+			return c, nil
+		case []any:
+			i, err := d.itemAt(path, len(path)-1, c)
+			if err != nil {
+				return nil, err
+			}
+			value = c[i]
+			return c, nil
+		}
+		return nil, d.notContainer(path, len(path)-1, parent)
+	})
+	return value, err
+}
+
+// edit walks down to the parent of what path points to, lets leaf change it, and puts what leaf
+// returns in the parent's place on the way back (a list that grows is another list).
+func (d *document) edit(node any, path pointer, at int, makes bool, leaf func(parent any) (any, error)) (any, error) {
+	if at == len(path)-1 {
+		return leaf(node)
+	}
+	switch c := node.(type) {
+	case map[string]any:
+		child, there := c[path[at]]
+		if makes && child == nil && path.isMetadataMap(at) {
+			child, there = map[string]any{}, true
+		}
+		if !there {
+			return nil, d.endsBefore(path, at)
+		}
+		changed, err := d.edit(child, path, at+1, makes, leaf)
+		if err != nil {
+			return nil, err
+		}
+		c[path[at]] = changed
+		return c, nil
+	case []any:
+		i, err := d.itemAt(path, at, c)
+		if err != nil {
+			return nil, err
+		}
+		changed, err := d.edit(c[i], path, at+1, makes, leaf)
+		if err != nil {
+			return nil, err
+		}
+		c[i] = changed
+		return c, nil
+	}
+	return nil, d.notContainer(path, at, node)
+}

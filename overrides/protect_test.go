@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package overrides
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func TestOverridesNeverCross(t *testing.T) {
+	for name, tc := range map[string]struct {
+		patch, merge string // one of them
+		want         string // the part after "for member east: "
+	}{
+		"apiVersion":                        {patch: `[{op: replace, path: /apiVersion, value: v2}]`, want: "this would change /apiVersion"},
+		"kind":                              {patch: `[{op: replace, path: /kind, value: Gadget}]`, want: "this would change /kind"},
+		"name":                              {patch: `[{op: replace, path: /metadata/name, value: x}]`, want: "this would change /metadata/name"},
+		"name, by another metadata":         {patch: `[{op: replace, path: /metadata, value: {name: x}}]`, want: "this would change /metadata/name"},
+		"name, by a move":                   {patch: `[{op: move, from: /metadata/name, path: /spec/name}]`, want: "this would change /metadata/name"},
+		"name, by a copy":                   {patch: `[{op: copy, from: /kind, path: /metadata/name}]`, want: "this would change /metadata/name"},
+		"namespace":                         {patch: `[{op: add, path: /metadata/namespace, value: kube-system}]`, want: "this would change /metadata/namespace"},
+		"namespace, by a merge":             {merge: `{metadata: {namespace: kube-system}}`, want: "this would change /metadata/namespace"},
+		"generateName":                      {merge: `{metadata: {generateName: x-}}`, want: "this would change /metadata/generateName"},
+		"owners":                            {patch: `[{op: add, path: /metadata/ownerReferences, value: []}]`, want: "this would change /metadata/ownerReferences"},
+		"finalizers":                        {patch: `[{op: add, path: /metadata/finalizers, value: [a/b]}]`, want: "this would change /metadata/finalizers"},
+		"finalizers, by a copy":             {patch: `[{op: copy, from: /spec/parts, path: /metadata/finalizers}]`, want: "this would change /metadata/finalizers"},
+		"status":                            {patch: `[{op: add, path: /status, value: {ready: true}}]`, want: "this would change /status"},
+		"status, by a move":                 {patch: `[{op: move, from: /spec/limits, path: /status}]`, want: "this would change /status"},
+		"status, by a merge":                {merge: `{status: {ready: true}}`, want: "this would change /status"},
+		"resourceVersion":                   {merge: `{metadata: {resourceVersion: "1"}}`, want: "this would change /metadata/resourceVersion"},
+		"the uid mark":                      {patch: `[{op: add, path: /metadata/labels/federation.fairlead.dev~1uid, value: x}]`, want: "this would change /metadata/labels/federation.fairlead.dev~1uid"},
+		"the wrapper mark":                  {merge: `{metadata: {annotations: {federation.fairlead.dev/wrapper: x}}}`, want: "this would change /metadata/annotations/federation.fairlead.dev~1wrapper"},
+		"the object mark, in a new map":     {patch: `[{op: add, path: /metadata/annotations, value: {federation.fairlead.dev/object: x}}]`, want: "this would change /metadata/annotations/federation.fairlead.dev~1object"},
+		"the rendering mark":                {merge: `{metadata: {annotations: {federation.fairlead.dev/rendering: x}}}`, want: "this would change /metadata/annotations/federation.fairlead.dev~1rendering"},
+		"what widens the host's rights":     {merge: `{metadata: {labels: {federation.fairlead.dev/aggregate-to-host: "true"}}}`, want: "this would change /metadata/labels/federation.fairlead.dev~1aggregate-to-host"},
+		"a label that is a number":          {patch: `[{op: add, path: /metadata/labels/a, value: 1}]`, want: "/metadata/labels/a has to be a string; put it in quotes"},
+		"labels that are a list":            {patch: `[{op: add, path: /metadata/labels, value: []}]`, want: "/metadata/labels has to be an object"},
+		"metadata, taken away by a replace": {patch: `[{op: replace, path: /metadata, value: 3}]`, want: "this would change /metadata/name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := patchOf(t, "Widget", tc.patch)
+			at := "overrides[0].patch[0]: "
+			if tc.merge != "" {
+				list = mergeOf(t, "Widget", tc.merge)
+				at = "overrides[0].merge: "
+			}
+			_, err := Apply([]*unstructured.Unstructured{object(t, widget)}, list, east)
+			if err == nil {
+				t.Fatal("it was let through")
+			}
+			if text := err.Error(); !strings.HasPrefix(text, at) || !strings.Contains(text, " of Widget cog for member east: "+tc.want) {
+				t.Errorf("got  %s\nwant %s … %s", text, at, tc.want)
+			}
+		})
+	}
+}
+
+func TestOverridesMay(t *testing.T) {
+	for name, patch := range map[string]string{
+		"move a field away and back":      `[{op: move, from: /metadata/name, path: /spec/name}, {op: move, from: /spec/name, path: /metadata/name}]`,
+		"write what stands there":         `[{op: replace, path: /metadata/name, value: cog}]`,
+		"keep and replace an object":      `[{op: add, path: /metadata/annotations/federation.fairlead.dev~1keep, value: "true"}, {op: add, path: /metadata/annotations/federation.fairlead.dev~1replace, value: "true"}]`,
+		"test what they may not write":    `[{op: test, path: /kind, value: Widget}]`,
+		"copy from what they may not":     `[{op: copy, from: /metadata/name, path: /spec/name}]`,
+		"take the labels away altogether": `[{op: add, path: /metadata/labels, value: {a: b}}, {op: remove, path: /metadata/labels}]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := Apply([]*unstructured.Unstructured{object(t, widget)}, patchOf(t, "Widget", patch), east); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestTheFirstOperationThatCrossesIsNamed(t *testing.T) {
+	_, err := Apply([]*unstructured.Unstructured{object(t, widget)}, patchOf(t, "Widget", `
+- {op: add, path: /spec/a, value: 1}
+- {op: add, path: /status, value: {}}
+- {op: add, path: /spec/b, value: 1}`), east)
+	want := "overrides[0].patch[1]: adding /status of Widget cog for member east: this would change /status, which no override may: it is the member's to write"
+	if err == nil || cmp.Diff(want, err.Error()) != "" {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

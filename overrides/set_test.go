@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package overrides
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+func contains(text, part string) bool { return strings.Contains(text, part) }
+
+func TestSelects(t *testing.T) {
+	aws := metav1.LabelSelector{MatchLabels: map[string]string{"cloud": "aws"}}
+	gcp := metav1.LabelSelector{MatchLabels: map[string]string{"cloud": "gcp"}}
+	for name, tc := range map[string]struct {
+		selection *v1alpha1.ClusterSelection
+		want      bool
+	}{
+		"nothing said is everybody":           {nil, true},
+		"said and empty is nobody":            {&v1alpha1.ClusterSelection{}, false},
+		"its name":                            {&v1alpha1.ClusterSelection{Names: []string{"west", "east"}}, true},
+		"another's name":                      {&v1alpha1.ClusterSelection{Names: []string{"west"}}, false},
+		"its label":                           {&v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{aws}}, true},
+		"one of two selectors":                {&v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{gcp, aws}}, true},
+		"another's label":                     {&v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{gcp}}, false},
+		"its name beside another's label":     {&v1alpha1.ClusterSelection{Names: []string{"east"}, Selectors: []metav1.LabelSelector{gcp}}, true},
+		"an empty selector is everybody":      {&v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{{}}}, true},
+		"within one selector all has to hold": {&v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{{MatchLabels: map[string]string{"cloud": "aws", "x": "y"}}}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := Selects(tc.selection, east)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != tc.want {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestSpeakingKeepsTheOrderOfTheSpec(t *testing.T) {
+	list := parse(t, `
+- {clusters: {names: [west]}, target: {kind: Widget}, merge: {a: 1}}
+- {clusters: {selectors: [{matchLabels: {cloud: aws}}]}, target: {kind: Widget}, merge: {a: 2}}
+- {target: {kind: Widget}, merge: {a: 3}}
+`)
+	got, err := Speaking(list, east)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int{1, 2}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestALaterOverrideWins(t *testing.T) {
+	list := parse(t, `
+- {target: {kind: Widget}, patch: [{op: replace, path: /spec/size, value: 1}]}
+- {clusters: {names: [west]}, target: {kind: Widget}, merge: {spec: {size: 9}}}
+- {target: {kind: Widget}, merge: {spec: {size: 2}}}
+- {target: {kind: Widget}, patch: [{op: test, path: /spec/size, value: 2}, {op: replace, path: /spec/size, value: 3}]}
+`)
+	got, err := Apply([]*unstructured.Unstructured{object(t, widget)}, list, east)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, _, _ := unstructured.NestedInt64(got[0].Object, "spec", "size")
+	if size != 3 {
+		t.Errorf("size is %d, want 3", size)
+	}
+}
+
+func TestOnlyWhatChangesIsCopied(t *testing.T) {
+	objects := []*unstructured.Unstructured{object(t, widget), object(t, deployment)}
+	got, err := Apply(objects, patchOf(t, "Widget", `[{op: replace, path: /spec/size, value: 1}]`), east)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got[0] == objects[0] {
+		t.Error("the Widget was changed in place")
+	}
+	if got[1] != objects[1] {
+		t.Error("the Deployment was copied for nothing")
+	}
+}
+
+func TestTargets(t *testing.T) {
+	objects := []*unstructured.Unstructured{
+		object(t, "{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: a}}"),
+		object(t, "{apiVersion: example.com/v1, kind: Ingress, metadata: {name: b}}"),
+		object(t, "{apiVersion: v1, kind: Service, metadata: {name: a}}"),
+		object(t, "{apiVersion: v1, kind: Service, metadata: {name: b}}"),
+	}
+	text := func(s string) *string { return &s }
+	for name, tc := range map[string]struct {
+		target v1alpha1.OverrideTarget
+		want   []int
+		err    string
+	}{
+		"a kind means all of it":        {target: v1alpha1.OverrideTarget{Kind: "Service"}, want: []int{2, 3}},
+		"a name means one":              {target: v1alpha1.OverrideTarget{Kind: "Service", Name: "b"}, want: []int{3}},
+		"the core group is empty":       {target: v1alpha1.OverrideTarget{Group: text(""), Kind: "Service", Name: "a"}, want: []int{2}},
+		"a group tells kinds apart":     {target: v1alpha1.OverrideTarget{Group: text("example.com"), Kind: "Ingress"}, want: []int{1}},
+		"a kind of two groups":          {target: v1alpha1.OverrideTarget{Kind: "Ingress"}, err: `Ingress is a kind of several groups here: give group, one of "example.com", "networking.k8s.io"`},
+		"a name does not choose groups": {target: v1alpha1.OverrideTarget{Kind: "Ingress", Name: "a"}, err: `Ingress is a kind of several groups here: give group, one of "example.com", "networking.k8s.io"`},
+		"nothing of that name": {
+			target: v1alpha1.OverrideTarget{Kind: "Service", Name: "c"},
+			err:    `no object of the wrapper is a Service named "c"; it holds Ingress a, Ingress b, Service a, Service b`,
+		},
+		"nothing of that kind in the group": {
+			target: v1alpha1.OverrideTarget{Group: text("apps"), Kind: "Service"},
+			err:    `no object of the wrapper is a Service of group "apps"; it holds Ingress a, Ingress b, Service a, Service b`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := match(&tc.target, objects)
+			var text string
+			if err != nil {
+				text = err.Error()
+			}
+			if diff := cmp.Diff(tc.err, text); diff != "" {
+				t.Errorf("error (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("matched (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestATargetThatMatchesNothingIsAnErrorForThatMember(t *testing.T) {
+	list := parse(t, `[{clusters: {names: [east]}, target: {kind: Service}, merge: {a: 1}}]`)
+	objects := []*unstructured.Unstructured{object(t, widget)}
+	_, err := Apply(objects, list, east)
+	want := "overrides[0].target: looking for its objects for member east: no object of the wrapper is a Service; it holds Widget cog"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if _, err := Apply(objects, list, Member{Name: "west"}); err != nil {
+		t.Errorf("it does not speak to west: %v", err)
+	}
+}
+
+func TestVariantTellsApartWhatRendersApart(t *testing.T) {
+	set, err := Compile(parse(t, `
+- {clusters: {selectors: [{matchLabels: {cloud: aws}}]}, target: {kind: Widget}, merge: {a: 1}}
+- {clusters: {selectors: [{matchLabels: {cloud: gcp}}]}, target: {kind: Widget}, merge: {a: 2}}
+- target: {kind: Widget}
+  patch:
+  - {op: add, path: /spec/zone, valueFrom: {fieldPath: "metadata.labels['zone']", whenMissing: Skip}}
+  - {op: add, path: /spec/rack, valueFrom: {fieldPath: "metadata.labels['rack']", whenMissing: Skip}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	member := func(name string, pairs ...string) Member {
+		m := Member{Name: name, Labels: map[string]string{}}
+		for i := 0; i < len(pairs); i += 2 {
+			m.Labels[pairs[i]] = pairs[i+1]
+		}
+		return m
+	}
+	for name, tc := range map[string]struct {
+		a, b Member
+		same bool
+	}{
+		"names and foreign labels do not count":  {member("a", "x", "1"), member("b", "x", "2"), true},
+		"an override that speaks to one":         {member("a", "cloud", "aws"), member("b"), false},
+		"another value":                          {member("a", "zone", "1"), member("a", "zone", "2"), false},
+		"no value and an empty one":              {member("a"), member("a", "zone", ""), false},
+		"one value in another place":             {member("a", "zone", "1"), member("a", "rack", "1"), false},
+		"values that look like the key's format": {member("a", "zone", "x", "rack", "y:z"), member("a", "zone", "x:y", "rack", "z"), false},
+		"different overrides for each":           {member("a", "cloud", "aws"), member("a", "cloud", "gcp"), false},
+		"equal values":                           {member("a", "zone", "1", "rack", "2"), member("b", "zone", "1", "rack", "2"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			same := string(set.Variant(nil, tc.a)) == string(set.Variant(nil, tc.b))
+			if same != tc.same {
+				t.Errorf("same: %v, want %v", same, tc.same)
+			}
+		})
+	}
+}

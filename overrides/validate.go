@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package overrides
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+const (
+	// maxObjects is how many objects a wrapper holds at most.
+	maxObjects = 64
+	// maxWrapped is how many bytes of JSON they come to at most.
+	maxWrapped = 1 << 20
+)
+
+// Validate says what is wrong with a wrapper's spec, as far as CEL cannot: a wrapper of the given kind
+// in the given namespace of the host ("" for a ClusterFederated). The webhook, the controller and
+// hostctl all ask it, so that who goes around one meets the next. It needs no member: what only shows
+// when the overrides are laid over the objects for one (a path that is not there) Set.Apply says.
+func Validate(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1.WrapperKind) field.ErrorList {
+	var errs field.ErrorList
+	if kind == v1alpha1.KindFederated && isNoHome(namespace) {
+		errs = append(errs, field.Forbidden(field.NewPath("metadata", "namespace"),
+			fmt.Sprintf("nothing is federated into %s: kube-* namespaces are Kubernetes' own and %s is Fairlead's", namespace, v1alpha1.SystemNamespace)))
+	}
+	path := field.NewPath("spec")
+	objects, objectErrs := validateObjects(spec, namespace, kind, path.Child("objects"))
+	errs = append(errs, objectErrs...)
+	errs = append(errs, validateSelection(spec.Placement.Clusters, path.Child("placement", "clusters"), true)...)
+	for i := range spec.Overrides {
+		at := path.Child("overrides").Index(i)
+		matched, err := match(&spec.Overrides[i].Target, objects)
+		// What could not be read may be what is meant.
+		if err != nil && len(objects) == len(spec.Objects) {
+			errs = append(errs, field.Invalid(at.Child("target"), shorten(spec.Overrides[i].Target), err.Error()))
+		}
+		errs = append(errs, validateOverride(&spec.Overrides[i], objects, matched, at)...)
+	}
+	return errs
+}
+
+// isNoHome says whether a namespace takes nothing from Fairlead, on any member.
+func isNoHome(namespace string) bool {
+	return namespace == v1alpha1.SystemNamespace || strings.HasPrefix(namespace, "kube-")
+}
+
+// validateSelection checks a selection; a required one may not be left out.
+func validateSelection(s *v1alpha1.ClusterSelection, path *field.Path, required bool) field.ErrorList {
+	var errs field.ErrorList
+	switch {
+	case s == nil && required:
+		return append(errs, field.Required(path, "say where the objects are to go: names, or selectors ([{}] is every member)"))
+	case s == nil:
+		return nil
+	case len(s.Names) == 0 && len(s.Selectors) == 0:
+		return append(errs, field.Required(path, "clusters is empty: give names or selectors; every member is written as selectors: [{}]"))
+	}
+	for i, name := range s.Names {
+		if name == "" {
+			errs = append(errs, field.Required(path.Child("names").Index(i), "the name of a MemberCluster"))
+		}
+	}
+	for i := range s.Selectors {
+		one := v1alpha1.ClusterSelection{Selectors: s.Selectors[i : i+1]}
+		if _, err := NewSelection(&one); err != nil {
+			errs = append(errs, field.Invalid(path.Child("selectors").Index(i), shorten(s.Selectors[i]), cause(err)))
+		}
+	}
+	return errs
+}
+
+// cause is what an error wraps, in words: the field path already says where.
+func cause(err error) string {
+	if wrapped := errors.Unwrap(err); wrapped != nil {
+		return wrapped.Error()
+	}
+	return err.Error()
+}
+
+// validateOverride checks an override whose target matches the objects of those indexes.
+func validateOverride(o *v1alpha1.Override, objects []*unstructured.Unstructured, matched []int, path *field.Path) field.ErrorList {
+	errs := validateSelection(o.Clusters, path.Child("clusters"), false)
+	switch {
+	case (len(o.Patch) > 0) == (o.Merge != nil):
+		return append(errs, field.Invalid(path, field.OmitValueType{}, "give patch or merge, exactly one of them"))
+	case o.Merge != nil:
+		return append(errs, validateMerge(o.Merge.Raw, objects, matched, path.Child("merge"))...)
+	}
+	for j := range o.Patch {
+		if e := validateOperation(&o.Patch[j], path.Child("patch").Index(j)); e != nil {
+			errs = append(errs, e)
+		}
+	}
+	return errs
+}
+
+func validateOperation(from *v1alpha1.PatchOperation, path *field.Path) *field.Error {
+	op, err := newOperation(from)
+	if err != nil {
+		// newOperation begins with the name of the field, where it is one field's fault.
+		text := err.Error()
+		for _, name := range []string{"path", "from", "op", "valueFrom", "value"} {
+			if rest, ok := strings.CutPrefix(text, name+": "); ok {
+				return field.Invalid(path.Child(name), shownPart(from, name), rest)
+			}
+		}
+		return field.Invalid(path, field.OmitValueType{}, text)
+	}
+	if op.op == v1alpha1.PatchTest {
+		return nil // reads only
+	}
+	for _, p := range protected {
+		if p.path.contains(op.path) {
+			return field.Forbidden(path.Child("path"), fmt.Sprintf("no override may change %s: %s", p.path, p.why))
+		}
+		if op.op == v1alpha1.PatchMove && p.path.contains(op.from) {
+			return field.Forbidden(path.Child("from"), fmt.Sprintf("no override may take %s away: %s", p.path, p.why))
+		}
+	}
+	if op.op == v1alpha1.PatchMove && op.from.contains(op.path) && len(op.from) < len(op.path) {
+		return field.Invalid(path.Child("path"), from.Path, fmt.Sprintf("it lies within from, %s: nothing can be moved into itself", from.From))
+	}
+	return nil
+}
+
+// shownPart is the value of one field of an operation, to be shown; values stay out, they may be secret.
+func shownPart(from *v1alpha1.PatchOperation, name string) any {
+	switch name {
+	case "path":
+		return from.Path
+	case "from":
+		return from.From
+	case "op":
+		return string(from.Op)
+	case "valueFrom":
+		return from.ValueFrom.FieldPath
+	}
+	return field.OmitValueType{}
+}
+
+func validateMerge(raw []byte, objects []*unstructured.Unstructured, matched []int, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	patch, err := decodeObject(raw)
+	if err != nil {
+		return append(errs, field.Invalid(path, field.OmitValueType{}, err.Error()))
+	}
+	for _, p := range protected {
+		value, there := p.path.lookup(patch)
+		if !there {
+			continue
+		}
+		for _, i := range matched {
+			// Naming the object in the patch, as kubectl patches do, changes nothing.
+			if is, _ := p.path.lookup(objects[i].Object); !equal(value, is) {
+				errs = append(errs, field.Forbidden(childAt(path, p.path), "no override may change it: "+p.why))
+				break
+			}
+		}
+	}
+	for _, i := range matched {
+		gvk := objects[i].GroupVersionKind()
+		if found := directive(patch); found != "" && !isStrategic(gvk) {
+			errs = append(errs, field.Invalid(path, found,
+				fmt.Sprintf("this belongs to the strategic merge, which %s has not: it gets a JSON merge patch; to remove a field use patch", gvk.Kind)))
+			break
+		}
+	}
+	return errs
+}
+
+// childAt is the field path of what a pointer points to below path.
+func childAt(path *field.Path, to pointer) *field.Path {
+	for i, token := range to {
+		if i > 0 && (to[i-1] == "labels" || to[i-1] == "annotations") {
+			path = path.Key(token)
+		} else {
+			path = path.Child(token)
+		}
+	}
+	return path
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package overrides
+
+import (
+	"fmt"
+	"strings"
+
+	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// foreign are fields of a wrapped object that only its API server writes. An object that was read from
+// a cluster has them.
+var foreign = []pointer{
+	{"status"},
+	{"metadata", "ownerReferences"},
+	{"metadata", "finalizers"},
+	{"metadata", "managedFields"},
+	{"metadata", "uid"},
+	{"metadata", "resourceVersion"},
+	{"metadata", "generation"},
+	{"metadata", "creationTimestamp"},
+	{"metadata", "deletionTimestamp"},
+	{"metadata", "deletionGracePeriodSeconds"},
+	{"metadata", "selfLink"},
+}
+
+// stamped are labels and annotations that no author writes.
+var stamped = []struct {
+	path pointer
+	why  string
+}{
+	{pointer{"metadata", "labels", v1alpha1.LabelUID}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
+	{pointer{"metadata", "annotations", v1alpha1.AnnotationWrapper}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
+	{pointer{"metadata", "annotations", v1alpha1.AnnotationObject}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
+	{pointer{"metadata", "annotations", v1alpha1.AnnotationRendering}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
+	{pointer{"metadata", "labels", v1alpha1.LabelAggregateToHost}, "it would widen what Fairlead may do on the member; the member's administrator sets it there"},
+	{pointer{"metadata", "labels", v1alpha1.LabelAggregateToCollector}, "it would widen what Fairlead may read on the member; the member's administrator sets it there"},
+}
+
+// validateObjects checks the wrapped objects, and returns those that could be read, for the targets
+// of overrides.
+func validateObjects(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1.WrapperKind, path *field.Path) ([]*unstructured.Unstructured, field.ErrorList) {
+	var errs field.ErrorList
+	if n := len(spec.Objects); n == 0 {
+		errs = append(errs, field.Required(path, "a wrapper holds at least one object"))
+	} else if n > maxObjects {
+		errs = append(errs, field.TooMany(path, n, maxObjects))
+	}
+	objects := make([]*unstructured.Unstructured, 0, len(spec.Objects))
+	seen := make(map[string]int, len(spec.Objects))
+	total := 0
+	for i := range spec.Objects {
+		at := path.Index(i)
+		data, err := bytesOf(spec.Objects[i])
+		if err != nil {
+			errs = append(errs, field.Invalid(at, field.OmitValueType{}, err.Error()))
+			continue
+		}
+		if total += len(data); total > maxWrapped {
+			errs = append(errs, &field.Error{
+				Type: field.ErrorTypeTooLong, Field: path.String(), BadValue: field.OmitValueType{},
+				Detail: fmt.Sprintf("a wrapper holds %d KiB of objects at most; split them over several (`hostctl federate` does)", maxWrapped>>10),
+			})
+			break // what comes after is not looked at: the limit is there to bound the looking
+		}
+		object, err := decodeObject(data)
+		if err != nil {
+			errs = append(errs, field.Invalid(at, field.OmitValueType{}, err.Error()))
+			continue
+		}
+		obj := &unstructured.Unstructured{Object: object}
+		objects = append(objects, obj)
+		errs = append(errs, validateObject(obj, namespace, kind, at)...)
+
+		gk := obj.GroupVersionKind().GroupKind()
+		id := gk.String() + "/" + obj.GetName()
+		if first, twice := seen[id]; twice && obj.GetName() != "" {
+			errs = append(errs, field.Duplicate(at, fmt.Sprintf("%s %s is objects[%d] already", gk, obj.GetName(), first)))
+		}
+		seen[id] = i
+	}
+	return objects, errs
+}
+
+func validateObject(obj *unstructured.Unstructured, namespace string, kind v1alpha1.WrapperKind, at *field.Path) field.ErrorList {
+	errs := validateIdentity(obj, at)
+	if len(errs) > 0 {
+		return errs // nothing below is certain of what it is about
+	}
+	errs = append(errs, validateHome(obj, namespace, kind, at)...)
+	for _, p := range foreign {
+		if value, _ := p.lookup(obj.Object); value != nil {
+			errs = append(errs, field.Forbidden(childAt(at, p), "it is the member's to write; leave it out (`hostctl federate` does, from what you have)"))
+		}
+	}
+	for _, s := range stamped {
+		if value, _ := s.path.lookup(obj.Object); value != nil {
+			errs = append(errs, field.Forbidden(childAt(at, s.path), s.why))
+		}
+	}
+	for _, key := range []string{v1alpha1.AnnotationKeep, v1alpha1.AnnotationReplace} {
+		path := pointer{"metadata", "annotations", key}
+		if value, there := path.lookup(obj.Object); there && value != "true" && value != "false" {
+			errs = append(errs, field.NotSupported(childAt(at, path), fmt.Sprint(value), []string{"true", "false"}))
+		}
+	}
+	return errs
+}
+
+// validateIdentity checks that an object says what it is, in a way that can be put into a URL.
+func validateIdentity(obj *unstructured.Unstructured, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	required := func(hint string, fields ...string) string {
+		value, _, err := unstructured.NestedString(obj.Object, fields...)
+		path := childAt(at, fields)
+		switch {
+		case err != nil:
+			errs = append(errs, field.Invalid(path, field.OmitValueType{}, "it has to be a string"))
+		case value == "":
+			errs = append(errs, field.Required(path, hint))
+		}
+		return value
+	}
+	apiVersion := required("apps/v1, say, or v1", "apiVersion")
+	if _, err := schema.ParseGroupVersion(apiVersion); err != nil {
+		errs = append(errs, field.Invalid(at.Child("apiVersion"), apiVersion, err.Error()))
+	}
+	required("Deployment, say", "kind")
+	if metadata, there := obj.Object["metadata"]; there {
+		if _, ok := metadata.(map[string]any); !ok {
+			return append(errs, field.Invalid(at.Child("metadata"), field.OmitValueType{}, "it has to be an object"))
+		}
+	}
+	name := required("every object needs a name (generateName would make a new object at each push)", "metadata", "name")
+	if problems := pathvalidation.IsValidPathSegmentName(name); len(problems) > 0 {
+		errs = append(errs, field.Invalid(at.Child("metadata", "name"), name, strings.Join(problems, "; ")))
+	}
+	if value, _ := (pointer{"metadata", "generateName"}).lookup(obj.Object); value != nil && value != "" {
+		errs = append(errs, field.Forbidden(at.Child("metadata", "generateName"), "it would make a new object at each push; metadata.name is what counts"))
+	}
+	if len(errs) > 0 {
+		return errs
+	}
+	if path, t := malformed(obj.Object); t != nil {
+		errs = append(errs, field.Invalid(childAt(at, path), field.OmitValueType{}, t.problem))
+	}
+	return errs
+}
+
+// validateHome checks that an object may go where the wrapper would put it.
+func validateHome(obj *unstructured.Unstructured, namespace string, kind v1alpha1.WrapperKind, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if value, _ := (pointer{"metadata", "namespace"}).lookup(obj.Object); value != nil {
+		path := at.Child("metadata", "namespace")
+		text, isText := value.(string)
+		switch {
+		case !isText:
+			errs = append(errs, field.Invalid(path, field.OmitValueType{}, "it has to be a string"))
+		case text == "":
+		case kind == v1alpha1.KindClusterFederated:
+			errs = append(errs, field.Forbidden(path, "a ClusterFederated holds cluster-scoped objects; put namespaced ones into a Federated in namespace "+text))
+		case text != namespace:
+			errs = append(errs, field.Invalid(path, text, fmt.Sprintf("objects of a Federated land in its own namespace, %q: leave it out, or write a Federated in namespace %s", namespace, text)))
+		}
+	}
+	gvk := obj.GroupVersionKind()
+	group, _, _ := unstructured.NestedString(obj.Object, "spec", "group")
+	switch {
+	case gvk.Group == v1alpha1.Group:
+		errs = append(errs, field.Forbidden(at.Child("apiVersion"), "Fairlead's own kinds are not federated: write them at the host that is to act on them"))
+	case gvk.Kind == "CustomResourceDefinition" && group == v1alpha1.Group:
+		errs = append(errs, field.Forbidden(at.Child("spec", "group"), "Fairlead's own kinds are not federated: `hostctl join` installs what a member needs"))
+	case gvk.Group == "" && gvk.Kind == "Namespace" && isNoHome(obj.GetName()):
+		errs = append(errs, field.Forbidden(at.Child("metadata", "name"), "kube-* namespaces are Kubernetes' own and "+v1alpha1.SystemNamespace+" is Fairlead's"))
+	case isList(obj):
+		errs = append(errs, field.Forbidden(at.Child("kind"), "a list is not an object: put each of its items into objects (`hostctl federate` does)"))
+	}
+	return errs
+}
+
+// isList says whether an object is a list of others. A custom kind may end in List and be none.
+func isList(obj *unstructured.Unstructured) bool {
+	gvk := obj.GroupVersionKind()
+	_, items := obj.Object["items"].([]any)
+	return gvk.Kind == "List" || (items && strings.HasSuffix(gvk.Kind, "List"))
+}
