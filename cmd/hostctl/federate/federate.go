@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package federate is `hostctl federate`: plain manifests in, wrappers out. It reads files and flags and
+// prints; what it does is package federate/author.
+package federate
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/federate/files"
+	"github.com/fairlead-dev/fairlead/federate/author"
+	"github.com/fairlead-dev/fairlead/overrides"
+)
+
+// Options are the flags, and what Complete makes of them.
+type Options struct {
+	genericiooptions.IOStreams
+
+	Files            []string
+	Recursive        bool
+	Output           string
+	Namespace        string
+	Bundle           string
+	Clusters         []string
+	ClusterSelectors []string
+	AllClusters      bool
+	ClusterScoped    []string
+	Namespaced       []string
+	Host             hostFlags
+
+	// filled in by Complete
+	author author.Options
+}
+
+// New is the command.
+func New(streams genericiooptions.IOStreams) *cobra.Command {
+	o := &Options{IOStreams: streams, Output: "yaml"}
+	cmd := &cobra.Command{
+		Use:   "federate -f FILE|DIR|-",
+		Short: "Write wrappers from plain manifests",
+		Long: `federate reads manifests, YAML or JSON, and writes Federated and ClusterFederated objects that hold them, to stdout.
+
+What a cluster wrote into them (status, uid, clusterIP, volumeName …) is left out. What may not be meant is noted on
+stderr. Each object gets a wrapper of its own, named <kind>-<name>, or --bundle puts them together: one wrapper per
+namespace and one for what is cluster-scoped. Nothing is written to any cluster.
+
+Without a placement the wrappers hold a placeholder, which the host refuses until somebody says where.`,
+		Example: `  # one wrapper for a folder of manifests, on every cluster
+  hostctl federate -f shop/ --bundle shop --all-clusters > shop.yaml
+
+  # what runs here, in production from now on
+  kubectl get deployment,service -n web -o yaml | hostctl federate -f - --cluster-selector env=production
+
+  # on two clusters by name, straight to the host
+  hostctl federate -f class.yaml --clusters eu-1,eu-2 | kubectl create -f -`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if err := o.Complete(); err != nil {
+				return err
+			}
+			if err := o.Validate(); err != nil {
+				return err
+			}
+			return o.Run()
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVarP(&o.Files, "filename", "f", nil, "file, folder or - for stdin; may be repeated")
+	f.BoolVarP(&o.Recursive, "recursive", "R", false, "look into the folders of folders too")
+	f.StringVarP(&o.Output, "output", "o", o.Output, "yaml or json")
+	f.StringVarP(&o.Namespace, "namespace", "n", "", "namespace of namespaced objects that name none")
+	f.StringVar(&o.Bundle, "bundle", "",
+		"name of one wrapper per namespace, and one for what is cluster-scoped, instead of one for each object")
+	f.StringSliceVar(&o.Clusters, "clusters", nil, "clusters to place on, by name, with commas between")
+	f.StringArrayVar(&o.ClusterSelectors, "cluster-selector", nil,
+		"clusters to place on, by label, as in env=production,cloud!=gcp; may be repeated: one that matches is enough")
+	f.BoolVar(&o.AllClusters, "all-clusters", false, "place on every cluster")
+	f.StringSliceVar(&o.ClusterScoped, "cluster-scoped", nil, "KIND.GROUP that is cluster-scoped, for kinds that hostctl does not know")
+	f.StringSliceVar(&o.Namespaced, "namespaced", nil, "KIND.GROUP that is namespaced, for kinds that hostctl does not know")
+	f.StringVar(&o.Host.kubeconfig, "kubeconfig", "", "ask the cluster of this kubeconfig for the scope of kinds that hostctl does not know")
+	f.StringVar(&o.Host.context, "context", "", "ask the cluster of this context for the scope of kinds that hostctl does not know")
+	return cmd
+}
+
+// Complete turns flags into what the author package takes.
+func (o *Options) Complete() error {
+	o.author = author.Options{Namespace: o.Namespace, Bundle: o.Bundle, Scopes: map[schema.GroupKind]author.Scope{}}
+	for scope, names := range map[author.Scope][]string{author.ClusterScoped: o.ClusterScoped, author.Namespaced: o.Namespaced} {
+		for _, name := range names {
+			gk := schema.ParseGroupKind(name)
+			if other, said := o.author.Scopes[gk]; said && other != scope {
+				return exit.Usagef("%s is said to be --cluster-scoped and --namespaced: give one of them", name)
+			}
+			o.author.Scopes[gk] = scope
+		}
+	}
+	var err error
+	if o.author.Clusters, err = o.placement(); err != nil {
+		return err
+	}
+	o.author.Lookup = o.Host.lookup()
+	return nil
+}
+
+// placement is what the flags say, nil when they say nothing.
+func (o *Options) placement() (*v1alpha1.ClusterSelection, error) {
+	if o.AllClusters {
+		if len(o.Clusters)+len(o.ClusterSelectors) > 0 {
+			return nil, exit.Usagef("--all-clusters is every cluster: leave --clusters and --cluster-selector out")
+		}
+		return &v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{{}}}, nil
+	}
+	if len(o.Clusters)+len(o.ClusterSelectors) == 0 {
+		return nil, nil
+	}
+	selection := &v1alpha1.ClusterSelection{}
+	for _, name := range o.Clusters {
+		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+			return nil, exit.Usagef("--clusters %q: %s", name, problems[0])
+		}
+		if !slices.Contains(selection.Names, name) {
+			selection.Names = append(selection.Names, name)
+		}
+	}
+	for _, text := range o.ClusterSelectors {
+		selector, err := metav1.ParseToLabelSelector(text)
+		if err != nil {
+			return nil, exit.Usagef("--cluster-selector %q: %w", text, err)
+		}
+		if strings.TrimSpace(text) == "" {
+			return nil, exit.Usagef("--cluster-selector is empty: every cluster is --all-clusters")
+		}
+		selection.Selectors = append(selection.Selectors, *selector)
+	}
+	return selection, nil
+}
+
+// Validate refuses flags that cannot be meant.
+func (o *Options) Validate() error {
+	switch {
+	case len(o.Files) == 0:
+		return exit.Usagef("say what to federate: -f FILE, -f FOLDER, or -f - for stdin")
+	case o.Output != "yaml" && o.Output != "json":
+		return exit.Usagef("--output %q: give yaml or json", o.Output)
+	}
+	if o.Bundle != "" {
+		if problems := validation.IsDNS1123Subdomain(o.Bundle); len(problems) > 0 {
+			return exit.Usagef("--bundle %q: %s", o.Bundle, problems[0])
+		}
+	}
+	if o.Namespace != "" {
+		if problems := validation.IsDNS1123Label(o.Namespace); len(problems) > 0 {
+			return exit.Usagef("--namespace %q: %s", o.Namespace, problems[0])
+		}
+	}
+	return nil
+}
+
+// Run reads, wraps and prints. Nothing is printed on stdout unless all of it can be.
+func (o *Options) Run() error {
+	sources, err := files.Read(o.Files, o.Recursive, o.In)
+	if err != nil {
+		return err
+	}
+	manifests, err := author.Parse(sources)
+	if err != nil {
+		return err
+	}
+	wrappers, notes, err := author.Wrap(manifests, o.author)
+	if err != nil {
+		return err
+	}
+	if err := o.check(wrappers); err != nil {
+		return err
+	}
+	for _, note := range notes {
+		fmt.Fprintln(o.ErrOut, "note:", note)
+	}
+	if o.author.Clusters == nil {
+		fmt.Fprintln(o.ErrOut, "note: spec.placement.clusters is a placeholder, which the host refuses: "+
+			"fill it in, or give --clusters, --cluster-selector or --all-clusters")
+	}
+	write := map[string]func(io.Writer, []*author.Wrapper) error{"yaml": author.WriteYAML, "json": author.WriteJSON}[o.Output]
+	return write(o.Out, wrappers)
+}
+
+// check asks of the wrappers what admission will ask, so that what comes out can be created. A
+// placement that was left open is the one thing that admission is to refuse.
+func (o *Options) check(wrappers []*author.Wrapper) error {
+	if o.author.Clusters == nil {
+		return nil
+	}
+	for _, w := range wrappers {
+		spec, err := w.Spec()
+		if err != nil {
+			return err
+		}
+		if errs := overrides.Validate(spec, w.Namespace, w.Kind); len(errs) > 0 {
+			return fmt.Errorf("writing %s %s: %w", w.Kind, w.Name, errs.ToAggregate())
+		}
+	}
+	return nil
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package federate
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/fairlead-dev/fairlead/federate/author"
+)
+
+// hostFlags name a cluster that may be asked. Only an explicit flag counts: what comes out must not
+// depend on which context happens to be the current one.
+type hostFlags struct {
+	kubeconfig, context string
+}
+
+// lookup asks the named cluster's discovery, when it is first needed; nil when none was named.
+func (h hostFlags) lookup() func(schema.GroupVersionKind) (author.Scope, error) {
+	if h.kubeconfig == "" && h.context == "" {
+		return nil
+	}
+	flags := genericclioptions.NewConfigFlags(true)
+	flags.KubeConfig, flags.Context = &h.kubeconfig, &h.context
+	return func(gvk schema.GroupVersionKind) (author.Scope, error) {
+		mapper, err := flags.ToRESTMapper()
+		if err != nil {
+			return "", err
+		}
+		mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+		if err != nil {
+			return "", err
+		}
+		if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+			return author.Namespaced, nil
+		}
+		return author.ClusterScoped, nil
+	}
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
+)
+
+// Connections are the flags that lead to the host, as in kubectl, and to the cluster that joins or leaves.
+type Connections struct {
+	host                              *genericclioptions.ConfigFlags
+	clusterKubeconfig, clusterContext string
+}
+
+// AddFlags adds the flags. Of kubectl's there are only two: --cluster and --server mean something else here.
+func (c *Connections) AddFlags(f *pflag.FlagSet) {
+	c.host = &genericclioptions.ConfigFlags{KubeConfig: ptr.To(""), Context: ptr.To("")}
+	c.host.AddFlags(f)
+	f.Lookup("kubeconfig").Usage = "kubeconfig of the host"
+	f.Lookup("context").Usage = "context of the host in its kubeconfig"
+	f.StringVar(&c.clusterKubeconfig, "cluster-kubeconfig", "", "kubeconfig of the cluster, with cluster-admin rights there (default the host's, with --cluster-context)")
+	f.StringVar(&c.clusterContext, "cluster-context", "", "context of the cluster in its kubeconfig")
+}
+
+// Host is the connection to the host, and the cluster name of its context.
+func (c *Connections) Host() (*rest.Config, string, error) {
+	raw, err := c.host.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the host's kubeconfig: %w", err)
+	}
+	cfg, err := c.host.ToRESTConfig()
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the host's kubeconfig: %w", err)
+	}
+	name := "host"
+	if context, ok := raw.Contexts[cmp.Or(*c.host.Context, raw.CurrentContext)]; ok && context.Cluster != "" {
+		name = context.Cluster
+	}
+	return cfg, name, nil
+}
+
+// HasMember says whether the flags lead to a cluster at all.
+func (c *Connections) HasMember() bool { return c.clusterKubeconfig != "" || c.clusterContext != "" }
+
+// Member is the connection to the cluster.
+func (c *Connections) Member() (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = cmp.Or(c.clusterKubeconfig, *c.host.KubeConfig)
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: c.clusterContext})
+	cfg, err := loader.ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("reading the cluster's kubeconfig: %w", err)
+	}
+	return cfg, nil
+}

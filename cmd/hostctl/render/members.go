@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/overrides"
+)
+
+// chosen is a member to render for.
+type chosen struct {
+	overrides.Member
+	// placed says whether spec.placement selects it; one that is not was asked for by flag.
+	placed bool
+}
+
+// choose returns the members to render a wrapper for, by name: those of the flags, or, without flags,
+// those that the placement selects.
+func (o *Options) choose(w v1alpha1.Wrapper, members []overrides.Member) ([]chosen, error) {
+	for _, name := range o.Clusters {
+		if !slices.ContainsFunc(members, func(m overrides.Member) bool { return m.Name == name }) {
+			return nil, fmt.Errorf("choosing clusters: there is no cluster %s: there %s", name, listed(members))
+		}
+	}
+	placement := w.WrapperSpec().Placement.Clusters
+	if placement == nil {
+		placement = &v1alpha1.ClusterSelection{}
+	}
+	selection, err := overrides.NewSelection(placement)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: spec.placement.clusters: %w", titleOf(w), err)
+	}
+	var out []chosen
+	for _, m := range members {
+		placed := selection.Selects(m)
+		if o.asked(m) || placed && !o.asks() {
+			out = append(out, chosen{Member: m, placed: placed})
+		}
+	}
+	slices.SortFunc(out, func(a, b chosen) int { return cmp.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// asks says whether the flags choose members at all.
+func (o *Options) asks() bool { return len(o.Clusters)+len(o.selectors) > 0 }
+
+func (o *Options) asked(m overrides.Member) bool {
+	return slices.Contains(o.Clusters, m.Name) ||
+		slices.ContainsFunc(o.selectors, func(s labels.Selector) bool { return s.Matches(labels.Set(m.Labels)) })
+}
+
+func listed(members []overrides.Member) string {
+	if len(members) == 0 {
+		return "are none"
+	}
+	const most = 10
+	names := make([]string, 0, len(members))
+	for _, m := range members {
+		names = append(names, m.Name)
+	}
+	slices.Sort(names)
+	if len(names) > most {
+		names = append(names[:most], fmt.Sprintf("and %d more", len(names)-most))
+	}
+	if len(names) == 1 {
+		return "is " + names[0]
+	}
+	return "are " + strings.Join(names, ", ")
+}
+
+// parseMember reads NAME,LABEL=VALUE,….
+func parseMember(text string) (overrides.Member, error) {
+	parts := strings.Split(text, ",")
+	if problems := validation.IsDNS1123Label(parts[0]); len(problems) > 0 {
+		return overrides.Member{}, exit.Usagef(
+			"--assume-cluster %q: it begins with the cluster's name, as in eu-1,cloud=aws: %s", text, problems[0])
+	}
+	member := overrides.Member{Name: parts[0], Labels: map[string]string{}}
+	for _, part := range parts[1:] {
+		key, value, found := strings.Cut(part, "=")
+		if problems := append(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)...); !found || len(problems) > 0 {
+			return overrides.Member{}, exit.Usagef("--assume-cluster %q: %q is not LABEL=VALUE%s", text, part, because(problems))
+		}
+		member.Labels[key] = value
+	}
+	return member, nil
+}
+
+func because(problems []string) string {
+	if len(problems) == 0 {
+		return ""
+	}
+	return ": " + problems[0]
+}
+
+// parseName reads NAME, fed/NAME or cfed/NAME.
+func parseName(text string) (v1alpha1.WrapperKind, string, error) {
+	kind, name, found := strings.Cut(text, "/")
+	if !found {
+		kind, name = "fed", text
+	}
+	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+		return "", "", exit.Usagef("%q is not the name of a wrapper: %s", text, problems[0])
+	}
+	switch strings.ToLower(kind) {
+	case "fed", "federated", "federateds":
+		return v1alpha1.KindFederated, name, nil
+	case "cfed", "clusterfederated", "clusterfederateds":
+		return v1alpha1.KindClusterFederated, name, nil
+	}
+	return "", "", exit.Usagef("%q: give NAME for a Federated, cfed/NAME for a ClusterFederated", text)
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/render"
+	"github.com/fairlead-dev/fairlead/overrides"
+)
+
+// unknownUID stands for the uid of a wrapper that is not on any host yet.
+const unknownUID = "<uid of the wrapper>"
+
+// preview is what members get of one wrapper.
+type preview struct {
+	wrapper v1alpha1.Wrapper
+	groups  []*group
+}
+
+// group are members that share a rendering, by name.
+type group struct {
+	rendering *render.Rendering
+	members   []chosen
+}
+
+// newPreview renders for each member. With an error there may be a preview of the other members too.
+func newPreview(w v1alpha1.Wrapper, members []chosen) (*preview, error) {
+	if err := check(w, members); err != nil {
+		return nil, err
+	}
+	renderer, err := render.New(w.WrapperSpec(), w.GetNamespace())
+	if err != nil {
+		return nil, fmt.Errorf("rendering %s: %w", titleOf(w), err)
+	}
+	p := &preview{wrapper: w}
+	byDigest := map[string]*group{}
+	var failed []error
+	for _, m := range members {
+		rendering, err := renderer.For(m.Member)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("rendering %s: %w", titleOf(w), err))
+			continue
+		}
+		g := byDigest[rendering.Digest]
+		if g == nil {
+			g = &group{rendering: rendering}
+			byDigest[rendering.Digest] = g
+			p.groups = append(p.groups, g)
+		}
+		g.members = append(g.members, m)
+	}
+	return p, errors.Join(failed...)
+}
+
+// check asks what admission asks. A placement that is still open does not matter to a member that was
+// asked for by flag.
+func check(w v1alpha1.Wrapper, members []chosen) error {
+	var errs field.ErrorList
+	for _, err := range overrides.Validate(w.WrapperSpec(), w.GetNamespace(), w.WrapperKind()) {
+		if err.Field == "spec.placement.clusters" && err.Type == field.ErrorTypeRequired && len(members) > 0 && !members[0].placed {
+			continue
+		}
+		errs = append(errs, err)
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("checking %s: %w", titleOf(w), errs.ToAggregate())
+	}
+	return nil
+}
+
+// titleOf is as in "Federated shop/storefront".
+func titleOf(w v1alpha1.Wrapper) string {
+	if w.WrapperKind() == v1alpha1.KindClusterFederated {
+		return string(w.WrapperKind()) + " " + w.GetName()
+	}
+	return string(w.WrapperKind()) + " " + w.GetNamespace() + "/" + w.GetName()
+}
+
+// mark is one line about a mark.
+type mark struct{ where, key, value string }
+
+// marks are those that every object of the wrapper gets alike; the digest stands at each object.
+func (p *preview) marks() []mark {
+	w := p.wrapper
+	object := federate.ObjectPath("<resource>", "<group>", w.GetNamespace(), "<name>")
+	return []mark{
+		{"label", v1alpha1.LabelUID, cmp.Or(string(w.GetUID()), unknownUID)},
+		{"annotation", v1alpha1.AnnotationWrapper, federate.WrapperPath(w.WrapperKind(), w.GetNamespace(), w.GetName())},
+		{"annotation", v1alpha1.AnnotationObject, object + ", by the resource that the cluster serves the kind as"},
+		{"annotation", v1alpha1.AnnotationRendering, "the digest above each object"},
+	}
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package render is `hostctl render`: what each member would get of a wrapper. It fetches or reads the
+// wrapper and the members, and prints; the rendering is the manager's own, package federate/render, so
+// the preview cannot differ from the push.
+//
+// What is printed are the objects before Fairlead's marks, since their digests are of that. The marks
+// are told in comments: one of them names the resource that a member serves the kind as, and that only
+// the member knows.
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/federate/files"
+	"github.com/fairlead-dev/fairlead/federate/author"
+	"github.com/fairlead-dev/fairlead/overrides"
+)
+
+// Options are the flags, and what Complete makes of them.
+type Options struct {
+	genericiooptions.IOStreams
+
+	Name             string
+	Files            []string
+	Recursive        bool
+	Output           string
+	Clusters         []string
+	ClusterSelectors []string
+	Assumed          []string
+
+	// Host answers for wrappers and members; tests give one that needs no cluster.
+	Host Host
+
+	// filled in by Complete
+	kind      v1alpha1.WrapperKind
+	name      string
+	selectors []labels.Selector
+	assumed   []overrides.Member
+}
+
+// New is the command.
+func New(streams genericiooptions.IOStreams) *cobra.Command {
+	host := newCluster()
+	o := &Options{IOStreams: streams, Output: "yaml", Host: host}
+	cmd := &cobra.Command{
+		Use:   "render (NAME | cfed/NAME | -f FILE|DIR|-)",
+		Short: "Show what each cluster would get of a wrapper",
+		Long: `render shows what would be pushed to each cluster: the objects of a wrapper with the overrides for that cluster, in the
+order in which they are installed. Clusters that no override tells apart share one rendering, and are listed above it.
+
+Without --cluster and --cluster-selector the clusters are those that spec.placement selects. A cluster that it does not
+select is shown when it is named, and marked. The wrapper comes from the host by name, or from a file with -f; the clusters
+come from the host, or from --assume-cluster, which needs no host.
+
+The marks that Fairlead puts on each object are told in comments above it; the digests are of the objects without them.
+Exit code 1: an override cannot be applied for a cluster; the others are shown.`,
+		Example: `  # what every cluster gets of Federated shop in namespace shop
+  hostctl render shop -n shop
+
+  # a file, before it is created, for one cluster
+  hostctl render -f shop.yaml --cluster eu-1
+
+  # without any host
+  hostctl render -f shop.yaml --assume-cluster eu-1,cloud=aws --assume-cluster us-1,cloud=gcp`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.Complete(args); err != nil {
+				return err
+			}
+			if err := o.Validate(); err != nil {
+				return err
+			}
+			return o.Run(cmd.Context())
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVarP(&o.Files, "filename", "f", nil, "file, folder or - for stdin that holds wrappers; may be repeated")
+	f.BoolVarP(&o.Recursive, "recursive", "R", false, "look into the folders of folders too")
+	f.StringVarP(&o.Output, "output", "o", o.Output, "yaml, json or name")
+	f.StringSliceVar(&o.Clusters, "cluster", nil, "render for this cluster; may be repeated")
+	f.StringArrayVar(&o.ClusterSelectors, "cluster-selector", nil, "render for the clusters with these labels; may be repeated")
+	f.StringArrayVar(&o.Assumed, "assume-cluster", nil,
+		"NAME,LABEL=VALUE,… of a cluster to render for, in place of those of the host; may be repeated")
+	host.flags.AddFlags(f)
+	return cmd
+}
+
+// Complete reads the arguments.
+func (o *Options) Complete(args []string) error {
+	if len(args) == 1 {
+		o.Name = args[0]
+	}
+	if o.Name != "" {
+		var err error
+		if o.kind, o.name, err = parseName(o.Name); err != nil {
+			return err
+		}
+	}
+	for _, text := range o.ClusterSelectors {
+		selector, err := labels.Parse(text)
+		if err != nil {
+			return exit.Usagef("--cluster-selector %q: %w", text, err)
+		}
+		o.selectors = append(o.selectors, selector)
+	}
+	for _, text := range o.Assumed {
+		member, err := parseMember(text)
+		if err != nil {
+			return err
+		}
+		for _, other := range o.assumed {
+			if other.Name == member.Name {
+				return exit.Usagef("--assume-cluster %s is there twice: give all of its labels in one", member.Name)
+			}
+		}
+		o.assumed = append(o.assumed, member)
+	}
+	return nil
+}
+
+// Validate refuses flags that cannot be meant.
+func (o *Options) Validate() error {
+	switch {
+	case o.Name == "" && len(o.Files) == 0:
+		return exit.Usagef("say what to render: NAME or cfed/NAME of a wrapper at the host, or -f FILE")
+	case o.Name != "" && len(o.Files) > 0:
+		return exit.Usagef("give a NAME or -f, not both")
+	}
+	switch o.Output {
+	case "yaml", "json", "name":
+		return nil
+	}
+	return exit.Usagef("--output %q: give yaml, json or name", o.Output)
+}
+
+// Run renders each wrapper for each member. What cannot be rendered for one member does not hide the
+// others.
+func (o *Options) Run(ctx context.Context) error {
+	wrappers, err := o.wrappers(ctx)
+	if err != nil {
+		return err
+	}
+	members := o.assumed
+	if len(members) == 0 {
+		if members, err = o.Host.Members(ctx); err != nil {
+			return fmt.Errorf("listing the host's clusters: %w; without a host give --assume-cluster NAME,LABEL=VALUE", err)
+		}
+	}
+	var previews []*preview
+	var failed []error
+	for _, w := range wrappers {
+		chosen, err := o.choose(w, members)
+		if err != nil {
+			return err
+		}
+		if len(chosen) == 0 {
+			fmt.Fprintf(o.ErrOut, "note: %s is placed on none of the %d clusters: --cluster NAME renders for one nevertheless\n",
+				titleOf(w), len(members))
+			continue
+		}
+		p, err := newPreview(w, chosen)
+		if err != nil {
+			failed = append(failed, err)
+		}
+		if p != nil {
+			previews = append(previews, p)
+		}
+	}
+	if err := write(o.Out, o.Output, previews); err != nil {
+		return err
+	}
+	return errors.Join(failed...)
+}
+
+// wrappers come from files or from the host. One in a file that names no namespace goes where kubectl
+// would create it.
+func (o *Options) wrappers(ctx context.Context) ([]v1alpha1.Wrapper, error) {
+	namespace, err := o.Host.Namespace()
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	if o.Name != "" {
+		w, err := o.Host.Wrapper(ctx, o.kind, namespace, o.name)
+		if err != nil {
+			return nil, fmt.Errorf("getting %s %s from the host: %w", o.kind, o.name, err)
+		}
+		return []v1alpha1.Wrapper{w}, nil
+	}
+	sources, err := files.Read(o.Files, o.Recursive, o.In)
+	if err != nil {
+		return nil, err
+	}
+	wrappers, err := author.ParseWrappers(sources)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range wrappers {
+		if w.WrapperKind() == v1alpha1.KindFederated && w.GetNamespace() == "" {
+			w.SetNamespace(namespace)
+		}
+	}
+	return wrappers, nil
+}

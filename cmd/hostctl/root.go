@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/federate"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/join"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/sandbox"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/unjoin"
+	"github.com/fairlead-dev/fairlead/internal/version"
+)
+
+// New is hostctl: every command is one package and one line here.
+func New(streams genericiooptions.IOStreams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "hostctl",
+		Short: "Distribute Kubernetes objects from one host to many member clusters",
+		Long: `hostctl distributes Kubernetes objects from one host to many member clusters.
+
+Everything it writes is an object that kubectl could have written.
+Exit codes: 0 done, 1 failed, 2 usage, 3 differs, 4 waits for a person.`,
+		Version:       version.String(),
+		SilenceErrors: true, // Execute says them, once
+		SilenceUsage:  true,
+	}
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.ErrOut)
+	root.SetVersionTemplate("hostctl {{.Version}}\n")
+	root.AddCommand(
+		federate.New(streams),
+		render.New(streams),
+		join.New(streams),
+		sandbox.New(streams),
+		unjoin.New(streams),
+	)
+	return root
+}
+
+// Execute runs hostctl with args and returns its exit code. Whatever goes wrong before a command begins to run (an
+// unknown command, a flag that isn't there, arguments that don't fit) is usage; so no command may have a
+// PersistentPreRun of its own, or it would hide the root's.
+func Execute(ctx context.Context, streams genericiooptions.IOStreams, args []string) int {
+	root := New(streams)
+	root.SetArgs(args)
+	began := false
+	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil || exit.Silent(err) {
+		return exit.CodeOf(err)
+	}
+	_, _ = fmt.Fprintln(streams.ErrOut, "Error:", err) // nobody is left to tell
+	code := exit.CodeOf(err)
+	if !began {
+		code = exit.Usage
+	}
+	if code == exit.Usage {
+		_, _ = fmt.Fprintf(streams.ErrOut, "See `%s --help`.\n", cmd.CommandPath())
+	}
+	return code
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
+)
+
+func newStop(streams genericiooptions.IOStreams) *cobra.Command {
+	return steer(streams, &cobra.Command{
+		Use:   "stop CLUSTER",
+		Short: "End a cluster's processes and keep its state: an outage",
+	}, "stopping %s", "%s is stopped", (*sandbox.Sandbox).Stop)
+}
+
+func newStart(streams genericiooptions.IOStreams) *cobra.Command {
+	return steer(streams, &cobra.Command{
+		Use:   "start CLUSTER",
+		Short: "Bring a stopped cluster back with its state",
+	}, "starting %s", "%s is back", (*sandbox.Sandbox).Start)
+}
+
+// steer completes a command that does one thing to one cluster.
+func steer(
+	streams genericiooptions.IOStreams, cmd *cobra.Command, doing, done string,
+	do func(*sandbox.Sandbox, context.Context, string) error,
+) *cobra.Command {
+	var name string
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, err := sandbox.Open(name)
+		if err != nil {
+			return err
+		}
+		if _, err := s.Cluster(args[0]); err != nil {
+			return err
+		}
+		step := progress.New(streams.ErrOut).Step(doing, args[0])
+		if err := do(s, cmd.Context(), args[0]); err != nil {
+			step.Skip()
+			return err
+		}
+		step.Donef(done, args[0])
+		return nil
+	}
+	nameFlag(cmd, &name)
+	return cmd
+}
+
+// newSupervise is the process behind a sandbox; `up` starts it.
+func newSupervise(streams genericiooptions.IOStreams) *cobra.Command {
+	var name string
+	cmd := &cobra.Command{
+		Use:    "supervise",
+		Short:  "Keep the processes of a sandbox alive",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE:   func(*cobra.Command, []string) error { return sandbox.Supervise(name, streams.ErrOut) },
+	}
+	nameFlag(cmd, &name)
+	return cmd
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package unjoin is `hostctl unjoin`: it lets a member go. It asks first; what it does is package internal/join.
+package unjoin
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	joincmd "github.com/fairlead-dev/fairlead/cmd/hostctl/join"
+	"github.com/fairlead-dev/fairlead/internal/join"
+)
+
+// Options are the flags, and what Complete makes of them.
+type Options struct {
+	genericiooptions.IOStreams
+	join.UnjoinOptions
+	joincmd.Connections
+
+	Yes bool
+	// CanAsk says whether somebody sits there who can be asked.
+	CanAsk func() bool
+
+	// filled in by Complete
+	host, member *rest.Config
+}
+
+// New is the command.
+func New(streams genericiooptions.IOStreams) *cobra.Command {
+	o := &Options{IOStreams: streams, CanAsk: func() bool {
+		f, ok := streams.In.(*os.File)
+		return ok && term.IsTerminal(int(f.Fd()))
+	}}
+	cmd := &cobra.Command{
+		Use:   "unjoin NAME",
+		Short: "Let a member go; workloads stay on it",
+		Long: `unjoin lets a member go. Workloads, their namespaces and their labels stay on it; Fairlead's own things go: Deliveries, the
+Membership, the CRDs of the two, the host's account and its roles, the namespace fairlead-system if join made it; at the host
+the MemberCluster and its Secret. ` + "`kubectl delete member NAME`" + ` does the same.
+
+The host's manager withdraws from the member. With --cluster-kubeconfig unjoin does that itself with your own rights, as is
+needed where the host's credentials no longer work. With --forget nobody goes there: for a member that is gone for good.`,
+		Example: `  hostctl unjoin eu-1
+  hostctl unjoin eu-1 --forget --yes`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.Complete(args[0]); err != nil {
+				return err
+			}
+			return o.Run(cmd.Context())
+		},
+	}
+	f := cmd.Flags()
+	o.Connections.AddFlags(f)
+	f.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
+	f.BoolVar(&o.Forget, "forget", false, "give the member up without going there")
+	f.DurationVar(&o.Wait, "timeout", 2*time.Minute, "how long to wait for the host's manager")
+	return cmd
+}
+
+// Complete reads the kubeconfigs and checks the flags.
+func (o *Options) Complete(name string) error {
+	o.Name = name
+	if err := join.CheckName(name); err != nil {
+		return exit.Usagef("%w", err)
+	}
+	if o.Forget && o.Connections.HasMember() {
+		return exit.Usagef("--forget goes nowhere, --cluster-kubeconfig says where to go: give one of them")
+	}
+	if !o.Yes && !o.CanAsk() {
+		return exit.Usagef("unjoining %s cannot be asked about in a pipe: give --yes", name)
+	}
+	var err error
+	if o.host, _, err = o.Connections.Host(); err != nil {
+		return err
+	}
+	if o.Connections.HasMember() {
+		o.member, err = o.Connections.Member()
+	}
+	return err
+}
+
+// Run asks, unjoins and says what is left.
+func (o *Options) Run(ctx context.Context) error {
+	_, _ = fmt.Fprint(o.ErrOut, o.plan())
+	if !o.Yes {
+		if err := o.ask(); err != nil {
+			return err
+		}
+	}
+	if err := join.Unjoin(ctx, o.host, o.member, o.UnjoinOptions, join.Narrate(o.ErrOut, false)); err != nil {
+		return err
+	}
+	if o.Forget {
+		_, _ = fmt.Fprint(o.ErrOut, leftovers)
+	}
+	return nil
+}
+
+// leftovers is how a member that was forgotten is cleaned by hand. The rest hangs on these.
+const leftovers = `
+If the member comes back, it still holds the host's account. With a kubeconfig of it, this removes Fairlead's own things:
+  kubectl delete clusterrole ` + join.HostAccount + `
+  kubectl delete namespace ` + v1alpha1.SystemNamespace + `      # not on a cluster that is a host itself
+  kubectl delete crd deliveries.` + v1alpha1.Group + ` memberships.` + v1alpha1.Group + `
+`
+
+// plan says what will go and what will stay.
+func (o *Options) plan() string {
+	if o.Forget {
+		return fmt.Sprintf(`Forgetting member %[1]s removes at the host: MemberCluster %[1]s, Secret %[2]s/%[1]s.
+Nothing is removed on the member itself: the host's account and everything that was pushed stay there.
+`, o.Name, v1alpha1.SystemNamespace)
+	}
+	return fmt.Sprintf(`Unjoining member %[1]s removes
+  on the member: Deliveries, the Membership, the CRDs of the two, the host's account and roles, and the namespace %[2]s
+                 with all that is in it (if join made it and the cluster is no host itself)
+  at the host:   MemberCluster %[1]s, Secret %[2]s/%[1]s
+It leaves workloads, their namespaces and their labels on the member as they are.
+`, o.Name, v1alpha1.SystemNamespace)
+}
+
+func (o *Options) ask() error {
+	_, _ = fmt.Fprintf(o.ErrOut, "Unjoin %s? [y/N] ", o.Name)
+	answer, err := bufio.NewReader(o.In).ReadString('\n')
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	if err != nil && answer == "" {
+		return exit.Usagef("unjoining %s: no answer was given: nothing was done", o.Name)
+	}
+	return errors.New("nothing was done")
+}

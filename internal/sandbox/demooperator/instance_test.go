@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package demooperator
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+// rolledOut is a Deployment of the operator as OLM makes it and as it looks once its pod is ready.
+func rolledOut(version string, changes ...func(*appsv1.Deployment)) *appsv1.Deployment {
+	d := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "shop", Name: Name, UID: "d-1", Generation: 2, Labels: map[string]string{DeploymentLabel: Name},
+		},
+		Spec: appsv1.DeploymentSpec{Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{targetNamespaces: "shop"}},
+			Spec: corev1.PodSpec{
+				ServiceAccountName: "demo-account",
+				Containers:         []corev1.Container{{Image: "example.org/sidecar:v1.0.0"}, {Image: Image(version)}},
+			},
+		}},
+		Status: appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1},
+	}
+	for _, change := range changes {
+		change(d)
+	}
+	return d
+}
+
+func TestJudge(t *testing.T) {
+	instance := func(changes ...func(*Instance)) Instance {
+		i := Instance{Namespace: "shop", Deployment: Name, UID: "d-1", Version: "v1.1.0", ServiceAccount: "demo-account", WatchNamespace: "shop"}
+		for _, change := range changes {
+			change(&i)
+		}
+		return i
+	}
+	tests := map[string]struct {
+		change func(*appsv1.Deployment)
+		want   verdict
+		of     Instance
+		err    string
+	}{
+		"a Deployment that is rolled out runs": {change: func(*appsv1.Deployment) {}, want: run, of: instance()},
+		"one for every namespace watches every namespace": {
+			change: func(d *appsv1.Deployment) { d.Spec.Template.Annotations[targetNamespaces] = "" },
+			want:   run, of: instance(func(i *Instance) { i.WatchNamespace = "" }),
+		},
+		"one that OLM did not make watches its own namespace": {
+			change: func(d *appsv1.Deployment) { d.Spec.Template.Annotations = nil },
+			want:   run, of: instance(),
+		},
+		"one without a service account has the namespace's default": {
+			change: func(d *appsv1.Deployment) { d.Spec.Template.Spec.ServiceAccountName = "" },
+			want:   run, of: instance(func(i *Instance) { i.ServiceAccount = "default" }),
+		},
+		"one whose template changed a moment ago leaves alone what runs": {
+			change: func(d *appsv1.Deployment) { d.Generation = 3 }, want: keep,
+		},
+		"one whose old pods are still there leaves alone what runs": {
+			change: func(d *appsv1.Deployment) { d.Status.Replicas = 2 }, want: keep,
+		},
+		"one whose new pods are not there yet leaves alone what runs": {
+			change: func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](2); d.Status.Replicas = 2 }, want: keep,
+		},
+		"one without a ready pod ends what runs": {
+			change: func(d *appsv1.Deployment) { d.Status.ReadyReplicas = 0 }, want: end,
+		},
+		"one scaled to nothing ends what runs at once": {
+			change: func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](0); d.Generation = 3 }, want: end,
+		},
+		"one that is being deleted ends what runs": {
+			change: func(d *appsv1.Deployment) { d.DeletionTimestamp = ptr.To(metav1.Now()) }, want: end,
+		},
+		"one of an unknown version cannot run": {
+			change: func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[1].Image = Image("v7") }, want: end,
+			err: `reading the image of Deployment shop/demo-operator: there is no version "v7" of demo-operator: there are v1.0.0, v1.1.0, v1.2.0`,
+		},
+		"one without the operator's image cannot run": {
+			change: func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[1].Image = "example.org/other:v1.0.0" }, want: end,
+			err: `reading the image of Deployment shop/demo-operator: no container has an image example.invalid/demo-operator:VERSION`,
+		},
+		"one for several namespaces cannot run": {
+			change: func(d *appsv1.Deployment) { d.Spec.Template.Annotations[targetNamespaces] = "a,b" }, want: end,
+			err: `reading Deployment shop/demo-operator: it is to serve the namespaces a,b, and demo-operator serves one or all`,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, of, err := judge(rolledOut("v1.1.0", test.change))
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("verdict (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.of, of); diff != "" {
+				t.Errorf("instance (-want +got):\n%s", diff)
+			}
+			message := ""
+			if err != nil {
+				message = err.Error()
+			}
+			if diff := cmp.Diff(test.err, message); diff != "" {
+				t.Errorf("error (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

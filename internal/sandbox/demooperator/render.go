@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package demooperator
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// The reasons of a Greeting's Ready condition.
+const (
+	// ReasonWritten surfaces when the ConfigMap is as the Greeting asks.
+	ReasonWritten = "Written"
+	// ReasonNameTaken surfaces when a ConfigMap of that name is there and belongs to something else.
+	ReasonNameTaken = "NameTaken"
+	// ReasonWriteRefused surfaces when the API server did not take the ConfigMap; the message has its words.
+	ReasonWriteRefused = "WriteRefused"
+)
+
+// greetingLabel is on every ConfigMap of the operator, so that it watches its own and no others.
+const greetingLabel = "demo.fairlead.dev/greeting"
+
+// versionLabel names the release that wrote a ConfigMap.
+const versionLabel = "app.kubernetes.io/version"
+
+// configMapName is the name of a Greeting's ConfigMap.
+func configMapName(g *Greeting) string { return g.Name + "-messages" }
+
+// configMap renders the ConfigMap of a Greeting as this release writes it. Recipients' keys have a prefix of their own, so that a
+// recipient called "summary" is no trouble.
+func (r release) configMap(g *Greeting) *unstructured.Unstructured {
+	data := map[string]any{"operator-version": r.version}
+	for _, recipient := range g.Spec.Recipients {
+		data["to-"+recipient] = g.Spec.Message + ", " + recipient
+	}
+	if r.summary {
+		data["summary"] = fmt.Sprintf("%q for %s", g.Spec.Message, recipients(len(g.Spec.Recipients)))
+	}
+	labels := map[string]any{greetingLabel: labelValue(g)}
+	if r.label {
+		labels[versionLabel] = r.version
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1",
+		"kind":       "ConfigMap",
+		"metadata": map[string]any{
+			"name":      configMapName(g),
+			"namespace": g.Namespace,
+			"labels":    labels,
+			"ownerReferences": []any{map[string]any{
+				"apiVersion": GroupVersion.String(), "kind": Kind, "name": g.Name, "uid": string(g.UID), "controller": true,
+			}},
+		},
+		"data": data,
+	}}
+}
+
+// labelValue is the Greeting's UID: unlike its name it always fits a label.
+func labelValue(g *Greeting) string { return string(g.UID) }
+
+func recipients(n int) string {
+	if n == 1 {
+		return "1 recipient"
+	}
+	return fmt.Sprintf("%d recipients", n)
+}
+
+// outcome is how writing a Greeting's ConfigMap went.
+type outcome struct {
+	reason  string
+	message string
+}
+
+func written(g *Greeting) outcome {
+	return outcome{ReasonWritten, fmt.Sprintf("ConfigMap %s has messages for %s", configMapName(g), recipients(len(g.Spec.Recipients)))}
+}
+
+func nameTaken(g *Greeting) outcome {
+	const message = "ConfigMap %s belongs to something else: delete or rename it, or name this Greeting otherwise"
+	return outcome{ReasonNameTaken, fmt.Sprintf(message, configMapName(g))}
+}
+
+func writeRefused(err error) outcome { return outcome{ReasonWriteRefused, err.Error()} }
+
+// status renders a Greeting's status after an outcome. The transition time moves only when Ready does, so that writing the same
+// status again changes nothing.
+func status(g *Greeting, o outcome, now metav1.Time) *unstructured.Unstructured {
+	ready := metav1.ConditionFalse
+	if o.reason == ReasonWritten {
+		ready = metav1.ConditionTrue
+	}
+	since := now
+	for _, c := range g.Status.Conditions {
+		if c.Type == "Ready" && c.Status == ready {
+			since = c.LastTransitionTime
+		}
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": GroupVersion.String(),
+		"kind":       Kind,
+		"metadata":   map[string]any{"name": g.Name, "namespace": g.Namespace},
+		"status": map[string]any{
+			"observedGeneration": g.Generation,
+			"configMap":          configMapName(g),
+			"conditions": []any{map[string]any{
+				"type": "Ready", "status": string(ready), "reason": o.reason, "message": o.message,
+				"observedGeneration": g.Generation, "lastTransitionTime": since.UTC().Format("2006-01-02T15:04:05Z"),
+			}},
+		},
+	}}
+}

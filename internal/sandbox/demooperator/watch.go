@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package demooperator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// WatchOptions say which member is watched and who starts and stops processes.
+type WatchOptions struct {
+	REST *rest.Config // of the member's administrator: reads Deployments, requests tokens
+	Dir  string       // folder for the kubeconfigs of instances; made when it is missing
+
+	// Start runs the operator for an instance; it returns once that is under way. An instance that ends by itself is the
+	// starter's to restart. Stop ends it and returns once it has ended, so that two releases never write side by side; stopping
+	// what does not run is no error. Either is tried again when it fails. Both are called from one goroutine.
+	Start func(ctx context.Context, i Instance) error
+	Stop  func(ctx context.Context, i Instance) error
+}
+
+// stopWithin is how long stopping everything may take when Watch ends.
+const stopWithin = 10 * time.Second
+
+// watcher keeps what runs in step with the Deployments.
+type watcher struct {
+	WatchOptions
+	credentials credentials
+	deployments cache.SharedIndexInformer
+	queue       workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	running     map[cache.ObjectName]Instance
+	refreshed   map[cache.ObjectName]time.Time // when the token was written
+}
+
+// Watch keeps one process per rolled-out Deployment of the operator on a member, until ctx ends; then it stops what it started.
+// It returns an error only when it could not begin, or could not stop an instance at the end.
+func Watch(ctx context.Context, o WatchOptions) error {
+	client, err := kubernetes.NewForConfig(o.REST)
+	if err != nil {
+		return fmt.Errorf("watching for %s: making a client: %w", Name, err)
+	}
+	if err := watch(ctx, client, o); err != nil {
+		return fmt.Errorf("watching for %s: %w", Name, err)
+	}
+	return nil
+}
+
+func watch(ctx context.Context, client kubernetes.Interface, o WatchOptions) error {
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTweakListOptions(func(lo *metav1.ListOptions) {
+		lo.LabelSelector = DeploymentLabel + "=" + Name
+	}))
+	w := &watcher{
+		WatchOptions: o,
+		credentials:  credentials{rest: o.REST, client: client, dir: o.Dir},
+		deployments:  factory.Apps().V1().Deployments().Informer(),
+		queue: workqueue.NewTypedRateLimitingQueue(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](200*time.Millisecond, 30*time.Second)),
+		running:   map[cache.ObjectName]Instance{},
+		refreshed: map[cache.ObjectName]time.Time{},
+	}
+	defer w.queue.ShutDown()
+	if _, err := w.deployments.AddEventHandler(onAnyChange(func(obj metav1.Object) {
+		w.queue.Add(cache.MetaObjectToName(obj))
+	})); err != nil {
+		return fmt.Errorf("watching Deployments: %w", err)
+	}
+	go w.deployments.RunWithContext(ctx)
+	if cache.WaitForCacheSync(ctx.Done(), w.deployments.HasSynced) {
+		context.AfterFunc(ctx, w.queue.ShutDown)
+		for w.next(ctx) {
+		}
+	}
+	return w.stopAll(ctx)
+}
+
+// next settles one Deployment from the queue; it returns false when the queue is shut.
+func (w *watcher) next(ctx context.Context) bool {
+	key, shut := w.queue.Get()
+	if shut || ctx.Err() != nil {
+		return false
+	}
+	defer w.queue.Done(key)
+	if err := w.settle(ctx, key); err != nil && ctx.Err() == nil {
+		log.FromContext(ctx).Error(err, "Operator not in step with its Deployment, trying again", "deployment", key.String())
+		w.queue.AddRateLimited(key)
+		return true
+	}
+	w.queue.Forget(key)
+	return true
+}
+
+// settle brings one Deployment and what runs for it in step.
+func (w *watcher) settle(ctx context.Context, key cache.ObjectName) error {
+	obj, there, err := w.deployments.GetStore().GetByKey(key.String())
+	if err != nil {
+		return err
+	}
+	if !there {
+		return w.end(ctx, key)
+	}
+	asked, wanted, err := judge(obj.(*appsv1.Deployment))
+	switch {
+	case err != nil:
+		return errors.Join(err, w.end(ctx, key))
+	case asked == end:
+		return w.end(ctx, key)
+	case asked == keep:
+		return w.refresh(ctx, key)
+	}
+	wanted.Kubeconfig = w.credentials.kubeconfig(wanted)
+	if w.running[key] == wanted {
+		return w.refresh(ctx, key)
+	}
+	if err := w.end(ctx, key); err != nil {
+		return err
+	}
+	return w.begin(ctx, key, wanted)
+}
+
+// begin starts an instance with credentials of its own.
+func (w *watcher) begin(ctx context.Context, key cache.ObjectName, i Instance) error {
+	if err := w.credentials.write(ctx, i); err != nil {
+		return err
+	}
+	if err := w.Start(ctx, i); err != nil {
+		return fmt.Errorf("starting %s %s for Deployment %s: %w", Name, i.Version, key, err)
+	}
+	w.running[key], w.refreshed[key] = i, time.Now()
+	w.queue.AddAfter(key, tokenRefresh)
+	log.FromContext(ctx).Info("Operator started", "deployment", key.String(), "version", i.Version, "serviceAccount", i.ServiceAccount)
+	return nil
+}
+
+// end stops the instance that runs for a Deployment, if one does.
+func (w *watcher) end(ctx context.Context, key cache.ObjectName) error {
+	i, runs := w.running[key]
+	if !runs {
+		return nil
+	}
+	if err := w.Stop(ctx, i); err != nil {
+		return fmt.Errorf("stopping %s %s of Deployment %s: %w", Name, i.Version, key, err)
+	}
+	delete(w.running, key)
+	delete(w.refreshed, key)
+	log.FromContext(ctx).Info("Operator stopped", "deployment", key.String(), "version", i.Version)
+	return w.credentials.remove(i)
+}
+
+// refresh replaces the token of what runs for a Deployment when it is due.
+func (w *watcher) refresh(ctx context.Context, key cache.ObjectName) error {
+	i, runs := w.running[key]
+	if !runs {
+		return nil
+	}
+	if due := tokenRefresh - time.Since(w.refreshed[key]); due > 0 {
+		w.queue.AddAfter(key, due) // the queue keeps one such wish per key, the earliest
+		return nil
+	}
+	if err := w.credentials.refresh(ctx, i); err != nil {
+		return err
+	}
+	w.refreshed[key] = time.Now()
+	w.queue.AddAfter(key, tokenRefresh)
+	return nil
+}
+
+// stopAll stops every instance although ctx has ended.
+func (w *watcher) stopAll(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
+	defer cancel()
+	var failures error
+	for key := range w.running {
+		failures = errors.Join(failures, w.end(ctx, key))
+	}
+	return failures
+}

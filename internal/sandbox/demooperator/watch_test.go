@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package demooperator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// member is a watched member: a fake API server that gives out numbered tokens, and a record of what was started and stopped.
+type member struct {
+	t         *testing.T
+	client    *fake.Clientset
+	dir       string
+	tokens    int
+	did       []string
+	refusals  int // how many starts fail before one works
+	lastStart Instance
+}
+
+// watching runs f with a watched member inside a bubble of its own time, and returns once Watch has ended.
+func watching(t *testing.T, f func(ctx context.Context, m *member)) *member {
+	m := &member{t: t, client: fake.NewClientset(), dir: filepath.Join(t.TempDir(), "operators")}
+	m.client.PrependReactor("create", "serviceaccounts", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		if a.GetSubresource() != "token" {
+			return false, nil, nil
+		}
+		m.tokens++
+		return true, &authenticationv1.TokenRequest{Status: authenticationv1.TokenRequestStatus{Token: fmt.Sprintf("token-%d", m.tokens)}}, nil
+	})
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() {
+			ended <- watch(ctx, m.client, WatchOptions{
+				REST: &rest.Config{Host: "https://127.0.0.1:1", TLSClientConfig: rest.TLSClientConfig{CAData: []byte("ca")}},
+				Dir:  m.dir, Start: m.start, Stop: m.stop,
+			})
+		}()
+		m.settled()
+		f(ctx, m)
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Watch ended with %v", err)
+		}
+	})
+	return m
+}
+
+func (m *member) start(_ context.Context, i Instance) error {
+	if m.refusals > 0 {
+		m.refusals--
+		return errors.New("no room")
+	}
+	m.lastStart = i
+	m.did = append(m.did, "start "+i.Version)
+	return nil
+}
+
+func (m *member) stop(_ context.Context, i Instance) error {
+	m.did = append(m.did, "stop "+i.Version)
+	return nil
+}
+
+// settled lets everything happen that happens soon; the time is the bubble's.
+func (m *member) settled() {
+	synctest.Wait()
+	<-time.After(time.Second)
+	synctest.Wait()
+}
+
+func (m *member) create(ctx context.Context, d *appsv1.Deployment) {
+	m.t.Helper()
+	if _, err := m.client.AppsV1().Deployments(d.Namespace).Create(ctx, d, metav1.CreateOptions{}); err != nil {
+		m.t.Fatal(err)
+	}
+	m.settled()
+}
+
+func (m *member) update(ctx context.Context, d *appsv1.Deployment) {
+	m.t.Helper()
+	if _, err := m.client.AppsV1().Deployments(d.Namespace).Update(ctx, d, metav1.UpdateOptions{}); err != nil {
+		m.t.Fatal(err)
+	}
+	m.settled()
+}
+
+func (m *member) delete(ctx context.Context, d *appsv1.Deployment) {
+	m.t.Helper()
+	if err := m.client.AppsV1().Deployments(d.Namespace).Delete(ctx, d.Name, metav1.DeleteOptions{}); err != nil {
+		m.t.Fatal(err)
+	}
+	m.settled()
+}
+
+func (m *member) files() []string {
+	entries, err := os.ReadDir(m.dir)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	names := []string{}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestWatch(t *testing.T) {
+	rolling := func(d *appsv1.Deployment) { d.Generation = 3 }
+	unready := func(d *appsv1.Deployment) { d.Status.ReadyReplicas = 0 }
+	anew := func(d *appsv1.Deployment) { d.UID = "d-2" }
+
+	tests := map[string]struct {
+		happens func(ctx context.Context, m *member)
+		want    []string
+	}{
+		"an operator runs while its Deployment is rolled out, and ends with it": {
+			happens: func(ctx context.Context, m *member) {
+				m.create(ctx, rolledOut("v1.0.0", unready))
+				m.update(ctx, rolledOut("v1.0.0"))
+				m.delete(ctx, rolledOut("v1.0.0"))
+				if left := m.files(); len(left) > 0 {
+					m.t.Errorf("credentials left behind: %v", left)
+				}
+			},
+			want: []string{"start v1.0.0", "stop v1.0.0"},
+		},
+		"an upgrade keeps the old version until the new one is rolled out, then stops it first": {
+			happens: func(ctx context.Context, m *member) {
+				m.create(ctx, rolledOut("v1.0.0"))
+				m.update(ctx, rolledOut("v1.1.0", rolling))
+				if !slices.Equal(m.did, []string{"start v1.0.0"}) {
+					m.t.Errorf("while rolling out: %v", m.did)
+				}
+				m.update(ctx, rolledOut("v1.1.0"))
+			},
+			want: []string{"start v1.0.0", "stop v1.0.0", "start v1.1.0", "stop v1.1.0"},
+		},
+		"a Deployment made anew is another instance": {
+			happens: func(ctx context.Context, m *member) {
+				m.create(ctx, rolledOut("v1.0.0"))
+				m.update(ctx, rolledOut("v1.0.0", anew))
+			},
+			want: []string{"start v1.0.0", "stop v1.0.0", "start v1.0.0", "stop v1.0.0"},
+		},
+		"a change that means nothing to the operator restarts nothing": {
+			happens: func(ctx context.Context, m *member) {
+				m.create(ctx, rolledOut("v1.0.0"))
+				m.update(ctx, rolledOut("v1.0.0", func(d *appsv1.Deployment) { d.Annotations = map[string]string{"a": "b"} }))
+			},
+			want: []string{"start v1.0.0", "stop v1.0.0"},
+		},
+		"a start that fails is tried again": {
+			happens: func(ctx context.Context, m *member) {
+				m.refusals = 2
+				m.create(ctx, rolledOut("v1.0.0"))
+			},
+			want: []string{"start v1.0.0", "stop v1.0.0"},
+		},
+		"a version that nobody knows ends the one before": {
+			happens: func(ctx context.Context, m *member) {
+				m.create(ctx, rolledOut("v1.0.0"))
+				m.update(ctx, rolledOut("v7"))
+			},
+			want: []string{"start v1.0.0", "stop v1.0.0"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := watching(t, test.happens)
+			if diff := cmp.Diff(test.want, got.did); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWatchAsksForItsOwnDeploymentsOnly(t *testing.T) {
+	m := watching(t, func(context.Context, *member) {})
+	asked := ""
+	for _, a := range m.client.Actions() {
+		if list, ok := a.(clienttesting.ListAction); ok && a.GetResource().Resource == "deployments" {
+			asked = list.GetListRestrictions().Labels.String()
+		}
+	}
+	if want := "demo.fairlead.dev/operator=demo-operator"; asked != want {
+		t.Errorf("want Deployments listed by %q, got %q", want, asked)
+	}
+}
+
+func TestWatchGivesCredentials(t *testing.T) {
+	watching(t, func(ctx context.Context, m *member) {
+		m.create(ctx, rolledOut("v1.0.0"))
+
+		config, err := clientcmd.BuildConfigFromFlags("", m.lastStart.Kubeconfig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if config.Host != "https://127.0.0.1:1" || string(config.CAData) != "ca" {
+			t.Errorf("the kubeconfig names %s with CA %q", config.Host, config.CAData)
+		}
+		token := func() string {
+			content, err := os.ReadFile(config.BearerTokenFile)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(content)
+		}
+		if got := token(); got != "token-1" {
+			t.Errorf("at first the token is %s", got)
+		}
+
+		<-time.After(3 * tokenRefresh) // the bubble's time
+		synctest.Wait()
+		if got := token(); got != "token-4" {
+			t.Errorf("after three times the refresh interval the token is %s", got)
+		}
+		if diff := cmp.Diff([]string{"start v1.0.0"}, m.did); diff != "" {
+			t.Errorf("refreshing restarted the operator (-want +got):\n%s", diff)
+		}
+		info, err := os.Stat(config.BearerTokenFile)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("the token file is %v, %v", info, err)
+		}
+	})
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/config"
+	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/binaries"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
+)
+
+// ManagerProcess is the name of the host's manager among the processes of the host.
+const ManagerProcess = "fairlead-manager"
+
+// joinWithin is how long a member may take to be Ready once it is joined.
+const joinWithin = time.Minute
+
+// federate makes a federation of plain clusters: what `hostctl init` and `hostctl join` do elsewhere. Every grant is
+// given and every namespace is open, since nothing here is anybody's.
+func (s *Sandbox) federate(ctx context.Context, o Options, p *progress.Printer) error {
+	step := p.Step("host: installing Fairlead")
+	err := s.installHost(ctx, o)
+	if err != nil {
+		step.Fail(err)
+		return fmt.Errorf("installing Fairlead on the host: %w", err)
+	}
+	step.Donef("host: Fairlead's kinds and webhooks are installed, the manager runs as a process")
+
+	members := s.Members()
+	errs := make([]error, len(members))
+	var wait sync.WaitGroup
+	for i, name := range members {
+		wait.Go(func() {
+			step := p.Step("%s: joining", name)
+			if errs[i] = s.join(ctx, name, PlaceOf(i+1)); errs[i] != nil {
+				step.Fail(errs[i])
+				return
+			}
+			step.Donef("%s: joined with --allow any --namespaces All", name)
+		})
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}
+
+func (s *Sandbox) join(ctx context.Context, name string, place Place) error {
+	host, err := s.RESTConfig(HostName)
+	if err != nil {
+		return err
+	}
+	remote, err := s.RESTConfig(name)
+	if err != nil {
+		return err
+	}
+	_, err = join.Join(ctx, host, remote, join.Options{
+		Name:            name,
+		Allow:           []string{"any"},
+		Namespaces:      v1alpha1.NamespacesAll,
+		Labels:          map[string]string{"cloud": place.Cloud, "topology.kubernetes.io/region": place.Region, "topology.kubernetes.io/zone": place.Zones[0]},
+		DefaultHostName: s.Name,
+		Wait:            joinWithin,
+	}, func(join.Step) {})
+	return err
+}
+
+// installHost puts Fairlead's kinds, roles and webhooks on the host and runs the manager.
+func (s *Sandbox) installHost(ctx context.Context, o Options) error {
+	rest, err := s.RESTConfig(HostName)
+	if err != nil {
+		return err
+	}
+	host, err := client.New(rest, client.Options{})
+	if err != nil {
+		return err
+	}
+	for _, folder := range []config.Folder{config.CRD, config.RBAC} {
+		objects, err := config.Objects(folder)
+		if err != nil {
+			return err
+		}
+		for _, obj := range objects {
+			if err := put(ctx, host, obj); err != nil {
+				return err
+			}
+		}
+	}
+	port, err := s.runManager(ctx, o)
+	if err != nil {
+		return err
+	}
+	return s.registerWebhooks(ctx, host, port)
+}
+
+// runManager has the supervisor run the manager, with an account of its own, and waits until it serves. It returns
+// the port of its webhooks.
+func (s *Sandbox) runManager(ctx context.Context, o Options) (webhooks int, err error) {
+	c, err := s.Cluster(HostName)
+	if err != nil {
+		return 0, err
+	}
+	program, stamp, err := o.program("manager")
+	if err != nil {
+		return 0, err
+	}
+	certDir := filepath.Join(c.Dir, "webhook")
+	cert, key, _ := c.ServingPair()
+	if err := copyPair(certDir, cert, key); err != nil {
+		return 0, err
+	}
+	if webhooks, err = s.Port(ctx, HostName, "webhook"); err != nil {
+		return 0, err
+	}
+	health, err := s.Port(ctx, HostName, "manager-health")
+	if err != nil {
+		return 0, err
+	}
+	healthAddress := "127.0.0.1:" + strconv.Itoa(health)
+	err = s.AddProcess(ctx, supervisor.Process{
+		Cluster: HostName, Name: ManagerProcess, Path: program, Stamp: stamp,
+		Args: []string{
+			"--kubeconfig=" + c.ManagerKubeconfig(), "--metrics-address=0", "--health-address=" + healthAddress,
+			"--webhook-port=" + strconv.Itoa(webhooks), "--webhook-cert-dir=" + certDir,
+		},
+		Env: []string{"GOGC=50"}, Unset: []string{"KUBECONFIG"},
+		After: []string{binaries.APIServer}, ReadyURL: "http://" + healthAddress + "/readyz",
+	})
+	if err != nil {
+		return 0, err
+	}
+	return webhooks, s.WaitReady(ctx, HostName, ManagerProcess)
+}
+
+// registerWebhooks points the host's webhooks at the manager's port.
+func (s *Sandbox) registerWebhooks(ctx context.Context, host client.Client, port int) error {
+	c, err := s.Cluster(HostName)
+	if err != nil {
+		return err
+	}
+	_, _, authority := c.ServingPair()
+	ca, err := os.ReadFile(authority)
+	if err != nil {
+		return err
+	}
+	objects, err := config.Objects(config.Webhook)
+	if err != nil {
+		return err
+	}
+	for _, obj := range objects {
+		if err := config.PointWebhooks(obj, "https://127.0.0.1:"+strconv.Itoa(port), ca); err != nil {
+			return err
+		}
+		if err := put(ctx, host, obj); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// put applies an object; a CRD that was just made is not served at once, which is waited for.
+func put(ctx context.Context, host client.Client, obj *unstructured.Unstructured) error {
+	for {
+		err := host.Apply(ctx, client.ApplyConfigurationFromUnstructured(obj.DeepCopy()), client.ForceOwnership, client.FieldOwner("hostctl-sandbox"))
+		if err == nil {
+			return nil
+		}
+		if !apierrors.IsNotFound(err) && !apierrors.IsServiceUnavailable(err) {
+			return fmt.Errorf("applying %s %s: %w", obj.GetKind(), obj.GetName(), err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("applying %s %s: %w", obj.GetKind(), obj.GetName(), context.Cause(ctx))
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// program is one of Fairlead's own, beside the running one unless Options.Programs says where, and a stamp that
+// changes when it is built anew.
+func (o Options) program(name string) (path, stamp string, err error) {
+	dir := o.Programs
+	if dir == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return "", "", fmt.Errorf("finding the folder of this program: %w", err)
+		}
+		dir = filepath.Dir(self)
+	}
+	path = filepath.Join(dir, name)
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", "", fmt.Errorf("there is no %s beside hostctl (%s): run `make build`, or use --bare for plain clusters", name, path)
+	}
+	return path, fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano()), nil
+}
+
+// copyPair lays a certificate and its key out under the names that webhook servers look for.
+func copyPair(dir, cert, key string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for to, from := range map[string]string{"tls.crt": cert, "tls.key": key} {
+		content, err := os.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, to), content, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}

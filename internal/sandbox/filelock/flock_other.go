@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !unix
+
+package filelock
+
+import (
+	"errors"
+	"os"
+)
+
+func tryLock(*os.File) error { return errors.ErrUnsupported }

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/fairlead-dev/fairlead/internal/sandbox/cluster"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
+)
+
+const namespace = "default"
+
+// TestSandboxOnRealControlPlanes walks one sandbox through its life. Its parts stand on one another, so that the control
+// planes start once. The first run on a machine builds them; -short leaves all of it out.
+func TestSandboxOnRealControlPlanes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts control planes")
+	}
+	o := Options{Name: ownName(t), Members: 1, Audit: true}
+	if _, err := Down(t.Context(), o.Name); err != nil { // what an interrupted run left
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := Down(context.Background(), o.Name); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &walk{Sandbox: up(t, o), options: o}
+	steps := []struct {
+		sentence string
+		test     func(*testing.T)
+	}{
+		{"both clusters answer and have ready nodes in three zones", w.clustersAnswer},
+		{"a claim without a class gets a volume, which goes with it", w.claimIsBound},
+		{"a claim of a class that nobody serves waits", w.unknownClassWaits},
+		{"a deployment becomes available and its pods have logs", w.podsRun},
+		{"a stopped cluster refuses and keeps its state", w.outageKeepsState},
+		{"bringing it up again leaves what is well alone", w.upIsIdempotent},
+		{"a killed supervisor is replaced and knows every process", w.supervisorIsReplaced},
+		{"taking it down leaves no process and no folder", w.downLeavesNothing},
+	}
+	for _, step := range steps {
+		if !t.Run(step.sentence, step.test) {
+			t.FailNow()
+		}
+	}
+}
+
+type walk struct {
+	*Sandbox
+	options Options
+}
+
+// ownName is the same for every run in this checkout, and another in any other.
+func ownName(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(dir)) // a hash takes everything
+	return fmt.Sprintf("test-sandbox-%08x", h.Sum32())
+}
+
+func up(t *testing.T, o Options) *Sandbox {
+	t.Helper()
+	s, err := Up(t.Context(), o, progress.New(t.Output()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (w *walk) client(t *testing.T, name string) kubernetes.Interface {
+	t.Helper()
+	config, err := w.RESTConfig(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kubernetes.NewForConfigOrDie(config)
+}
+
+func (w *walk) clustersAnswer(t *testing.T) {
+	for _, name := range w.Clusters() {
+		nodes, err := w.client(t, name).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		zones := map[string]bool{}
+		for _, n := range nodes.Items {
+			zones[n.Labels[corev1.LabelTopologyZone]] = true
+		}
+		if len(zones) != 3 {
+			t.Errorf("%s has %d nodes in zones %v", name, len(nodes.Items), zones)
+		}
+	}
+	summary := w.Summary(t.Context())
+	if diff := cmp.Diff([]string{StatusReady, "v1.36.3"}, []string{summary.Status, summary.Version}); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func claim(name string, class *string) *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			StorageClassName: class,
+			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+		},
+	}
+}
+
+func (w *walk) claimIsBound(t *testing.T) {
+	client := w.client(t, "member-1").CoreV1()
+	claims := client.PersistentVolumeClaims(namespace)
+	if _, err := claims.Create(t.Context(), claim("data", nil), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var bound *corev1.PersistentVolumeClaim
+	eventually(t, "the claim to be bound", func() (ok bool) {
+		var err error
+		bound, err = claims.Get(t.Context(), "data", metav1.GetOptions{})
+		return err == nil && bound.Status.Phase == corev1.ClaimBound
+	})
+	if diff := cmp.Diff(cluster.Class("member-1"), *bound.Spec.StorageClassName); diff != "" {
+		t.Error(diff)
+	}
+	volume := bound.Spec.VolumeName
+	if _, err := client.PersistentVolumes().Get(t.Context(), volume, metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+	if err := claims.Delete(t.Context(), "data", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the volume to go", func() bool {
+		_, err := client.PersistentVolumes().Get(t.Context(), volume, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+}
+
+func (w *walk) unknownClassWaits(t *testing.T) {
+	client := w.client(t, "member-1").CoreV1()
+	unknown := "nobody-serves-this"
+	if _, err := client.PersistentVolumeClaims(namespace).Create(t.Context(), claim("waits", &unknown), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	// The event is the proof that Kubernetes has looked at the claim.
+	eventually(t, "the event about the class", func() bool {
+		about := metav1.ListOptions{FieldSelector: "involvedObject.name=waits,reason=ProvisioningFailed"}
+		events, err := client.Events(namespace).List(t.Context(), about)
+		return err == nil && len(events.Items) > 0
+	})
+	got, err := client.PersistentVolumeClaims(namespace).Get(t.Context(), "waits", metav1.GetOptions{})
+	if err != nil || got.Status.Phase != corev1.ClaimPending {
+		t.Errorf("the claim is %s (%v)", got.Status.Phase, err)
+	}
+}
+
+func (w *walk) podsRun(t *testing.T) {
+	client := w.client(t, "member-1")
+	labels := map[string]string{"app": "web"}
+	web := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec: appsv1.DeploymentSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: corev1.PodSpec{
+					InitContainers: []corev1.Container{{Name: "init", Image: "simulated"}},
+					Containers:     []corev1.Container{{Name: "web", Image: "simulated"}},
+				},
+			},
+		},
+	}
+	if _, err := client.AppsV1().Deployments(namespace).Create(t.Context(), web, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the deployment to be available", func() bool {
+		got, err := client.AppsV1().Deployments(namespace).Get(t.Context(), "web", metav1.GetOptions{})
+		return err == nil && got.Status.AvailableReplicas == 1
+	})
+	pods, err := client.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := client.CoreV1().Pods(namespace).GetLogs(pods.Items[0].Name, &corev1.PodLogOptions{Container: "web"}).Stream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := io.ReadAll(stream)
+	if err := errors.Join(err, stream.Close()); err != nil || !strings.Contains(string(log), "simulated") {
+		t.Errorf("log %q (%v)", log, err)
+	}
+}
+
+func (w *walk) outageKeepsState(t *testing.T) {
+	client := w.client(t, "member-1").CoreV1().ConfigMaps(namespace)
+	kept := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "kept"}}
+	if _, err := client.Create(t.Context(), kept, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Stop(t.Context(), "member-1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Get(t.Context(), "kept", metav1.GetOptions{}); err == nil || apierrors.IsNotFound(err) {
+		t.Errorf("a stopped API server says %v", err)
+	}
+	if got := w.Summary(t.Context()).Status; got != "member-1 Stopped" {
+		t.Errorf("status %q", got)
+	}
+	if err := w.Start(t.Context(), "member-1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Get(t.Context(), "kept", metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+	spec, err := w.Cluster("member-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the audit log to have the request", func() bool {
+		log, err := os.ReadFile(spec.AuditLog())
+		return err == nil && strings.Contains(string(log), "/configmaps/kept")
+	})
+}
+
+func (w *walk) upIsIdempotent(t *testing.T) {
+	extra := supervisor.Process{Cluster: HostName, Name: "extra", Path: "/bin/sleep", Args: []string{"600"}}
+	if err := w.AddProcess(t.Context(), extra); err != nil {
+		t.Fatal(err)
+	}
+	before := w.pids(t)
+	up(t, w.options)
+	if diff := cmp.Diff(before, w.pids(t)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func (w *walk) pids(t *testing.T) map[string]int {
+	t.Helper()
+	if err := w.WaitReady(t.Context(), HostName); err != nil {
+		t.Fatal(err)
+	}
+	processes, err := w.Processes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pids := map[string]int{}
+	for _, p := range processes {
+		pids[p.Cluster+"/"+p.Name] = p.PID
+	}
+	return pids
+}
+
+func (w *walk) supervisorIsReplaced(t *testing.T) {
+	before := w.pids(t)
+	parent := parentOf(t, before["host/etcd"])
+	if err := syscall.Kill(parent, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "its children to die with it", func() bool { return len(running(before)) == 0 })
+	if got := w.Summary(t.Context()).Status; got != StatusDown {
+		t.Errorf("status %q", got)
+	}
+	up(t, w.options)
+	after := w.pids(t)
+	for name := range before {
+		if after[name] == 0 {
+			t.Errorf("%s does not run", name)
+		}
+	}
+	if _, err := w.client(t, "member-1").CoreV1().ConfigMaps(namespace).Get(t.Context(), "kept", metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func (w *walk) downLeavesNothing(t *testing.T) {
+	pids := w.pids(t)
+	if err := w.Down(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := running(pids); len(left) > 0 {
+		t.Errorf("still running: %v", left)
+	}
+	if _, err := os.Stat(w.Dir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("its folder: %v", err)
+	}
+}
+
+func running(pids map[string]int) []string {
+	var list []string
+	for name, pid := range pids {
+		if syscall.Kill(pid, 0) == nil {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+func parentOf(t *testing.T, pid int) int {
+	t.Helper()
+	status, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(pid), "status"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "\nPPid:")
+	var parent int
+	if _, err := fmt.Sscan(rest, &parent); err != nil {
+		t.Fatal(err)
+	}
+	return parent
+}
+
+// eventually waits for a condition on a real API server; the text says what did not come.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	deadline := time.After(time.Minute)
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for !condition() {
+		select {
+		case <-deadline:
+			t.Fatalf("waited in vain for %s", what)
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
+)
+
+// Words for how a sandbox or a cluster is.
+const (
+	StatusReady    = "Ready"    // everything answers
+	StatusDegraded = "Degraded" // something does not, or not yet
+	StatusStopped  = "Stopped"  // by request
+	StatusDown     = "Down"     // nobody supervises it: after a reboot or a crash; `up` brings it back
+	StatusBroken   = "Broken"   // its folder can't be read; `down` removes it
+)
+
+// Summary is one sandbox at a glance.
+type Summary struct {
+	Name     string           `json:"name"`
+	Status   string           `json:"status"`
+	Version  string           `json:"version,omitempty"`
+	Created  time.Time        `json:"created,omitzero"`
+	Clusters []ClusterSummary `json:"clusters"`
+}
+
+// ClusterSummary is one cluster of it.
+type ClusterSummary struct {
+	Name       string              `json:"name"`
+	Status     string              `json:"status"`
+	Server     string              `json:"server"`
+	Kubeconfig string              `json:"kubeconfig"`
+	Processes  []supervisor.Status `json:"processes,omitempty"`
+}
+
+// List looks at all sandboxes, by name.
+func List(ctx context.Context) ([]Summary, error) {
+	names, err := Names()
+	if err != nil {
+		return nil, err
+	}
+	cache, err := CacheDir()
+	if err != nil {
+		return nil, err
+	}
+	var list []Summary
+	for _, name := range names {
+		s, err := Open(name)
+		if err == nil {
+			list = append(list, s.Summary(ctx))
+			continue
+		}
+		summary := Summary{Name: name, Status: StatusBroken}
+		if info, err := os.Stat(filepath.Join(cache, "sandboxes", name)); err == nil {
+			summary.Created = info.ModTime()
+		} else if errors.Is(err, os.ErrNotExist) {
+			continue // taken down just now
+		}
+		list = append(list, summary)
+	}
+	return list, nil
+}
+
+// Summary looks at one sandbox.
+func (s *Sandbox) Summary(ctx context.Context) Summary {
+	s.mu.Lock()
+	st := s.state
+	s.mu.Unlock()
+	sum := Summary{Name: s.Name, Version: st.Version, Created: st.Created}
+	processes, err := s.super.Status(ctx)
+	down := err != nil
+	for _, c := range st.Clusters {
+		own := slices.DeleteFunc(slices.Clone(processes), func(p supervisor.Status) bool { return p.Cluster != c.Name })
+		one := ClusterSummary{Name: c.Name, Status: clusterStatus(own), Server: c.Server(), Kubeconfig: c.Kubeconfig(), Processes: own}
+		if down {
+			one.Status = StatusDown
+		}
+		sum.Clusters = append(sum.Clusters, one)
+	}
+	sum.Status = sandboxStatus(sum.Clusters)
+	return sum
+}
+
+func clusterStatus(processes []supervisor.Status) string {
+	if len(processes) == 0 {
+		return StatusDegraded
+	}
+	status := StatusReady
+	for _, p := range processes {
+		switch p.Phase {
+		case supervisor.PhaseReady:
+		case supervisor.PhaseStopped:
+			return StatusStopped
+		default:
+			status = StatusDegraded
+		}
+	}
+	return status
+}
+
+// sandboxStatus is one word when all clusters agree; otherwise it names those that are not ready.
+func sandboxStatus(clusters []ClusterSummary) string {
+	if len(clusters) == 0 {
+		return StatusBroken
+	}
+	var others []string
+	same := true
+	for _, c := range clusters {
+		same = same && c.Status == clusters[0].Status
+		if c.Status != StatusReady {
+			others = append(others, fmt.Sprintf("%s %s", c.Name, c.Status))
+		}
+	}
+	if same {
+		return clusters[0].Status
+	}
+	return strings.Join(others, ", ")
+}

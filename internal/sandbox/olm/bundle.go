@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package olm
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/operator-framework/api/pkg/lib/version"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+
+	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
+)
+
+const (
+	description = "Writes a ConfigMap with a message per recipient for every Greeting, to try out installing and upgrading an operator."
+	// minKubeVersion is far below the sandbox's own: what the CRD and server-side apply need.
+	minKubeVersion = "1.28.0"
+	// appLabel is what the Deployment selects its pods by. It is the same in every version: a selector cannot be changed.
+	appLabel = "app.kubernetes.io/name"
+)
+
+// newCSV makes a version's ClusterServiceVersion.
+func newCSV(release, replaces string) (*unstructured.Unstructured, error) {
+	number := version.OperatorVersion{}
+	if err := number.UnmarshalJSON([]byte(`"` + strings.TrimPrefix(release, "v") + `"`)); err != nil {
+		return nil, fmt.Errorf("reading version %s: %w", release, err)
+	}
+	examples, err := json.Marshal([]any{map[string]any{
+		"apiVersion": demooperator.GroupVersion.String(), "kind": demooperator.Kind,
+		"metadata": map[string]any{"name": "hello"},
+		"spec":     map[string]any{"message": "Hello", "recipients": []string{"ada", "grace"}},
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("writing examples: %w", err)
+	}
+	return stated(&operatorsv1alpha1.ClusterServiceVersion{
+		TypeMeta: typeMeta(operatorsv1alpha1.SchemeGroupVersion.String(), operatorsv1alpha1.ClusterServiceVersionKind),
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        csvName(release),
+			Annotations: map[string]string{"alm-examples": string(examples), "capabilities": "Seamless Upgrades"},
+		},
+		Spec: operatorsv1alpha1.ClusterServiceVersionSpec{
+			DisplayName:    "Demo operator",
+			Description:    description,
+			Version:        number,
+			MinKubeVersion: minKubeVersion,
+			Maturity:       Channel,
+			Replaces:       replaces,
+			Keywords:       []string{"demo"},
+			Provider:       operatorsv1alpha1.AppLink{Name: "Fairlead"},
+			InstallModes:   installModes(),
+			CustomResourceDefinitions: operatorsv1alpha1.CustomResourceDefinitions{Owned: []operatorsv1alpha1.CRDDescription{{
+				Name: demooperator.CRD().Name, Version: demooperator.GroupVersion.Version, Kind: demooperator.Kind,
+				DisplayName: demooperator.Kind, Description: "A message to recipients, written into a ConfigMap.",
+			}}},
+			InstallStrategy: operatorsv1alpha1.NamedInstallStrategy{
+				StrategyName: operatorsv1alpha1.InstallStrategyNameDeployment,
+				StrategySpec: operatorsv1alpha1.StrategyDetailsDeployment{
+					// Roles, not cluster roles: OLM itself widens them for an OperatorGroup that selects every namespace.
+					Permissions: []operatorsv1alpha1.StrategyDeploymentPermissions{{
+						ServiceAccountName: demooperator.Name, Rules: demooperator.Rules(),
+					}},
+					DeploymentSpecs: []operatorsv1alpha1.StrategyDeploymentSpec{{
+						Name:  demooperator.Name,
+						Label: map[string]string{appLabel: demooperator.Name, demooperator.DeploymentLabel: demooperator.Name},
+						Spec:  deployment(release),
+					}},
+				},
+			},
+		},
+	})
+}
+
+// installModes are what the operator can do: serve its own namespace, another one, or all. Several, but not all, it cannot.
+func installModes() []operatorsv1alpha1.InstallMode {
+	return []operatorsv1alpha1.InstallMode{
+		{Type: operatorsv1alpha1.InstallModeTypeOwnNamespace, Supported: true},
+		{Type: operatorsv1alpha1.InstallModeTypeSingleNamespace, Supported: true},
+		{Type: operatorsv1alpha1.InstallModeTypeMultiNamespace, Supported: false},
+		{Type: operatorsv1alpha1.InstallModeTypeAllNamespaces, Supported: true},
+	}
+}
+
+// deployment is the operator's, as it would be with a real image.
+func deployment(release string) appsv1.DeploymentSpec {
+	labels := map[string]string{appLabel: demooperator.Name}
+	return appsv1.DeploymentSpec{
+		Replicas: ptr.To[int32](1),
+		Selector: &metav1.LabelSelector{MatchLabels: labels},
+		Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{
+				appLabel: demooperator.Name, "app.kubernetes.io/version": release,
+			}},
+			Spec: corev1.PodSpec{
+				ServiceAccountName: demooperator.Name,
+				SecurityContext: &corev1.PodSecurityContext{
+					RunAsNonRoot:   ptr.To(true),
+					SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+				},
+				Containers: []corev1.Container{{
+					Name:  "operator",
+					Image: demooperator.Image(release),
+					Env: []corev1.EnvVar{{
+						Name:      "WATCH_NAMESPACE",
+						ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.annotations['olm.targetNamespaces']"}},
+					}},
+					Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+						corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("40Mi"),
+					}},
+					SecurityContext: &corev1.SecurityContext{
+						AllowPrivilegeEscalation: ptr.To(false),
+						ReadOnlyRootFilesystem:   ptr.To(true),
+						Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+					},
+				}},
+			},
+		},
+	}
+}

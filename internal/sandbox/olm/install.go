@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package olm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
+)
+
+const (
+	fieldManager = "hostctl-sandbox"
+	// ready is the gRPC connection state in which OLM takes a catalog as served.
+	ready = "READY"
+)
+
+// How long a step may take; a busy laptop needs a multiple of the usual second or two.
+const (
+	definitionsWithin = time.Minute
+	readyWithin       = 2 * time.Minute
+	lookAgain         = 200 * time.Millisecond
+)
+
+// Install puts OLM and the catalog on a cluster and waits until OLM is connected to the catalog. It may be called again at any time:
+// what is there stays, versions that were published among it.
+func Install(ctx context.Context, c Cluster) error {
+	if err := install(ctx, c); err != nil {
+		return fmt.Errorf("installing OLM on %s: %w", c.Name, err)
+	}
+	return nil
+}
+
+func install(ctx context.Context, c Cluster) error {
+	address, err := c.address()
+	if err != nil {
+		return err
+	}
+	if err := c.startCatalog(); err != nil {
+		return err
+	}
+	api, err := newClient(c)
+	if err != nil {
+		return err
+	}
+	if err := applyDefinitions(ctx, api); err != nil {
+		return err
+	}
+	for _, o := range append(namespaces(), objects(address)...) {
+		if err := apply(ctx, api, o); err != nil {
+			return err
+		}
+	}
+	for _, p := range c.processes(address) {
+		if err := c.AddProcess(ctx, p); err != nil {
+			return fmt.Errorf("starting %s: %w", p.Name, err)
+		}
+	}
+	return c.waitConnected(ctx, api, time.Time{})
+}
+
+// startCatalog writes the catalog's first state, unless the cluster has one.
+func (c Cluster) startCatalog() error {
+	_, err := os.Stat(c.catalogFile())
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("reading the catalog: %w", err)
+	}
+	return c.writeCatalog(demooperator.Versions()[:1])
+}
+
+// newClient makes a client that knows OLM's kinds; it looks for them on the server anew while they are missing.
+func newClient(c Cluster) (client.Client, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{apiextensionsv1.AddToScheme, operatorsv1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("making a client: %w", err)
+		}
+	}
+	api, err := client.New(c.REST, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	return api, nil
+}
+
+// applyDefinitions applies OLM's CRDs, all of them first, and then waits until each is served.
+func applyDefinitions(ctx context.Context, api client.Client) error {
+	for _, crd := range definitions() {
+		if err := apply(ctx, api, crd); err != nil {
+			return err
+		}
+	}
+	for _, crd := range definitions() {
+		if err := waitServed(ctx, api, crd.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func waitServed(ctx context.Context, api client.Client, name string) error {
+	err := wait.PollUntilContextTimeout(ctx, lookAgain, definitionsWithin, true, func(ctx context.Context) (bool, error) {
+		var crd apiextensionsv1.CustomResourceDefinition
+		if err := api.Get(ctx, client.ObjectKey{Name: name}, &crd); err != nil {
+			return false, passing(err)
+		}
+		for _, condition := range crd.Status.Conditions {
+			if condition.Type == apiextensionsv1.Established {
+				return condition.Status == apiextensionsv1.ConditionTrue, nil
+			}
+		}
+		return false, nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting until CustomResourceDefinition %s is served: %w", name, err)
+	}
+	return nil
+}
+
+// apply states an object under the sandbox's name, by server-side apply: the CRD of ClusterServiceVersion is too large for the
+// annotation of a client-side one.
+func apply(ctx context.Context, api client.Client, o client.Object) error {
+	want, err := stated(o)
+	if err != nil {
+		return err
+	}
+	name := want.GetKind() + " " + want.GetName()
+	options := []client.ApplyOption{client.FieldOwner(fieldManager), client.ForceOwnership}
+	if err := api.Apply(ctx, client.ApplyConfigurationFromUnstructured(want), options...); err != nil {
+		return fmt.Errorf("applying %s: %w", name, err)
+	}
+	return nil
+}
+
+// waitConnected waits until OLM has a connection to the catalog that it made at since or later: a newer connection is how OLM comes
+// to look at a catalog again.
+func (c Cluster) waitConnected(ctx context.Context, api client.Client, since time.Time) error {
+	since = since.Truncate(time.Second) // as the API's times are
+	seen := "OLM has not looked at it"
+	err := wait.PollUntilContextTimeout(ctx, lookAgain, readyWithin, true, func(ctx context.Context) (bool, error) {
+		var source operatorsv1alpha1.CatalogSource
+		if err := api.Get(ctx, client.ObjectKey{Namespace: systemNamespace, Name: CatalogSource}, &source); err != nil {
+			seen = err.Error()
+			return false, passing(err)
+		}
+		state := source.Status.GRPCConnectionState
+		if state == nil {
+			return false, nil
+		}
+		seen = "OLM's connection to it is " + state.LastObservedState
+		return state.LastObservedState == ready && !state.LastConnectTime.Time.Before(since), nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for CatalogSource %s/%s: %s (logs of catalogserver and catalog in %s tell more): %w",
+			systemNamespace, CatalogSource, seen, c.Dir, err)
+	}
+	return nil
+}
+
+// passing keeps an error that will still be there after a second look, and drops the rest.
+func passing(err error) error {
+	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package olm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
+)
+
+// Publication is what publishing a version did.
+type Publication string
+
+const (
+	// Published says that the version was new to the catalog.
+	Published Publication = "Published"
+	// AlreadyPublished says that the version was in the catalog before, and that nothing was changed.
+	AlreadyPublished Publication = "AlreadyPublished"
+)
+
+// Refusal is the error of a version that cannot be published: there is no such version, or one before it is missing.
+type Refusal struct {
+	Version   string
+	Published []string // what the catalog has, oldest first
+	Next      string   // what can be published; empty when everything is
+}
+
+// Error names what is there and what can come next.
+func (r *Refusal) Error() string {
+	reason := fmt.Sprintf("there is no version %q of %s", r.Version, demooperator.Name)
+	if slices.Contains(demooperator.Versions(), r.Version) {
+		reason = fmt.Sprintf("version %s of %s replaces one that is not published", r.Version, demooperator.Name)
+	}
+	next := "every version there is has been published"
+	if r.Next != "" {
+		next = r.Next + " can come next"
+	}
+	return fmt.Sprintf("%s: published are %s; %s", reason, strings.Join(r.Published, ", "), next)
+}
+
+// servedWithin is how long catalogserver may take to serve a changed catalog.
+const servedWithin = 30 * time.Second
+
+// Publish adds the next version of the demo operator to a cluster's catalog, and waits until the catalog is served with it and OLM
+// has connected to it since. Subscriptions with automatic approval upgrade from then on by themselves.
+//
+// Two that publish at once end well: the file is replaced whole, and each waits for what it asked for.
+func Publish(ctx context.Context, c Cluster, version string) (Publication, error) {
+	did, err := publish(ctx, c, version)
+	if err != nil {
+		return "", fmt.Errorf("publishing %s on %s: %w", version, c.Name, err)
+	}
+	return did, nil
+}
+
+func publish(ctx context.Context, c Cluster, version string) (Publication, error) {
+	published, err := c.published()
+	if err != nil {
+		return "", err
+	}
+	did, err := judge(published, version)
+	if err != nil {
+		return "", err
+	}
+	var since time.Time
+	if did == Published {
+		since = time.Now()
+		if err := c.writeCatalog(append(published, version)); err != nil {
+			return "", err
+		}
+	}
+	if err := c.waitListed(ctx, version); err != nil {
+		return "", err
+	}
+	api, err := newClient(c)
+	if err != nil {
+		return "", err
+	}
+	return did, c.waitConnected(ctx, api, since)
+}
+
+// judge says what publishing a version does to a catalog with these.
+func judge(published []string, version string) (Publication, error) {
+	if slices.Contains(published, version) {
+		return AlreadyPublished, nil
+	}
+	next := ""
+	if all := demooperator.Versions(); len(published) < len(all) {
+		next = all[len(published)]
+	}
+	if next == "" || version != next {
+		return "", &Refusal{Version: version, Published: published, Next: next}
+	}
+	return Published, nil
+}
+
+// published reads the versions in the cluster's catalog.
+func (c Cluster) published() ([]string, error) {
+	content, err := os.ReadFile(c.catalogFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("it has no catalog: it was brought up without OLM")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the catalog: %w", err)
+	}
+	versions, err := publishedIn(content)
+	if err != nil {
+		return nil, fmt.Errorf("reading the catalog %s: %w", c.catalogFile(), err)
+	}
+	return versions, nil
+}
+
+// waitListed waits until the catalog's server lists a version, asked with the call that OLM makes.
+func (c Cluster) waitListed(ctx context.Context, version string) error {
+	address, err := c.address()
+	if err != nil {
+		return err
+	}
+	var last error
+	err = wait.PollUntilContextTimeout(ctx, lookAgain, servedWithin, true, func(ctx context.Context) (bool, error) {
+		listed, err := c.listed(ctx, address)
+		last = err
+		return slices.Contains(listed, csvName(version)), nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting until the catalog's server on %s lists %s (is the cluster running?): %w",
+			address, csvName(version), errors.Join(err, last))
+	}
+	return nil
+}
+
+// listed asks the catalog's server what it serves.
+func (c Cluster) listed(ctx context.Context, address string) ([]string, error) {
+	command := exec.CommandContext(ctx, filepath.Join(c.Binaries, "catalogserver"), "--check="+address)
+	var complaint bytes.Buffer
+	command.Stderr = &complaint
+	out, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", err, strings.TrimSpace(complaint.String()))
+	}
+	return strings.Fields(string(out)), nil
+}

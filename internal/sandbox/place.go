@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"fmt"
+
+	"github.com/fairlead-dev/fairlead/internal/sandbox/cluster"
+)
+
+// HostName is the name of the cluster that the others are members of.
+const HostName = "host"
+
+// MemberName is the name of a member, counted from 1.
+func MemberName(i int) string { return fmt.Sprintf("member-%d", i) }
+
+// Place is where a cluster pretends to be; its nodes carry it, and joining gives it to the member as labels.
+type Place struct {
+	Cloud  string // aws, gcp or onprem
+	Region string
+	Zones  []string // one node in each
+}
+
+// PlaceOf says where the i-th member is; 0 is the host. The first three are in three clouds, and six members pass
+// before two are in the same region.
+func PlaceOf(i int) Place {
+	if i == 0 {
+		return zones("onprem", "hq", "hq-1", "hq-2", "hq-3")
+	}
+	places := []Place{
+		zones("aws", "eu-west-1", "eu-west-1a", "eu-west-1b", "eu-west-1c"),
+		zones("gcp", "europe-west4", "europe-west4-a", "europe-west4-b", "europe-west4-c"),
+		zones("onprem", "berlin", "berlin-1", "berlin-2", "berlin-3"),
+		zones("aws", "us-east-1", "us-east-1a", "us-east-1b", "us-east-1c"),
+		zones("gcp", "us-central1", "us-central1-a", "us-central1-b", "us-central1-c"),
+		zones("onprem", "chicago", "chicago-1", "chicago-2", "chicago-3"),
+	}
+	return places[(i-1)%len(places)]
+}
+
+func zones(cloud, region string, names ...string) Place {
+	return Place{Cloud: cloud, Region: region, Zones: names}
+}
+
+func nodesOf(name string, p Place) []cluster.Node {
+	var nodes []cluster.Node
+	for i, zone := range p.Zones {
+		nodes = append(nodes, cluster.Node{Name: fmt.Sprintf("%s-node-%d", name, i+1), Region: p.Region, Zone: zone})
+	}
+	return nodes
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package progress tells a person what is going on, one line a step: • begun, ✓ done and how long it took, ✗ failed.
+// On a terminal the running steps share one live line at the bottom; in a pipe, where nobody can redraw, a step that
+// lasts says so once a minute, so that a log shows that a long build is alive.
+package progress
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+const (
+	frameEvery = 120 * time.Millisecond
+	stillEvery = time.Minute
+)
+
+var frames = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+
+// Printer writes steps to one stream; safe for several goroutines.
+type Printer struct {
+	mu      sync.Mutex
+	out     io.Writer
+	width   int // of the terminal; 0 = not one
+	running []*Step
+	frame   int
+	live    bool // a live line is on the screen
+	stop    chan struct{}
+}
+
+// Step is something under way; end it with Done or Fail.
+type Step struct {
+	p     *Printer
+	what  string
+	note  string
+	began time.Time
+	told  time.Time
+}
+
+// New prints to out, with a live line if that is a terminal.
+func New(out io.Writer) *Printer {
+	p := &Printer{out: out}
+	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		p.width = 80
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 20 {
+			p.width = w
+		}
+	}
+	return p
+}
+
+// Discard shows nothing; for callers who only want the result.
+func Discard() *Printer { return New(io.Discard) }
+
+// Step begins a step.
+func (p *Printer) Step(format string, args ...any) *Step {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	s := &Step{p: p, what: fmt.Sprintf(format, args...), began: now, told: now}
+	p.running = append(p.running, s)
+	if p.width == 0 {
+		p.print("• " + s.what)
+	}
+	if p.stop == nil {
+		p.stop = make(chan struct{})
+		go p.animate(p.stop)
+	}
+	return s
+}
+
+// Note prints a line that is no step.
+func (p *Printer) Note(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.print("• " + fmt.Sprintf(format, args...))
+}
+
+// Update says what the step is doing just now: shown on the live line and in the once-a-minute line.
+func (s *Step) Update(format string, args ...any) {
+	s.p.mu.Lock()
+	defer s.p.mu.Unlock()
+	s.note = fmt.Sprintf(format, args...)
+}
+
+// Done ends the step well.
+func (s *Step) Done() { s.Donef("%s", s.what) }
+
+// Donef ends the step well, with other words than it began with.
+func (s *Step) Donef(format string, args ...any) {
+	s.end("✓ " + fmt.Sprintf(format, args...) + " (" + Seconds(time.Since(s.began)) + ")")
+}
+
+// Skip ends the step without a line: there was nothing to do.
+func (s *Step) Skip() { s.end("") }
+
+// Fail ends the step badly.
+func (s *Step) Fail(err error) { s.end("✗ " + s.what + ": " + err.Error()) }
+
+func (s *Step) end(line string) {
+	p := s.p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running = slices.DeleteFunc(p.running, func(r *Step) bool { return r == s })
+	if line != "" {
+		p.print(line)
+	} else {
+		p.wipe()
+	}
+	if len(p.running) == 0 && p.stop != nil {
+		close(p.stop)
+		p.stop = nil
+	}
+}
+
+// Seconds is a duration as a person says it: 0.4 s, 8 s, 2 min 5 s.
+func Seconds(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s", int(d.Round(time.Second).Seconds()))
+	}
+	d = d.Round(time.Second)
+	return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+}
+
+func (p *Printer) print(line string) {
+	p.wipe()
+	_, _ = fmt.Fprintln(p.out, line) // progress that can't be shown is no reason to stop the work
+}
+
+func (p *Printer) wipe() {
+	if p.live {
+		_, _ = fmt.Fprint(p.out, "\r\x1b[K")
+		p.live = false
+	}
+}
+
+func (p *Printer) animate(stop chan struct{}) {
+	tick := time.NewTicker(frameEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case now := <-tick.C:
+			p.mu.Lock()
+			if p.stop == stop {
+				p.draw(now)
+			}
+			p.mu.Unlock()
+		}
+	}
+}
+
+func (p *Printer) draw(now time.Time) {
+	if p.width == 0 {
+		for _, s := range p.running {
+			if now.Sub(s.told) >= stillEvery {
+				s.told = now
+				p.print(fmt.Sprintf("• still %s, %s", s.text(), Seconds(now.Sub(s.began))))
+			}
+		}
+		return
+	}
+	texts := make([]string, len(p.running))
+	for i, s := range p.running {
+		texts[i] = s.text() + " " + Seconds(now.Sub(s.began).Truncate(time.Second))
+	}
+	p.frame = (p.frame + 1) % len(frames)
+	line := []rune(string(frames[p.frame]) + " " + strings.Join(texts, " · "))
+	if len(line) > p.width-1 {
+		line = append(line[:p.width-2], '…')
+	}
+	p.wipe()
+	_, _ = fmt.Fprint(p.out, string(line))
+	p.live = true
+}
+
+func (s *Step) text() string {
+	if s.note == "" {
+		return s.what
+	}
+	return s.what + ": " + s.note
+}

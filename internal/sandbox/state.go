@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-dev/fairlead/internal/sandbox/cluster"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/filelock"
+)
+
+const stateName = "sandbox.json"
+
+// state is what a sandbox remembers between commands; what runs is the supervisor's to remember.
+type state struct {
+	Created  time.Time      `json:"created"`
+	Version  string         `json:"version,omitempty"` // of the API servers, once one answered
+	Options  savedOptions   `json:"options"`
+	Binaries string         `json:"binaries"` // the cache folder in use, which must not be pruned
+	Clusters []cluster.Spec `json:"clusters"`
+}
+
+// savedOptions are the Options that outlive the command that had them.
+type savedOptions struct {
+	Members       int      `json:"members"`
+	OLM           bool     `json:"olm,omitempty"`
+	Bare          bool     `json:"bare,omitempty"`
+	Audit         bool     `json:"audit,omitempty"`
+	Fsync         bool     `json:"fsync,omitempty"`
+	APIServerArgs []string `json:"apiServerArgs,omitempty"`
+}
+
+func (s savedOptions) options(name string) Options {
+	return Options{Name: name, Members: s.Members, OLM: s.OLM, Bare: s.Bare, Audit: s.Audit, Fsync: s.Fsync, APIServerArgs: s.APIServerArgs}
+}
+
+func (o Options) saved() savedOptions {
+	return savedOptions{Members: o.Members, OLM: o.OLM, Bare: o.Bare, Audit: o.Audit, Fsync: o.Fsync, APIServerArgs: o.APIServerArgs}
+}
+
+// CacheDir is where control planes and sandboxes live: fairlead in $XDG_CACHE_HOME, or in the system's cache folder.
+func CacheDir() (string, error) {
+	if dir := os.Getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) { // a relative one is to be ignored, says its specification
+		return filepath.Join(dir, "fairlead"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("finding a folder for sandboxes (set XDG_CACHE_HOME): %w", err)
+	}
+	return filepath.Join(home, ".cache", "fairlead"), nil
+}
+
+// NotFoundError says that there is no sandbox of that name, and which there are.
+type NotFoundError struct {
+	Name     string
+	Existing []string
+}
+
+func (e *NotFoundError) Error() string {
+	hint := "there is none at all"
+	if len(e.Existing) > 0 {
+		hint = "there is " + strings.Join(e.Existing, ", ")
+	}
+	return fmt.Sprintf("no sandbox %q: %s; `hostctl sandbox up --name %s` makes it", e.Name, hint, e.Name)
+}
+
+// Names lists the sandboxes, sorted.
+func Names() ([]string, error) {
+	cache, err := CacheDir()
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(filepath.Join(cache, "sandboxes"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("listing sandboxes: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+func readState(dir string) (state, error) {
+	var st state
+	content, err := os.ReadFile(filepath.Join(dir, stateName))
+	if err != nil {
+		return st, fmt.Errorf("reading the state of a sandbox: %w", err)
+	}
+	if err := json.Unmarshal(content, &st); err != nil {
+		return st, fmt.Errorf("reading the state of a sandbox: %s: %w; `hostctl sandbox down` and `up` make it anew", dir, err)
+	}
+	for i := range st.Clusters {
+		st.Clusters[i].Dir = filepath.Join(dir, st.Clusters[i].Name)
+		st.Clusters[i].Binaries = filepath.Join(dir, "bin")
+	}
+	return st, nil
+}
+
+func (st state) write(dir string) error {
+	content, err := json.MarshalIndent(st, "", "  ")
+	if err != nil {
+		return fmt.Errorf("writing the state of a sandbox: %w", err)
+	}
+	path := filepath.Join(dir, stateName)
+	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
+		return fmt.Errorf("writing the state of a sandbox: %w", err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return fmt.Errorf("writing the state of a sandbox: %w", err)
+	}
+	return nil
+}
+
+// update changes the state, one command at a time: two of them may choose ports for the same sandbox.
+func (s *Sandbox) update(ctx context.Context, change func(*state) error) error {
+	lock, err := filelock.Acquire(ctx, filepath.Join(s.cache, "locks", "state"), nil)
+	if err != nil {
+		return err
+	}
+	st, err := readState(s.dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return errors.Join(err, lock.Release())
+	}
+	if err := change(&st); err != nil {
+		return errors.Join(err, lock.Release())
+	}
+	if err := st.write(s.dir); err != nil {
+		return errors.Join(err, lock.Release())
+	}
+	st, err = readState(s.dir) // with the fields that follow from the folder
+	s.mu.Lock()
+	s.state = st
+	s.mu.Unlock()
+	return errors.Join(err, lock.Release())
+}

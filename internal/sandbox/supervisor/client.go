@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package supervisor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ErrNotRunning is returned when nobody supervises the sandbox.
+var ErrNotRunning = errors.New("its supervisor does not run")
+
+const (
+	startWithin = 15 * time.Second
+	exitWithin  = 5 * time.Second // after it has answered that all is ended
+	hopeless    = 6               // restarts after which WaitReady gives up; some programs end once or twice before they stay
+	tailLines   = 15
+)
+
+// Client talks to the supervisor of the sandbox in one folder.
+type Client struct{ dir string }
+
+// NewClient is a client for the sandbox whose folder is dir, whether or not somebody supervises it.
+func NewClient(dir string) *Client { return &Client{dir} }
+
+// Launch makes sure that somebody supervises the sandbox: whoever does, or else argv in a session of its own, which must
+// call Run for this folder. It returns once the supervisor answers.
+func (c *Client) Launch(ctx context.Context, argv []string) error {
+	if err := supported(); err != nil {
+		return err
+	}
+	switch a, err := c.status(ctx); {
+	case err == nil && a.Protocol == protocol:
+		return nil
+	case err == nil:
+		if err := c.retire(ctx); err != nil {
+			return err
+		}
+	}
+	log, err := os.OpenFile(filepath.Join(c.dir, logName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("starting the supervisor: %w", err)
+	}
+	defer func() { _ = log.Close() }() // the supervisor has its own descriptor
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = c.dir, log, log, detachedAttr()
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("starting the supervisor: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }() // collects it, should it end while this process lives
+	ctx, cancel := context.WithTimeoutCause(ctx, startWithin, fmt.Errorf("no answer within %s", startWithin))
+	defer cancel()
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		if _, err := c.Status(ctx); err == nil {
+			return nil
+		}
+		select {
+		case err := <-ended:
+			return fmt.Errorf("starting the supervisor: %w\n%s", errors.Join(errors.New("it ended"), err), tailOf(log.Name()))
+		case <-ctx.Done():
+			return fmt.Errorf("starting the supervisor: %w\n%s", context.Cause(ctx), tailOf(log.Name()))
+		case <-tick.C:
+		}
+	}
+}
+
+// retire ends a supervisor, and with it everything it runs, and leaves the record to the next one.
+func (c *Client) retire(ctx context.Context) error {
+	r, err := readRecord(c.dir)
+	if err != nil {
+		return err
+	}
+	if err := r.Supervisor.End(ctx, 3*stopGrace); err != nil {
+		return fmt.Errorf("ending the supervisor of an older build: %w", err)
+	}
+	return nil
+}
+
+// Apply makes the processes run; those that already do, unchanged, are left alone, changed ones are started anew.
+func (c *Client) Apply(ctx context.Context, processes ...Process) error {
+	_, err := c.ask(ctx, request{Op: opApply, Processes: processes})
+	return err
+}
+
+// Remove ends a process and forgets it. One that is not there is no error.
+func (c *Client) Remove(ctx context.Context, cluster, name string) error {
+	_, err := c.ask(ctx, request{Op: opRemove, Cluster: cluster, Name: name})
+	return err
+}
+
+// Stop ends all processes of a cluster, until Start.
+func (c *Client) Stop(ctx context.Context, cluster string) error {
+	_, err := c.ask(ctx, request{Op: opStop, Cluster: cluster})
+	return err
+}
+
+// Start runs the processes of a stopped cluster again.
+func (c *Client) Start(ctx context.Context, cluster string) error {
+	_, err := c.ask(ctx, request{Op: opStart, Cluster: cluster})
+	return err
+}
+
+// Status lists all processes.
+func (c *Client) Status(ctx context.Context) ([]Status, error) {
+	a, err := c.status(ctx)
+	return a.Processes, err
+}
+
+// status does not wait for a supervisor that hangs.
+func (c *Client) status(ctx context.Context) (answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, startWithin)
+	defer cancel()
+	return c.ask(ctx, request{Op: opStatus})
+}
+
+// Down ends everything, the supervisor last, by request or by force, and what a dead supervisor left behind too.
+// The folder stays for the caller to remove.
+func (c *Client) Down(ctx context.Context) error {
+	polite, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	_, asked := c.ask(polite, request{Op: opDown})
+	r, err := readRecord(c.dir)
+	if err != nil { // torn by a power cut: whatever it named ended with the machine
+		r = record{}
+	}
+	if asked == nil {
+		r.Supervisor.gone(ctx, exitWithin)
+	}
+	if err := r.Supervisor.End(ctx, 0); err != nil {
+		return fmt.Errorf("ending the supervisor: %w", err)
+	}
+	return r.endLeftovers(ctx, 0)
+}
+
+// WaitReady waits until the named processes of a cluster are ready; no names = all of the cluster. It gives up early on
+// a process that ends again and again; its error then has the last lines of that process's log.
+func (c *Client) WaitReady(ctx context.Context, cluster string, names ...string) error {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	var open []Status
+	for {
+		all, err := c.Status(ctx)
+		switch {
+		case err == nil:
+			open = slices.DeleteFunc(all, func(s Status) bool {
+				return s.Cluster != cluster || s.Phase == PhaseReady || len(names) > 0 && !slices.Contains(names, s.Name)
+			})
+		case ctx.Err() == nil || len(open) == 0:
+			return err
+		}
+		if len(open) == 0 {
+			return nil
+		}
+		for _, s := range open {
+			if s.Restarts >= hopeless {
+				return fmt.Errorf("waiting for %s of %s: it ended %d times (%s); its log is %s and ends with\n%s",
+					s.Name, cluster, s.Restarts, s.LastExit, s.Log, tailOf(s.Log))
+			}
+		}
+		select {
+		case <-ctx.Done():
+			s := open[0]
+			return fmt.Errorf("waiting for %s of %s (%s): %w; its log is %s and ends with\n%s",
+				s.Name, cluster, s.Phase, context.Cause(ctx), s.Log, tailOf(s.Log))
+		case <-tick.C:
+		}
+	}
+}
+
+func (c *Client) ask(ctx context.Context, req request) (answer, error) {
+	var a answer
+	path, done, err := socketPath(c.dir)
+	if err != nil {
+		return a, fmt.Errorf("asking the supervisor for %s: %w", req.Op, errors.Join(ErrNotRunning, err))
+	}
+	defer done()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
+	if err != nil {
+		return a, fmt.Errorf("asking the supervisor for %s: %w", req.Op, errors.Join(ErrNotRunning, err))
+	}
+	defer func() { _ = conn.Close() }() // nothing more is sent or read
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+	if err := json.NewEncoder(conn).Encode(req); err != nil {
+		return a, fmt.Errorf("asking the supervisor for %s: %w", req.Op, err)
+	}
+	if err := json.NewDecoder(conn).Decode(&a); err != nil {
+		return a, fmt.Errorf("asking the supervisor for %s: %w", req.Op, err)
+	}
+	if a.Error != "" {
+		return a, errors.New(a.Error)
+	}
+	return a, nil
+}
+
+// tailOf is the end of a log, indented, for a message.
+func tailOf(path string) string {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return "    (" + err.Error() + ")"
+	}
+	lines := strings.Split(strings.TrimRight(string(content), "\n"), "\n")
+	return "    " + strings.Join(lines[max(0, len(lines)-tailLines):], "\n    ")
+}

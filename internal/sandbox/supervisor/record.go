@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package supervisor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+const (
+	recordName = "processes.json"
+	socketName = "supervisor.sock"
+	lockName   = "supervisor.lock"
+	logName    = "supervisor.log"
+)
+
+// record is what the next supervisor must know about this one.
+type record struct {
+	Supervisor Identity   `json:"supervisor"`
+	Stopped    []string   `json:"stopped,omitempty"` // clusters
+	Processes  []recorded `json:"processes"`
+}
+
+type recorded struct {
+	Process
+	Running Identity `json:"running,omitzero"`
+}
+
+func readRecord(dir string) (record, error) {
+	var r record
+	content, err := os.ReadFile(filepath.Join(dir, recordName))
+	if errors.Is(err, os.ErrNotExist) {
+		return r, nil
+	}
+	if err != nil {
+		return r, fmt.Errorf("reading the record of processes: %w", err)
+	}
+	if err := json.Unmarshal(content, &r); err != nil {
+		return r, fmt.Errorf("reading the record of processes %s: %w", filepath.Join(dir, recordName), err)
+	}
+	return r, nil
+}
+
+func (r record) write(dir string) error {
+	content, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("writing the record of processes: %w", err)
+	}
+	path := filepath.Join(dir, recordName)
+	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
+		return fmt.Errorf("writing the record of processes: %w", err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return fmt.Errorf("writing the record of processes: %w", err)
+	}
+	return nil
+}
+
+// endLeftovers ends what a supervisor left behind: children of one that died by a way in which the kernel did not take
+// them along. Nothing is touched that merely has a recorded pid.
+func (r record) endLeftovers(ctx context.Context, grace time.Duration) error {
+	var errs []error
+	for _, p := range slices.Backward(r.Processes) {
+		if err := p.Running.End(ctx, grace); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", p.Key(), err))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package supervisor
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+)
+
+const (
+	pollEvery = 100 * time.Millisecond
+	firstWait = 500 * time.Millisecond // before a process that ended is started again; doubled each time
+	longWait  = 15 * time.Second
+	settled   = 30 * time.Second // one that ran this long is not in a loop
+)
+
+// runner runs one process until it is told to stop.
+type runner struct {
+	process Process
+	home    *supervisor
+
+	stopping context.Context // ends when it should stop
+	stop     context.CancelFunc
+	done     chan struct{} // closed when it has
+
+	mu      sync.Mutex
+	grace   time.Duration // between SIGTERM and SIGKILL; set with stop
+	running Identity
+	status  Status
+}
+
+func newRunner(home *supervisor, p Process) *runner {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &runner{process: p, home: home, stopping: ctx, stop: cancel, done: make(chan struct{}),
+		status: Status{Cluster: p.Cluster, Name: p.Name, Phase: PhaseWaiting, Log: LogFile(home.dir, p.Cluster, p.Name)}}
+}
+
+// run is the life of a process: wait for those before it, start, probe, wait for its end, start again.
+func (r *runner) run() {
+	defer close(r.done)
+	for wait := firstWait; ; wait = min(2*wait, longWait) {
+		r.set(func(s *Status) { s.Phase = PhaseWaiting })
+		if !r.waitForOthers() {
+			return
+		}
+		began := time.Now()
+		err := r.runOnce()
+		if r.stopping.Err() != nil {
+			return
+		}
+		if time.Since(began) > settled {
+			wait = firstWait
+		}
+		exit := "exit status 0"
+		if err != nil {
+			exit = err.Error()
+		}
+		r.home.logf("%s ended (%s); starting it again in %s", r.process.Key(), exit, wait)
+		r.set(func(s *Status) { s.Phase, s.PID, s.LastExit = PhaseFailing, 0, exit; s.Restarts++ })
+		select {
+		case <-r.stopping.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (r *runner) waitForOthers() bool {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for !r.home.allReady(r.process.Cluster, r.process.After) {
+		select {
+		case <-r.stopping.Done():
+			return false
+		case <-tick.C:
+		}
+	}
+	return r.stopping.Err() == nil
+}
+
+func (r *runner) runOnce() error {
+	cmd, out, err := r.command()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = out.Close() }() // the process has its own descriptor
+	if err := r.home.starter.start(cmd); err != nil {
+		return fmt.Errorf("starting %s: %w", r.process.Path, err)
+	}
+	id, err := identify(cmd.Process.Pid)
+	if err != nil { // it has ended already; Wait tells how
+		id = Identity{}
+	}
+	r.set(func(s *Status) { s.Phase, s.PID = PhaseStarting, cmd.Process.Pid })
+	r.setRunning(id)
+	r.home.save()
+	ended := make(chan struct{})
+	go r.probe(ended)
+	go r.endWhenStopped(id, ended)
+	err = cmd.Wait()
+	close(ended)
+	r.setRunning(Identity{})
+	r.home.save()
+	return err
+}
+
+func (r *runner) command() (*exec.Cmd, *os.File, error) {
+	log := r.status.Log
+	if err := os.MkdirAll(filepath.Dir(log), 0o700); err != nil {
+		return nil, nil, err
+	}
+	if err := boundLog(log, maxLog); err != nil {
+		return nil, nil, err
+	}
+	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	cmd := exec.Command(r.process.Path, r.process.Args...)
+	cmd.Dir = r.process.Dir
+	if cmd.Dir == "" {
+		cmd.Dir = filepath.Join(r.home.dir, r.process.Cluster)
+	}
+	cmd.Env = r.process.environ(os.Environ())
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = childAttr()
+	return cmd, out, nil
+}
+
+// endWhenStopped turns a request to stop into signals.
+func (r *runner) endWhenStopped(id Identity, ended <-chan struct{}) {
+	select {
+	case <-ended:
+	case <-r.stopping.Done():
+		r.mu.Lock()
+		grace := r.grace
+		r.mu.Unlock()
+		if err := id.End(context.Background(), grace); err != nil {
+			r.home.logf("%s: %v", r.process.Key(), err)
+		}
+	}
+}
+
+// probe asks until the process answers once; a process that hangs later is for its clients to notice.
+func (r *runner) probe(ended <-chan struct{}) {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	client := probeClient(r.process.ReadyCA)
+	defer client.CloseIdleConnections()
+	for r.process.ReadyURL != "" && !answers(client, r.process.ReadyURL) {
+		select {
+		case <-ended:
+			return
+		case <-tick.C:
+		}
+	}
+	select {
+	case <-ended: // or a dead process would be called ready
+	default:
+		r.set(func(s *Status) { s.Phase = PhaseReady })
+	}
+}
+
+func answers(client *http.Client, url string) bool {
+	resp, err := client.Get(url)
+	if err != nil {
+		return false
+	}
+	return errors.Join(resp.Body.Close()) == nil && resp.StatusCode == http.StatusOK
+}
+
+func probeClient(caFile string) *http.Client {
+	// Without an authority it trusts anybody: it asks a child of ours, on loopback, and says nothing secret.
+	conf := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: caFile == ""}
+	if ca, err := os.ReadFile(caFile); err == nil {
+		conf.RootCAs = x509.NewCertPool()
+		conf.RootCAs.AppendCertsFromPEM(ca)
+	}
+	return &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{TLSClientConfig: conf, Proxy: nil}}
+}
+
+// end stops the process and waits until it is gone.
+func (r *runner) end(grace time.Duration) {
+	r.mu.Lock()
+	r.grace = grace
+	r.mu.Unlock()
+	r.stop()
+	<-r.done
+}
+
+func (r *runner) set(change func(*Status)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change(&r.status)
+}
+
+func (r *runner) setRunning(id Identity) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.running = id
+}
+
+func (r *runner) look() (Status, Identity) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.status, r.running
+}
+
+// starter starts children from one operating system thread that never ends: the kernel ties a parent-death signal
+// to the thread, not to the process, and Go ends threads as it likes.
+type starter chan func()
+
+func newStarter() starter {
+	s := make(starter)
+	go func() {
+		runtime.LockOSThread()
+		for work := range s {
+			work()
+		}
+	}()
+	return s
+}
+
+func (s starter) start(cmd *exec.Cmd) error {
+	result := make(chan error)
+	s <- func() { result <- cmd.Start() }
+	return <-result
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package supervisor
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"sync"
+)
+
+// protocol is raised when a supervisor of an older build would not do what it is asked for; Launch replaces such a one.
+const protocol = 2
+
+// op is what a request asks for.
+type op string
+
+const (
+	opStatus op = "status"
+	opApply  op = "apply"
+	opRemove op = "remove"
+	opStop   op = "stop"
+	opStart  op = "start"
+	opDown   op = "down"
+)
+
+type request struct {
+	Op        op        `json:"op"`
+	Cluster   string    `json:"cluster,omitempty"`
+	Name      string    `json:"name,omitempty"`
+	Processes []Process `json:"processes,omitempty"`
+}
+
+type answer struct {
+	Protocol  int      `json:"protocol"`
+	Error     string   `json:"error,omitempty"`
+	Processes []Status `json:"processes,omitempty"`
+}
+
+// serve answers requests until one of them was opDown, for which it closes down.
+func (s *supervisor) serve(l net.Listener, down chan<- struct{}) {
+	once := sync.OnceFunc(func() { close(down) })
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return // closed by Run, which is about to return
+		}
+		go func() {
+			defer func() { _ = conn.Close() }() // the asker has its answer, or is gone
+			var req request
+			if err := json.NewDecoder(conn).Decode(&req); err != nil {
+				s.logf("reading a request: %v", err)
+				return
+			}
+			if err := json.NewEncoder(conn).Encode(s.answer(req)); err != nil {
+				s.logf("answering %s: %v", req.Op, err)
+			}
+			if req.Op == opDown {
+				once()
+			}
+		}()
+	}
+}
+
+func (s *supervisor) answer(req request) answer {
+	a := s.do(req)
+	a.Protocol = protocol
+	return a
+}
+
+func (s *supervisor) do(req request) answer {
+	if req.Op == opStatus {
+		return answer{Processes: s.statuses()}
+	}
+	if req.Op == opDown {
+		s.logf("going down")
+		s.endAll(downGrace)
+		return answer{}
+	}
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	switch req.Op {
+	case opApply:
+		if err := s.apply(req.Processes); err != nil {
+			return answer{Error: err.Error()}
+		}
+	case opRemove:
+		s.remove(req.Cluster, req.Name)
+	case opStop:
+		s.stopCluster(req.Cluster, stopGrace)
+	case opStart:
+		s.startCluster(req.Cluster)
+	default:
+		return answer{Error: fmt.Sprintf("unknown request %q: was the sandbox brought up by another version? Take it down and up", req.Op)}
+	}
+	return answer{Processes: s.statuses()}
+}

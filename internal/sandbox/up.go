@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fairlead-dev/fairlead/internal/sandbox/binaries"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/cluster"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
+)
+
+// upWithin bounds the start of one cluster, on a machine that has other things to do too.
+const upWithin = 5 * time.Minute
+
+// Up makes the sandbox what o asks for and returns it once every cluster of it works. What is well is left alone, what
+// is dead or stopped is started, what is missing is added; nothing is taken away.
+func Up(ctx context.Context, o Options, p *progress.Printer) (*Sandbox, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	s, err := locate(o.Name)
+	if err != nil {
+		return nil, err
+	}
+	set, err := binaries.Build(ctx, s.cache, p)
+	if err != nil {
+		return nil, err
+	}
+	argv, err := supervisorCommand(o.Name, o.Supervisor)
+	if err != nil {
+		return nil, err
+	}
+	waiting := func() { p.Note("another command changes sandbox %s: waiting for it", s.Name) }
+	if err := s.locked(ctx, waiting, func() error { return s.up(ctx, o, set, argv, p) }); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Sandbox) up(ctx context.Context, o Options, set binaries.Set, argv []string, p *progress.Printer) error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return fmt.Errorf("making the folder of sandbox %s: %w", s.Name, err)
+	}
+	if err := set.Link(s.Binaries()); err != nil {
+		return err
+	}
+	if err := s.update(ctx, func(st *state) error { return s.plan(st, o, set) }); err != nil {
+		return err
+	}
+	if err := s.super.Launch(ctx, argv); err != nil {
+		return err
+	}
+	if err := s.bringUp(ctx, p); err != nil {
+		return err
+	}
+	if err := s.writeKubeconfig(); err != nil {
+		return err
+	}
+	if !o.Bare {
+		if err := s.federate(ctx, o, p); err != nil {
+			return err
+		}
+	}
+	return s.pruneBinaries()
+}
+
+// plan writes into the state what should be there.
+func (s *Sandbox) plan(st *state, o Options, set binaries.Set) error {
+	if st.Created.IsZero() {
+		st.Created = time.Now().UTC().Truncate(time.Second)
+	}
+	o = st.Options.options(s.Name).with(o)
+	st.Options, st.Binaries = o.saved(), set.Dir
+	for i := 0; i <= o.Members; i++ {
+		name := HostName
+		if i > 0 {
+			name = MemberName(i)
+		}
+		if slices.ContainsFunc(st.Clusters, func(c cluster.Spec) bool { return c.Name == name }) {
+			continue
+		}
+		taken, err := takenPorts(s.cache)
+		if err != nil {
+			return err
+		}
+		for _, c := range st.Clusters {
+			for _, port := range c.Ports {
+				taken[port] = true
+			}
+		}
+		ports, err := freePorts(cluster.PortKeys(), taken)
+		if err != nil {
+			return err
+		}
+		st.Clusters = append(st.Clusters, cluster.Spec{Name: name, Ports: ports, Nodes: nodesOf(name, PlaceOf(i))})
+	}
+	for i := range st.Clusters {
+		c := &st.Clusters[i]
+		c.Audit, c.Fsync, c.APIServerArgs = o.Audit, o.Fsync, o.APIServerArgs
+	}
+	return nil
+}
+
+// bringUp brings all clusters up at once: while one waits for its etcd, another's API server computes. One that fails
+// does not keep the others from coming up.
+func (s *Sandbox) bringUp(ctx context.Context, p *progress.Printer) error {
+	specs := s.specs()
+	errs := make([]error, len(specs))
+	var wait sync.WaitGroup
+	for i, c := range specs {
+		wait.Go(func() {
+			ctx, cancel := context.WithTimeoutCause(ctx, upWithin, fmt.Errorf("not up within %s", upWithin))
+			defer cancel()
+			errs[i] = s.bringUpOne(ctx, c, p)
+		})
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}
+
+func (s *Sandbox) bringUpOne(ctx context.Context, c cluster.Spec, p *progress.Printer) error {
+	step := p.Step("%s: starting", c.Name)
+	err := s.startControlPlane(ctx, c)
+	if err != nil {
+		step.Fail(err)
+		return fmt.Errorf("bringing up %s: %w", c.Name, err)
+	}
+	step.Donef("%s: API server answers", c.Name)
+	step = p.Step("%s: waiting for nodes and controllers", c.Name)
+	version, err := c.Furnish(ctx)
+	if err == nil {
+		err = s.super.WaitReady(ctx, c.Name)
+	}
+	if err == nil {
+		err = s.update(ctx, func(st *state) error { st.Version = version; return nil })
+	}
+	if err != nil {
+		step.Fail(err)
+		return fmt.Errorf("bringing up %s: %w", c.Name, err)
+	}
+	step.Donef("%s: %d nodes ready, default StorageClass %s", c.Name, len(c.Nodes), cluster.Class(c.Name))
+	if s.Options().OLM && c.Name != HostName {
+		return s.installOLM(ctx, c, p)
+	}
+	return nil
+}
+
+// startControlPlane returns once the API server answers.
+func (s *Sandbox) startControlPlane(ctx context.Context, c cluster.Spec) error {
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+		return err
+	}
+	if err := c.Prepare(time.Now()); err != nil {
+		return err
+	}
+	if err := s.super.Apply(ctx, c.Processes()...); err != nil {
+		return err
+	}
+	if err := s.super.Start(ctx, c.Name); err != nil { // it may have been stopped
+		return err
+	}
+	return s.super.WaitReady(ctx, c.Name, binaries.Etcd, binaries.APIServer)
+}
+
+func (s *Sandbox) pruneBinaries() error {
+	names, err := Names()
+	if err != nil {
+		return err
+	}
+	var inUse []string
+	for _, name := range names {
+		if st, err := readState(filepath.Join(s.cache, "sandboxes", name)); err == nil { // a broken one runs nothing that was not started already
+			inUse = append(inUse, st.Binaries)
+		}
+	}
+	return binaries.Prune(s.cache, inUse, time.Now())
+}
