@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command collector observes the member that it runs in, or that a kubeconfig leads to: it judges what
+// Fairlead pushed there, and says so in the status of Deliveries and of the Membership. It writes
+// nothing else. See internal/collect.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+
+	"github.com/fairlead-dev/fairlead/internal/collect"
+	"github.com/fairlead-dev/fairlead/internal/version"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "collector:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("collector", flag.ExitOnError)
+	klog.InitFlags(flags)
+	kubeconfig := flags.String("kubeconfig", "", "file that leads to the member; without it, the cluster that this runs in")
+	clusterName := flags.String("cluster-name", "", "the name that the member joined under; a cluster with another one is refused")
+	showVersion := flags.Bool("version", false, "print the version and leave")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unknown argument %q", flags.Arg(0))
+	}
+	if *showVersion {
+		fmt.Println(version.String())
+		return nil
+	}
+	config, err := load(*kubeconfig)
+	if err != nil {
+		return err
+	}
+	config.UserAgent = "fairlead-collector/" + version.String()
+	c, err := collect.New(collect.Options{ClusterName: *clusterName, Config: config, Version: version.String()})
+	if err != nil {
+		return err
+	}
+	klog.InfoS("Observing", "endpoint", config.Host, "version", version.String())
+	return c.Run(ctx)
+}
+
+func load(kubeconfig string) (*rest.Config, error) {
+	if kubeconfig == "" {
+		config, err := rest.InClusterConfig()
+		if err != nil {
+			return nil, fmt.Errorf("finding the cluster: give --kubeconfig outside a pod: %w", err)
+		}
+		return config, nil
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("reading --kubeconfig: %w", err)
+	}
+	return config, nil
+}

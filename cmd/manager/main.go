@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command manager is the host's controller manager.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers"
+	"github.com/fairlead-dev/fairlead/internal/version"
+)
+
+func main() {
+	metrics := flag.String("metrics-address", "127.0.0.1:8080", "Where metrics are served; 0 for nowhere.")
+	probes := flag.String("health-address", "0", "Where /healthz and /readyz are served; 0 for nowhere.")
+	webhookAddress := flag.String("webhook-address", "127.0.0.1", "The address that the webhooks listen on.")
+	webhookPort := flag.Int("webhook-port", 9443, "The port that the webhooks listen on; 0 serves none.")
+	certDir := flag.String("webhook-cert-dir", "", "The folder with tls.crt and tls.key for the webhooks.")
+	elect := flag.Bool("leader-elect", true, "Work only while holding the lease fairlead-system/fairlead-manager.")
+	said := flag.Bool("version", false, "Print the version and exit.")
+	logging := zap.Options{}
+	logging.BindFlags(flag.CommandLine)
+	flag.Parse() // --kubeconfig is controller-runtime's
+	if *said {
+		_, _ = fmt.Println("manager", version.String())
+		return
+	}
+	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
+
+	options := ctrl.Options{
+		Metrics:                 metricsserver.Options{BindAddress: *metrics},
+		HealthProbeBindAddress:  *probes,
+		LeaderElection:          *elect,
+		LeaderElectionID:        "fairlead-manager",
+		LeaderElectionNamespace: v1alpha1.SystemNamespace,
+		// The process ends right after, so the next one need not wait for the lease to run out.
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 new(30 * time.Second),
+		RenewDeadline:                 new(20 * time.Second),
+		RetryPeriod:                   new(10 * time.Second),
+	}
+	if *webhookPort != 0 {
+		options.WebhookServer = webhook.NewServer(webhook.Options{Host: *webhookAddress, Port: *webhookPort, CertDir: *certDir})
+	}
+	if err := run(options); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "Error:", err)
+		os.Exit(1)
+	}
+}
+
+func run(options ctrl.Options) error {
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("finding the host: %w", err)
+	}
+	config.QPS = -1 // the API server's priority and fairness paces us
+	ctx := ctrl.SetupSignalHandler()
+	mgr, err := controllers.NewManager(ctx, config, options, controllers.Options{Version: version.String(), Clock: clock.RealClock{}})
+	if err != nil {
+		return err
+	}
+	if err := mgr.Start(ctx); err != nil && !errors.Is(err, ctx.Err()) {
+		return fmt.Errorf("running the manager: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/controllers/federated"
+	"github.com/fairlead-dev/fairlead/controllers/membercluster"
+	"github.com/fairlead-dev/fairlead/internal/admission"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push"
+)
+
+// Options are what the manager is started with, beside controller-runtime's own.
+type Options struct {
+	// Version is the program's, said to members as the user agent and in Memberships.
+	Version string
+	// Clock is the time.
+	Clock clock.WithTicker
+}
+
+// CacheOptions are what the manager's cache on the host may hold: no Secret but members' credentials.
+func CacheOptions() cache.Options {
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Secret{}: {Namespaces: map[string]cache.Config{v1alpha1.SystemNamespace: {}}},
+		},
+	}
+}
+
+// NewManager makes the host's manager with all its loops: the one list of them.
+func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, o Options) (mcmanager.Manager, error) {
+	host, err := identify(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	options.Scheme = member.Scheme
+	options.Cache = CacheOptions()
+	fleet := member.NewFleet(host, o.Clock)
+	mgr, err := mcmanager.New(config, fleet, options)
+	if err != nil {
+		return nil, fmt.Errorf("making the manager: %w", err)
+	}
+	local := mgr.GetLocalManager()
+
+	var loops []*federated.Reconciler
+	pusher := push.New(fleet, o.Clock, func(key push.Key) {
+		for _, loop := range loops {
+			loop.Wake(key)
+		}
+	})
+	collectors := membercluster.NewCollectors(o.Version, o.Clock)
+	for _, kind := range []v1alpha1.WrapperKind{v1alpha1.KindFederated, v1alpha1.KindClusterFederated} {
+		loop := federated.New(kind, local, fleet, pusher, o.Clock)
+		if err := loop.SetupWithManager(local); err != nil {
+			return nil, err
+		}
+		loops = append(loops, loop)
+	}
+	registry := membercluster.New(local, fleet, collectors, host, "fairlead-manager/"+o.Version, o.Clock)
+	if err := registry.SetupWithManager(local); err != nil {
+		return nil, err
+	}
+	ready := healthz.Ping
+	if options.WebhookServer != nil {
+		admission.Register(local.GetWebhookServer(), local.GetScheme())
+		ready = local.GetWebhookServer().StartedChecker()
+	}
+	if err := errors.Join(local.AddHealthzCheck("ping", healthz.Ping), local.AddReadyzCheck("webhooks", ready)); err != nil {
+		return nil, fmt.Errorf("adding health checks: %w", err)
+	}
+	for _, aware := range []mcmanager.Runnable{pusher, collectors} {
+		if err := mgr.Add(aware); err != nil {
+			return nil, fmt.Errorf("adding to the manager: %w", err)
+		}
+	}
+	return mgr, nil
+}
+
+// identify reads who the host is.
+func identify(ctx context.Context, config *rest.Config) (member.Host, error) {
+	direct, err := client.New(config, client.Options{Scheme: member.Scheme})
+	if err != nil {
+		return member.Host{}, fmt.Errorf("connecting to the host: %w", err)
+	}
+	system := &corev1.Namespace{}
+	if err := direct.Get(ctx, client.ObjectKey{Name: "kube-system"}, system); err != nil {
+		return member.Host{}, fmt.Errorf("reading the host's identity: %w", err)
+	}
+	return member.Host{UID: system.UID}, nil
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package federated
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/placement"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push"
+)
+
+// Reconciler brings wrappers of one scope to their members.
+type Reconciler struct {
+	kind   v1alpha1.WrapperKind
+	client client.Client
+	// live reads past the cache.
+	live   client.Reader
+	fleet  *member.Fleet
+	pusher *push.Pusher
+	events events.EventRecorder
+	clock  clock.PassiveClock
+
+	memory    memory
+	renderers renderers
+
+	mu    sync.Mutex
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+// New makes the reconciler of one scope.
+func New(kind v1alpha1.WrapperKind, mgr ctrl.Manager, fleet *member.Fleet, pusher *push.Pusher, clk clock.PassiveClock) *Reconciler {
+	return &Reconciler{
+		kind:   kind,
+		client: mgr.GetClient(),
+		live:   mgr.GetAPIReader(),
+		fleet:  fleet,
+		pusher: pusher,
+		events: mgr.GetEventRecorder("fairlead"),
+		clock:  clk,
+	}
+}
+
+// SetupWithManager adds the loop to the manager.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	// Status is ours alone: our own writes are no news.
+	authored := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, signedOff)
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named(string(r.kind)).
+		For(r.newWrapper(), builder.WithPredicates(authored)).
+		Watches(&v1alpha1.MemberCluster{}, handler.EnqueueRequestsFromMapFunc(r.all), builder.WithPredicates(placementChanged)).
+		WatchesRawSource(source.Func(r.listen)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: retryLimiter()}).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("setting up the %s loop: %w", r.kind, err)
+	}
+	return nil
+}
+
+// Wake has a wrapper of this scope reconciled: something new is known of it.
+func (r *Reconciler) Wake(key push.Key) {
+	if key.Kind != r.kind {
+		return
+	}
+	r.mu.Lock()
+	queue := r.queue
+	r.mu.Unlock()
+	if queue != nil {
+		queue.Add(reconcile.Request{NamespacedName: key.NamespacedName})
+	}
+}
+
+// Reconcile implements reconcile.Reconciler.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	key := push.Key{Kind: r.kind, NamespacedName: req.NamespacedName}
+	wrapper := r.newWrapper()
+	if err := r.client.Get(ctx, req.NamespacedName, wrapper); err != nil {
+		if !apierrors.IsNotFound(err) {
+			return ctrl.Result{}, fmt.Errorf("reading %s: %w", key, err)
+		}
+		r.forget(key)
+		return ctrl.Result{}, nil
+	}
+	wrapper = r.memory.newest(wrapper)
+	p := &pass{Reconciler: r, key: key, wrapper: wrapper, now: r.clock.Now()}
+	if wrapper.GetDeletionTimestamp() != nil {
+		return p.depart(ctx)
+	}
+	return p.advance(ctx)
+}
+
+// pass is one reconcile of one wrapper.
+type pass struct {
+	*Reconciler
+	key     push.Key
+	wrapper v1alpha1.Wrapper
+	now     time.Time
+
+	// members is the registry, set by survey.
+	members map[string]*v1alpha1.MemberCluster
+	// revision is the name of the present spec's ControllerRevision, set by revise.
+	revision string
+	// invalid is why the spec cannot be rendered for anybody, set by revise and render.
+	invalid string
+	// decision is where it goes, set by place.
+	decision placement.Decision
+	// wants is what is wanted of each placed member, set by render; refusals why nothing can be.
+	wants    map[string]*push.Want
+	refusals map[string]string
+}
+
+// advance takes a living wrapper along the stations. Status is published whatever happens on the way.
+func (p *pass) advance(ctx context.Context) (result ctrl.Result, err error) {
+	for _, station := range []func(context.Context) error{
+		p.signOn,
+		p.survey,
+		p.revise,
+		p.place,
+		p.render,
+		p.handOver,
+	} {
+		if err := station(ctx); err != nil {
+			if apierrors.IsConflict(err) {
+				// The cache lags behind what somebody wrote: it will wake us when it has caught up.
+				return ctrl.Result{RequeueAfter: time.Second}, nil
+			}
+			return ctrl.Result{}, err
+		}
+	}
+	return p.publish(ctx)
+}
+
+func (r *Reconciler) newWrapper() v1alpha1.Wrapper {
+	if r.kind == v1alpha1.KindClusterFederated {
+		return &v1alpha1.ClusterFederated{}
+	}
+	return &v1alpha1.Federated{}
+}
+
+// forget drops all that is kept in memory of a wrapper that is gone. What members hold of it stays:
+// a wrapper that vanished without being deleted in order is no reason to remove anything.
+func (r *Reconciler) forget(key push.Key) {
+	r.memory.forget(key)
+	r.renderers.forget(key)
+	for _, name := range r.pusher.Wanted(key) {
+		r.pusher.Drop(key, name)
+	}
+}
+
+// listen lets Wake reach the loop's queue.
+func (r *Reconciler) listen(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.queue = queue
+	return nil
+}
+
+// all is every wrapper of this scope, for changes that any placement may depend on.
+func (r *Reconciler) all(ctx context.Context, _ client.Object) []reconcile.Request {
+	var requests []reconcile.Request
+	_ = r.each(ctx, func(w v1alpha1.Wrapper) {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(w.(client.Object))}) //nolint:forcetypeassert // both wrappers are client.Objects
+	})
+	return requests
+}
+
+func (r *Reconciler) each(ctx context.Context, do func(v1alpha1.Wrapper)) error {
+	if r.kind == v1alpha1.KindClusterFederated {
+		list := &v1alpha1.ClusterFederatedList{}
+		if err := r.client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+			return err
+		}
+		for i := range list.Items {
+			do(&list.Items[i])
+		}
+		return nil
+	}
+	list := &v1alpha1.FederatedList{}
+	if err := r.client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		do(&list.Items[i])
+	}
+	return nil
+}

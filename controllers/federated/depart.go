@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package federated
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// depart leaves every member, as onDelete says, and lets the wrapper go when all have been left.
+func (p *pass) depart(ctx context.Context) (ctrl.Result, error) {
+	if !controllerutil.ContainsFinalizer(p.object(), v1alpha1.Finalizer) {
+		return ctrl.Result{}, nil
+	}
+	if err := p.survey(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	swept, err := p.sweptAway(ctx)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if swept {
+		// Nobody asked for this wrapper to leave its members. What they hold stays, Deliveries too, and
+		// is reported there as orphaned.
+		return ctrl.Result{}, p.signOff(ctx)
+	}
+	p.decision.Status.Leaving = p.departing()
+	done := true
+	for _, name := range p.decision.Status.Leaving {
+		want := p.want(p.members[name])
+		// Deletion outranks suspension of the wrapper, not that of the member.
+		want.Suspended = p.members[name].Spec.Suspend == v1alpha1.SuspendPushes
+		p.pusher.Want(name, want)
+		done = done && p.left(name)
+	}
+	if done {
+		return ctrl.Result{}, p.signOff(ctx)
+	}
+	return p.publish(ctx)
+}
+
+// departing are the members to leave, sorted: all that any decision placed, and all that hold a
+// Delivery of this very wrapper. One whose MemberCluster is gone cannot be reached by anybody.
+func (p *pass) departing() []string {
+	placed := p.wrapper.WrapperStatus().Placement
+	names := slices.Concat(placed.Clusters, placed.Leaving)
+	for _, name := range p.pusher.Holders(p.key) {
+		if seen := p.pusher.Pair(p.key, name).Seen; seen != nil && seen.Wrapper.UID == p.wrapper.GetUID() {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return p.members[name] == nil })
+}
+
+// sweptAway says whether the wrapper is only deleted because its namespace or its CRD is: that states
+// no intent about members. (docs/design.md, section 7, invariant 4.)
+func (p *pass) sweptAway(ctx context.Context) (bool, error) {
+	if p.key.Namespace != "" {
+		swept, err := p.deletedBefore(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, p.key.Namespace)
+		if swept || err != nil {
+			return swept, err
+		}
+	}
+	return p.deletedBefore(ctx, schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
+		strings.ToLower(string(p.key.Kind))+"s."+v1alpha1.Group)
+}
+
+// deletedBefore says whether the deletion of a cluster-scoped object of the host began no later than
+// the wrapper's.
+func (p *pass) deletedBefore(ctx context.Context, gvk schema.GroupVersionKind, name string) (bool, error) {
+	found := &metav1.PartialObjectMetadata{}
+	found.SetGroupVersionKind(gvk)
+	err := p.live.Get(ctx, client.ObjectKey{Name: name}, found)
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading %s %s: %w", gvk.Kind, name, err)
+	}
+	return found.DeletionTimestamp != nil && !p.wrapper.GetDeletionTimestamp().Before(found.DeletionTimestamp), nil
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package federated
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// tell makes an event of a change that a person wants to find later: trouble that begins or takes
+// another turn, and its end. When all goes well there is none.
+func (p *pass) tell(before, after *v1alpha1.WrapperStatus) {
+	was, is := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionReady)
+	switch {
+	case is == nil || p.wrapper.GetDeletionTimestamp() != nil:
+	case is.Status == metav1.ConditionTrue:
+		if was != nil && was.Status == metav1.ConditionFalse && inTrouble(before) {
+			p.events.Eventf(p.wrapper, nil, corev1.EventTypeNormal, "Recovered", "Report", "ready again: %s", is.Message)
+		}
+	case inTrouble(after) && (was == nil || was.Reason != is.Reason || !inTrouble(before)):
+		p.events.Eventf(p.wrapper, nil, corev1.EventTypeWarning, is.Reason, "Report", "%s", is.Message)
+	}
+}
+
+func inTrouble(s *v1alpha1.WrapperStatus) bool {
+	c := s.Counts
+	for _, n := range []*int32{c.Degraded, c.Stalled, c.Unreachable} {
+		if n != nil && *n > 0 {
+			return true
+		}
+	}
+	return false
+}

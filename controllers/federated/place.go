@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package federated
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/placement"
+)
+
+// schedulerManager is the field manager of status.placement, and of nothing else.
+const schedulerManager = v1alpha1.FieldManager + "-scheduler"
+
+// survey reads the registry. A member that is being unjoined counts as gone: it is not pushed to any
+// more, and nothing is removed there.
+func (p *pass) survey(ctx context.Context) error {
+	list := &v1alpha1.MemberClusterList{}
+	if err := p.client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("listing members: %w", err)
+	}
+	p.members = make(map[string]*v1alpha1.MemberCluster, len(list.Items))
+	for i := range list.Items {
+		if list.Items[i].DeletionTimestamp == nil {
+			p.members[list.Items[i].Name] = &list.Items[i]
+		}
+	}
+	return nil
+}
+
+// place decides, and writes the decision down before anything follows from it. The write carries the
+// resourceVersion that was read: a decision is never taken after one that we have not seen, or a
+// member could be forgotten that was placed in between.
+func (p *pass) place(ctx context.Context) error {
+	previous := p.wrapper.WrapperStatus().Placement
+	before := *previous.DeepCopy()
+	before.Leaving = p.stillLeaving(previous.Leaving)
+
+	candidates := make([]placement.Member, 0, len(p.members))
+	for name, mc := range p.members {
+		candidates = append(candidates, placement.Member{Name: name, Labels: mc.Labels})
+	}
+	decided, err := placement.Decide(p.wrapper.WrapperSpec().Placement, candidates, before, p.wrapper.GetGeneration())
+	if err != nil {
+		p.invalid = err.Error()
+		p.decision.Status = previous
+		return nil
+	}
+	p.decision = decided
+	if equality.Semantic.DeepEqual(previous, decided.Status) {
+		return nil
+	}
+	return p.writeDecision(ctx, decided.Status)
+}
+
+// stillLeaving drops those that have been left.
+func (p *pass) stillLeaving(leaving []string) []string {
+	var still []string
+	for _, name := range leaving {
+		if !p.left(name) {
+			still = append(still, name)
+		}
+	}
+	return still
+}
+
+// left says whether a member was left: the last pass took the Delivery away.
+func (p *pass) left(name string) bool {
+	out := p.pusher.Pair(p.key, name).Outcome
+	return out != nil && out.Done && p.pusher.IsLeaving(p.key, name)
+}
+
+func (p *pass) writeDecision(ctx context.Context, decided v1alpha1.PlacementStatus) error {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&decided)
+	if err != nil {
+		return fmt.Errorf("encoding the decision for %s: %w", p.key, err)
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"placement": content}}}
+	u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(string(p.key.Kind)))
+	u.SetNamespace(p.key.Namespace)
+	u.SetName(p.key.Name)
+	u.SetUID(p.wrapper.GetUID())
+	u.SetResourceVersion(p.wrapper.GetResourceVersion())
+	if err := p.client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
+		client.ForceOwnership, client.FieldOwner(schedulerManager)); err != nil {
+		return fmt.Errorf("writing the decision for %s: %w", p.key, err)
+	}
+	p.wrapper.SetResourceVersion(u.GetResourceVersion())
+	p.wrapper.WrapperStatus().Placement = decided
+	p.memory.note(p.wrapper)
+	return nil
+}

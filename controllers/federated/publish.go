@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package federated
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/report"
+)
+
+const (
+	// statusInterval is the shortest time between two statuses of a wrapper that has not come to rest.
+	statusInterval = time.Second
+	// statusBytesPerSecond paces large statuses further.
+	statusBytesPerSecond = 64 << 10
+)
+
+// publish writes the status, when it says something else than the one that stands.
+func (p *pass) publish(ctx context.Context) (ctrl.Result, error) {
+	status := p.wrapper.WrapperStatus()
+	before := status.DeepCopy()
+	next := report.Build(p.snapshot(before), p.now)
+	next.Placement = before.Placement
+	final := settled(&next)
+	if equality.Semantic.DeepEqual(*before, next) {
+		p.memory.published(p.key, p.now, final)
+		return ctrl.Result{}, nil
+	}
+	if wait := p.memory.dueIn(p.key, p.now, paced(before)); wait > 0 && !final {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
+	base := p.object().DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy of an object is one
+	*status = next
+	err := p.client.Status().Patch(ctx, p.object(), client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
+	switch {
+	case apierrors.IsConflict(err):
+		return ctrl.Result{RequeueAfter: statusInterval}, nil
+	case apierrors.IsNotFound(err):
+		return ctrl.Result{}, nil
+	case err != nil:
+		return ctrl.Result{}, fmt.Errorf("writing the status of %s: %w", p.key, err)
+	}
+	p.memory.note(p.wrapper)
+	p.memory.published(p.key, p.now, final)
+	p.tell(before, &next)
+	return ctrl.Result{}, nil
+}
+
+// snapshot collects what is known for the report.
+func (p *pass) snapshot(before *v1alpha1.WrapperStatus) report.Input {
+	in := report.Input{
+		Generation:     p.wrapper.GetGeneration(),
+		Deleting:       p.wrapper.GetDeletionTimestamp() != nil,
+		UpdateRevision: p.revision,
+		PlacedOK:       p.decision.Placed == metav1.ConditionTrue,
+		PlacedReason:   p.decision.Reason,
+		PlacedMessage:  p.decision.Message,
+		Invalid:        p.invalid,
+		Before:         before,
+	}
+	if in.UpdateRevision == "" {
+		in.UpdateRevision = before.UpdateRevision
+	}
+	if in.PlacedReason == "" {
+		in.PlacedReason, in.PlacedMessage = v1alpha1.ReasonSpecInvalid, p.invalid
+		if in.Deleting {
+			in.PlacedReason, in.PlacedMessage = v1alpha1.ReasonDeleting, "the wrapper is being deleted"
+		}
+	}
+	for _, name := range p.decision.Status.Clusters {
+		in.Members = append(in.Members, p.observe(name, false))
+	}
+	for _, name := range p.decision.Status.Leaving {
+		in.Members = append(in.Members, p.observe(name, true))
+	}
+	return in
+}
+
+// observe is what is known of one member.
+func (p *pass) observe(name string, leaving bool) report.Member {
+	pair := p.pusher.Pair(p.key, name)
+	m := report.Member{
+		Name:         name,
+		Leaving:      leaving,
+		Revision:     p.revision,
+		Held:         pair.Holds,
+		RepairsDrift: p.wrapper.WrapperSpec().Drift != v1alpha1.DriftReport,
+		Refusal:      p.refusals[name],
+		Standing:     p.standing(name, pair.Listed),
+	}
+	if want := p.wants[name]; want != nil {
+		m.Rendering = want.Rendering.Digest
+	}
+	if pair.Seen != nil {
+		m.HeldRevision, m.Judged, m.Status = pair.Seen.Revision, pair.Seen.Judged, pair.Seen.Status
+	}
+	if out := pair.Outcome; out != nil && !out.Done {
+		m.Push = report.Push{State: out.State, Reason: out.Reason, Message: out.Message}
+	}
+	return m
+}
+
+// standing is whether a member can be asked, as its last probe and its connection tell.
+func (p *pass) standing(name string, listed bool) report.Standing {
+	standing, connected := p.fleet.Standing(name)
+	if !connected {
+		if mc := p.members[name]; mc != nil {
+			if ready := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
+				return report.Standing{Heard: true, Reason: ready.Reason, Message: ready.Message}
+			}
+		}
+		return report.Standing{}
+	}
+	s := report.Standing{Heard: standing.Probed, Usable: standing.Usable(), Reason: standing.Reason, Message: standing.Message}
+	if s.Usable && !listed {
+		s = report.Standing{}
+	}
+	return s
+}
+
+// settled says whether a status is worth writing at once: nothing is under way any more.
+func settled(s *v1alpha1.WrapperStatus) bool {
+	for i := range s.Clusters {
+		switch s.Clusters[i].State {
+		case v1alpha1.StatePushing, v1alpha1.StateRemoving, v1alpha1.StateUnknown:
+			return false
+		case v1alpha1.StateProgressing:
+			if s.Clusters[i].Reason == v1alpha1.ReasonApplying || s.Clusters[i].Reason == v1alpha1.ReasonDrifted {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// paced is how far apart two statuses of this size are.
+func paced(s *v1alpha1.WrapperStatus) time.Duration {
+	data, err := json.Marshal(s)
+	if err != nil {
+		return statusInterval
+	}
+	return max(statusInterval, time.Duration(len(data))*time.Second/statusBytesPerSecond)
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package federated
+
+import (
+	"context"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/render"
+	"github.com/fairlead-dev/fairlead/internal/push"
+	"github.com/fairlead-dev/fairlead/overrides"
+)
+
+// renderers keeps the renderer of each wrapper's present generation, so that news from a member costs
+// no rendering.
+type renderers struct {
+	mu    sync.Mutex
+	byKey map[push.Key]*renderer
+}
+
+type renderer struct {
+	uid        types.UID
+	generation int64
+	renderer   *render.Renderer
+	err        error
+}
+
+// of is the renderer of a wrapper's present generation. Admission has checked the spec already; it is
+// checked again, since a webhook can be bypassed.
+func (r *renderers) of(key push.Key, w v1alpha1.Wrapper) (*render.Renderer, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.byKey[key]
+	if known == nil || known.uid != w.GetUID() || known.generation != w.GetGeneration() {
+		known = &renderer{uid: w.GetUID(), generation: w.GetGeneration()}
+		known.err = overrides.Validate(w.WrapperSpec(), w.GetNamespace(), w.WrapperKind()).ToAggregate()
+		if known.err == nil {
+			known.renderer, known.err = render.New(w.WrapperSpec(), w.GetNamespace())
+		}
+		if r.byKey == nil {
+			r.byKey = make(map[push.Key]*renderer)
+		}
+		r.byKey[key] = known
+	}
+	return known.renderer, known.err
+}
+
+func (r *renderers) forget(key push.Key) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.byKey, key)
+}
+
+// render makes what each placed member is to get. A member for which an override does not work keeps
+// what it has, and says why; the others go on.
+func (p *pass) render(context.Context) error {
+	if p.invalid != "" {
+		return nil
+	}
+	renderer, err := p.renderers.of(p.key, p.wrapper)
+	if err != nil {
+		p.invalid = err.Error()
+		return nil
+	}
+	p.wants = make(map[string]*push.Want, len(p.decision.Status.Clusters))
+	p.refusals = make(map[string]string)
+	for _, name := range p.decision.Status.Clusters {
+		mc := p.members[name]
+		rendering, err := renderer.For(overrides.Member{Name: name, Labels: mc.Labels})
+		if err != nil {
+			p.refusals[name] = err.Error()
+			continue
+		}
+		want := p.want(mc)
+		want.Rendering = rendering
+		p.wants[name] = want
+	}
+	return nil
+}
+
+// want is what all wants of one wrapper have in common, for one member.
+func (p *pass) want(mc *v1alpha1.MemberCluster) *push.Want {
+	spec := p.wrapper.WrapperSpec()
+	return &push.Want{
+		Wrapper:    v1alpha1.Identity(p.wrapper),
+		Revision:   p.revision,
+		Drift:      spec.Drift,
+		OnConflict: spec.OnConflict,
+		OnDelete:   spec.OnDelete,
+		Namespaces: mc.Spec.NamespacePolicy,
+		Suspended:  spec.Suspend == v1alpha1.SuspendAll || mc.Spec.Suspend == v1alpha1.SuspendPushes,
+	}
+}
+
+// handOver tells the pusher what is wanted of each member. It does not wait.
+func (p *pass) handOver(context.Context) error {
+	if p.invalid != "" {
+		return nil
+	}
+	wanted := make(map[string]bool, len(p.wants))
+	for name, want := range p.wants {
+		wanted[name] = true
+		p.pusher.Want(name, want)
+	}
+	for _, name := range p.decision.Status.Leaving {
+		wanted[name] = true
+		p.pusher.Want(name, p.want(p.members[name]))
+	}
+	for _, name := range p.pusher.Wanted(p.key) {
+		if !wanted[name] {
+			p.pusher.Drop(p.key, name)
+		}
+	}
+	return nil
+}

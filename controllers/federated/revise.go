@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package federated
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
+)
+
+// historyLimit is how many revisions of a wrapper are kept beside those in use.
+const historyLimit = 10
+
+// revise writes the present spec's content down as a ControllerRevision, unless it stands already.
+func (p *pass) revise(ctx context.Context) error {
+	revision, err := federate.RevisionOf(p.wrapper.WrapperSpec())
+	if err != nil {
+		p.invalid = err.Error()
+		return nil
+	}
+	p.revision = federate.RevisionName(p.key.Kind, p.key.Name, revision.Hash)
+	if p.wrapper.WrapperStatus().UpdateRevision == p.revision {
+		return nil
+	}
+	if p.memory.revised(p.key, p.revision) {
+		return nil
+	}
+	if err := p.writeRevision(ctx, revision); err != nil {
+		return err
+	}
+	p.memory.revise(p.key, p.revision)
+	return p.trimRevisions(ctx)
+}
+
+// revisionNamespace is where a wrapper's revisions stand.
+func (p *pass) revisionNamespace() string {
+	if p.key.Kind == v1alpha1.KindClusterFederated {
+		return v1alpha1.SystemNamespace
+	}
+	return p.key.Namespace
+}
+
+func (p *pass) writeRevision(ctx context.Context, revision federate.Revision) error {
+	obj := &appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: p.revisionNamespace(),
+			Name:      p.revision,
+			Labels:    map[string]string{v1alpha1.LabelUID: string(p.wrapper.GetUID())},
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: v1alpha1.GroupVersion.String(), Kind: string(p.key.Kind),
+				Name: p.key.Name, UID: p.wrapper.GetUID(),
+			}},
+		},
+		Data:     runtime.RawExtension{Raw: revision.Data},
+		Revision: p.wrapper.GetGeneration(),
+	}
+	err := p.client.Create(ctx, obj)
+	if apierrors.IsAlreadyExists(err) {
+		return p.takeRevision(ctx, obj)
+	}
+	if err != nil {
+		return fmt.Errorf("writing revision %s: %w", p.revision, err)
+	}
+	return nil
+}
+
+// takeRevision uses a revision of the same name: ours from before, or one that a wrapper of our name
+// left to the garbage collector, which is made anew so that it does not go with that wrapper.
+func (p *pass) takeRevision(ctx context.Context, wanted *appsv1.ControllerRevision) error {
+	found := &metav1.PartialObjectMetadata{}
+	found.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ControllerRevision"))
+	if err := p.live.Get(ctx, client.ObjectKeyFromObject(wanted), found); err != nil {
+		return fmt.Errorf("reading revision %s: %w", p.revision, err)
+	}
+	if found.Labels[v1alpha1.LabelUID] == string(p.wrapper.GetUID()) {
+		return nil
+	}
+	err := p.client.Delete(ctx, found, client.Preconditions{UID: &found.UID})
+	if err == nil || apierrors.IsNotFound(err) {
+		err = p.client.Create(ctx, wanted)
+	}
+	if err != nil {
+		return fmt.Errorf("replacing revision %s of an earlier wrapper of this name: %w", p.revision, err)
+	}
+	return nil
+}
+
+// trimRevisions deletes the oldest revisions past the limit, but none that is in use on a member, as
+// far as is known, or named by the status.
+func (p *pass) trimRevisions(ctx context.Context) error {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ControllerRevisionList"))
+	if err := p.live.List(ctx, list, client.InNamespace(p.revisionNamespace()),
+		client.MatchingLabels{v1alpha1.LabelUID: string(p.wrapper.GetUID())}); err != nil {
+		return fmt.Errorf("listing the revisions of %s: %w", p.key, err)
+	}
+	if len(list.Items) <= historyLimit {
+		return nil
+	}
+	inUse := p.revisionsInUse()
+	slices.SortFunc(list.Items, func(a, b metav1.PartialObjectMetadata) int {
+		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+	})
+	over := len(list.Items) - historyLimit
+	for i := range list.Items {
+		if over == 0 {
+			return nil
+		}
+		old := &list.Items[i]
+		if inUse[old.Name] {
+			continue
+		}
+		if err := client.IgnoreNotFound(p.client.Delete(ctx, old, client.Preconditions{UID: &old.UID})); err != nil {
+			return fmt.Errorf("trimming revision %s: %w", old.Name, err)
+		}
+		over--
+	}
+	return nil
+}
+
+func (p *pass) revisionsInUse() map[string]bool {
+	status := p.wrapper.WrapperStatus()
+	inUse := map[string]bool{p.revision: true, status.CurrentRevision: true, status.UpdateRevision: true}
+	for i := range status.Clusters {
+		inUse[status.Clusters[i].Revision] = true
+	}
+	for _, name := range p.pusher.Holders(p.key) {
+		if seen := p.pusher.Pair(p.key, name).Seen; seen != nil {
+			inUse[seen.Revision] = true
+		}
+	}
+	return inUse
+}

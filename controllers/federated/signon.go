@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package federated
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// signOn puts our finalizer on the wrapper, before anything is on a member that only we could take
+// away again. The webhook does so at creation; this is for wrappers that came past it.
+func (p *pass) signOn(ctx context.Context) error {
+	obj := p.object()
+	if controllerutil.ContainsFinalizer(obj, v1alpha1.Finalizer) {
+		return nil
+	}
+	before := obj.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy of an object is one
+	controllerutil.AddFinalizer(obj, v1alpha1.Finalizer)
+	if err := p.client.Patch(ctx, obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("putting the finalizer on %s: %w", p.key, err)
+	}
+	p.memory.note(p.wrapper)
+	return nil
+}
+
+// signOff takes our finalizer off: all members have been left, or let go of.
+func (p *pass) signOff(ctx context.Context) error {
+	obj := p.object()
+	if !controllerutil.ContainsFinalizer(obj, v1alpha1.Finalizer) {
+		return nil
+	}
+	before := obj.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy of an object is one
+	controllerutil.RemoveFinalizer(obj, v1alpha1.Finalizer)
+	if err := p.client.Patch(ctx, obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("taking the finalizer off %s: %w", p.key, err)
+	}
+	return nil
+}
+
+// object is the wrapper as clients want it.
+func (p *pass) object() client.Object {
+	return p.wrapper.(client.Object) //nolint:forcetypeassert // both wrappers are client.Objects
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package membercluster
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// Reconciler keeps the registry.
+type Reconciler struct {
+	client     client.Client
+	fleet      *member.Fleet
+	collectors *Collectors
+	host       member.Host
+	userAgent  string
+	clock      clock.PassiveClock
+
+	mu    sync.Mutex
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+// New makes the reconciler.
+func New(mgr ctrl.Manager, fleet *member.Fleet, collectors *Collectors, host member.Host, userAgent string, clk clock.PassiveClock) *Reconciler {
+	r := &Reconciler{
+		client:     mgr.GetClient(),
+		fleet:      fleet,
+		collectors: collectors,
+		host:       host,
+		userAgent:  userAgent,
+		clock:      clk,
+	}
+	fleet.OnProbe(r.probed)
+	return r
+}
+
+// SetupWithManager adds the loop to the manager.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("MemberCluster").
+		For(&v1alpha1.MemberCluster{}).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.usersOf)).
+		WatchesRawSource(source.Func(r.listen)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("setting up the MemberCluster loop: %w", err)
+	}
+	return nil
+}
+
+// Reconcile implements reconcile.Reconciler.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	mc := &v1alpha1.MemberCluster{}
+	if err := r.client.Get(ctx, req.NamespacedName, mc); err != nil {
+		if !apierrors.IsNotFound(err) {
+			return ctrl.Result{}, fmt.Errorf("reading MemberCluster %s: %w", req.Name, err)
+		}
+		r.collectors.Set(req.Name, "")
+		r.fleet.Disconnect(req.Name)
+		return ctrl.Result{}, nil
+	}
+	refusal, err := r.connect(ctx, mc)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if mc.DeletionTimestamp != nil {
+		return r.leave(ctx, mc)
+	}
+	if controllerutil.AddFinalizer(mc, v1alpha1.Finalizer) {
+		if err := r.client.Update(ctx, mc); err != nil {
+			return ctrl.Result{}, fmt.Errorf("putting the finalizer on MemberCluster %s: %w", mc.Name, err)
+		}
+	}
+	r.collectors.Set(mc.Name, mc.Spec.Collector)
+	return r.publish(ctx, mc, refusal)
+}
+
+// connect brings the connection in line with the registry entry and its Secret. The refusal says why
+// there cannot be one.
+func (r *Reconciler) connect(ctx context.Context, mc *v1alpha1.MemberCluster) (refusal *member.CredentialsError, err error) {
+	secret := &corev1.Secret{}
+	key := types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: mc.Spec.CredentialsRef.Name}
+	if err := r.client.Get(ctx, key, secret); err != nil {
+		if !apierrors.IsNotFound(err) {
+			return nil, fmt.Errorf("reading the credentials of member %s: %w", mc.Name, err)
+		}
+		secret = nil
+	}
+	config, err := member.ConfigFor(mc, secret, r.userAgent)
+	if refusal = member.AsCredentialsError(err); refusal != nil {
+		r.fleet.Disconnect(mc.Name)
+		return refusal, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return nil, r.fleet.Connect(ctx, mc.Name, config)
+}
+
+// leave takes Fairlead's own things off a member that is being unjoined, and lets the registry entry
+// go. A member that cannot be reached keeps it waiting; `hostctl unjoin --forget` does not wait.
+func (r *Reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster) (ctrl.Result, error) {
+	if !controllerutil.ContainsFinalizer(mc, v1alpha1.Finalizer) {
+		return ctrl.Result{}, nil
+	}
+	r.collectors.Set(mc.Name, "")
+	var remote client.Client
+	if conn := r.fleet.Conn(mc.Name); conn != nil {
+		remote = conn.GetClient()
+	}
+	within, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if err := join.Leave(within, r.client, mc.DeepCopy(), remote, r.host.UID, nil); err != nil {
+		ctrl.LoggerFrom(ctx).Info("the member cannot be left yet", "member", mc.Name, "error", err.Error())
+		return ctrl.Result{RequeueAfter: member.RetryInterval}, nil
+	}
+	r.fleet.Disconnect(mc.Name)
+	return ctrl.Result{}, nil
+}
+
+// probed wakes the loop when a probe found something new.
+func (r *Reconciler) probed(name string, was, is member.Standing) {
+	if was.Same(is) {
+		return
+	}
+	r.mu.Lock()
+	queue := r.queue
+	r.mu.Unlock()
+	if queue != nil {
+		queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: name}})
+	}
+}
+
+// listen lets probed reach the loop's queue.
+func (r *Reconciler) listen(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.queue = queue
+	return nil
+}
+
+// usersOf are the members whose credentials a Secret holds.
+func (r *Reconciler) usersOf(ctx context.Context, secret client.Object) []reconcile.Request {
+	list := &v1alpha1.MemberClusterList{}
+	if err := r.client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		if list.Items[i].Spec.CredentialsRef.Name == secret.GetName() {
+			requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Name: list.Items[i].Name}})
+		}
+	}
+	return requests
+}

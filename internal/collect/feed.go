@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package collect
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+)
+
+// How long a feed waits before it lists again. A refusal changes when a person changes a role, so
+// there is no hurry to ask again; an outage ends at any moment.
+const (
+	retryFirst     = time.Second
+	retryMost      = 30 * time.Second
+	forbiddenFirst = time.Minute
+	forbiddenMost  = 5 * time.Minute
+	// A feed that has run for this long was well: its next failure starts at retryFirst again.
+	retryForgets = time.Minute
+)
+
+// feed keeps one list-and-watch alive through outages and hands what arrives to its callbacks, which
+// are called one at a time and must not block.
+type feed struct {
+	name string
+	// open says what to list; it may ask the member, and is called before each new list.
+	open func(context.Context) (cache.ListerWatcher, runtime.Object, error)
+	// trim cuts an object down before it is held anywhere.
+	trim cache.TransformFunc
+	// put takes an object that was made or changed, drop one that is gone, all the whole list as it
+	// was at a resourceVersion.
+	put  func(obj any)
+	drop func(obj any)
+	all  func(objs []any, resourceVersion string)
+	// lost takes the reason why nothing could be listed. Optional.
+	lost func(error)
+	// kick, when something arrives, ends the wait before the next try. Optional.
+	kick <-chan struct{}
+
+	clock clock.WithTicker
+}
+
+// run blocks until ctx ends.
+func (f *feed) run(ctx context.Context) {
+	log := klog.FromContext(ctx).WithValues("feed", f.name)
+	retry, forbidden := f.backoff(retryFirst, retryMost), f.backoff(forbiddenFirst, forbiddenMost)
+	for ctx.Err() == nil {
+		began := f.clock.Now()
+		err := f.follow(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if f.clock.Since(began) > retryForgets {
+			retry, forbidden = f.backoff(retryFirst, retryMost), f.backoff(forbiddenFirst, forbiddenMost)
+		}
+		var pause time.Duration
+		switch {
+		case err == nil:
+			pause = retry.Step()
+		case isNotServed(err) && f.kick != nil:
+			// Nothing to poll for: whoever sees the kind appear kicks.
+			f.report(err)
+			f.sleepUntilKicked(ctx)
+			continue
+		case apierrors.IsForbidden(err):
+			log.Info("The collector may not watch this; it asks again in some minutes", "reason", err.Error())
+			f.report(err)
+			pause = forbidden.Step()
+		default:
+			log.V(2).Info("The member did not answer; asking again", "reason", err.Error())
+			f.report(err)
+			pause = retry.Step()
+		}
+		f.pause(ctx, pause)
+	}
+}
+
+func (f *feed) follow(ctx context.Context) error {
+	source, example, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	log := klog.FromContext(ctx)
+	r := cache.NewReflectorWithOptions(source, example, (*feedStore)(f), cache.ReflectorOptions{
+		Name: f.name, Logger: &log, Clock: f.clock,
+	})
+	return r.ListAndWatchWithContext(ctx)
+}
+
+func (f *feed) report(err error) {
+	if f.lost != nil {
+		f.lost(err)
+	}
+}
+
+func (f *feed) backoff(first, most time.Duration) *wait.Backoff {
+	return &wait.Backoff{Duration: first, Factor: 2, Jitter: 0.5, Steps: 10, Cap: most}
+}
+
+func (f *feed) pause(ctx context.Context, d time.Duration) {
+	timer := f.clock.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C():
+	case <-f.kick:
+	}
+}
+
+func (f *feed) sleepUntilKicked(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-f.kick:
+	}
+}
+
+// feedStore is a feed as the reflector sees it.
+type feedStore feed
+
+var _ cache.TransformingStore = (*feedStore)(nil)
+
+// Add implements cache.ReflectorStore.
+func (s *feedStore) Add(obj any) error {
+	if s.trim != nil {
+		trimmed, err := s.trim(obj)
+		if err != nil {
+			return err
+		}
+		obj = trimmed
+	}
+	s.put(obj)
+	return nil
+}
+
+// Update implements cache.ReflectorStore.
+func (s *feedStore) Update(obj any) error { return s.Add(obj) }
+
+// Delete implements cache.ReflectorStore.
+func (s *feedStore) Delete(obj any) error {
+	s.drop(obj)
+	return nil
+}
+
+// Replace implements cache.ReflectorStore.
+func (s *feedStore) Replace(objs []any, resourceVersion string) error {
+	if s.trim != nil {
+		for i := range objs {
+			trimmed, err := s.trim(objs[i])
+			if err != nil {
+				return err
+			}
+			objs[i] = trimmed
+		}
+	}
+	s.all(objs, resourceVersion)
+	return nil
+}
+
+// Resync implements cache.ReflectorStore.
+func (s *feedStore) Resync() error { return nil }
+
+// Transformer implements cache.TransformingStore, so that a streamed list is trimmed as it arrives.
+func (s *feedStore) Transformer() cache.TransformFunc {
+	if s.trim == nil {
+		return func(obj any) (any, error) { return obj, nil }
+	}
+	return s.trim
+}

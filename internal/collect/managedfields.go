@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package collect
+
+import (
+	"bytes"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/health"
+)
+
+// claims are the one kind that a member's own controllers and people may write a field of: a claim that
+// grew there is not drift.
+var claims = schema.GroupResource{Resource: "persistentvolumeclaims"}
+
+// Bounds on what is read of, and said about, managedFields: they come from the member.
+const (
+	maxFieldsRaw   = 256 << 10
+	maxFields      = 16
+	maxFieldPath   = 256
+	maxManagerName = 128
+)
+
+var claimRequest = fieldpath.MakePathOrDie("spec", "resources", "requests", "storage")
+
+// lentDigest is the digest that our managedFields entry of a claim would have if the request for storage
+// were still ours: where it is the recorded one, somebody grew the claim and did nothing else.
+func lentDigest(entries []metav1.ManagedFieldsEntry) string {
+	ours := federate.Fields(entries)
+	if ours == nil {
+		return ""
+	}
+	set, ok := fieldSet(ours)
+	if !ok || set.Has(claimRequest) {
+		return ""
+	}
+	set.Insert(claimRequest)
+	raw, err := set.ToJSON()
+	if err != nil {
+		return ""
+	}
+	return federate.Digest(raw)
+}
+
+// lastWriter says who wrote an object after us, as far as managedFields tell: the manager of the newest
+// entry that is not ours, is not of a status, and is not older than ours, and the fields it owns, as
+// paths like .spec.replicas, sorted and bounded. Both are empty where nobody is to be seen.
+func lastWriter(entries []metav1.ManagedFieldsEntry) (manager string, fields []string) {
+	var since, newest *metav1.Time
+	for i := range entries {
+		if e := &entries[i]; isOurs(e) {
+			since = e.Time
+		}
+	}
+	var found *metav1.ManagedFieldsEntry
+	for i := range entries {
+		e := &entries[i]
+		if isOurs(e) || e.Subresource == "status" || e.Time == nil || e.Manager == "" {
+			continue
+		}
+		if since != nil && e.Time.Before(since) {
+			continue
+		}
+		if newest == nil || newest.Before(e.Time) {
+			newest, found = e.Time, e
+		}
+	}
+	if found == nil {
+		return "", nil
+	}
+	return health.Clean(found.Manager, maxManagerName), leafPaths(found.FieldsV1)
+}
+
+func isOurs(e *metav1.ManagedFieldsEntry) bool {
+	return e.Manager == v1alpha1.FieldManager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
+}
+
+// leafPaths are the paths of a set of fields, deepest only, the first few.
+func leafPaths(raw *metav1.FieldsV1) []string {
+	if raw == nil {
+		return nil
+	}
+	set, ok := fieldSet(raw)
+	if !ok {
+		return nil
+	}
+	var paths []string
+	set.Leaves().Iterate(func(p fieldpath.Path) {
+		if len(paths) == maxFields {
+			return
+		}
+		if text := pathText(p); text != "" {
+			paths = append(paths, text)
+		}
+	})
+	return paths
+}
+
+// pathText writes a path as people do; what Fairlead itself marks an object with is left out.
+func pathText(p fieldpath.Path) string {
+	text := p.String()
+	if strings.Contains(text, v1alpha1.Group+"/") && strings.HasPrefix(text, ".metadata.") {
+		return ""
+	}
+	return health.Clean(text, maxFieldPath)
+}
+
+func fieldSet(raw *metav1.FieldsV1) (*fieldpath.Set, bool) {
+	if len(raw.Raw) > maxFieldsRaw {
+		return nil, false
+	}
+	set := &fieldpath.Set{}
+	if err := set.FromJSON(bytes.NewReader(raw.Raw)); err != nil {
+		return nil, false
+	}
+	return set, true
+}

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+var (
+	deploymentsGVR  = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	clusterRolesGVR = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}
+	bindingsGVR     = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}
+)
+
+func TestAKindWithProgressIsFollowedUntilItIsWell(t *testing.T) {
+	m := newMember(t)
+	m.collect()
+	web := object("apps/v1", "Deployment", m.namespace, "web")
+	web.Object["spec"] = map[string]any{
+		"replicas": int64(1),
+		"selector": map[string]any{"matchLabels": map[string]any{"app": "web"}},
+		"template": map[string]any{
+			"metadata": map[string]any{"labels": map[string]any{"app": "web"}},
+			"spec":     map[string]any{"containers": []any{map[string]any{"name": "web", "image": "web:1"}}},
+		},
+	}
+	m.deliver("sha256:1", m.push(deploymentsGVR, web), m.push(configMapsGVR, m.configMap("settings", "blue")))
+	d := m.waitForStatus(10*time.Second, "Deployment web Progressing/LessReplicas")
+	since := d.Status.Objects[0].SinceTime
+	if since.IsZero() {
+		t.Error("nothing is said about since when")
+	}
+
+	// Nobody plays the controller here, so the test does.
+	m.patch("kcm", deploymentsGVR, "web", `{"status":{"observedGeneration":1,"replicas":1,"updatedReplicas":1,
+		"conditions":[{"type":"Progressing","status":"True","reason":"ReplicaSetUpdated"}]}}`, "status")
+	d = m.waitForStatus(10*time.Second, "Deployment web Progressing/LessAvailable")
+	if got := d.Status.Objects[0].SinceTime; !got.Equal(&since) {
+		t.Errorf("the health is the same since %s, but the status says %s", since, got)
+	}
+	m.patch("kcm", deploymentsGVR, "web", `{"status":{"readyReplicas":1,"availableReplicas":1,"conditions":[
+		{"type":"Progressing","status":"True","reason":"NewReplicaSetAvailable"},{"type":"Available","status":"True"}]}}`, "status")
+	d = m.waitForStatus(10 * time.Second)
+	want := v1alpha1.DeliveryStatus{ObservedRendering: "sha256:1"}
+	if diff := cmp.Diff(want, d.Status); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAClaimMayGrowOnTheMember(t *testing.T) {
+	m := newMember(t)
+	class := object("storage.k8s.io/v1", "StorageClass", "", "fast-"+m.namespace)
+	class.Object["provisioner"], class.Object["allowVolumeExpansion"] = "example.com/disk", true
+	if _, err := m.client.Resource(classesGVR).Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	m.collect()
+	claim := object("v1", "PersistentVolumeClaim", m.namespace, "data")
+	claim.Object["spec"] = map[string]any{
+		"accessModes": []any{"ReadWriteOnce"}, "storageClassName": class.GetName(),
+		"resources": map[string]any{"requests": map[string]any{"storage": "1Gi"}},
+	}
+	m.deliver("sha256:1", m.push(claimsGVR, claim), m.push(configMapsGVR, m.configMap("settings", "blue")))
+	m.waitForStatus(10*time.Second, "PersistentVolumeClaim data Progressing/ClaimPending")
+	m.patch("binder", claimsGVR, "data", `{"status":{"phase":"Bound","capacity":{"storage":"1Gi"}}}`, "status")
+	m.waitForStatus(10 * time.Second)
+
+	m.patch("kubectl-edit", claimsGVR, "data", `{"spec":{"resources":{"requests":{"storage":"2Gi"}}}}`)
+	// The collector has looked at the claim once it marks what was changed after it.
+	m.patch("kubectl-edit", configMapsGVR, "settings", `{"data":{"color":"red"}}`)
+	m.waitForStatus(10*time.Second, `ConfigMap settings Healthy/Drifted Changed by "kubectl-edit" [.data.color]`)
+	m.patch("kubectl-edit", claimsGVR, "data", `{"metadata":{"annotations":{"`+v1alpha1.AnnotationRendering+`":"sha256:other"}}}`)
+	waitFor(t, 10*time.Second, func() string {
+		if got := m.delivery().Status.Objects; len(got) != 2 || got[0].Drift == nil {
+			return "a claim that changed otherwise is not marked"
+		}
+		return ""
+	})
+}
+
+func TestAClaimSaysWhatItsProvisionerSays(t *testing.T) {
+	m := newMember(t)
+	c := m.collect()
+	claim := object("v1", "PersistentVolumeClaim", m.namespace, "data")
+	claim.Object["spec"] = map[string]any{
+		"accessModes": []any{"ReadWriteOnce"}, "storageClassName": "gold-" + m.namespace,
+		"resources": map[string]any{"requests": map[string]any{"storage": "1Gi"}},
+	}
+	waitFor(t, 10*time.Second, func() string {
+		if c.classes() == nil {
+			return "the classes are not known"
+		}
+		return ""
+	})
+	m.deliver("sha256:1", m.push(claimsGVR, claim))
+	m.waitForStatus(10*time.Second, "PersistentVolumeClaim data Degraded/ClassNotFound")
+
+	there, err := m.client.Resource(claimsGVR).Namespace(m.namespace).Get(t.Context(), "data", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	event := object("v1", "Event", m.namespace, "data.1")
+	event.Object["involvedObject"] = map[string]any{
+		"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": m.namespace, "name": "data", "uid": string(there.GetUID()),
+	}
+	event.Object["type"], event.Object["reason"], event.Object["message"] = "Warning", "ProvisioningFailed", "quota \x1b[31mexceeded"
+	event.Object["lastTimestamp"] = time.Now().UTC().Format(time.RFC3339)
+	if _, err := m.client.Resource(eventsGVR).Namespace(m.namespace).Create(t.Context(), event, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	// The class appears, which has the claim judged again.
+	class := object("storage.k8s.io/v1", "StorageClass", "", "gold-"+m.namespace)
+	class.Object["provisioner"] = "example.com/disk"
+	if _, err := m.client.Resource(classesGVR).Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	d := m.waitForStatus(10*time.Second, "PersistentVolumeClaim data Degraded/ProvisioningFailed")
+	if diff := cmp.Diff("quota [31mexceeded", d.Status.Objects[0].Message); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAKindThatAppearsWakesWhatWaitsForIt(t *testing.T) {
+	m := newMember(t)
+	requests := &counter{}
+	m.collect(func(o *Options) {
+		o.Config = rest.CopyConfig(o.Config)
+		o.Config.Wrap(requests.wrap)
+	})
+	group := m.namespace + ".example.com"
+	waits := v1alpha1.InventoryEntry{Group: group, Kind: "Greeting", Name: "hello", State: v1alpha1.EntryPending, Rendering: "sha256:x"}
+	m.deliver("sha256:1", waits)
+	waitFor(t, 10*time.Second, func() string {
+		for _, r := range requests.take() {
+			if strings.Contains(r, group) {
+				return ""
+			}
+		}
+		return "the collector has not asked for the kind"
+	})
+
+	crd := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "greetings."+group)
+	crd.Object["spec"] = map[string]any{
+		"group": group, "scope": "Namespaced", "names": map[string]any{"plural": "greetings", "singular": "greeting", "kind": "Greeting"},
+		"versions": []any{map[string]any{
+			"name": "v1", "served": true, "storage": true,
+			"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+		}},
+	}
+	crdBack, err := m.client.Resource(crdsGVR).Create(t.Context(), crd, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.waitForStatus(5*time.Second, "Greeting hello Waiting/APIServed")
+
+	// The host pushes it, and the line goes; a custom resource without a status then settles.
+	gvr := schema.GroupVersionResource{Group: group, Version: "v1", Resource: "greetings"}
+	hello := object(group+"/v1", "Greeting", m.namespace, "hello")
+	hello.Object["spec"] = map[string]any{"text": "hi"}
+	m.deliver("sha256:1", m.push(gvr, hello))
+	m.waitForStatus(10*time.Second, "Greeting hello Progressing/Settling")
+
+	// The kind goes, and its objects with it.
+	if err := m.client.Resource(crdsGVR).Delete(t.Context(), crdBack.GetName(), metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	m.waitForStatus(20*time.Second, `Greeting hello Healthy/Drifted Gone by "" []`)
+	m.deliver("sha256:1", waits)
+	m.waitForStatus(10 * time.Second)
+}
+
+func TestWhatMayNotBeWatchedIsSaidWithTheWayOut(t *testing.T) {
+	m := newMember(t)
+	role := object("rbac.authorization.k8s.io/v1", "ClusterRole", "", "collector-"+m.namespace)
+	role.Object["rules"] = []any{map[string]any{
+		"apiGroups": []any{v1alpha1.GroupVersion.Group}, "resources": []any{"*"}, "verbs": []any{"get", "list", "watch", "patch"},
+	}}
+	binding := object("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "", "collector-"+m.namespace)
+	binding.Object["roleRef"] = map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role.GetName()}
+	binding.Object["subjects"] = []any{map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "collector-" + m.namespace}}
+	for gvr, obj := range map[schema.GroupVersionResource]*unstructured.Unstructured{clusterRolesGVR: role, bindingsGVR: binding} {
+		if _, err := m.client.Resource(gvr).Create(t.Context(), obj, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.collect(func(o *Options) {
+		o.Config = rest.CopyConfig(o.Config)
+		o.Config.Impersonate.UserName = "collector-" + m.namespace
+	})
+	m.deliver("sha256:1", m.push(configMapsGVR, m.configMap("settings", "blue")))
+	d := m.waitForStatus(10*time.Second, "ConfigMap settings Waiting/NotGranted")
+	want := `the collector may not watch configmaps here, so nothing is known of it; allow it with a ClusterRole on this cluster, ` +
+		`labelled federation.fairlead.dev/aggregate-to-collector: "true", with the rule {apiGroups: [""], resources: ["configmaps"], verbs: [get, list, watch]}`
+	if diff := cmp.Diff(want, d.Status.Objects[0].Message); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// membership makes the one Membership anew.
+func (m *member) membership(clusterName string) {
+	m.t.Helper()
+	client := m.client.Resource(membershipsGVR)
+	_ = client.Delete(m.t.Context(), v1alpha1.MembershipName, metav1.DeleteOptions{}) // of an earlier test, if there was one
+	self := object(v1alpha1.GroupVersion.String(), "Membership", "", v1alpha1.MembershipName)
+	self.Object["spec"] = map[string]any{"host": map[string]any{"uid": "u", "name": "host"}, "clusterName": clusterName}
+	if _, err := client.Create(m.t.Context(), self, metav1.CreateOptions{}); err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(func() { _ = client.Delete(context.Background(), v1alpha1.MembershipName, metav1.DeleteOptions{}) })
+}
+
+func (m *member) membershipStatus() map[string]any {
+	m.t.Helper()
+	u, err := m.client.Resource(membershipsGVR).Get(m.t.Context(), v1alpha1.MembershipName, metav1.GetOptions{})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	status, _, _ := unstructured.NestedMap(u.Object, "status")
+	return status
+}
+
+func TestFactsAreToldAndChangesOfThem(t *testing.T) {
+	m := newMember(t)
+	m.membership("east")
+	m.collect(func(o *Options) { o.ClusterName = "east" })
+	fact := func(field string) func() any {
+		return func() any {
+			facts, _, _ := unstructured.NestedMap(m.membershipStatus(), "facts")
+			return facts[field]
+		}
+	}
+	waitForFact := func(within time.Duration, field, want string) {
+		t.Helper()
+		waitFor(t, within, func() string {
+			if got := fmt.Sprint(fact(field)()); !strings.Contains(got, want) {
+				return fmt.Sprintf("%s is %s, not %s", field, got, want)
+			}
+			return ""
+		})
+	}
+	waitForFact(10*time.Second, "kubernetesVersion", "v1.")
+	waitForFact(5*time.Second, "nodes", "0")
+	if got := m.membershipStatus()["collectorVersion"]; got != "v0.0.0-test" {
+		t.Errorf("collectorVersion is %v", got)
+	}
+	name := "own-" + m.namespace
+	class := object("storage.k8s.io/v1", "StorageClass", "", name)
+	class.Object["provisioner"] = "example.com/" + m.namespace
+	class.SetAnnotations(map[string]string{"storageclass.kubernetes.io/is-default-class": "true"})
+	if _, err := m.client.Resource(classesGVR).Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	node := object("v1", "Node", "", "node-"+m.namespace)
+	node.SetLabels(map[string]string{"topology.kubernetes.io/zone": "zone-" + m.namespace})
+	if _, err := m.client.Resource(nodesGVR).Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	waitForFact(5*time.Second, "defaultStorageClasses", name)
+	waitForFact(5*time.Second, "storageClasses", name)
+	waitForFact(5*time.Second, "provisioners", "example.com/"+m.namespace)
+	waitForFact(5*time.Second, "nodes", "1")
+	waitForFact(5*time.Second, "zones", "zone-"+m.namespace)
+
+	if err := m.client.Resource(nodesGVR).Delete(t.Context(), node.GetName(), metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.client.Resource(classesGVR).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	waitForFact(5*time.Second, "zones", "<nil>")
+	waitForFact(5*time.Second, "nodes", "0")
+}
+
+func TestAnotherMemberIsRefused(t *testing.T) {
+	m := newMember(t)
+	m.membership("west")
+	c, err := New(Options{ClusterName: "east", Config: m.config})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := c.Run(ctx); !errors.Is(err, ErrOtherMember) {
+		t.Errorf("the collector ended with %v", err)
+	}
+}
+
+func TestAQuietMemberCostsTheHeartbeatAlone(t *testing.T) {
+	m := newMember(t)
+	m.membership("east")
+	clock := clocktesting.NewFakeClock(time.Now())
+	requests := &counter{}
+	c := m.collect(func(o *Options) {
+		o.Clock = clock
+		o.Config = rest.CopyConfig(o.Config)
+		o.Config.Wrap(requests.wrap)
+	})
+	m.deliver("sha256:1", m.push(configMapsGVR, m.configMap("settings", "blue")),
+		v1alpha1.InventoryEntry{Group: "no.example.com", Kind: "Nothing", Name: "x", State: v1alpha1.EntryPending})
+	waitUntilWatched(t, c, m, "settings")
+	beat := func(step time.Duration) {
+		t.Helper()
+		before := m.membershipStatus()["renewTime"]
+		clock.Step(step)
+		waitFor(t, 10*time.Second, func() string {
+			if m.membershipStatus()["renewTime"] == before {
+				return "no heartbeat"
+			}
+			return ""
+		})
+	}
+	waitFor(t, 10*time.Second, func() string {
+		if !clock.HasWaiters() {
+			return "nobody waits for the clock"
+		}
+		return ""
+	})
+	beat(settle)
+	beat(heartbeat) // with whatever was found since the first
+	resourceVersion := m.delivery().ResourceVersion
+	requests.take()
+	beat(heartbeat)
+	beat(heartbeat)
+	if diff := cmp.Diff([]string{
+		"PATCH /apis/federation.fairlead.dev/v1alpha1/memberships/self/status",
+		"PATCH /apis/federation.fairlead.dev/v1alpha1/memberships/self/status",
+	}, requests.take()); diff != "" {
+		t.Error(diff)
+	}
+	if got := m.delivery().ResourceVersion; got != resourceVersion {
+		t.Error("the Delivery was written, though there was nothing to say")
+	}
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join_test
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/config"
+	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
+)
+
+// TestMain lets the test binary supervise the sandbox of its tests.
+func TestMain(m *testing.M) {
+	sandbox.SuperviseIfAsked()
+	code := m.Run()
+	if clusters.sandbox != nil {
+		if err := clusters.sandbox.Down(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// clusters are a host and two members without Fairlead, for all tests of this package.
+var clusters struct {
+	once    sync.Once
+	sandbox *sandbox.Sandbox
+	err     error
+}
+
+// fleet is what one test works with.
+type fleet struct {
+	hostConfig, eastConfig, westConfig *rest.Config
+	host, east, west                   client.Client
+}
+
+func newFleet(t *testing.T) *fleet {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs real control planes")
+	}
+	clusters.once.Do(func() {
+		clusters.sandbox, clusters.err = sandbox.Up(t.Context(), sandbox.Options{Name: "test-join", Members: 2, Bare: true}, progress.New(os.Stderr))
+	})
+	if clusters.err != nil {
+		t.Fatal(clusters.err)
+	}
+	f := &fleet{}
+	f.hostConfig, f.host = connect(t, "host")
+	f.eastConfig, f.east = connect(t, sandbox.MemberName(1))
+	f.westConfig, f.west = connect(t, sandbox.MemberName(2))
+	makeHost(t, f.host)
+	return f
+}
+
+func connect(t *testing.T, name string) (*rest.Config, client.Client) {
+	t.Helper()
+	cfg, err := clusters.sandbox.RESTConfig(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.QPS = -1
+	return cfg, clientFor(t, cfg)
+}
+
+func clientFor(t *testing.T, cfg *rest.Config) client.Client {
+	t.Helper()
+	c, err := client.New(cfg, client.Options{Scheme: join.Scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// makeHost installs what makes a cluster a host for a join.
+func makeHost(t *testing.T, c client.Client) {
+	t.Helper()
+	const name = "memberclusters." + v1alpha1.Group
+	crd, err := config.CustomResourceDefinition(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(crd), client.FieldOwner("test"), client.ForceOwnership); err != nil {
+		t.Fatal(err)
+	}
+	there := &apiextensionsv1.CustomResourceDefinition{}
+	eventually(t, "CRD "+name+" is served", func(ctx context.Context) bool {
+		return c.Get(ctx, types.NamespacedName{Name: name}, there) == nil && join.Established(there)
+	})
+}
+
+// join joins a cluster and hands back what was done, a line a step.
+func (f *fleet) join(t *testing.T, member *rest.Config, opts join.Options) (*join.Result, []join.Step, error) {
+	t.Helper()
+	if opts.DefaultHostName == "" {
+		opts.DefaultHostName = "prod"
+	}
+	var steps []join.Step
+	r, err := join.Join(t.Context(), f.hostConfig, member, opts, func(s join.Step) { steps = append(steps, s) })
+	return r, steps, err
+}
+
+func (f *fleet) mustJoin(t *testing.T, member *rest.Config, opts join.Options) *join.Result {
+	t.Helper()
+	r, _, err := f.join(t, member, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// leave unjoins by the admin's rights and waits until nothing is left.
+func (f *fleet) leave(t *testing.T, member *rest.Config, name string) {
+	t.Helper()
+	opts := join.UnjoinOptions{Name: name, Wait: time.Minute}
+	if err := join.Unjoin(t.Context(), f.hostConfig, member, opts, func(join.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	f.awaitClean(t, clientFor(t, member))
+}
+
+// asHost is the client that the host's manager would have on a member: by the stored credentials.
+func (f *fleet) asHost(t *testing.T, name string) client.Client {
+	t.Helper()
+	secret := &corev1.Secret{}
+	if err := f.host.Get(t.Context(), types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: name}, secret); err != nil {
+		t.Fatal(err)
+	}
+	return clientFor(t, &rest.Config{
+		Host: string(secret.Data[v1alpha1.SecretEndpoint]), BearerToken: string(secret.Data[v1alpha1.SecretToken]), QPS: -1,
+		TLSClientConfig: rest.TLSClientConfig{CAData: secret.Data[v1alpha1.SecretCA]},
+	})
+}
+
+// ours are the objects of Fairlead on a cluster with their resourceVersions; "" where they are being deleted.
+func ours(t *testing.T, c client.Client) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	note := func(obj client.Object) { found[join.Describe(obj)] = obj.GetResourceVersion() }
+	for _, list := range []client.ObjectList{
+		&rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{},
+		&corev1.ServiceAccountList{}, &corev1.SecretList{}, &corev1.NamespaceList{}, &apiextensionsv1.CustomResourceDefinitionList{},
+		&v1alpha1.MembershipList{}, &v1alpha1.MemberClusterList{}, &v1alpha1.DeliveryList{},
+	} {
+		if err := c.List(t.Context(), list); err != nil && !join.Absent(err) {
+			t.Fatal(err)
+		}
+		for _, obj := range items(t, list) {
+			if isFairleads(obj) {
+				note(obj)
+			}
+		}
+	}
+	return found
+}
+
+func (f *fleet) awaitClean(t *testing.T, c client.Client) {
+	t.Helper()
+	var left map[string]string
+	defer func() {
+		if t.Failed() {
+			t.Logf("left: %v", left)
+		}
+	}()
+	eventually(t, "nothing of Fairlead is left on the member", func(context.Context) bool {
+		left = ours(t, c)
+		return len(left) == 0
+	})
+}
+
+func eventually(t *testing.T, what string, is func(context.Context) bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) { return is(ctx), nil })
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// unsigned is a token of this life that no API server accepts.
+func unsigned(issued, expires time.Time) string {
+	return "e30." + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"iat":%d,"exp":%d}`, issued.Unix(), expires.Unix())) + ".c2ln"
+}

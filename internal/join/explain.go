@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"syscall"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// explain puts what keeps a cluster from answering into words: which cluster, at which address, why, and what to look
+// at. Errors that are no matter of the connection are handed back.
+func explain(err error, cluster, endpoint string) error {
+	if err == nil {
+		return nil
+	}
+	at := fmt.Sprintf("reaching %s at %s", cluster, endpoint)
+	if why := certificateTrouble(err); why != "" {
+		return fmt.Errorf("%s: %s: %w", at, why, err)
+	}
+	var dns *net.DNSError
+	var dial *net.OpError
+	switch {
+	case apierrors.IsUnauthorized(err):
+		return fmt.Errorf("%s: the credentials of the kubeconfig are not accepted: expired, or those of another cluster: %w", at, err)
+	case errors.As(err, &dns):
+		return fmt.Errorf("%s: nobody knows the name %s here: %w", at, dns.Name, err)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("%s: nothing listens there: is the cluster up, and is it the right port? %w", at, err)
+	case errors.Is(err, http.ErrSchemeMismatch), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+		return fmt.Errorf("%s: what answers there does not speak TLS: %w", at, err)
+	case timedOut(err):
+		return fmt.Errorf("%s: no answer in time: a firewall, a VPN that is not up, or a proxy that is missing (--proxy-url)? %w", at, err)
+	case errors.As(err, &dial):
+		return fmt.Errorf("%s: no connection: %w", at, err)
+	}
+	return err
+}
+
+func timedOut(err error) bool {
+	var u *url.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) || (errors.As(err, &u) && u.Timeout())
+}
+
+func certificateTrouble(err error) string {
+	var unknown x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var verification *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &unknown):
+		return "its certificate is not signed by the CA of the kubeconfig: another cluster answers there, or the CA was renewed"
+	case errors.As(err, &name):
+		return fmt.Sprintf("its certificate is for %s: give an address among them (--server), or tls-server-name in the kubeconfig", namesOf(name.Certificate))
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return fmt.Sprintf("its certificate holds from %s to %s only", invalid.Cert.NotBefore.UTC().Format("2006-01-02 15:04"), invalid.Cert.NotAfter.UTC().Format("2006-01-02 15:04"))
+	case errors.As(err, &invalid), errors.As(err, &verification):
+		return "its certificate is not valid"
+	}
+	return ""
+}
+
+func namesOf(cert *x509.Certificate) string {
+	names := append([]string(nil), cert.DNSNames...)
+	for _, ip := range cert.IPAddresses {
+		names = append(names, ip.String())
+	}
+	if len(names) == 0 {
+		return "no name at all"
+	}
+	return strings.Join(names, ", ")
+}
+
+// maxWords bounds what is passed on of an error of Kubernetes, which for roles lists every rule.
+const maxWords = 400
+
+// explainGrant puts the refusal of a role or binding into words.
+func explainGrant(err error, cluster string) error {
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	words := err.Error()
+	if len(words) > maxWords {
+		words = strings.ToValidUTF8(words[:maxWords], "") + " …"
+	}
+	return &GrantError{Cluster: cluster, words: words, err: err}
+}
+
+// GrantError says that Kubernetes does not let the person who joins hand out a right.
+type GrantError struct {
+	Cluster string
+	words   string
+	err     error
+}
+
+func (e *GrantError) Error() string {
+	return fmt.Sprintf("granting rights on %s: who joins has to hold every right that the host is to get: "+
+		"use a kubeconfig with cluster-admin rights there (--cluster-kubeconfig), or allow less (--allow); Kubernetes says: %s", e.Cluster, e.words)
+}
+
+// Unwrap is the error as Kubernetes gave it.
+func (e *GrantError) Unwrap() error { return e.err }

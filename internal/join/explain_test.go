@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+)
+
+func TestWhatKeepsAClusterFromAnsweringIsSaid(t *testing.T) {
+	answers := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Unauthorized","code":401}`, http.StatusUnauthorized)
+	}))
+	defer answers.Close()
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	release := make(chan struct{})
+	hangs := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer hangs.Close()
+	defer close(release)
+	ca := func(s *httptest.Server) []byte {
+		return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	}
+	for name, tc := range map[string]struct {
+		url     string
+		tls     rest.TLSClientConfig
+		timeout time.Duration
+		want    string
+	}{
+		"a token that is not accepted":     {url: answers.URL, tls: rest.TLSClientConfig{CAData: ca(answers)}, want: "the credentials of the kubeconfig are not accepted"},
+		"a CA that is another's":           {url: answers.URL, want: "its certificate is not signed by the CA of the kubeconfig"},
+		"a name that is not in it":         {url: answers.URL, tls: rest.TLSClientConfig{CAData: ca(answers), ServerName: "east"}, want: "its certificate is for example.com"},
+		"nothing listens":                  {url: "https://" + freeAddress(t), want: "nothing listens there"},
+		"a name that nobody knows":         {url: "https://no-such-host.invalid:6443", want: "nobody knows the name no-such-host.invalid"},
+		"a server that does not speak TLS": {url: strings.Replace(plain.URL, "http:", "https:", 1), want: "what answers there does not speak TLS"},
+		"a server that does not answer":    {url: hangs.URL, tls: rest.TLSClientConfig{CAData: ca(hangs)}, timeout: 100 * time.Millisecond, want: "no answer in time"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := serverVersion(&rest.Config{Host: tc.url, TLSClientConfig: tc.tls, Timeout: tc.timeout})
+			if err == nil {
+				t.Fatal("it answers")
+			}
+			if diff := wordsDiff("reaching member east at "+tc.url+": "+tc.want, explain(err, "member east", tc.url)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestCertificateThatExpiredSaysSo(t *testing.T) {
+	cert := &x509.Certificate{NotBefore: time.Unix(0, 0), NotAfter: time.Unix(3600, 0)}
+	err := &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Cert: cert, Reason: x509.Expired}}
+	want := "its certificate holds from 1970-01-01 00:00 to 1970-01-01 01:00 only"
+	if diff := wordsDiff(want, explain(err, "member east", "https://east")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestErrorsThatAreNoMatterOfTheConnectionStayAsTheyAre(t *testing.T) {
+	err := apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "kube-system")
+	if got := explain(err, "member east", "https://east"); got != error(err) {
+		t.Errorf("got %v", got)
+	}
+	if explain(nil, "member east", "https://east") != nil {
+		t.Error("no error became one")
+	}
+}
+
+func TestRefusedGrantsSayWhatToDo(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "clusterroles"}, "fairlead-host-core", errors.New(strings.Repeat("rule ", 500)))
+	err := explainGrant(forbidden, "member east")
+	var grant *GrantError
+	if !errors.As(err, &grant) || !apierrors.IsForbidden(err) {
+		t.Fatalf("got %T: %v", err, err)
+	}
+	if diff := wordsDiff("use a kubeconfig with cluster-admin rights there (--cluster-kubeconfig), or allow less (--allow)", err); diff != "" {
+		t.Error(diff)
+	}
+	if len(err.Error()) > 800 {
+		t.Errorf("%d bytes of words", len(err.Error()))
+	}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join
+
+// The tests on real clusters are a package of their own, since the sandbox that they stand on joins its members by
+// this package. This is what they need of its inside.
+var (
+	Scheme      = scheme
+	Absent      = absent
+	Describe    = describe
+	Established = established
+	IdentityOf  = identityOf
+
+	ServiceAccount = serviceAccount
+	WordsDiff      = wordsDiff
+)
+
+// The CRDs of the kinds that live on members.
+const (
+	CRDDeliveries  = crdDeliveries
+	CRDMemberships = crdMemberships
+)

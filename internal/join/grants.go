@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// The profiles that --allow takes, beside single GROUP/RESOURCEs.
+const (
+	ProfileCore    = "core"
+	ProfileStorage = "storage"
+	ProfileOLM     = "olm"
+	ProfileSecrets = "secrets"
+	ProfileRBAC    = "rbac"
+	ProfileAny     = "any"
+)
+
+// coreGroup is how a single GROUP/RESOURCE writes the group that has no name.
+const coreGroup = "core"
+
+// maxGrants is how many grants a Membership holds.
+const maxGrants = 64
+
+var profiles = []string{ProfileCore, ProfileStorage, ProfileOLM, ProfileSecrets, ProfileRBAC, ProfileAny}
+
+// DefaultGrants are what a first join allows when it is not told.
+func DefaultGrants() []string { return []string{ProfileCore, ProfileStorage, ProfileOLM} }
+
+var resourcePattern = regexp.MustCompile(`^([a-z][-a-z0-9]{0,62}|\*)$`)
+
+// ParseGrants checks grants and returns them without duplicates, profiles first. "any" stands alone, since it holds
+// all others.
+func ParseGrants(grants []string) ([]string, error) {
+	var parsed, singles []string
+	for _, g := range grants {
+		g = strings.TrimSpace(g)
+		if slices.Contains(profiles, g) {
+			parsed = append(parsed, g)
+			continue
+		}
+		if _, _, err := single(g); err != nil {
+			return nil, err
+		}
+		singles = append(singles, g)
+	}
+	slices.SortFunc(parsed, func(a, b string) int { return slices.Index(profiles, a) - slices.Index(profiles, b) })
+	slices.Sort(singles)
+	parsed = slices.Compact(append(parsed, singles...))
+	switch {
+	case len(parsed) == 0:
+		return nil, fmt.Errorf("nothing is allowed: give at least one of %s or a GROUP/RESOURCE", strings.Join(profiles, ", "))
+	case slices.Contains(parsed, ProfileAny):
+		return []string{ProfileAny}, nil
+	case len(parsed) > maxGrants:
+		return nil, fmt.Errorf("%d grants are too many for one join (%d at most): on the member, put them into a ClusterRole with the label %s: \"true\"",
+			len(parsed), maxGrants, v1alpha1.LabelAggregateToHost)
+	}
+	return parsed, nil
+}
+
+// single splits GROUP/RESOURCE.
+func single(grant string) (group, resource string, err error) {
+	group, resource, ok := strings.Cut(grant, "/")
+	switch {
+	case !ok:
+		return "", "", fmt.Errorf("unknown profile %q: give %s, or GROUP/RESOURCE (for example example.com/widgets, core/pods)", grant, strings.Join(profiles, ", "))
+	case group == "*":
+		return "", "", fmt.Errorf("%q: a group is named; all of them are the profile %s", grant, ProfileAny)
+	case len(validation.IsDNS1123Subdomain(group)) > 0:
+		return "", "", fmt.Errorf("%q: %q is no API group (the one without a name is written %s)", grant, group, coreGroup)
+	case !resourcePattern.MatchString(resource):
+		return "", "", fmt.Errorf("%q: %q is no resource: give its plural as in `kubectl api-resources`, or *", grant, resource)
+	}
+	if group == coreGroup {
+		group = ""
+	}
+	return group, resource, nil
+}
+
+// Grants are the rules of one grant, a profile or a GROUP/RESOURCE: what the host may do on the member. Nil for
+// what ParseGrants refuses.
+func Grants(grant string) []rbacv1.PolicyRule {
+	switch grant {
+	case ProfileCore:
+		return []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "create", "patch"}},
+			write("", "configmaps", "services", "serviceaccounts", "persistentvolumeclaims"),
+			write("apps", "*"),
+			write("batch", "*"),
+			write("autoscaling", "*"),
+			write("policy", "*"),
+			write("networking.k8s.io", "*"),
+			write("gateway.networking.k8s.io", "*"),
+		}
+	case ProfileStorage:
+		return []rbacv1.PolicyRule{
+			write("storage.k8s.io", "storageclasses", "volumeattributesclasses"),
+			write("", "persistentvolumes"),
+			write("snapshot.storage.k8s.io", "*"),
+		}
+	case ProfileOLM:
+		return []rbacv1.PolicyRule{write("operators.coreos.com", "*"), write("olm.operatorframework.io", "*")}
+	case ProfileSecrets:
+		return []rbacv1.PolicyRule{write("", "secrets")}
+	case ProfileRBAC:
+		// Neither escalate nor bind: Kubernetes itself keeps the host from handing out what it does not hold.
+		return []rbacv1.PolicyRule{write("rbac.authorization.k8s.io", "roles", "rolebindings", "clusterroles", "clusterrolebindings")}
+	case ProfileAny:
+		return []rbacv1.PolicyRule{
+			{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}},
+			{NonResourceURLs: []string{"*"}, Verbs: []string{"*"}},
+		}
+	}
+	group, resource, err := single(grant)
+	if err != nil {
+		return nil
+	}
+	return []rbacv1.PolicyRule{write(group, resource)}
+}
+
+func write(group string, resources ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources,
+		Verbs: []string{"get", "list", "watch", "create", "patch", "delete"}}
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	discoveryclient "k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// role is one ClusterRole and its binding on the member.
+type role struct {
+	name string
+	// rules are what it grants; of an aggregated role Kubernetes fills them.
+	rules []rbacv1.PolicyRule
+	// aggregate is the label by which an aggregated role gathers others.
+	aggregate string
+	// account is the service account that it is bound to.
+	account string
+}
+
+// roleOf is the ClusterRole that holds a grant; all single GROUP/RESOURCEs share one.
+func roleOf(grant string) string {
+	if slices.Contains(profiles, grant) {
+		return HostAccount + "-" + grant
+	}
+	return HostAccount + "-resources"
+}
+
+// roles are all that the member is to have, the first one being what the others belong to.
+func (p *pass) roles(served Served) []role {
+	roles := []role{{name: HostAccount, rules: hostRules(), account: HostAccount}}
+	var singles []rbacv1.PolicyRule
+	for _, grant := range p.grants {
+		if slices.Contains(profiles, grant) {
+			roles = append(roles, role{name: roleOf(grant), rules: Grants(grant), account: HostAccount})
+		} else {
+			singles = append(singles, Grants(grant)...)
+		}
+	}
+	if len(singles) > 0 {
+		roles = append(roles, role{name: HostAccount + "-resources", rules: singles, account: HostAccount})
+	}
+	observer := p.observer()
+	return append(roles,
+		role{name: HostAccount + "-aggregated", aggregate: v1alpha1.LabelAggregateToHost, account: HostAccount},
+		role{name: CollectorAccount, rules: collectorRules(), account: observer},
+		role{name: collectorGranted, rules: CollectorReads(p.grants, served), account: observer},
+		role{name: CollectorAccount + "-aggregated", aggregate: v1alpha1.LabelAggregateToCollector, account: observer},
+	)
+}
+
+// observer is the account that the collector comes as: the host's own where it runs inside the host's manager.
+func (p *pass) observer() string {
+	if p.collector == v1alpha1.CollectorExternal {
+		return CollectorAccount
+	}
+	return HostAccount
+}
+
+// install brings onto the member what the host needs there.
+func (p *pass) install(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{p.putNamespace, p.putCRDs, p.putAccounts, p.putSystemRoles, p.putRoles, p.dropRoles} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *pass) putNamespace(ctx context.Context) error {
+	_, outcome, err := put(ctx, p.member, systemNamespace(), func(ns *corev1.Namespace) {
+		// On a host that joins itself the namespace is the host's, and stays when the member goes.
+		if ns.UID == "" && p.memberUID != p.identity.UID {
+			ns.Labels = map[string]string{v1alpha1.LabelMade: "true"}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	p.done(outcome, p.member.cluster+": namespace "+v1alpha1.SystemNamespace, "")
+	return nil
+}
+
+func (p *pass) putCRDs(ctx context.Context) error {
+	var t tally
+	for _, name := range []string{crdDeliveries, crdMemberships} {
+		outcome, err := p.member.putCRD(ctx, name)
+		if err != nil {
+			return err
+		}
+		t.add(outcome)
+	}
+	p.done(t.outcome(), p.member.cluster+": CRDs deliveries, memberships", "")
+	return nil
+}
+
+func (p *pass) putAccounts(ctx context.Context) error {
+	var t tally
+	account, outcome, err := put(ctx, p.member, serviceAccount(HostAccount), func(*corev1.ServiceAccount) {})
+	if err != nil {
+		return err
+	}
+	p.account = account
+	t.add(outcome)
+	names := HostAccount
+	if p.collector == v1alpha1.CollectorExternal {
+		names += ", " + CollectorAccount
+		_, outcome, err = put(ctx, p.member, serviceAccount(CollectorAccount), func(sa *corev1.ServiceAccount) { belongTo(sa, account) })
+	} else {
+		outcome, err = p.member.remove(ctx, serviceAccount(CollectorAccount))
+	}
+	if err != nil {
+		return err
+	}
+	if p.collector == v1alpha1.CollectorExternal || outcome == Removed {
+		t.add(outcome)
+	}
+	p.done(t.outcome(), p.member.cluster+": account "+names, "")
+	return nil
+}
+
+// putSystemRoles grants what is needed in fairlead-system. Roles and bindings belong to the service account, and go
+// with it.
+func (p *pass) putSystemRoles(ctx context.Context) error {
+	var t tally
+	for _, r := range []role{
+		{name: HostAccount, rules: hostSystemRules(), account: HostAccount},
+		{name: CollectorAccount, rules: collectorSystemRules(), account: p.observer()},
+	} {
+		meta := metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: r.name}
+		_, outcome, err := put(ctx, p.member, &rbacv1.Role{ObjectMeta: meta}, func(have *rbacv1.Role) {
+			have.Rules = r.rules
+			belongTo(have, p.account)
+		})
+		if err != nil {
+			return explainGrant(err, p.member.cluster)
+		}
+		t.add(outcome)
+		_, outcome, err = put(ctx, p.member, &rbacv1.RoleBinding{ObjectMeta: meta}, func(have *rbacv1.RoleBinding) {
+			have.RoleRef = rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: r.name}
+			have.Subjects = subjects(r.account)
+			belongTo(have, p.account)
+		})
+		if err != nil {
+			return explainGrant(err, p.member.cluster)
+		}
+		t.add(outcome)
+	}
+	p.done(t.outcome(), p.member.cluster+": roles in "+v1alpha1.SystemNamespace, "")
+	return nil
+}
+
+// putRoles grants what is needed at cluster scope. All but the first ClusterRole belong to it, and go with it.
+func (p *pass) putRoles(ctx context.Context) error {
+	served, err := p.served()
+	if err != nil {
+		return err
+	}
+	var t tally
+	var base *rbacv1.ClusterRole
+	for _, r := range p.roles(served) {
+		have, outcome, err := put(ctx, p.member, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: r.name}}, func(have *rbacv1.ClusterRole) {
+			r.fill(have)
+			if base != nil {
+				belongTo(have, base)
+			}
+		})
+		if err != nil {
+			return explainGrant(err, p.member.cluster)
+		}
+		t.add(outcome)
+		if base == nil {
+			base = have
+		}
+		_, outcome, err = put(ctx, p.member, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: r.name}}, func(have *rbacv1.ClusterRoleBinding) {
+			have.RoleRef = rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: r.name}
+			have.Subjects = subjects(r.account)
+			belongTo(have, base)
+		})
+		if err != nil {
+			return explainGrant(err, p.member.cluster)
+		}
+		t.add(outcome)
+	}
+	p.done(t.outcome(), p.member.cluster+": cluster roles for "+list(p.grants), "")
+	return nil
+}
+
+func (r role) fill(have *rbacv1.ClusterRole) {
+	if r.aggregate == "" {
+		have.Rules = r.rules
+		return
+	}
+	have.AggregationRule = &rbacv1.AggregationRule{ClusterRoleSelectors: []metav1.LabelSelector{{MatchLabels: map[string]string{r.aggregate: "true"}}}}
+}
+
+// dropRoles takes away what an earlier join granted and this one does not.
+func (p *pass) dropRoles(ctx context.Context) error {
+	wanted := make(map[string]bool)
+	for _, grant := range p.grants {
+		wanted[roleOf(grant)] = true
+	}
+	for _, name := range grantRoles() {
+		if wanted[name] {
+			continue
+		}
+		var t tally
+		for _, obj := range []client.Object{
+			&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}},
+			&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}},
+		} {
+			outcome, err := p.member.remove(ctx, obj)
+			if err != nil {
+				return err
+			}
+			t.add(outcome)
+		}
+		if t.removed > 0 {
+			p.done(Removed, p.member.cluster+": cluster role "+name, "it is no longer allowed")
+		}
+	}
+	return nil
+}
+
+// grantRoles are the names of the ClusterRoles that grants may have.
+func grantRoles() []string {
+	names := []string{HostAccount + "-resources"}
+	for _, profile := range profiles {
+		names = append(names, roleOf(profile))
+	}
+	return names
+}
+
+// served asks the member what there is to read. Only grants of everything need that.
+func (p *pass) served() (Served, error) {
+	d, err := discoveryclient.NewDiscoveryClientForConfig(p.memberConfig)
+	if err != nil {
+		return Served{}, fmt.Errorf("connecting to %s: %w", p.member.cluster, err)
+	}
+	groups, err := d.ServerGroups()
+	if err != nil {
+		return Served{}, fmt.Errorf("asking %s for its API groups: %w", p.member.cluster, err)
+	}
+	s := Served{Groups: []string{v1alpha1.Group}} // whose CRDs may have been made a moment ago
+	for _, g := range groups.Groups {
+		if g.Name != "" {
+			s.Groups = append(s.Groups, g.Name)
+		}
+	}
+	core, err := d.ServerResourcesForGroupVersion("v1")
+	if err != nil {
+		return Served{}, fmt.Errorf("asking %s for its resources: %w", p.member.cluster, err)
+	}
+	for _, r := range core.APIResources {
+		if slices.Contains(r.Verbs, "list") {
+			s.Core = append(s.Core, r.Name)
+		}
+	}
+	return s, nil
+}
+
+// own writes down, on the member, whose member it is. It comes after the account, so that a Membership always means
+// that the host can come.
+func (p *pass) own(ctx context.Context) error {
+	var other *v1alpha1.HostIdentity
+	_, outcome, err := put(ctx, p.member, &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}, func(m *v1alpha1.Membership) {
+		if m.Spec.Host.UID != "" && m.Spec.Host.UID != p.identity.UID {
+			other = m.Spec.Host.DeepCopy()
+			return
+		}
+		m.Spec = v1alpha1.MembershipSpec{Host: p.identity, ClusterName: p.opts.Name, Grants: p.grants}
+	})
+	if err != nil {
+		return err
+	}
+	if other != nil {
+		return fmt.Errorf("writing the Membership of %s: host %q (uid %s) has joined it meanwhile", p.member.cluster, other.Name, other.UID)
+	}
+	p.done(outcome, fmt.Sprintf("%s: Membership of %s as %s", p.member.cluster, p.identity.Name, p.opts.Name), "")
+	return nil
+}
+
+func systemNamespace() *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.SystemNamespace}}
+}
+
+func serviceAccount(name string) *corev1.ServiceAccount {
+	return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name}}
+}
+
+func subjects(account string) []rbacv1.Subject {
+	return []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: v1alpha1.SystemNamespace, Name: account}}
+}
+
+// belongTo makes the member's garbage collector remove obj with its owner. An owner that a dry run only would have
+// made has no uid yet.
+func belongTo(obj, owner client.Object) {
+	ref := metav1.OwnerReference{Name: owner.GetName(), UID: owner.GetUID()}
+	switch owner.(type) {
+	case *corev1.ServiceAccount:
+		ref.APIVersion, ref.Kind = "v1", "ServiceAccount"
+	case *rbacv1.ClusterRole:
+		ref.APIVersion, ref.Kind = rbacv1.SchemeGroupVersion.String(), "ClusterRole"
+	}
+	if ref.UID == "" {
+		return
+	}
+	obj.SetOwnerReferences([]metav1.OwnerReference{ref})
+}
+
+// when is a moment as people read it.
+func when(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

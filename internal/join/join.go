@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/version"
+)
+
+// requestTimeout bounds each request: a cluster that hangs is told from one that is slow.
+const requestTimeout = 20 * time.Second
+
+var scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(apiextensionsv1.AddToScheme(s))
+	utilruntime.Must(v1alpha1.AddToScheme(s))
+	return s
+}()
+
+// pass is one join under way. Each step fills what its group says; later steps read it.
+type pass struct {
+	opts   Options
+	report Reporter
+	now    func() time.Time
+
+	// Filled by newPass.
+	hostConfig, memberConfig *rest.Config
+	host, member             writer
+
+	// Filled by meetHost.
+	identity v1alpha1.HostIdentity
+	known    *v1alpha1.MemberCluster // as it is at the host; empty but for its name when it is not there
+
+	// Filled by meetMember.
+	memberUID  types.UID
+	version    string
+	membership *v1alpha1.Membership // as it is on the member; empty when it is not there
+	address    address
+
+	// Filled by decide.
+	grants    []string
+	collector v1alpha1.CollectorMode
+
+	// Filled by install.
+	account *corev1.ServiceAccount
+
+	// Filled by obtainToken.
+	token credential
+
+	// Filled by register.
+	registered *v1alpha1.MemberCluster
+
+	changes int
+}
+
+// Join makes the cluster that member leads to a member of the host, or completes and corrects what an earlier join
+// did. The report is told of each step. The Result is there also with a *NotReadyError: then all is written, and the
+// host does not call the member Ready.
+func Join(ctx context.Context, host, member *rest.Config, opts Options, report Reporter) (*Result, error) {
+	p, err := newPass(host, member, opts, report)
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range []func(context.Context) error{
+		p.meetHost,
+		p.meetMember,
+		p.refuseOthers,
+		p.decide,
+		p.install,
+		p.own,
+		p.obtainToken,
+		p.register,
+	} {
+		if err := step(ctx); err != nil {
+			return nil, fmt.Errorf("joining %s: %w", opts.Name, err)
+		}
+	}
+	return p.result(), p.awaitReady(ctx)
+}
+
+func newPass(host, member *rest.Config, opts Options, report Reporter) (*pass, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	p := &pass{opts: opts, report: report, now: time.Now, hostConfig: bounded(host), memberConfig: bounded(member)}
+	var err error
+	if p.host, err = newWriter(p.hostConfig, "the host", opts.DryRun); err != nil {
+		return nil, err
+	}
+	p.member, err = newWriter(p.memberConfig, "member "+opts.Name, opts.DryRun)
+	return p, err
+}
+
+func newWriter(cfg *rest.Config, cluster string, dry bool) (writer, error) {
+	c, err := client.New(cfg, client.Options{Scheme: scheme})
+	if err != nil {
+		return writer{}, fmt.Errorf("connecting to %s: %w", cluster, explain(err, cluster, cfg.Host))
+	}
+	return writer{client: c, cluster: cluster, dry: dry}, nil
+}
+
+// bounded is a connection whose requests end, and whose warnings are not for the person who joins.
+func bounded(cfg *rest.Config) *rest.Config {
+	cfg = rest.CopyConfig(cfg)
+	if cfg.Timeout == 0 {
+		cfg.Timeout = requestTimeout
+	}
+	cfg.WarningHandler = rest.NoWarnings{}
+	if cfg.UserAgent == "" {
+		cfg.UserAgent = "hostctl/" + version.String()
+	}
+	return cfg
+}
+
+func (p *pass) checked(format string, args ...any) {
+	p.report(Step{Outcome: Checked, What: fmt.Sprintf(format, args...)})
+}
+
+func (p *pass) note(format string, args ...any) {
+	p.report(Step{Outcome: Noted, What: fmt.Sprintf(format, args...)})
+}
+
+// done reports a step that may have written.
+func (p *pass) done(o Outcome, what, note string) {
+	if o != Unchanged {
+		p.changes++
+	}
+	p.report(Step{Outcome: o, What: what, Note: note})
+}
+
+// decide settles what was left open: as an earlier join left it, else the default.
+func (p *pass) decide(context.Context) error {
+	allow := p.opts.Allow
+	if len(allow) == 0 {
+		allow = p.membership.Spec.Grants
+	}
+	if len(allow) == 0 {
+		allow = DefaultGrants()
+	}
+	var err error
+	if p.grants, err = ParseGrants(allow); err != nil {
+		return fmt.Errorf("deciding on the grants: %w", err)
+	}
+	p.collector = cmp.Or(p.opts.Collector, p.known.Spec.Collector, v1alpha1.CollectorHost)
+	return nil
+}
+
+func (p *pass) result() *Result {
+	return &Result{
+		Name: p.opts.Name, Host: p.identity, UID: p.memberUID, KubernetesVersion: p.version,
+		Endpoint: p.address.endpoint, Grants: p.grants, Namespaces: p.registered.Spec.NamespacePolicy, Collector: p.collector,
+		OwnMember: p.identity.UID == p.memberUID, TokenExpires: p.token.expires, Changes: p.changes,
+	}
+}
+
+func list(words []string) string { return strings.Join(words, ", ") }

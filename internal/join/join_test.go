@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join"
+)
+
+func items(t *testing.T, list client.ObjectList) []client.Object {
+	t.Helper()
+	all, err := meta.ExtractList(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []client.Object
+	for _, o := range all {
+		objects = append(objects, o.(client.Object))
+	}
+	return objects
+}
+
+// isFairleads knows an object that join may have made, and the CRDs of members.
+func isFairleads(obj client.Object) bool {
+	if _, ok := obj.(*v1alpha1.MemberCluster); ok {
+		return true
+	}
+	return obj.GetNamespace() == v1alpha1.SystemNamespace && obj.GetName() != "default" || obj.GetName() == v1alpha1.SystemNamespace ||
+		strings.HasPrefix(obj.GetName(), "fairlead-") || slices.Contains([]string{join.CRDDeliveries, join.CRDMemberships, v1alpha1.MembershipName}, obj.GetName())
+}
+
+func TestADryRunWritesNothing(t *testing.T) {
+	f := newFleet(t)
+	before := ours(t, f.east)
+	_, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east", DryRun: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, ours(t, f.east)); diff != "" {
+		t.Errorf("the member was written to: %s", diff)
+	}
+	if m, err := join.FindMember(t.Context(), f.host, "east"); m != nil || err != nil {
+		t.Errorf("the host was written to: %v %v", m, err)
+	}
+	if !slices.ContainsFunc(steps, func(s join.Step) bool { return s.Outcome == join.Created && s.What == "host: MemberCluster east" }) {
+		t.Errorf("it does not say what it would do: %v", steps)
+	}
+}
+
+func TestJoiningAgainWritesNothingAndKeepsWhatWasSaid(t *testing.T) {
+	f := newFleet(t)
+	first := f.mustJoin(t, f.eastConfig, join.Options{Name: "east", Allow: []string{"core", "example.com/widgets"}, Namespaces: v1alpha1.NamespacesAll,
+		Collector: v1alpha1.CollectorExternal, Labels: map[string]string{"env": "production"}})
+	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
+	if first.Changes == 0 || time.Until(first.TokenExpires) < time.Hour {
+		t.Errorf("the first join: %+v", first)
+	}
+	eventually(t, "the aggregated roles are filled", func(ctx context.Context) bool {
+		role := &rbacv1.ClusterRole{}
+		return f.east.Get(ctx, types.NamespacedName{Name: join.HostAccount + "-aggregated"}, role) == nil && role.AggregationRule != nil
+	})
+	m := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "east"}}
+	if err := f.host.Patch(t.Context(), m, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"by":"hand"}},"spec":{"suspend":"Pushes"}}`))); err != nil {
+		t.Fatal(err)
+	}
+	east, host := ours(t, f.east), ours(t, f.host)
+
+	again, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east", DefaultHostName: "other name"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(east, ours(t, f.east)); diff != "" || again.Changes != 0 {
+		t.Errorf("the member was written to: %s\n%v", diff, steps)
+	}
+	if diff := cmp.Diff(host, ours(t, f.host)); diff != "" {
+		t.Errorf("the host was written to: %s", diff)
+	}
+	first.Changes = 0
+	if diff := cmp.Diff(first, again); diff != "" {
+		t.Errorf("the second result differs: %s", diff)
+	}
+	if err := f.host.Get(t.Context(), client.ObjectKeyFromObject(m), m); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"env": "production", "by": "hand"}, m.Labels); diff != "" {
+		t.Errorf("labels: %s", diff)
+	}
+}
+
+func TestTheHostsAccountHoldsWhatWasGrantedAndNoMore(t *testing.T) {
+	f := newFleet(t)
+	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
+	for _, round := range []struct {
+		allow []string
+		can   map[string]bool
+	}{
+		{allow: nil, can: map[string]bool{
+			"create configmaps shop": true, "delete apps/deployments shop": true, "patch storage.k8s.io/storageclasses": true,
+			"patch operators.coreos.com/installplans shop": true, "create namespaces": true, "delete namespaces": false,
+			"get secrets shop": false, "create rbac.authorization.k8s.io/roles shop": false, "list pods shop": true, "create pods shop": false,
+			"get namespaces": true, "create federation.fairlead.dev/deliveries fairlead-system": true, "create federation.fairlead.dev/deliveries shop": false,
+			"get secrets fairlead-system": false, "impersonate users": false, "list nodes": true, "create example.com/widgets shop": false,
+		}},
+		{allow: []string{"core", "secrets", "example.com/widgets"}, can: map[string]bool{
+			"create configmaps shop": true, "patch storage.k8s.io/storageclasses": false, "patch operators.coreos.com/installplans shop": false,
+			"get secrets shop": true, "create example.com/widgets shop": true, "create rbac.authorization.k8s.io/roles shop": false,
+		}},
+		{allow: []string{"any"}, can: map[string]bool{
+			"get secrets shop": true, "create example.com/widgets shop": true, "escalate rbac.authorization.k8s.io/roles shop": true, "deletecollection pods shop": true,
+		}},
+		{allow: []string{"core"}, can: map[string]bool{
+			"get secrets shop": false, "create example.com/widgets shop": false, "deletecollection pods shop": false, "create services shop": true,
+		}},
+	} {
+		f.mustJoin(t, f.eastConfig, join.Options{Name: "east", Allow: round.allow})
+		account := f.asHost(t, "east")
+		for question, want := range round.can {
+			eventually(t, question+": "+map[bool]string{true: "allowed", false: "denied"}[want]+" under "+strings.Join(round.allow, ","), func(ctx context.Context) bool {
+				review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: attributes(question)}}
+				return account.Create(ctx, review) == nil && review.Status.Allowed == want
+			})
+		}
+	}
+}
+
+// attributes reads "VERB [GROUP/]RESOURCE [NAMESPACE]".
+func attributes(question string) *authorizationv1.ResourceAttributes {
+	words := strings.Fields(question)
+	a := &authorizationv1.ResourceAttributes{Verb: words[0], Resource: words[1]}
+	if group, resource, ok := strings.Cut(words[1], "/"); ok {
+		a.Group, a.Resource = group, resource
+	}
+	if len(words) > 2 {
+		a.Namespace = words[2]
+	}
+	return a
+}
+
+func TestAJoinMendsWhatIsBroken(t *testing.T) {
+	f := newFleet(t)
+	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
+	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
+	secret := types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: "east"}
+	now := time.Now()
+	for name, tc := range map[string]struct {
+		harm func(t *testing.T)
+		want string // the step that says it
+	}{
+		"a role that somebody changed": {want: "cluster roles for core, storage, olm configured", harm: func(t *testing.T) {
+			edit(t, f.east, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "fairlead-host-core"}}, func(r *rbacv1.ClusterRole) { r.Rules = r.Rules[:1] })
+		}},
+		"the role that all others belong to": {want: "cluster roles for core, storage, olm", harm: func(t *testing.T) {
+			remove(t, f.east, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: join.HostAccount}})
+		}},
+		"an account that is gone, and with it every token": {want: "token of fairlead-host created (the member no longer accepts the host's", harm: func(t *testing.T) {
+			remove(t, f.east, join.ServiceAccount(join.HostAccount))
+		}},
+		"a Membership that is gone": {want: "Membership of prod as east created", harm: func(t *testing.T) {
+			remove(t, f.east, &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}})
+		}},
+		"a Secret that is gone": {want: "token of fairlead-host created (the host has none", harm: func(t *testing.T) {
+			remove(t, f.host, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: secret.Namespace, Name: secret.Name}})
+		}},
+		"a token that has expired": {want: "token of fairlead-host created (the host's expired on", harm: func(t *testing.T) {
+			setToken(t, f.host, secret, unsigned(now.Add(-2*time.Hour), now.Add(-time.Hour)))
+		}},
+		"a token near its end": {want: "token of fairlead-host created (the host's expires on", harm: func(t *testing.T) {
+			setToken(t, f.host, secret, unsigned(now.Add(-2*time.Hour), now.Add(time.Hour/2)))
+		}},
+		"a token that nobody signed": {want: "token of fairlead-host created (the member no longer accepts the host's", harm: func(t *testing.T) {
+			setToken(t, f.host, secret, unsigned(now, now.Add(time.Hour)))
+		}},
+		"a MemberCluster that was never written": {want: "host: MemberCluster east created", harm: func(t *testing.T) {
+			m := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "east"}}
+			edit(t, f.host, m, func(m *v1alpha1.MemberCluster) { m.Finalizers = nil })
+			remove(t, f.host, m)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.harm(t)
+			var said strings.Builder
+			_, err := join.Join(t.Context(), f.hostConfig, f.eastConfig, join.Options{Name: "east", DefaultHostName: "prod"}, join.Narrate(&said, false))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(said.String(), tc.want) {
+				t.Errorf("want a step with %q, got:\n%s", tc.want, said.String())
+			}
+			if err := f.asHost(t, "east").Get(t.Context(), types.NamespacedName{Name: v1alpha1.MembershipName}, &v1alpha1.Membership{}); err != nil {
+				t.Errorf("the host still does not get in: %v", err)
+			}
+		})
+	}
+}
+
+func edit[T client.Object](t *testing.T, c client.Client, obj T, change func(T)) {
+	t.Helper()
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
+		t.Fatal(err)
+	}
+	change(obj)
+	if err := c.Update(t.Context(), obj); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func remove(t *testing.T, c client.Client, obj client.Object) {
+	t.Helper()
+	if err := c.Delete(t.Context(), obj); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func setToken(t *testing.T, c client.Client, key types.NamespacedName, token string) {
+	t.Helper()
+	edit(t, c, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}, func(s *corev1.Secret) {
+		s.Data[v1alpha1.SecretToken] = []byte(token)
+	})
+}
+
+func TestWhoMayNotJoinIsTold(t *testing.T) {
+	f := newFleet(t)
+	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
+	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
+	makeHost(t, f.west)
+	t.Cleanup(func() { remove(t, f.west, crdOf("memberclusters."+v1alpha1.Group)) })
+	person := limited(t, f.west, f.westConfig)
+	for name, tc := range map[string]struct {
+		host, member *rest.Config
+		opts         join.Options
+		want         []string
+	}{
+		"a second host, with the name of the first": {host: f.westConfig, member: f.eastConfig, opts: join.Options{Name: "mine"},
+			want: []string{`is a member of another host, "prod" (uid `, "run `hostctl unjoin east` at that host first"}},
+		"a second name": {host: f.hostConfig, member: f.eastConfig, opts: join.Options{Name: "ost"},
+			want: []string{"is a member of this host already, under the name east"}},
+		"a host that is none": {host: f.eastConfig, member: f.westConfig, opts: join.Options{Name: "west"},
+			want: []string{"does not serve MemberClusters: is that the host?"}},
+		"a person with too few rights": {host: f.hostConfig, member: person, opts: join.Options{Name: "west"},
+			want: []string{"granting rights on member west: who joins has to hold every right"}},
+		"a person with too few rights, in a dry run": {host: f.hostConfig, member: person, opts: join.Options{Name: "west", DryRun: true},
+			want: []string{"granting rights on member west: who joins has to hold every right"}},
+		"a credential that expired": {host: f.hostConfig, member: withToken(f.westConfig, "nonsense"), opts: join.Options{Name: "west"},
+			want: []string{"reaching member west at ", "the credentials of the kubeconfig are not accepted"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.opts.DefaultHostName = "second"
+			_, err := join.Join(t.Context(), tc.host, tc.member, tc.opts, func(join.Step) {})
+			for _, want := range tc.want {
+				if diff := join.WordsDiff(want, err); diff != "" {
+					t.Error(diff)
+				}
+			}
+		})
+	}
+	f.leave(t, f.westConfig, "west") // what the person with few rights had begun
+}
+
+// limited may write roles on a cluster, and little else.
+func limited(t *testing.T, c client.Client, cfg *rest.Config) *rest.Config {
+	t.Helper()
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "limited"}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"", "rbac.authorization.k8s.io", "apiextensions.k8s.io"}, Resources: []string{"*"}, Verbs: []string{"get", "create", "update", "patch"}},
+		{APIGroups: []string{v1alpha1.Group}, Resources: []string{"*"}, Verbs: []string{"get", "list"}},
+	}}
+	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "limited"},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "limited"}, Subjects: []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: "limited"}}}
+	for _, obj := range []client.Object{role, binding} {
+		if err := c.Create(t.Context(), obj); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Delete(t.Context(), obj) })
+	}
+	as := rest.CopyConfig(cfg)
+	as.Impersonate.UserName = "limited"
+	return as
+}
+
+func withToken(cfg *rest.Config, token string) *rest.Config {
+	with := rest.AnonymousClientConfig(cfg)
+	with.BearerToken = token
+	return with
+}
+
+func TestAJoinWaitsUntilTheHostCallsTheMemberReady(t *testing.T) {
+	f := newFleet(t)
+	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
+	var notReady *join.NotReadyError
+	r, _, err := f.join(t, f.eastConfig, join.Options{Name: "east", Wait: 300 * time.Millisecond})
+	if !errors.As(err, &notReady) || r == nil || notReady.Reason != "" {
+		t.Fatalf("without a manager: %v", err)
+	}
+	judge := func(status metav1.ConditionStatus) {
+		m, err := join.FindMember(t.Context(), f.host, "east")
+		if err != nil {
+			t.Fatal(err)
+		}
+		meta.SetStatusCondition(&m.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: status, Reason: v1alpha1.ReasonUnreachable,
+			Message: "no route", ObservedGeneration: m.Generation})
+		if err := f.host.Status().Update(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	judge(metav1.ConditionFalse)
+	_, _, err = f.join(t, f.eastConfig, join.Options{Name: "east", Wait: 300 * time.Millisecond})
+	if diff := join.WordsDiff("member east is registered, but not Ready: Unreachable: no route", err); diff != "" {
+		t.Error(diff)
+	}
+	judge(metav1.ConditionTrue)
+	if _, _, err = f.join(t, f.eastConfig, join.Options{Name: "east", Wait: 300 * time.Millisecond}); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	utilversion "k8s.io/apimachinery/pkg/util/version"
+	kubeversion "k8s.io/apimachinery/pkg/version"
+	discoveryclient "k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// oldest is the oldest Kubernetes that a member may have: CEL in CRDs is generally available from there on.
+var oldest = utilversion.MustParseGeneric("1.30.0")
+
+// meetHost finds out who the host is and what it knows of the member.
+func (p *pass) meetHost(ctx context.Context) error {
+	uid, err := identityOf(ctx, p.host.client)
+	if err != nil {
+		return explain(err, "the host", p.hostConfig.Host)
+	}
+	p.identity.UID = uid
+	p.known = &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: p.opts.Name}}
+	err = p.host.client.Get(ctx, client.ObjectKeyFromObject(p.known), p.known)
+	switch {
+	case isNoHost(err):
+		return fmt.Errorf("%s does not serve MemberClusters: is that the host? What makes a cluster one is "+
+			"`kubectl apply --server-side -f config/crd` (`hostctl sandbox up` makes a host to try)", p.hostConfig.Host)
+	case client.IgnoreNotFound(err) != nil:
+		return fmt.Errorf("reading MemberCluster %s at the host: %w", p.opts.Name, err)
+	case p.known.DeletionTimestamp != nil:
+		return fmt.Errorf("MemberCluster %s is being deleted: wait until it is gone, or `hostctl unjoin %s --forget` if the member is gone for good", p.opts.Name, p.opts.Name)
+	}
+	p.checked("the host at %s", p.hostConfig.Host)
+	return nil
+}
+
+// isNoHost tells a host that lacks the kind from one that lacks the object.
+func isNoHost(err error) bool {
+	if meta.IsNoMatchError(err) {
+		return true
+	}
+	var status apierrors.APIStatus
+	return apierrors.IsNotFound(err) && errors.As(err, &status) && (status.Status().Details == nil || status.Status().Details.Name == "")
+}
+
+// meetMember finds out which cluster is to join, whether it can, and how the host will reach it.
+func (p *pass) meetMember(ctx context.Context) error {
+	info, err := serverVersion(p.memberConfig)
+	if err != nil {
+		return explain(err, p.member.cluster, p.memberConfig.Host)
+	}
+	p.version = info.GitVersion
+	if v, err := utilversion.ParseGeneric(info.GitVersion); err != nil || v.LessThan(oldest) {
+		return fmt.Errorf("%s runs Kubernetes %s; %s is the oldest that can be a member", p.member.cluster, info.GitVersion, oldest)
+	}
+	if p.memberUID, err = identityOf(ctx, p.member.client); err != nil {
+		return explain(err, p.member.cluster, p.memberConfig.Host)
+	}
+	if p.address, err = addressOf(p.hostConfig, p.memberConfig, p.opts, p.known); err != nil {
+		return err
+	}
+	p.membership = &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}
+	if err := p.member.get(ctx, p.membership); err != nil && !errors.Is(err, errAbsent) {
+		return fmt.Errorf("reading the Membership of %s: %w", p.member.cluster, err)
+	}
+	p.identity.Name = p.opts.HostName
+	if p.identity.Name == "" && p.membership.Spec.Host.UID == p.identity.UID {
+		p.identity.Name = p.membership.Spec.Host.Name
+	}
+	if p.identity.Name == "" {
+		p.identity.Name = p.opts.DefaultHostName
+	}
+	p.checked("%s: Kubernetes %s at %s", p.member.cluster, p.version, p.memberConfig.Host)
+	p.remark()
+	return nil
+}
+
+// remark says what a person may not have meant.
+func (p *pass) remark() {
+	if p.memberUID == p.identity.UID {
+		p.note("the host joins itself as its own member")
+	}
+	if p.address.endpoint != p.memberConfig.Host && p.opts.Server == "" {
+		p.note("the host keeps reaching %s at %s, as an earlier join said; --server %s would change that", p.member.cluster, p.address.endpoint, p.memberConfig.Host)
+	}
+	if proxy := proxyOf(p.memberConfig); proxy != "" && p.address.proxyURL == "" {
+		p.note("the cluster's kubeconfig goes through the proxy %s, the host will not: give --proxy-url where it has to", proxy)
+	}
+}
+
+// refuseOthers refuses a cluster that belongs to another host, or to this one under another name, and a name that
+// another cluster has.
+func (p *pass) refuseOthers(ctx context.Context) error {
+	owner := p.membership.Spec
+	if owner.Host.UID != "" && owner.Host.UID != p.identity.UID {
+		return fmt.Errorf("%s at %s is a member of another host, %q (uid %s), which knows it as %q; two hosts would fight over its objects: "+
+			"run `hostctl unjoin %s` at that host first", p.member.cluster, p.memberConfig.Host, owner.Host.Name, owner.Host.UID, owner.ClusterName, owner.ClusterName)
+	}
+	if uid := p.known.Status.UID; uid != "" && uid != p.memberUID {
+		return fmt.Errorf("%s is the name of another cluster at this host (uid %s; the one at %s has %s): choose another name, or `hostctl unjoin %s` that one first",
+			p.opts.Name, uid, p.memberConfig.Host, p.memberUID, p.opts.Name)
+	}
+	var members v1alpha1.MemberClusterList
+	if err := p.host.client.List(ctx, &members); err != nil {
+		return fmt.Errorf("listing the host's members: %w", err)
+	}
+	for _, m := range members.Items {
+		if m.Name != p.opts.Name && (m.Status.UID == p.memberUID || m.Name == owner.ClusterName) {
+			return fmt.Errorf("the cluster at %s is a member of this host already, under the name %s: to rename it, `hostctl unjoin %s` first",
+				p.memberConfig.Host, m.Name, m.Name)
+		}
+	}
+	return nil
+}
+
+// identityOf is by what a cluster is known again.
+func identityOf(ctx context.Context, c client.Client) (types.UID, error) {
+	ns := &corev1.Namespace{}
+	if err := c.Get(ctx, types.NamespacedName{Name: metav1.NamespaceSystem}, ns); err != nil {
+		return "", fmt.Errorf("reading the namespace kube-system: %w", err)
+	}
+	return ns.UID, nil
+}
+
+func serverVersion(cfg *rest.Config) (*kubeversion.Info, error) {
+	d, err := discoveryclient.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("connecting: %w", err)
+	}
+	info, err := d.ServerVersion()
+	return info, wrapf(err, "asking for the version")
+}
+
+// proxyOf is the proxy that a kubeconfig names, with its password left out; none when it comes from the environment.
+func proxyOf(cfg *rest.Config) string {
+	target, err := url.Parse(cfg.Host)
+	if cfg.Proxy == nil || err != nil {
+		return ""
+	}
+	proxy, err := cfg.Proxy(&http.Request{URL: target})
+	if err != nil || proxy == nil {
+		return ""
+	}
+	return proxy.Redacted()
+}

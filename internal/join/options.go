@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// Options are what a join is told. What is left empty stays as an earlier join left it, and has the default that is
+// named here in a first one.
+type Options struct {
+	// Name is the MemberCluster's, a DNS label. Required.
+	Name string
+	// Allow are the grants; those of an earlier join that are not in it are taken away. Default: DefaultGrants.
+	Allow []string
+	// Namespaces says which of the member's namespaces are open. Default: Managed.
+	Namespaces v1alpha1.NamespacePolicy
+	// Labels are put on the MemberCluster; others that it carries stay.
+	Labels map[string]string
+	// Server is the URL by which the host reaches the member. Default: the one that the join itself uses.
+	Server string
+	// ProxyURL is the proxy by which the host reaches the member. Default: none.
+	ProxyURL string
+	// Collector says who observes the member. Default: Host.
+	Collector v1alpha1.CollectorMode
+	// HostName is what the member's Membership calls the host; DefaultHostName is for a first join only. One of them
+	// is required.
+	HostName, DefaultHostName string
+	// DryRun writes nothing.
+	DryRun bool
+	// Wait is how long to wait for the member to be Ready; zero does not wait.
+	Wait time.Duration
+}
+
+// Validate says what is wrong with what a join is told, before any cluster is asked.
+func (o Options) Validate() error {
+	if err := CheckName(o.Name); err != nil {
+		return err
+	}
+	if o.HostName == "" && o.DefaultHostName == "" {
+		return errors.New("the host has no name: give --host-name")
+	}
+	for _, name := range []string{o.HostName, o.DefaultHostName} {
+		if len(name) > 253 {
+			return fmt.Errorf("the host's name %q is too long: 253 characters at most", name)
+		}
+	}
+	if !slices.Contains([]v1alpha1.NamespacePolicy{"", v1alpha1.NamespacesManaged, v1alpha1.NamespacesAll}, o.Namespaces) {
+		return fmt.Errorf("--namespaces %s: give %s or %s", o.Namespaces, v1alpha1.NamespacesManaged, v1alpha1.NamespacesAll)
+	}
+	if !slices.Contains([]v1alpha1.CollectorMode{"", v1alpha1.CollectorHost, v1alpha1.CollectorExternal}, o.Collector) {
+		return fmt.Errorf("--collector %s: give %s or %s", o.Collector, v1alpha1.CollectorHost, v1alpha1.CollectorExternal)
+	}
+	for key, value := range o.Labels {
+		if msgs := validation.IsQualifiedName(key); len(msgs) > 0 {
+			return fmt.Errorf("label %q: %s", key, msgs[0])
+		}
+		if msgs := validation.IsValidLabelValue(value); len(msgs) > 0 {
+			return fmt.Errorf("label %s=%q: %s", key, value, msgs[0])
+		}
+	}
+	if len(o.Allow) > 0 {
+		if _, err := ParseGrants(o.Allow); err != nil {
+			return fmt.Errorf("--allow: %w", err)
+		}
+	}
+	return nil
+}
+
+// CheckName refuses a name that a MemberCluster cannot have.
+func CheckName(name string) error {
+	if msgs := validation.IsDNS1123Label(name); len(msgs) > 0 {
+		return fmt.Errorf("%q is no name for a member: lower case letters, digits and '-', beginning and ending with a letter or digit, 63 characters at most", name)
+	}
+	return nil
+}
+
+// Result is what a join has come to.
+type Result struct {
+	Name              string
+	Host              v1alpha1.HostIdentity
+	UID               types.UID // of the member
+	KubernetesVersion string
+	Endpoint          string
+	Grants            []string
+	Namespaces        v1alpha1.NamespacePolicy
+	Collector         v1alpha1.CollectorMode
+	// OwnMember: the host has joined itself.
+	OwnMember bool
+	// TokenExpires is when the host's token ends, zero in a dry run that would get a new one.
+	TokenExpires time.Time
+	// Changes is how many steps wrote something.
+	Changes int
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+func TestOptionsAreCheckedBeforeAnyClusterIsAsked(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change  func(*Options)
+		wantErr string
+	}{
+		"a name is enough":                  {change: func(*Options) {}},
+		"a name that is no DNS label":       {change: func(o *Options) { o.Name = "eu.1" }, wantErr: `"eu.1" is no name for a member`},
+		"no name":                           {change: func(o *Options) { o.Name = "" }, wantErr: "is no name for a member"},
+		"a host without a name":             {change: func(o *Options) { o.DefaultHostName = "" }, wantErr: "give --host-name"},
+		"a host's name without an end":      {change: func(o *Options) { o.HostName = strings.Repeat("x", 254) }, wantErr: "253 characters at most"},
+		"a policy that there is not":        {change: func(o *Options) { o.Namespaces = "Some" }, wantErr: "--namespaces Some: give Managed or All"},
+		"a collector that there is not yet": {change: func(o *Options) { o.Collector = "Member" }, wantErr: "--collector Member: give Host or External"},
+		"a label's key":                     {change: func(o *Options) { o.Labels = map[string]string{"a b": "c"} }, wantErr: `label "a b"`},
+		"a label's value":                   {change: func(o *Options) { o.Labels = map[string]string{"a": "b c"} }, wantErr: `label a="b c"`},
+		"a grant":                           {change: func(o *Options) { o.Allow = []string{"all"} }, wantErr: `--allow: unknown profile "all"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := Options{Name: "eu-1", DefaultHostName: "prod"}
+			tc.change(&o)
+			if diff := wordsDiff(tc.wantErr, o.Validate()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestReadyCountsOnlyForTheRegistrationAsItIsNow(t *testing.T) {
+	ready := func(generation int64) []metav1.Condition {
+		return []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, ObservedGeneration: generation}}
+	}
+	for name, tc := range map[string]struct {
+		conditions []metav1.Condition
+		want       bool
+	}{
+		"nobody has judged it":  {},
+		"an older registration": {conditions: ready(1)},
+		"this one":              {conditions: ready(2), want: true},
+	} {
+		m := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: v1alpha1.MemberClusterStatus{Conditions: tc.conditions}}
+		if got := judged(m) != nil; got != tc.want {
+			t.Errorf("%s: want %t, got %t", name, tc.want, got)
+		}
+	}
+}
+
+func TestNarrate(t *testing.T) {
+	for name, tc := range map[string]struct {
+		step Step
+		dry  bool
+		want string
+	}{
+		"done":                       {step: Step{Outcome: Created, What: "host: Secret a"}, want: "✓ host: Secret a created\n"},
+		"with a note":                {step: Step{Outcome: Removed, What: "role", Note: "no longer allowed"}, want: "✓ role removed (no longer allowed)\n"},
+		"looked at":                  {step: Step{Outcome: Checked, What: "the host"}, want: "✓ the host\n"},
+		"a remark":                   {step: Step{Outcome: Noted, What: "mind this"}, want: "• mind this\n"},
+		"a dry run says would":       {step: Step{Outcome: Created, What: "role"}, dry: true, want: "• role would be created\n"},
+		"a dry run of what is there": {step: Step{Outcome: Unchanged, What: "role"}, dry: true, want: "✓ role unchanged\n"},
+	} {
+		var b strings.Builder
+		Narrate(&b, tc.dry)(tc.step)
+		if diff := cmp.Diff(tc.want, b.String()); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/fairlead-dev/fairlead/config"
+)
+
+// fieldManager is the name that hostctl writes under.
+const fieldManager = "hostctl"
+
+const (
+	goneTimeout        = 60 * time.Second // for what an unjoin a moment ago is still deleting
+	establishedTimeout = 30 * time.Second
+	pollEvery          = 200 * time.Millisecond
+)
+
+// writer writes to one cluster. In a dry run it sends what it would write as the API server's own dry run, which
+// refuses what the real thing would.
+type writer struct {
+	client client.Client
+	// cluster is how messages call it: "member eu-1", "the host".
+	cluster string
+	dry     bool
+}
+
+// put makes an object as fill wants it, and returns it. The object is given with its name only; fill is handed what is
+// there, or that, and changes only what is ours. Nothing is written when nothing differs.
+func put[T client.Object](ctx context.Context, w writer, obj T, fill func(T)) (T, Outcome, error) {
+	var there T
+	var outcome Outcome
+	err := retry.OnError(retry.DefaultRetry, retriable, func() error {
+		var err error
+		there, outcome, err = putOnce(ctx, w, obj, fill)
+		return err
+	})
+	return there, outcome, wrapf(err, "writing %s to %s", describe(obj), w.cluster)
+}
+
+// retriable: somebody was faster.
+func retriable(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
+
+func putOnce[T client.Object](ctx context.Context, w writer, obj T, fill func(T)) (T, Outcome, error) {
+	there := obj.DeepCopyObject().(T)
+	err := w.get(ctx, there)
+	if err == nil && there.GetDeletionTimestamp() != nil {
+		if err = w.awaitGone(ctx, there); err == nil {
+			err = errAbsent
+		}
+	}
+	switch {
+	case errors.Is(err, errAbsent):
+		made := obj.DeepCopyObject().(T)
+		fill(made)
+		err := w.client.Create(ctx, made, w.createOptions()...)
+		if w.dry && absent(err) { // what it is to be made in would only have been made, too
+			err = nil
+		}
+		return made, Created, err
+	case err != nil:
+		return there, "", err
+	}
+	before := there.DeepCopyObject()
+	fill(there)
+	if equality.Semantic.DeepEqual(before, there) {
+		return there, Unchanged, nil
+	}
+	return there, Configured, w.client.Update(ctx, there, w.updateOptions()...)
+}
+
+// remove deletes an object that may be there.
+func (w writer) remove(ctx context.Context, obj client.Object) (Outcome, error) {
+	if err := w.get(ctx, obj); err != nil {
+		if errors.Is(err, errAbsent) {
+			return Unchanged, nil
+		}
+		return "", fmt.Errorf("removing %s from %s: %w", describe(obj), w.cluster, err)
+	}
+	if w.dry {
+		return Removed, nil
+	}
+	if err := w.client.Delete(ctx, obj); err != nil && !absent(err) {
+		return "", fmt.Errorf("removing %s from %s: %w", describe(obj), w.cluster, err)
+	}
+	return Removed, nil
+}
+
+// putCRD applies one of Fairlead's CRDs and waits until it is served.
+func (w writer) putCRD(ctx context.Context, name string) (Outcome, error) {
+	there := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	outcome, err := w.applyCRD(ctx, there)
+	if err != nil || w.dry {
+		return outcome, wrapf(err, "applying CRD %s to %s", name, w.cluster)
+	}
+	err = wait.PollUntilContextTimeout(ctx, pollEvery, establishedTimeout, true, func(ctx context.Context) (bool, error) {
+		err := w.client.Get(ctx, client.ObjectKeyFromObject(there), there)
+		return established(there), client.IgnoreNotFound(err)
+	})
+	return outcome, wrapf(err, "waiting for CRD %s to be served by %s", name, w.cluster)
+}
+
+func (w writer) applyCRD(ctx context.Context, there *apiextensionsv1.CustomResourceDefinition) (Outcome, error) {
+	outcome := Configured
+	switch err := w.get(ctx, there); {
+	case errors.Is(err, errAbsent):
+		outcome = Created
+	case err != nil:
+		return "", err
+	case there.DeletionTimestamp != nil:
+		outcome = Created
+		if err := w.awaitGone(ctx, there); err != nil {
+			return "", err
+		}
+	}
+	crd, err := config.CustomResourceDefinition(there.Name)
+	if err != nil {
+		return "", err
+	}
+	opts := []client.ApplyOption{client.FieldOwner(fieldManager), client.ForceOwnership}
+	if w.dry {
+		opts = append(opts, client.DryRunAll)
+	}
+	if err := w.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(crd), opts...); err != nil {
+		return "", err
+	}
+	if outcome == Created {
+		return Created, nil
+	}
+	// An apply that changes nothing leaves the resourceVersion, and so does a dry run: that one is compared.
+	after := &apiextensionsv1.CustomResourceDefinition{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(crd.Object, after); err != nil {
+		return "", err
+	}
+	same := after.ResourceVersion == there.ResourceVersion
+	if w.dry {
+		same = equality.Semantic.DeepEqual(after.Spec, there.Spec)
+	}
+	if same {
+		return Unchanged, nil
+	}
+	return Configured, nil
+}
+
+func established(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	for _, c := range crd.Status.Conditions {
+		if c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue {
+			return true
+		}
+	}
+	return false
+}
+
+// errAbsent: the object is not there, nor perhaps its kind.
+var errAbsent = errors.New("not there")
+
+func (w writer) get(ctx context.Context, obj client.Object) error {
+	err := w.client.Get(ctx, client.ObjectKeyFromObject(obj), obj)
+	if absent(err) {
+		return errAbsent
+	}
+	return err
+}
+
+// awaitGone waits for an object that is being deleted. A dry run does not wait: what it would find is what it is told.
+func (w writer) awaitGone(ctx context.Context, obj client.Object) error {
+	if w.dry {
+		return nil
+	}
+	err := wait.PollUntilContextTimeout(ctx, pollEvery, goneTimeout, true, func(ctx context.Context) (bool, error) {
+		err := w.client.Get(ctx, client.ObjectKeyFromObject(obj), obj)
+		if absent(err) {
+			return true, nil
+		}
+		return false, err
+	})
+	if wait.Interrupted(err) {
+		return fmt.Errorf("it has been being deleted since %s and is not gone; finalizers: %q",
+			obj.GetDeletionTimestamp().Format(time.RFC3339), obj.GetFinalizers())
+	}
+	return err
+}
+
+func (w writer) createOptions() []client.CreateOption {
+	opts := []client.CreateOption{client.FieldOwner(fieldManager)}
+	if w.dry {
+		opts = append(opts, client.DryRunAll)
+	}
+	return opts
+}
+
+func (w writer) updateOptions() []client.UpdateOption {
+	opts := []client.UpdateOption{client.FieldOwner(fieldManager)}
+	if w.dry {
+		opts = append(opts, client.DryRunAll)
+	}
+	return opts
+}
+
+func absent(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }
+
+// describe names an object for people: "ClusterRole fairlead-host".
+func describe(obj client.Object) string {
+	kind := fmt.Sprintf("%T", obj)
+	if gvk, err := apiutil.GVKForObject(obj, scheme); err == nil {
+		kind = gvk.Kind
+	}
+	if obj.GetNamespace() != "" {
+		return kind + " " + obj.GetNamespace() + "/" + obj.GetName()
+	}
+	return kind + " " + obj.GetName()
+}
+
+func wrapf(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf(format+": %w", append(args, err)...)
+}

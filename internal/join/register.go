@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// register writes at the host how the member is reached: first the Secret, so that the MemberCluster is never seen
+// without its credentials.
+func (p *pass) register(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{p.putHostNamespace, p.putSecret, p.putMemberCluster} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putHostNamespace: a cluster that was a member first and is a host now keeps the namespace when it leaves its own
+// host, hence the label.
+func (p *pass) putHostNamespace(ctx context.Context) error {
+	_, outcome, err := put(ctx, p.host, systemNamespace(), func(ns *corev1.Namespace) { delete(ns.Labels, v1alpha1.LabelMade) })
+	if err != nil {
+		return err
+	}
+	p.done(outcome, "host: namespace "+v1alpha1.SystemNamespace, "")
+	return nil
+}
+
+func (p *pass) putSecret(ctx context.Context) error {
+	want := map[string][]byte{v1alpha1.SecretEndpoint: []byte(p.address.endpoint), v1alpha1.SecretToken: []byte(p.token.token)}
+	if len(p.address.ca) > 0 {
+		want[v1alpha1.SecretCA] = p.address.ca
+	}
+	secret := p.secret()
+	secret.Type = v1alpha1.SecretTypeMember
+	_, outcome, err := put(ctx, p.host, secret, func(have *corev1.Secret) {
+		if !sameData(have.Data, want) {
+			have.Data = want
+		}
+	})
+	if err != nil {
+		return err
+	}
+	p.done(outcome, fmt.Sprintf("host: Secret %s/%s", secret.Namespace, secret.Name), "")
+	return nil
+}
+
+func sameData(a, b map[string][]byte) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for k := range a {
+		if !bytes.Equal(a[k], b[k]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *pass) putMemberCluster(ctx context.Context) error {
+	obj := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: p.opts.Name}}
+	have, outcome, err := put(ctx, p.host, obj, p.fillMemberCluster)
+	if err != nil {
+		return err
+	}
+	p.registered = have
+	p.done(outcome, "host: MemberCluster "+p.opts.Name, "")
+	return nil
+}
+
+// fillMemberCluster leaves what people put there by other means: labels, suspend. The finalizer is there from the
+// first moment, so that nobody can delete the registration without the member being left in order.
+func (p *pass) fillMemberCluster(m *v1alpha1.MemberCluster) {
+	controllerutil.AddFinalizer(m, v1alpha1.Finalizer)
+	for key, value := range p.opts.Labels {
+		metav1.SetMetaDataLabel(&m.ObjectMeta, key, value)
+	}
+	m.Spec.Endpoint = p.address.endpoint
+	m.Spec.CABundle = p.address.ca
+	m.Spec.TLSServerName = p.address.tlsServerName
+	m.Spec.ProxyURL = p.address.proxyURL
+	m.Spec.CredentialsRef.Name = p.opts.Name
+	m.Spec.Collector = p.collector
+	m.Spec.NamespacePolicy = cmp.Or(p.opts.Namespaces, m.Spec.NamespacePolicy, v1alpha1.NamespacesManaged)
+	m.Spec.Suspend = cmp.Or(m.Spec.Suspend, v1alpha1.SuspendNone)
+}
+
+// NotReadyError says that everything is written and the host does not call the member Ready.
+type NotReadyError struct {
+	Name string
+	// Reason and Message are those of the condition, empty when nobody has judged the member.
+	Reason, Message string
+}
+
+func (e *NotReadyError) Error() string {
+	if e.Reason == "" {
+		return fmt.Sprintf("member %s is registered, but nobody at the host has looked at it: does the manager run? When it does, see `kubectl get member %s`", e.Name, e.Name)
+	}
+	return fmt.Sprintf("member %s is registered, but not Ready: %s: %s", e.Name, e.Reason, e.Message)
+}
+
+// awaitReady waits for the host's manager to call the member Ready.
+func (p *pass) awaitReady(ctx context.Context) error {
+	if p.opts.DryRun || p.opts.Wait == 0 {
+		return nil
+	}
+	m := &v1alpha1.MemberCluster{}
+	var last *metav1.Condition
+	err := wait.PollUntilContextTimeout(ctx, pollEvery, p.opts.Wait, true, func(ctx context.Context) (bool, error) {
+		if err := p.host.client.Get(ctx, client.ObjectKeyFromObject(p.registered), m); err != nil {
+			return false, fmt.Errorf("waiting for MemberCluster %s to be Ready: %w", p.opts.Name, err)
+		}
+		last = judged(m)
+		return last != nil && last.Status == metav1.ConditionTrue, nil
+	})
+	switch {
+	case err == nil:
+		p.checked("host: MemberCluster %s is Ready", p.opts.Name)
+		return nil
+	case ctx.Err() != nil || !wait.Interrupted(err):
+		return err
+	case last == nil:
+		return &NotReadyError{Name: p.opts.Name}
+	}
+	return &NotReadyError{Name: p.opts.Name, Reason: last.Reason, Message: last.Message}
+}
+
+// judged is the condition Ready, if it is about the registration as it is now.
+func judged(m *v1alpha1.MemberCluster) *metav1.Condition {
+	ready := meta.FindStatusCondition(m.Status.Conditions, v1alpha1.ConditionReady)
+	if ready == nil || ready.ObservedGeneration < m.Generation {
+		return nil
+	}
+	return ready
+}

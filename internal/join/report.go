@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join
+
+// Outcome says what a step did to what it is about.
+type Outcome string
+
+// The outcomes of a step, as a person reads them behind its name.
+const (
+	Created    Outcome = "created"
+	Configured Outcome = "configured"
+	Unchanged  Outcome = "unchanged"
+	Removed    Outcome = "removed"
+	// Checked is the outcome of a step that only looks.
+	Checked Outcome = "checked"
+	// Noted is no outcome but a remark for the person who reads along.
+	Noted Outcome = "noted"
+)
+
+// Step is what a reporter is told, once for each thing that was looked at or done.
+type Step struct {
+	Outcome Outcome
+	// What names it: "member eu-1: roles of the host (core, storage)".
+	What string
+	// Note adds what is worth knowing, often nothing.
+	Note string
+}
+
+// Reporter is told of every step as soon as it is done. In a dry run Created, Configured and Removed mean what would
+// happen.
+type Reporter func(Step)
+
+// tally sums up the outcomes of the objects of one step.
+type tally struct{ created, configured, unchanged, removed int }
+
+func (t *tally) add(o Outcome) {
+	switch o {
+	case Created:
+		t.created++
+	case Configured:
+		t.configured++
+	case Removed:
+		t.removed++
+	default:
+		t.unchanged++
+	}
+}
+
+func (t *tally) outcome() Outcome {
+	switch {
+	case t.configured+t.removed == 0 && t.created == 0:
+		return Unchanged
+	case t.configured+t.removed+t.unchanged == 0:
+		return Created
+	}
+	return Configured
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join
+
+import (
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// The names of what join makes on a member, in the namespace fairlead-system and at cluster scope.
+const (
+	// HostAccount is the service account that the host comes as; the Role, ClusterRole and bindings of its base
+	// are called so too.
+	HostAccount = "fairlead-host"
+	// CollectorAccount is the service account of a collector that somebody else runs (collector: External).
+	CollectorAccount = "fairlead-collector"
+	// collectorGranted holds the reads that go with the grants.
+	collectorGranted = CollectorAccount + "-granted"
+)
+
+// The CRDs of the kinds that live on members.
+const (
+	crdDeliveries  = "deliveries." + v1alpha1.Group
+	crdMemberships = "memberships." + v1alpha1.Group
+)
+
+var (
+	readOnly       = []string{"get", "list", "watch"}
+	discoveryPaths = []string{"/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz", "/version", "/version/"}
+)
+
+// hostRules are what the host may do at cluster scope on every member, whatever is granted: look who it is, whose
+// the member is, what it serves, and leave.
+func hostRules() []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}},
+		{APIGroups: []string{v1alpha1.Group}, Resources: []string{"memberships"}, ResourceNames: []string{v1alpha1.MembershipName},
+			Verbs: []string{"get", "update", "patch", "delete"}},
+		{APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"selfsubjectreviews"}, Verbs: []string{"create"}},
+		{APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"selfsubjectaccessreviews", "selfsubjectrulesreviews"}, Verbs: []string{"create"}},
+		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, ResourceNames: []string{crdDeliveries, crdMemberships},
+			Verbs: []string{"delete"}},
+		{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"clusterroles"}, ResourceNames: []string{HostAccount}, Verbs: []string{"delete"}},
+		{NonResourceURLs: discoveryPaths, Verbs: []string{"get"}},
+	}
+}
+
+// hostSystemRules are what the host may do in the member's fairlead-system. A Role there reaches the Namespace
+// itself too: it is how the host ends with its ClusterRole already gone.
+func hostSystemRules() []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{
+		{APIGroups: []string{v1alpha1.Group}, Resources: []string{"deliveries"},
+			Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}},
+		{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, ResourceNames: []string{HostAccount}, Verbs: []string{"get", "delete"}},
+		{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, ResourceNames: []string{HostAccount}, Verbs: []string{"create"}},
+		{APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{v1alpha1.SystemNamespace}, Verbs: []string{"get", "delete"}},
+	}
+}
+
+// collectorRules are what a collector reads on every member, to judge objects and to find out the facts, and the one
+// thing it writes at cluster scope.
+func collectorRules() []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{
+		read("", "events", "namespaces", "nodes", "pods"),
+		{APIGroups: []string{""}, Resources: []string{"pods/log"}, Verbs: []string{"get"}},
+		read("events.k8s.io", "events"),
+		read("storage.k8s.io", "csidrivers", "storageclasses"),
+		read("snapshot.storage.k8s.io", "volumesnapshotclasses"),
+		read("apiextensions.k8s.io", "customresourcedefinitions"),
+		read("apiregistration.k8s.io", "apiservices"),
+		read(v1alpha1.Group, "memberships"),
+		{APIGroups: []string{v1alpha1.Group}, Resources: []string{"memberships/status"}, ResourceNames: []string{v1alpha1.MembershipName},
+			Verbs: []string{"get", "patch", "update"}},
+		{NonResourceURLs: discoveryPaths, Verbs: []string{"get"}},
+	}
+}
+
+// collectorSystemRules are what a collector does in fairlead-system.
+func collectorSystemRules() []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{
+		read(v1alpha1.Group, "deliveries"),
+		{APIGroups: []string{v1alpha1.Group}, Resources: []string{"deliveries/status"}, Verbs: []string{"get", "patch", "update"}},
+	}
+}
+
+// Served is what a member serves at a moment.
+type Served struct {
+	// Groups are the API groups that have a name.
+	Groups []string
+	// Core are the resources of the group that has none.
+	Core []string
+}
+
+// CollectorReads are the reads that go with grants: the same objects, but never Secrets. RBAC cannot say "all but", so
+// where a grant holds all groups, or all of the core group, those that are served are enumerated.
+func CollectorReads(grants []string, served Served) []rbacv1.PolicyRule {
+	var rules []rbacv1.PolicyRule
+	for _, grant := range grants {
+		for _, rule := range Grants(grant) {
+			for _, group := range rule.APIGroups {
+				rules = append(rules, reads(group, rule.Resources, served)...)
+			}
+		}
+	}
+	return rules
+}
+
+func reads(group string, resources []string, served Served) []rbacv1.PolicyRule {
+	all := slices.Contains(resources, "*")
+	switch {
+	case group == "*":
+		rules := []rbacv1.PolicyRule{read("", withoutSecrets(served.Core)...)}
+		for _, g := range sorted(served.Groups) {
+			rules = append(rules, read(g, "*"))
+		}
+		return rules
+	case group == "" && all:
+		resources = served.Core
+	case group != "":
+		return []rbacv1.PolicyRule{read(group, resources...)}
+	}
+	if resources = withoutSecrets(resources); len(resources) == 0 {
+		return nil
+	}
+	return []rbacv1.PolicyRule{read("", resources...)}
+}
+
+func read(group string, resources ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: readOnly}
+}
+
+func withoutSecrets(resources []string) []string {
+	return slices.DeleteFunc(sorted(resources), func(r string) bool { return r == "secrets" })
+}
+
+func sorted(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// tokenLifetime is asked for; API servers may give less (--service-account-max-token-expiration), and what comes is
+// taken.
+const tokenLifetime = 365 * 24 * time.Hour
+
+// tokenTimeout bounds the wait until a new token is accepted: roles reach the authorizer a moment after they are made.
+const tokenTimeout = 15 * time.Second
+
+// credential is a token of the host's account, and its life as the token itself says.
+type credential struct {
+	token           string
+	issued, expires time.Time
+}
+
+// fresh: more than a third of its life is ahead.
+func (c credential) fresh(now time.Time) bool {
+	return c.expires.Sub(now) > c.expires.Sub(c.issued)/3
+}
+
+// readToken reads the life of a service account's token. It verifies nothing: that is the API server's part.
+func readToken(token string) (credential, error) {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return credential{}, errors.New("reading a token: it is no JWT")
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return credential{}, fmt.Errorf("reading a token: %w", err)
+	}
+	var claims struct {
+		IssuedAt int64 `json:"iat"`
+		Expires  int64 `json:"exp"`
+	}
+	if err := json.Unmarshal(payload, &claims); err != nil {
+		return credential{}, fmt.Errorf("reading a token: %w", err)
+	}
+	if claims.Expires == 0 {
+		return credential{}, errors.New("reading a token: it does not say when it expires")
+	}
+	return credential{token: token, issued: time.Unix(claims.IssuedAt, 0), expires: time.Unix(claims.Expires, 0)}, nil
+}
+
+// obtainToken keeps the token that the host has while it works and lasts, so that joining again writes nothing; else
+// it asks for a new one.
+func (p *pass) obtainToken(ctx context.Context) error {
+	why, err := p.keepToken(ctx)
+	if err != nil {
+		return err
+	}
+	what := p.member.cluster + ": token of " + HostAccount
+	if why == "" {
+		p.done(Unchanged, what, "it holds until "+when(p.token.expires))
+		return nil
+	}
+	if p.opts.DryRun {
+		p.done(Created, what, why)
+		return nil
+	}
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To(int64(tokenLifetime / time.Second))}}
+	if err := p.member.client.SubResource("token").Create(ctx, p.account, request); err != nil {
+		return fmt.Errorf("asking %s for a token of %s: %w", p.member.cluster, HostAccount, err)
+	}
+	if p.token, err = readToken(request.Status.Token); err != nil {
+		return fmt.Errorf("asking %s for a token of %s: %w", p.member.cluster, HostAccount, err)
+	}
+	if err := p.awaitAccepted(ctx); err != nil {
+		return fmt.Errorf("trying the new token of %s on %s: %w", HostAccount, p.member.cluster, err)
+	}
+	p.done(Created, what, why+"; it holds until "+when(p.token.expires))
+	return nil
+}
+
+// keepToken takes the token that the host has. If it cannot be kept it says why.
+func (p *pass) keepToken(ctx context.Context) (why string, err error) {
+	secret := p.secret()
+	switch err := p.host.get(ctx, secret); {
+	case errors.Is(err, errAbsent):
+		return "the host has none", nil
+	case err != nil:
+		return "", fmt.Errorf("reading Secret %s at the host: %w", secret.Name, err)
+	case secret.Type != v1alpha1.SecretTypeMember:
+		return "", fmt.Errorf("reading Secret %s/%s at the host: it is of type %q, somebody else's; choose another name for the member, or remove it",
+			secret.Namespace, secret.Name, secret.Type)
+	}
+	c, err := readToken(string(secret.Data[v1alpha1.SecretToken]))
+	switch {
+	case err != nil:
+		return "the host's cannot be read", nil
+	case !c.expires.After(p.now()):
+		return "the host's expired on " + when(c.expires), nil
+	case !c.fresh(p.now()):
+		return "the host's expires on " + when(c.expires), nil
+	}
+	switch err := p.try(ctx, c.token); {
+	case apierrors.IsUnauthorized(err):
+		return "the member no longer accepts the host's", nil
+	case apierrors.IsForbidden(err), absent(err): // it is known: rights and Membership are this join's to mend
+	case err != nil:
+		return "", fmt.Errorf("trying the host's token on %s: %w", p.member.cluster, err)
+	}
+	p.token = c
+	return "", nil
+}
+
+func (p *pass) awaitAccepted(ctx context.Context) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, pollEvery, tokenTimeout, true, func(ctx context.Context) (bool, error) {
+		last = p.try(ctx, p.token.token)
+		if apierrors.IsForbidden(last) || apierrors.IsUnauthorized(last) {
+			return false, nil
+		}
+		return last == nil, last
+	})
+	if wait.Interrupted(err) && last != nil {
+		return last
+	}
+	return err
+}
+
+// try reads the Membership with a token, by the way that the join itself takes: the host's may not be open from here.
+func (p *pass) try(ctx context.Context, token string) error {
+	cfg := rest.AnonymousClientConfig(p.memberConfig)
+	cfg.BearerToken = token
+	c, err := client.New(cfg, client.Options{Scheme: scheme, Mapper: p.member.client.RESTMapper()})
+	if err != nil {
+		return fmt.Errorf("connecting: %w", err)
+	}
+	return c.Get(ctx, types.NamespacedName{Name: v1alpha1.MembershipName}, &v1alpha1.Membership{})
+}
+
+func (p *pass) secret() *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: p.opts.Name}}
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// UnjoinOptions are what an unjoin is told.
+type UnjoinOptions struct {
+	// Name is the MemberCluster's. Required.
+	Name string
+	// Forget gives the member up without going there.
+	Forget bool
+	// Wait is how long the host's manager may take to withdraw. Zero does not wait.
+	Wait time.Duration
+}
+
+// Unjoin lets a member go. The host's manager withdraws from it; where a connection to the member is given, Unjoin
+// does so itself, by that; with Forget nobody does, and what is on the member stays. Workloads stay in any case.
+func Unjoin(ctx context.Context, host, member *rest.Config, opts UnjoinOptions, report Reporter) error {
+	u := &unjoin{opts: opts, report: report}
+	if err := u.meet(ctx, host, member); err != nil {
+		return fmt.Errorf("unjoining %s: %w", opts.Name, err)
+	}
+	if err := u.leave(ctx); err != nil {
+		return fmt.Errorf("unjoining %s: %w", opts.Name, err)
+	}
+	return nil
+}
+
+type unjoin struct {
+	opts   UnjoinOptions
+	report Reporter
+
+	// Filled by meet.
+	host    client.Client
+	hostUID types.UID
+	member  client.Client           // nil when the member's connection was not given
+	known   *v1alpha1.MemberCluster // nil when the host does not know it
+}
+
+// meet looks at everything before anything is removed.
+func (u *unjoin) meet(ctx context.Context, host, member *rest.Config) error {
+	w, err := newWriter(bounded(host), "the host", false)
+	if err != nil {
+		return err
+	}
+	u.host = w.client
+	if u.hostUID, err = identityOf(ctx, u.host); err != nil {
+		return explain(err, "the host", host.Host)
+	}
+	u.known, err = FindMember(ctx, u.host, u.opts.Name)
+	if err != nil {
+		return err
+	}
+	if member == nil {
+		if u.known == nil {
+			return fmt.Errorf("there is no such member; `kubectl get members` lists them; where something of Fairlead is left on a cluster, give its --cluster-kubeconfig")
+		}
+		return nil
+	}
+	if w, err = newWriter(bounded(member), "member "+u.opts.Name, false); err != nil {
+		return err
+	}
+	u.member = w.client
+	uid, err := identityOf(ctx, u.member)
+	if err != nil {
+		return explain(err, w.cluster, member.Host)
+	}
+	if u.known != nil && u.known.Status.UID != "" && u.known.Status.UID != uid {
+		return fmt.Errorf("--cluster-kubeconfig leads to another cluster (uid %s) than was joined (uid %s)", uid, u.known.Status.UID)
+	}
+	return nil
+}
+
+// FindMember reads a MemberCluster; nil when there is none of that name.
+func FindMember(ctx context.Context, host client.Client, name string) (*v1alpha1.MemberCluster, error) {
+	m := &v1alpha1.MemberCluster{}
+	err := host.Get(ctx, types.NamespacedName{Name: name}, m)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return m, wrapf(err, "reading MemberCluster %s at the host", name)
+}
+
+func (u *unjoin) leave(ctx context.Context) error {
+	if u.known == nil { // a member that the host has forgotten
+		if err := Withdraw(ctx, u.member, u.hostUID, u.opts.Name, u.report); err != nil {
+			return err
+		}
+		return dropSecret(ctx, u.host, u.opts.Name, u.report)
+	}
+	if u.known.DeletionTimestamp == nil {
+		if err := client.IgnoreNotFound(u.host.Delete(ctx, u.known, client.Preconditions{UID: &u.known.UID})); err != nil {
+			return fmt.Errorf("deleting the MemberCluster: %w", err)
+		}
+		tell(u.report, Removed, "host: MemberCluster %s is being deleted", u.opts.Name)
+	}
+	if u.opts.Forget || u.member != nil {
+		if err := u.leaveOurselves(ctx); err != nil {
+			return err
+		}
+	}
+	return u.awaitGone(ctx)
+}
+
+// leaveOurselves does what the host's manager would do, which may be doing it at the same time.
+func (u *unjoin) leaveOurselves(ctx context.Context) error {
+	current, err := FindMember(ctx, u.host, u.opts.Name)
+	if err != nil {
+		return err
+	}
+	if current == nil {
+		current = u.known.DeepCopy()
+		current.Finalizers = nil
+	}
+	if u.member == nil {
+		return Release(ctx, u.host, current, u.report)
+	}
+	err = Leave(ctx, u.host, current, u.member, u.hostUID, u.report)
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) { // the manager was faster, and is at the same thing
+		return nil
+	}
+	return err
+}
+
+// awaitGone waits until the registration is gone, and what it needs to be made again.
+func (u *unjoin) awaitGone(ctx context.Context) error {
+	if u.opts.Wait == 0 {
+		return nil
+	}
+	last := u.known
+	err := wait.PollUntilContextTimeout(ctx, pollEvery, u.opts.Wait, true, func(ctx context.Context) (bool, error) {
+		m, err := FindMember(ctx, u.host, u.opts.Name)
+		if err != nil || m == nil || m.UID != u.known.UID {
+			return err == nil, err
+		}
+		last = m
+		return false, nil
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return &StillThereError{Name: u.opts.Name, Ready: meta.FindStatusCondition(last.Status.Conditions, v1alpha1.ConditionReady)}
+	}
+	if err != nil {
+		return err
+	}
+	tell(u.report, Removed, "host: MemberCluster %s", u.opts.Name)
+	return dropSecret(ctx, u.host, u.known.Spec.CredentialsRef.Name, u.report)
+}
+
+// StillThereError says that the host's manager has not withdrawn in time. It goes on trying.
+type StillThereError struct {
+	Name  string
+	Ready *metav1.Condition
+}
+
+func (e *StillThereError) Error() string {
+	why := "nobody has judged it: does the manager run?"
+	if e.Ready != nil {
+		why = e.Ready.Reason + ": " + e.Ready.Message
+	}
+	return fmt.Sprintf("member %s is being deleted and not gone yet (%s). The host's manager goes on trying. "+
+		"With rights of your own on the member: `hostctl unjoin %s --cluster-kubeconfig FILE`; where it is gone for good: `hostctl unjoin %s --forget`",
+		e.Name, why, e.Name, e.Name)
+}

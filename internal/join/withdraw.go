@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// NotOursError says that a cluster has become another's member: nothing on it is ours to take away.
+type NotOursError struct {
+	Owner v1alpha1.MembershipSpec
+}
+
+func (e *NotOursError) Error() string {
+	return fmt.Sprintf("the cluster is the member %s of host %q (uid %s)", e.Owner.ClusterName, e.Owner.Host.Name, e.Owner.Host.UID)
+}
+
+// Withdraw takes Fairlead's own things off a member: Clear, then Sever. Workloads stay, with their marks. It can be
+// called again after any failure but one, see Sever. The report may be nil.
+func Withdraw(ctx context.Context, member client.Client, host types.UID, name string, report Reporter) error {
+	if err := Clear(ctx, member, host, name, report); err != nil {
+		return err
+	}
+	return Sever(ctx, member, report)
+}
+
+// Clear removes from a member everything of Fairlead that carries no right of the host: Deliveries, Membership, CRDs. It can be
+// repeated at will. A member of another host, or of this one under another name, is left alone: *NotOursError.
+func Clear(ctx context.Context, member client.Client, host types.UID, name string, report Reporter) error {
+	membership := &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}
+	err := member.Get(ctx, client.ObjectKeyFromObject(membership), membership)
+	switch {
+	case err == nil && (membership.Spec.Host.UID != host || membership.Spec.ClusterName != name):
+		return &NotOursError{Owner: membership.Spec}
+	case err != nil && !absent(err):
+		return fmt.Errorf("withdrawing from member %s: reading its Membership: %w", name, err)
+	}
+	err = member.DeleteAllOf(ctx, &v1alpha1.Delivery{}, client.InNamespace(v1alpha1.SystemNamespace))
+	if err != nil && !absent(err) {
+		return fmt.Errorf("withdrawing from member %s: removing its Deliveries: %w", name, err)
+	}
+	tell(report, Removed, "member %s: Deliveries", name)
+	for _, obj := range []client.Object{
+		membership,
+		named(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), "", crdDeliveries),
+		named(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), "", crdMemberships),
+	} {
+		if err := member.Delete(ctx, obj); err != nil && !absent(err) {
+			return fmt.Errorf("withdrawing from member %s: removing %s: %w", name, describe(obj), err)
+		}
+		tell(report, Removed, "member %s: %s", name, describe(obj))
+	}
+	return nil
+}
+
+// Sever ends the host's account on a member on which Clear is through. A refusal counts as done, since that is what
+// one that was killed half-way finds when it comes back: call it only where Clear has been, by the same account.
+func Sever(ctx context.Context, member client.Client, report Reporter) error {
+	last, err := lastThing(ctx, member)
+	if err != nil {
+		return fmt.Errorf("withdrawing from a member: %w", err)
+	}
+	// In this order: the second is allowed by a Role that the first does not touch.
+	for _, obj := range []client.Object{
+		named(rbacv1.SchemeGroupVersion.WithKind("ClusterRole"), "", HostAccount),
+		last,
+	} {
+		if err := member.Delete(ctx, obj); err != nil && !absent(err) && !refused(err) {
+			return fmt.Errorf("withdrawing from a member: removing %s: %w", describe(obj), err)
+		}
+		tell(report, Removed, "%s, and what belongs to it", describe(obj))
+	}
+	return nil
+}
+
+// lastThing is what takes the rest of fairlead-system with it: the namespace, where join made it and the cluster is
+// not a host; else the service account.
+func lastThing(ctx context.Context, member client.Client) (client.Object, error) {
+	account := named(corev1.SchemeGroupVersion.WithKind("ServiceAccount"), v1alpha1.SystemNamespace, HostAccount)
+	namespace := named(corev1.SchemeGroupVersion.WithKind("Namespace"), "", v1alpha1.SystemNamespace)
+	err := member.Get(ctx, client.ObjectKeyFromObject(namespace), namespace)
+	switch {
+	case absent(err) || refused(err):
+		return account, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading the namespace %s: %w", v1alpha1.SystemNamespace, err)
+	case namespace.Labels[v1alpha1.LabelMade] != "true":
+		return account, nil
+	}
+	_, err = member.RESTMapper().RESTMapping(schema.GroupKind{Group: v1alpha1.Group, Kind: "MemberCluster"}, v1alpha1.GroupVersion.Version)
+	switch {
+	case err == nil:
+		return account, nil
+	case meta.IsNoMatchError(err) || refused(err):
+		return namespace, nil
+	}
+	return nil, fmt.Errorf("asking whether it is a host: %w", err)
+}
+
+// refused: the account is not there any more, or its rights are not.
+func refused(err error) bool { return apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) }
+
+// AnnotationCleared is on a MemberCluster that is being deleted once Clear is through on its member.
+const AnnotationCleared = v1alpha1.Group + "/cleared"
+
+// Leave ends a registration that is being deleted: it withdraws from the member, then releases the MemberCluster. It
+// can be called again after any failure, a killed process included. Once it has noted on the MemberCluster that the
+// member is cleared it gets along without a connection: member may then be nil, and a member that cannot be reached
+// or refuses the host any more keeps nobody waiting.
+func Leave(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, member client.Client, hostUID types.UID, report Reporter) error {
+	cleared := m.Annotations[AnnotationCleared] != ""
+	if member == nil && !cleared {
+		return fmt.Errorf("leaving member %s: there is no connection to it", m.Name)
+	}
+	if !cleared {
+		err := Clear(ctx, member, hostUID, m.Name, report)
+		var notOurs *NotOursError
+		switch {
+		case errors.As(err, &notOurs):
+			tell(report, Noted, "member %s: nothing is removed there: %s", m.Name, notOurs)
+			return Release(ctx, host, m, report)
+		case err != nil:
+			return err
+		}
+		before := m.DeepCopy()
+		metav1.SetMetaDataAnnotation(&m.ObjectMeta, AnnotationCleared, "true")
+		if err := host.Patch(ctx, m, client.MergeFrom(before)); err != nil {
+			return fmt.Errorf("leaving member %s: noting that it is cleared: %w", m.Name, err)
+		}
+	}
+	if member != nil {
+		if err := Sever(ctx, member, report); err != nil {
+			return fmt.Errorf("leaving member %s: %w", m.Name, err)
+		}
+	}
+	return Release(ctx, host, m, report)
+}
+
+// Release lets a MemberCluster go that is being deleted: its Secret is removed, then its finalizer. Nothing is done on
+// the member.
+func Release(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, report Reporter) error {
+	if err := dropSecret(ctx, host, m.Spec.CredentialsRef.Name, report); err != nil {
+		return fmt.Errorf("releasing MemberCluster %s: %w", m.Name, err)
+	}
+	before := m.DeepCopy()
+	finalizers := make([]string, 0, len(m.Finalizers))
+	for _, f := range m.Finalizers {
+		if f != v1alpha1.Finalizer {
+			finalizers = append(finalizers, f)
+		}
+	}
+	if len(finalizers) == len(m.Finalizers) {
+		return nil
+	}
+	m.Finalizers = finalizers
+	err := host.Patch(ctx, m, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	return wrapf(client.IgnoreNotFound(err), "releasing MemberCluster %s", m.Name)
+}
+
+// dropSecret removes a member's credentials; a Secret of another type is somebody else's.
+func dropSecret(ctx context.Context, host client.Client, name string, report Reporter) error {
+	secret := &corev1.Secret{}
+	err := host.Get(ctx, types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: name}, secret)
+	if absent(err) || (err == nil && secret.Type != v1alpha1.SecretTypeMember) {
+		return nil
+	}
+	if err == nil {
+		err = client.IgnoreNotFound(host.Delete(ctx, secret, client.Preconditions{UID: &secret.UID}))
+	}
+	if err != nil {
+		return fmt.Errorf("removing Secret %s/%s: %w", v1alpha1.SystemNamespace, name, err)
+	}
+	tell(report, Removed, "host: Secret %s/%s", v1alpha1.SystemNamespace, name)
+	return nil
+}
+
+// named is an object by its metadata, for clients whose scheme may not know the kind.
+func named(gvk schema.GroupVersionKind, namespace, name string) *metav1.PartialObjectMetadata {
+	obj := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	obj.SetGroupVersionKind(gvk)
+	return obj
+}
+
+func tell(report Reporter, o Outcome, format string, args ...any) {
+	if report != nil {
+		report(Step{Outcome: o, What: fmt.Sprintf(format, args...)})
+	}
+}

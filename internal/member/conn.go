@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package member
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/rest"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// Accept headers of the requests that Fairlead makes.
+const (
+	acceptJSON     = "application/json"
+	acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+)
+
+// Conn is the lean connection to one member. It is safe for concurrent use and never changes: other
+// credentials or another endpoint are another Conn.
+type Conn struct {
+	name   string
+	config *rest.Config
+	http   *http.Client
+	rest   rest.Interface
+	mapper *mapper
+	// version is the server's, set by the first probe that reads it.
+	version atomic.Pointer[string]
+}
+
+// Connect prepares a connection; it does not talk to the member yet.
+func Connect(name string, config *rest.Config, shared *Mappings) (*Conn, error) {
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("preparing the connection to member %s: %w", name, err)
+	}
+	raw := rest.CopyConfig(config)
+	raw.GroupVersion = &v1alpha1.GroupVersion
+	raw.APIPath = "/apis"
+	raw.NegotiatedSerializer = codecs.WithoutConversion()
+	restClient, err := rest.RESTClientForConfigAndClient(raw, client)
+	if err != nil {
+		return nil, fmt.Errorf("preparing the connection to member %s: %w", name, err)
+	}
+	conn := &Conn{name: name, config: config, http: client, rest: restClient}
+	conn.mapper = newMapper(conn, shared)
+	return conn, nil
+}
+
+var codecs = serializer.NewCodecFactory(Scheme)
+
+// Name is the name of the MemberCluster.
+func (c *Conn) Name() string { return c.name }
+
+// REST speaks to the member's API server; use absolute paths.
+func (c *Conn) REST() rest.Interface { return c.rest }
+
+// Mapping finds out how the member serves a kind: its resource, version and scope. The error
+// satisfies meta.IsNoMatchError when it does not serve it.
+func (c *Conn) Mapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
+	return c.mapper.RESTMapping(gk, versions...)
+}
+
+// ForgetMappings makes the next Mapping of a kind that is not built in ask the member again, for
+// when a CRD has come, gone or changed.
+func (c *Conn) ForgetMappings() { c.mapper.forget() }
+
+// ServerVersion asks for the version of the member's API server, as in v1.36.3.
+func (c *Conn) ServerVersion(ctx context.Context) (string, error) {
+	answer, err := Do(ctx, c.rest.Get().AbsPath("/version"), false)
+	if err != nil {
+		return "", fmt.Errorf("reading the version of member %s: %w", c.name, err)
+	}
+	info := version.Info{}
+	if err := answer.Into(&info); err != nil {
+		return "", fmt.Errorf("reading the version of member %s: %w", c.name, err)
+	}
+	c.version.Store(&info.GitVersion)
+	return info.GitVersion, nil
+}
+
+func (c *Conn) serverVersion() string {
+	if v := c.version.Load(); v != nil {
+		return *v
+	}
+	return ""
+}
+
+// Answer is what a request brought back.
+type Answer struct {
+	// Status is the HTTP status: 201 for made, 200 for found or changed.
+	Status int
+	// Body is the object, as JSON.
+	Body []byte
+}
+
+// Into decodes the answer's object.
+func (a Answer) Into(obj any) error { return json.Unmarshal(a.Body, obj) }
+
+// RequestTimeout is how long a member may take to answer one request.
+const RequestTimeout = 15 * time.Second
+
+// Do sends a request and reads the answer. An error is a *apierrors.StatusError where the API server
+// answered, else the network's own.
+func Do(ctx context.Context, req *rest.Request, metadataOnly bool) (Answer, error) {
+	accept := acceptJSON
+	if metadataOnly {
+		accept = acceptMetadata
+	}
+	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
+	defer cancel()
+	var status int
+	result := req.SetHeader("Accept", accept).Do(ctx).StatusCode(&status)
+	body, err := result.Raw()
+	if err != nil {
+		// Error is the decoded Status, where Raw may have kept only the transport's words.
+		if decoded := result.Error(); decoded != nil {
+			err = decoded
+		}
+		return Answer{Status: status}, err
+	}
+	return Answer{Status: status, Body: body}, nil
+}
+
+// Path is the absolute path of an object, or of a collection when name is empty.
+func Path(gvr schema.GroupVersionResource, namespace, name string) []string {
+	var path []string
+	if gvr.Group == "" {
+		path = append(path, "/api", gvr.Version)
+	} else {
+		path = append(path, "/apis", gvr.Group, gvr.Version)
+	}
+	if namespace != "" {
+		path = append(path, "namespaces", namespace)
+	}
+	path = append(path, gvr.Resource)
+	if name != "" {
+		path = append(path, name)
+	}
+	return path
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package member
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// CredentialsError says why a member's credentials cannot be used at all.
+type CredentialsError struct {
+	// Reason is ReasonCredentialsMissing or ReasonEndpointMismatch.
+	Reason string
+	// Message says what to do.
+	Message string
+}
+
+func (e *CredentialsError) Error() string { return e.Message }
+
+// ConfigFor makes the client configuration for a member out of its registry entry and its Secret. A
+// secret is only ever sent to the endpoint that it was made for. The error is a *CredentialsError
+// when the Secret is absent, incomplete or for another endpoint.
+func ConfigFor(mc *v1alpha1.MemberCluster, secret *corev1.Secret, userAgent string) (*rest.Config, error) {
+	where := v1alpha1.SystemNamespace + "/" + mc.Spec.CredentialsRef.Name
+	if secret == nil {
+		return nil, &CredentialsError{v1alpha1.ReasonCredentialsMissing, fmt.Sprintf(
+			"Secret %s is not there: run `hostctl join %s` again to make it", where, mc.Name)}
+	}
+	if secret.Type != v1alpha1.SecretTypeMember {
+		return nil, &CredentialsError{v1alpha1.ReasonCredentialsMissing, fmt.Sprintf(
+			"Secret %s is of type %q, not %q: run `hostctl join %s` again", where, secret.Type, v1alpha1.SecretTypeMember, mc.Name)}
+	}
+	if for_ := string(secret.Data[v1alpha1.SecretEndpoint]); for_ != mc.Spec.Endpoint {
+		return nil, &CredentialsError{v1alpha1.ReasonEndpointMismatch, fmt.Sprintf(
+			"the credentials in Secret %s are for %q and are not sent to spec.endpoint %q: run `hostctl join %s` again for the new endpoint",
+			where, for_, mc.Spec.Endpoint, mc.Name)}
+	}
+	config := &rest.Config{
+		Host:      mc.Spec.Endpoint,
+		UserAgent: userAgent,
+		// The API server's own priority and fairness paces us, and its 429s are obeyed; a silent limit
+		// of five requests a second would be ours alone.
+		QPS: -1,
+		TLSClientConfig: rest.TLSClientConfig{
+			ServerName: mc.Spec.TLSServerName,
+			CAData:     mc.Spec.CABundle,
+			CertData:   secret.Data[v1alpha1.SecretCert],
+			KeyData:    secret.Data[v1alpha1.SecretKey],
+		},
+		BearerToken: string(secret.Data[v1alpha1.SecretToken]),
+	}
+	if config.BearerToken == "" && (len(config.CertData) == 0 || len(config.KeyData) == 0) {
+		return nil, &CredentialsError{v1alpha1.ReasonCredentialsMissing, fmt.Sprintf(
+			"Secret %s has neither %s nor %s and %s: run `hostctl join %s` again",
+			where, v1alpha1.SecretToken, v1alpha1.SecretCert, v1alpha1.SecretKey, mc.Name)}
+	}
+	if mc.Spec.ProxyURL != "" {
+		proxy, err := url.Parse(mc.Spec.ProxyURL)
+		if err != nil {
+			return nil, fmt.Errorf("reading spec.proxyURL of MemberCluster %s: %w", mc.Name, err)
+		}
+		config.Proxy = http.ProxyURL(proxy)
+	}
+	return config, nil
+}
+
+// AsCredentialsError finds a *CredentialsError in an error, nil when there is none.
+func AsCredentialsError(err error) *CredentialsError {
+	var found *CredentialsError
+	if errors.As(err, &found) {
+		return found
+	}
+	return nil
+}
+
+// proxyOf is the proxy that a configuration goes through, "" for none.
+func proxyOf(config *rest.Config) string {
+	if config.Proxy == nil {
+		return ""
+	}
+	to, err := config.Proxy(&http.Request{URL: &url.URL{Scheme: "https", Host: "member"}})
+	if err != nil || to == nil {
+		return ""
+	}
+	return to.String()
+}

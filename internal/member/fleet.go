@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package member
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/multicluster-runtime/pkg/clusters"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+)
+
+// Fleet is all members that have usable credentials, connected. It is multicluster-runtime's provider:
+// every multicluster-aware part of the manager is engaged with each Conn, and disengaged when it is
+// replaced or removed.
+type Fleet struct {
+	clusters.Clusters[*Conn]
+
+	host     Host
+	clock    clock.WithTicker
+	mappings Mappings
+
+	// started is closed when Start has set ctx and aware.
+	started chan struct{}
+	ctx     context.Context //nolint:containedctx // the fleet's own life, given to it by Start
+	aware   multicluster.Aware
+
+	mu        sync.RWMutex
+	members   map[string]*tracked
+	listeners []func(name string, was, is Standing)
+}
+
+// tracked is one member's connection as the fleet keeps it.
+type tracked struct {
+	conn     *Conn
+	cancel   context.CancelFunc
+	suspect  chan struct{}
+	standing Standing
+}
+
+var (
+	_ multicluster.Provider         = &Fleet{}
+	_ multicluster.ProviderRunnable = &Fleet{}
+)
+
+// NewFleet makes an empty fleet of a host.
+func NewFleet(host Host, clk clock.WithTicker) *Fleet {
+	return &Fleet{
+		Clusters: clusters.New[*Conn](),
+		host:     host,
+		clock:    clk,
+		started:  make(chan struct{}),
+		members:  make(map[string]*tracked),
+	}
+}
+
+// OnProbe registers a function that is called after each probe with what the one before and this one
+// found, in the prober's goroutine: it must not block. Register before Start.
+func (f *Fleet) OnProbe(listener func(name string, was, is Standing)) {
+	f.listeners = append(f.listeners, listener)
+}
+
+// Start implements multicluster.ProviderRunnable: it lets connections begin, and blocks.
+func (f *Fleet) Start(ctx context.Context, aware multicluster.Aware) error {
+	f.ctx, f.aware = ctx, aware
+	close(f.started)
+	<-ctx.Done()
+	return nil
+}
+
+// Connect connects a member, or connects it anew when its configuration is another than before. It
+// blocks until the fleet has started.
+func (f *Fleet) Connect(ctx context.Context, name string, config *rest.Config) error {
+	select {
+	case <-f.started:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if f.connectedWith(name, config) {
+		return nil
+	}
+	conn, err := Connect(name, config, &f.mappings)
+	if err != nil {
+		return err
+	}
+	f.Disconnect(name)
+
+	life, cancel := context.WithCancel(f.ctx)
+	t := &tracked{conn: conn, cancel: cancel, suspect: make(chan struct{}, 1)}
+	f.mu.Lock()
+	f.members[name] = t
+	f.mu.Unlock()
+	if err := f.Add(life, multicluster.ClusterName(name), conn, f.aware); err != nil {
+		f.Disconnect(name)
+		return fmt.Errorf("engaging member %s: %w", name, err)
+	}
+	go f.keepProbing(life, t)
+	return nil
+}
+
+// Disconnect ends the connection to a member, and all that is engaged with it.
+func (f *Fleet) Disconnect(name string) {
+	f.mu.Lock()
+	t := f.members[name]
+	delete(f.members, name)
+	f.mu.Unlock()
+	if t != nil {
+		t.cancel()
+		f.Remove(multicluster.ClusterName(name))
+	}
+}
+
+// Standing is what the last probe of a member found; false when the member is not connected.
+func (f *Fleet) Standing(name string) (Standing, bool) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if t := f.members[name]; t != nil {
+		return t.standing, true
+	}
+	return Standing{}, false
+}
+
+// Conn is the connection to a member, nil when there is none.
+func (f *Fleet) Conn(name string) *Conn {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if t := f.members[name]; t != nil {
+		return t.conn
+	}
+	return nil
+}
+
+// Suspect has the member probed now rather than at the next interval: a request to it went wrong.
+func (f *Fleet) Suspect(name string) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if t := f.members[name]; t != nil {
+		select {
+		case t.suspect <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (f *Fleet) connectedWith(name string, config *rest.Config) bool {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	t := f.members[name]
+	return t != nil && sameConfig(t.conn.config, config)
+}
+
+// sameConfig compares what ConfigFor sets, but for the proxy function, whose URL cannot be read back
+// from it other than by calling it.
+func sameConfig(a, b *rest.Config) bool {
+	return a.Host == b.Host && a.BearerToken == b.BearerToken && a.UserAgent == b.UserAgent &&
+		proxyOf(a) == proxyOf(b) && reflect.DeepEqual(a.TLSClientConfig, b.TLSClientConfig)
+}
+
+func (f *Fleet) keepProbing(ctx context.Context, t *tracked) {
+	failures := 0
+	for ctx.Err() == nil {
+		was := t.standing
+		is := t.conn.probe(ctx, f.host, was, f.clock.Now())
+		if ctx.Err() != nil {
+			return
+		}
+		f.mu.Lock()
+		t.standing = is
+		f.mu.Unlock()
+		for _, listener := range f.listeners {
+			listener(t.conn.name, was, is)
+		}
+		if is.Usable() {
+			failures = 0
+		} else {
+			failures++
+		}
+		timer := f.clock.NewTimer(nextProbe(failures))
+		select {
+		case <-ctx.Done():
+		case <-t.suspect:
+		case <-timer.C():
+		}
+		timer.Stop()
+	}
+}
+
+// nextProbe is the time until the next probe after so many failures in a row.
+func nextProbe(failures int) time.Duration {
+	if failures == 0 {
+		return ProbeInterval
+	}
+	wait := time.Second << min(failures-1, 10)
+	return min(wait, RetryInterval)
+}
+
+// Same says whether two standings tell a person the same. A heartbeat alone is no news, and the words
+// of a network error differ from one try to the next.
+func (a Standing) Same(b Standing) bool {
+	return a.Probed == b.Probed && a.Reachable == b.Reachable && a.Valid == b.Valid && a.Reason == b.Reason &&
+		a.UID == b.UID && a.Version == b.Version && a.CollectorVersion == b.CollectorVersion &&
+		a.HeartbeatChanged.IsZero() == b.HeartbeatChanged.IsZero() &&
+		slices.Equal(a.Grants, b.Grants) && reflect.DeepEqual(a.Facts, b.Facts)
+}

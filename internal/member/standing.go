@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// Timings of the probe.
+const (
+	// ProbeInterval is the time between two probes of a member that answers.
+	ProbeInterval = 25 * time.Second
+	// RetryInterval is the longest time between two probes of one that does not: it is served again
+	// within that, and the time a probe takes, of answering.
+	RetryInterval = 10 * time.Second
+	// ProbeTimeout is how long an answer may take.
+	ProbeTimeout = 10 * time.Second
+	// HeartbeatTimeout is how old a collector's sign of life may be; it is renewed every 60 s.
+	HeartbeatTimeout = 3 * time.Minute
+)
+
+// Host is what a member is joined to.
+type Host struct {
+	// UID is the uid of the host's kube-system namespace.
+	UID types.UID
+}
+
+// Standing is what the last probe of a member found. The zero value means that there was none yet.
+type Standing struct {
+	// Probed is whether there was a probe at all.
+	Probed bool
+	// Reachable is whether the API server answers, Valid whether it answers to us and is the cluster
+	// that was joined by us.
+	Reachable, Valid bool
+	// Reason is one of the reasons of MemberCluster conditions, Message a sentence when not all is
+	// well.
+	Reason, Message string
+	// UID is the uid of the member's kube-system namespace.
+	UID types.UID
+	// Version is the API server's.
+	Version string
+	// Grants, Facts, CollectorVersion and Heartbeat are the Membership's; Heartbeat is by the
+	// member's clock.
+	Grants           []string
+	Facts            v1alpha1.MemberFacts
+	CollectorVersion string
+	Heartbeat        time.Time
+	// HeartbeatChanged is when, by the host's clock, the heartbeat was last seen to change: clocks of
+	// host and member need not agree.
+	HeartbeatChanged time.Time
+}
+
+// Usable says whether pushes reach the member.
+func (s Standing) Usable() bool { return s.Reachable && s.Valid }
+
+// probe asks the member who it is. It never fails: what goes wrong is what it found.
+func (c *Conn) probe(ctx context.Context, host Host, last Standing, now time.Time) Standing {
+	ctx, cancel := context.WithTimeout(ctx, ProbeTimeout)
+	defer cancel()
+
+	next := last
+	next.Probed, next.Reachable, next.Valid, next.Reason, next.Message = true, false, false, "", ""
+
+	membership := v1alpha1.Membership{}
+	if err := c.get(ctx, &membership, "/apis", v1alpha1.Group, "v1alpha1", "memberships", v1alpha1.MembershipName); err != nil {
+		return next.refused(c.name, err)
+	}
+	next.Reachable = true
+	if membership.Spec.Host.UID != host.UID {
+		next.Reason = v1alpha1.ReasonOtherHost
+		next.Message = fmt.Sprintf("this cluster belongs to host %s (uid %s): unjoin it there first",
+			membership.Spec.Host.Name, membership.Spec.Host.UID)
+		return next
+	}
+	if membership.Spec.ClusterName != c.name {
+		next.Reason = v1alpha1.ReasonIdentityChanged
+		next.Message = fmt.Sprintf("the endpoint leads to the cluster that was joined as %s, not %s",
+			membership.Spec.ClusterName, c.name)
+		return next
+	}
+	if err := c.identify(ctx, &next); err != nil {
+		return next.refused(c.name, err)
+	}
+	next.Grants, next.Facts = membership.Spec.Grants, membership.Status.Facts
+	next.CollectorVersion = membership.Status.CollectorVersion
+	if renewed := membership.Status.RenewTime.Time; !renewed.Equal(next.Heartbeat) {
+		next.Heartbeat, next.HeartbeatChanged = renewed, now
+	}
+	next.Valid, next.Reason = true, v1alpha1.ReasonAnswers
+	return next
+}
+
+// identify reads what stays the same for the life of a connection, once.
+func (c *Conn) identify(ctx context.Context, s *Standing) error {
+	if s.Version != "" && s.UID != "" && c.serverVersion() != "" {
+		return nil
+	}
+	version, err := c.ServerVersion(ctx)
+	if err != nil {
+		return err
+	}
+	system := metav1.PartialObjectMetadata{}
+	if err := c.get(ctx, &system, "/api/v1/namespaces", metav1.NamespaceSystem); err != nil {
+		return err
+	}
+	s.Version, s.UID = version, system.UID
+	return nil
+}
+
+func (c *Conn) get(ctx context.Context, into any, path ...string) error {
+	answer, err := Do(ctx, c.rest.Get().AbsPath(path...), false)
+	if err != nil {
+		return err
+	}
+	return answer.Into(into)
+}
+
+// refused tells an API server that does not answer from one that does not answer to us.
+func (s Standing) refused(name string, err error) Standing {
+	if status := apierrors.APIStatus(nil); !errors.As(err, &status) {
+		s.Reason, s.Message = v1alpha1.ReasonUnreachable, "the API server does not answer: "+err.Error()
+		return s
+	}
+	again := fmt.Sprintf("; run `hostctl join %s` again to mend it", name)
+	switch {
+	case apierrors.IsUnauthorized(err):
+		s.Reachable, s.Reason = true, v1alpha1.ReasonUnauthorized
+		s.Message = "the member does not accept the host's credentials" + again
+	case apierrors.IsForbidden(err):
+		s.Reachable, s.Reason = true, v1alpha1.ReasonForbidden
+		s.Message = err.Error() + again
+	case apierrors.IsNotFound(err):
+		s.Reachable, s.Reason = true, v1alpha1.ReasonNotJoined
+		s.Message = "the member has no Membership: it was unjoined, or the endpoint leads to another cluster" + again
+	default:
+		s.Reason, s.Message = v1alpha1.ReasonUnreachable, "the API server does not answer as it should: "+err.Error()
+	}
+	return s
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"sort"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// compareForAdoption adopts a foreign object when applying ours would change nothing but our marks,
+// which a dry run of the very apply tells.
+func (p *pass) compareForAdoption(ctx context.Context, it *item, found *metav1.PartialObjectMetadata) (claim, *metav1.PartialObjectMetadata, error) {
+	body, err := p.stamped(it, found.UID, found.ResourceVersion)
+	if err != nil {
+		return 0, nil, err
+	}
+	before, err := p.whole(ctx, it)
+	if err == nil {
+		var after *unstructured.Unstructured
+		if after, err = p.rehearse(ctx, it, body); err == nil {
+			differing := differences(before.Object, after.Object)
+			if len(differing) == 0 {
+				return adoptable, found, nil
+			}
+			p.trouble = append(p.trouble, stalled(v1alpha1.ReasonObjectExists,
+				"%s is there already (%s) and differs from yours in %s: make them equal to adopt it", it, managedBy(found), strings.Join(differing, ", ")))
+			return taken, found, nil
+		}
+	}
+	if answered(err) {
+		p.trouble = append(p.trouble, explain("comparing", it.String(), err))
+		return taken, found, nil
+	}
+	return 0, nil, fmt.Errorf("comparing %s on member %s: %w", it, p.conn.Name(), err)
+}
+
+func (p *pass) whole(ctx context.Context, it *item) (*unstructured.Unstructured, error) {
+	answer, err := member.Do(ctx, p.conn.REST().Get().AbsPath(it.path()...), false)
+	if err != nil {
+		return nil, err
+	}
+	obj := &unstructured.Unstructured{}
+	return obj, answer.Into(obj)
+}
+
+func (p *pass) rehearse(ctx context.Context, it *item, body []byte) (*unstructured.Unstructured, error) {
+	answer, err := member.Do(ctx, p.applyRequest(it, body, true).Param("dryRun", metav1.DryRunAll), false)
+	if err != nil {
+		return nil, err
+	}
+	obj := &unstructured.Unstructured{}
+	return obj, answer.Into(obj)
+}
+
+// differences are the paths, two levels deep, at which two states of an object differ beyond our marks
+// and the server's own bookkeeping; the first five.
+func differences(before, after map[string]any) []string {
+	var found []string
+	for _, key := range keysOf(before, after) {
+		a, b := before[key], after[key]
+		if key == "metadata" {
+			a, b = plainMetadata(a), plainMetadata(b)
+		}
+		if reflect.DeepEqual(a, b) {
+			continue
+		}
+		left, okLeft := a.(map[string]any)
+		right, okRight := b.(map[string]any)
+		if !okLeft || !okRight {
+			found = append(found, "."+key)
+			continue
+		}
+		for _, inner := range keysOf(left, right) {
+			if !reflect.DeepEqual(left[inner], right[inner]) {
+				found = append(found, "."+key+"."+inner)
+			}
+		}
+	}
+	if len(found) > 5 {
+		found = append(found[:5], fmt.Sprintf("and %d more", len(found)-5))
+	}
+	return found
+}
+
+func keysOf(maps ...map[string]any) []string {
+	seen := make(map[string]bool)
+	var keys []string
+	for _, m := range maps {
+		for k := range m {
+			if !seen[k] {
+				seen[k] = true
+				keys = append(keys, k)
+			}
+		}
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+// plainMetadata is metadata without our marks and what the server counts by itself.
+func plainMetadata(value any) any {
+	meta, ok := value.(map[string]any)
+	if !ok {
+		return value
+	}
+	plain := make(map[string]any, len(meta))
+	for k, v := range meta {
+		switch k {
+		case "managedFields", "resourceVersion", "generation":
+		case "labels", "annotations":
+			if rest := withoutMarks(v); len(rest) > 0 {
+				plain[k] = rest
+			}
+		default:
+			plain[k] = v
+		}
+	}
+	return plain
+}
+
+func withoutMarks(value any) map[string]any {
+	all, _ := value.(map[string]any) // labels and annotations are maps, or absent
+	rest := make(map[string]any, len(all))
+	for k, v := range all {
+		switch k {
+		case v1alpha1.LabelUID, v1alpha1.AnnotationWrapper, v1alpha1.AnnotationObject, v1alpha1.AnnotationRendering:
+		default:
+			rest[k] = v
+		}
+	}
+	return rest
+}
+
+// release takes our hands off an object and leaves every value as it is: our managedFields entry and
+// our marks go, in one patch that names the uid. An empty apply would be refused where we alone own a
+// required field.
+func release(ctx context.Context, conn *member.Conn, path []string, found *metav1.PartialObjectMetadata) error {
+	type operation struct {
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Value any    `json:"value,omitempty"`
+	}
+	patch := []operation{{Op: "test", Path: "/metadata/uid", Value: found.UID}}
+	entries := found.ManagedFields
+	for i := len(entries) - 1; i >= 0; i-- {
+		if entries[i].Manager == v1alpha1.FieldManager {
+			patch = append(patch,
+				operation{Op: "test", Path: fmt.Sprintf("/metadata/managedFields/%d/manager", i), Value: v1alpha1.FieldManager},
+				operation{Op: "remove", Path: fmt.Sprintf("/metadata/managedFields/%d", i)})
+		}
+	}
+	if _, marked := found.Labels[v1alpha1.LabelUID]; marked {
+		patch = append(patch, operation{Op: "remove", Path: "/metadata/labels/" + pointerKey(v1alpha1.LabelUID)})
+	}
+	for _, mark := range []string{v1alpha1.AnnotationWrapper, v1alpha1.AnnotationObject, v1alpha1.AnnotationRendering} {
+		if _, marked := found.Annotations[mark]; marked {
+			patch = append(patch, operation{Op: "remove", Path: "/metadata/annotations/" + pointerKey(mark)})
+		}
+	}
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return fmt.Errorf("encoding the release of %s: %w", found.Name, err)
+	}
+	_, err = member.Do(ctx, conn.REST().Patch(types.JSONPatchType).AbsPath(path...).
+		Param("fieldManager", v1alpha1.FieldManager+"-release").Body(body), true)
+	return err
+}
+
+func pointerKey(key string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+}

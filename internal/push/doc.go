@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package push brings members to what the host wants, and is, with join, the only writer on a member.
+//
+// Words: a *pair* is one wrapper on one member. A *Want* is what the host wants of a pair: these
+// objects, or to leave. A *Seen* is the little that is kept of a pair's Delivery as the member has it.
+// A *pass* is one attempt to bring a pair from what is seen to what is wanted, and its *Outcome* is
+// how far it got. Each member has a *lane*: one queue, its own few workers, backoff and circuit
+// breaker, so that a hung member costs the others nothing.
+//
+// A pass goes through fixed steps, a file each: resolve (how does the member serve these kinds, and
+// may they go there), intend (write into the Delivery what is about to happen), look (at what is not
+// recorded as ours), apply, remove, record (write into the Delivery what did happen). Nothing is ever
+// on a member that no Delivery lists, and whatever kills a pass half-way, the next one finds in the
+// Delivery where to go on.
+//
+// Why it is so: the record of what was delivered lives on the member, beside the objects. The host
+// therefore stores nothing for M×N pairs, forgets nothing with its own etcd, and learns everything
+// after a restart from one paged list for each member. The price is two more writes for each change,
+// on the member's API server rather than on the one that everybody shares.
+//
+// A deletion always names the uid that was recorded. An object that somebody made anew under the same
+// name is not ours to delete, however much it looks like it.
+package push

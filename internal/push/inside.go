@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// otherThingsInside says what would go with a Namespace or a CRD that is not this wrapper's own, nil
+// when nothing would. Deleting either deletes what is in it, whoever made that.
+func (p *pass) otherThingsInside(ctx context.Context, r *removal, found *metav1.PartialObjectMetadata) (*trouble, error) {
+	var inside []schema.GroupVersionResource
+	namespace := ""
+	var err error
+	switch r.groupKind() {
+	case schema.GroupKind{Kind: "Namespace"}:
+		namespace = found.Name
+		inside, err = p.namespacedResources()
+	case schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
+		inside, err = p.resourceOf(ctx, found.Name)
+	default:
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("finding out what is in %s on member %s: %w", r, p.conn.Name(), err)
+	}
+	var names []string
+	for _, gvr := range inside {
+		others, err := p.others(ctx, gvr, namespace)
+		if err != nil {
+			return nil, fmt.Errorf("finding out what is in %s on member %s: %w", r, p.conn.Name(), err)
+		}
+		names = append(names, others...)
+		if len(names) > 3 {
+			break
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	t := stalled(v1alpha1.ReasonNotEmpty, "%s is not deleted: in it are others' things (%s); move them, or set onDelete: KeepData",
+		r, strings.Join(names[:min(3, len(names))], ", "))
+	return &t, nil
+}
+
+// others are names of objects of a resource that this wrapper did not push. What cannot be listed
+// counts as there: nothing is deleted on ignorance.
+func (p *pass) others(ctx context.Context, gvr schema.GroupVersionResource, namespace string) ([]string, error) {
+	answer, err := member.Do(ctx, p.conn.REST().Get().AbsPath(member.Path(gvr, namespace, "")...).
+		Param("labelSelector", v1alpha1.LabelUID+"!="+string(p.want.Wrapper.UID)).Param("limit", "10"), false)
+	switch {
+	case apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err):
+		return nil, nil
+	case err != nil && answered(err):
+		return []string{gvr.Resource + " (they cannot be listed: " + err.Error() + ")"}, nil
+	case err != nil:
+		return nil, err
+	}
+	list := &unstructured.UnstructuredList{}
+	if err := list.UnmarshalJSON(answer.Body); err != nil {
+		return nil, err
+	}
+	var names []string
+	for i := range list.Items {
+		if !madeByKubernetes(gvr, &list.Items[i]) {
+			names = append(names, gvr.Resource+"/"+list.Items[i].GetName())
+		}
+	}
+	return names, nil
+}
+
+// madeByKubernetes are the things that come with every namespace.
+func madeByKubernetes(gvr schema.GroupVersionResource, obj metav1.Object) bool {
+	switch gvr.Resource {
+	case "serviceaccounts":
+		return obj.GetName() == "default"
+	case "configmaps":
+		return obj.GetName() == "kube-root-ca.crt"
+	case "events", "leases", "endpoints", "endpointslices":
+		return true
+	}
+	return false
+}
+
+func (p *pass) namespacedResources() ([]schema.GroupVersionResource, error) {
+	client, err := discovery.NewDiscoveryClientForConfigAndClient(p.conn.GetConfig(), p.conn.GetHTTPClient())
+	if err != nil {
+		return nil, err
+	}
+	lists, err := client.ServerPreferredNamespacedResources()
+	if err != nil {
+		return nil, err
+	}
+	listable := discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list"}}, lists)
+	set, err := discovery.GroupVersionResources(listable)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]schema.GroupVersionResource, 0, len(set))
+	for gvr := range set {
+		all = append(all, gvr)
+	}
+	return all, nil
+}
+
+var crds = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+func (p *pass) resourceOf(ctx context.Context, crd string) ([]schema.GroupVersionResource, error) {
+	answer, err := member.Do(ctx, p.conn.REST().Get().AbsPath(member.Path(crds, "", crd)...), false)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	read := struct {
+		Spec struct {
+			Group    string
+			Names    struct{ Plural string }
+			Versions []struct {
+				Name   string
+				Served bool
+			}
+		}
+	}{}
+	if err := answer.Into(&read); err != nil {
+		return nil, err
+	}
+	for _, v := range read.Spec.Versions {
+		if v.Served {
+			return []schema.GroupVersionResource{{Group: read.Spec.Group, Version: v.Name, Resource: read.Spec.Names.Plural}}, nil
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/render"
+)
+
+// recorded is what the Delivery lists, by identity.
+func (p *pass) recorded() map[identity]v1alpha1.InventoryEntry {
+	if p.delivery == nil {
+		return nil
+	}
+	entries := make(map[identity]v1alpha1.InventoryEntry, len(p.delivery.Spec.Inventory))
+	for _, e := range p.delivery.Spec.Inventory {
+		entries[identityOf(&e)] = e
+	}
+	return entries
+}
+
+// intend writes down what is about to happen before it happens: the target, and the union of what was
+// listed and what is wanted. From here on the pass may die anywhere and nothing is lost.
+func (p *pass) intend(ctx context.Context) error {
+	recorded := p.recorded()
+	takeover := p.delivery != nil && p.delivery.Spec.Wrapper.UID != p.want.Wrapper.UID
+	wanted := make(map[identity]bool, len(p.items))
+	for _, it := range p.items {
+		wanted[it.id()] = true
+		entry, listed := recorded[it.id()]
+		if !listed {
+			it.due = !it.refused
+			continue
+		}
+		it.listed = true
+		p.compare(it, entry, takeover)
+	}
+	for id, entry := range recorded {
+		if !wanted[id] {
+			entry.State = v1alpha1.EntryRemoving
+			p.leaving = append(p.leaving, &removal{entry: entry})
+		}
+	}
+	sortForRemoval(p.leaving)
+
+	next := p.spec()
+	if p.delivery != nil && equality.Semantic.DeepEqual(p.delivery.Spec, next) {
+		return nil
+	}
+	if p.delivery == nil && p.want.Leaving() {
+		return nil
+	}
+	if p.delivery != nil && !p.anythingDue() && takesOnlyNewNames(&p.delivery.Spec, &next) {
+		// Another generation or revision that renders to the very same objects is no reason to write.
+		return nil
+	}
+	return p.write(ctx, next)
+}
+
+// compare decides about an object that the Delivery lists already.
+func (p *pass) compare(it *item, entry v1alpha1.InventoryEntry, takeover bool) {
+	drift, drifted := p.drifted[it.id()]
+	it.recorded = entry.State == v1alpha1.EntryApplied && entry.UID != "" && !takeover
+	it.entry.UID, it.entry.Fields, it.entry.Adopted = entry.UID, entry.Fields, entry.Adopted
+	if it.entry.Resource == "" {
+		it.entry.Resource = entry.Resource
+	}
+	current := it.recorded && entry.Rendering == it.entry.Rendering
+	switch {
+	case it.refused:
+		// It stays as it is recorded: what cannot be reached or must not be touched is not forgotten, nor
+		// does it count as delivered while it is not what is wanted.
+		it.entry.Rendering = entry.Rendering
+		if current {
+			it.entry.State = v1alpha1.EntryApplied
+		}
+	case current && !drifted:
+		it.entry.State = v1alpha1.EntryApplied
+	case current && drift == v1alpha1.DriftChanged:
+		// Our fields come back with the very digest that is recorded: nothing to write down.
+		it.entry.State, it.due = v1alpha1.EntryApplied, true
+	default:
+		it.due = true
+		if drifted && drift != v1alpha1.DriftChanged {
+			it.recorded = false
+		}
+	}
+}
+
+// spec is what the Delivery is to say now.
+func (p *pass) spec() v1alpha1.DeliverySpec {
+	spec := v1alpha1.DeliverySpec{Wrapper: p.want.Wrapper}
+	if !p.want.Leaving() {
+		spec.Target = &v1alpha1.DeliveryTarget{Revision: p.want.Revision, Rendering: p.want.Rendering.Digest}
+	}
+	for _, it := range p.items {
+		// What was refused and never listed is not there and need not be remembered, but for a kind that
+		// is not served: the collector has to know what to wait for.
+		if it.refused && !it.listed && !it.unserved {
+			continue
+		}
+		spec.Inventory = append(spec.Inventory, it.entry)
+	}
+	for i := len(p.leaving) - 1; i >= 0; i-- {
+		if r := p.leaving[i]; !r.gone {
+			spec.Inventory = append(spec.Inventory, r.entry)
+		}
+	}
+	return spec
+}
+
+func (p *pass) anythingDue() bool {
+	return slices.ContainsFunc(p.items, func(it *item) bool { return it.due }) || len(p.leaving) > 0
+}
+
+// takesOnlyNewNames says whether two specs differ in nothing but the generation and the name of the
+// revision.
+func takesOnlyNewNames(there, next *v1alpha1.DeliverySpec) bool {
+	if there.Target == nil || next.Target == nil || there.Wrapper.UID != next.Wrapper.UID {
+		return false
+	}
+	renamed := *there
+	renamed.Wrapper.Generation = next.Wrapper.Generation
+	renamed.Target = next.Target
+	return there.Target.Rendering == next.Target.Rendering && equality.Semantic.DeepEqual(renamed, *next)
+}
+
+// sortForRemoval puts what was installed last first.
+func sortForRemoval(all []*removal) {
+	slices.SortFunc(all, func(a, b *removal) int {
+		rankA := render.InstallOrder(schema.GroupKind{Group: a.entry.Group, Kind: a.entry.Kind})
+		rankB := render.InstallOrder(schema.GroupKind{Group: b.entry.Group, Kind: b.entry.Kind})
+		if rankA != rankB {
+			return rankB - rankA
+		}
+		return strings.Compare(b.entry.Kind+"/"+b.entry.Name, a.entry.Kind+"/"+a.entry.Name)
+	})
+}

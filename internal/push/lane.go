@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// inFlight is how many pairs of one member are pushed at once.
+const inFlight = 4
+
+// lane is all that concerns one member: what is seen of its Deliveries, its queue of pairs to push,
+// and whether the way there is open. It lives as long as the connection that it was made with.
+type lane struct {
+	conn   *member.Conn
+	pusher *Pusher
+	queue  workqueue.TypedDelayingInterface[Key]
+	// reconnect has the watch of Deliveries begin anew.
+	reconnect chan struct{}
+
+	mu sync.Mutex
+	// synced is whether the Deliveries were listed since the lane began: before that nothing is known.
+	synced   bool
+	seen     map[string]*Seen
+	outcomes map[Key]Outcome
+	// repaired are the drifts that have been dealt with, by pair.
+	repaired map[Key]sets.Set[string]
+	failures map[Key]int
+	// broken is the circuit breaker: while it is open nothing is sent and what comes is parked.
+	broken bool
+	parked sets.Set[Key]
+}
+
+func newLane(conn *member.Conn, pusher *Pusher, clk clock.WithTicker) *lane {
+	return &lane{
+		conn:   conn,
+		pusher: pusher,
+		queue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{
+			Clock: clk, Name: "push-" + conn.Name(),
+		}),
+		reconnect: make(chan struct{}, 1),
+		seen:      make(map[string]*Seen),
+		outcomes:  make(map[Key]Outcome),
+		repaired:  make(map[Key]sets.Set[string]),
+		failures:  make(map[Key]int),
+		parked:    sets.New[Key](),
+	}
+}
+
+// run works until ctx ends.
+func (l *lane) run(ctx context.Context) {
+	go l.watch(ctx)
+	var workers sync.WaitGroup
+	for range inFlight {
+		workers.Go(func() {
+			for l.next(ctx) {
+			}
+		})
+	}
+	<-ctx.Done()
+	l.queue.ShutDown()
+	workers.Wait()
+}
+
+func (l *lane) next(ctx context.Context) bool {
+	key, shutdown := l.queue.Get()
+	if shutdown {
+		return false
+	}
+	defer l.queue.Done(key)
+	if !l.park(key) {
+		l.push(ctx, key)
+	}
+	return true
+}
+
+// park puts a pair aside while the way to the member is shut.
+func (l *lane) park(key Key) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.broken {
+		l.parked.Insert(key)
+	}
+	return l.broken
+}
+
+// push makes one pass at a pair, if there is something to do.
+func (l *lane) push(ctx context.Context, key Key) {
+	want := l.pusher.want(key, l.conn.Name())
+	drifted, marks, due := l.due(key, want)
+	if !due {
+		return
+	}
+	p := &pass{conn: l.conn, want: want, drifted: drifted}
+	outcome, err := p.run(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		log.FromContext(ctx).Info("push did not get through", "member", l.conn.Name(), "wrapper", key.String(), "error", err.Error())
+		l.failed(key, want, err)
+	} else {
+		l.finished(key, outcome, marks)
+	}
+	l.pusher.wake(key)
+}
+
+// due says whether a pair needs a pass, which drifts that one is to repair, and under which marks
+// they are remembered.
+func (l *lane) due(key Key, want *Want) (drifted map[identity]v1alpha1.DriftKind, marks []string, due bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if want == nil || !l.synced {
+		return nil, nil, false
+	}
+	last := l.outcomes[key]
+	unchanged := want.same(last.want)
+	if want.Leaving() || want.Suspended {
+		return nil, nil, !unchanged || !last.Done
+	}
+	seen := l.seen[key.delivery()]
+	if want.Drift == v1alpha1.DriftRepair {
+		for _, o := range seen.drifts() {
+			mark := driftID(&o)
+			if l.repaired[key].Has(mark) {
+				continue
+			}
+			if drifted == nil {
+				drifted = make(map[identity]v1alpha1.DriftKind)
+			}
+			drifted[identity{o.Group, o.Kind, o.Name}] = o.Drift.Kind
+			marks = append(marks, mark)
+		}
+	}
+	if len(drifted) > 0 {
+		return drifted, marks, true
+	}
+	if seen.holds(want) {
+		return nil, nil, false
+	}
+	// It is not what is wanted. If the last pass has left it so, only a change since then, or its own
+	// time to try again (which clears the outcome), is a reason for another.
+	if unchanged && last.uid != "" && (seen == nil || seen.Generation <= last.generation) {
+		return nil, nil, seen.servedNow() && !last.Done
+	}
+	return nil, nil, true
+}
+
+// finished notes a pass that came to its end.
+func (l *lane) finished(key Key, outcome Outcome, marks []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.outcomes[key] = outcome
+	for _, mark := range marks {
+		if l.repaired[key] == nil {
+			l.repaired[key] = sets.New[string]()
+		}
+		l.repaired[key].Insert(mark)
+	}
+	if outcome.Done {
+		delete(l.failures, key)
+		return
+	}
+	if outcome.Retry > 0 {
+		l.again(key, outcome.Retry)
+	}
+}
+
+// failed notes a pass that the wire broke off. One such error is enough to shut the way: the probe
+// tells within seconds whether it is open.
+func (l *lane) failed(key Key, want *Want, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.outcomes[key] = Outcome{want: want, State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Message: err.Error()}
+	if IsWire(err) && !l.broken {
+		l.broken = true
+		l.pusher.fleet.Suspect(l.conn.Name())
+	}
+	l.again(key, time.Second)
+}
+
+// again has a pair tried once more, later each time. l.mu is held.
+func (l *lane) again(key Key, first time.Duration) {
+	wait := min(first<<min(l.failures[key], 10), retryLater)
+	l.failures[key]++
+	l.queue.AddAfter(key, max(wait, first))
+	// The outcome stays to be read, but is no longer a reason not to try.
+	out := l.outcomes[key]
+	out.uid, out.generation = "", 0
+	l.outcomes[key] = out
+}
+
+// probed opens or shuts the way to the member.
+func (l *lane) probed(was, is member.Standing) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !is.Usable() {
+		l.broken = true
+		return
+	}
+	if !was.Usable() && was.Probed {
+		select {
+		case l.reconnect <- struct{}{}:
+		default:
+		}
+	}
+	if l.broken {
+		l.broken = false
+		for key := range l.parked {
+			l.queue.Add(key)
+		}
+		l.parked.Clear()
+	}
+}
+
+// drop forgets a pair that nobody wants any more.
+func (l *lane) drop(key Key) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.outcomes, key)
+	delete(l.repaired, key)
+	delete(l.failures, key)
+	l.parked.Delete(key)
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// claim is whose an object on the member is, and what follows for us. The zero value is a bug.
+type claim int
+
+const (
+	_ claim = iota
+	// absent: nobody's; it may be made.
+	absent
+	// ours: this wrapper's, or a dead wrapper's of the same name, which kept it for us.
+	ours
+	// adoptable: somebody else's, and the author lets us take it into care as it is.
+	adoptable
+	// taken: somebody else's; hands off. There is trouble that says whose.
+	taken
+	// dying: it is being deleted; there is trouble that says so.
+	dying
+)
+
+// look finds out whose an object is that is not recorded as applied. The metadata that it read comes
+// back for those that are there.
+func (p *pass) look(ctx context.Context, it *item) (claim, *metav1.PartialObjectMetadata, error) {
+	found, err := p.metadata(ctx, it.path())
+	if apierrors.IsNotFound(err) {
+		return absent, nil, nil
+	}
+	if err != nil {
+		if answered(err) {
+			it.refused = true
+			p.trouble = append(p.trouble, explain("looking at", it.String(), err))
+			return taken, nil, nil
+		}
+		return 0, nil, fmt.Errorf("looking at %s on member %s: %w", it, p.conn.Name(), err)
+	}
+	if found.DeletionTimestamp != nil {
+		p.trouble = append(p.trouble, waiting(retrySoon, v1alpha1.ReasonRemovalWaits,
+			"%s is being deleted on the member and is made again when it is gone%s", it, heldBy(found)))
+		return dying, found, nil
+	}
+	return p.judge(ctx, it, found)
+}
+
+func (p *pass) judge(ctx context.Context, it *item, found *metav1.PartialObjectMetadata) (claim, *metav1.PartialObjectMetadata, error) {
+	mine := federate.WrapperPath(p.want.Wrapper.Kind, p.want.Wrapper.Namespace, p.want.Wrapper.Name)
+	switch {
+	case federate.IsOurs(found, p.want.Wrapper.UID, it.mark()):
+		return ours, found, nil
+	case federate.IsPushed(found, it.mark()) && found.Annotations[v1alpha1.AnnotationWrapper] == mine:
+		return ours, found, nil
+	case federate.IsPushed(found, it.mark()):
+		p.trouble = append(p.trouble, stalled(v1alpha1.ReasonOwnedByOther,
+			"%s belongs to %s: an object can be in one wrapper only", it, found.Annotations[v1alpha1.AnnotationWrapper]))
+		return taken, found, nil
+	case it.entry.Kind == "Namespace" && it.entry.Group == "" && found.Labels[v1alpha1.LabelMade] == "true":
+		// Made on the way of some Federated, in no inventory: it was waiting for a wrapper of its own.
+		return ours, found, nil
+	case p.want.OnConflict == v1alpha1.ConflictAdoptIfEqual:
+		return p.compareForAdoption(ctx, it, found)
+	}
+	p.trouble = append(p.trouble, stalled(v1alpha1.ReasonObjectExists,
+		"%s is there already and was not made by Fairlead (%s): remove it, rename yours, or set onConflict: AdoptIfEqual", it, managedBy(found)))
+	return taken, found, nil
+}
+
+// metadata reads an object's metadata.
+func (p *pass) metadata(ctx context.Context, path []string) (*metav1.PartialObjectMetadata, error) {
+	answer, err := member.Do(ctx, p.conn.REST().Get().AbsPath(path...), true)
+	if err != nil {
+		return nil, err
+	}
+	found := &metav1.PartialObjectMetadata{}
+	if err := answer.Into(found); err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// managedBy says who wrote an object last, in a person's words.
+func managedBy(found metav1.Object) string {
+	var last *metav1.ManagedFieldsEntry
+	entries := found.GetManagedFields()
+	for i := range entries {
+		e := &entries[i]
+		if e.Subresource == "" && (last == nil || e.Time != nil && (last.Time == nil || last.Time.Before(e.Time))) {
+			last = e
+		}
+	}
+	if last == nil {
+		return "by whom is not recorded"
+	}
+	return "managed by " + last.Manager
+}
+
+func heldBy(found metav1.Object) string {
+	if held := found.GetFinalizers(); len(held) > 0 {
+		return "; it is held by " + strings.Join(held, ", ")
+	}
+	return ""
+}
+
+// String names the item as messages do.
+func (i *item) String() string { return ref(i.entry.Kind, i.entry.Name) }
+
+func (i *item) path() []string {
+	return member.Path(i.mapping.Resource, i.object.Namespace, i.object.Name)
+}
+
+// mark is the item's own AnnotationObject.
+func (i *item) mark() string {
+	return federate.ObjectPath(i.entry.Resource, i.entry.Group, i.object.Namespace, i.object.Name)
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/render"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// pass is one attempt to bring a pair to what is wanted.
+type pass struct {
+	conn *member.Conn
+	want *Want
+	// drifted are the objects to apply again although they are recorded, by identity.
+	drifted map[identity]v1alpha1.DriftKind
+
+	// delivery is the Delivery as it is on the member, kept up to date by every write; nil when there
+	// is none. Set by read.
+	delivery *v1alpha1.Delivery
+	// items are the wanted objects in install order. Set by resolve.
+	items []*item
+	// leaving are the entries to remove, in reverse install order. Set by intend.
+	leaving []*removal
+	// trouble collects what is in the way of single objects; the others go on.
+	trouble []trouble
+}
+
+// identity tells objects of one delivery apart.
+type identity struct {
+	group, kind, name string
+}
+
+func identityOf(e *v1alpha1.InventoryEntry) identity { return identity{e.Group, e.Kind, e.Name} }
+
+// item is one wanted object on its way.
+type item struct {
+	object  *render.Object
+	mapping *meta.RESTMapping
+	// entry is what the inventory will say of it.
+	entry v1alpha1.InventoryEntry
+	// listed is whether the Delivery named it before. Set by intend.
+	listed bool
+	// unserved is whether the member does not serve its kind. Set by resolve.
+	unserved bool
+	// recorded is whether the Delivery had it Applied, with a uid: then it is ours without looking.
+	recorded bool
+	// due is whether it has to be applied. Set by intend.
+	due bool
+	// refused is whether it must not or cannot be applied now; trouble says why.
+	refused bool
+}
+
+func (i *item) id() identity { return identityOf(&i.entry) }
+
+func (i *item) groupKind() schema.GroupKind { return i.object.GVK.GroupKind() }
+
+// run takes the pair through all steps. An error is one of the wire, after which nothing is known of
+// how the last request went: the next pass finds out. Everything else is in the outcome.
+func (p *pass) run(ctx context.Context) (Outcome, error) {
+	if err := p.read(ctx); err != nil {
+		return Outcome{}, err
+	}
+	if held := p.hold(); held != nil {
+		return p.conclude(held), nil
+	}
+	for _, step := range []func(context.Context) error{
+		p.resolve,
+		p.enter,
+		p.intend,
+		p.apply,
+		p.remove,
+	} {
+		if err := step(ctx); err != nil {
+			// As far as it got is recorded also when it got stuck; should that fail too, the entries
+			// are still Pending and the next pass looks.
+			_ = p.record(ctx)
+			return Outcome{}, err
+		}
+	}
+	if err := p.record(ctx); err != nil {
+		return Outcome{}, err
+	}
+	return p.conclude(nil), nil
+}
+
+// conclude sums the pass up.
+func (p *pass) conclude(held *trouble) Outcome {
+	out := Outcome{want: p.want}
+	if p.delivery != nil {
+		out.uid, out.generation = p.delivery.UID, p.delivery.Generation
+	}
+	all := p.trouble
+	if held != nil {
+		all = []trouble{*held}
+	}
+	if len(all) == 0 {
+		out.Done = true
+		return out
+	}
+	worst := worstOf(all)
+	out.State, out.Reason, out.Message, out.Retry = worst.state, worst.reason, worst.message, worst.retry
+	for _, t := range all {
+		if t.retry > 0 && (out.Retry == 0 || t.retry < out.Retry) {
+			out.Retry = t.retry
+		}
+	}
+	return out
+}
+
+// hold says why nothing may be written at all, nil when it may.
+func (p *pass) hold() *trouble {
+	if p.want.Suspended {
+		return &trouble{state: v1alpha1.StateHeld, reason: v1alpha1.ReasonSuspended,
+			message: "changes wait: the wrapper or the member is suspended"}
+	}
+	if p.delivery == nil {
+		return nil
+	}
+	there, want := &p.delivery.Spec.Wrapper, &p.want.Wrapper
+	switch {
+	case there.UID == want.UID && there.Generation > want.Generation:
+		return &trouble{state: v1alpha1.StateHeld, reason: v1alpha1.ReasonHostBehindMember, message: fmt.Sprintf(
+			"the member holds generation %d and the host only knows %d: the host was restored from an older backup", there.Generation, want.Generation)}
+	case there.UID != want.UID && (p.delivery.Spec.Target == nil || p.delivery.Spec.Target.Rendering != p.want.digest()):
+		return &trouble{state: v1alpha1.StateHeld, reason: v1alpha1.ReasonWrapperReplaced, message: fmt.Sprintf(
+			"Delivery %s there is of an earlier wrapper of this name (uid %s) and holds other objects; to let this one take over what it lists, delete that Delivery on the member", p.delivery.Name, there.UID)}
+	}
+	return nil
+}
+
+// ref is how messages name an object.
+func ref(kind, name string) string { return kind + " " + name }

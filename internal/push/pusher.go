@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// Pusher keeps what is wanted of every pair and has one lane for each member. It is
+// multicluster-aware: it is engaged with a member's connection and lets go of it with that.
+type Pusher struct {
+	fleet *member.Fleet
+	clock clock.WithTicker
+	// wake is told of every pair about which something new is known. It must not block.
+	wake func(Key)
+
+	mu    sync.RWMutex
+	wants map[Key]map[string]*Want
+	lanes map[string]*lane
+}
+
+var _ multicluster.Aware = &Pusher{}
+
+// New makes a pusher. wake is called for every wrapper about which something new is known.
+func New(fleet *member.Fleet, clk clock.WithTicker, wake func(Key)) *Pusher {
+	p := &Pusher{
+		fleet: fleet,
+		clock: clk,
+		wake:  wake,
+		wants: make(map[Key]map[string]*Want),
+		lanes: make(map[string]*lane),
+	}
+	fleet.OnProbe(p.probed)
+	return p
+}
+
+// Start implements manager.Runnable; lanes run by themselves.
+func (p *Pusher) Start(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+// Engage implements multicluster.Aware: it opens a lane for as long as ctx lives.
+func (p *Pusher) Engage(ctx context.Context, name multicluster.ClusterName, cl cluster.Cluster) error {
+	conn, ok := cl.(*member.Conn)
+	if !ok {
+		return fmt.Errorf("engaging %s: %T is not a member's connection", name, cl)
+	}
+	l := newLane(conn, p, p.clock)
+	p.mu.Lock()
+	p.lanes[conn.Name()] = l
+	p.mu.Unlock()
+	go func() {
+		l.run(log.IntoContext(ctx, log.FromContext(ctx).WithName("push")))
+		p.mu.Lock()
+		if p.lanes[conn.Name()] == l {
+			delete(p.lanes, conn.Name())
+		}
+		p.mu.Unlock()
+		p.wakeAllOf(conn.Name())
+	}()
+	return nil
+}
+
+// Want says what the host wants of a pair from now on.
+func (p *Pusher) Want(memberName string, want *Want) {
+	key := KeyOf(want.Wrapper)
+	p.mu.Lock()
+	ofWrapper := p.wants[key]
+	if ofWrapper == nil {
+		ofWrapper = make(map[string]*Want)
+		p.wants[key] = ofWrapper
+	}
+	was := ofWrapper[memberName]
+	if was.same(want) {
+		// The names are renewed without a push: what is wanted there is what was wanted.
+		ofWrapper[memberName] = want
+		p.mu.Unlock()
+		return
+	}
+	ofWrapper[memberName] = want
+	l := p.lanes[memberName]
+	p.mu.Unlock()
+	if l != nil {
+		l.queue.Add(key)
+	}
+}
+
+// Drop takes back what was wanted of a pair; nothing is done on the member.
+func (p *Pusher) Drop(key Key, memberName string) {
+	p.mu.Lock()
+	delete(p.wants[key], memberName)
+	if len(p.wants[key]) == 0 {
+		delete(p.wants, key)
+	}
+	l := p.lanes[memberName]
+	p.mu.Unlock()
+	if l != nil {
+		l.drop(key)
+	}
+}
+
+// Pair is all that is known of one wrapper on one member.
+type Pair struct {
+	// Listed is whether the member's Deliveries are known.
+	Listed bool
+	// Seen is the member's Delivery, nil when there is none, or not known.
+	Seen *Seen
+	// Holds is whether the member holds just what is wanted.
+	Holds bool
+	// Outcome is that of the last pass for what is wanted now; nil when there was none yet.
+	Outcome *Outcome
+}
+
+// Pair tells what is known of a pair.
+func (p *Pusher) Pair(key Key, memberName string) Pair {
+	p.mu.RLock()
+	want, l := p.wants[key][memberName], p.lanes[memberName]
+	p.mu.RUnlock()
+	if l == nil {
+		return Pair{}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	pair := Pair{Listed: l.synced, Seen: l.seen[key.delivery()]}
+	if want != nil && !want.Leaving() {
+		pair.Holds = pair.Seen.holds(want)
+	}
+	if out, ok := l.outcomes[key]; ok && want.same(out.want) {
+		pair.Outcome = &out
+	}
+	return pair
+}
+
+// Holders are the members known to hold a Delivery of a wrapper, sorted.
+func (p *Pusher) Holders(key Key) []string {
+	p.mu.RLock()
+	lanes := slices.Collect(maps.Values(p.lanes))
+	p.mu.RUnlock()
+	var names []string
+	for _, l := range lanes {
+		l.mu.Lock()
+		if l.seen[key.delivery()] != nil {
+			names = append(names, l.conn.Name())
+		}
+		l.mu.Unlock()
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Wanted are the members of which something is wanted for a wrapper, sorted.
+func (p *Pusher) Wanted(key Key) []string {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return slices.Sorted(maps.Keys(p.wants[key]))
+}
+
+// IsLeaving says whether what is wanted of a pair is to leave.
+func (p *Pusher) IsLeaving(key Key, memberName string) bool {
+	want := p.want(key, memberName)
+	return want != nil && want.Leaving()
+}
+
+func (p *Pusher) want(key Key, memberName string) *Want {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.wants[key][memberName]
+}
+
+// opened queues everything that is wanted of a member whose Deliveries have just been listed. What is
+// there already costs no request.
+func (p *Pusher) opened(l *lane) {
+	for _, key := range p.keysOf(l.conn.Name()) {
+		l.queue.Add(key)
+		p.wake(key)
+	}
+}
+
+func (p *Pusher) probed(name string, was, is member.Standing) {
+	p.mu.RLock()
+	l := p.lanes[name]
+	p.mu.RUnlock()
+	if l != nil {
+		l.probed(was, is)
+	}
+	if was.Usable() != is.Usable() || was.Reason != is.Reason {
+		p.wakeAllOf(name)
+	}
+}
+
+func (p *Pusher) wakeAllOf(name string) {
+	for _, key := range p.keysOf(name) {
+		p.wake(key)
+	}
+}
+
+func (p *Pusher) keysOf(name string) []Key {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	var keys []Key
+	for key, ofWrapper := range p.wants {
+		if ofWrapper[name] != nil {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}

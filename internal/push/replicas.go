@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// replicasManager holds spec.replicas once the author has stopped naming it.
+const replicasManager = v1alpha1.FieldManager + "-replicas"
+
+// scales says whether a kind has replicas that something else might take over.
+func scales(gk schema.GroupKind) bool {
+	switch gk {
+	case schema.GroupKind{Group: "apps", Kind: "Deployment"}, schema.GroupKind{Group: "apps", Kind: "StatefulSet"},
+		schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}, schema.GroupKind{Kind: "ReplicationController"}:
+		return true
+	}
+	return false
+}
+
+// handOverReplicas keeps the number of replicas when the author stops naming it. A field that is left
+// out of an apply is removed, and replicas would fall to the default of 1 under the HPA that was to
+// take over; so the live value is first given to a manager of its own.
+func (p *pass) handOverReplicas(ctx context.Context, it *item) error {
+	if !scales(it.groupKind()) {
+		return nil
+	}
+	wanted, err := it.object.Unstructured()
+	if err != nil {
+		return err
+	}
+	spec, _ := wanted.Object["spec"].(map[string]any) // a workload without a spec has no replicas either
+	if _, named := spec["replicas"]; named {
+		return nil
+	}
+	live, err := p.whole(ctx, it)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		if answered(err) {
+			return nil
+		}
+		return fmt.Errorf("reading the replicas of %s on member %s: %w", it, p.conn.Name(), err)
+	}
+	liveSpec, _ := live.Object["spec"].(map[string]any)
+	replicas, there := liveSpec["replicas"]
+	if live.GetUID() != it.entry.UID || !there || !ownsReplicas(live.GetManagedFields()) {
+		return nil
+	}
+	return p.giveReplicas(ctx, it, replicas)
+}
+
+func ownsReplicas(entries []metav1.ManagedFieldsEntry) bool {
+	fields := federate.Fields(entries)
+	return fields != nil && bytes.Contains(fields.GetRawBytes(), []byte(`"f:replicas"`))
+}
+
+func (p *pass) giveReplicas(ctx context.Context, it *item, replicas any) error {
+	body, err := json.Marshal(map[string]any{
+		"apiVersion": it.object.GVK.GroupVersion().String(),
+		"kind":       it.object.GVK.Kind,
+		"metadata":   map[string]any{"name": it.object.Name, "namespace": it.object.Namespace, "uid": it.entry.UID},
+		"spec":       map[string]any{"replicas": replicas},
+	})
+	if err != nil {
+		return fmt.Errorf("encoding the replicas of %s: %w", it, err)
+	}
+	_, err = member.Do(ctx, p.conn.REST().Patch(types.ApplyPatchType).AbsPath(it.path()...).
+		Param("fieldManager", replicasManager).Param("force", "true").Body(body), true)
+	if err != nil && !answered(err) {
+		return fmt.Errorf("handing over the replicas of %s on member %s: %w", it, p.conn.Name(), err)
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// resolve finds out how the member serves each kind. A kind that it does not serve, or serves in the
+// other scope, holds up only its own objects.
+func (p *pass) resolve(context.Context) error {
+	if p.want.Leaving() {
+		return nil
+	}
+	objects := p.want.Rendering.Objects
+	p.items = make([]*item, 0, len(objects))
+	for i := range objects {
+		object := &objects[i]
+		it := &item{object: object, entry: v1alpha1.InventoryEntry{
+			Group: object.GVK.Group, Kind: object.GVK.Kind, Name: object.Name,
+			State: v1alpha1.EntryPending, Rendering: object.Digest,
+		}}
+		p.items = append(p.items, it)
+		if err := p.mapItem(it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mapItem asks how the member serves one object's kind.
+func (p *pass) mapItem(it *item) error {
+	gvk := it.object.GVK
+	mapping, err := p.conn.Mapping(gvk.GroupKind(), gvk.Version)
+	switch {
+	case meta.IsNoMatchError(err):
+		it.refused, it.unserved = true, true
+		p.trouble = append(p.trouble, waiting(0, v1alpha1.ReasonAPINotServed,
+			"the member does not serve %s in %s; it gets %s when it does", gvk.Kind, gvk.GroupVersion(), it.object.Name))
+		return nil
+	case err != nil && answered(err):
+		it.refused = true
+		p.trouble = append(p.trouble, explain("finding", ref(gvk.Kind, it.object.Name), err))
+		return nil
+	case err != nil:
+		return fmt.Errorf("finding how member %s serves %s: %w", p.conn.Name(), gvk.Kind, err)
+	}
+	namespaced := mapping.Scope.Name() == meta.RESTScopeNameNamespace
+	if namespaced != (p.want.Wrapper.Kind == v1alpha1.KindFederated) {
+		it.refused = true
+		p.trouble = append(p.trouble, scopeMismatch(it, namespaced))
+		return nil
+	}
+	it.mapping = mapping
+	it.entry.Resource = mapping.Resource.Resource
+	return nil
+}
+
+func scopeMismatch(it *item, namespaced bool) trouble {
+	if namespaced {
+		return stalled(v1alpha1.ReasonScopeMismatch,
+			"%s is namespaced on this member: wrap it in a Federated of its namespace, not in a ClusterFederated", ref(it.object.GVK.Kind, it.object.Name))
+	}
+	return stalled(v1alpha1.ReasonScopeMismatch,
+		"%s is cluster-scoped on this member: wrap it in a ClusterFederated, not in a Federated", ref(it.object.GVK.Kind, it.object.Name))
+}
+
+// isSystemNamespace says whether a namespace is nobody's home, whatever the policy.
+func isSystemNamespace(name string) bool {
+	return strings.HasPrefix(name, "kube-") || name == v1alpha1.SystemNamespace
+}

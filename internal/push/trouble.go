@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// Times after which a pass is tried again although nothing was heard.
+const (
+	// retrySoon is for what is on its way: a namespace that terminates, an object being deleted.
+	retrySoon = 2 * time.Second
+	// retryLater is for what a person has to mend, since not every mending can be seen from here.
+	retryLater = 2 * time.Minute
+)
+
+// trouble is what is in the way of one object.
+type trouble struct {
+	state   v1alpha1.ClusterState
+	reason  string
+	message string
+	// retry is when to look again by ourselves; zero waits for a change.
+	retry time.Duration
+}
+
+// stalled is trouble that a person has to mend.
+func stalled(reason, format string, args ...any) trouble {
+	return trouble{state: v1alpha1.StateStalled, reason: reason, message: fmt.Sprintf(format, args...), retry: retryLater}
+}
+
+// waiting is trouble that goes by itself, or is woken by the collector when retry is zero.
+func waiting(retry time.Duration, reason, format string, args ...any) trouble {
+	return trouble{state: v1alpha1.StateWaiting, reason: reason, message: fmt.Sprintf(format, args...), retry: retry}
+}
+
+// worstOf picks the trouble that a person should see first.
+func worstOf(all []trouble) trouble {
+	rank := map[v1alpha1.ClusterState]int{
+		v1alpha1.StateStalled: 4, v1alpha1.StateDegraded: 3, v1alpha1.StateHeld: 2, v1alpha1.StateWaiting: 1,
+	}
+	worst := all[0]
+	for _, t := range all[1:] {
+		if rank[t.state] > rank[worst.state] {
+			worst = t
+		}
+	}
+	return worst
+}
+
+// answered says whether an error is the API server's word on this one request. All else (network,
+// timeouts, overload, credentials) concerns the member as a whole, and ends the pass.
+func answered(err error) bool {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || apierrors.IsUnauthorized(err) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) {
+		return false
+	}
+	code := status.Status().Code
+	return code >= 400 && code < 500 && code != http.StatusTooManyRequests && code != http.StatusRequestTimeout
+}
+
+// IsWire says whether an error of a pass is the wire's: the member as a whole is in doubt.
+func IsWire(err error) bool {
+	return err != nil && !errors.Is(err, context.Canceled) && !answered(err)
+}
+
+// explain turns the API server's refusal of a write into trouble.
+func explain(verb, object string, err error) trouble {
+	words := err.Error()
+	switch {
+	case apierrors.IsForbidden(err) && strings.Contains(words, "because it is being terminated"):
+		return waiting(retrySoon, v1alpha1.ReasonNamespaceTerminating, "%s: the namespace is being deleted", object)
+	case apierrors.IsForbidden(err) && strings.Contains(words, "exceeded quota"):
+		return stalled(v1alpha1.ReasonRefused, "%s %s: %s", verb, object, words)
+	case apierrors.IsForbidden(err) && isRBAC(words):
+		return stalled(v1alpha1.ReasonNotGranted,
+			"%s %s: the host may not (%s); on the member, add a ClusterRole with that rule, labelled %s: \"true\"",
+			verb, object, words, v1alpha1.LabelAggregateToHost)
+	case apierrors.IsInvalid(err):
+		if field := immutableField(err); field != "" {
+			return stalled(v1alpha1.ReasonImmutableField,
+				"%s cannot change %s: that field is immutable; take the change back, use another name, or annotate the object %s: \"true\" to have it deleted and made again",
+				object, field, v1alpha1.AnnotationReplace)
+		}
+		return stalled(v1alpha1.ReasonInvalid, "%s %s: %s", verb, object, words)
+	case apierrors.IsConflict(err):
+		return trouble{state: v1alpha1.StateDegraded, reason: v1alpha1.ReasonPushError,
+			message: fmt.Sprintf("%s %s: %s", verb, object, words), retry: retrySoon}
+	default:
+		return stalled(v1alpha1.ReasonRefused, "%s %s: %s", verb, object, words)
+	}
+}
+
+// isRBAC tells RBAC's refusal from an admission plugin's, which are both 403.
+func isRBAC(words string) bool {
+	return strings.Contains(words, " cannot ") && strings.Contains(words, "in API group") ||
+		strings.Contains(words, "attempting to grant RBAC permissions not currently held")
+}
+
+// immutableField is the field that a 422 says cannot be changed, "" when it says something else.
+func immutableField(err error) string {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return ""
+	}
+	for _, cause := range status.Status().Details.Causes {
+		words := strings.ToLower(cause.Message)
+		forbidden := cause.Type == metav1.CauseType("FieldValueForbidden") &&
+			(strings.Contains(words, "updates to") || strings.Contains(words, "may not be changed"))
+		if strings.Contains(words, "immutable") || forbidden {
+			if cause.Field == "" {
+				return "a field"
+			}
+			return cause.Field
+		}
+	}
+	return ""
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/render"
+)
+
+// Key names a wrapper at the host.
+type Key struct {
+	Kind v1alpha1.WrapperKind
+	types.NamespacedName
+}
+
+// KeyOf is the key of a wrapper's identity.
+func KeyOf(id v1alpha1.WrapperIdentity) Key {
+	return Key{Kind: id.Kind, NamespacedName: types.NamespacedName{Namespace: id.Namespace, Name: id.Name}}
+}
+
+func (k Key) delivery() string { return federate.DeliveryName(k.Kind, k.Namespace, k.Name) }
+
+// Want is what the host wants of one pair. A Want is never changed: another wish is another Want.
+type Want struct {
+	// Wrapper is who wants it.
+	Wrapper v1alpha1.WrapperIdentity
+	// Revision names the ControllerRevision of Rendering.
+	Revision string
+	// Rendering is what is to stand there; nil to leave the member.
+	Rendering *render.Rendering
+	// Drift, OnConflict and OnDelete are the wrapper's policies.
+	Drift      v1alpha1.DriftPolicy
+	OnConflict v1alpha1.ConflictPolicy
+	OnDelete   v1alpha1.DeletionPolicy
+	// Namespaces says which namespaces of the member are open.
+	Namespaces v1alpha1.NamespacePolicy
+	// Suspended holds every write back. Leaving because the wrapper was deleted is never suspended.
+	Suspended bool
+}
+
+// Leaving says whether the member is to be left.
+func (w *Want) Leaving() bool { return w.Rendering == nil }
+
+// same says whether two wants ask for the same writes.
+func (w *Want) same(other *Want) bool {
+	return w != nil && other != nil &&
+		w.Wrapper.UID == other.Wrapper.UID && w.digest() == other.digest() &&
+		w.Drift == other.Drift && w.OnConflict == other.OnConflict && w.OnDelete == other.OnDelete &&
+		w.Namespaces == other.Namespaces && w.Suspended == other.Suspended
+}
+
+func (w *Want) digest() string {
+	if w.Rendering == nil {
+		return ""
+	}
+	return w.Rendering.Digest
+}
+
+// Outcome is how far the last pass of a pair got.
+type Outcome struct {
+	// Done is whether the member holds just what was wanted (or was left), as of this pass.
+	Done bool
+	// State, Reason and Message say what is in the way when it is not done.
+	State   v1alpha1.ClusterState
+	Reason  string
+	Message string
+	// Retry is when to try again by ourselves; zero waits for a change.
+	Retry time.Duration
+
+	// want is what the pass was for; uid and generation are the Delivery's as the pass left it.
+	want       *Want
+	uid        types.UID
+	generation int64
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"context"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// pageSize is how many Deliveries one page of a list may hold.
+const pageSize = 500
+
+// watch follows the member's Deliveries until ctx ends. A connection that came back is followed from
+// a new list at once, rather than when the reflector's own backoff allows.
+func (l *lane) watch(ctx context.Context) {
+	for ctx.Err() == nil {
+		life, cancel := context.WithCancel(ctx)
+		reflector := cache.NewReflectorWithOptions(&deliveryLister{conn: l.conn}, &v1alpha1.Delivery{}, &seenStore{lane: l},
+			cache.ReflectorOptions{Name: "deliveries of " + l.conn.Name()})
+		reflector.WatchListPageSize = pageSize
+		go reflector.RunWithContext(life)
+		select {
+		case <-ctx.Done():
+		case <-l.reconnect:
+		}
+		cancel()
+	}
+}
+
+// deliveryLister lists and watches the Deliveries of a member.
+type deliveryLister struct{ conn *member.Conn }
+
+var _ cache.ListerWatcherWithContext = &deliveryLister{}
+
+func (d *deliveryLister) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	list := &v1alpha1.DeliveryList{}
+	err := d.conn.REST().Get().AbsPath(deliveryPath("")...).VersionedParams(&options, metav1.ParameterCodec).Do(ctx).Into(list)
+	return list, err
+}
+
+func (d *deliveryLister) WatchWithContext(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
+	options.Watch = true
+	return d.conn.REST().Get().AbsPath(deliveryPath("")...).VersionedParams(&options, metav1.ParameterCodec).Watch(ctx)
+}
+
+func (d *deliveryLister) List(options metav1.ListOptions) (runtime.Object, error) {
+	return d.ListWithContext(context.Background(), options)
+}
+
+func (d *deliveryLister) Watch(options metav1.ListOptions) (apiwatch.Interface, error) {
+	return d.WatchWithContext(context.Background(), options)
+}
+
+// IsWatchListSemanticsUnSupported keeps the reflector to paged lists: a streamed one would hold all
+// Deliveries in memory before the first of them is trimmed.
+func (d *deliveryLister) IsWatchListSemanticsUnSupported() bool { return true }
+
+// seenStore takes what the reflector brings, and keeps of it what Seen keeps.
+type seenStore struct{ lane *lane }
+
+var _ cache.ReflectorStore = &seenStore{}
+
+func (s *seenStore) Add(obj any) error    { return s.Update(obj) }
+func (s *seenStore) Resync() error        { return nil }
+func (s *seenStore) Update(obj any) error { s.lane.observe(obj.(*v1alpha1.Delivery)); return nil } //nolint:forcetypeassert // the reflector checks the type
+
+func (s *seenStore) Delete(obj any) error {
+	s.lane.vanish(obj.(*v1alpha1.Delivery).Name) //nolint:forcetypeassert // the reflector checks the type
+	return nil
+}
+
+// Replace takes a whole list: what is not in it is gone.
+func (s *seenStore) Replace(objs []any, _ string) error {
+	listed := make(map[string]bool, len(objs))
+	for _, obj := range objs {
+		d := obj.(*v1alpha1.Delivery) //nolint:forcetypeassert // the list is decoded into Deliveries
+		listed[d.Name] = true
+		s.lane.observe(d)
+	}
+	for _, name := range s.lane.names() {
+		if !listed[name] {
+			s.lane.vanish(name)
+		}
+	}
+	s.lane.listed()
+	return nil
+}
+
+// observe takes in a Delivery as it is on the member now.
+func (l *lane) observe(d *v1alpha1.Delivery) {
+	is := summarise(d)
+	key := KeyOf(is.Wrapper)
+	l.mu.Lock()
+	was := l.seen[d.Name]
+	l.seen[d.Name] = is
+	if len(is.drifts()) == 0 {
+		delete(l.repaired, key)
+	}
+	l.mu.Unlock()
+	if was == nil || !reflect.DeepEqual(was, is) {
+		l.queue.Add(key)
+		l.pusher.wake(key)
+	}
+}
+
+// vanish takes in that a Delivery is gone.
+func (l *lane) vanish(name string) {
+	l.mu.Lock()
+	was := l.seen[name]
+	delete(l.seen, name)
+	if was == nil {
+		l.mu.Unlock()
+		return
+	}
+	key := KeyOf(was.Wrapper)
+	if out := l.outcomes[key]; out.uid == was.UID {
+		// It went although the last pass left it there: that pass no longer says how things stand.
+		delete(l.outcomes, key)
+	}
+	l.mu.Unlock()
+	l.queue.Add(key)
+	l.pusher.wake(key)
+}
+
+func (l *lane) names() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	names := make([]string, 0, len(l.seen))
+	for name := range l.seen {
+		names = append(names, name)
+	}
+	return names
+}
+
+// listed opens the lane for pushes: from now on it is known what the member holds.
+func (l *lane) listed() {
+	l.mu.Lock()
+	first := !l.synced
+	l.synced = true
+	l.mu.Unlock()
+	if first {
+		l.pusher.opened(l)
+	}
+}
