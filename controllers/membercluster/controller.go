@@ -92,15 +92,38 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 	}
 	r.collectors.Set(mc.Name, mc.Spec.Collector)
-	return r.publish(ctx, mc, refusal)
+	renewal := r.renew(ctx, mc, refusal)
+	return r.publish(ctx, mc, refusal, renewal)
+}
+
+// renew keeps the host's token for a member fresh. A failure is no reason to stop: the token still holds, and the
+// condition says until when.
+func (r *Reconciler) renew(ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError) join.Renewal {
+	standing, _ := r.fleet.Standing(mc.Name)
+	conn := r.fleet.Conn(mc.Name)
+	if refusal != nil || conn == nil || !standing.Usable() {
+		return join.Renewal{}
+	}
+	secret := &corev1.Secret{}
+	if err := r.client.Get(ctx, credentialsOf(mc), secret); err != nil {
+		return join.Renewal{}
+	}
+	renewal, err := join.Renew(ctx, r.client, conn.GetClient(), secret, r.clock.Now())
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "the credentials are not renewed", "member", mc.Name, "expires", renewal.Expires)
+	}
+	return renewal
+}
+
+func credentialsOf(mc *v1alpha1.MemberCluster) types.NamespacedName {
+	return types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: mc.Spec.CredentialsRef.Name}
 }
 
 // connect brings the connection in line with the registry entry and its Secret. The refusal says why
 // there cannot be one.
 func (r *Reconciler) connect(ctx context.Context, mc *v1alpha1.MemberCluster) (refusal *member.CredentialsError, err error) {
 	secret := &corev1.Secret{}
-	key := types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: mc.Spec.CredentialsRef.Name}
-	if err := r.client.Get(ctx, key, secret); err != nil {
+	if err := r.client.Get(ctx, credentialsOf(mc), secret); err != nil {
 		if !apierrors.IsNotFound(err) {
 			return nil, fmt.Errorf("reading the credentials of member %s: %w", mc.Name, err)
 		}

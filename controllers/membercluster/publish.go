@@ -15,6 +15,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/internal/join"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -22,17 +23,16 @@ import (
 const maxMessage = 1024
 
 // publish says on the MemberCluster how the member stands, when that is something new.
-func (r *Reconciler) publish(ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError) (ctrl.Result, error) {
+func (r *Reconciler) publish(
+	ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError, renewal join.Renewal,
+) (ctrl.Result, error) {
 	standing, connected := r.fleet.Standing(mc.Name)
-	again := time.Duration(0)
-	if mc.Spec.Collector == v1alpha1.CollectorExternal {
-		again = time.Minute // the heartbeat can stop without any news
-	}
+	again := r.lookAgain(mc, renewal)
 	if refusal == nil && (!connected || !standing.Probed) {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
 	base := mc.DeepCopy()
-	describe(mc, standing, refusal, r.clock.Now())
+	describe(mc, standing, refusal, renewal, r.clock.Now())
 	if equality.Semantic.DeepEqual(base.Status, mc.Status) {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
@@ -42,8 +42,20 @@ func (r *Reconciler) publish(ctx context.Context, mc *v1alpha1.MemberCluster, re
 	return ctrl.Result{RequeueAfter: again}, nil
 }
 
+// lookAgain is when to come back without any news: a heartbeat can stop, and a token runs out.
+func (r *Reconciler) lookAgain(mc *v1alpha1.MemberCluster, renewal join.Renewal) time.Duration {
+	again := time.Duration(0)
+	if !renewal.Due.IsZero() {
+		again = max(time.Minute, renewal.Due.Sub(r.clock.Now()))
+	}
+	if mc.Spec.Collector == v1alpha1.CollectorExternal {
+		again = time.Minute
+	}
+	return again
+}
+
 // describe writes a standing into the status.
-func describe(mc *v1alpha1.MemberCluster, s member.Standing, refusal *member.CredentialsError, now time.Time) {
+func describe(mc *v1alpha1.MemberCluster, s member.Standing, refusal *member.CredentialsError, renewal join.Renewal, now time.Time) {
 	if s.Usable() {
 		mc.Status.UID, mc.Status.KubernetesVersion = s.UID, s.Version
 		mc.Status.Grants, mc.Status.Facts = s.Grants, s.Facts
@@ -75,7 +87,7 @@ func describe(mc *v1alpha1.MemberCluster, s member.Standing, refusal *member.Cre
 		reason, message string
 	}{
 		{v1alpha1.ConditionReachable, s.Reachable, pick(s.Reachable, v1alpha1.ReasonAnswers, s.Reason), pick(s.Reachable, "the API server answers", s.Message)},
-		{v1alpha1.ConditionCredentialsValid, s.Valid, s.Reason, pick(s.Valid, "the member accepts the host's credentials", s.Message)},
+		{v1alpha1.ConditionCredentialsValid, s.Valid, s.Reason, pick(s.Valid, acceptedUntil(renewal), s.Message)},
 		{v1alpha1.ConditionCollectorReady, collecting, reason, message},
 	} {
 		if !set(c.kind, c.ok, c.reason, c.message) && ready {
@@ -102,6 +114,14 @@ func collects(mc *v1alpha1.MemberCluster, s member.Standing, now time.Time) (ok 
 		return false, v1alpha1.ReasonNoHeartbeat, fmt.Sprintf("the collector has been silent since %s", s.HeartbeatChanged.UTC().Format(time.RFC3339))
 	}
 	return true, v1alpha1.ReasonCollecting, "collector " + s.CollectorVersion + " is at work"
+}
+
+// acceptedUntil says how long the credentials hold, which is how a renewal is seen.
+func acceptedUntil(renewal join.Renewal) string {
+	if renewal.Expires.IsZero() {
+		return "the member accepts the host's credentials"
+	}
+	return "the member accepts the host's token, which holds until " + renewal.Expires.UTC().Format(time.DateOnly)
 }
 
 func pick(first bool, a, b string) string {
