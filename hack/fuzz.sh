@@ -13,7 +13,7 @@ for folder in $folders; do
 	listed=$(go test -list '^Fuzz' "./$folder")
 	for target in $(echo "$listed" | grep '^Fuzz'); do
 		echo "• $target in $folder for ${TIME:-30s}"
-		go test -run '^$' -fuzz "^$target\$" -fuzztime "${TIME:-30s}" "./$folder"
+		go test -run '^$' -fuzz "^$target\$" -fuzzminimizetime 10x -fuzztime "${TIME:-30s}" "./$folder"
 		ran=$((ran + 1))
 	done
 done

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package overrides
+
+import "testing"
+
+func TestEqualComparesAsRFC6902Does(t *testing.T) {
+	for name, tc := range map[string]struct {
+		a, b string
+		same bool
+	}{
+		"an integer and the same as a float":        {`1`, `1.0`, true},
+		"a float and the same as an integer":        {`[1e2]`, `[100]`, true},
+		"an integer and a float beside it":          {`1`, `1.5`, false},
+		"integers past 2^53":                        {`9007199254740993`, `9007199254740992`, false},
+		"an integer past 2^53 and its next float":   {`9007199254740993`, `9007199254740993.0`, false},
+		"the largest integer and the float past it": {`9223372036854775807`, `9223372036854775808`, false},
+		"a number and its text":                     {`1`, `"1"`, false},
+		"null and null":                             {`null`, `null`, true},
+		"null and false":                            {`null`, `false`, false},
+		"objects in another order":                  {`{"a":1,"b":[2]}`, `{"b":[2],"a":1.0}`, true},
+		"an object with a key more":                 {`{"a":1}`, `{"a":1,"b":null}`, false},
+		"objects with null and with another key":    {`{"a":null}`, `{"b":null}`, false},
+		"lists in another order":                    {`[1,2]`, `[2,1]`, false},
+		"a list and an object":                      {`[]`, `{}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, err := DecodeValue([]byte(tc.a))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := DecodeValue([]byte(tc.b))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if equal(a, b) != tc.same || equal(b, a) != tc.same {
+				t.Errorf("equal: %v and %v, want %v", equal(a, b), equal(b, a), tc.same)
+			}
+		})
+	}
+}
