@@ -40,7 +40,8 @@ func TestGeneric(t *testing.T) {
 			object: greeting(`status: {conditions: [{type: Ready, status: "True", observedGeneration: 1}]}`), want: settling,
 		},
 		"a custom resource whose conditions are older than its last apply settles": {
-			object: greeting(`status: {conditions: [{type: Ready, status: "True", lastTransitionTime: "` + ago(time.Minute) + `"}]}`), want: settling,
+			object: greeting(`status: {conditions: [
+  {type: Ready, status: "True", lastTransitionTime: "` + ago(time.Minute) + `"}]}`), want: settling,
 		},
 		"a custom resource whose conditions are of its generation is well": {
 			object: greeting(`status: {conditions: [{type: Ready, status: "True", observedGeneration: 2}]}`),
@@ -59,25 +60,33 @@ func TestGeneric(t *testing.T) {
 			want:   health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonSettling, Message: settles, Recheck: 30 * time.Second},
 		},
 		"a custom resource that is not ready says why": {
-			object: greeting(`status: {conditions: [{type: Ready, status: "False", reason: NoDatabase, message: cannot connect, observedGeneration: 2}]}`),
-			want:   health.Verdict{Health: v1alpha1.Progressing, Reason: "NoDatabase", Message: "cannot connect"},
+			object: greeting(`status: {conditions: [
+  {type: Ready, status: "False", reason: NoDatabase, message: cannot connect, observedGeneration: 2}]}`),
+			want: health.Verdict{Health: v1alpha1.Progressing, Reason: "NoDatabase", Message: "cannot connect"},
 		},
 		"a custom resource that is stalled is degraded": {
-			object: greeting(`status: {conditions: [{type: Stalled, status: "True", reason: BadSpec, message: size is negative, observedGeneration: 2}]}`),
-			want:   health.Verdict{Health: v1alpha1.Degraded, Reason: "BadSpec", Message: "size is negative"},
+			object: greeting(`status: {conditions: [
+  {type: Stalled, status: "True", reason: BadSpec, message: size is negative, observedGeneration: 2}]}`),
+			want: health.Verdict{Health: v1alpha1.Degraded, Reason: "BadSpec", Message: "size is negative"},
 		},
 		"a custom resource without words gets those of its newest warning": {
 			object:  greeting(`status: {conditions: [{type: Ready, status: "False", reason: Starting, observedGeneration: 2}]}`),
 			warning: &health.Warning{Reason: "BackOff", Message: "image not found"},
 			want:    health.Verdict{Health: v1alpha1.Progressing, Reason: "Starting", Message: "BackOff: image not found"},
 		},
+		"an object with words of its own gets those of its newest warning behind them": {
+			object:  greeting(`status: {conditions: [{type: Ready, status: "False", reason: Starting, message: 0 of 1, observedGeneration: 2}]}`),
+			warning: &health.Warning{Reason: "BackOff", Message: "image not found"},
+			want:    health.Verdict{Health: v1alpha1.Progressing, Reason: "Starting", Message: "0 of 1; BackOff: image not found"},
+		},
 		"a status of an unknown shape is not called well": {
 			object: greeting(`status: {conditions: {Ready: yes}}`),
 			want:   health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonStatusUnreadable},
 		},
 		"a Service needs no time to settle": {
-			object: "apiVersion: v1\nkind: Service\nmetadata: {name: web, creationTimestamp: '" + ago(0) + "'}\nspec: {type: ClusterIP, clusterIP: 10.0.0.1}",
-			want:   health.Verdict{Health: v1alpha1.Healthy},
+			object: "apiVersion: v1\nkind: Service\nmetadata: {name: web, creationTimestamp: '" + ago(0) + "'}\n" +
+				"spec: {type: ClusterIP, clusterIP: 10.0.0.1}",
+			want: health.Verdict{Health: v1alpha1.Healthy},
 		},
 		"a Deployment that rolls out is on its way": {
 			object: `
@@ -85,7 +94,8 @@ apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web, generation: 1}
 spec: {replicas: 3}
-status: {observedGeneration: 1, replicas: 3, updatedReplicas: 3, readyReplicas: 1, availableReplicas: 1, conditions: [{type: Progressing, status: "True", reason: ReplicaSetUpdated}]}`,
+status: {observedGeneration: 1, replicas: 3, updatedReplicas: 3, readyReplicas: 1, availableReplicas: 1,
+  conditions: [{type: Progressing, status: "True", reason: ReplicaSetUpdated}]}`,
 			want: health.Verdict{Health: v1alpha1.Progressing, Reason: "LessAvailable", Message: "Available: 1/3"},
 		},
 		"a Deployment past its deadline is degraded": {
@@ -139,8 +149,8 @@ metadata: {name: hello, deletionTimestamp: "` + ago(time.Minute) + `", finalizer
 
 func TestHasProgress(t *testing.T) {
 	for kind, want := range map[schema.GroupKind]bool{
-		{Kind: "ConfigMap"}:                                    false,
-		{Kind: "Secret"}:                                       false,
+		{Kind: "ConfigMap"}: false,
+		{Kind: "Secret"}:    false,
 		{Group: "storage.k8s.io", Kind: "StorageClass"}:        false,
 		{Group: "operators.coreos.com", Kind: "OperatorGroup"}: false,
 		{Kind: "PersistentVolumeClaim"}:                        true,

@@ -3,6 +3,7 @@
 package health
 
 import (
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -79,14 +80,18 @@ func NeedsWarning(v Verdict) bool {
 	return v.Health == v1alpha1.Progressing || v.Health == v1alpha1.Degraded
 }
 
-// withWords cleans the words of a verdict, and takes the warning's where the object has none.
+// withWords cleans the words of a verdict: the object's own, and those of its newest warning behind them.
 func withWords(v Verdict, w *Warning) Verdict {
 	if v.Health == v1alpha1.Healthy {
 		v.Reason, v.Message = "", ""
 		return v
 	}
-	if v.Message == "" && w != nil {
-		v.Message = w.Reason + ": " + w.Message
+	// "Replicas: 0/1" says that it is not well; why is often only in an event.
+	if w != nil && !strings.Contains(v.Message, w.Message) {
+		if v.Message != "" {
+			v.Message += "; "
+		}
+		v.Message += w.Reason + ": " + w.Message
 	}
 	v.Reason, v.Message = word(v.Reason), Clean(v.Message, MaxMessage)
 	v.Version = Clean(v.Version, 253)

@@ -36,6 +36,9 @@ metadata: {name: ` + name + `, namespace: shop}
 status: ` + status
 }
 
+// since ends a status that has lasted for a while.
+func since(d time.Duration) string { return ", lastTransitionTime: '" + ago(d) + "'}" }
+
 func plan(name, spec, status string) string {
 	return `
 apiVersion: operators.coreos.com/v1alpha1
@@ -57,7 +60,7 @@ func TestSubscription(t *testing.T) {
 		},
 		"is not healthy by being AtLatestKnown while the CSV installs": { // OLM 1
 			sub:    atLatest,
-			csv:    csv("op.v1", "{phase: Installing, reason: InstallWaiting, message: waiting for the deployment, lastTransitionTime: '"+ago(time.Minute)+"'}"),
+			csv:    csv("op.v1", "{phase: Installing, reason: InstallWaiting, message: waiting for the deployment"+since(time.Minute)),
 			groups: 1,
 			want: health.Verdict{
 				Health: v1alpha1.Progressing, Reason: "InstallWaiting",
@@ -66,7 +69,7 @@ func TestSubscription(t *testing.T) {
 		},
 		"is not degraded by a CSV that failed a moment ago": { // OLM 2
 			sub:    atLatest,
-			csv:    csv("op.v1", "{phase: Failed, reason: RequirementsNotMet, message: crd missing, lastTransitionTime: '"+ago(2*time.Second)+"'}"),
+			csv:    csv("op.v1", "{phase: Failed, reason: RequirementsNotMet, message: crd missing"+since(2*time.Second)),
 			groups: 1,
 			want: health.Verdict{
 				Health: v1alpha1.Progressing, Reason: "RequirementsNotMet",
@@ -75,13 +78,13 @@ func TestSubscription(t *testing.T) {
 		},
 		"is degraded by a CSV that stays failed": {
 			sub:    atLatest,
-			csv:    csv("op.v1", "{phase: Failed, reason: InstallCheckFailed, message: install timeout, lastTransitionTime: '"+ago(5*time.Second)+"'}"),
+			csv:    csv("op.v1", "{phase: Failed, reason: InstallCheckFailed, message: install timeout"+since(5*time.Second)),
 			groups: 1,
 			want:   health.Verdict{Health: v1alpha1.Degraded, Reason: "InstallCheckFailed", Message: "op.v1 is Failed: install timeout"},
 		},
 		"is degraded by a CSV that hangs without failing": { // OLM 3
 			sub:    atLatest,
-			csv:    csv("op.v1", "{phase: Installing, reason: InstallWaiting, message: waiting, lastTransitionTime: '"+ago(10*time.Minute)+"'}"),
+			csv:    csv("op.v1", "{phase: Installing, reason: InstallWaiting, message: waiting"+since(10*time.Minute)),
 			groups: 1,
 			want: health.Verdict{
 				Health: v1alpha1.Degraded, Reason: "InstallWaiting", Message: "op.v1 is Installing: waiting (for more than 10m0s)",
@@ -89,7 +92,7 @@ func TestSubscription(t *testing.T) {
 		},
 		"is on its way while the next CSV's requirements are not met, and a deadline ends that": { // OLM 4
 			sub:    upgrading,
-			csv:    csv("op.v2", "{phase: Pending, reason: RequirementsNotMet, message: needs Kubernetes 2.0, lastTransitionTime: '"+ago(time.Minute)+"'}"),
+			csv:    csv("op.v2", "{phase: Pending, reason: RequirementsNotMet, message: needs Kubernetes 2.0"+since(time.Minute)),
 			groups: 1,
 			want: health.Verdict{
 				Health: v1alpha1.Progressing, Reason: "RequirementsNotMet",
@@ -99,7 +102,7 @@ func TestSubscription(t *testing.T) {
 		"names the CSV that hangs, not the resolution that fails because of it": { // OLM 5
 			sub: `{state: UpgradePending, installedCSV: op.v1, currentCSV: op.v2, conditions: [` +
 				`{type: ResolutionFailed, status: "True", reason: ConstraintsNotSatisfiable, lastTransitionTime: "` + ago(time.Minute) + `"}]}`,
-			csv:    csv("op.v2", "{phase: Pending, reason: RequirementsNotMet, message: needs more, lastTransitionTime: '"+ago(time.Hour)+"'}"),
+			csv:    csv("op.v2", "{phase: Pending, reason: RequirementsNotMet, message: needs more"+since(time.Hour)),
 			groups: 1,
 			want: health.Verdict{
 				Health: v1alpha1.Degraded, Reason: "RequirementsNotMet", Message: "op.v2 is Pending: needs more (for more than 10m0s)",
@@ -114,7 +117,7 @@ func TestSubscription(t *testing.T) {
 		},
 		"passes on that OperatorGroups overlap": { // OLM 6
 			sub:    atLatest,
-			csv:    csv("op.v1", "{phase: Failed, reason: InterOperatorGroupOwnerConflict, message: taken, lastTransitionTime: '"+ago(time.Minute)+"'}"),
+			csv:    csv("op.v1", "{phase: Failed, reason: InterOperatorGroupOwnerConflict, message: taken"+since(time.Minute)),
 			groups: 1,
 			want:   health.Verdict{Health: v1alpha1.Degraded, Reason: "InterOperatorGroupOwnerConflict", Message: "op.v1 is Failed: taken"},
 		},
@@ -129,7 +132,8 @@ func TestSubscription(t *testing.T) {
 		},
 		"names the unhealthy catalog before the resolution that fails because of it": { // OLM 7
 			sub: `{conditions: [{type: ResolutionFailed, status: "True", message: no catalog, lastTransitionTime: "` + ago(time.Minute) + `"},` +
-				`{type: CatalogSourcesUnhealthy, status: "True", reason: UnhealthyCatalogSourceFound, message: olm/catalog missing, lastTransitionTime: "` + ago(time.Minute) + `"}]}`,
+				`{type: CatalogSourcesUnhealthy, status: "True", reason: UnhealthyCatalogSourceFound, message: olm/catalog missing,` +
+				` lastTransitionTime: "` + ago(time.Minute) + `"}]}`,
 			groups: 1,
 			want: health.Verdict{
 				Health: v1alpha1.Degraded, Reason: "CatalogSourcesUnhealthy",
@@ -175,7 +179,8 @@ func TestSubscription(t *testing.T) {
 			sub: atLatest, groups: 1,
 			want: health.Verdict{
 				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonCSVMissing,
-				Message: "OLM takes op.v1 for installed, but that CSV is gone and OLM does not make it again; delete the Subscription, and it is pushed anew",
+				Message: "OLM takes op.v1 for installed, but that CSV is gone and OLM does not make it again; " +
+					"delete the Subscription, and it is pushed anew",
 			},
 		},
 		"is on its way until OLM notes what it installed": {
@@ -212,7 +217,9 @@ func TestCatalogSource(t *testing.T) {
 		},
 		"is on its way before OLM looked": {
 			status: "{}",
-			want:   health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonSettling, Message: "OLM has not connected to the catalog yet"},
+			want: health.Verdict{
+				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonSettling, Message: "OLM has not connected to the catalog yet",
+			},
 		},
 		"is on its way while OLM connects": {
 			status: "{connectionState: {lastObservedState: CONNECTING, address: 'a:1'}}",
@@ -248,11 +255,15 @@ func TestClusterExtension(t *testing.T) {
 		want   health.Verdict
 	}{
 		"is healthy when what the spec asks for is installed": {
-			status: `{` + bundle + `, conditions: [{type: Installed, status: "True", observedGeneration: 2}, {type: Progressing, status: "True", reason: Succeeded, observedGeneration: 2}]}`,
-			want:   health.Verdict{Health: v1alpha1.Healthy, Version: "argo.v1.0.0"},
+			status: `{` + bundle + `, conditions: [
+  {type: Installed, status: "True", observedGeneration: 2},
+  {type: Progressing, status: "True", reason: Succeeded, observedGeneration: 2}]}`,
+			want: health.Verdict{Health: v1alpha1.Healthy, Version: "argo.v1.0.0"},
 		},
 		"is not judged by what was said of an earlier spec": {
-			status: `{` + bundle + `, conditions: [{type: Installed, status: "True", observedGeneration: 1}, {type: Progressing, status: "True", reason: Succeeded, observedGeneration: 1}]}`,
+			status: `{` + bundle + `, conditions: [
+  {type: Installed, status: "True", observedGeneration: 1},
+  {type: Progressing, status: "True", reason: Succeeded, observedGeneration: 1}]}`,
 			want: health.Verdict{
 				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonSettling,
 				Message: "OLM has not looked at the present spec yet", Version: "argo.v1.0.0",
@@ -263,12 +274,16 @@ func TestClusterExtension(t *testing.T) {
 			want:   health.Verdict{Health: v1alpha1.Progressing, Reason: "RollingOut", Message: "2 of 3"},
 		},
 		"is degraded when OLM keeps retrying": {
-			status: `{conditions: [{type: Progressing, status: "True", reason: Retrying, message: no bundles found, observedGeneration: 2, lastTransitionTime: "` + ago(time.Minute) + `"}]}`,
-			want:   health.Verdict{Health: v1alpha1.Degraded, Reason: "Retrying", Message: "no bundles found"},
+			status: `{conditions: [
+  {type: Progressing, status: "True", reason: Retrying, message: no bundles found, observedGeneration: 2,
+  lastTransitionTime: "` + ago(time.Minute) + `"}]}`,
+			want: health.Verdict{Health: v1alpha1.Degraded, Reason: "Retrying", Message: "no bundles found"},
 		},
 		"gives a first retry time": {
-			status: `{conditions: [{type: Progressing, status: "True", reason: Retrying, message: no bundles found, observedGeneration: 2, lastTransitionTime: "` + ago(time.Second) + `"}]}`,
-			want:   health.Verdict{Health: v1alpha1.Progressing, Reason: "Retrying", Message: "no bundles found", Recheck: 4 * time.Second},
+			status: `{conditions: [
+  {type: Progressing, status: "True", reason: Retrying, message: no bundles found, observedGeneration: 2,
+  lastTransitionTime: "` + ago(time.Second) + `"}]}`,
+			want: health.Verdict{Health: v1alpha1.Progressing, Reason: "Retrying", Message: "no bundles found", Recheck: 4 * time.Second},
 		},
 		"is degraded when OLM says that it is blocked": {
 			status: `{conditions: [{type: Progressing, status: "False", reason: Blocked, message: bad package name, observedGeneration: 2}]}`,

@@ -143,7 +143,9 @@ func (c *Collector) readAroundSubscription(ctx context.Context, sub *unstructure
 }
 
 // readNamed reads an object that another one names, nil where it names none or the object is not there.
-func (c *Collector) readNamed(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
+func (c *Collector) readNamed(
+	ctx context.Context, gvr schema.GroupVersionResource, namespace, name string,
+) (*unstructured.Unstructured, error) {
 	if name == "" {
 		return nil, nil
 	}

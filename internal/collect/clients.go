@@ -63,6 +63,10 @@ func newClients(config *rest.Config, httpClient *http.Client) (clients, error) {
 			return clients{}, fmt.Errorf("making the transport: %w", err)
 		}
 	}
+	// The manager's connection may have a deadline for every request, which would end every watch.
+	lasting := *httpClient
+	lasting.Timeout = 0
+	httpClient = &lasting
 	objects, err := dynamic.NewForConfigAndClient(config, httpClient)
 	if err != nil {
 		return clients{}, fmt.Errorf("making the client for objects: %w", err)
@@ -108,7 +112,9 @@ func (c *clients) objectSource(gvr schema.GroupVersionResource, namespace string
 	}
 }
 
-func (c *clients) readMetadata(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (*metav1.PartialObjectMetadata, error) {
+func (c *clients) readMetadata(
+	ctx context.Context, gvr schema.GroupVersionResource, namespace, name string,
+) (*metav1.PartialObjectMetadata, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	obj, err := c.metadata.Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})

@@ -7,7 +7,7 @@
 // Words. To *observe* is to watch, metadata only, what Deliveries list. To *judge* is to say how one
 // object fares: Healthy, Waiting, Progressing or Degraded. *Drift* is a pushed object that is gone,
 // replaced, or changed in a field that is ours. *Evidence* is what a person needs to see why: the
-// object's own words, and the newest warning event where it has none.
+// object's own words, and those of its newest warning event.
 //
 // What it writes: the status of Deliveries and of the Membership, and nothing else, ever. What it does
 // about drift: nothing. It marks, the host applies again; who judges does not write.

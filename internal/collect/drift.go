@@ -88,7 +88,8 @@ func (c *Collector) confirmObject(ctx context.Context, e *v1alpha1.InventoryEntr
 	}
 	obj, err := c.clients.readMetadata(ctx, s.gvr, ref.namespace, ref.name)
 	if apierrors.IsNotFound(err) {
-		c.amend(ref.GroupResource, func(l *ledger) { l.bury(key) })
+		suspected := s.record.uid
+		c.amend(ref.GroupResource, func(l *ledger) { l.bury(key, suspected) })
 		s.record, s.found = record{}, false
 		return &v1alpha1.Drift{Kind: v1alpha1.DriftGone, ResourceVersion: string(e.UID)}, nil
 	}

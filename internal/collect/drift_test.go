@@ -92,6 +92,7 @@ func TestWhatIsNotDriftIsNotMarked(t *testing.T) {
 	m.patch("kubectl-label", configMapsGVR, "settings", `{"metadata":{"labels":{"team":"web"}},"data":{"extra":"1","color":"blue"}}`)
 	m.patch("controller", configMapsGVR, "held", `{"metadata":{"finalizers":["example.com/hold"]}}`)
 	m.remove(configMapsGVR, "held")
+	m.patch("controller", configMapsGVR, "held", `{"data":{"color":"black"}}`) // it is on its way out, and nobody's to repair
 	// Once the last change is marked, those before it were looked at.
 	m.patch("kubectl-edit", configMapsGVR, "last", `{"data":{"color":"red"}}`)
 	m.waitForStatus(5*time.Second, `ConfigMap last Healthy/Drifted Changed by "kubectl-edit" [.data.color]`)

@@ -21,6 +21,9 @@ const (
 	retryMost      = 30 * time.Second
 	forbiddenFirst = time.Minute
 	forbiddenMost  = 5 * time.Minute
+	// An API server that has just come up refuses everything until it has read its roles: a refusal is
+	// believed, and told, when it has lasted for this long.
+	forbiddenDoubted = 10 * time.Second
 	// A feed that has run for this long was well: its next failure starts at retryFirst again.
 	retryForgets = time.Minute
 )
@@ -50,6 +53,7 @@ type feed struct {
 func (f *feed) run(ctx context.Context) {
 	log := klog.FromContext(ctx).WithValues("feed", f.name)
 	retry, forbidden := f.backoff(retryFirst, retryMost), f.backoff(forbiddenFirst, forbiddenMost)
+	var refusedSince time.Time
 	for ctx.Err() == nil {
 		began := f.clock.Now()
 		err := f.follow(ctx)
@@ -58,6 +62,11 @@ func (f *feed) run(ctx context.Context) {
 		}
 		if f.clock.Since(began) > retryForgets {
 			retry, forbidden = f.backoff(retryFirst, retryMost), f.backoff(forbiddenFirst, forbiddenMost)
+		}
+		if !apierrors.IsForbidden(err) {
+			refusedSince = time.Time{}
+		} else if refusedSince.IsZero() {
+			refusedSince = f.clock.Now()
 		}
 		var pause time.Duration
 		switch {
@@ -68,6 +77,8 @@ func (f *feed) run(ctx context.Context) {
 			f.report(err)
 			f.sleepUntilKicked(ctx)
 			continue
+		case apierrors.IsForbidden(err) && f.clock.Since(refusedSince) < forbiddenDoubted:
+			pause = retryFirst
 		case apierrors.IsForbidden(err):
 			log.Info("The collector may not watch this; it asks again in some minutes", "reason", err.Error())
 			f.report(err)

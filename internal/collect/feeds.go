@@ -170,7 +170,9 @@ func (c *Collector) knownDeliveries() []string {
 }
 
 // namesFeed watches a kind of which only names (and what pick takes from the metadata) matter.
-func (c *Collector) namesFeed(gvr schema.GroupVersionResource, put, drop func(*metav1.PartialObjectMetadata), all func([]*metav1.PartialObjectMetadata)) *feed {
+func (c *Collector) namesFeed(
+	gvr schema.GroupVersionResource, put, drop func(*metav1.PartialObjectMetadata), all func([]*metav1.PartialObjectMetadata),
+) *feed {
 	return &feed{
 		name:  gvr.Resource,
 		clock: c.clock,

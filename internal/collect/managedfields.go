@@ -3,7 +3,6 @@
 package collect
 
 import (
-	"bytes"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -112,11 +111,11 @@ func pathText(p fieldpath.Path) string {
 }
 
 func fieldSet(raw *metav1.FieldsV1) (*fieldpath.Set, bool) {
-	if len(raw.Raw) > maxFieldsRaw {
+	if len(raw.GetRawString()) > maxFieldsRaw {
 		return nil, false
 	}
 	set := &fieldpath.Set{}
-	if err := set.FromJSON(bytes.NewReader(raw.Raw)); err != nil {
+	if err := set.FromJSON(raw.GetRawReader()); err != nil {
 		return nil, false
 	}
 	return set, true

@@ -27,6 +27,9 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/binaries"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
 var (
@@ -62,11 +65,14 @@ type member struct {
 // newMember is the API server with a namespace of the test's own.
 func newMember(t *testing.T) *member {
 	t.Helper()
-	assets := os.Getenv("KUBEBUILDER_ASSETS")
-	if assets == "" {
-		t.Skip("needs a real API server: set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver")
+	if testing.Short() {
+		t.Skip("needs a real API server: run without -short")
 	}
 	server.once.Do(func() {
+		var assets string
+		if assets, server.err = builtPrograms(); server.err != nil {
+			return
+		}
 		server.env = &envtest.Environment{
 			BinaryAssetsDirectory: assets,
 			CRDDirectoryPaths: []string{ // what join installs on a member, and no more
@@ -92,9 +98,24 @@ func newMember(t *testing.T) *member {
 		m.makeNamespace(v1alpha1.SystemNamespace)
 	}
 	t.Cleanup(func() { // collectors of later tests are not to look at it
-		_ = client.Resource(deliveriesGVR).Namespace(v1alpha1.SystemNamespace).Delete(context.Background(), m.deliveryName(), metav1.DeleteOptions{})
+		_ = client.Resource(deliveriesGVR).Namespace(v1alpha1.SystemNamespace).Delete(
+			context.Background(), m.deliveryName(), metav1.DeleteOptions{}) // it may never have been made
 	})
 	return m
+}
+
+// builtPrograms is the folder of the control planes that the sandbox builds. The API server is run without the
+// controllers that a sandbox has: the tests play these.
+func builtPrograms() (string, error) {
+	cache, err := sandbox.CacheDir()
+	if err != nil {
+		return "", err
+	}
+	set, err := binaries.Build(context.Background(), cache, progress.New(os.Stderr))
+	if err != nil {
+		return "", err
+	}
+	return filepath.Dir(set.Path[binaries.APIServer]), nil
 }
 
 func rand6() string { return fmt.Sprintf("%06x", time.Now().UnixNano()&0xffffff) }

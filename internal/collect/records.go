@@ -64,10 +64,10 @@ func (l *ledger) strike(key types.NamespacedName, resourceVersion string) bool {
 	return true
 }
 
-// bury takes out what was read to be gone.
-func (l *ledger) bury(key types.NamespacedName) {
-	if old, ok := l.records[key]; ok {
-		l.gone[key] = old.uid
+// bury takes out what was read to be gone, and not another one of its name that arrived meanwhile.
+func (l *ledger) bury(key types.NamespacedName, uid types.UID) {
+	if old, ok := l.records[key]; ok && old.uid == uid {
+		l.gone[key] = uid
 		delete(l.records, key)
 	}
 }

@@ -30,11 +30,20 @@ func TestLedger(t *testing.T) {
 			want:    "a@10",
 		},
 		"what was read to be gone does not come back by a late event": {
-			happens: func(l *ledger) { l.enter(key, at("a", "5")); l.bury(key); l.enter(key, at("a", "6")) },
+			happens: func(l *ledger) { l.enter(key, at("a", "5")); l.bury(key, "a"); l.enter(key, at("a", "6")) },
 		},
 		"another one of the name does": {
-			happens: func(l *ledger) { l.enter(key, at("a", "5")); l.bury(key); l.enter(key, at("b", "8")) },
+			happens: func(l *ledger) { l.enter(key, at("a", "5")); l.bury(key, "a"); l.enter(key, at("b", "8")) },
 			want:    "b@8",
+		},
+		"another one that arrived while it was read to be gone stays": {
+			happens: func(l *ledger) {
+				l.enter(key, at("a", "5"))
+				l.strike(key, "6")
+				l.enter(key, at("b", "8"))
+				l.bury(key, "a")
+			},
+			want: "b@8",
 		},
 		"a deletion takes it out": {
 			happens: func(l *ledger) { l.enter(key, at("a", "5")); l.strike(key, "6") },

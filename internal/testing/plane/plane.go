@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package plane lends the tests of a package real control planes: a bare sandbox that is brought up by
+// the first test that asks and taken down with the test binary. Tests share it and stay apart by
+// namespaces; that it takes seconds to come up is paid once for each package.
+package plane
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
+)
+
+// Plane is a sandbox that is not up before somebody needs it.
+type Plane struct {
+	name    string
+	members int
+	prepare func(context.Context, *sandbox.Sandbox) error
+
+	once    sync.Once
+	sandbox *sandbox.Sandbox
+	err     error
+}
+
+// New describes one: its name, unlike that of any other package's, how many members stand beside the
+// host, and what is done once when it has come up (nil for nothing).
+func New(name string, members int, prepare func(context.Context, *sandbox.Sandbox) error) *Plane {
+	return &Plane{name: name, members: members, prepare: prepare}
+}
+
+// Main runs the package's tests and takes the sandbox down, unless KEEP is set. Call it from TestMain:
+//
+//	func TestMain(m *testing.M) { os.Exit(plane.Main(m)) }
+func (p *Plane) Main(m *testing.M) int {
+	sandbox.SuperviseIfAsked()
+	code := m.Run()
+	if p.sandbox != nil && os.Getenv("KEEP") == "" {
+		if err := p.sandbox.Down(context.Background()); err != nil {
+			_, _ = fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	return code
+}
+
+// Sandbox is the sandbox, up. Under -short the test is skipped.
+func (p *Plane) Sandbox(t testing.TB) *sandbox.Sandbox {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs real control planes: run without -short")
+	}
+	p.once.Do(func() {
+		ctx := context.Background() // it outlives the test that came first
+		p.sandbox, p.err = sandbox.Up(ctx, sandbox.Options{Name: p.name, Members: p.members, Bare: true}, progress.New(os.Stderr))
+		if p.err == nil && p.prepare != nil {
+			p.err = p.prepare(ctx, p.sandbox)
+		}
+	})
+	if p.err != nil {
+		t.Fatalf("bringing up sandbox %s: %v", p.name, p.err)
+	}
+	return p.sandbox
+}
