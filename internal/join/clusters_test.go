@@ -54,11 +54,15 @@ type fleet struct {
 
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
+	const name = "test-join"
 	if testing.Short() {
 		t.Skip("needs real control planes")
 	}
 	clusters.once.Do(func() {
-		clusters.sandbox, clusters.err = sandbox.Up(t.Context(), sandbox.Options{Name: "test-join", Members: 2, Bare: true}, progress.New(os.Stderr))
+		if _, clusters.err = sandbox.Down(within(t), name); clusters.err != nil { // what a killed test has left
+			return
+		}
+		clusters.sandbox, clusters.err = sandbox.Up(within(t), sandbox.Options{Name: name, Members: 2, Bare: true}, progress.New(os.Stderr))
 	})
 	if clusters.err != nil {
 		t.Fatal(clusters.err)
@@ -98,7 +102,7 @@ func makeHost(t *testing.T, c client.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(crd), client.FieldOwner("test"), client.ForceOwnership); err != nil {
+	if err := c.Apply(within(t), client.ApplyConfigurationFromUnstructured(crd), client.FieldOwner("test"), client.ForceOwnership); err != nil {
 		t.Fatal(err)
 	}
 	there := &apiextensionsv1.CustomResourceDefinition{}
@@ -114,7 +118,7 @@ func (f *fleet) join(t *testing.T, member *rest.Config, opts join.Options) (*joi
 		opts.DefaultHostName = "prod"
 	}
 	var steps []join.Step
-	r, err := join.Join(t.Context(), f.hostConfig, member, opts, func(s join.Step) { steps = append(steps, s) })
+	r, err := join.Join(within(t), f.hostConfig, member, opts, func(s join.Step) { steps = append(steps, s) })
 	return r, steps, err
 }
 
@@ -131,7 +135,7 @@ func (f *fleet) mustJoin(t *testing.T, member *rest.Config, opts join.Options) *
 func (f *fleet) leave(t *testing.T, member *rest.Config, name string) {
 	t.Helper()
 	opts := join.UnjoinOptions{Name: name, Wait: time.Minute}
-	if err := join.Unjoin(t.Context(), f.hostConfig, member, opts, func(join.Step) {}); err != nil {
+	if err := join.Unjoin(within(t), f.hostConfig, member, opts, func(join.Step) {}); err != nil {
 		t.Fatal(err)
 	}
 	f.awaitClean(t, clientFor(t, member))
@@ -141,7 +145,7 @@ func (f *fleet) leave(t *testing.T, member *rest.Config, name string) {
 func (f *fleet) asHost(t *testing.T, name string) client.Client {
 	t.Helper()
 	secret := &corev1.Secret{}
-	if err := f.host.Get(t.Context(), types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: name}, secret); err != nil {
+	if err := f.host.Get(within(t), types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: name}, secret); err != nil {
 		t.Fatal(err)
 	}
 	return clientFor(t, &rest.Config{
@@ -160,7 +164,7 @@ func ours(t *testing.T, c client.Client) map[string]string {
 		&corev1.ServiceAccountList{}, &corev1.SecretList{}, &corev1.NamespaceList{}, &apiextensionsv1.CustomResourceDefinitionList{},
 		&v1alpha1.MembershipList{}, &v1alpha1.MemberClusterList{}, &v1alpha1.DeliveryList{},
 	} {
-		if err := c.List(t.Context(), list); err != nil && !join.Absent(err) {
+		if err := c.List(within(t), list); err != nil && !join.Absent(err) {
 			t.Fatal(err)
 		}
 		for _, obj := range items(t, list) {
@@ -188,13 +192,17 @@ func (f *fleet) awaitClean(t *testing.T, c client.Client) {
 
 func eventually(t *testing.T, what string, is func(context.Context) bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) { return is(ctx), nil })
+	err := wait.PollUntilContextTimeout(within(t), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) { return is(ctx), nil })
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
 }
 
-// unsigned is a token of this life that no API server accepts.
-func unsigned(issued, expires time.Time) string {
-	return "e30." + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"iat":%d,"exp":%d}`, issued.Unix(), expires.Unix())) + ".c2ln"
+// within is the context of a test and of what cleans up after it.
+func within(t *testing.T) context.Context { return context.WithoutCancel(t.Context()) }
+
+// unsigned is a token of an account and of a life that no API server accepts.
+func unsigned(account types.UID, issued, expires time.Time) string {
+	return "e30." + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil,
+		`{"iat":%d,"exp":%d,"kubernetes.io":{"serviceaccount":{"uid":%q}}}`, issued.Unix(), expires.Unix(), account)) + ".c2ln"
 }

@@ -17,56 +17,6 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// role is one ClusterRole and its binding on the member.
-type role struct {
-	name string
-	// rules are what it grants; of an aggregated role Kubernetes fills them.
-	rules []rbacv1.PolicyRule
-	// aggregate is the label by which an aggregated role gathers others.
-	aggregate string
-	// account is the service account that it is bound to.
-	account string
-}
-
-// roleOf is the ClusterRole that holds a grant; all single GROUP/RESOURCEs share one.
-func roleOf(grant string) string {
-	if slices.Contains(profiles, grant) {
-		return HostAccount + "-" + grant
-	}
-	return HostAccount + "-resources"
-}
-
-// roles are all that the member is to have, the first one being what the others belong to.
-func (p *pass) roles(served Served) []role {
-	roles := []role{{name: HostAccount, rules: hostRules(), account: HostAccount}}
-	var singles []rbacv1.PolicyRule
-	for _, grant := range p.grants {
-		if slices.Contains(profiles, grant) {
-			roles = append(roles, role{name: roleOf(grant), rules: Grants(grant), account: HostAccount})
-		} else {
-			singles = append(singles, Grants(grant)...)
-		}
-	}
-	if len(singles) > 0 {
-		roles = append(roles, role{name: HostAccount + "-resources", rules: singles, account: HostAccount})
-	}
-	observer := p.observer()
-	return append(roles,
-		role{name: HostAccount + "-aggregated", aggregate: v1alpha1.LabelAggregateToHost, account: HostAccount},
-		role{name: CollectorAccount, rules: collectorRules(), account: observer},
-		role{name: collectorGranted, rules: CollectorReads(p.grants, served), account: observer},
-		role{name: CollectorAccount + "-aggregated", aggregate: v1alpha1.LabelAggregateToCollector, account: observer},
-	)
-}
-
-// observer is the account that the collector comes as: the host's own where it runs inside the host's manager.
-func (p *pass) observer() string {
-	if p.collector == v1alpha1.CollectorExternal {
-		return CollectorAccount
-	}
-	return HostAccount
-}
-
 // install brings onto the member what the host needs there.
 func (p *pass) install(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{p.putNamespace, p.putCRDs, p.putAccounts, p.putSystemRoles, p.putRoles, p.dropRoles} {
@@ -196,14 +146,6 @@ func (p *pass) putRoles(ctx context.Context) error {
 	return nil
 }
 
-func (r role) fill(have *rbacv1.ClusterRole) {
-	if r.aggregate == "" {
-		have.Rules = r.rules
-		return
-	}
-	have.AggregationRule = &rbacv1.AggregationRule{ClusterRoleSelectors: []metav1.LabelSelector{{MatchLabels: map[string]string{r.aggregate: "true"}}}}
-}
-
 // dropRoles takes away what an earlier join granted and this one does not.
 func (p *pass) dropRoles(ctx context.Context) error {
 	wanted := make(map[string]bool)
@@ -230,15 +172,6 @@ func (p *pass) dropRoles(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// grantRoles are the names of the ClusterRoles that grants may have.
-func grantRoles() []string {
-	names := []string{HostAccount + "-resources"}
-	for _, profile := range profiles {
-		names = append(names, roleOf(profile))
-	}
-	return names
 }
 
 // served asks the member what there is to read. Only grants of everything need that.
@@ -296,10 +229,6 @@ func systemNamespace() *corev1.Namespace {
 
 func serviceAccount(name string) *corev1.ServiceAccount {
 	return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name}}
-}
-
-func subjects(account string) []rbacv1.Subject {
-	return []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: v1alpha1.SystemNamespace, Name: account}}
 }
 
 // belongTo makes the member's garbage collector remove obj with its owner. An owner that a dry run only would have

@@ -70,7 +70,8 @@ type pass struct {
 }
 
 // Join makes the cluster that member leads to a member of the host, or completes and corrects what an earlier join
-// did. The report is told of each step. The Result is there also with a *NotReadyError: then all is written, and the
+// did. The report, which may be nil, is told of each step. The Result is there also with a *NotReadyError: then all
+// is written, and the
 // host does not call the member Ready.
 func Join(ctx context.Context, host, member *rest.Config, opts Options, report Reporter) (*Result, error) {
 	p, err := newPass(host, member, opts, report)
@@ -97,6 +98,9 @@ func Join(ctx context.Context, host, member *rest.Config, opts Options, report R
 func newPass(host, member *rest.Config, opts Options, report Reporter) (*pass, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
+	}
+	if report == nil {
+		report = func(Step) {}
 	}
 	p := &pass{opts: opts, report: report, now: time.Now, hostConfig: bounded(host), memberConfig: bounded(member)}
 	var err error

@@ -16,6 +16,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -56,7 +57,7 @@ func TestADryRunWritesNothing(t *testing.T) {
 	if diff := cmp.Diff(before, ours(t, f.east)); diff != "" {
 		t.Errorf("the member was written to: %s", diff)
 	}
-	if m, err := join.FindMember(t.Context(), f.host, "east"); m != nil || err != nil {
+	if m, err := join.FindMember(within(t), f.host, "east"); m != nil || err != nil {
 		t.Errorf("the host was written to: %v %v", m, err)
 	}
 	if !slices.ContainsFunc(steps, func(s join.Step) bool { return s.Outcome == join.Created && s.What == "host: MemberCluster east" }) {
@@ -77,7 +78,7 @@ func TestJoiningAgainWritesNothingAndKeepsWhatWasSaid(t *testing.T) {
 		return f.east.Get(ctx, types.NamespacedName{Name: join.HostAccount + "-aggregated"}, role) == nil && role.AggregationRule != nil
 	})
 	m := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "east"}}
-	if err := f.host.Patch(t.Context(), m, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"by":"hand"}},"spec":{"suspend":"Pushes"}}`))); err != nil {
+	if err := f.host.Patch(within(t), m, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"by":"hand"}},"spec":{"suspend":"Pushes"}}`))); err != nil {
 		t.Fatal(err)
 	}
 	east, host := ours(t, f.east), ours(t, f.host)
@@ -96,7 +97,7 @@ func TestJoiningAgainWritesNothingAndKeepsWhatWasSaid(t *testing.T) {
 	if diff := cmp.Diff(first, again); diff != "" {
 		t.Errorf("the second result differs: %s", diff)
 	}
-	if err := f.host.Get(t.Context(), client.ObjectKeyFromObject(m), m); err != nil {
+	if err := f.host.Get(within(t), client.ObjectKeyFromObject(m), m); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]string{"env": "production", "by": "hand"}, m.Labels); diff != "" {
@@ -159,6 +160,13 @@ func TestAJoinMendsWhatIsBroken(t *testing.T) {
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
 	secret := types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: "east"}
 	now := time.Now()
+	account := func(t *testing.T) types.UID {
+		sa := join.ServiceAccount(join.HostAccount)
+		if err := f.east.Get(within(t), client.ObjectKeyFromObject(sa), sa); err != nil {
+			t.Fatal(err)
+		}
+		return sa.UID
+	}
 	for name, tc := range map[string]struct {
 		harm func(t *testing.T)
 		want string // the step that says it
@@ -169,7 +177,7 @@ func TestAJoinMendsWhatIsBroken(t *testing.T) {
 		"the role that all others belong to": {want: "cluster roles for core, storage, olm", harm: func(t *testing.T) {
 			remove(t, f.east, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: join.HostAccount}})
 		}},
-		"an account that is gone, and with it every token": {want: "token of fairlead-host created (the member no longer accepts the host's", harm: func(t *testing.T) {
+		"an account that is gone, and with it every token": {want: "token of fairlead-host created (the host's is of an account that was made anew", harm: func(t *testing.T) {
 			remove(t, f.east, join.ServiceAccount(join.HostAccount))
 		}},
 		"a Membership that is gone": {want: "Membership of prod as east created", harm: func(t *testing.T) {
@@ -179,13 +187,13 @@ func TestAJoinMendsWhatIsBroken(t *testing.T) {
 			remove(t, f.host, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: secret.Namespace, Name: secret.Name}})
 		}},
 		"a token that has expired": {want: "token of fairlead-host created (the host's expired on", harm: func(t *testing.T) {
-			setToken(t, f.host, secret, unsigned(now.Add(-2*time.Hour), now.Add(-time.Hour)))
+			setToken(t, f.host, secret, unsigned(account(t), now.Add(-2*time.Hour), now.Add(-time.Hour)))
 		}},
 		"a token near its end": {want: "token of fairlead-host created (the host's expires on", harm: func(t *testing.T) {
-			setToken(t, f.host, secret, unsigned(now.Add(-2*time.Hour), now.Add(time.Hour/2)))
+			setToken(t, f.host, secret, unsigned(account(t), now.Add(-2*time.Hour), now.Add(time.Hour/2)))
 		}},
 		"a token that nobody signed": {want: "token of fairlead-host created (the member no longer accepts the host's", harm: func(t *testing.T) {
-			setToken(t, f.host, secret, unsigned(now, now.Add(time.Hour)))
+			setToken(t, f.host, secret, unsigned(account(t), now, now.Add(time.Hour)))
 		}},
 		"a MemberCluster that was never written": {want: "host: MemberCluster east created", harm: func(t *testing.T) {
 			m := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "east"}}
@@ -196,14 +204,14 @@ func TestAJoinMendsWhatIsBroken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tc.harm(t)
 			var said strings.Builder
-			_, err := join.Join(t.Context(), f.hostConfig, f.eastConfig, join.Options{Name: "east", DefaultHostName: "prod"}, join.Narrate(&said, false))
+			_, err := join.Join(within(t), f.hostConfig, f.eastConfig, join.Options{Name: "east", DefaultHostName: "prod"}, join.Narrate(&said, false))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !strings.Contains(said.String(), tc.want) {
 				t.Errorf("want a step with %q, got:\n%s", tc.want, said.String())
 			}
-			if err := f.asHost(t, "east").Get(t.Context(), types.NamespacedName{Name: v1alpha1.MembershipName}, &v1alpha1.Membership{}); err != nil {
+			if err := f.asHost(t, "east").Get(within(t), types.NamespacedName{Name: v1alpha1.MembershipName}, &v1alpha1.Membership{}); err != nil {
 				t.Errorf("the host still does not get in: %v", err)
 			}
 		})
@@ -212,18 +220,18 @@ func TestAJoinMendsWhatIsBroken(t *testing.T) {
 
 func edit[T client.Object](t *testing.T, c client.Client, obj T, change func(T)) {
 	t.Helper()
-	if err := c.Get(t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
+	if err := c.Get(within(t), client.ObjectKeyFromObject(obj), obj); err != nil {
 		t.Fatal(err)
 	}
 	change(obj)
-	if err := c.Update(t.Context(), obj); err != nil {
+	if err := c.Update(within(t), obj); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func remove(t *testing.T, c client.Client, obj client.Object) {
 	t.Helper()
-	if err := c.Delete(t.Context(), obj); err != nil {
+	if err := c.Delete(within(t), obj); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -240,7 +248,6 @@ func TestWhoMayNotJoinIsTold(t *testing.T) {
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
 	makeHost(t, f.west)
-	t.Cleanup(func() { remove(t, f.west, crdOf("memberclusters."+v1alpha1.Group)) })
 	person := limited(t, f.west, f.westConfig)
 	for name, tc := range map[string]struct {
 		host, member *rest.Config
@@ -262,7 +269,7 @@ func TestWhoMayNotJoinIsTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.opts.DefaultHostName = "second"
-			_, err := join.Join(t.Context(), tc.host, tc.member, tc.opts, func(join.Step) {})
+			_, err := join.Join(within(t), tc.host, tc.member, tc.opts, func(join.Step) {})
 			for _, want := range tc.want {
 				if diff := join.WordsDiff(want, err); diff != "" {
 					t.Error(diff)
@@ -270,6 +277,11 @@ func TestWhoMayNotJoinIsTold(t *testing.T) {
 			}
 		})
 	}
+	remove(t, f.west, crdOf("memberclusters."+v1alpha1.Group))
+	eventually(t, "the second host is none any more", func(context.Context) bool {
+		_, err := clientFor(t, f.westConfig).RESTMapper().RESTMapping(schema.GroupKind{Group: v1alpha1.Group, Kind: "MemberCluster"})
+		return meta.IsNoMatchError(err)
+	})
 	f.leave(t, f.westConfig, "west") // what the person with few rights had begun
 }
 
@@ -283,10 +295,10 @@ func limited(t *testing.T, c client.Client, cfg *rest.Config) *rest.Config {
 	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "limited"},
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "limited"}, Subjects: []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: "limited"}}}
 	for _, obj := range []client.Object{role, binding} {
-		if err := c.Create(t.Context(), obj); err != nil {
+		if err := c.Create(within(t), obj); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = c.Delete(t.Context(), obj) })
+		t.Cleanup(func() { _ = c.Delete(within(t), obj) })
 	}
 	as := rest.CopyConfig(cfg)
 	as.Impersonate.UserName = "limited"
@@ -308,13 +320,13 @@ func TestAJoinWaitsUntilTheHostCallsTheMemberReady(t *testing.T) {
 		t.Fatalf("without a manager: %v", err)
 	}
 	judge := func(status metav1.ConditionStatus) {
-		m, err := join.FindMember(t.Context(), f.host, "east")
+		m, err := join.FindMember(within(t), f.host, "east")
 		if err != nil {
 			t.Fatal(err)
 		}
 		meta.SetStatusCondition(&m.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: status, Reason: v1alpha1.ReasonUnreachable,
 			Message: "no route", ObservedGeneration: m.Generation})
-		if err := f.host.Status().Update(t.Context(), m); err != nil {
+		if err := f.host.Status().Update(within(t), m); err != nil {
 			t.Fatal(err)
 		}
 	}

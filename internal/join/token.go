@@ -31,9 +31,10 @@ const tokenLifetime = 365 * 24 * time.Hour
 // tokenTimeout bounds the wait until a new token is accepted: roles reach the authorizer a moment after they are made.
 const tokenTimeout = 15 * time.Second
 
-// credential is a token of the host's account, and its life as the token itself says.
+// credential is a token of the host's account, with whose it is and its life as the token itself says.
 type credential struct {
 	token           string
+	account         types.UID
 	issued, expires time.Time
 }
 
@@ -55,6 +56,11 @@ func readToken(token string) (credential, error) {
 	var claims struct {
 		IssuedAt int64 `json:"iat"`
 		Expires  int64 `json:"exp"`
+		Kube     struct {
+			ServiceAccount struct {
+				UID types.UID `json:"uid"`
+			} `json:"serviceaccount"`
+		} `json:"kubernetes.io"`
 	}
 	if err := json.Unmarshal(payload, &claims); err != nil {
 		return credential{}, fmt.Errorf("reading a token: %w", err)
@@ -62,7 +68,10 @@ func readToken(token string) (credential, error) {
 	if claims.Expires == 0 {
 		return credential{}, errors.New("reading a token: it does not say when it expires")
 	}
-	return credential{token: token, issued: time.Unix(claims.IssuedAt, 0), expires: time.Unix(claims.Expires, 0)}, nil
+	return credential{
+		token: token, account: claims.Kube.ServiceAccount.UID,
+		issued: time.Unix(claims.IssuedAt, 0), expires: time.Unix(claims.Expires, 0),
+	}, nil
 }
 
 // obtainToken keeps the token that the host has while it works and lasts, so that joining again writes nothing; else
@@ -111,6 +120,8 @@ func (p *pass) keepToken(ctx context.Context) (why string, err error) {
 	switch {
 	case err != nil:
 		return "the host's cannot be read", nil
+	case c.account != p.account.UID: // an API server may take it a few seconds longer, from its cache
+		return "the host's is of an account that was made anew", nil
 	case !c.expires.After(p.now()):
 		return "the host's expired on " + when(c.expires), nil
 	case !c.fresh(p.now()):

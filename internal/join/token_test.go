@@ -20,7 +20,12 @@ func TestReadToken(t *testing.T) {
 		want    credential
 		wantErr string
 	}{
-		"its life":               {token: jwt(`{"iat":100,"exp":400}`), want: credential{token: jwt(`{"iat":100,"exp":400}`), issued: time.Unix(100, 0), expires: time.Unix(400, 0)}},
+		"its life": {token: jwt(`{"iat":100,"exp":400}`), want: credential{token: jwt(`{"iat":100,"exp":400}`), issued: time.Unix(100, 0), expires: time.Unix(400, 0)}},
+		"whose it is": {
+			token: jwt(`{"iat":100,"exp":400,"kubernetes.io":{"namespace":"fairlead-system","serviceaccount":{"name":"fairlead-host","uid":"u-1"}}}`),
+			want: credential{
+				token:   jwt(`{"iat":100,"exp":400,"kubernetes.io":{"namespace":"fairlead-system","serviceaccount":{"name":"fairlead-host","uid":"u-1"}}}`),
+				account: "u-1", issued: time.Unix(100, 0), expires: time.Unix(400, 0)}},
 		"no token":               {token: "", wantErr: "no JWT"},
 		"an opaque one":          {token: "abc", wantErr: "no JWT"},
 		"one without an end":     {token: jwt(`{"iat":100}`), wantErr: "when it expires"},

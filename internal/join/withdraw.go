@@ -119,8 +119,8 @@ const AnnotationCleared = v1alpha1.Group + "/cleared"
 
 // Leave ends a registration that is being deleted: it withdraws from the member, then releases the MemberCluster. It
 // can be called again after any failure, a killed process included. Once it has noted on the MemberCluster that the
-// member is cleared it gets along without a connection: member may then be nil, and a member that cannot be reached
-// or refuses the host any more keeps nobody waiting.
+// member is cleared, a member that refuses the host keeps nobody waiting, nor do credentials that are gone: member may
+// then be nil.
 func Leave(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, member client.Client, hostUID types.UID, report Reporter) error {
 	cleared := m.Annotations[AnnotationCleared] != ""
 	if member == nil && !cleared {

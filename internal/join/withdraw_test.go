@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -62,7 +63,7 @@ const writesOfLeave = 9
 func TestTheHostLeavesWithItsOwnCredentialWhereverItIsKilled(t *testing.T) {
 	f := newFleet(t)
 	shop := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "settings", Labels: map[string]string{v1alpha1.LabelUID: "u-1"}}}
-	if err := f.east.Create(t.Context(), shop); err != nil {
+	if err := f.east.Create(within(t), shop); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { remove(t, f.east, shop) })
@@ -73,34 +74,34 @@ func TestTheHostLeavesWithItsOwnCredentialWhereverItIsKilled(t *testing.T) {
 			delivery := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "fed.shop.web"}}
 			delivery.Spec.Wrapper = v1alpha1.WrapperIdentity{Kind: v1alpha1.KindFederated, Namespace: "shop", Name: "web", UID: "u-1", Generation: 1}
 			member := f.asHost(t, "east")
-			if err := member.Create(t.Context(), delivery); err != nil {
+			if err := member.Create(within(t), delivery); err != nil {
 				t.Fatal(err)
 			}
-			hostUID, err := join.IdentityOf(t.Context(), f.host)
+			hostUID, err := join.IdentityOf(within(t), f.host)
 			if err != nil {
 				t.Fatal(err)
 			}
 			l := &life{n: n}
-			err = join.Leave(t.Context(), l.mortal(watching{f.host}), m.DeepCopy(), l.mortal(watching{member}), hostUID, nil)
+			err = join.Leave(within(t), l.mortal(watching{f.host}), m.DeepCopy(), l.mortal(watching{member}), hostUID, nil)
 			if dies := n <= writesOfLeave; dies != errors.Is(err, errKilled) {
 				t.Fatalf("the first try: %v", err)
 			}
-			if m, err = join.FindMember(t.Context(), f.host, "east"); err != nil {
+			if m, err = join.FindMember(within(t), f.host, "east"); err != nil {
 				t.Fatal(err)
 			}
 			if m != nil { // restarted; the member may have forgotten the account, or not yet
-				if err := join.Leave(t.Context(), f.host, m, member, hostUID, nil); err != nil {
+				if err := join.Leave(within(t), f.host, m, member, hostUID, nil); err != nil {
 					t.Fatal(err)
 				}
 			}
 			f.awaitClean(t, f.east)
-			if m, err := join.FindMember(t.Context(), f.host, "east"); m != nil || err != nil {
+			if m, err := join.FindMember(within(t), f.host, "east"); m != nil || err != nil {
 				t.Errorf("the MemberCluster is still there: %v %v", m, err)
 			}
-			if err := f.host.Get(t.Context(), types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: "east"}, &corev1.Secret{}); !join.Absent(err) {
+			if err := f.host.Get(within(t), types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: "east"}, &corev1.Secret{}); !join.Absent(err) {
 				t.Errorf("the Secret is still there: %v", err)
 			}
-			if err := f.east.Get(t.Context(), client.ObjectKeyFromObject(shop), shop); err != nil || shop.Labels[v1alpha1.LabelUID] == "" {
+			if err := f.east.Get(within(t), client.ObjectKeyFromObject(shop), shop); err != nil || shop.Labels[v1alpha1.LabelUID] == "" {
 				t.Errorf("the workload: %v %v", shop.Labels, err)
 			}
 		})
@@ -117,7 +118,7 @@ func (w watching) Watch(context.Context, client.ObjectList, ...client.ListOption
 func (f *fleet) deleteMember(t *testing.T, name string) *v1alpha1.MemberCluster {
 	t.Helper()
 	remove(t, f.host, &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: name}})
-	m, err := join.FindMember(t.Context(), f.host, name)
+	m, err := join.FindMember(within(t), f.host, name)
 	if err != nil || m == nil || m.DeletionTimestamp == nil {
 		t.Fatalf("the finalizer does not hold it: %v %v", m, err)
 	}
@@ -128,14 +129,14 @@ func TestNothingIsTakenFromAMemberOfAnother(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
-	hostUID, err := join.IdentityOf(t.Context(), f.host)
+	hostUID, err := join.IdentityOf(within(t), f.host)
 	if err != nil {
 		t.Fatal(err)
 	}
 	before := ours(t, f.east)
 	for name, err := range map[string]error{
-		"of another host":          join.Withdraw(t.Context(), f.east, "someone-else", "east", nil),
-		"of this, by another name": join.Withdraw(t.Context(), f.east, hostUID, "ost", nil),
+		"of another host":          join.Withdraw(within(t), f.east, "someone-else", "east", nil),
+		"of this, by another name": join.Withdraw(within(t), f.east, hostUID, "ost", nil),
 	} {
 		var notOurs *join.NotOursError
 		if !errors.As(err, &notOurs) {
@@ -156,7 +157,7 @@ func TestAHostThatIsItsOwnMemberKeepsItsPartsWhenItLeaves(t *testing.T) {
 		t.Error("nobody said that the host joins itself")
 	}
 	hostUID, member := r.Host.UID, f.asHost(t, "self")
-	if err := join.Leave(t.Context(), f.host, f.deleteMember(t, "self"), member, hostUID, nil); err != nil {
+	if err := join.Leave(within(t), f.host, f.deleteMember(t, "self"), member, hostUID, nil); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{}
@@ -174,8 +175,51 @@ func TestAHostThatIsItsOwnMemberKeepsItsPartsWhenItLeaves(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if m, err := join.FindMember(t.Context(), f.host, "east"); m == nil || err != nil {
+	if m, err := join.FindMember(within(t), f.host, "east"); m == nil || err != nil {
 		t.Errorf("the other member: %v %v", m, err)
+	}
+}
+
+func TestTheNamespaceStaysWhereItIsNotTheMembersAlone(t *testing.T) {
+	f := newFleet(t)
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.SystemNamespace}}
+	for name, prepare := range map[string]func() (undo func()){
+		"it was there before the join": func() func() {
+			if err := f.east.Create(within(t), namespace.DeepCopy()); err != nil {
+				t.Fatal(err)
+			}
+			f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
+			return func() {}
+		},
+		"the member has become a host since": func() func() {
+			f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
+			makeHost(t, f.east)
+			return func() { remove(t, f.east, crdOf("memberclusters."+v1alpha1.Group)) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			undo := prepare()
+			defer undo()
+			member := f.asHost(t, "east")
+			eventually(t, "the member serves what it serves", func(context.Context) bool {
+				_, err := member.RESTMapper().RESTMapping(schema.GroupKind{Group: v1alpha1.Group, Kind: "Delivery"})
+				return err == nil
+			})
+			hostUID, err := join.IdentityOf(within(t), f.host)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := join.Leave(within(t), f.host, f.deleteMember(t, "east"), member, hostUID, nil); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "only the namespace is left", func(context.Context) bool { return len(ours(t, f.east)) == 1 })
+			there := namespace.DeepCopy()
+			if err := f.east.Get(within(t), client.ObjectKeyFromObject(there), there); err != nil || there.DeletionTimestamp != nil {
+				t.Errorf("the namespace: %v %v", there.DeletionTimestamp, err)
+			}
+			remove(t, f.east, there)
+			f.awaitClean(t, f.east)
+		})
 	}
 }
 
@@ -199,11 +243,11 @@ func TestUnjoin(t *testing.T) {
 			if !tc.admin {
 				member = nil
 			}
-			err := join.Unjoin(t.Context(), f.hostConfig, member, tc.opts, func(join.Step) {})
+			err := join.Unjoin(within(t), f.hostConfig, member, tc.opts, func(join.Step) {})
 			if diff := join.WordsDiff(tc.wantErr, err); diff != "" {
 				t.Error(diff)
 			}
-			if m, err := join.FindMember(t.Context(), f.host, "east"); err != nil || tc.wantErr == "" && m != nil {
+			if m, err := join.FindMember(within(t), f.host, "east"); err != nil || tc.wantErr == "" && m != nil {
 				t.Errorf("the MemberCluster is still there: %v %v", m, err)
 			}
 			if tc.left && len(ours(t, f.east)) == 0 {

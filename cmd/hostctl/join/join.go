@@ -36,6 +36,11 @@ type Options struct {
 
 // New is the command.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
+	_, cmd := newCommand(streams)
+	return cmd
+}
+
+func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
 	o := &Options{IOStreams: streams}
 	cmd := &cobra.Command{
 		Use:   "join NAME",
@@ -80,7 +85,7 @@ mention stays as an earlier join left it. What --allow no longer names is taken 
 	f.BoolVar(&o.DryRun, "dry-run", false, "say what would be done and write nothing")
 	f.BoolVar(&o.WaitForReady, "wait", true, "wait until the member is Ready")
 	f.DurationVar(&o.Timeout, "timeout", 30*time.Second, "how long to wait for that")
-	return cmd
+	return o, cmd
 }
 
 // Complete reads the kubeconfigs and checks the flags.

@@ -39,6 +39,11 @@ type Options struct {
 
 // New is the command.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
+	_, cmd := newCommand(streams)
+	return cmd
+}
+
+func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
 	o := &Options{IOStreams: streams, CanAsk: func() bool {
 		f, ok := streams.In.(*os.File)
 		return ok && term.IsTerminal(int(f.Fd()))
@@ -67,7 +72,7 @@ needed where the host's credentials no longer work. With --forget nobody goes th
 	f.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
 	f.BoolVar(&o.Forget, "forget", false, "give the member up without going there")
 	f.DurationVar(&o.Wait, "timeout", 2*time.Minute, "how long to wait for the host's manager")
-	return cmd
+	return o, cmd
 }
 
 // Complete reads the kubeconfigs and checks the flags.
