@@ -3,6 +3,7 @@
 package member
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
@@ -41,6 +42,12 @@ func ConfigFor(mc *v1alpha1.MemberCluster, secret *corev1.Secret, userAgent stri
 		return nil, &CredentialsError{v1alpha1.ReasonEndpointMismatch, fmt.Sprintf(
 			"the credentials in Secret %s are for %q and are not sent to spec.endpoint %q: run `hostctl join %s` again for the new endpoint",
 			where, for_, mc.Spec.Endpoint, mc.Name)}
+	}
+	if !bytes.Equal(bytes.TrimSpace(secret.Data[v1alpha1.SecretCA]), bytes.TrimSpace(mc.Spec.CABundle)) {
+		// Who may edit a MemberCluster could else have the token sent to a server of their own.
+		return nil, &CredentialsError{v1alpha1.ReasonEndpointMismatch, fmt.Sprintf(
+			"the credentials in Secret %s are for another certificate authority than spec.caBundle and are not sent: run `hostctl join %s` again",
+			where, mc.Name)}
 	}
 	config := &rest.Config{
 		Host:      mc.Spec.Endpoint,

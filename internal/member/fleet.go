@@ -12,16 +12,18 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/multicluster-runtime/pkg/clusters"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 )
 
 // Fleet is all members that have usable credentials, connected. It is multicluster-runtime's provider:
 // every multicluster-aware part of the manager is engaged with each Conn, and disengaged when it is
 // replaced or removed.
+//
+// It does not stand on multicluster-runtime's own bookkeeping (pkg/clusters): there a connection that
+// ends removes whatever goes by its name, and that is by then the one that has replaced it.
 type Fleet struct {
-	clusters.Clusters[*Conn]
-
 	host     Host
 	clock    clock.WithTicker
 	mappings Mappings
@@ -52,11 +54,10 @@ var (
 // NewFleet makes an empty fleet of a host.
 func NewFleet(host Host, clk clock.WithTicker) *Fleet {
 	return &Fleet{
-		Clusters: clusters.New[*Conn](),
-		host:     host,
-		clock:    clk,
-		started:  make(chan struct{}),
-		members:  make(map[string]*tracked),
+		host:    host,
+		clock:   clk,
+		started: make(chan struct{}),
+		members: make(map[string]*tracked),
 	}
 }
 
@@ -96,12 +97,26 @@ func (f *Fleet) Connect(ctx context.Context, name string, config *rest.Config) e
 	f.mu.Lock()
 	f.members[name] = t
 	f.mu.Unlock()
-	if err := f.Add(life, multicluster.ClusterName(name), conn, f.aware); err != nil {
+	if err := f.aware.Engage(life, multicluster.ClusterName(name), conn); err != nil {
 		f.Disconnect(name)
 		return fmt.Errorf("engaging member %s: %w", name, err)
 	}
+	go func() { _ = conn.Start(life) }() // it only waits for the end, and tidies up
 	go f.keepProbing(life, t)
 	return nil
+}
+
+// Get implements multicluster.Provider.
+func (f *Fleet) Get(_ context.Context, name multicluster.ClusterName) (cluster.Cluster, error) {
+	if conn := f.Conn(string(name)); conn != nil {
+		return conn, nil
+	}
+	return nil, fmt.Errorf("looking for member %s: %w", name, multicluster.ErrClusterNotFound)
+}
+
+// IndexField implements multicluster.Provider. A connection has no cache that could be indexed.
+func (f *Fleet) IndexField(context.Context, client.Object, string, client.IndexerFunc) error {
+	return errNoCache
 }
 
 // Disconnect ends the connection to a member, and all that is engaged with it.
@@ -112,7 +127,6 @@ func (f *Fleet) Disconnect(name string) {
 	f.mu.Unlock()
 	if t != nil {
 		t.cancel()
-		f.Remove(multicluster.ClusterName(name))
 	}
 }
 

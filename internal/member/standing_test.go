@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package member
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func TestWhatAProbeFinds(t *testing.T) {
+	memberships := schema.GroupResource{Group: v1alpha1.Group, Resource: "memberships"}
+	for name, test := range map[string]struct {
+		path             string
+		answer           any
+		reachable, valid bool
+		reason           string
+		words            string
+	}{
+		"a member that answers": {reachable: true, valid: true, reason: v1alpha1.ReasonAnswers},
+		"a token that is not accepted": {
+			path: membershipPath, answer: apierrors.NewUnauthorized("no"),
+			reachable: true, reason: v1alpha1.ReasonUnauthorized, words: "hostctl join east",
+		},
+		"a right that is missing": {
+			path: membershipPath, answer: apierrors.NewForbidden(memberships, "self", errors.New("no rule")),
+			reachable: true, reason: v1alpha1.ReasonForbidden, words: "hostctl join east",
+		},
+		"a right that is missing further on": {
+			path: systemPath, answer: apierrors.NewForbidden(memberships, "kube-system", errors.New("no rule")),
+			reachable: true, reason: v1alpha1.ReasonForbidden, words: "hostctl join east",
+		},
+		"a cluster that was never joined": {
+			path: membershipPath, answer: apierrors.NewNotFound(memberships, "self"),
+			reachable: true, reason: v1alpha1.ReasonNotJoined, words: "no Membership",
+		},
+		"a member of another host": {
+			path: membershipPath, answer: membership("other-uid", "east"),
+			reachable: true, reason: v1alpha1.ReasonOtherHost, words: "other-uid",
+		},
+		"a cluster that was joined under another name": {
+			path: membershipPath, answer: membership("host-uid", "west"),
+			reachable: true, reason: v1alpha1.ReasonIdentityChanged, words: "joined as west, not east",
+		},
+		"an API server in trouble": {
+			path: membershipPath, answer: apierrors.NewInternalError(errors.New("etcd")), reason: v1alpha1.ReasonUnreachable, words: "etcd",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := newAPIServer(t)
+			if test.path != "" {
+				server.says(test.path, test.answer)
+			}
+			is := connected(t, server.config("t"), nil).probe(t.Context(), thisHost, Standing{}, now)
+			want := []any{true, test.reachable, test.valid, test.reason, test.valid}
+			if diff := cmp.Diff(want, []any{is.Probed, is.Reachable, is.Valid, is.Reason, is.Usable()}); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if !strings.Contains(is.Message, test.words) {
+				t.Errorf("the message does not say %q: %s", test.words, is.Message)
+			}
+		})
+	}
+}
+
+func TestAMemberThatIsGoneIsUnreachableAndWhatWasKnownStays(t *testing.T) {
+	server := newAPIServer(t)
+	conn := connected(t, server.config("t"), nil)
+	well := conn.probe(t.Context(), thisHost, Standing{}, now)
+	server.Close()
+	is := conn.probe(t.Context(), thisHost, well, now.Add(time.Minute))
+	want := []any{false, v1alpha1.ReasonUnreachable, "v1.36.3", []string{"core"}}
+	if diff := cmp.Diff(want, []any{is.Usable(), is.Reason, is.Version, is.Grants}); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if string(is.UID) != "member-uid" {
+		t.Errorf("uid %s", is.UID)
+	}
+}
+
+func TestIdentityIsAskedForOnceAndAHeartbeatIsTimedByTheHostsClock(t *testing.T) {
+	server := newAPIServer(t)
+	conn := connected(t, server.config("t"), nil)
+	beat := func(at time.Time) {
+		m := membership("host-uid", "east")
+		m.Status.RenewTime = metav1.NewMicroTime(at)
+		server.says(membershipPath, m)
+	}
+	first := conn.probe(t.Context(), thisHost, Standing{}, now)
+	if !first.HeartbeatChanged.IsZero() {
+		t.Errorf("a heartbeat before there was one: %s", first.HeartbeatChanged)
+	}
+	beat(now.Add(-time.Hour)) // the member's clock is behind
+	second := conn.probe(t.Context(), thisHost, first, now.Add(time.Minute))
+	third := conn.probe(t.Context(), thisHost, second, now.Add(2*time.Minute))
+	for name, got := range map[string]time.Time{"when it changed": second.HeartbeatChanged, "when it did not": third.HeartbeatChanged} {
+		if !got.Equal(now.Add(time.Minute)) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if server.times("/version") != 1 || server.times(systemPath) != 1 {
+		t.Errorf("asked for the version %d times, for kube-system %d times", server.times("/version"), server.times(systemPath))
+	}
+	if first.Same(second) || !second.Same(third) {
+		t.Error("the first heartbeat is news, a silence is none")
+	}
+}
