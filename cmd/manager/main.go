@@ -4,6 +4,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
@@ -51,7 +52,9 @@ func main() {
 		RetryPeriod:                   new(10 * time.Second),
 	}
 	if *webhookPort != 0 {
-		options.WebhookServer = webhook.NewServer(webhook.Options{Host: *webhookAddress, Port: *webhookPort, CertDir: *certDir})
+		cert := &pair{dir: *certDir, clock: clock.RealClock{}}
+		options.WebhookServer = webhook.NewServer(webhook.Options{Host: *webhookAddress, Port: *webhookPort,
+			TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.GetCertificate = cert.get }}})
 	}
 	if err := run(options); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "Error:", err)

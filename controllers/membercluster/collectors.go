@@ -14,19 +14,48 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/collect"
+	"github.com/fairlead-dev/fairlead/internal/join"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// Collectors runs, inside the manager, the collectors of members that the host collects for. It is
-// multicluster-aware: a collector lives as long as the connection that it observes through.
+// Collectors runs, inside the manager, the collectors of members that the host collects for, and what
+// collectors elsewhere need of the host. It is multicluster-aware: either lives as long as the
+// connection to its member.
 type Collectors struct {
 	version string
 	clock   clock.WithTicker
 
 	mu      sync.Mutex
 	engaged map[string]engagement
-	modes   map[string]v1alpha1.CollectorMode
-	running map[string]context.CancelFunc
+	tasks   map[string]task
+	running map[string]work
+}
+
+// task is what the host does for a member's collector.
+type task string
+
+const (
+	nothing task = ""
+	// observe: the collector runs here.
+	observe task = "observe"
+	// letRead: it runs elsewhere, with an account of its own whose reads have to follow what the member serves.
+	letRead task = "let read"
+)
+
+func taskFor(mode v1alpha1.CollectorMode, grants []string) task {
+	switch {
+	case mode == v1alpha1.CollectorHost:
+		return observe
+	case mode == v1alpha1.CollectorExternal && join.GrantsEveryGroup(grants):
+		return letRead
+	}
+	return nothing
+}
+
+// work is a task under way.
+type work struct {
+	task task
+	stop context.CancelFunc
 }
 
 type engagement struct {
@@ -42,8 +71,8 @@ func NewCollectors(version string, clk clock.WithTicker) *Collectors {
 		version: version,
 		clock:   clk,
 		engaged: make(map[string]engagement),
-		modes:   make(map[string]v1alpha1.CollectorMode),
-		running: make(map[string]context.CancelFunc),
+		tasks:   make(map[string]task),
+		running: make(map[string]work),
 	}
 }
 
@@ -67,51 +96,71 @@ func (c *Collectors) Engage(ctx context.Context, name multicluster.ClusterName, 
 	return nil
 }
 
-// Set says who collects for a member; "" when nobody is to any more.
-func (c *Collectors) Set(name string, mode v1alpha1.CollectorMode) {
+// Set says who collects for a member, and what the member grants the host.
+func (c *Collectors) Set(name string, mode v1alpha1.CollectorMode, grants []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if mode == "" {
-		delete(c.modes, name)
-		delete(c.engaged, name)
-	} else {
-		c.modes[name] = mode
-	}
+	c.tasks[name] = taskFor(mode, grants)
 	c.settle(name)
 }
 
-// settle starts or stops a member's collector. c.mu is held.
+// Forget ends what is done for a member.
+func (c *Collectors) Forget(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.tasks, name)
+	delete(c.engaged, name)
+	c.settle(name)
+}
+
+// settle starts or stops what is done for a member's collector. c.mu is held.
 func (c *Collectors) settle(name string) {
+	wanted := nothing
 	with, engaged := c.engaged[name]
-	if !engaged || with.ctx.Err() != nil || c.modes[name] != v1alpha1.CollectorHost {
-		c.stop(name)
+	if engaged && with.ctx.Err() == nil {
+		wanted = c.tasks[name]
+	}
+	if c.running[name].task == wanted {
 		return
 	}
-	if c.running[name] != nil {
+	c.stop(name)
+	if wanted == nothing {
 		return
 	}
 	ctx, cancel := context.WithCancel(with.ctx)
 	logger := log.FromContext(ctx).WithName("collect").WithValues("member", name)
-	collector, err := collect.New(collect.Options{
-		ClusterName: name, Config: with.conn.GetConfig(), HTTPClient: with.conn.GetHTTPClient(),
-		Mapper: with.conn.GetRESTMapper(), Version: c.version, Clock: c.clock,
-	})
+	run, err := c.begin(wanted, name, with.conn)
 	if err != nil {
 		logger.Error(err, "the collector cannot be made")
 		cancel()
 		return
 	}
-	c.running[name] = cancel
+	c.running[name] = work{task: wanted, stop: cancel}
 	go func() {
-		if err := collector.Run(log.IntoContext(ctx, logger)); err != nil && ctx.Err() == nil {
+		if err := run(log.IntoContext(ctx, logger)); err != nil && ctx.Err() == nil {
 			logger.Error(err, "the collector has ended")
 		}
 	}()
 }
 
+// begin makes what the host does for a member's collector.
+func (c *Collectors) begin(t task, name string, conn *member.Conn) (func(context.Context) error, error) {
+	if t == letRead {
+		return func(ctx context.Context) error { return widen(ctx, conn) }, nil
+	}
+	collector, err := collect.New(collect.Options{
+		ClusterName: name, Config: conn.GetConfig(), HTTPClient: conn.GetHTTPClient(),
+		Mapper: conn.GetRESTMapper(), Version: c.version, Clock: c.clock,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return collector.Run, nil
+}
+
 func (c *Collectors) stop(name string) {
-	if cancel := c.running[name]; cancel != nil {
-		cancel()
+	if at, ok := c.running[name]; ok {
+		at.stop()
 		delete(c.running, name)
 	}
 }

@@ -75,7 +75,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if !apierrors.IsNotFound(err) {
 			return ctrl.Result{}, fmt.Errorf("reading MemberCluster %s: %w", req.Name, err)
 		}
-		r.collectors.Set(req.Name, "")
+		r.collectors.Forget(req.Name)
 		r.fleet.Disconnect(req.Name)
 		return ctrl.Result{}, nil
 	}
@@ -91,7 +91,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			return ctrl.Result{}, fmt.Errorf("putting the finalizer on MemberCluster %s: %w", mc.Name, err)
 		}
 	}
-	r.collectors.Set(mc.Name, mc.Spec.Collector)
+	standing, _ := r.fleet.Standing(mc.Name)
+	r.collectors.Set(mc.Name, mc.Spec.Collector, standing.Grants)
 	renewal := r.renew(ctx, mc, refusal)
 	return r.publish(ctx, mc, refusal, renewal)
 }
@@ -146,7 +147,7 @@ func (r *Reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster) (ctr
 	if !controllerutil.ContainsFinalizer(mc, v1alpha1.Finalizer) {
 		return ctrl.Result{}, nil
 	}
-	r.collectors.Set(mc.Name, "")
+	r.collectors.Forget(mc.Name)
 	var remote client.Client
 	if conn := r.fleet.Conn(mc.Name); conn != nil {
 		remote = conn.GetClient()

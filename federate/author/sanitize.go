@@ -103,8 +103,11 @@ func withoutServerMetadata(c *cleaning) {
 	}
 }
 
+// lastApplied is the annotation in which `kubectl apply` records what it was given.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
 func withoutLastApplied(c *cleaning) {
-	c.dropAnnotations(oneOf("kubectl.kubernetes.io/last-applied-configuration"))
+	c.dropAnnotations(oneOf(lastApplied))
 }
 
 // withoutMarks takes Fairlead's own marks, so that an object read back from a member can be wrapped

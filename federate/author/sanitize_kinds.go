@@ -3,6 +3,7 @@
 package author
 
 import (
+	"encoding/json"
 	"regexp"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 // byKind are the rules for what the API server and Kubernetes' controllers choose for one kind.
 var byKind = map[schema.GroupKind][]rule{
 	core("Service"):                             {withoutClusterIPs, withoutNodePorts, withoutChosenFamilies},
-	core("PersistentVolumeClaim"):               {withoutBinding},
+	core("PersistentVolumeClaim"):               {withoutBinding, withoutDefaultedClass},
 	core("PersistentVolume"):                    {withoutClaim},
 	core("Pod"):                                 {withoutNode, withoutTokenVolumes, withoutPriority},
 	core("Namespace"):                           {withoutNamespaceMarks},
@@ -75,6 +76,25 @@ func withoutBinding(c *cleaning) {
 		}
 		return strings.HasPrefix(key, "pv.kubernetes.io/")
 	})
+}
+
+// withoutDefaultedClass: a cluster writes its default class into a claim that names none. kubectl's record
+// of what was applied tells that from a class that was meant; where there is none, only the author knows.
+func withoutDefaultedClass(c *cleaning) {
+	class := textAt(c.content, "spec", "storageClassName")
+	if !c.live || class == "" {
+		return
+	}
+	var applied map[string]any
+	record := textAt(c.content, "metadata", "annotations", lastApplied)
+	if record == "" || json.Unmarshal([]byte(record), &applied) != nil {
+		c.note("spec.storageClassName %s may be no more than the default of the cluster that this was read from: "+
+			"leave the field out for each member's default class", class)
+		return
+	}
+	if _, said := mapAt(applied, "spec")["storageClassName"]; !said {
+		remove(c.content, "spec", "storageClassName")
+	}
 }
 
 // withoutClaim: a claim that the binder chose goes whole, one that the author reserved the volume for

@@ -205,9 +205,8 @@ func TestWhatMayNotBeWatchedIsSaidWithTheWayOut(t *testing.T) {
 	})
 	m.deliver("sha256:1", m.push(configMapsGVR, m.configMap("settings", "blue")))
 	d := m.waitForStatus(30*time.Second, "ConfigMap settings Waiting/NotGranted")
-	want := `the collector may not watch configmaps here, so nothing is known of it; allow it with a ClusterRole on this cluster, ` +
-		`labelled federation.fairlead.dev/aggregate-to-collector: "true", ` +
-		`with the rule {apiGroups: [""], resources: ["configmaps"], verbs: [get, list, watch]}`
+	want := `the collector may not watch it; add a ClusterRole there with {apiGroups: [""], resources: [configmaps], ` +
+		`verbs: [get, list, watch]} and label federation.fairlead.dev/aggregate-to-collector: "true"`
 	if diff := cmp.Diff(want, d.Status.Objects[0].Message); diff != "" {
 		t.Error(diff)
 	}

@@ -203,12 +203,16 @@ func (r *refusal) Error() string { return r.cause.Error() }
 func (r *refusal) Unwrap() error { return r.cause }
 
 func notGranted(gr schema.GroupResource) health.Verdict {
+	group := gr.Group
+	if group == "" {
+		group = `""`
+	}
+	// Rule and label together have to fit into a line of the wrapper's status.
 	return health.Verdict{
 		Health: v1alpha1.Waiting,
 		Reason: v1alpha1.ReasonNotGranted,
-		Message: fmt.Sprintf(`the collector may not watch %s here, so nothing is known of it; allow it with a ClusterRole on this cluster, `+
-			`labelled %s: "true", with the rule {apiGroups: [%q], resources: [%q], verbs: [get, list, watch]}`,
-			gr, v1alpha1.LabelAggregateToCollector, gr.Group, gr.Resource),
+		Message: fmt.Sprintf(`the collector may not watch it; add a ClusterRole there with {apiGroups: [%s], resources: [%s], verbs: [get, list, watch]} and label %s: "true"`,
+			group, gr.Resource, v1alpha1.LabelAggregateToCollector),
 	}
 }
 

@@ -177,7 +177,7 @@ func sameConfig(a, b *rest.Config) bool {
 }
 
 func (f *Fleet) keepProbing(ctx context.Context, t *tracked) {
-	failures := 0
+	unsettled := 0
 	for ctx.Err() == nil {
 		was := t.standing
 		is := t.conn.probe(ctx, f.host, was, f.clock.Now())
@@ -190,12 +190,12 @@ func (f *Fleet) keepProbing(ctx context.Context, t *tracked) {
 		for _, listener := range f.listeners {
 			listener(t.conn.name, was, is)
 		}
-		if is.Usable() {
-			failures = 0
+		if is.settled() {
+			unsettled = 0
 		} else {
-			failures++
+			unsettled++
 		}
-		timer := f.clock.NewTimer(nextProbe(failures))
+		timer := f.clock.NewTimer(nextProbe(unsettled))
 		select {
 		case <-ctx.Done():
 		case <-t.suspect:
@@ -205,12 +205,12 @@ func (f *Fleet) keepProbing(ctx context.Context, t *tracked) {
 	}
 }
 
-// nextProbe is the time until the next probe after so many failures in a row.
-func nextProbe(failures int) time.Duration {
-	if failures == 0 {
+// nextProbe is the time until the next probe after so many in a row that found something to wait for.
+func nextProbe(unsettled int) time.Duration {
+	if unsettled == 0 {
 		return ProbeInterval
 	}
-	wait := time.Second << min(failures-1, 10)
+	wait := time.Second << min(unsettled-1, 10)
 	return min(wait, RetryInterval)
 }
 

@@ -19,8 +19,8 @@ import (
 const (
 	// ProbeInterval is the time between two probes of a member that answers.
 	ProbeInterval = 25 * time.Second
-	// RetryInterval is the longest time between two probes of one that does not: it is served again
-	// within that, and the time a probe takes, of answering.
+	// RetryInterval is the longest time between two probes of one that does not, or whose collector was never heard
+	// of: it is served again within that, and the time a probe takes, of answering.
 	RetryInterval = 10 * time.Second
 	// ProbeTimeout is how long an answer may take.
 	ProbeTimeout = 10 * time.Second
@@ -61,6 +61,10 @@ type Standing struct {
 
 // Usable says whether pushes reach the member.
 func (s Standing) Usable() bool { return s.Reachable && s.Valid }
+
+// settled says whether the next probe need not hurry: the member answers, and its collector has been heard of, which
+// whoever joins a member waits for.
+func (s Standing) settled() bool { return s.Usable() && !s.Heartbeat.IsZero() }
 
 // probe asks the member who it is. It never fails: what goes wrong is what it found.
 func (c *Conn) probe(ctx context.Context, host Host, last Standing, now time.Time) Standing {

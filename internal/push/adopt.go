@@ -10,6 +10,7 @@ import (
 	"sort"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -174,6 +175,41 @@ func release(ctx context.Context, conn *member.Conn, path []string, found *metav
 	}
 	_, err = member.Do(ctx, conn.REST().Patch(types.JSONPatchType).AbsPath(path...).
 		Param("fieldManager", v1alpha1.FieldManager+"-release").Body(body), true)
+	return err
+}
+
+// onlyOurs says whether nobody but Fairlead has written an object.
+func onlyOurs(found *metav1.PartialObjectMetadata) bool {
+	for i := range found.ManagedFields {
+		if e := &found.ManagedFields[i]; e.Subresource == "" && e.Manager != v1alpha1.FieldManager {
+			return false
+		}
+	}
+	return len(found.ManagedFields) > 0
+}
+
+// takeBack undoes an apply that was merged into somebody else's object: an apply of nothing takes away
+// what only we have said, and our marks with it. Where they have meanwhile built on it, so that it is
+// refused, our hands are taken off and the values stay.
+func (p *pass) takeBack(ctx context.Context, it *item, merged *metav1.PartialObjectMetadata) error {
+	nothing, err := json.Marshal(map[string]any{
+		"apiVersion": it.object.GVK.GroupVersion().String(),
+		"kind":       it.object.GVK.Kind,
+		"metadata":   map[string]any{"name": it.object.Name, "namespace": it.object.Namespace, "uid": merged.UID},
+	})
+	if err != nil {
+		return fmt.Errorf("encoding nothing: %w", err)
+	}
+	_, err = member.Do(ctx, p.applyRequest(it, nothing, true), true)
+	switch {
+	case err == nil || p.isAnother(err):
+		return nil
+	case !answered(err):
+		return err
+	}
+	if err = release(ctx, p.conn, it.path(), merged); apierrors.IsNotFound(err) {
+		return nil
+	}
 	return err
 }
 

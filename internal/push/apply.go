@@ -45,11 +45,11 @@ func (p *pass) apply(ctx context.Context) error {
 // applyItem brings one object there: what is recorded by its uid, all else after a look.
 func (p *pass) applyItem(ctx context.Context, it *item) error {
 	if it.recorded {
-		again, err := p.applyRecorded(ctx, it)
+		again, err := p.applyOver(ctx, it, it.entry.UID, "")
 		if err != nil || !again {
 			return err
 		}
-		// It is not what was recorded any more. Say so before acting on what a look finds.
+		// It is gone, or another one: not what was recorded any more.
 		it.recorded, it.entry.State = false, v1alpha1.EntryPending
 	}
 	for range looksAgain {
@@ -61,26 +61,6 @@ func (p *pass) applyItem(ctx context.Context, it *item) error {
 	p.trouble = append(p.trouble, trouble{state: v1alpha1.StateDegraded, reason: v1alpha1.ReasonPushError, retry: retrySoon,
 		message: fmt.Sprintf("%s keeps changing hands while it is being applied", it)})
 	return nil
-}
-
-// applyRecorded applies by force with the recorded uid; again says that the object is gone or another
-// one, and has to be looked at.
-func (p *pass) applyRecorded(ctx context.Context, it *item) (again bool, err error) {
-	if err := p.handOverReplicas(ctx, it); err != nil {
-		return false, err
-	}
-	body, err := p.stamped(it, it.entry.UID, "")
-	if err != nil {
-		return false, err
-	}
-	answer, err := member.Do(ctx, p.applyRequest(it, body, true), true)
-	if err == nil {
-		return false, it.record(answer)
-	}
-	if p.isAnother(err) {
-		return true, nil
-	}
-	return false, p.refusedApply(ctx, it, it.entry.UID, err)
 }
 
 // isAnother recognises what the API server answers to an apply with a uid: 409 when no such object is
@@ -113,10 +93,18 @@ func (p *pass) applyLooked(ctx context.Context, it *item) (again bool, err error
 	case ours:
 		return p.applyOver(ctx, it, found.UID, "")
 	case adoptable:
-		it.entry.Adopted = v1alpha1.AdoptedYes
+		// Written down before our marks are on it: after them a look would take it for our own making.
+		it.entry.Adopted, it.entry.UID = v1alpha1.AdoptedYes, found.UID
+		if err := p.note(ctx); err != nil {
+			return false, err
+		}
 		return p.applyOver(ctx, it, found.UID, found.ResourceVersion)
 	case taken:
 		it.refused = true
+		if found != nil && found.UID == it.entry.UID {
+			// It was to be adopted and is not to be any more: what the entry names it may remove.
+			it.entry.UID, it.entry.Fields, it.entry.Adopted = "", "", ""
+		}
 	case dying:
 	}
 	return false, nil
@@ -125,7 +113,14 @@ func (p *pass) applyLooked(ctx context.Context, it *item) (again bool, err error
 // make applies an object that was absent, without force. 201 means that we made it; 200 that somebody
 // was faster and ours was merged into theirs, which is taken back.
 func (p *pass) make(ctx context.Context, it *item) (again bool, err error) {
-	it.entry.UID, it.entry.Fields, it.entry.Adopted = "", "", ""
+	if it.entry.UID != "" {
+		// What was recorded is gone. To be written down before another is there, or that one would not be
+		// the recorded one, and nobody's to remove.
+		it.entry.UID, it.entry.Fields, it.entry.Adopted = "", "", ""
+		if err := p.note(ctx); err != nil {
+			return false, err
+		}
+	}
 	body, err := p.stamped(it, "", "")
 	if err != nil {
 		return false, err
@@ -144,14 +139,22 @@ func (p *pass) make(ctx context.Context, it *item) (again bool, err error) {
 	if err := answer.Into(merged); err != nil {
 		return false, err
 	}
-	if err := release(ctx, p.conn, it.path(), merged); err != nil && !apierrors.IsNotFound(err) {
+	if onlyOurs(merged) {
+		// A request of our own that came late: of a pusher that died or was deposed.
+		return false, it.record(answer)
+	}
+	if err := p.takeBack(ctx, it, merged); err != nil {
 		return false, fmt.Errorf("giving %s on member %s back: %w", it, p.conn.Name(), err)
 	}
 	return true, nil
 }
 
-// applyOver applies by force to the very object that was looked at.
+// applyOver applies by force to the very object that is meant; again says that it is gone or another
+// one by now, and has to be looked at.
 func (p *pass) applyOver(ctx context.Context, it *item, uid types.UID, resourceVersion string) (again bool, err error) {
+	if err := p.handOverReplicas(ctx, it, uid); err != nil {
+		return false, err
+	}
 	body, err := p.stamped(it, uid, resourceVersion)
 	if err != nil {
 		return false, err
@@ -234,6 +237,6 @@ func (i *item) record(answer member.Answer) error {
 	}
 	i.entry.State = v1alpha1.EntryApplied
 	i.entry.UID, i.entry.Fields = there.UID, federate.FieldsDigest(there.ManagedFields)
-	i.recorded = true
+	i.recorded, i.due = true, false
 	return nil
 }

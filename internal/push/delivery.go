@@ -45,9 +45,30 @@ func (p *pass) read(ctx context.Context) error {
 	return nil
 }
 
-// write makes the Delivery say spec, unless it does already. The resourceVersion read before goes
-// along, so that two pushers cannot write over each other.
+// write makes the Delivery say spec. The resourceVersion read before goes along, so that two pushers
+// cannot write over each other; a status that the collector wrote meanwhile is read, and no conflict.
 func (p *pass) write(ctx context.Context, spec v1alpha1.DeliverySpec) error {
+	err := p.writeOnce(ctx, spec)
+	for tries := 0; tries < looksAgain && apierrors.IsConflict(err) && p.standsAsKnown(ctx); tries++ {
+		err = p.writeOnce(ctx, spec)
+	}
+	return err
+}
+
+// standsAsKnown reads the Delivery again, and says whether its spec still is the one that is known.
+func (p *pass) standsAsKnown(ctx context.Context) bool {
+	if p.delivery == nil {
+		return false
+	}
+	known := p.delivery
+	if err := p.read(ctx); err != nil || p.delivery == nil || p.delivery.UID != known.UID || p.delivery.Generation != known.Generation {
+		p.delivery = known
+		return false
+	}
+	return true
+}
+
+func (p *pass) writeOnce(ctx context.Context, spec v1alpha1.DeliverySpec) error {
 	name := KeyOf(p.want.Wrapper).delivery()
 	next := &v1alpha1.Delivery{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Delivery"},
@@ -83,14 +104,21 @@ func (p *pass) withdraw(ctx context.Context) error {
 	if p.delivery == nil {
 		return nil
 	}
-	err := deleteExactly(ctx, p.conn, deliveryPath(p.delivery.Name), metav1.Preconditions{
-		UID: &p.delivery.UID, ResourceVersion: &p.delivery.ResourceVersion,
-	})
+	err := p.withdrawOnce(ctx)
+	for tries := 0; tries < looksAgain && apierrors.IsConflict(err) && p.standsAsKnown(ctx); tries++ {
+		err = p.withdrawOnce(ctx)
+	}
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("withdrawing Delivery %s on member %s: %w", p.delivery.Name, p.conn.Name(), err)
 	}
 	p.delivery = nil
 	return nil
+}
+
+func (p *pass) withdrawOnce(ctx context.Context) error {
+	return deleteExactly(ctx, p.conn, deliveryPath(p.delivery.Name), metav1.Preconditions{
+		UID: &p.delivery.UID, ResourceVersion: &p.delivery.ResourceVersion,
+	})
 }
 
 // deleteExactly deletes an object if it still is the one that is meant.

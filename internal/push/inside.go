@@ -32,6 +32,10 @@ func (p *pass) otherThingsInside(ctx context.Context, r *removal, found *metav1.
 	default:
 		return nil, nil
 	}
+	if discovery.IsGroupDiscoveryFailedError(err) {
+		t := stalled(v1alpha1.ReasonNotEmpty, "%s is not deleted: what is in it cannot be found out (%s); mend that, or set onDelete: KeepData", r, err)
+		return &t, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("finding out what is in %s on member %s: %w", r, p.conn.Name(), err)
 	}
@@ -62,7 +66,7 @@ func (p *pass) others(ctx context.Context, gvr schema.GroupVersionResource, name
 	switch {
 	case apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err):
 		return nil, nil
-	case err != nil && answered(err):
+	case err != nil && (answered(err) || apierrors.IsServiceUnavailable(err)):
 		return []string{gvr.Resource + " (they cannot be listed: " + err.Error() + ")"}, nil
 	case err != nil:
 		return nil, err

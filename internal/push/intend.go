@@ -3,6 +3,7 @@
 package push
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -39,7 +40,6 @@ func (p *pass) intend(ctx context.Context) error {
 			it.due = !it.refused
 			continue
 		}
-		it.listed = true
 		p.compare(it, entry, takeover)
 	}
 	for id, entry := range recorded {
@@ -101,11 +101,8 @@ func (p *pass) spec() v1alpha1.DeliverySpec {
 		spec.Target = &v1alpha1.DeliveryTarget{Revision: p.want.Revision, Rendering: p.want.Rendering.Digest}
 	}
 	for _, it := range p.items {
-		// What was refused and never listed is not there and need not be remembered, but for a kind that
-		// is not served: the collector has to know what to wait for.
-		if it.refused && !it.listed && !it.unserved {
-			continue
-		}
+		// What was refused is listed too, as Pending: a member counts as holding its target when every
+		// entry is Applied, and after a restart the list is all there is to know that something is missing.
 		spec.Inventory = append(spec.Inventory, it.entry)
 	}
 	for i := len(p.leaving) - 1; i >= 0; i-- {
@@ -132,7 +129,7 @@ func takesOnlyNewNames(there, next *v1alpha1.DeliverySpec) bool {
 	return there.Target.Rendering == next.Target.Rendering && equality.Semantic.DeepEqual(renamed, *next)
 }
 
-// sortForRemoval puts what was installed last first.
+// sortForRemoval puts what was installed last first: the very reverse of the order of a rendering.
 func sortForRemoval(all []*removal) {
 	slices.SortFunc(all, func(a, b *removal) int {
 		rankA := render.InstallOrder(schema.GroupKind{Group: a.entry.Group, Kind: a.entry.Kind})
@@ -140,6 +137,7 @@ func sortForRemoval(all []*removal) {
 		if rankA != rankB {
 			return rankB - rankA
 		}
-		return strings.Compare(b.entry.Kind+"/"+b.entry.Name, a.entry.Kind+"/"+a.entry.Name)
+		return cmp.Or(strings.Compare(b.entry.Kind, a.entry.Kind), strings.Compare(b.entry.Name, a.entry.Name),
+			strings.Compare(b.entry.Group, a.entry.Group))
 	})
 }

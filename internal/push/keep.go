@@ -39,3 +39,9 @@ func isKept(policy v1alpha1.DeletionPolicy, gk schema.GroupKind, keep string) bo
 func mayReplace(gk schema.GroupKind) bool {
 	return !holdsData[gk] || gk.Kind == "StorageClass"
 }
+
+// holdsOthers says whether deleting an object of a kind deletes what others have put into it.
+func holdsOthers(gk schema.GroupKind) bool {
+	return gk == schema.GroupKind{Kind: "Namespace"} ||
+		gk == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+}

@@ -4,6 +4,7 @@ package push
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,6 +25,7 @@ const inFlight = 4
 type lane struct {
 	conn   *member.Conn
 	pusher *Pusher
+	clock  clock.PassiveClock
 	queue  workqueue.TypedDelayingInterface[Key]
 	// reconnect has the watch of Deliveries begin anew.
 	reconnect chan struct{}
@@ -41,10 +43,14 @@ type lane struct {
 	parked sets.Set[Key]
 }
 
-func newLane(conn *member.Conn, pusher *Pusher, clk clock.WithTicker) *lane {
+// newLane makes a lane whose way is shut until a probe has found that the member is the one that was
+// joined, and by us: nothing is ever written to a cluster on the strength of its address alone.
+func newLane(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is member.Standing) *lane {
 	return &lane{
 		conn:   conn,
 		pusher: pusher,
+		clock:  clk,
+		broken: !is.Usable(),
 		queue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{
 			Clock: clk, Name: "push-" + conn.Name(),
 		}),
@@ -97,11 +103,11 @@ func (l *lane) park(key Key) bool {
 // push makes one pass at a pair, if there is something to do.
 func (l *lane) push(ctx context.Context, key Key) {
 	want := l.pusher.want(key, l.conn.Name())
-	drifted, marks, due := l.due(key, want)
+	todo, due := l.due(key, want)
 	if !due {
 		return
 	}
-	p := &pass{conn: l.conn, want: want, drifted: drifted}
+	p := &pass{conn: l.conn, want: want, drifted: todo.drifted}
 	outcome, err := p.run(ctx)
 	if ctx.Err() != nil {
 		return
@@ -110,58 +116,71 @@ func (l *lane) push(ctx context.Context, key Key) {
 		log.FromContext(ctx).Info("push did not get through", "member", l.conn.Name(), "wrapper", key.String(), "error", err.Error())
 		l.failed(key, want, err)
 	} else {
-		l.finished(key, outcome, marks)
+		l.finished(key, outcome, todo)
 	}
 	l.pusher.wake(key)
 }
 
-// due says whether a pair needs a pass, which drifts that one is to repair, and under which marks
-// they are remembered.
-func (l *lane) due(key Key, want *Want) (drifted map[identity]v1alpha1.DriftKind, marks []string, due bool) {
+// work is what a pass is to do beside bringing about what is wanted.
+type work struct {
+	// drifted are the objects to repair, marks the IDs of these drifts.
+	drifted map[identity]v1alpha1.DriftKind
+	marks   map[identity]string
+}
+
+// due says whether a pair needs a pass, and what that one is to repair.
+func (l *lane) due(key Key, want *Want) (work, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if want == nil || !l.synced {
-		return nil, nil, false
+		return work{}, false
 	}
-	last := l.outcomes[key]
-	unchanged := want.same(last.want)
+	last, seen := l.outcomes[key], l.seen[key.delivery()]
+	retry := !last.again.IsZero() && !l.clock.Now().Before(last.again)
+	unchanged := want.same(last.want) && !last.isOvertakenBy(want)
+	// A pair rests when the last pass has left it as it is for this very wish, nothing has changed on the
+	// member since, and its time to be tried again has not come.
+	rests := unchanged && !retry && last.uid != "" &&
+		(seen == nil || seen.UID == last.uid && seen.Generation <= last.generation)
 	if want.Leaving() || want.Suspended {
-		return nil, nil, !unchanged || !last.Done
+		return work{}, !unchanged || !last.Done && !rests
 	}
-	seen := l.seen[key.delivery()]
-	if want.Drift == v1alpha1.DriftRepair {
-		for _, o := range seen.drifts() {
-			mark := driftID(&o)
-			if l.repaired[key].Has(mark) {
-				continue
-			}
-			if drifted == nil {
-				drifted = make(map[identity]v1alpha1.DriftKind)
-			}
-			drifted[identity{o.Group, o.Kind, o.Name}] = o.Drift.Kind
-			marks = append(marks, mark)
-		}
-	}
-	if len(drifted) > 0 {
-		return drifted, marks, true
+	if todo := l.repairs(key, want, seen, retry); len(todo.drifted) > 0 {
+		return todo, true
 	}
 	if seen.holds(want) {
-		return nil, nil, false
+		return work{}, false
 	}
-	// It is not what is wanted. If the last pass has left it so, only a change since then, or its own
-	// time to try again (which clears the outcome), is a reason for another.
-	if unchanged && last.uid != "" && (seen == nil || seen.Generation <= last.generation) {
-		return nil, nil, seen.servedNow() && !last.Done
+	if rests {
+		return work{}, seen.servedNow() && !last.Done
 	}
-	return nil, nil, true
+	return work{}, true
+}
+
+// repairs are the drifts that no pass has dealt with, and, when it is time to try again, those that the
+// last one could not mend. l.mu is held.
+func (l *lane) repairs(key Key, want *Want, seen *Seen, retry bool) work {
+	todo := work{drifted: make(map[identity]v1alpha1.DriftKind), marks: make(map[identity]string)}
+	if want.Drift != v1alpha1.DriftRepair {
+		return todo
+	}
+	unmended := l.outcomes[key].unmended
+	for _, o := range seen.drifts() {
+		id, mark := identity{o.Group, o.Kind, o.Name}, driftID(&o)
+		if l.repaired[key].Has(mark) && !(retry && slices.Contains(unmended, id)) {
+			continue
+		}
+		todo.drifted[id], todo.marks[id] = o.Drift.Kind, mark
+	}
+	return todo
 }
 
 // finished notes a pass that came to its end.
-func (l *lane) finished(key Key, outcome Outcome, marks []string) {
+func (l *lane) finished(key Key, outcome Outcome, todo work) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.outcomes[key] = outcome
-	for _, mark := range marks {
+	for _, mark := range todo.marks {
 		if l.repaired[key] == nil {
 			l.repaired[key] = sets.New[string]()
 		}
@@ -191,13 +210,12 @@ func (l *lane) failed(key Key, want *Want, err error) {
 
 // again has a pair tried once more, later each time. l.mu is held.
 func (l *lane) again(key Key, first time.Duration) {
-	wait := min(first<<min(l.failures[key], 10), retryLater)
+	wait := max(first, min(first<<min(l.failures[key], 10), retryLater))
 	l.failures[key]++
-	l.queue.AddAfter(key, max(wait, first))
-	// The outcome stays to be read, but is no longer a reason not to try.
 	out := l.outcomes[key]
-	out.uid, out.generation = "", 0
+	out.again = l.clock.Now().Add(wait)
 	l.outcomes[key] = out
+	l.queue.AddAfter(key, wait)
 }
 
 // probed opens or shuts the way to the member.
@@ -225,10 +243,18 @@ func (l *lane) probed(was, is member.Standing) {
 
 // drop forgets a pair that nobody wants any more.
 func (l *lane) drop(key Key) {
+	l.renew(key)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.parked.Delete(key)
+}
+
+// renew forgets how passes for earlier wishes went: no later wish of the same words may take the end of
+// one of them, a member that was left before it was come back to, for its own.
+func (l *lane) renew(key Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.outcomes, key)
 	delete(l.repaired, key)
 	delete(l.failures, key)
-	l.parked.Delete(key)
 }

@@ -5,6 +5,7 @@ package push
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -45,13 +46,9 @@ type item struct {
 	mapping *meta.RESTMapping
 	// entry is what the inventory will say of it.
 	entry v1alpha1.InventoryEntry
-	// listed is whether the Delivery named it before. Set by intend.
-	listed bool
-	// unserved is whether the member does not serve its kind. Set by resolve.
-	unserved bool
 	// recorded is whether the Delivery had it Applied, with a uid: then it is ours without looking.
 	recorded bool
-	// due is whether it has to be applied. Set by intend.
+	// due is whether it has to be applied. Set by intend, taken back by a successful apply.
 	due bool
 	// refused is whether it must not or cannot be applied now; trouble says why.
 	refused bool
@@ -70,13 +67,14 @@ func (p *pass) run(ctx context.Context) (Outcome, error) {
 	if held := p.hold(); held != nil {
 		return p.conclude(held), nil
 	}
-	for _, step := range []func(context.Context) error{
-		p.resolve,
-		p.enter,
-		p.intend,
-		p.apply,
-		p.remove,
-	} {
+	// Until intend has come to its end the pass does not know all that the Delivery lists, and must not
+	// write it: what it left out would be on the member and in no record.
+	for _, step := range []func(context.Context) error{p.resolve, p.enter, p.intend} {
+		if err := step(ctx); err != nil {
+			return Outcome{}, err
+		}
+	}
+	for _, step := range []func(context.Context) error{p.apply, p.remove} {
 		if err := step(ctx); err != nil {
 			// As far as it got is recorded also when it got stuck; should that fail too, the entries
 			// are still Pending and the next pass looks.
@@ -95,6 +93,11 @@ func (p *pass) conclude(held *trouble) Outcome {
 	out := Outcome{want: p.want}
 	if p.delivery != nil {
 		out.uid, out.generation = p.delivery.UID, p.delivery.Generation
+	}
+	for id := range p.drifted {
+		if slices.ContainsFunc(p.items, func(it *item) bool { return it.id() == id && (it.due || it.refused) }) {
+			out.unmended = append(out.unmended, id)
+		}
 	}
 	all := p.trouble
 	if held != nil {

@@ -57,7 +57,8 @@ func (p *Pusher) Engage(ctx context.Context, name multicluster.ClusterName, cl c
 	if !ok {
 		return fmt.Errorf("engaging %s: %T is not a member's connection", name, cl)
 	}
-	l := newLane(conn, p, p.clock)
+	standing, _ := p.fleet.Standing(conn.Name())
+	l := newLane(conn, p, p.clock, standing)
 	p.mu.Lock()
 	p.lanes[conn.Name()] = l
 	p.mu.Unlock()
@@ -83,18 +84,17 @@ func (p *Pusher) Want(memberName string, want *Want) {
 		p.wants[key] = ofWrapper
 	}
 	was := ofWrapper[memberName]
-	if was.same(want) {
-		// The names are renewed without a push: what is wanted there is what was wanted.
-		ofWrapper[memberName] = want
-		p.mu.Unlock()
-		return
-	}
 	ofWrapper[memberName] = want
 	l := p.lanes[memberName]
 	p.mu.Unlock()
-	if l != nil {
-		l.queue.Add(key)
+	switch same := was.same(want); {
+	case l == nil, same && was.Wrapper.Generation == want.Wrapper.Generation:
+		return
+	case !same:
+		l.renew(key)
 	}
+	// A new generation alone makes no push: the lane sees that what is wanted there is what was wanted.
+	l.queue.Add(key)
 }
 
 // Drop takes back what was wanted of a pair; nothing is done on the member.

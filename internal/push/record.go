@@ -8,6 +8,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
+// note writes down in the middle of a pass what must stand before its next step.
+func (p *pass) note(ctx context.Context) error {
+	next := p.spec()
+	if equality.Semantic.DeepEqual(p.delivery.Spec, next) {
+		return nil
+	}
+	return p.write(ctx, next)
+}
+
 // record writes down how far the pass got. A member that was left keeps no Delivery.
 func (p *pass) record(ctx context.Context) error {
 	next := p.spec()

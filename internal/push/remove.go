@@ -69,6 +69,11 @@ func (p *pass) removeOne(ctx context.Context, r *removal) error {
 	}
 	found, err := p.metadata(ctx, path)
 	switch {
+	case isPathGone(err):
+		// The version that we knew the kind by is not served any more; the object may well be there.
+		p.conn.ForgetMappings()
+		p.trouble = append(p.trouble, waiting(retrySoon, v1alpha1.ReasonRemovalWaits, "%s: the member serves %s in another way than before", r, r.entry.Kind))
+		return nil
 	case apierrors.IsNotFound(err):
 		r.gone = true
 		return nil
@@ -79,6 +84,12 @@ func (p *pass) removeOne(ctx context.Context, r *removal) error {
 		return fmt.Errorf("removing %s from member %s: %w", r, p.conn.Name(), err)
 	}
 	return p.letGo(ctx, r, path, found)
+}
+
+// isPathGone tells a 404 on the path itself, which the API server gives in plain text, from one on the
+// object.
+func isPathGone(err error) bool {
+	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // letGo does with an object that is there what its author, its kind and its history ask for.
@@ -94,7 +105,7 @@ func (p *pass) letGo(ctx context.Context, r *removal, path []string, found *meta
 	case isKept(p.want.OnDelete, r.groupKind(), found.Annotations[v1alpha1.AnnotationKeep]):
 		r.gone = true
 		return nil
-	case r.entry.Adopted == v1alpha1.AdoptedYes && p.want.OnDelete != v1alpha1.DeleteAll:
+	case r.entry.Adopted == v1alpha1.AdoptedYes && (p.want.OnDelete != v1alpha1.DeleteAll || holdsOthers(r.groupKind())):
 		return p.giveBack(ctx, r, path, found)
 	}
 	if inside, err := p.otherThingsInside(ctx, r, found); err != nil || inside != nil {
@@ -162,6 +173,10 @@ func (p *pass) pathOf(r *removal) (path []string, served bool, err error) {
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("finding how member %s serves %s: %w", p.conn.Name(), r.entry.Kind, err)
+	}
+	if (mapping.Scope.Name() == meta.RESTScopeNameNamespace) != (p.want.Wrapper.Kind == v1alpha1.KindFederated) {
+		// Of the wrong scope it was refused, and never there.
+		return nil, false, nil
 	}
 	gvr := mapping.Resource
 	gvr.Resource = r.entry.Resource

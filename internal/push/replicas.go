@@ -34,7 +34,7 @@ func scales(gk schema.GroupKind) bool {
 // handOverReplicas keeps the number of replicas when the author stops naming it. A field that is left
 // out of an apply is removed, and replicas would fall to the default of 1 under the HPA that was to
 // take over; so the live value is first given to a manager of its own.
-func (p *pass) handOverReplicas(ctx context.Context, it *item) error {
+func (p *pass) handOverReplicas(ctx context.Context, it *item, uid types.UID) error {
 	if !scales(it.groupKind()) {
 		return nil
 	}
@@ -58,10 +58,10 @@ func (p *pass) handOverReplicas(ctx context.Context, it *item) error {
 	}
 	liveSpec, _ := live.Object["spec"].(map[string]any)
 	replicas, there := liveSpec["replicas"]
-	if live.GetUID() != it.entry.UID || !there || !ownsReplicas(live.GetManagedFields()) {
+	if live.GetUID() != uid || !there || !ownsReplicas(live.GetManagedFields()) {
 		return nil
 	}
-	return p.giveReplicas(ctx, it, replicas)
+	return p.giveReplicas(ctx, it, uid, replicas)
 }
 
 func ownsReplicas(entries []metav1.ManagedFieldsEntry) bool {
@@ -69,11 +69,11 @@ func ownsReplicas(entries []metav1.ManagedFieldsEntry) bool {
 	return fields != nil && bytes.Contains(fields.GetRawBytes(), []byte(`"f:replicas"`))
 }
 
-func (p *pass) giveReplicas(ctx context.Context, it *item, replicas any) error {
+func (p *pass) giveReplicas(ctx context.Context, it *item, uid types.UID, replicas any) error {
 	body, err := json.Marshal(map[string]any{
 		"apiVersion": it.object.GVK.GroupVersion().String(),
 		"kind":       it.object.GVK.Kind,
-		"metadata":   map[string]any{"name": it.object.Name, "namespace": it.object.Namespace, "uid": it.entry.UID},
+		"metadata":   map[string]any{"name": it.object.Name, "namespace": it.object.Namespace, "uid": uid},
 		"spec":       map[string]any{"replicas": replicas},
 	})
 	if err != nil {

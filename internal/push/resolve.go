@@ -40,7 +40,7 @@ func (p *pass) mapItem(it *item) error {
 	mapping, err := p.conn.Mapping(gvk.GroupKind(), gvk.Version)
 	switch {
 	case meta.IsNoMatchError(err):
-		it.refused, it.unserved = true, true
+		it.refused = true
 		p.trouble = append(p.trouble, waiting(0, v1alpha1.ReasonAPINotServed,
 			"the member does not serve %s in %s; it gets %s when it does", gvk.Kind, gvk.GroupVersion(), it.object.Name))
 		return nil
@@ -51,6 +51,7 @@ func (p *pass) mapItem(it *item) error {
 	case err != nil:
 		return fmt.Errorf("finding how member %s serves %s: %w", p.conn.Name(), gvk.Kind, err)
 	}
+	it.entry.Resource = mapping.Resource.Resource
 	namespaced := mapping.Scope.Name() == meta.RESTScopeNameNamespace
 	if namespaced != (p.want.Wrapper.Kind == v1alpha1.KindFederated) {
 		it.refused = true
@@ -58,7 +59,6 @@ func (p *pass) mapItem(it *item) error {
 		return nil
 	}
 	it.mapping = mapping
-	it.entry.Resource = mapping.Resource.Resource
 	return nil
 }
 

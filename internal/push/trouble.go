@@ -58,14 +58,16 @@ func worstOf(all []trouble) trouble {
 }
 
 // answered says whether an error is the API server's word on this one request. All else (network,
-// timeouts, overload, credentials) concerns the member as a whole, and ends the pass.
+// timeouts, overload, credentials) concerns the member as a whole, and ends the pass. A plain 500 is
+// such a word: it is what a webhook or a conversion that does not work makes of one object, and must not
+// cost the others their turn; where the whole member is in trouble the probe tells.
 func answered(err error) bool {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || apierrors.IsUnauthorized(err) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) {
 		return false
 	}
 	code := status.Status().Code
-	return code >= 400 && code < 500 && code != http.StatusTooManyRequests && code != http.StatusRequestTimeout
+	return code >= 400 && code <= http.StatusInternalServerError && code != http.StatusTooManyRequests && code != http.StatusRequestTimeout
 }
 
 // IsWire says whether an error of a pass is the wire's: the member as a whole is in doubt.
@@ -82,9 +84,9 @@ func explain(verb, object string, err error) trouble {
 	case apierrors.IsForbidden(err) && strings.Contains(words, "exceeded quota"):
 		return stalled(v1alpha1.ReasonRefused, "%s %s: %s", verb, object, words)
 	case apierrors.IsForbidden(err) && isRBAC(words):
-		return stalled(v1alpha1.ReasonNotGranted,
-			"%s %s: the host may not (%s); on the member, add a ClusterRole with that rule, labelled %s: \"true\"",
-			verb, object, words, v1alpha1.LabelAggregateToHost)
+		t := stalled(v1alpha1.ReasonNotGranted, "%s", notGranted(object, err))
+		t.retry = retrySoon // an API server that has just come up refuses everything until it has read its roles
+		return t
 	case apierrors.IsInvalid(err):
 		if field := immutableField(err); field != "" {
 			return stalled(v1alpha1.ReasonImmutableField,
@@ -92,12 +94,27 @@ func explain(verb, object string, err error) trouble {
 				object, field, v1alpha1.AnnotationReplace)
 		}
 		return stalled(v1alpha1.ReasonInvalid, "%s %s: %s", verb, object, words)
-	case apierrors.IsConflict(err):
+	case apierrors.IsConflict(err), apierrors.IsInternalError(err):
 		return trouble{state: v1alpha1.StateDegraded, reason: v1alpha1.ReasonPushError,
 			message: fmt.Sprintf("%s %s: %s", verb, object, words), retry: retrySoon}
 	default:
 		return stalled(v1alpha1.ReasonRefused, "%s %s: %s", verb, object, words)
 	}
+}
+
+// notGranted says which rule is missing, and where it goes. It is all that a line has room for: the API
+// server's own words, which name the account and the verb at length, would push the way out off its end.
+func notGranted(object string, err error) string {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || status.Status().Details == nil || strings.Contains(err.Error(), "attempting to grant") {
+		return fmt.Sprintf("%s: the host may not: %s", object, err)
+	}
+	group, resource := status.Status().Details.Group, status.Status().Details.Kind // of a refusal it is the resource
+	if group == "" {
+		group = `""`
+	}
+	return fmt.Sprintf("%s: not granted; add a ClusterRole there with {apiGroups: [%s], resources: [%s], verbs: [get, list, watch, create, patch, delete]} and label %s: \"true\"",
+		object, group, resource, v1alpha1.LabelAggregateToHost)
 }
 
 // isRBAC tells RBAC's refusal from an admission plugin's, which are both 403.
@@ -116,7 +133,7 @@ func immutableField(err error) string {
 		words := strings.ToLower(cause.Message)
 		forbidden := cause.Type == metav1.CauseType("FieldValueForbidden") &&
 			(strings.Contains(words, "updates to") || strings.Contains(words, "may not be changed"))
-		if strings.Contains(words, "immutable") || forbidden {
+		if strings.Contains(words, "immutable") || strings.Contains(words, "cannot change") || forbidden {
 			if cause.Field == "" {
 				return "a field"
 			}

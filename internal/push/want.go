@@ -61,6 +61,12 @@ func (w *Want) digest() string {
 	return w.Rendering.Digest
 }
 
+// isOvertakenBy says whether a wish that asks for the same writes may fare better than the one before: a
+// host that was behind the member has caught up.
+func (o *Outcome) isOvertakenBy(w *Want) bool {
+	return o.Reason == v1alpha1.ReasonHostBehindMember && w.Wrapper.Generation > o.want.Wrapper.Generation
+}
+
 // Outcome is how far the last pass of a pair got.
 type Outcome struct {
 	// Done is whether the member holds just what was wanted (or was left), as of this pass.
@@ -76,4 +82,8 @@ type Outcome struct {
 	want       *Want
 	uid        types.UID
 	generation int64
+	// unmended are the drifted objects that the pass was to repair and could not.
+	unmended []identity
+	// again is when the pair is tried again by itself; zero when it waits for a change. Set by the lane.
+	again time.Time
 }

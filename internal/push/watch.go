@@ -5,6 +5,7 @@ package push
 import (
 	"context"
 	"reflect"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,12 +27,15 @@ func (l *lane) watch(ctx context.Context) {
 		reflector := cache.NewReflectorWithOptions(&deliveryLister{conn: l.conn}, &v1alpha1.Delivery{}, &seenStore{lane: l},
 			cache.ReflectorOptions{Name: "deliveries of " + l.conn.Name()})
 		reflector.WatchListPageSize = pageSize
-		go reflector.RunWithContext(life)
+		var running sync.WaitGroup
+		running.Go(func() { reflector.RunWithContext(life) })
 		select {
 		case <-ctx.Done():
 		case <-l.reconnect:
 		}
 		cancel()
+		// Two at once would tell of the member in turns, the old one of how it was.
+		running.Wait()
 	}
 }
 
@@ -79,17 +83,18 @@ func (s *seenStore) Delete(obj any) error {
 
 // Replace takes a whole list: what is not in it is gone.
 func (s *seenStore) Replace(objs []any, _ string) error {
-	listed := make(map[string]bool, len(objs))
+	listed := make(map[string]int64, len(objs)) // generations by name
 	for _, obj := range objs {
 		d := obj.(*v1alpha1.Delivery) //nolint:forcetypeassert // the list is decoded into Deliveries
-		listed[d.Name] = true
+		listed[d.Name] = d.Generation
 		s.lane.observe(d)
 	}
 	for _, name := range s.lane.names() {
-		if !listed[name] {
+		if _, there := listed[name]; !there {
 			s.lane.vanish(name)
 		}
 	}
+	s.lane.recount(listed)
 	s.lane.listed()
 	return nil
 }
@@ -128,6 +133,20 @@ func (l *lane) vanish(name string) {
 	l.mu.Unlock()
 	l.queue.Add(key)
 	l.pusher.wake(key)
+}
+
+// recount takes back what passes found that a whole list contradicts: a member that was restored from a
+// backup is older than they are. The list may also be older than the pass; the next one then finds
+// nothing to do.
+func (l *lane) recount(listed map[string]int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for key, out := range l.outcomes {
+		if generation, there := listed[key.delivery()]; out.uid != "" && (!there || generation < out.generation) {
+			delete(l.outcomes, key)
+			l.queue.Add(key)
+		}
+	}
 }
 
 func (l *lane) names() []string {

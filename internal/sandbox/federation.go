@@ -24,8 +24,12 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
 )
 
-// ManagerProcess is the name of the host's manager among the processes of the host.
-const ManagerProcess = "fairlead-manager"
+const (
+	// ManagerProcess is the name of the host's manager among the processes of the host.
+	ManagerProcess = "fairlead-manager"
+	// CollectorProcess is the name of a member's collector among the processes of the member.
+	CollectorProcess = "fairlead-collector"
+)
 
 // joinWithin is how long a member may take to be Ready once it is joined.
 const joinWithin = time.Minute
@@ -47,18 +51,20 @@ func (s *Sandbox) federate(ctx context.Context, o Options, p *progress.Printer) 
 	for i, name := range members {
 		wait.Go(func() {
 			step := p.Step("%s: joining", name)
-			if errs[i] = s.join(ctx, name, PlaceOf(i+1)); errs[i] != nil {
+			if errs[i] = s.join(ctx, o, name, PlaceOf(i+1)); errs[i] != nil {
 				step.Fail(errs[i])
 				return
 			}
-			step.Donef("%s: joined with --allow any --namespaces All", name)
+			step.Donef("%s: joined with --allow any --namespaces All --collector External, its collector runs as a process", name)
 		})
 	}
 	wait.Wait()
 	return errors.Join(errs...)
 }
 
-func (s *Sandbox) join(ctx context.Context, name string, place Place) error {
+// join joins a member, has its collector run, and waits until the host calls the member Ready. The collector begins once the
+// join has made its account: before, it would be refused and wait.
+func (s *Sandbox) join(ctx context.Context, o Options, name string, place Place) error {
 	host, err := s.RESTConfig(HostName)
 	if err != nil {
 		return err
@@ -67,15 +73,44 @@ func (s *Sandbox) join(ctx context.Context, name string, place Place) error {
 	if err != nil {
 		return err
 	}
-	_, err = join.Join(ctx, host, remote, join.Options{
+	options := join.Options{
 		Name:            name,
 		Allow:           []string{"any"},
 		Namespaces:      v1alpha1.NamespacesAll,
 		Labels:          map[string]string{"cloud": place.Cloud, "topology.kubernetes.io/region": place.Region, "topology.kubernetes.io/zone": place.Zones[0]},
 		DefaultHostName: s.Name,
-		Wait:            joinWithin,
-	}, func(join.Step) {})
+		Collector:       v1alpha1.CollectorExternal,
+	}
+	if _, err := join.Join(ctx, host, remote, options, func(join.Step) {}); err != nil {
+		return err
+	}
+	if err := s.runCollector(ctx, o, name); err != nil {
+		return err
+	}
+	options.Wait = joinWithin
+	_, err = join.Join(ctx, host, remote, options, func(join.Step) {})
 	return err
+}
+
+// runCollector has the supervisor run a member's collector, with the account that joining made for it.
+func (s *Sandbox) runCollector(ctx context.Context, o Options, name string) error {
+	c, err := s.Cluster(name)
+	if err != nil {
+		return err
+	}
+	program, stamp, err := o.program("collector")
+	if err != nil {
+		return err
+	}
+	err = s.AddProcess(ctx, supervisor.Process{
+		Cluster: name, Name: CollectorProcess, Path: program, Stamp: stamp,
+		Args: []string{"--kubeconfig=" + c.CollectorKubeconfig(), "--cluster-name=" + name},
+		Env:  small, Unset: []string{"KUBECONFIG"}, After: []string{binaries.APIServer},
+	})
+	if err != nil {
+		return fmt.Errorf("running the collector of %s: %w", name, err)
+	}
+	return nil
 }
 
 // installHost puts Fairlead's kinds, roles and webhooks on the host and runs the manager.
@@ -189,8 +224,7 @@ func put(ctx context.Context, host client.Client, obj *unstructured.Unstructured
 	}
 }
 
-// program is one of Fairlead's own, beside the running one unless Options.Programs says where, and a stamp that
-// changes when it is built anew.
+// program is one of Fairlead's own, beside the running one unless Options.Programs says where, and its stamp.
 func (o Options) program(name string) (path, stamp string, err error) {
 	dir := o.Programs
 	if dir == "" {
@@ -201,11 +235,10 @@ func (o Options) program(name string) (path, stamp string, err error) {
 		dir = filepath.Dir(self)
 	}
 	path = filepath.Join(dir, name)
-	info, err := os.Stat(path)
-	if err != nil {
+	if stamp, err = stampOf(path); err != nil {
 		return "", "", fmt.Errorf("there is no %s beside hostctl (%s): run `make build`, or use --bare for plain clusters", name, path)
 	}
-	return path, fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano()), nil
+	return path, stamp, nil
 }
 
 // copyPair lays a certificate and its key out under the names that webhook servers look for.

@@ -28,7 +28,7 @@ func (s *Sandbox) OLMCluster(name string) (olm.Cluster, error) {
 		FreePort: func(key string) (int, error) { return s.Port(context.Background(), name, key) },
 		AddProcess: func(ctx context.Context, p olm.Process) error {
 			return s.AddProcess(ctx, supervisor.Process{Cluster: name, Name: p.Name, Path: p.Path, Args: p.Args,
-				Env: append([]string{"GOGC=30"}, p.Env...), Unset: p.Unset, After: []string{binaries.APIServer}})
+				Env: p.Env, Unset: p.Unset, After: []string{binaries.APIServer}})
 		},
 	}, nil
 }

@@ -262,7 +262,8 @@ func Supervise(name string, log io.Writer) error {
 }
 
 // SuperviseIfAsked makes a program that brings up sandboxes its own supervisor: call it first in main or TestMain.
-// When the program was started as one, it does not return.
+// When the program was started as one, it does not return. Such a program has no demo operator to run: Options.Programs
+// says where hostctl is, which has.
 func SuperviseIfAsked() {
 	if len(os.Args) != 5 || !slices.Equal(os.Args[1:4], []string{"sandbox", "supervise", "--name"}) {
 		return

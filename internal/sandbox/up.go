@@ -64,6 +64,12 @@ func (s *Sandbox) up(ctx context.Context, o Options, set binaries.Set, argv []st
 	if err := s.writeKubeconfig(); err != nil {
 		return err
 	}
+	if s.Options().OLM {
+		if err := s.runOperators(ctx, o); err != nil {
+			return err
+		}
+		p.Note("pods are simulated; for those of the demo operator the operator runs as a process, as their service account")
+	}
 	if !o.Bare {
 		if err := s.federate(ctx, o, p); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -29,6 +30,7 @@ const (
 	pairScheduler  = "scheduler"
 	pairKwok       = "kwok"
 	pairManager    = "fairlead-manager"
+	pairCollector  = "fairlead-collector"
 	accountKey     = "sa.key"
 	accountPub     = "sa.pub"
 )
@@ -60,24 +62,56 @@ func leaves() map[string]x509.Certificate {
 		pairScheduler:  client("system:kube-scheduler"),
 		pairKwok:       client("sandbox-kwok", masters),
 		pairManager:    client("fairlead-manager"), // what it may do is bound in config/rbac
+		// The service account that joining makes for a collector. A certificate in its name, unlike a token, needs nobody to renew it.
+		pairCollector: client("system:serviceaccount:fairlead-system:fairlead-collector",
+			"system:serviceaccounts", "system:serviceaccounts:fairlead-system"),
 	}
 }
 
-// makePKI fills dir with an authority, its certificates and the key for service account tokens, unless it is there.
-// It is made whole under another name, so that a crash leaves no half of one.
+// makePKI fills dir with an authority, its certificates and the key for service account tokens. What is there stays; a
+// certificate that an older build did not know of is added. It is made whole under another name, so that a crash leaves
+// no half of one.
 func makePKI(dir, cluster string, now time.Time) error {
+	if err := fillOrCompletePKI(dir, cluster, now); err != nil {
+		return fmt.Errorf("making the certificates of %s: %w", cluster, err)
+	}
+	return nil
+}
+
+func fillOrCompletePKI(dir, cluster string, now time.Time) error {
 	if _, err := os.Stat(dir); err == nil {
-		return nil
+		return completePKI(dir, now)
 	}
 	half := dir + ".new"
 	if err := errors.Join(os.RemoveAll(half), os.MkdirAll(half, 0o700)); err != nil {
-		return fmt.Errorf("making the certificates of %s: %w", cluster, err)
+		return err
 	}
 	if err := fillPKI(half, cluster, now); err != nil {
-		return fmt.Errorf("making the certificates of %s: %w", cluster, err)
+		return err
 	}
-	if err := os.Rename(half, dir); err != nil {
-		return fmt.Errorf("making the certificates of %s: %w", cluster, err)
+	return os.Rename(half, dir)
+}
+
+// completePKI makes the certificates that are missing.
+func completePKI(dir string, now time.Time) error {
+	for name, leaf := range leaves() {
+		_, errCert := os.Stat(filepath.Join(dir, name+".crt"))
+		_, errKey := os.Stat(filepath.Join(dir, name+".key"))
+		if errCert == nil && errKey == nil {
+			continue
+		}
+		authority, err := tls.LoadX509KeyPair(filepath.Join(dir, pairCA+".crt"), filepath.Join(dir, pairCA+".key"))
+		if err != nil {
+			return err
+		}
+		key, ok := authority.PrivateKey.(*ecdsa.PrivateKey)
+		if !ok {
+			return fmt.Errorf("the authority's key is a %T", authority.PrivateKey)
+		}
+		leaf.KeyUsage = x509.KeyUsageDigitalSignature
+		if _, _, err := writePair(dir, name, leaf, authority.Leaf, key, now); err != nil {
+			return err
+		}
 	}
 	return nil
 }

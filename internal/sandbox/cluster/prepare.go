@@ -42,6 +42,7 @@ func (s Spec) Prepare(now time.Time) error {
 		s.file("kube-scheduler.conf"):          pairScheduler,
 		s.file("kwok.conf"):                    pairKwok,
 		s.ManagerKubeconfig():                  pairManager,
+		s.CollectorKubeconfig():                pairCollector,
 	}
 	for path, pair := range kubeconfigs {
 		config, err := s.kubeconfig(pair)

@@ -52,6 +52,10 @@ func (s Spec) Kubeconfig() string { return filepath.Join(s.Dir, "kubeconfig") }
 // ManagerKubeconfig is the path of the kubeconfig of user fairlead-manager, who may do there what the cluster grants.
 func (s Spec) ManagerKubeconfig() string { return s.file("fairlead-manager.conf") }
 
+// CollectorKubeconfig is the path of the kubeconfig that speaks as the service account of a member's collector, who may do
+// there what joining granted.
+func (s Spec) CollectorKubeconfig() string { return s.file("fairlead-collector.conf") }
+
 // ServingPair are the files of the certificate, and its key, for whatever serves at 127.0.0.1 for this cluster, and
 // the authority that signed it.
 func (s Spec) ServingPair() (cert, key, authority string) {

@@ -23,15 +23,15 @@ type WatchOptions struct {
 	REST *rest.Config // of the member's administrator: reads Deployments, requests tokens
 	Dir  string       // folder for the kubeconfigs of instances; made when it is missing
 
-	// Start runs the operator for an instance; it returns once that is under way. An instance that ends by itself is the
-	// starter's to restart. Stop ends it and returns once it has ended, so that two releases never write side by side; stopping
-	// what does not run is no error. Either is tried again when it fails. Both are called from one goroutine.
+	// Start has the operator run for an instance, in place of whatever runs for the same Deployment: that has ended before the new
+	// one begins, so that two releases never write side by side. What already runs just so stays. It returns once that is under
+	// way; an instance that ends by itself is the starter's to restart.
 	Start func(ctx context.Context, i Instance) error
-	Stop  func(ctx context.Context, i Instance) error
+	// Stop ends what runs for a Deployment and returns once it has ended; when nothing does, that is no error.
+	Stop func(ctx context.Context, deployment cache.ObjectName) error
+	// Running names the Deployments for which something runs when Watch begins: it outlives every Watch.
+	Running func(ctx context.Context) ([]cache.ObjectName, error)
 }
-
-// stopWithin is how long stopping everything may take when Watch ends.
-const stopWithin = 10 * time.Second
 
 // watcher keeps what runs in step with the Deployments.
 type watcher struct {
@@ -39,12 +39,13 @@ type watcher struct {
 	credentials credentials
 	deployments cache.SharedIndexInformer
 	queue       workqueue.TypedRateLimitingInterface[cache.ObjectName]
-	running     map[cache.ObjectName]Instance
+	running     map[cache.ObjectName]Instance  // as known by name only, when it runs from before
 	refreshed   map[cache.ObjectName]time.Time // when the token was written
 }
 
-// Watch keeps one process per rolled-out Deployment of the operator on a member, until ctx ends; then it stops what it started.
-// It returns an error only when it could not begin, or could not stop an instance at the end.
+// Watch keeps one process per rolled-out Deployment of the operator on a member, until ctx ends, through outages of the member.
+// What runs then goes on, and the next Watch takes it up: killing this program at any moment harms no operator. Start and Stop are
+// called from one goroutine, and again when they fail. It returns an error only when it could not begin.
 func Watch(ctx context.Context, o WatchOptions) error {
 	client, err := kubernetes.NewForConfig(o.REST)
 	if err != nil {
@@ -76,12 +77,21 @@ func watch(ctx context.Context, client kubernetes.Interface, o WatchOptions) err
 		return fmt.Errorf("watching Deployments: %w", err)
 	}
 	go w.deployments.RunWithContext(ctx)
-	if cache.WaitForCacheSync(ctx.Done(), w.deployments.HasSynced) {
-		context.AfterFunc(ctx, w.queue.ShutDown)
-		for w.next(ctx) {
-		}
+	before, err := o.Running(ctx)
+	if err != nil {
+		return fmt.Errorf("asking what runs already: %w", err)
 	}
-	return w.stopAll(ctx)
+	if !cache.WaitForCacheSync(ctx.Done(), w.deployments.HasSynced) {
+		return nil // ended before it had begun
+	}
+	for _, key := range before {
+		w.running[key] = Instance{Namespace: key.Namespace, Deployment: key.Name}
+		w.queue.Add(key) // or nobody would notice that its Deployment went meanwhile
+	}
+	context.AfterFunc(ctx, w.queue.ShutDown)
+	for w.next(ctx) {
+	}
+	return nil
 }
 
 // next settles one Deployment from the queue; it returns false when the queue is shut.
@@ -122,9 +132,6 @@ func (w *watcher) settle(ctx context.Context, key cache.ObjectName) error {
 	if w.running[key] == wanted {
 		return w.refresh(ctx, key)
 	}
-	if err := w.end(ctx, key); err != nil {
-		return err
-	}
 	return w.begin(ctx, key, wanted)
 }
 
@@ -148,8 +155,8 @@ func (w *watcher) end(ctx context.Context, key cache.ObjectName) error {
 	if !runs {
 		return nil
 	}
-	if err := w.Stop(ctx, i); err != nil {
-		return fmt.Errorf("stopping %s %s of Deployment %s: %w", Name, i.Version, key, err)
+	if err := w.Stop(ctx, key); err != nil {
+		return fmt.Errorf("stopping %s of Deployment %s: %w", Name, key, err)
 	}
 	delete(w.running, key)
 	delete(w.refreshed, key)
@@ -160,7 +167,7 @@ func (w *watcher) end(ctx context.Context, key cache.ObjectName) error {
 // refresh replaces the token of what runs for a Deployment when it is due.
 func (w *watcher) refresh(ctx context.Context, key cache.ObjectName) error {
 	i, runs := w.running[key]
-	if !runs {
+	if !runs || i.ServiceAccount == "" { // or it is known by name only, while its Deployment rolls out
 		return nil
 	}
 	if due := tokenRefresh - time.Since(w.refreshed[key]); due > 0 {
@@ -173,15 +180,4 @@ func (w *watcher) refresh(ctx context.Context, key cache.ObjectName) error {
 	w.refreshed[key] = time.Now()
 	w.queue.AddAfter(key, tokenRefresh)
 	return nil
-}
-
-// stopAll stops every instance although ctx has ended.
-func (w *watcher) stopAll(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
-	defer cancel()
-	var failures error
-	for key := range w.running {
-		failures = errors.Join(failures, w.end(ctx, key))
-	}
-	return failures
 }

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -32,12 +33,18 @@ type member struct {
 	tokens    int
 	did       []string
 	refusals  int // how many starts fail before one works
+	before    []cache.ObjectName
 	lastStart Instance
 }
 
-// watching runs f with a watched member inside a bubble of its own time, and returns once Watch has ended.
-func watching(t *testing.T, f func(ctx context.Context, m *member)) *member {
-	m := &member{t: t, client: fake.NewClientset(), dir: filepath.Join(t.TempDir(), "operators")}
+// watching runs f with a watched member inside a bubble of its own time, and returns once Watch has ended. An operator of each
+// Deployment in before runs already; "rolling" is the one that is there, in the middle of a rollout.
+func watching(t *testing.T, f func(ctx context.Context, m *member), before ...string) *member {
+	rolling := rolledOut("v1.0.0", func(d *appsv1.Deployment) { d.Name, d.Generation = "rolling", 3 })
+	m := &member{t: t, client: fake.NewClientset(rolling), dir: filepath.Join(t.TempDir(), "operators")}
+	for _, deployment := range before {
+		m.before = append(m.before, cache.NewObjectName("shop", deployment))
+	}
 	m.client.PrependReactor("create", "serviceaccounts", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if a.GetSubresource() != "token" {
 			return false, nil, nil
@@ -52,6 +59,7 @@ func watching(t *testing.T, f func(ctx context.Context, m *member)) *member {
 			ended <- watch(ctx, m.client, WatchOptions{
 				REST: &rest.Config{Host: "https://127.0.0.1:1", TLSClientConfig: rest.TLSClientConfig{CAData: []byte("ca")}},
 				Dir:  m.dir, Start: m.start, Stop: m.stop,
+				Running: func(context.Context) ([]cache.ObjectName, error) { return m.before, nil },
 			})
 		}()
 		m.settled()
@@ -74,8 +82,8 @@ func (m *member) start(_ context.Context, i Instance) error {
 	return nil
 }
 
-func (m *member) stop(_ context.Context, i Instance) error {
-	m.did = append(m.did, "stop "+i.Version)
+func (m *member) stop(_ context.Context, deployment cache.ObjectName) error {
+	m.did = append(m.did, "stop "+deployment.Name)
 	return nil
 }
 
@@ -126,8 +134,10 @@ func TestWatch(t *testing.T) {
 	rolling := func(d *appsv1.Deployment) { d.Generation = 3 }
 	unready := func(d *appsv1.Deployment) { d.Status.ReadyReplicas = 0 }
 	anew := func(d *appsv1.Deployment) { d.UID = "d-2" }
+	named := func(name string) func(*appsv1.Deployment) { return func(d *appsv1.Deployment) { d.Name = name } }
 
 	tests := map[string]struct {
+		before  []string
 		happens func(ctx context.Context, m *member)
 		want    []string
 	}{
@@ -140,9 +150,13 @@ func TestWatch(t *testing.T) {
 					m.t.Errorf("credentials left behind: %v", left)
 				}
 			},
-			want: []string{"start v1.0.0", "stop v1.0.0"},
+			want: []string{"start v1.0.0", "stop demo-operator"},
 		},
-		"an upgrade keeps the old version until the new one is rolled out, then stops it first": {
+		"it outlives the watch": {
+			happens: func(ctx context.Context, m *member) { m.create(ctx, rolledOut("v1.0.0")) },
+			want:    []string{"start v1.0.0"},
+		},
+		"an upgrade keeps the old version until the new one is rolled out": {
 			happens: func(ctx context.Context, m *member) {
 				m.create(ctx, rolledOut("v1.0.0"))
 				m.update(ctx, rolledOut("v1.1.0", rolling))
@@ -151,40 +165,55 @@ func TestWatch(t *testing.T) {
 				}
 				m.update(ctx, rolledOut("v1.1.0"))
 			},
-			want: []string{"start v1.0.0", "stop v1.0.0", "start v1.1.0", "stop v1.1.0"},
+			want: []string{"start v1.0.0", "start v1.1.0"},
 		},
 		"a Deployment made anew is another instance": {
 			happens: func(ctx context.Context, m *member) {
 				m.create(ctx, rolledOut("v1.0.0"))
 				m.update(ctx, rolledOut("v1.0.0", anew))
 			},
-			want: []string{"start v1.0.0", "stop v1.0.0", "start v1.0.0", "stop v1.0.0"},
+			want: []string{"start v1.0.0", "start v1.0.0"},
 		},
 		"a change that means nothing to the operator restarts nothing": {
 			happens: func(ctx context.Context, m *member) {
 				m.create(ctx, rolledOut("v1.0.0"))
 				m.update(ctx, rolledOut("v1.0.0", func(d *appsv1.Deployment) { d.Annotations = map[string]string{"a": "b"} }))
 			},
-			want: []string{"start v1.0.0", "stop v1.0.0"},
+			want: []string{"start v1.0.0"},
 		},
 		"a start that fails is tried again": {
 			happens: func(ctx context.Context, m *member) {
 				m.refusals = 2
 				m.create(ctx, rolledOut("v1.0.0"))
 			},
-			want: []string{"start v1.0.0", "stop v1.0.0"},
+			want: []string{"start v1.0.0"},
 		},
 		"a version that nobody knows ends the one before": {
 			happens: func(ctx context.Context, m *member) {
 				m.create(ctx, rolledOut("v1.0.0"))
 				m.update(ctx, rolledOut("v7"))
 			},
-			want: []string{"start v1.0.0", "stop v1.0.0"},
+			want: []string{"start v1.0.0", "stop demo-operator"},
+		},
+		"what runs from before ends when its Deployment has gone": {
+			before:  []string{"gone"},
+			happens: func(context.Context, *member) {},
+			want:    []string{"stop gone"},
+		},
+		"what runs from before stays through a rollout, and is what the Deployment asks for after": {
+			before: []string{"rolling"},
+			happens: func(ctx context.Context, m *member) {
+				if len(m.did) > 0 {
+					m.t.Errorf("while rolling out: %v", m.did)
+				}
+				m.update(ctx, rolledOut("v1.1.0", named("rolling")))
+			},
+			want: []string{"start v1.1.0"},
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := watching(t, test.happens)
+			got := watching(t, test.happens, test.before...)
 			if diff := cmp.Diff(test.want, got.did); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

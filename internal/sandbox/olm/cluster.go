@@ -66,9 +66,9 @@ var unset = []string{
 // processes are OLM's three, for a cluster whose catalog is served on address.
 //
 // The intervals are how often OLM looks at everything again without a reason; changes wake it by watches. Memory is what a sandbox
-// of several members is short of, and garbage collection at half the usual growth costs these idle processes little.
+// of several members is short of, and garbage collection at a quarter of the usual growth costs these idle processes little.
 func (c Cluster) processes(address string) []Process {
-	env := []string{"GOGC=50", "GOMAXPROCS=2"}
+	env := []string{"GOGC=25", "GOMAXPROCS=2"}
 	return []Process{
 		{
 			Name: "catalogserver", Path: filepath.Join(c.Binaries, "catalogserver"),

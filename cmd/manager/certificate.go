@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"crypto/tls"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// lookEvery is how soon a renewed certificate is served.
+const lookEvery = time.Minute
+
+// pair serves the certificate tls.crt, tls.key of a folder. It looks from time to time instead of watching the files: the
+// kernel lends a user 128 watchers by default, several control planes on one machine use them up, and the manager must
+// not depend on what they leave.
+type pair struct {
+	dir   string
+	clock clock.PassiveClock
+
+	mu     sync.Mutex
+	loaded *tls.Certificate
+	looked time.Time
+}
+
+// get is tls.Config's GetCertificate.
+func (p *pair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.loaded != nil && p.clock.Since(p.looked) < lookEvery {
+		return p.loaded, nil
+	}
+	cert, err := tls.LoadX509KeyPair(filepath.Join(p.dir, "tls.crt"), filepath.Join(p.dir, "tls.key"))
+	switch {
+	case err == nil:
+		p.loaded, p.looked = &cert, p.clock.Now()
+	case p.loaded == nil:
+		return nil, fmt.Errorf("reading the webhooks' certificate in %s: %w", p.dir, err)
+	}
+	return p.loaded, nil // while the files are being replaced the old one is still good
+}

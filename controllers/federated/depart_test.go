@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package federated
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// things is a reader of the host that knows when things were deleted: zero = not, absent = gone.
+type things struct {
+	client.Reader
+	deleted map[string]time.Time
+	fail    error
+}
+
+func (r things) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	if r.fail != nil {
+		return r.fail
+	}
+	at, there := r.deleted[key.Name]
+	if !there {
+		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+	}
+	if !at.IsZero() {
+		obj.SetDeletionTimestamp(&metav1.Time{Time: at})
+	}
+	return nil
+}
+
+func TestAWrapperThatGoesWithItsNamespaceOrKindIsSweptAway(t *testing.T) {
+	const crd = "federateds.federation.fairlead.dev"
+	for name, test := range map[string]struct {
+		deleted map[string]time.Time
+		fail    error
+		want    bool
+	}{
+		"deleted by itself":                              {deleted: map[string]time.Time{"shop": {}, crd: {}}},
+		"deleted, and its namespace after it":            {deleted: map[string]time.Time{"shop": now.Add(time.Second), crd: {}}},
+		"deleted with its namespace":                     {deleted: map[string]time.Time{"shop": now, crd: {}}, want: true},
+		"its namespace was deleted before it":            {deleted: map[string]time.Time{"shop": now.Add(-time.Second), crd: {}}, want: true},
+		"its namespace is gone":                          {deleted: map[string]time.Time{crd: {}}, want: true},
+		"its kind was deleted before it":                 {deleted: map[string]time.Time{"shop": {}, crd: now.Add(-time.Minute)}, want: true},
+		"its kind was deleted after it":                  {deleted: map[string]time.Time{"shop": {}, crd: now.Add(time.Minute)}},
+		"it cannot be found out, and nothing is decided": {fail: errors.New("no answer")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := wrapper("u", "1", 1)
+			w.DeletionTimestamp = &metav1.Time{Time: now}
+			p := &pass{Reconciler: &Reconciler{live: things{deleted: test.deleted, fail: test.fail}}, key: web, wrapper: w}
+			got, err := p.sweptAway(t.Context())
+			if got != test.want || (err != nil) != (test.fail != nil) {
+				t.Errorf("swept away: %v, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestWhomADepartingWrapperLeaves(t *testing.T) {
+	w := wrapper("u", "1", 1)
+	w.Status.Placement = v1alpha1.PlacementStatus{Clusters: []string{"west", "gone"}, Leaving: []string{"east"}}
+	r, _ := host(t, nil)
+	p := &pass{Reconciler: r, key: web, wrapper: w, members: map[string]*v1alpha1.MemberCluster{"east": {}, "west": {}, "north": {}}}
+	if diff := cmp.Diff([]string{"east", "west"}, p.departing()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAMemberThatNobodyHasLeftIsNotLeft(t *testing.T) {
+	r, _ := host(t, nil)
+	p := &pass{Reconciler: r, key: web, wrapper: wrapper("u", "1", 1)}
+	if p.left("east") {
+		t.Error("a member that is not connected counts as left")
+	}
+	if diff := cmp.Diff([]string{"east"}, p.stillLeaving([]string{"east"})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package federated
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/push"
+)
+
+var (
+	now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	web = push.Key{Kind: v1alpha1.KindFederated, NamespacedName: types.NamespacedName{Namespace: "shop", Name: "web"}}
+)
+
+func wrapper(uid types.UID, resourceVersion string, generation int64) *v1alpha1.Federated {
+	w := &v1alpha1.Federated{}
+	w.Namespace, w.Name, w.UID, w.ResourceVersion, w.Generation = "shop", "web", uid, resourceVersion, generation
+	return w
+}
+
+func TestTheNewestOfCacheAndMemory(t *testing.T) {
+	for name, test := range map[string]struct {
+		noted, cached *v1alpha1.Federated
+		want          string // the resourceVersion
+	}{
+		"nothing was written":                    {nil, wrapper("u", "5", 1), "5"},
+		"the cache lags behind what was written": {wrapper("u", "9", 1), wrapper("u", "5", 1), "9"},
+		"the cache has caught up":                {wrapper("u", "9", 1), wrapper("u", "9", 1), "9"},
+		"the cache is ahead":                     {wrapper("u", "9", 1), wrapper("u", "10", 2), "10"},
+		"the wrapper was made anew":              {wrapper("u", "9", 1), wrapper("v", "5", 1), "5"},
+		"versions that are no numbers":           {wrapper("u", "x9", 1), wrapper("u", "5", 1), "5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var m memory
+			if test.noted != nil {
+				m.note(test.noted)
+			}
+			if got := m.newest(test.cached).GetResourceVersion(); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestWhatIsNotedIsNobodyElsesToChange(t *testing.T) {
+	var m memory
+	w := wrapper("u", "9", 1)
+	m.note(w)
+	w.Status.UpdateRevision = "changed after"
+	first := m.newest(wrapper("u", "1", 1))
+	first.WrapperStatus().UpdateRevision = "changed by a pass"
+	if got := m.newest(wrapper("u", "1", 1)).WrapperStatus().UpdateRevision; got != "" {
+		t.Errorf("the memory says %q", got)
+	}
+}
+
+func TestAWrapperMadeAnewRemembersNothing(t *testing.T) {
+	var m memory
+	m.note(wrapper("u", "9", 1))
+	m.revise(web, "fed-web-1")
+	m.newest(wrapper("v", "12", 1))
+	if m.revised(web, "fed-web-1") {
+		t.Error("the revision of the wrapper before it counts as written: it goes with that one")
+	}
+	m.revise(web, "fed-web-2")
+	m.forget(web)
+	if m.revised(web, "fed-web-2") {
+		t.Error("what was forgotten is remembered")
+	}
+}
+
+func TestPacingOfStatuses(t *testing.T) {
+	const interval = time.Second
+	at := func(d time.Duration) time.Time { return now.Add(d) }
+	for name, test := range map[string]struct {
+		before func(m *memory)
+		at     time.Duration
+		want   time.Duration
+	}{
+		"work that has just begun is held back": {before: func(*memory) {}, want: interval},
+		"work that began a while ago is told": {
+			before: func(m *memory) { m.dueIn(web, now, interval) }, at: interval, want: 0,
+		},
+		"work that began less than that ago waits for the rest": {
+			before: func(m *memory) { m.dueIn(web, now, interval) }, at: 400 * time.Millisecond, want: 600 * time.Millisecond,
+		},
+		"after a status the next one waits again": {
+			before: func(m *memory) { m.dueIn(web, now, interval); m.published(web, at(time.Second), false) },
+			at:     1200 * time.Millisecond, want: 800 * time.Millisecond,
+		},
+		"work that goes on for long is told once in an interval": {
+			before: func(m *memory) {
+				m.dueIn(web, now, interval)
+				for i := range 10 {
+					m.published(web, at(time.Duration(i+1)*time.Second), false)
+				}
+			}, at: 11 * time.Second, want: 0,
+		},
+		"after rest the next work is held back anew": {
+			before: func(m *memory) { m.dueIn(web, now, interval); m.published(web, at(time.Second), true) },
+			at:     time.Hour, want: interval,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var m memory
+			test.before(&m)
+			if got := m.dueIn(web, at(test.at), interval); got != test.want {
+				t.Errorf("due in %s, want %s", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package federated
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/placement"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push"
+)
+
+func TestSettled(t *testing.T) {
+	for name, test := range map[string]struct {
+		state  v1alpha1.ClusterState
+		reason string
+		want   bool
+	}{
+		"healthy":                               {v1alpha1.StateHealthy, "", true},
+		"stalled":                               {v1alpha1.StateStalled, v1alpha1.ReasonInvalid, true},
+		"unreachable":                           {v1alpha1.StateUnreachable, v1alpha1.ReasonUnreachable, true},
+		"waiting for a consumer":                {v1alpha1.StateWaiting, v1alpha1.ReasonWaitForFirstConsumer, true},
+		"progressing by its own account":        {v1alpha1.StateProgressing, v1alpha1.ReasonInstalling, true},
+		"being pushed":                          {v1alpha1.StatePushing, v1alpha1.ReasonPushing, false},
+		"being left":                            {v1alpha1.StateRemoving, v1alpha1.ReasonLeaving, false},
+		"not heard from":                        {v1alpha1.StateUnknown, v1alpha1.ReasonNotHeardFrom, false},
+		"there, and not looked at yet":          {v1alpha1.StateProgressing, v1alpha1.ReasonApplying, false},
+		"drifted, which is repaired in no time": {v1alpha1.StateProgressing, v1alpha1.ReasonDrifted, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &v1alpha1.WrapperStatus{Clusters: []v1alpha1.ClusterStatus{{State: v1alpha1.StateHealthy}, {State: test.state, Reason: test.reason}}}
+			if got := settled(s); got != test.want {
+				t.Errorf("settled: %v", got)
+			}
+		})
+	}
+	if !settled(&v1alpha1.WrapperStatus{}) {
+		t.Error("a wrapper that is nowhere is under way for ever")
+	}
+}
+
+func TestLargeStatusesAreFurtherApart(t *testing.T) {
+	small, large := &v1alpha1.WrapperStatus{}, &v1alpha1.WrapperStatus{}
+	for i := range 500 {
+		large.Clusters = append(large.Clusters, v1alpha1.ClusterStatus{Name: fmt.Sprintf("member-%d", i), State: v1alpha1.StateDegraded, Message: string(make([]byte, 256))})
+	}
+	if paced(small) != statusInterval || paced(large) < 2*statusInterval {
+		t.Errorf("small %s, large %s", paced(small), paced(large))
+	}
+}
+
+// host is a reconciler with a host of its own and a fleet without members.
+func host(t *testing.T, refuse func() error, objects ...client.Object) (*Reconciler, client.Client) {
+	t.Helper()
+	clk := clocktesting.NewFakeClock(now)
+	c := fake.NewClientBuilder().WithScheme(member.Scheme).WithObjects(objects...).WithStatusSubresource(&v1alpha1.Federated{}).
+		WithInterceptorFuncs(interceptor.Funcs{SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+			if refuse != nil {
+				if err := refuse(); err != nil {
+					return err
+				}
+			}
+			return c.SubResource(sub).Patch(ctx, obj, patch, opts...)
+		}}).Build()
+	fleet := member.NewFleet(member.Host{}, clk)
+	return &Reconciler{kind: v1alpha1.KindFederated, client: c, live: c, fleet: fleet,
+		pusher: push.New(fleet, clk, func(push.Key) {}), events: events.NewFakeRecorder(10), clock: clk}, c
+}
+
+func at(r *Reconciler, w *v1alpha1.Federated, when time.Time, placed ...string) *pass {
+	p := &pass{Reconciler: r, key: web, wrapper: r.memory.newest(w.DeepCopy()), now: when, revision: "fed-web-1"}
+	p.decision = placement.Decision{Status: v1alpha1.PlacementStatus{Clusters: placed}, Placed: metav1.ConditionTrue, Reason: v1alpha1.ReasonPlaced}
+	return p
+}
+
+func ready(t *testing.T, c client.Client) string {
+	t.Helper()
+	w := &v1alpha1.Federated{}
+	if err := c.Get(t.Context(), web.NamespacedName, w); err != nil {
+		t.Fatal(err)
+	}
+	for _, cond := range w.Status.Conditions {
+		if cond.Type == v1alpha1.ConditionReady {
+			return string(cond.Status) + " " + cond.Reason
+		}
+	}
+	return ""
+}
+
+// A status that is held back is told in the end, and one that is final is told at once.
+func TestNoStatusIsLostByPacing(t *testing.T) {
+	w := wrapper("u", "", 1)
+	r, c := host(t, nil, w)
+
+	// Under way: held back, and come back to.
+	result, err := at(r, w, now, "east").publish(t.Context())
+	if err != nil || result.RequeueAfter != statusInterval || ready(t, c) != "" {
+		t.Fatalf("under way: %v %v %q", result, err, ready(t, c))
+	}
+	// When the interval is over it is told.
+	if _, err := at(r, w, now.Add(statusInterval), "east").publish(t.Context()); err != nil || ready(t, c) != "False NotHeardFrom" {
+		t.Fatalf("after the interval: %v %q", err, ready(t, c))
+	}
+	// What is final does not wait; the cache still has the wrapper of the beginning.
+	if _, err := at(r, w, now.Add(statusInterval+time.Millisecond)).publish(t.Context()); err != nil || ready(t, c) != "True AllHealthy" {
+		t.Fatalf("final: %v %q", err, ready(t, c))
+	}
+	// And then it is not written again.
+	before := &v1alpha1.Federated{}
+	if err := c.Get(t.Context(), web.NamespacedName, before); err != nil {
+		t.Fatal(err)
+	}
+	result, err = at(r, w, now.Add(time.Hour)).publish(t.Context())
+	if err != nil || result.RequeueAfter != 0 {
+		t.Fatal(result, err)
+	}
+	after := &v1alpha1.Federated{}
+	if err := c.Get(t.Context(), web.NamespacedName, after); err != nil || after.ResourceVersion != before.ResourceVersion {
+		t.Errorf("an unchanged status was written again (%v)", err)
+	}
+}
+
+func TestAStatusThatMeetsAConflictIsTriedAgain(t *testing.T) {
+	w := wrapper("u", "", 1)
+	conflict := apierrors.NewConflict(schema.GroupResource{}, "web", nil)
+	r, c := host(t, func() error { return conflict }, w)
+	result, err := at(r, w, now).publish(t.Context())
+	if err != nil || result.RequeueAfter == 0 {
+		t.Fatalf("nobody comes back: %v %v", result, err)
+	}
+	if got := r.memory.newest(w.DeepCopy()).WrapperStatus().Conditions; len(got) > 0 {
+		t.Errorf("what was not written is remembered as written: %v", got)
+	}
+	if got := ready(t, c); got != "" {
+		t.Errorf("it was written: %s", got)
+	}
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package federated
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+func rendered(uid types.UID, object string, generation int64) *v1alpha1.Federated {
+	w := wrapper(uid, "1", generation)
+	w.Spec.Objects = []runtime.RawExtension{{Raw: []byte(object)}}
+	w.Spec.Placement.Clusters = &v1alpha1.ClusterSelection{Names: []string{"east"}}
+	return w
+}
+
+const object = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`
+
+func TestARendererServesOneGenerationOfOneWrapper(t *testing.T) {
+	var r renderers
+	first, err := r.of(web, rendered("u", object, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		w    *v1alpha1.Federated
+		same bool
+	}{
+		"the same generation":         {rendered("u", object, 1), true},
+		"another generation":          {rendered("u", object, 2), false},
+		"a wrapper that is made anew": {rendered("v", object, 1), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var mine renderers
+			if _, err := mine.of(web, rendered("u", object, 1)); err != nil {
+				t.Fatal(err)
+			}
+			before := mine.byKey[web]
+			if _, err := mine.of(web, test.w); err != nil {
+				t.Fatal(err)
+			}
+			if same := mine.byKey[web] == before; same != test.same {
+				t.Errorf("the same renderer: %v", same)
+			}
+		})
+	}
+	r.forget(web)
+	again, err := r.of(web, rendered("u", object, 1))
+	if err != nil || again == first {
+		t.Errorf("what was forgotten is still there (%v)", err)
+	}
+}
+
+// A webhook can be bypassed: the spec is checked again, and its fault is kept with its generation.
+func TestASpecThatCameThroughIsCheckedAgain(t *testing.T) {
+	var r renderers
+	const elsewhere = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"kube-system"}}`
+	for range 2 {
+		if _, err := r.of(web, rendered("u", elsewhere, 1)); err == nil {
+			t.Error("an object of another namespace is rendered")
+		}
+	}
+	if _, err := r.of(web, rendered("u", object, 2)); err != nil {
+		t.Errorf("a mended spec: %v", err)
+	}
+}
+
+func TestWhichNewsOfAMemberConcernsWrappers(t *testing.T) {
+	base := &v1alpha1.MemberCluster{}
+	base.Generation, base.Labels = 1, map[string]string{"cloud": "aws"}
+	for name, test := range map[string]struct {
+		change func(*v1alpha1.MemberCluster)
+		want   bool
+	}{
+		"nothing":      {func(*v1alpha1.MemberCluster) {}, false},
+		"how it fares": {func(m *v1alpha1.MemberCluster) { m.Status.KubernetesVersion = "v2" }, false},
+		"a label":      {func(m *v1alpha1.MemberCluster) { m.Labels = map[string]string{"cloud": "gcp"} }, true},
+		"its spec":     {func(m *v1alpha1.MemberCluster) { m.Generation = 2 }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := base.DeepCopy()
+			test.change(is)
+			if got := placementChanged.Update(event.UpdateEvent{ObjectOld: base, ObjectNew: is}); got != test.want {
+				t.Errorf("concerns them: %v", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package membercluster
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func well() member.Standing {
+	return member.Standing{Probed: true, Reachable: true, Valid: true, Reason: v1alpha1.ReasonAnswers, UID: "m", Version: "v1.36.3",
+		Grants: []string{"core"}, CollectorVersion: "v0.1.0", Heartbeat: now.Add(-time.Hour), HeartbeatChanged: now.Add(-time.Minute)}
+}
+
+func registered(mode v1alpha1.CollectorMode) *v1alpha1.MemberCluster {
+	mc := &v1alpha1.MemberCluster{}
+	mc.Name, mc.Generation, mc.Spec.Collector = "east", 3, mode
+	return mc
+}
+
+// said are the conditions as "Type Status Reason".
+func said(mc *v1alpha1.MemberCluster) []string {
+	var lines []string
+	for _, kind := range []string{v1alpha1.ConditionReachable, v1alpha1.ConditionCredentialsValid, v1alpha1.ConditionCollectorReady, v1alpha1.ConditionReady} {
+		if c := meta.FindStatusCondition(mc.Status.Conditions, kind); c != nil {
+			lines = append(lines, kind+" "+string(c.Status)+" "+c.Reason)
+		}
+	}
+	return lines
+}
+
+func TestDescribe(t *testing.T) {
+	with := func(change func(*member.Standing)) member.Standing { s := well(); change(&s); return s }
+	for name, test := range map[string]struct {
+		standing member.Standing
+		refusal  *member.CredentialsError
+		mode     v1alpha1.CollectorMode
+		want     []string
+		known    bool // what the member says of itself is in the status
+	}{
+		"all is well": {
+			standing: well(), mode: v1alpha1.CollectorHost, known: true,
+			want: []string{"Reachable True Answers", "CredentialsValid True Answers", "CollectorReady True Collecting", "Ready True Ready"},
+		},
+		"nobody answers": {
+			standing: member.Standing{Probed: true, Reason: v1alpha1.ReasonUnreachable, Message: "no route"}, mode: v1alpha1.CollectorHost,
+			want: []string{"Reachable False Unreachable", "CredentialsValid False Unreachable", "CollectorReady False Unreachable", "Ready False Unreachable"},
+		},
+		"the token is not accepted": {
+			standing: member.Standing{Probed: true, Reachable: true, Reason: v1alpha1.ReasonUnauthorized, Message: "no"}, mode: v1alpha1.CollectorHost,
+			want: []string{"Reachable True Answers", "CredentialsValid False Unauthorized", "CollectorReady False Unauthorized", "Ready False Unauthorized"},
+		},
+		"another host's member": {
+			standing: with(func(s *member.Standing) { s.Valid, s.Reason, s.Message = false, v1alpha1.ReasonOtherHost, "of prod" }), mode: v1alpha1.CollectorHost,
+			want: []string{"Reachable True Answers", "CredentialsValid False OtherHost", "CollectorReady False OtherHost", "Ready False OtherHost"},
+		},
+		"a collector elsewhere that is silent": {
+			standing: with(func(s *member.Standing) { s.HeartbeatChanged = now.Add(-time.Hour) }), mode: v1alpha1.CollectorExternal, known: true,
+			want: []string{"Reachable True Answers", "CredentialsValid True Answers", "CollectorReady False NoHeartbeat", "Ready False NoHeartbeat"},
+		},
+		"no credentials": {
+			refusal: &member.CredentialsError{Reason: v1alpha1.ReasonCredentialsMissing, Message: "no Secret"}, mode: v1alpha1.CollectorHost,
+			want: []string{"CredentialsValid False CredentialsMissing", "Ready False CredentialsMissing"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mc := registered(test.mode)
+			describe(mc, test.standing, test.refusal, join.Renewal{}, now)
+			if diff := cmp.Diff(test.want, said(mc)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if known := mc.Status.UID != ""; known != test.known {
+				t.Errorf("the status says who it is: %v (%+v)", known, mc.Status)
+			}
+			for _, c := range mc.Status.Conditions {
+				if c.ObservedGeneration != 3 || !c.LastTransitionTime.Time.Equal(now) || c.Message == "" {
+					t.Errorf("%s: %+v", c.Type, c)
+				}
+			}
+		})
+	}
+}
+
+func TestTheWordsOfAnErrorThatGoesOnAreThoseOfItsBeginning(t *testing.T) {
+	mc := registered(v1alpha1.CollectorHost)
+	lost := member.Standing{Probed: true, Reason: v1alpha1.ReasonUnreachable, Message: "dial tcp 10.0.0.7:50001"}
+	describe(mc, lost, nil, join.Renewal{}, now)
+	before := mc.DeepCopy()
+	lost.Message = "dial tcp 10.0.0.7:50002"
+	describe(mc, lost, nil, join.Renewal{}, now.Add(time.Minute))
+	if diff := cmp.Diff(before.Status, mc.Status); diff != "" {
+		t.Errorf("a status would be written at every try (-before +after):\n%s", diff)
+	}
+	describe(mc, well(), nil, join.Renewal{}, now.Add(time.Hour))
+	ready := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady)
+	if ready.Status != metav1.ConditionTrue || !ready.LastTransitionTime.Time.Equal(now.Add(time.Hour)) {
+		t.Errorf("it does not recover: %+v", ready)
+	}
+}
+
+func TestTextFromAMemberIsBoundedAndPlain(t *testing.T) {
+	mc := registered(v1alpha1.CollectorHost)
+	describe(mc, member.Standing{Probed: true, Reason: v1alpha1.ReasonUnreachable, Message: "\x1b[31m" + strings.Repeat("x", 10000)}, nil, join.Renewal{}, now)
+	got := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady).Message
+	if len(got) > maxMessage || strings.ContainsRune(got, '\x1b') {
+		t.Errorf("%d bytes: %q", len(got), got[:20])
+	}
+}
+
+func TestCollects(t *testing.T) {
+	for name, test := range map[string]struct {
+		mode   v1alpha1.CollectorMode
+		change func(*member.Standing)
+		ok     bool
+		reason string
+		words  string
+	}{
+		"the host collects, heartbeats or not": {
+			mode: v1alpha1.CollectorHost, change: func(s *member.Standing) { s.Heartbeat = time.Time{} }, ok: true, reason: v1alpha1.ReasonCollecting,
+		},
+		"a heartbeat just in time":    {mode: v1alpha1.CollectorExternal, change: func(s *member.Standing) { s.HeartbeatChanged = now.Add(-member.HeartbeatTimeout) }, ok: true, reason: v1alpha1.ReasonCollecting, words: "v0.1.0"},
+		"a heartbeat that is too old": {mode: v1alpha1.CollectorExternal, change: func(s *member.Standing) { s.HeartbeatChanged = now.Add(-member.HeartbeatTimeout - 1) }, reason: v1alpha1.ReasonNoHeartbeat, words: "silent since"},
+		"no heartbeat ever":           {mode: v1alpha1.CollectorExternal, change: func(s *member.Standing) { s.Heartbeat = time.Time{} }, reason: v1alpha1.ReasonNoHeartbeat, words: "spec.collector"},
+		"a member whose clock is far off": {
+			mode: v1alpha1.CollectorExternal, change: func(s *member.Standing) { s.Heartbeat = now.Add(-48 * time.Hour) }, ok: true, reason: v1alpha1.ReasonCollecting,
+		},
+		"a member that cannot be asked": {mode: v1alpha1.CollectorHost, change: func(s *member.Standing) { s.Reachable, s.Reason = false, "" }, reason: v1alpha1.ReasonUnreachable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := well()
+			test.change(&s)
+			ok, reason, message := collects(registered(test.mode), s, now)
+			if ok != test.ok || reason != test.reason || !strings.Contains(message, test.words) {
+				t.Errorf("%v %s: %s", ok, reason, message)
+			}
+		})
+	}
+}
+
+func TestWhenToLookAgain(t *testing.T) {
+	r := &Reconciler{clock: clocktesting.NewFakePassiveClock(now)}
+	for name, test := range map[string]struct {
+		mode v1alpha1.CollectorMode
+		due  time.Time
+		want time.Duration
+	}{
+		"nothing changes by itself":         {mode: v1alpha1.CollectorHost},
+		"a heartbeat may stop":              {mode: v1alpha1.CollectorExternal, want: time.Minute},
+		"a token runs out":                  {mode: v1alpha1.CollectorHost, due: now.Add(time.Hour), want: time.Hour},
+		"a token that is due is not fought": {mode: v1alpha1.CollectorHost, due: now.Add(-time.Hour), want: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := r.lookAgain(registered(test.mode), join.Renewal{Due: test.due}); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}

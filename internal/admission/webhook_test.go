@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+const (
+	good = `
+apiVersion: federation.fairlead.dev/v1alpha1
+kind: Federated
+metadata: {name: web, namespace: shop%s}
+spec:
+  placement: {clusters: {names: [east]}}
+  objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}]
+`
+	elsewhere = `
+apiVersion: federation.fairlead.dev/v1alpha1
+kind: Federated
+metadata: {name: web, namespace: shop%s}
+spec:
+  placement: {clusters: {names: [east]}}
+  objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: kube-system}}]
+`
+	stray = `
+apiVersion: federation.fairlead.dev/v1alpha1
+kind: Federated
+metadata: {name: web, namespace: shop%s}
+spec:
+  placement: {clusters: {names: [east]}}
+  objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}]
+  overrides: [{target: {kind: Secret}, patch: [{op: add, path: /data, value: {}}]}]
+`
+	deleting = `, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [federation.fairlead.dev/members]`
+)
+
+func request(t *testing.T, operation admissionv1.Operation, kind, object, old string) admission.Request {
+	t.Helper()
+	raw := func(text string) runtime.RawExtension {
+		if text == "" {
+			return runtime.RawExtension{}
+		}
+		data, err := yaml.YAMLToJSON([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return runtime.RawExtension{Raw: data}
+	}
+	return admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+		Operation: operation, Namespace: "shop", Object: raw(object), OldObject: raw(old),
+		Kind: metav1.GroupVersionKind{Group: v1alpha1.Group, Version: "v1alpha1", Kind: kind},
+	}}
+}
+
+func decoder(t *testing.T) admission.Decoder {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	return admission.NewDecoder(scheme)
+}
+
+func of(text, meta string) string { return strings.Replace(text, "%s", meta, 1) }
+
+func TestValidate(t *testing.T) {
+	for name, test := range map[string]struct {
+		operation   admissionv1.Operation
+		object, old string
+		refused     string // words of the refusal; "" = let through
+	}{
+		"a good wrapper":                                  {admissionv1.Create, of(good, ""), "", ""},
+		"an object of another namespace":                  {admissionv1.Create, of(elsewhere, ""), "", "spec.objects[0].metadata.namespace"},
+		"an override that speaks to nothing":              {admissionv1.Create, of(stray, ""), "", "spec.overrides[0].target"},
+		"a good wrapper that is made bad":                 {admissionv1.Update, of(elsewhere, ""), of(good, ""), "spec.objects[0].metadata.namespace"},
+		"a bad one that is mended":                        {admissionv1.Update, of(good, ""), of(elsewhere, ""), ""},
+		"a bad one of before whose spec is unchanged":     {admissionv1.Update, of(elsewhere, ", labels: {a: b}"), of(elsewhere, ""), ""},
+		"a bad one of before that changes to another bad": {admissionv1.Update, of(stray, ""), of(elsewhere, ""), "spec.overrides[0].target"},
+		"a bad one that is being deleted":                 {admissionv1.Update, of(elsewhere, deleting), of(good, deleting), ""},
+		"a bad one that lets its finalizer go":            {admissionv1.Update, of(elsewhere, `, deletionTimestamp: "2026-01-01T00:00:00Z"`), of(elsewhere, deleting), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := validate(decoder(t), request(t, test.operation, "Federated", test.object, test.old))
+			if got.Allowed != (test.refused == "") {
+				t.Fatalf("allowed: %v (%+v)", got.Allowed, got.Result)
+			}
+			if !got.Allowed && (!strings.Contains(got.Result.Message, test.refused) || got.Result.Code != http.StatusUnprocessableEntity) {
+				t.Errorf("it says %d: %s", got.Result.Code, got.Result.Message)
+			}
+		})
+	}
+}
+
+func TestMutate(t *testing.T) {
+	for name, test := range map[string]struct {
+		operation admissionv1.Operation
+		object    string
+		want      []string // the finalizers; nil = nothing is written
+	}{
+		"a new wrapper is signed on":                  {admissionv1.Create, of(good, ""), []string{v1alpha1.Finalizer}},
+		"a new wrapper keeps its other finalizers":    {admissionv1.Create, of(good, ", finalizers: [example.com/mine]"), []string{"example.com/mine", v1alpha1.Finalizer}},
+		"one that has the finalizer is left as it is": {admissionv1.Create, of(good, ", finalizers: [federation.fairlead.dev/members]"), nil},
+		"an update is left as it is":                  {admissionv1.Update, of(good, ""), nil},
+		"one that is being deleted is left as it is":  {admissionv1.Update, of(good, `, deletionTimestamp: "2026-01-01T00:00:00Z"`), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := mutate(decoder(t), request(t, test.operation, "Federated", test.object, ""))
+			if !got.Allowed {
+				t.Fatalf("refused: %+v", got.Result)
+			}
+			if test.want == nil {
+				if len(got.Patch) > 0 {
+					t.Errorf("it writes %s", got.Patch)
+				}
+				return
+			}
+			var patch []struct {
+				Op, Path string
+				Value    []string
+			}
+			if err := json.Unmarshal(got.Patch, &patch); err != nil || len(patch) != 1 {
+				t.Fatalf("the patch is %s (%v)", got.Patch, err)
+			}
+			if diff := cmp.Diff(test.want, patch[0].Value); diff != "" || patch[0].Op != "add" || patch[0].Path != "/metadata/finalizers" {
+				t.Errorf("%s %s (-want +got):\n%s", patch[0].Op, patch[0].Path, diff)
+			}
+		})
+	}
+}
+
+func TestAKindThatIsNoWrapperIsAnError(t *testing.T) {
+	req := request(t, admissionv1.Create, "MemberCluster", of(good, ""), "")
+	for name, got := range map[string]admission.Response{"mutate": mutate(decoder(t), req), "validate": validate(decoder(t), req)} {
+		if got.Allowed || got.Result.Code != http.StatusBadRequest || !strings.Contains(got.Result.Message, "MemberCluster") {
+			t.Errorf("%s: %+v", name, got.Result)
+		}
+	}
+}

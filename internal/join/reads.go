@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// GrantsEveryGroup says whether grants hold every API group, those that nobody has made yet too.
+func GrantsEveryGroup(grants []string) bool {
+	return slices.ContainsFunc(grants, func(grant string) bool {
+		return slices.ContainsFunc(Grants(grant), func(r rbacv1.PolicyRule) bool { return slices.Contains(r.APIGroups, "*") })
+	})
+}
+
+// LetRead lets a member's collector read an API group that came to the member after the join. It is for members that
+// granted every group: what their collectors read is enumerated group by group (see CollectorReads), and a group that was
+// not served then is missing. Nothing is written when the group is there.
+func LetRead(ctx context.Context, member client.Client, group string) error {
+	role := &rbacv1.ClusterRole{}
+	if err := member.Get(ctx, client.ObjectKey{Name: collectorGranted}, role); err != nil {
+		return fmt.Errorf("reading ClusterRole %s: %w", collectorGranted, err)
+	}
+	if slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool {
+		return slices.Contains(r.APIGroups, group) && slices.Contains(r.Resources, "*")
+	}) {
+		return nil
+	}
+	role.Rules = append(role.Rules, read(group, "*"))
+	if err := member.Update(ctx, role); err != nil {
+		return fmt.Errorf("letting the collector read group %s by ClusterRole %s: %w", group, collectorGranted, err)
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// scene is a change that a push brings about, and that may be cut off at any request.
+type scene struct {
+	before, after func(s *site) *Want
+	// meanwhile is what somebody does on the member between the two.
+	meanwhile func(s *site)
+	// drifted is what the collector has said of ConfigMap a.
+	drifted v1alpha1.DriftKind
+	// theirs is whether ConfigMap a is somebody else's in the end, and stays when the member is left.
+	theirs bool
+}
+
+// stage is how things stand after a scene.
+type stage struct {
+	Objects   map[string]map[string]string
+	Inventory []string
+	Adopted   string
+}
+
+func (s *site) stage() stage {
+	is := stage{Objects: s.pushed(), Inventory: s.inventory()}
+	if d := s.delivery(); d != nil && len(d.Spec.Inventory) > 0 {
+		is.Adopted = string(d.Spec.Inventory[0].Adopted)
+	}
+	return is
+}
+
+func scenes() map[string]scene {
+	return map[string]scene{
+		"a first push": {
+			after: func(s *site) *Want { return s.want(configMap("a", "1"), configMap("b", "1")) },
+		},
+		"a change that adds, alters and drops": {
+			before: func(s *site) *Want { return s.want(configMap("a", "1"), configMap("b", "1"), configMap("c", "1")) },
+			after:  func(s *site) *Want { return s.want(configMap("b", "2"), configMap("c", "1"), configMap("d", "1")) },
+		},
+		"a change of an object that somebody deleted": {
+			before:    func(s *site) *Want { return s.want(configMap("a", "1"), configMap("b", "1")) },
+			meanwhile: func(s *site) { s.delete("v1", "ConfigMap", "a") },
+			after:     func(s *site) *Want { return s.want(configMap("a", "2"), configMap("b", "1")) },
+		},
+		"a repair of an object that somebody deleted": {
+			before:    func(s *site) *Want { return s.want(configMap("a", "1"), configMap("b", "1")) },
+			meanwhile: func(s *site) { s.delete("v1", "ConfigMap", "a") },
+			after:     func(s *site) *Want { return s.want(configMap("a", "1"), configMap("b", "1")) },
+			drifted:   v1alpha1.DriftGone,
+		},
+		"an adoption": {
+			meanwhile: func(s *site) { s.openNamespace(); s.create(configMap("a", "1")) },
+			after: func(s *site) *Want {
+				w := s.want(configMap("a", "1"), configMap("b", "1"))
+				w.OnConflict = v1alpha1.ConflictAdoptIfEqual
+				return w
+			},
+			theirs: true,
+		},
+		"leaving": {
+			before: func(s *site) *Want { return s.want(configMap("a", "1"), configMap("b", "1")) },
+			after:  func(s *site) *Want { return s.leave() },
+		},
+	}
+}
+
+// push makes the scene's pass.
+func (sc *scene) push(s *site, w *Want) (Outcome, error) {
+	p := &pass{conn: s.conn, want: w}
+	if sc.drifted != "" {
+		p.drifted = map[identity]v1alpha1.DriftKind{{kind: "ConfigMap", name: "a"}: sc.drifted}
+	}
+	return p.run(s.Context())
+}
+
+// play brings a site to where the scene's push begins.
+func (sc *scene) play(s *site) *Want {
+	if sc.before != nil {
+		s.mustDeliver(sc.before(s))
+	}
+	if sc.meanwhile != nil {
+		sc.meanwhile(s)
+	}
+	return sc.after(s)
+}
+
+// cuts are the ways in which a push is cut off at its n-th request.
+func cuts(n int) map[string]func(int, *http.Request) fate {
+	at := func(is fate, forever bool) func(int, *http.Request) fate {
+		return func(i int, _ *http.Request) fate {
+			switch {
+			case i == n:
+				return is
+			case i > n && forever:
+				return lost
+			}
+			return through
+		}
+	}
+	return map[string]func(int, *http.Request) fate{
+		"the pusher dies before it":           at(lost, true),
+		"the pusher dies before the answer":   at(unanswered, true),
+		"the request is lost, the next works": at(lost, false),
+		"the answer is lost, the next works":  at(unanswered, false),
+	}
+}
+
+func TestAPushThatIsCutOffAnywhereIsFinishedByTheNext(t *testing.T) {
+	for name, sc := range scenes() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			whole := newSite(t)
+			w := sc.play(whole)
+			whole.wire.begin(nil)
+			if out, err := sc.push(whole, w); err != nil || !out.Done {
+				t.Fatal(out, err)
+			}
+			requests, want := len(whole.wire.all()), whole.stage()
+
+			for n := 1; n <= requests; n++ {
+				for how, cut := range cuts(n) {
+					s := newSite(t)
+					w := sc.play(s)
+					s.wire.begin(cut)
+					_, err := sc.push(s, w)
+					s.nothingIsLost(fmt.Sprintf("request %d of %d, %s (%v)", n, requests, how, err))
+
+					s.connect(config)
+					if out, err := sc.push(s, w); err != nil || !out.Done {
+						t.Fatal(out, err)
+					}
+					if diff := cmp.Diff(want, s.stage()); diff != "" {
+						t.Errorf("request %d of %d, %s: the end differs (-want +got):\n%s", n, requests, how, diff)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestAPushThatIsCutOffAnywhereCanBeLeftBehindWithoutATrace(t *testing.T) {
+	for name, sc := range scenes() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			whole := newSite(t)
+			w := sc.play(whole)
+			whole.wire.begin(nil)
+			if out, err := sc.push(whole, w); err != nil || !out.Done {
+				t.Fatal(out, err)
+			}
+			requests := len(whole.wire.all())
+
+			for n := 1; n <= requests; n++ {
+				for how, cut := range cuts(n) {
+					s := newSite(t)
+					w := sc.play(s)
+					s.wire.begin(cut)
+					_, _ = sc.push(s, w)
+
+					s.connect(config)
+					w = s.leave()
+					s.mustDeliver(w)
+					if diff := cmp.Diff(stage{Objects: map[string]map[string]string{}}, s.stage()); diff != "" {
+						t.Errorf("request %d of %d, %s: something is left (-want +got):\n%s", n, requests, how, diff)
+					}
+					if is := s.configMap("a") != nil; is != sc.theirs {
+						t.Errorf("request %d of %d, %s: ConfigMap a is there: %v", n, requests, how, is)
+					}
+				}
+			}
+		})
+	}
+}
+
+// nothingIsLost checks the first invariant of the record: nothing of ours is there that no Delivery
+// lists.
+func (s *site) nothingIsLost(when string) {
+	s.Helper()
+	listed := make(map[string]bool)
+	if d := s.delivery(); d != nil {
+		for i := range d.Spec.Inventory {
+			listed[d.Spec.Inventory[i].Name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.pushed())) {
+		if !listed[name] {
+			s.Errorf("%s: ConfigMap %s is there and in no Delivery (%v)", when, name, slices.Sorted(maps.Keys(listed)))
+		}
+	}
+}

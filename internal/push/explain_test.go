@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+func TestExplain(t *testing.T) {
+	invalid := func(field, message string, kind metav1.CauseType) error {
+		err := apierrors.NewInvalid(schema.GroupKind{Kind: "X"}, "x", nil)
+		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: kind, Field: field, Message: message}}
+		return err
+	}
+	for name, test := range map[string]struct {
+		err    error
+		reason string
+		state  v1alpha1.ClusterState
+	}{
+		"a field that says that it is immutable":  {invalid("spec.selector", "Invalid value: field is immutable", metav1.CauseTypeFieldValueInvalid), v1alpha1.ReasonImmutableField, v1alpha1.StateStalled},
+		"updates that are forbidden":              {invalid("parameters", "Forbidden: updates to parameters are forbidden.", metav1.CauseType("FieldValueForbidden")), v1alpha1.ReasonImmutableField, v1alpha1.StateStalled},
+		"the role of a binding":                   {invalid("roleRef", "Invalid value: cannot change roleRef", metav1.CauseTypeFieldValueInvalid), v1alpha1.ReasonImmutableField, v1alpha1.StateStalled},
+		"another invalid value":                   {invalid("spec.ports", "Required value", metav1.CauseTypeFieldValueRequired), v1alpha1.ReasonInvalid, v1alpha1.StateStalled},
+		"RBAC":                                    {apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "x", errors.New(`User "u" cannot patch resource "services" in API group "" in the namespace "n"`)), v1alpha1.ReasonNotGranted, v1alpha1.StateStalled},
+		"RBAC that the host does not hold itself": {apierrors.NewForbidden(schema.GroupResource{Resource: "roles"}, "x", errors.New(`user "u" is attempting to grant RBAC permissions not currently held`)), v1alpha1.ReasonNotGranted, v1alpha1.StateStalled},
+		"a quota":                        {apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "x", errors.New("exceeded quota: q")), v1alpha1.ReasonRefused, v1alpha1.StateStalled},
+		"an admission policy":            {apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "x", errors.New("denied by policy")), v1alpha1.ReasonRefused, v1alpha1.StateStalled},
+		"a namespace that terminates":    {apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "x", errors.New("unable to create new content in namespace n because it is being terminated")), v1alpha1.ReasonNamespaceTerminating, v1alpha1.StateWaiting},
+		"a conflict":                     {apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "x", errors.New("changed")), v1alpha1.ReasonPushError, v1alpha1.StateDegraded},
+		"a webhook that does not answer": {apierrors.NewInternalError(errors.New("failed calling webhook")), v1alpha1.ReasonPushError, v1alpha1.StateDegraded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := explain("applying", "X x", test.err)
+			if diff := cmp.Diff([]string{test.reason, string(test.state)}, []string{got.reason, string(got.state)}); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if got.retry == 0 {
+				t.Error("nobody would come back")
+			}
+		})
+	}
+}
+
+func TestWhatConcernsTheMemberAsAWhole(t *testing.T) {
+	for name, test := range map[string]struct {
+		err  error
+		wire bool
+	}{
+		"no error":                      {nil, false},
+		"the network":                   {errors.New("connection refused"), true},
+		"the network, explained":        {fmt.Errorf("applying: %w", errors.New("connection refused")), true},
+		"time ran out":                  {context.DeadlineExceeded, true},
+		"we were told to stop":          {fmt.Errorf("applying: %w", context.Canceled), false},
+		"the credentials":               {apierrors.NewUnauthorized("no"), true},
+		"too many requests":             {apierrors.NewTooManyRequests("slow", 1), true},
+		"the server shuts down":         {apierrors.NewServiceUnavailable("bye"), true},
+		"the server's own time ran out": {apierrors.NewTimeoutError("etcd", 1), true},
+		"a refusal":                     {apierrors.NewForbidden(schema.GroupResource{}, "x", nil), false},
+		"a failure with one object":     {apierrors.NewInternalError(errors.New("webhook")), false},
+		"a refusal, explained":          {fmt.Errorf("applying: %w", apierrors.NewBadRequest("no")), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := IsWire(test.err); got != test.wire {
+				t.Errorf("IsWire(%v) = %v", test.err, got)
+			}
+		})
+	}
+}

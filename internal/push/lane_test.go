@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/render"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+var (
+	usable = member.Standing{Probed: true, Reachable: true, Valid: true}
+	lostIt = member.Standing{Probed: true, Reason: v1alpha1.ReasonUnreachable}
+	webID  = v1alpha1.WrapperIdentity{Kind: v1alpha1.KindFederated, Namespace: "shop", Name: "web", UID: "w", Generation: 1}
+	web    = KeyOf(webID)
+)
+
+// bench is a lane without a member: the test plays both the passes and what the member says.
+type bench struct {
+	*lane
+	t     *testing.T
+	clock *clocktesting.FakeClock
+	woken []Key
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))}
+	conn, err := member.Connect("east", &rest.Config{Host: "https://192.0.2.1"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pusher := New(member.NewFleet(member.Host{}, b.clock), b.clock, func(k Key) { b.woken = append(b.woken, k) })
+	b.lane = newLane(conn, pusher, b.clock, usable)
+	pusher.lanes["east"] = b.lane
+	b.synced = true
+	t.Cleanup(b.queue.ShutDown)
+	return b
+}
+
+func wish(digest string) *Want {
+	return &Want{Wrapper: webID, Drift: v1alpha1.DriftRepair, Rendering: &render.Rendering{Digest: digest}}
+}
+
+// there is what the lane sees of the pair's Delivery.
+func (b *bench) there(generation int64, digest string, complete bool, objects ...v1alpha1.ObjectStatus) {
+	d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: webID, Target: &v1alpha1.DeliveryTarget{Rendering: digest}}}
+	d.Name, d.UID, d.Generation = web.delivery(), "d", generation
+	state := v1alpha1.EntryApplied
+	if !complete {
+		state = v1alpha1.EntryPending
+	}
+	d.Spec.Inventory = []v1alpha1.InventoryEntry{{Kind: "ConfigMap", Name: "a", State: state}}
+	d.Status.Objects = objects
+	b.observe(d)
+}
+
+func drift(kind v1alpha1.DriftKind, version string) v1alpha1.ObjectStatus {
+	return v1alpha1.ObjectStatus{Kind: "ConfigMap", Name: "a", Drift: &v1alpha1.Drift{Kind: kind, ResourceVersion: version}}
+}
+
+// ended is a pass that came to its end with this outcome and left the Delivery at this generation.
+func (b *bench) ended(w *Want, generation int64, out Outcome) {
+	b.t.Helper()
+	todo, due := b.due(web, w)
+	if !due {
+		b.t.Fatal("the pass was not due")
+	}
+	out.want = w
+	if generation > 0 {
+		out.uid, out.generation = "d", generation
+	}
+	b.finished(web, out, todo)
+}
+
+var stuck = Outcome{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonInvalid, Retry: retryLater}
+
+func TestWhenAPairIsDue(t *testing.T) {
+	for name, test := range map[string]struct {
+		play func(*bench)
+		want *Want
+		due  bool
+	}{
+		"nothing is wanted":                      {play: func(*bench) {}, want: nil},
+		"what the member holds is not known yet": {play: func(b *bench) { b.synced = false }, want: wish("1")},
+		"nothing is there":                       {play: func(*bench) {}, want: wish("1"), due: true},
+		"just what is wanted is there":           {play: func(b *bench) { b.there(1, "1", true) }, want: wish("1")},
+		"something else is there":                {play: func(b *bench) { b.there(1, "0", true) }, want: wish("1"), due: true},
+		"not all of it is there":                 {play: func(b *bench) { b.there(1, "1", false) }, want: wish("1"), due: true},
+		"a pass has made it, and the news is not here yet": {
+			play: func(b *bench) { b.ended(wish("1"), 2, Outcome{Done: true}) }, want: wish("1"),
+		},
+		"a pass has made something else": {
+			play: func(b *bench) { b.ended(wish("0"), 2, Outcome{Done: true}) }, want: wish("1"), due: true,
+		},
+		"a pass got stuck, and nothing has changed since": {
+			play: func(b *bench) { b.ended(wish("1"), 2, stuck); b.there(2, "1", false) }, want: wish("1"),
+		},
+		"a pass got stuck, and its own writes come by": {
+			play: func(b *bench) { b.ended(wish("1"), 3, stuck); b.there(1, "1", false); b.there(2, "1", false) }, want: wish("1"),
+		},
+		"a pass got stuck, and somebody has changed the Delivery since": {
+			play: func(b *bench) { b.ended(wish("1"), 2, stuck); b.there(3, "1", false) }, want: wish("1"), due: true,
+		},
+		"a pass got stuck, and its time has come": {
+			play: func(b *bench) { b.ended(wish("1"), 2, stuck); b.there(2, "1", false); b.clock.Step(retryLater) }, want: wish("1"), due: true,
+		},
+		"a pass waits for a change, and none comes": {
+			play: func(b *bench) {
+				b.ended(wish("1"), 2, Outcome{State: v1alpha1.StateWaiting, Reason: v1alpha1.ReasonAPINotServed})
+				b.there(2, "1", false)
+				b.clock.Step(24 * time.Hour)
+			}, want: wish("1"),
+		},
+		"a pass waits for a kind, and it is served now": {
+			play: func(b *bench) {
+				b.ended(wish("1"), 2, Outcome{State: v1alpha1.StateWaiting, Reason: v1alpha1.ReasonAPINotServed})
+				b.there(2, "1", false, v1alpha1.ObjectStatus{Kind: "Crate", Name: "c", Reason: v1alpha1.ReasonAPIServed})
+			}, want: wish("1"), due: true,
+		},
+		"the wire broke": {
+			play: func(b *bench) { b.failed(web, wish("1"), errors.New("reset")) }, want: wish("1"), due: true,
+		},
+		"the Delivery was deleted after a pass": {
+			play: func(b *bench) {
+				b.ended(wish("1"), 2, Outcome{Done: true})
+				b.there(2, "1", true)
+				b.vanish(web.delivery())
+			},
+			want: wish("1"), due: true,
+		},
+		"the Delivery was deleted and made by somebody else": {
+			play: func(b *bench) {
+				b.ended(wish("1"), 5, Outcome{Done: true})
+				d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: webID}}
+				d.Name, d.UID, d.Generation = web.delivery(), "another", 1
+				b.observe(d)
+			}, want: wish("1"), due: true,
+		},
+		"the member was restored from a backup of before the pass": {
+			play: func(b *bench) {
+				b.there(1, "0", true)
+				b.ended(wish("1"), 3, Outcome{Done: true})
+				b.recount(map[string]int64{web.delivery(): 1})
+			}, want: wish("1"), due: true,
+		},
+		"the member was restored from a backup of before there was a Delivery": {
+			play: func(b *bench) { b.ended(wish("1"), 3, Outcome{Done: true}); b.recount(nil) }, want: wish("1"), due: true,
+		},
+		"the host was behind the member and still is": {
+			play: func(b *bench) {
+				b.there(4, "0", true)
+				b.ended(wish("1"), 4, Outcome{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonHostBehindMember})
+			}, want: wish("1"),
+		},
+		"the host was behind the member and has another generation of the same rendering": {
+			play: func(b *bench) {
+				b.there(4, "0", true)
+				b.ended(wish("1"), 4, Outcome{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonHostBehindMember})
+			}, want: func() *Want { w := wish("1"); w.Wrapper.Generation = 2; return w }(), due: true,
+		},
+		"the member is to be left": {play: func(b *bench) { b.there(1, "1", true) }, want: &Want{Wrapper: webID}, due: true},
+		"the member was left":      {play: func(b *bench) { b.ended(&Want{Wrapper: webID}, 0, Outcome{Done: true}) }, want: &Want{Wrapper: webID}},
+		"leaving waits, and its time has not come": {
+			play: func(b *bench) {
+				b.ended(&Want{Wrapper: webID}, 2, Outcome{Reason: v1alpha1.ReasonRemovalWaits, Retry: retrySoon})
+				b.there(2, "", false)
+			}, want: &Want{Wrapper: webID},
+		},
+		"leaving waits, and its time has come": {
+			play: func(b *bench) {
+				b.ended(&Want{Wrapper: webID}, 2, Outcome{Reason: v1alpha1.ReasonRemovalWaits, Retry: retrySoon})
+				b.there(2, "", false)
+				b.clock.Step(retrySoon)
+			}, want: &Want{Wrapper: webID}, due: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			test.play(b)
+			if _, due := b.due(web, test.want); due != test.due {
+				t.Errorf("due: %v", due)
+			}
+		})
+	}
+}
+
+func TestWhichDriftsAreRepaired(t *testing.T) {
+	changed := drift(v1alpha1.DriftChanged, "7")
+	a := identity{kind: "ConfigMap", name: "a"}
+	report := wish("1")
+	report.Drift = v1alpha1.DriftReport
+	for name, test := range map[string]struct {
+		play func(*bench)
+		want *Want
+		due  bool
+	}{
+		"a drift":                         {play: func(b *bench) { b.there(1, "1", true, changed) }, due: true},
+		"a drift that is only to be told": {play: func(b *bench) { b.there(1, "1", true, changed) }, want: report},
+		"one that was repaired": {play: func(b *bench) {
+			b.there(1, "1", true, changed)
+			b.ended(wish("1"), 1, Outcome{Done: true})
+		}},
+		"one after the one that was repaired": {play: func(b *bench) {
+			b.there(1, "1", true, changed)
+			b.ended(wish("1"), 1, Outcome{Done: true})
+			b.there(1, "1", true, drift(v1alpha1.DriftChanged, "8"))
+		}, due: true},
+		"the same one again, after the collector saw it well": {play: func(b *bench) {
+			b.there(1, "1", true, changed)
+			b.ended(wish("1"), 1, Outcome{Done: true})
+			b.there(1, "1", true)
+			b.there(1, "1", true, changed)
+		}, due: true},
+		"one that could not be mended, before its time": {play: func(b *bench) {
+			b.there(1, "1", true, changed)
+			b.ended(wish("1"), 1, Outcome{Reason: v1alpha1.ReasonRefused, Retry: retryLater, unmended: []identity{a}})
+		}},
+		"one that could not be mended, when its time has come": {play: func(b *bench) {
+			b.there(1, "1", true, changed)
+			b.ended(wish("1"), 1, Outcome{Reason: v1alpha1.ReasonRefused, Retry: retryLater, unmended: []identity{a}})
+			b.clock.Step(retryLater)
+		}, due: true},
+		"one that was mended by a pass that another object held up": {play: func(b *bench) {
+			b.there(1, "1", true, changed)
+			b.ended(wish("1"), 1, Outcome{Reason: v1alpha1.ReasonRefused, Retry: retryLater})
+			b.clock.Step(retryLater)
+		}},
+		"one that the wire kept from being repaired": {play: func(b *bench) {
+			b.there(1, "1", true, changed)
+			b.failed(web, wish("1"), errors.New("reset"))
+		}, due: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			test.play(b)
+			w := test.want
+			if w == nil {
+				w = wish("1")
+			}
+			todo, due := b.due(web, w)
+			if _, repairs := todo.drifted[a]; due != test.due || repairs != test.due {
+				t.Errorf("due: %v, repairs: %v", due, todo.drifted)
+			}
+		})
+	}
+}
+
+func TestAStuckPairIsTriedLaterEachTimeAndFromTheStartWhenSomethingElseIsWanted(t *testing.T) {
+	b := newBench(t)
+	var waits []time.Duration
+	try := func(w *Want, retry time.Duration) {
+		b.ended(w, 0, Outcome{Retry: retry})
+		waits = append(waits, b.outcomes[web].again.Sub(b.clock.Now()))
+		b.clock.Step(waits[len(waits)-1])
+	}
+	for range 8 {
+		try(wish("1"), retrySoon)
+	}
+	try(wish("1"), retryLater)
+	b.pusher.Want("east", wish("1"))
+	b.pusher.Want("east", wish("2"))
+	try(wish("2"), retrySoon)
+	want := []time.Duration{2, 4, 8, 16, 32, 64, 120, 120, 120, 2}
+	for i := range want {
+		want[i] *= time.Second
+	}
+	if diff := cmp.Diff(want, waits); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAPairThatIsToBeTriedAgainComesUpByItself(t *testing.T) {
+	b := newBench(t)
+	b.ended(wish("1"), 2, stuck)
+	for !b.clock.HasWaiters() {
+		// the queue has not taken it in yet
+	}
+	b.clock.Step(retryLater)
+	if key, shutdown := b.queue.Get(); shutdown || key != web {
+		t.Errorf("got %v", key)
+	}
+}
+
+func TestTheBreaker(t *testing.T) {
+	refused := apierrors.NewForbidden(schema.GroupResource{}, "x", errors.New("no"))
+	b := newBench(t)
+	if b.park(web) {
+		t.Fatal("parked while the way is open")
+	}
+	b.failed(web, wish("1"), refused)
+	if b.broken {
+		t.Error("the member's answer to one pair has shut the way for all")
+	}
+	b.failed(web, wish("1"), errors.New("connection refused"))
+	if !b.park(web) || !b.park(Key{}) {
+		t.Error("the way is open though the wire broke")
+	}
+	b.probed(usable, lostIt)
+	if !b.park(web) {
+		t.Error("the way is open though the probe found nobody")
+	}
+	for b.queue.Len() > 0 {
+		key, _ := b.queue.Get()
+		b.queue.Done(key)
+	}
+	b.probed(lostIt, usable)
+	if b.park(web) || b.queue.Len() != 2 || b.parked.Len() != 0 {
+		t.Errorf("open: %v, queued %d, parked %v", !b.broken, b.queue.Len(), b.parked)
+	}
+	if _, due := b.due(web, wish("1")); !due {
+		t.Error("what the wire broke off is not taken up at once")
+	}
+	select {
+	case <-b.reconnect:
+	default:
+		t.Error("the watch goes on as if nothing had been")
+	}
+}
+
+// Its address alone is no reason to write to a cluster.
+func TestTheWayIsShutUntilAProbeHasFoundTheMember(t *testing.T) {
+	b := newBench(t)
+	l := newLane(b.conn, b.pusher, b.clock, member.Standing{})
+	t.Cleanup(l.queue.ShutDown)
+	if !l.park(web) {
+		t.Error("open before there was a probe")
+	}
+	l.probed(member.Standing{}, member.Standing{Probed: true, Reachable: true, Reason: v1alpha1.ReasonOtherHost})
+	if !l.park(web) {
+		t.Error("open to a member of another host")
+	}
+	l.probed(member.Standing{Probed: true}, usable)
+	if l.park(web) || l.queue.Len() != 1 {
+		t.Errorf("shut though the probe found it well, or the parked pair is lost (%d queued)", l.queue.Len())
+	}
+}
+
+// A member that is left, placed again and left once more must not pass for left because it was once.
+func TestAnEndBelongsToItsOwnWish(t *testing.T) {
+	b := newBench(t)
+	leave := func() *Want { return &Want{Wrapper: webID} }
+	b.pusher.Want("east", leave())
+	b.ended(leave(), 0, Outcome{Done: true})
+	if out := b.pusher.Pair(web, "east").Outcome; out == nil || !out.Done {
+		t.Fatalf("not left: %+v", out)
+	}
+	b.pusher.Want("east", leave()) // said once more
+	if out := b.pusher.Pair(web, "east").Outcome; out == nil || !out.Done {
+		t.Errorf("saying it once more undid it: %+v", out)
+	}
+	b.pusher.Want("east", wish("1"))
+	// A pass is under way for it, while:
+	b.pusher.Want("east", leave())
+	if out := b.pusher.Pair(web, "east").Outcome; out != nil {
+		t.Errorf("it passes for left: %+v", out)
+	}
+}
+
+func TestWhatAWantWakes(t *testing.T) {
+	for name, test := range map[string]struct {
+		first, second *Want
+		queued        bool
+	}{
+		"something new":                  {nil, wish("1"), true},
+		"the same again":                 {wish("1"), wish("1"), false},
+		"something else":                 {wish("1"), wish("2"), true},
+		"another generation of the same": {wish("1"), func() *Want { w := wish("1"); w.Wrapper.Generation++; return w }(), true},
+		"another revision of the same":   {wish("1"), func() *Want { w := wish("1"); w.Revision = "r"; return w }(), false},
+		"to leave":                       {wish("1"), &Want{Wrapper: webID, Drift: v1alpha1.DriftRepair}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			if test.first != nil {
+				b.pusher.Want("east", test.first)
+				key, _ := b.queue.Get()
+				b.queue.Done(key)
+			}
+			b.pusher.Want("east", test.second)
+			if got := b.queue.Len() > 0; got != test.queued {
+				t.Errorf("queued: %v", got)
+			}
+			b.pusher.Drop(web, "east")
+			if len(b.pusher.Wanted(web)) > 0 || b.pusher.IsLeaving(web, "east") {
+				t.Error("dropped, and still wanted")
+			}
+		})
+	}
+}
+
+func TestWhatIsSeenWakesTheWrapperOnlyWhenItIsNews(t *testing.T) {
+	b := newBench(t)
+	b.there(1, "1", true)
+	b.there(1, "1", true)
+	b.there(2, "1", true)
+	b.vanish(web.delivery())
+	b.vanish(web.delivery())
+	if diff := cmp.Diff([]Key{web, web, web}, b.woken); diff != "" {
+		t.Errorf("woken (-want +got):\n%s", diff)
+	}
+}
+
+func TestAListTellsWhatIsGone(t *testing.T) {
+	b := newBench(t)
+	b.synced = false
+	b.there(1, "1", true)
+	store := &seenStore{lane: b.lane}
+	other := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: v1alpha1.WrapperIdentity{Kind: v1alpha1.KindFederated, Namespace: "shop", Name: "other"}}}
+	other.Name = "fed.shop.other"
+	if err := store.Replace([]any{other}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if !b.synced {
+		t.Error("the lane does not open with the first list")
+	}
+	if diff := cmp.Diff([]string{"fed.shop.other"}, b.names()); diff != "" {
+		t.Errorf("seen (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"east"}, b.pusher.Holders(KeyOf(other.Spec.Wrapper))); diff != "" {
+		t.Errorf("holders (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
+)
+
+func TestWhatIsInTheWay(t *testing.T) {
+	for name, test := range map[string]struct {
+		there    string // what the member's admin made, as a format of the namespace
+		conflict v1alpha1.ConflictPolicy
+		reason   string // "" = the push is done
+		words    []string
+		data     map[string]string
+		adopted  v1alpha1.Adoption
+	}{
+		"nothing": {data: map[string]string{"value": "1"}},
+		"somebody's object is left alone, and named": {
+			there:  `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {value: "1"}}`,
+			reason: v1alpha1.ReasonObjectExists, words: []string{"ConfigMap a", "managed by admin", "onConflict"},
+			data: map[string]string{"value": "1"},
+		},
+		"somebody's equal object is adopted where the author says so": {
+			there:    `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {team: red}}, data: {value: "1"}}`,
+			conflict: v1alpha1.ConflictAdoptIfEqual, adopted: v1alpha1.AdoptedYes,
+			data: map[string]string{"value": "1"},
+		},
+		"somebody's object that says more is adopted with what it says": {
+			there:    `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {value: "1", more: "yes"}}`,
+			conflict: v1alpha1.ConflictAdoptIfEqual, adopted: v1alpha1.AdoptedYes,
+			data: map[string]string{"value": "1", "more": "yes"},
+		},
+		"somebody's other object is not adopted, and the difference is named": {
+			there:    `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {value: "2"}}`,
+			conflict: v1alpha1.ConflictAdoptIfEqual, reason: v1alpha1.ReasonObjectExists, words: []string{".data.value", "managed by admin"},
+			data: map[string]string{"value": "2"},
+		},
+		"another wrapper's object": {
+			there: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {federation.fairlead.dev/uid: other},
+				annotations: {federation.fairlead.dev/wrapper: federated/x/y, federation.fairlead.dev/object: configmaps/%[1]s/a}}, data: {value: "1"}}`,
+			conflict: v1alpha1.ConflictAdoptIfEqual, reason: v1alpha1.ReasonOwnedByOther, words: []string{"federated/x/y"},
+			data: map[string]string{"value": "1"},
+		},
+		"what a dead wrapper of this name kept": {
+			there: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {federation.fairlead.dev/uid: dead},
+				annotations: {federation.fairlead.dev/wrapper: federated/%[1]s/web, federation.fairlead.dev/object: configmaps/%[1]s/a}}, data: {value: "0"}}`,
+			data: map[string]string{"value": "1"},
+		},
+		"a copy that carries the label of the wrapper and is no object of it": {
+			there: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {federation.fairlead.dev/uid: uid-%[1]s},
+				annotations: {federation.fairlead.dev/object: configmaps/%[1]s/original}}, data: {value: "1"}}`,
+			reason: v1alpha1.ReasonObjectExists, data: map[string]string{"value": "1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			s.openNamespace()
+			uid := types.UID("")
+			if test.there != "" {
+				uid = s.create(fmt.Sprintf(test.there+"%.0[1]s", s.namespace)).GetUID()
+			}
+			w := s.want(configMap("a", "1"), configMap("b", "1"))
+			w.OnConflict = test.conflict
+			if test.reason == "" {
+				s.mustDeliver(w)
+			} else {
+				s.mustFail(w, test.reason, test.words...)
+			}
+			a, entry := s.configMap("a"), s.delivery().Spec.Inventory[0]
+			if uid != "" && a.UID != uid {
+				t.Error("it was deleted and made anew")
+			}
+			if diff := cmp.Diff(test.data, a.Data); diff != "" {
+				t.Errorf("what is there says (-want +got):\n%s", diff)
+			}
+			if ours := federate.FieldsDigest(a.ManagedFields) != ""; ours != (test.reason == "") {
+				t.Errorf("fields of ours there: %v", ours)
+			}
+			if diff := cmp.Diff(test.adopted, entry.Adopted); diff != "" {
+				t.Errorf("adopted (-want +got):\n%s", diff)
+			}
+			if s.configMap("b") == nil {
+				t.Error("the other object was held up")
+			}
+		})
+	}
+}
+
+func TestAnObjectOnItsWayOutIsWaitedForAndMadeAgain(t *testing.T) {
+	s := newSite(t)
+	s.openNamespace()
+	s.create(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, finalizers: [example.com/hold]}}`)
+	s.delete("v1", "ConfigMap", "a")
+	w := s.want(configMap("a", "1"))
+	out := s.mustFail(w, v1alpha1.ReasonRemovalWaits, "example.com/hold")
+	if out.Retry == 0 {
+		t.Error("nobody would come back")
+	}
+	cm := s.configMap("a")
+	cm.Finalizers = nil
+	if err := s.admin.Update(t.Context(), cm); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually(w)
+	if got := s.configMap("a").Data["value"]; got != "1" {
+		t.Errorf("a says %q", got)
+	}
+}
+
+// Between the look that finds nothing and the apply somebody makes the object.
+func TestAnObjectThatSomebodyMakesMeanwhileIsGivenBackAsItWas(t *testing.T) {
+	s := newSite(t)
+	s.openNamespace()
+	var before *corev1.ConfigMap
+	s.wire.begin(s.atOnce("PATCH configmaps/a", func() {
+		s.create(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {note: theirs}}, data: {own: "theirs"}}`)
+		before = s.configMap("a")
+	}))
+	s.mustFail(s.want(configMap("a", "1")), v1alpha1.ReasonObjectExists, "managed by admin")
+
+	after := s.configMap("a")
+	strip := func(cm *corev1.ConfigMap) *corev1.ConfigMap {
+		cm = cm.DeepCopy()
+		cm.ResourceVersion = ""
+		for i := range cm.ManagedFields {
+			cm.ManagedFields[i].Time = nil
+		}
+		return cm
+	}
+	if diff := cmp.Diff(strip(before), strip(after)); diff != "" {
+		t.Errorf("their object (-before +after):\n%s", diff)
+	}
+}
+
+// The late request of a pusher that died, or of one that was deposed, made the object.
+func TestAnObjectThatThisHostMadesMeanwhileIsKept(t *testing.T) {
+	s := newSite(t)
+	w := s.want(configMap("a", "1"))
+	other := *s
+	s.wire.begin(s.atOnce("PATCH configmaps/a", func() {
+		other.connect(config)
+		p := &pass{conn: other.conn, want: w}
+		it := &item{object: &w.Rendering.Objects[0], entry: v1alpha1.InventoryEntry{Kind: "ConfigMap", Resource: "configmaps", Name: "a"}}
+		var err error
+		if it.mapping, err = other.conn.Mapping(it.groupKind()); err == nil {
+			_, err = p.make(t.Context(), it)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}))
+	s.mustDeliver(w)
+	if diff := cmp.Diff(map[string]map[string]string{"a": {"value": "1"}}, s.pushed()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestARecordedObjectThatIsNotThereAnyMoreIsLookedAtAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		meanwhile func(*site)
+		reason    string
+	}{
+		"gone: it is made again": {meanwhile: func(s *site) { s.delete("v1", "ConfigMap", "a") }},
+		"replaced by somebody: theirs is left alone": {
+			meanwhile: func(s *site) { s.delete("v1", "ConfigMap", "a"); s.create(configMap("a", "theirs")) },
+			reason:    v1alpha1.ReasonObjectExists,
+		},
+		"replaced by a copy with our marks: it is ours": {
+			meanwhile: func(s *site) {
+				cm := s.configMap("a")
+				s.delete("v1", "ConfigMap", "a")
+				cm.ObjectMeta = metav1.ObjectMeta{Namespace: cm.Namespace, Name: cm.Name, Labels: cm.Labels, Annotations: cm.Annotations}
+				if err := s.admin.Create(s.Context(), cm, client.FieldOwner("restore")); err != nil {
+					s.Fatal(err)
+				}
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			s.mustDeliver(s.want(configMap("a", "1")))
+			test.meanwhile(s)
+			w := s.want(configMap("a", "2"))
+			if test.reason != "" {
+				s.mustFail(w, test.reason)
+				if got := s.configMap("a").Data["value"]; got != "theirs" {
+					t.Errorf("theirs says %q", got)
+				}
+				return
+			}
+			s.mustDeliver(w)
+			cm := s.configMap("a")
+			if cm.Data["value"] != "2" || s.delivery().Spec.Inventory[0].UID != cm.UID {
+				t.Errorf("a says %q, recorded %s, there %s", cm.Data["value"], s.delivery().Spec.Inventory[0].UID, cm.UID)
+			}
+		})
+	}
+}
+
+func TestAnObjectThatKeepsChangingHandsIsLeftForLater(t *testing.T) {
+	s := newSite(t)
+	s.openNamespace()
+	s.wire.begin(func(_ int, req *http.Request) fate {
+		switch nameOf(req) {
+		case "PATCH configmaps/a":
+			s.create(configMap("a", "theirs"))
+		case "GET configmaps/a":
+			if s.configMap("a") != nil {
+				s.delete("v1", "ConfigMap", "a")
+			}
+		}
+		return through
+	})
+	out := s.mustFail(s.want(configMap("a", "1")), v1alpha1.ReasonPushError, "changing hands")
+	if out.Retry == 0 {
+		t.Error("nobody would come back")
+	}
+}
+
+func TestReleaseLeavesEveryValueAndTakesOurHandsOff(t *testing.T) {
+	s := newSite(t)
+	s.mustDeliver(s.want(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {own: "1"}, annotations: {own: "1"}}, data: {value: "1"}}`))
+	before := s.configMap("a")
+	found := &metav1.PartialObjectMetadata{ObjectMeta: before.ObjectMeta}
+	it := []string{"/api/v1/namespaces", s.namespace, "configmaps", "a"}
+	if err := release(t.Context(), s.conn, it, found); err != nil {
+		t.Fatal(err)
+	}
+	after := s.configMap("a")
+	if federate.FieldsDigest(after.ManagedFields) != "" {
+		t.Errorf("we still own fields: %v", after.ManagedFields)
+	}
+	want := []any{map[string]string{"own": "1"}, map[string]string{"own": "1"}, map[string]string{"value": "1"}}
+	if diff := cmp.Diff(want, []any{after.Labels, after.Annotations, after.Data}); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+
+	found.UID = "another"
+	if err := release(t.Context(), s.conn, it, found); err == nil {
+		t.Error("an object of another uid was released")
+	}
+}

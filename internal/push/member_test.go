@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	manifests "github.com/fairlead-dev/fairlead/config"
+	"github.com/fairlead-dev/fairlead/federate/render"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
+	"github.com/fairlead-dev/fairlead/internal/testing/plane"
+	"github.com/fairlead-dev/fairlead/overrides"
+)
+
+// shared is the control plane of all tests of this package; they stay apart by namespaces.
+var shared = plane.New("unit-push", 0, prepare)
+
+var (
+	config *rest.Config
+	admin  client.Client
+	sites  atomic.Int64
+)
+
+func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard())
+	os.Exit(shared.Main(m))
+}
+
+// prepare makes the cluster a member, as far as pushes are concerned.
+func prepare(ctx context.Context, s *sandbox.Sandbox) (err error) {
+	if config, err = s.RESTConfig(sandbox.HostName); err != nil {
+		return err
+	}
+	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
+	if admin, err = client.New(config, client.Options{Scheme: member.Scheme}); err != nil {
+		return err
+	}
+	crd, err := manifests.CustomResourceDefinition("deliveries." + v1alpha1.Group)
+	if err != nil {
+		return err
+	}
+	if err := admin.Apply(ctx, client.ApplyConfigurationFromUnstructured(crd), client.FieldOwner("test"), client.ForceOwnership); err != nil {
+		return err
+	}
+	system := &corev1.Namespace{}
+	system.Name = v1alpha1.SystemNamespace
+	if err := admin.Create(ctx, system); err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		return admin.List(ctx, &v1alpha1.DeliveryList{}) == nil, nil
+	})
+}
+
+// site is one wrapper's place on the member: a namespace of its own and a wire that tells what went
+// over it.
+type site struct {
+	*testing.T
+	namespace string
+	wrapper   v1alpha1.WrapperIdentity
+	wire      *wire
+	conn      *member.Conn
+	admin     client.Client
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	shared.Sandbox(t)
+	namespace := fmt.Sprintf("s%d-%d", os.Getpid(), sites.Add(1))
+	s := &site{T: t, namespace: namespace, admin: admin, wrapper: v1alpha1.WrapperIdentity{
+		Kind: v1alpha1.KindFederated, Namespace: namespace, Name: "web", UID: types.UID("uid-" + namespace), Generation: 1,
+	}}
+	s.connect(config)
+	return s
+}
+
+// newClusterSite is a site of a ClusterFederated.
+func newClusterSite(t *testing.T) *site {
+	t.Helper()
+	s := newSite(t)
+	s.wrapper.Kind, s.wrapper.Namespace, s.wrapper.Name = v1alpha1.KindClusterFederated, "", s.namespace
+	return s
+}
+
+// connect gives the site a connection that has mapped nothing yet.
+func (s *site) connect(to *rest.Config) {
+	s.Helper()
+	s.wire = &wire{}
+	cfg := rest.CopyConfig(to)
+	cfg.WrapTransport = func(next http.RoundTripper) http.RoundTripper { s.wire.next = next; return s.wire }
+	conn, err := member.Connect("east", cfg, nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.conn = conn
+}
+
+// want is what the wrapper wants when it lists these objects.
+func (s *site) want(objects ...string) *Want {
+	s.Helper()
+	spec := &v1alpha1.WrapperSpec{}
+	for _, text := range objects {
+		raw, err := yaml.YAMLToJSON([]byte(text))
+		if err != nil {
+			s.Fatal(err)
+		}
+		spec.Objects = append(spec.Objects, runtime.RawExtension{Raw: raw})
+	}
+	renderer, err := render.New(spec, s.wrapper.Namespace)
+	if err != nil {
+		s.Fatal(err)
+	}
+	rendering, err := renderer.For(overrides.Member{Name: "east"})
+	if err != nil {
+		s.Fatal(err)
+	}
+	w := s.leave()
+	w.Rendering, w.Revision = rendering, "rev-"+rendering.Digest[7:12]
+	return w
+}
+
+// leave is what the wrapper wants when it leaves the member.
+func (s *site) leave() *Want {
+	return &Want{
+		Wrapper: s.wrapper, Drift: v1alpha1.DriftRepair, OnConflict: v1alpha1.ConflictFail,
+		OnDelete: v1alpha1.KeepData, Namespaces: v1alpha1.NamespacesManaged,
+	}
+}
+
+// push makes one pass.
+func (s *site) push(w *Want) (Outcome, error) {
+	return (&pass{conn: s.conn, want: w}).run(s.Context())
+}
+
+// mustPush makes a pass that must come to its end, whatever the end is.
+func (s *site) mustPush(w *Want) Outcome {
+	s.Helper()
+	out, err := s.push(w)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return out
+}
+
+// mustDeliver makes a pass after which the member must hold what is wanted.
+func (s *site) mustDeliver(w *Want) {
+	s.Helper()
+	if out := s.mustPush(w); !out.Done {
+		s.Fatalf("the push is not done: %s %s: %s", out.State, out.Reason, out.Message)
+	}
+}
+
+// mustFail makes a pass and wants it to end with this reason, and with these words in the message.
+func (s *site) mustFail(w *Want, reason string, words ...string) Outcome {
+	s.Helper()
+	out := s.mustPush(w)
+	if out.Done || out.Reason != reason {
+		s.Fatalf("want %s, got done=%v %s %s: %s", reason, out.Done, out.State, out.Reason, out.Message)
+	}
+	for _, word := range words {
+		if !strings.Contains(out.Message, word) {
+			s.Errorf("the message does not say %q: %s", word, out.Message)
+		}
+	}
+	return out
+}
+
+// eventually pushes until the member holds what is wanted.
+func (s *site) eventually(w *Want) {
+	s.Helper()
+	var last string
+	s.await("the push is done", func(ctx context.Context) bool {
+		out, err := (&pass{conn: s.conn, want: w}).run(ctx)
+		last = fmt.Sprint(out.Reason, " ", out.Message, " ", err)
+		return err == nil && out.Done
+	}, &last)
+}
+
+func (s *site) await(what string, is func(context.Context) bool, last ...*string) {
+	s.Helper()
+	err := wait.PollUntilContextTimeout(s.Context(), 50*time.Millisecond, 30*time.Second, true,
+		func(ctx context.Context) (bool, error) { return is(ctx), nil })
+	if err != nil {
+		for _, l := range last {
+			what += ": " + *l
+		}
+		s.Fatalf("%s: %v", what, err)
+	}
+}
+
+func configMap(name, value string) string {
+	return fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: %s}, data: {value: %q}}", name, value)
+}

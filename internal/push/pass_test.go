@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
+)
+
+func TestAFirstPushMakesTheNamespaceTheObjectsAndTheirRecord(t *testing.T) {
+	s := newSite(t)
+	s.mustDeliver(s.want(configMap("a", "1"), configMap("b", "1")))
+
+	want := []string{"POST v1/namespaces", "POST " + v1alpha1.SystemNamespace + "/deliveries",
+		"PATCH configmaps/a", "PATCH configmaps/b", "PUT deliveries/" + s.delivery().Name}
+	if diff := cmp.Diff(want, s.wire.writes()); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"ConfigMap a Applied", "ConfigMap b Applied"}, s.inventory()); diff != "" {
+		t.Errorf("inventory (-want +got):\n%s", diff)
+	}
+	cm, entry := s.configMap("a"), s.delivery().Spec.Inventory[0]
+	if diff := cmp.Diff(cm.UID, entry.UID); diff != "" {
+		t.Errorf("the recorded uid (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(federate.FieldsDigest(cm.ManagedFields), entry.Fields); diff != "" {
+		t.Errorf("the recorded digest of our fields (-want +got):\n%s", diff)
+	}
+	if !federate.IsOurs(cm, s.wrapper.UID, "configmaps/"+s.namespace+"/a") || cm.Annotations[v1alpha1.AnnotationRendering] != entry.Rendering ||
+		cm.Annotations[v1alpha1.AnnotationWrapper] != "federated/"+s.namespace+"/web" {
+		t.Errorf("the marks are not all there: %v %v", cm.Labels, cm.Annotations)
+	}
+	ns := s.get("v1", "Namespace", s.namespace)
+	if ns.GetLabels()[v1alpha1.LabelMade] != "true" {
+		t.Errorf("the namespace is not marked as made by Fairlead: %v", ns.GetLabels())
+	}
+}
+
+func TestAChangeCostsOneWriteForEachChangedObjectAndTwoOfTheDelivery(t *testing.T) {
+	s := newSite(t)
+	s.mustDeliver(s.want(configMap("a", "1"), configMap("b", "1"), configMap("c", "1")))
+
+	s.wire.begin(nil)
+	s.mustDeliver(s.want(configMap("a", "1"), configMap("b", "2"), configMap("c", "1")))
+	put := "PUT deliveries/" + s.delivery().Name
+	if diff := cmp.Diff([]string{put, "PATCH configmaps/b", put}, s.wire.writes()); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+	if got := s.configMap("b").Data["value"]; got != "2" {
+		t.Errorf("b says %q", got)
+	}
+}
+
+func TestWhatIsThereAlreadyCostsNoWrite(t *testing.T) {
+	for name, renew := range map[string]func(*Want){
+		"the very same want":                           func(*Want) {},
+		"another generation with the same rendering":   func(w *Want) { w.Wrapper.Generation = 7 },
+		"another revision with the same rendering":     func(w *Want) { w.Revision = "rev-other" },
+		"a namespace that was closed since":            func(w *Want) {},
+		"another policy about conflicts and deletions": func(w *Want) { w.OnConflict, w.OnDelete = v1alpha1.ConflictAdoptIfEqual, v1alpha1.KeepAll },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			s.mustDeliver(s.want(configMap("a", "1"), configMap("b", "1")))
+			w := s.want(configMap("b", "1"), configMap("a", "1")) // the author's order does not matter
+			renew(w)
+			s.wire.begin(nil)
+			s.mustDeliver(w)
+			if diff := cmp.Diff([]string(nil), s.wire.writes()); diff != "" {
+				t.Errorf("writes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestASuspendedPairIsReadAndNotWritten(t *testing.T) {
+	s := newSite(t)
+	s.mustDeliver(s.want(configMap("a", "1")))
+	for name, w := range map[string]*Want{"a change": s.want(configMap("a", "2")), "leaving": s.leave()} {
+		w.Suspended = true
+		s.wire.begin(nil)
+		out := s.mustFail(w, v1alpha1.ReasonSuspended)
+		if out.State != v1alpha1.StateHeld || len(s.wire.writes()) > 0 {
+			t.Errorf("%s: state %s, writes %v", name, out.State, s.wire.writes())
+		}
+	}
+}
+
+func TestAHostThatKnowsAnOlderGenerationThanTheMemberIsHeld(t *testing.T) {
+	s := newSite(t)
+	s.wrapper.Generation = 5
+	s.mustDeliver(s.want(configMap("a", "5")))
+
+	s.wrapper.Generation = 3
+	s.wire.begin(nil)
+	out := s.mustFail(s.want(configMap("a", "3")), v1alpha1.ReasonHostBehindMember, "generation 5", "only knows 3")
+	s.mustFail(s.leave(), v1alpha1.ReasonHostBehindMember)
+	if out.State != v1alpha1.StateHeld || len(s.wire.writes()) > 0 {
+		t.Errorf("state %s, writes %v", out.State, s.wire.writes())
+	}
+}
+
+func TestAWrapperMadeAnewUnderTheSameName(t *testing.T) {
+	for name, test := range map[string]struct {
+		value  string
+		reason string // "" = it takes over
+	}{
+		"takes over what renders the same":      {value: "1"},
+		"is held where it holds something else": {value: "2", reason: v1alpha1.ReasonWrapperReplaced},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			s.mustDeliver(s.want(configMap("a", "1")))
+			uid := s.configMap("a").UID
+			s.wrapper.UID += "-anew"
+			s.wire.begin(nil)
+			if test.reason != "" {
+				s.mustFail(s.want(configMap("a", test.value)), test.reason, "uid-"+s.namespace)
+				if len(s.wire.writes()) > 0 {
+					t.Errorf("writes: %v", s.wire.writes())
+				}
+				return
+			}
+			s.mustDeliver(s.want(configMap("a", test.value)))
+			cm := s.configMap("a")
+			if cm.UID != uid || cm.Labels[v1alpha1.LabelUID] != string(s.wrapper.UID) {
+				t.Errorf("the object is not the wrapper's now: uid %s (was %s), labels %v", cm.UID, uid, cm.Labels)
+			}
+			if got := s.delivery().Spec.Wrapper.UID; got != s.wrapper.UID {
+				t.Errorf("the Delivery is of %s", got)
+			}
+		})
+	}
+}
+
+func TestLeavingTouchesNothingOfAnotherWrapperOfThatName(t *testing.T) {
+	s := newSite(t)
+	s.mustDeliver(s.want(configMap("a", "1")))
+	s.wrapper.UID += "-anew"
+	s.wire.begin(nil)
+	s.mustDeliver(s.leave())
+	if len(s.wire.writes()) > 0 || s.configMap("a") == nil {
+		t.Errorf("writes: %v", s.wire.writes())
+	}
+}
+
+// The collector writes the status of a Delivery while a push is under way: that is no reason to
+// begin the push again.
+func TestAStatusWrittenMeanwhileDoesNotBreakAPush(t *testing.T) {
+	s := newSite(t)
+	s.mustDeliver(s.want(configMap("a", "1")))
+	w := s.want(configMap("a", "2"))
+	s.wire.begin(s.atOnce("PATCH configmaps/a", func() {
+		d := s.delivery()
+		d.Status.ObservedRendering = "sha256:seen"
+		if err := s.admin.Status().Update(s.Context(), d); err != nil {
+			t.Error(err)
+		}
+	}))
+	s.mustDeliver(w)
+	d := s.delivery()
+	if diff := cmp.Diff("sha256:seen", d.Status.ObservedRendering); diff != "" {
+		t.Errorf("the status was written over (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"ConfigMap a Applied"}, s.inventory()); diff != "" {
+		t.Errorf("inventory (-want +got):\n%s", diff)
+	}
+}
+
+func TestASpecWrittenMeanwhileBreaksThePush(t *testing.T) {
+	s := newSite(t)
+	s.mustDeliver(s.want(configMap("a", "1")))
+	w := s.want(configMap("a", "2"))
+	s.wire.begin(s.atOnce("PATCH configmaps/a", func() {
+		d := s.delivery()
+		d.Spec.Inventory = append(d.Spec.Inventory, v1alpha1.InventoryEntry{Kind: "ConfigMap", Resource: "configmaps", Name: "z", State: v1alpha1.EntryPending})
+		if err := s.admin.Update(s.Context(), d); err != nil {
+			t.Error(err)
+		}
+	}))
+	if _, err := s.push(w); err == nil {
+		t.Error("another pusher's record was written over")
+	}
+	if diff := cmp.Diff([]string{"ConfigMap a Pending", "ConfigMap z Pending"}, s.inventory()); diff != "" {
+		t.Errorf("inventory (-want +got):\n%s", diff)
+	}
+}

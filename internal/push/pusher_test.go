@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// engage runs a lane to the site's member, as a manager that was just started would.
+func (s *site) engage() *Pusher {
+	s.Helper()
+	p := New(member.NewFleet(member.Host{}, clock.RealClock{}), clock.RealClock{}, func(Key) {})
+	ctx, cancel := context.WithCancel(s.Context())
+	s.Cleanup(cancel)
+	if err := p.Engage(ctx, "east", s.conn); err != nil {
+		s.Fatal(err)
+	}
+	return p
+}
+
+func TestALaneServesItsPairsAndRests(t *testing.T) {
+	s := newSite(t)
+	other := *s
+	other.wrapper.Name, other.wrapper.UID = "other", s.wrapper.UID+"-other"
+
+	p := s.engage()
+	p.Want("east", s.want(configMap("a", "1")))
+	p.Want("east", other.want(configMap("b", "1")))
+	s.await("the Deliveries are listed", func(context.Context) bool { return p.Pair(KeyOf(s.wrapper), "east").Listed })
+	if writes := s.wire.writes(); len(writes) > 0 {
+		t.Errorf("writes before a probe has found the member: %v", writes)
+	}
+	p.probed("east", member.Standing{}, usable)
+	s.await("both pairs are served", func(context.Context) bool {
+		return p.Pair(KeyOf(s.wrapper), "east").Holds && p.Pair(KeyOf(other.wrapper), "east").Holds
+	})
+
+	// A manager that is started anew reads one list and writes nothing.
+	s.connect(config)
+	p = s.engage()
+	p.Want("east", s.want(configMap("a", "1")))
+	p.Want("east", other.want(configMap("b", "1")))
+	p.probed("east", member.Standing{}, usable)
+	s.await("both pairs are known to be served", func(context.Context) bool {
+		return p.Pair(KeyOf(s.wrapper), "east").Holds && p.Pair(KeyOf(other.wrapper), "east").Holds
+	})
+	p.lanes["east"].queue.ShutDownWithDrain()
+	var asked []string
+	for _, r := range s.wire.all() {
+		if !strings.HasSuffix(r, "/deliveries") {
+			asked = append(asked, r)
+		}
+	}
+	if diff := cmp.Diff([]string(nil), asked); diff != "" {
+		t.Errorf("a restart asks for more than the Deliveries (-want +got):\n%s", diff)
+	}
+}
+
+// One object that the member cannot take, because a webhook of its own is broken.
+func TestAPairThatMakesTheMemberAnswer500DoesNotStarveTheOthers(t *testing.T) {
+	s := newSite(t)
+	other := *s
+	other.wrapper.Name, other.wrapper.UID = "other", s.wrapper.UID+"-other"
+	var tries atomic.Int64
+	s.wire.answer = func(req *http.Request) *http.Response {
+		if nameOf(req) != "PATCH configmaps/a" {
+			return nil
+		}
+		tries.Add(1)
+		return refusal(req, apierrors.NewInternalError(errors.New("failed calling webhook")))
+	}
+	p := s.engage()
+	p.probed("east", member.Standing{}, usable)
+	p.Want("east", s.want(configMap("a", "1")))
+	s.await("it was tried", func(context.Context) bool { return tries.Load() > 0 })
+	p.Want("east", other.want(configMap("b", "1")))
+	s.await("the other is served", func(context.Context) bool { return p.Pair(KeyOf(other.wrapper), "east").Holds })
+	s.await("it is told", func(context.Context) bool {
+		out := p.Pair(KeyOf(s.wrapper), "east").Outcome
+		return out != nil && out.Reason == v1alpha1.ReasonPushError
+	})
+	p.lanes["east"].mu.Lock()
+	defer p.lanes["east"].mu.Unlock()
+	if p.lanes["east"].broken {
+		t.Error("the way is shut for all")
+	}
+	if n := tries.Load(); n > 2 {
+		t.Errorf("it was tried %d times at once", n)
+	}
+}
+
+func TestADeletedDeliveryIsWrittenAgain(t *testing.T) {
+	s := newSite(t)
+	p := s.engage()
+	p.probed("east", member.Standing{}, usable)
+	p.Want("east", s.want(configMap("a", "1")))
+	key := KeyOf(s.wrapper)
+	s.await("it is served", func(context.Context) bool { return p.Pair(key, "east").Holds })
+	uid := s.delivery().UID
+	if err := s.admin.Delete(t.Context(), s.delivery()); client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	s.await("it is there again", func(context.Context) bool {
+		pair := p.Pair(key, "east")
+		return pair.Holds && pair.Seen.UID != uid
+	})
+	p.Want("east", s.leave())
+	s.await("it is left", func(context.Context) bool {
+		out := p.Pair(key, "east").Outcome
+		return out != nil && out.Done
+	})
+	if s.configMap("a") != nil || s.delivery() != nil {
+		t.Error("something is left")
+	}
+}

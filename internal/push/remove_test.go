@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+const claim1 = `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data%s}, spec: {accessModes: [ReadWriteOnce], storageClassName: none, resources: {requests: {storage: 1Gi}}}}`
+
+func claimNamed(annotations string) string { return fmt.Sprintf(claim1, annotations) }
+
+func TestWhatLeavingTakesAndKeeps(t *testing.T) {
+	for name, test := range map[string]struct {
+		policy v1alpha1.DeletionPolicy
+		keep   string
+		claim  bool // still there
+		config bool
+	}{
+		"KeepData keeps claims and takes the rest":        {policy: v1alpha1.KeepData, claim: true},
+		"KeepData takes a claim whose author lets it":     {policy: v1alpha1.KeepData, keep: `, annotations: {federation.fairlead.dev/keep: "false"}`},
+		"DeleteAll takes claims too":                      {policy: v1alpha1.DeleteAll},
+		"DeleteAll keeps a claim whose author wants that": {policy: v1alpha1.DeleteAll, keep: `, annotations: {federation.fairlead.dev/keep: "true"}`, claim: true},
+		"KeepAll keeps everything":                        {policy: v1alpha1.KeepAll, claim: true, config: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			w := s.want(configMap("a", "1"), claimNamed(test.keep))
+			w.OnDelete = test.policy
+			s.mustDeliver(w)
+
+			w = s.leave()
+			w.OnDelete = test.policy
+			s.eventually(w)
+			claim := s.get("v1", "PersistentVolumeClaim", "data")
+			if got := claim != nil; got != test.claim {
+				t.Errorf("the claim is there: %v", got)
+			}
+			if got := s.configMap("a") != nil; got != test.config {
+				t.Errorf("the ConfigMap is there: %v", got)
+			}
+			if claim != nil && claim.GetLabels()[v1alpha1.LabelUID] != string(s.wrapper.UID) {
+				t.Errorf("what is kept lost its marks: %v", claim.GetLabels())
+			}
+			if s.delivery() != nil {
+				t.Error("the Delivery is still there")
+			}
+			if s.get("v1", "Namespace", s.namespace) == nil {
+				t.Error("the namespace made on the way went too")
+			}
+		})
+	}
+}
+
+func TestKeptKinds(t *testing.T) {
+	kinds := map[string]bool{
+		"PersistentVolumeClaim": true, "PersistentVolume": true, "Namespace": true,
+		"CustomResourceDefinition.apiextensions.k8s.io": true, "StorageClass.storage.k8s.io": true,
+		"VolumeSnapshot.snapshot.storage.k8s.io": true, "VolumeSnapshotContent.snapshot.storage.k8s.io": true,
+		"VolumeGroupSnapshot.groupsnapshot.storage.k8s.io": true,
+		"ConfigMap": false, "Deployment.apps": false, "Subscription.operators.coreos.com": false, "VolumeSnapshotClass.snapshot.storage.k8s.io": false,
+	}
+	for kind, kept := range kinds {
+		gk := schema.ParseGroupKind(kind)
+		want := map[string]bool{"KeepData": kept, "KeepData, keep: true": true, "KeepData, keep: false": false,
+			"DeleteAll": false, "DeleteAll, keep: true": true, "KeepAll, keep: false": true}
+		got := map[string]bool{
+			"KeepData": isKept(v1alpha1.KeepData, gk, ""), "KeepData, keep: true": isKept(v1alpha1.KeepData, gk, "true"),
+			"KeepData, keep: false": isKept(v1alpha1.KeepData, gk, "false"), "DeleteAll": isKept(v1alpha1.DeleteAll, gk, ""),
+			"DeleteAll, keep: true": isKept(v1alpha1.DeleteAll, gk, "true"), "KeepAll, keep: false": isKept(v1alpha1.KeepAll, gk, "false"),
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", kind, diff)
+		}
+		if wantReplace := !kept || gk.Kind == "StorageClass"; mayReplace(gk) != wantReplace {
+			t.Errorf("%s may be replaced: %v", kind, !wantReplace)
+		}
+	}
+}
+
+func TestAnObjectMadeAnewBySomebodyIsNotDeleted(t *testing.T) {
+	s := newSite(t)
+	s.mustDeliver(s.want(configMap("a", "1")))
+	cm := s.configMap("a")
+	s.delete("v1", "ConfigMap", "a")
+	// However much it looks like ours.
+	cm.ObjectMeta = metav1.ObjectMeta{Namespace: cm.Namespace, Name: cm.Name, Labels: cm.Labels, Annotations: cm.Annotations}
+	if err := s.admin.Create(t.Context(), cm); err != nil {
+		t.Fatal(err)
+	}
+	w := s.leave()
+	w.OnDelete = v1alpha1.DeleteAll
+	s.mustDeliver(w)
+	if got := s.configMap("a"); got == nil || got.DeletionTimestamp != nil {
+		t.Error("it was deleted")
+	}
+}
+
+// The object is replaced between the look and the delete: the precondition holds it back.
+func TestADeletionNamesTheUIDThatWasLookedAt(t *testing.T) {
+	s := newSite(t)
+	s.mustDeliver(s.want(configMap("a", "1")))
+	s.wire.begin(s.atOnce("DELETE configmaps/a", func() {
+		s.delete("v1", "ConfigMap", "a")
+		s.create(configMap("a", "theirs"))
+	}))
+	w := s.leave()
+	s.mustFail(w, v1alpha1.ReasonPushError)
+	s.mustDeliver(w)
+	if got := s.configMap("a"); got == nil || got.Data["value"] != "theirs" {
+		t.Errorf("theirs is %v", got)
+	}
+}
+
+func TestWhatWasAdoptedIsReleasedUnlessEverythingIsToGo(t *testing.T) {
+	for name, test := range map[string]struct {
+		policy v1alpha1.DeletionPolicy
+		there  bool
+		marked bool
+	}{
+		"KeepData releases": {policy: v1alpha1.KeepData, there: true},
+		"DeleteAll deletes": {policy: v1alpha1.DeleteAll},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			s.openNamespace()
+			s.create(configMap("a", "1"))
+			w := s.want(configMap("a", "1"))
+			w.OnConflict, w.OnDelete = v1alpha1.ConflictAdoptIfEqual, test.policy
+			s.mustDeliver(w)
+
+			w = s.leave()
+			w.OnDelete = test.policy
+			s.mustDeliver(w)
+			cm := s.configMap("a")
+			if (cm != nil) != test.there {
+				t.Fatalf("it is there: %v", cm != nil)
+			}
+			if cm != nil && (cm.Labels[v1alpha1.LabelUID] != "" || len(cm.Annotations) > 0 || cm.Data["value"] != "1") {
+				t.Errorf("it is not as it was: %v %v %v", cm.Labels, cm.Annotations, cm.Data)
+			}
+		})
+	}
+}
+
+func TestRemovalGoesInReverseInstallOrderAndStepByStep(t *testing.T) {
+	s := newSite(t)
+	// The Job's rung comes after the ConfigMap's; a finalizer holds it.
+	job := `{apiVersion: batch/v1, kind: Job, metadata: {name: j, finalizers: [example.com/hold]}, spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}`
+	w := s.want(configMap("a", "1"), strings.Replace(job, ", finalizers: [example.com/hold]", "", 1))
+	s.mustDeliver(w)
+	s.edit("batch/v1", "Job", "j", "admin", func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.com/hold"}) })
+	out := s.mustFail(s.leave(), v1alpha1.ReasonRemovalWaits, "Job j", "example.com/hold")
+	if s.configMap("a") == nil || out.Retry == 0 {
+		t.Errorf("the ConfigMap went before the Job, or nobody comes back (retry %s)", out.Retry)
+	}
+	if diff := cmp.Diff([]string{"ConfigMap a Removing", "Job j Removing"}, s.inventory()); diff != "" {
+		t.Errorf("inventory (-want +got):\n%s", diff)
+	}
+	s.edit("batch/v1", "Job", "j", "admin", func(u *unstructured.Unstructured) { u.SetFinalizers(nil) })
+	s.eventually(s.leave())
+	if s.configMap("a") != nil || s.delivery() != nil {
+		t.Error("something is left")
+	}
+}
+
+func TestDroppingAnObjectRemovesIt(t *testing.T) {
+	s := newSite(t)
+	s.mustDeliver(s.want(configMap("a", "1"), configMap("b", "1")))
+	s.wire.begin(nil)
+	s.mustDeliver(s.want(configMap("a", "1")))
+	put := "PUT deliveries/" + s.delivery().Name
+	if diff := cmp.Diff([]string{put, "DELETE configmaps/b", put}, s.wire.writes()); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"ConfigMap a Applied"}, s.inventory()); diff != "" {
+		t.Errorf("inventory (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheOrderOfRemovalIsTheSameEachTime(t *testing.T) {
+	var want []string
+	for range 50 {
+		p := &pass{delivery: &v1alpha1.Delivery{}, want: &Want{}}
+		for _, group := range []string{"a.example.com", "b.example.com", "c.example.com", "d.example.com"} {
+			p.delivery.Spec.Inventory = append(p.delivery.Spec.Inventory, v1alpha1.InventoryEntry{Group: group, Kind: "Cluster", Name: "x"})
+		}
+		var all []*removal
+		for _, e := range p.recorded() {
+			all = append(all, &removal{entry: e})
+		}
+		sortForRemoval(all)
+		var got []string
+		for _, r := range all {
+			got = append(got, r.entry.Group)
+		}
+		if want == nil {
+			want = got
+		}
+		if !slices.Equal(want, got) {
+			t.Fatalf("once %v, then %v", want, got)
+		}
+	}
+}
+
+func crd(plural, kind, group, scope string, versions ...string) string {
+	var all []string
+	for i, v := range versions {
+		all = append(all, fmt.Sprintf(`{name: %s, served: true, storage: %v, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}`, v, i == 0))
+	}
+	return fmt.Sprintf(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: %s.%s}, spec: {group: %s, scope: %s, names: {plural: %s, kind: %s}, versions: [%s]}}`,
+		plural, group, group, scope, plural, kind, strings.Join(all, ", "))
+}
+
+func (s *site) served(apiVersion, kind string) {
+	s.Helper()
+	s.await(kind+" is served", func(ctx context.Context) bool {
+		list := &unstructured.UnstructuredList{}
+		list.SetAPIVersion(apiVersion)
+		list.SetKind(kind + "List")
+		return s.admin.List(ctx, list) == nil
+	})
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// create makes an object by the member's own admin.
+func (s *site) create(text string) *unstructured.Unstructured {
+	s.Helper()
+	u := s.parse(text)
+	if err := s.admin.Create(s.Context(), u, client.FieldOwner("admin")); err != nil {
+		s.Fatal(err)
+	}
+	return u
+}
+
+func (s *site) parse(text string) *unstructured.Unstructured {
+	s.Helper()
+	u := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &u.Object); err != nil {
+		s.Fatal(err)
+	}
+	if mapping, err := s.admin.RESTMapper().RESTMapping(u.GroupVersionKind().GroupKind()); err == nil && mapping.Scope.Name() == "namespace" && u.GetNamespace() == "" {
+		u.SetNamespace(s.namespace)
+	}
+	return u
+}
+
+// openNamespace makes the site's namespace before a push does.
+func (s *site) openNamespace() {
+	s.Helper()
+	s.create(fmt.Sprintf(`{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {federation.fairlead.dev/open: "true"}}}`, s.namespace))
+}
+
+// get reads an object, nil when it is absent.
+func (s *site) get(apiVersion, kind, name string) *unstructured.Unstructured {
+	s.Helper()
+	u := s.parse(fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: %q}}", apiVersion, kind, name))
+	err := s.admin.Get(s.Context(), client.ObjectKeyFromObject(u), u)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+	return u
+}
+
+func (s *site) configMap(name string) *corev1.ConfigMap {
+	s.Helper()
+	cm := &corev1.ConfigMap{}
+	err := s.admin.Get(s.Context(), types.NamespacedName{Namespace: s.namespace, Name: name}, cm)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+	return cm
+}
+
+// edit changes an object, over whatever its controllers write meanwhile.
+func (s *site) edit(apiVersion, kind, name, manager string, change func(*unstructured.Unstructured)) {
+	s.Helper()
+	u := s.get(apiVersion, kind, name)
+	before := u.DeepCopy()
+	change(u)
+	if err := s.admin.Patch(s.Context(), u, client.MergeFrom(before), client.FieldOwner(manager)); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *site) delete(apiVersion, kind, name string) {
+	s.Helper()
+	u := s.parse(fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: %q}}", apiVersion, kind, name))
+	if err := s.admin.Delete(s.Context(), u); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// delivery is the wrapper's Delivery, nil when there is none.
+func (s *site) delivery() *v1alpha1.Delivery {
+	s.Helper()
+	d := &v1alpha1.Delivery{}
+	err := s.admin.Get(s.Context(), types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: KeyOf(s.wrapper).delivery()}, d)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+	return d
+}
+
+// inventory is the Delivery's, as "Kind name State"; an entry that is Applied must have the uid of
+// what is there. nil when there is no Delivery.
+func (s *site) inventory() []string {
+	s.Helper()
+	d := s.delivery()
+	if d == nil {
+		return nil
+	}
+	lines := []string{}
+	for i := range d.Spec.Inventory {
+		e := &d.Spec.Inventory[i]
+		lines = append(lines, fmt.Sprintf("%s %s %s", e.Kind, e.Name, e.State))
+	}
+	return lines
+}
+
+// pushed are the names of the ConfigMaps that carry the wrapper's label, with their data.
+func (s *site) pushed() map[string]map[string]string {
+	s.Helper()
+	list := &corev1.ConfigMapList{}
+	if err := s.admin.List(s.Context(), list, client.InNamespace(s.namespace), client.MatchingLabels{v1alpha1.LabelUID: string(s.wrapper.UID)}); err != nil {
+		s.Fatal(err)
+	}
+	found := make(map[string]map[string]string)
+	for i := range list.Items {
+		if list.Items[i].DeletionTimestamp == nil {
+			found[list.Items[i].Name] = list.Items[i].Data
+		}
+	}
+	return found
+}

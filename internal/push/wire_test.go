@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// fate is what becomes of a request. The zero value lets it through.
+type fate int
+
+const (
+	through fate = iota
+	// lost: it never reached the member.
+	lost
+	// unanswered: the member did what it asked, and the answer was lost.
+	unanswered
+)
+
+var errWire = errors.New("the wire broke")
+
+// wire notes every request, and lets the test decide what becomes of it.
+type wire struct {
+	next http.RoundTripper
+
+	mu       sync.Mutex
+	requests []string
+	// decide is asked for each request, the first being 1; nil lets all through.
+	decide func(n int, req *http.Request) fate
+	// answer may answer in the member's place; nil, or a nil response, leaves that to the member.
+	answer func(req *http.Request) *http.Response
+}
+
+func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
+	w.mu.Lock()
+	w.requests = append(w.requests, nameOf(req))
+	n, decide, answer := len(w.requests), w.decide, w.answer
+	w.mu.Unlock()
+	is := through
+	if decide != nil {
+		is = decide(n, req)
+	}
+	if is == lost {
+		return nil, errWire
+	}
+	if answer != nil {
+		if resp := answer(req); resp != nil {
+			return resp, nil
+		}
+	}
+	resp, err := w.next.RoundTrip(req)
+	if err == nil && is == unanswered {
+		_ = resp.Body.Close()
+		return nil, errWire
+	}
+	return resp, err
+}
+
+// nameOf is the method and the end of the path: PATCH configmaps/a.
+func nameOf(req *http.Request) string {
+	parts := strings.Split(req.URL.Path, "/")
+	name := req.Method + " " + strings.Join(parts[max(0, len(parts)-2):], "/")
+	if req.URL.Query().Has("dryRun") {
+		name = "DRY " + name
+	}
+	return name
+}
+
+// begin forgets what went over the wire so far.
+func (w *wire) begin(decide func(n int, req *http.Request) fate) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.requests, w.decide = nil, decide
+}
+
+func (w *wire) all() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.requests)
+}
+
+// writes are the requests that change something on the member.
+func (w *wire) writes() []string {
+	var found []string
+	for _, r := range w.all() {
+		if !strings.HasPrefix(r, "GET ") && !strings.HasPrefix(r, "DRY ") {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// refusal is an API server's answer with a Status.
+func refusal(req *http.Request, err *apierrors.StatusError) *http.Response {
+	err.ErrStatus.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+	body, _ := json.Marshal(err.ErrStatus) // a Status always encodes
+	return &http.Response{
+		StatusCode: int(err.ErrStatus.Code), Status: http.StatusText(int(err.ErrStatus.Code)), Request: req,
+		Header: http.Header{"Content-Type": []string{"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+	}
+}
+
+// atOnce does something when the first request of that name is about to be sent.
+func (s *site) atOnce(name string, do func()) func(int, *http.Request) fate {
+	var once sync.Once
+	return func(_ int, req *http.Request) fate {
+		if nameOf(req) == name {
+			once.Do(do)
+		}
+		return through
+	}
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/fairlead-dev/fairlead/internal/sandbox/olm"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
+)
+
+// Publish adds a version of the demo operator to the catalog of every member, of all at once. A member where that fails
+// keeps no other from having it. That a version is there already is no error, and is said.
+func (s *Sandbox) Publish(ctx context.Context, version string, p *progress.Printer) error {
+	members := s.Members()
+	if !s.Options().OLM || len(members) == 0 {
+		return fmt.Errorf("publishing %s: sandbox %s has no member with OLM: `hostctl sandbox up --name %s --olm` brings it", version, s.Name, s.Name)
+	}
+	status := map[string]string{}
+	for _, c := range s.Summary(ctx).Clusters {
+		status[c.Name] = c.Status
+	}
+	errs := make([]error, len(members))
+	var wait sync.WaitGroup
+	for i, name := range members {
+		wait.Go(func() { errs[i] = s.publishOn(ctx, name, status[name], version, p) })
+	}
+	wait.Wait()
+	return foldRefusals(version, members, errs)
+}
+
+func (s *Sandbox) publishOn(ctx context.Context, name, status, version string, p *progress.Printer) error {
+	switch status {
+	case StatusStopped:
+		return fmt.Errorf("publishing %s on %s: it is stopped: `hostctl sandbox start %s --name %s` brings it back", version, name, name, s.Name)
+	case StatusDown:
+		return fmt.Errorf("publishing %s on %s: the sandbox is down: `hostctl sandbox up --name %s` brings it back", version, name, s.Name)
+	}
+	step := p.Step("%s: publishing %s", name, version)
+	target, err := s.OLMCluster(name)
+	if err != nil {
+		step.Skip()
+		return fmt.Errorf("publishing %s on %s: %w", version, name, err)
+	}
+	did, err := olm.Publish(ctx, target, version)
+	switch {
+	case err != nil:
+		step.Skip()
+		return err
+	case did == olm.AlreadyPublished:
+		step.Donef("%s: %s has been in the catalog already", name, version)
+	default:
+		step.Donef("%s: %s is in the catalog", name, version)
+	}
+	return nil
+}
+
+// foldRefusals joins the members' errors, and says once what catalogs that hold the same refuse for the same reason.
+func foldRefusals(version string, members []string, errs []error) error {
+	refused := map[string][]string{} // members by what was said
+	for i, err := range errs {
+		if refusal := (*olm.Refusal)(nil); errors.As(err, &refusal) {
+			refused[refusal.Error()] = append(refused[refusal.Error()], members[i])
+		}
+	}
+	var said []string
+	var all []error
+	for _, err := range errs {
+		refusal := (*olm.Refusal)(nil)
+		switch {
+		case !errors.As(err, &refusal):
+			all = append(all, err)
+		case !slices.Contains(said, refusal.Error()):
+			said = append(said, refusal.Error())
+			all = append(all, fmt.Errorf("publishing %s on %s: %w", version, strings.Join(refused[refusal.Error()], ", "), refusal))
+		}
+	}
+	return errors.Join(all...)
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/types"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// tailBytes is how much of the manager's log goes with a failed spec.
+const tailBytes = 256 << 10
+
+var unfitForFiles = regexp.MustCompile(`[^a-zA-Z0-9]+`)
+
+// dump writes into _artifacts what a person wants to see of a spec that failed. What cannot be read says why.
+func (f *Fleet) dump(ctx context.Context, spec types.SpecReport) {
+	sentence := strings.Trim(unfitForFiles.ReplaceAllString(spec.FullText(), "-"), "-")
+	dir := filepath.Join(f.repo, "_artifacts", sentence[:min(len(sentence), 120)])
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		GinkgoWriter.Printf("dumping: %v\n", err)
+		return
+	}
+	write := func(name string, content []byte) {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			GinkgoWriter.Printf("dumping: %v\n", err)
+		}
+	}
+	write("failure.txt", []byte(spec.FullText()+"\n\n"+spec.FailureMessage()+"\n"+spec.FailureLocation().String()+"\n"))
+	for name, list := range map[string]client.ObjectList{
+		"federateds": &v1alpha1.FederatedList{}, "clusterfederateds": &v1alpha1.ClusterFederatedList{},
+		"memberclusters": &v1alpha1.MemberClusterList{}, "events": &corev1.EventList{},
+	} {
+		write("host-"+name+".yaml", f.Host.listed(ctx, list))
+	}
+	for _, c := range f.Members() {
+		write(c.Name+"-deliveries.yaml", c.listed(ctx, &v1alpha1.DeliveryList{}))
+		write(c.Name+"-memberships.yaml", c.listed(ctx, &v1alpha1.MembershipList{}))
+	}
+	write("manager.log", tailOf(f.Manager(ctx).Log))
+	AddReportEntry("what the fleet looked like", dir)
+}
+
+func (c *Cluster) listed(ctx context.Context, list client.ObjectList) []byte {
+	if err := c.List(ctx, list); err != nil {
+		return fmt.Appendf(nil, "# listing %T on %s: %v\n", list, c.Name, err)
+	}
+	content, err := yaml.Marshal(list)
+	if err != nil {
+		return fmt.Appendf(nil, "# encoding %T of %s: %v\n", list, c.Name, err)
+	}
+	return content
+}
+
+func tailOf(path string) []byte {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return []byte(err.Error())
+	}
+	return content[max(0, len(content)-tailBytes):]
+}

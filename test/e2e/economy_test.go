@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
+)
+
+var _ = Describe("When a fleet of 3 × 50 wrappers is steady", Ordered, func() {
+	const wrappers = 50
+	var (
+		shop string
+		all  []*v1alpha1.Federated
+	)
+
+	BeforeAll(func(ctx SpecContext) {
+		shop = newShop(ctx)
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(fleet.Host.DeleteAllOf(ctx, &v1alpha1.Federated{}, client.InNamespace(shop))).To(Succeed())
+			Eventually(ctx, func() ([]v1alpha1.Federated, error) {
+				list := &v1alpha1.FederatedList{}
+				return list.Items, fleet.Host.List(ctx, list, client.InNamespace(shop))
+			}).WithTimeout(time.Minute).Should(BeEmpty())
+		})
+		for i := range wrappers {
+			w := build.Federated(fmt.Sprintf("web-%02d", i)).In(shop).ToMatching().With(
+				build.ConfigMap(fmt.Sprintf("one-%02d", i), "colour", "blue"), build.ConfigMap(fmt.Sprintf("two-%02d", i), "colour", "blue")).Obj()
+			Expect(fleet.Host.Create(ctx, w)).To(Succeed())
+			all = append(all, w)
+		}
+		for _, w := range all {
+			Eventually(ctx, reread(ctx, w)).WithTimeout(time.Minute).Should(beReady())
+		}
+	})
+
+	It("a change costs a member one write for each changed object and two of its Delivery", func(ctx SpecContext) {
+		counting := startCounting()
+		w := all[7]
+		edit(ctx, w, func(w *v1alpha1.Federated) {
+			w.Spec.Objects[0] = build.Raw(build.ConfigMap("one-07", "colour", "green"))
+		})
+		expectReady(ctx, w)
+		for _, a := range counting {
+			name := a.cluster.delivery(ctx, w).Name
+			Eventually(ctx, a.writes).Should(Equal([]string{
+				"patch configmaps " + shop + "/one-07", "update deliveries fairlead-system/" + name, "update deliveries fairlead-system/" + name,
+			}))
+		}
+	})
+
+	It("a change of what is not pushed costs a member nothing", func(ctx SpecContext) {
+		counting := startCounting()
+		w := all[8]
+		edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.OnDelete = v1alpha1.KeepAll })
+		expectReady(ctx, w)
+		for _, a := range counting {
+			Expect(a.writes()).To(BeEmpty())
+		}
+	})
+
+	It("makes no write on a member in 60 s but heartbeats", func(ctx SpecContext) {
+		counting, host := startCounting(), fleet.Host.audit()
+		Consistently(ctx, func() (writes []string) {
+			for _, a := range counting {
+				writes = append(writes, a.writes()...)
+			}
+			return writes
+		}).WithTimeout(time.Minute).WithPolling(5 * time.Second).Should(BeEmpty())
+		for _, a := range counting {
+			Expect(len(a.requests(request.isFairleads, request.isHeartbeat))).To(BeNumerically("~", 1, 1), a.cluster.Name)
+		}
+		ofWrappers := host.requests(request.isFairleads, request.isWrite, func(r request) bool { return r.Object.Namespace == shop })
+		Expect(inShort(ofWrappers)).To(BeEmpty(), "nor on the host for its wrappers")
+	}, SpecTimeout(2*time.Minute))
+
+	It("a manager that was killed costs a member one LIST of Deliveries and no write", func(ctx SpecContext) {
+		before := fleet.Manager(ctx)
+		counting := startCounting()
+		Expect(syscall.Kill(before.PID, syscall.SIGKILL)).To(Succeed())
+		lists := func(r request) bool { return r.Verb == "list" && r.Object.Resource == "deliveries" }
+		for _, a := range counting {
+			Eventually(ctx, func() []request { return a.requests(request.isFairleads, lists) }).WithTimeout(90*time.Second).ShouldNot(BeEmpty(), a.cluster.Name)
+		}
+		Expect(fleet.Manager(ctx).PID).NotTo(Equal(before.PID))
+
+		By("serving again, which shows that it has been through all wrappers")
+		w := author(ctx, build.Federated("after").In(shop).ToMatching().With(build.ConfigMap("after")))
+		expectReady(ctx, w)
+		for _, a := range counting {
+			Expect(a.requests(request.isFairleads, lists)).To(HaveLen(1), a.cluster.Name)
+			name := a.cluster.delivery(ctx, w).Name
+			Eventually(ctx, a.writes).Should(Equal([]string{
+				"create deliveries fairlead-system/" + name, "patch configmaps " + shop + "/after", "update deliveries fairlead-system/" + name,
+			}))
+		}
+		for _, w := range all {
+			Expect(reread(ctx, w)(Default)).To(beReady())
+		}
+	}, SpecTimeout(4*time.Minute))
+})
+
+// startCounting begins to count requests on every member.
+func startCounting() []*audit {
+	var all []*audit
+	for _, c := range fleet.Members() {
+		all = append(all, c.audit())
+	}
+	return all
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/olm"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
+)
+
+// olmPatience is how long OLM may take to install or upgrade, on a machine that has other things to do.
+const olmPatience = 2 * time.Minute
+
+const (
+	csvKind  = "ClusterServiceVersion.v1alpha1.operators.coreos.com"
+	planKind = "InstallPlan.v1alpha1.operators.coreos.com"
+)
+
+// operatorGroup lets OLM install for the namespace that it stands in.
+func operatorGroup(namespace string) *unstructured.Unstructured {
+	return build.Manifest(`{apiVersion: operators.coreos.com/v1, kind: OperatorGroup, metadata: {name: shop}, spec: {targetNamespaces: [%s]}}`, namespace)
+}
+
+// subscription asks for a package of the sandbox's catalog; approval is Automatic or Manual.
+func subscription(pkg, approval string) *unstructured.Unstructured {
+	return build.Manifest(`
+apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata: {name: demo}
+spec: {name: %s, channel: stable, source: demo-catalog, sourceNamespace: olm, installPlanApproval: %s}
+`, pkg, approval)
+}
+
+// csvPhase is the phase of an operator on this member, "" when it is not there.
+func (c *Cluster) csvPhase(ctx context.Context, namespace, csv string) string {
+	GinkgoHelper()
+	phase, _ := c.field(csvKind, namespace, csv, "status", "phase")(ctx).(string)
+	return phase
+}
+
+// publishNext puts the next version of the demo operator into a member's catalog; the spec is skipped where every version
+// has been published, by earlier runs on a sandbox that was kept.
+func publishNext(ctx context.Context, member string) (csv string) {
+	GinkgoHelper()
+	target, err := fleet.OLMCluster(member)
+	Expect(err).NotTo(HaveOccurred())
+	for _, version := range demooperator.Versions() {
+		did, err := olm.Publish(ctx, target, version)
+		Expect(err).NotTo(HaveOccurred())
+		if did == olm.Published {
+			return demooperator.Name + "." + version
+		}
+	}
+	Skip("every version has been published on " + member + " by earlier runs: take the kept sandbox down")
+	return ""
+}
+
+var _ = Describe("OLM", func() {
+	It("is asked by a Subscription, which is healthy when its CSV has succeeded, and the line tells the version", func(ctx SpecContext) {
+		shop := newShop(ctx)
+		operator := author(ctx, build.Federated("operator").In(shop).To("member-1", "member-2").
+			With(operatorGroup(shop), subscription(demooperator.Name, "Automatic")))
+		// Whenever the line says Healthy, the CSV has succeeded: what OLM says of the Subscription is not enough.
+		Eventually(ctx, func(g Gomega) {
+			w := reread(ctx, operator)(g)
+			for _, name := range operator.Spec.Placement.Clusters.Names {
+				if line := lineOf(w, name); line.State == v1alpha1.StateHealthy {
+					if phase := fleet.Member(name).csvPhase(ctx, shop, line.Version); phase != "Succeeded" {
+						StopTrying("Healthy on " + name + " while the CSV " + line.Version + " is " + phase).Now()
+					}
+				}
+			}
+			g.Expect(w).To(beReady())
+		}).WithTimeout(olmPatience).Should(Succeed())
+		for _, name := range operator.Spec.Placement.Clusters.Names {
+			Expect(lineOf(operator, name)).To(And(HaveField("Version", HavePrefix(demooperator.Name+".v")), HaveField("Reason", BeEmpty())))
+		}
+	}, SpecTimeout(4*time.Minute))
+
+	It("does nothing where the namespace has no OperatorGroup: the line says NoOperatorGroup, until there is one", func(ctx SpecContext) {
+		shop := newShop(ctx)
+		operator := author(ctx, build.Federated("operator").In(shop).To("member-1").With(subscription(demooperator.Name, "Automatic")))
+		Eventually(ctx, reread(ctx, operator)).Should(And(
+			haveLine("member-1", v1alpha1.StateDegraded, v1alpha1.ReasonNoOperatorGroup, "Subscription demo", "federate one with it"),
+			haveCondition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonNoOperatorGroup)))
+		edit(ctx, operator, func(w *v1alpha1.Federated) { w.Spec.Objects = append(w.Spec.Objects, build.Raw(operatorGroup(shop))) })
+		Eventually(ctx, reread(ctx, operator)).WithTimeout(olmPatience).Should(beReady())
+	}, SpecTimeout(4*time.Minute))
+
+	It("is quoted where it cannot resolve a Subscription", func(ctx SpecContext) {
+		shop := newShop(ctx)
+		operator := author(ctx, build.Federated("operator").In(shop).To("member-1").
+			With(operatorGroup(shop), subscription("no-such-package", "Automatic")))
+		Eventually(ctx, reread(ctx, operator)).WithTimeout(olmPatience).Should(
+			haveLine("member-1", v1alpha1.StateDegraded, "ResolutionFailed", "ConstraintsNotSatisfiable", "no operators found in package no-such-package"))
+	}, SpecTimeout(4*time.Minute))
+
+	It("waits for a person where approval is Manual, and goes on when the plan is approved", func(ctx SpecContext) {
+		shop, member := newShop(ctx), fleet.Member("member-1")
+		operator := author(ctx, build.Federated("operator").In(shop).To("member-1").
+			With(operatorGroup(shop), subscription(demooperator.Name, "Manual")))
+		Eventually(ctx, reread(ctx, operator)).WithTimeout(olmPatience).Should(
+			haveLine("member-1", v1alpha1.StateWaiting, v1alpha1.ReasonApprovalRequired, "InstallPlan ", "waits for approval"))
+
+		name, _ := member.field("Subscription", shop, "demo", "status", "installPlanRef", "name")(ctx).(string)
+		plan := member.fetch(ctx, planKind, shop, name)
+		Expect(plan).NotTo(BeNil())
+		approved := plan.DeepCopy()
+		Expect(unstructured.SetNestedField(approved.Object, true, "spec", "approved")).To(Succeed())
+		Expect(member.Patch(ctx, approved, client.MergeFrom(plan))).To(Succeed())
+		Eventually(ctx, reread(ctx, operator)).WithTimeout(olmPatience).Should(beReady())
+	}, SpecTimeout(4*time.Minute))
+
+	It("is told about its catalogs: one that cannot be reached is not healthy", func(ctx SpecContext) {
+		shop := newShop(ctx)
+		catalog := author(ctx, build.Federated("catalog").In(shop).To("member-1").With(build.Manifest(`
+apiVersion: operators.coreos.com/v1alpha1
+kind: CatalogSource
+metadata: {name: gone}
+spec: {sourceType: grpc, address: "127.0.0.1:1", displayName: Nobody answers}
+`)))
+		Eventually(ctx, reread(ctx, catalog)).WithTimeout(olmPatience).Should(
+			haveLine("member-1", v1alpha1.StateDegraded, "TRANSIENT_FAILURE", "CatalogSource gone", "127.0.0.1:1"))
+	}, SpecTimeout(4*time.Minute))
+
+	It("upgrades by itself when a version is published: Ready drops, the line's version moves, Ready returns", func(ctx SpecContext) {
+		shop := newShop(ctx)
+		operator := author(ctx, build.Federated("operator").In(shop).To("member-3").
+			With(operatorGroup(shop), subscription(demooperator.Name, "Automatic")))
+		Eventually(ctx, reread(ctx, operator)).WithTimeout(olmPatience).Should(beReady())
+		old, generation := lineOf(operator, "member-3").Version, operator.Generation
+
+		seen := watchReady(ctx, operator)
+		next := publishNext(ctx, "member-3")
+		Expect(next).NotTo(Equal(old))
+		Eventually(ctx, reread(ctx, operator)).WithTimeout(olmPatience).Should(And(beReady(),
+			WithTransform(func(w *v1alpha1.Federated) string { return lineOf(w, "member-3").Version }, Equal(next))))
+		Expect(seen()).To(ContainElement(metav1.ConditionFalse), "Ready did not drop while the operator was being upgraded")
+		Expect(fleet.Member("member-3").csvPhase(ctx, shop, next)).To(Equal("Succeeded"))
+		Expect(operator.Generation).To(Equal(generation), "nobody edits the wrapper of an operator that OLM upgrades")
+	}, SpecTimeout(6*time.Minute))
+})
+
+// watchReady watches a wrapper from now on, and returns what to ask, later, for the values that its condition Ready had.
+func watchReady(ctx context.Context, w *v1alpha1.Federated) func() []metav1.ConditionStatus {
+	GinkgoHelper()
+	config, err := fleet.RESTConfig(fleet.Host.Name)
+	Expect(err).NotTo(HaveOccurred())
+	watcher, err := client.NewWithWatch(config, client.Options{Scheme: fleet.Host.Scheme()})
+	Expect(err).NotTo(HaveOccurred())
+	stream, err := watcher.Watch(ctx, &v1alpha1.FederatedList{}, client.InNamespace(w.Namespace))
+	Expect(err).NotTo(HaveOccurred())
+	var seen []metav1.ConditionStatus
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for event := range stream.ResultChan() {
+			if f, ok := event.Object.(*v1alpha1.Federated); ok && f.Name == w.Name {
+				if ready := meta.FindStatusCondition(f.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
+					seen = append(seen, ready.Status)
+				}
+			}
+		}
+	}()
+	return func() []metav1.ConditionStatus {
+		stream.Stop()
+		<-done
+		return seen
+	}
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
+)
+
+// servedWithin is how long a member that begins to serve a kind may wait for what it was to get.
+const servedWithin = 5 * time.Second
+
+// custom is an object of a kind of group e2e.fairlead.dev.
+func custom(kind, name string) *unstructured.Unstructured {
+	return build.Manifest("{apiVersion: e2e.fairlead.dev/v1, kind: %s, metadata: {name: %s}, spec: {size: 1}}", kind, name)
+}
+
+var _ = Describe("When a member does not serve a kind", func() {
+	It("is APINotServed there alone, the rest of the bundle and the other members are served, and it follows the CRD within five seconds", func(ctx SpecContext) {
+		shop, late := newShop(ctx), fleet.Member("member-3")
+		kind, plural := newKind("Widget")
+		full := kind + ".v1.e2e.fairlead.dev"
+		for _, name := range []string{"member-1", "member-2"} {
+			fleet.Member(name).create(ctx, build.CRD(kind, plural))
+		}
+		manager := fleet.Manager(ctx).PID
+		widget := author(ctx, build.Federated("widget").In(shop).ToMatching().With(custom(kind, "w"), build.ConfigMap("settings", "colour", "blue")))
+		for _, name := range []string{"member-1", "member-2"} {
+			Eventually(ctx, fleet.Member(name).has(full, shop, "w")).Should(BeTrue())
+			fleet.Member(name).speak(ctx, full, shop, "w", "True", "Running", "")
+		}
+		Eventually(ctx, reread(ctx, widget)).Should(And(
+			haveLine("member-1", v1alpha1.StateHealthy, ""),
+			haveLine("member-2", v1alpha1.StateHealthy, ""),
+			haveLine("member-3", v1alpha1.StateWaiting, v1alpha1.ReasonAPINotServed, kind, "e2e.fairlead.dev/v1"),
+			haveCondition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonAPINotServed)))
+		Eventually(ctx, late.has("ConfigMap", shop, "settings")).Should(BeTrue())
+
+		late.create(ctx, build.CRD(kind, plural))
+		Eventually(ctx, late.has(full, shop, "w")).WithTimeout(servedWithin).Should(BeTrue())
+		late.speak(ctx, full, shop, "w", "True", "Running", "")
+		expectReady(ctx, widget)
+		Expect(fleet.Manager(ctx).PID).To(Equal(manager), "the manager was restarted meanwhile")
+	})
+
+	It("gets the kind from a ClusterFederated, and then, without another step, the objects that a Federated had for it", func(ctx SpecContext) {
+		shop := newShop(ctx)
+		kind, plural := newKind("Widget")
+		full := kind + ".v1.e2e.fairlead.dev"
+		widget := author(ctx, build.Federated("widget").In(shop).ToMatching().With(custom(kind, "w")))
+		Eventually(ctx, reread(ctx, widget)).Should(And(
+			haveLine("member-1", v1alpha1.StateWaiting, v1alpha1.ReasonAPINotServed),
+			haveLine("member-2", v1alpha1.StateWaiting, v1alpha1.ReasonAPINotServed),
+			haveLine("member-3", v1alpha1.StateWaiting, v1alpha1.ReasonAPINotServed)))
+
+		crd := author(ctx, build.ClusterFederated(plural).ToMatching().With(build.Kept(build.CRD(kind, plural), "false")))
+		for _, member := range fleet.Members() {
+			Eventually(ctx, member.has("CustomResourceDefinition", "", plural+".e2e.fairlead.dev")).Should(BeTrue())
+			Eventually(ctx, member.has(full, shop, "w")).WithTimeout(servedWithin).Should(BeTrue())
+			member.speak(ctx, full, shop, "w", "True", "Running", "")
+		}
+		expectReady(ctx, crd, widget)
+		remove(ctx, widget) // a CRD is not deleted from under objects
+	})
+
+	It("gets a CRD before the objects of its kind that stand before it in one bundle", func(ctx SpecContext) {
+		kind, plural := newKind("Planet")
+		crd := build.Kept(build.CRD(kind, plural), "false")
+		Expect(unstructured.SetNestedField(crd.Object, "Cluster", "spec", "scope")).To(Succeed())
+		bundle := author(ctx, build.ClusterFederated(plural).To("member-1").With(custom(kind, "mars"), crd))
+		member := fleet.Member("member-1")
+		Eventually(ctx, member.has(kind+".v1.e2e.fairlead.dev", "", "mars")).Should(BeTrue())
+		member.speak(ctx, kind+".v1.e2e.fairlead.dev", "", "mars", "True", "Running", "")
+		expectReady(ctx, bundle)
+	})
+})
+
+var _ = Describe("When a member granted less than any", Ordered, func() {
+	const name = "member-3"
+	rejoin := func(ctx context.Context, allow, namespaces string) {
+		GinkgoHelper()
+		run := fleet.Hostctl(ctx, "join", name, "--cluster-context", name, "--allow", allow, "--namespaces", namespaces)
+		Expect(run.Code).To(Equal(0), run.Stderr)
+	}
+
+	BeforeAll(func(ctx SpecContext) {
+		DeferCleanup(func(ctx SpecContext) {
+			rejoin(ctx, "any", "All")
+			mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
+			Eventually(ctx, reread(ctx, mc)).Should(haveCondition(v1alpha1.ConditionReady, metav1.ConditionTrue, ""))
+		})
+		rejoin(ctx, "core", "All")
+	})
+
+	It("takes what was granted", func(ctx SpecContext) {
+		settings := author(ctx, build.Federated("settings").In(newShop(ctx)).To(name).With(build.ConfigMap("settings", "colour", "blue")))
+		expectReady(ctx, settings)
+	})
+
+	It("refuses another kind as NotGranted with the rule to add, and takes it once one labelled ClusterRole holds that rule", func(ctx SpecContext) {
+		shop, member := newShop(ctx), fleet.Member(name)
+		kind, plural := newKind("Widget")
+		member.create(ctx, build.CRD(kind, plural))
+		widget := author(ctx, build.Federated("widget").In(shop).To("member-1", name).
+			With(custom(kind, "w"), build.ConfigMap("settings", "colour", "blue")))
+		Eventually(ctx, reread(ctx, widget)).Should(And(
+			haveLine("member-1", v1alpha1.StateWaiting, v1alpha1.ReasonAPINotServed),
+			haveLine(name, v1alpha1.StateStalled, v1alpha1.ReasonNotGranted,
+				kind+" w", fmt.Sprintf("{apiGroups: [e2e.fairlead.dev], resources: [%s], verbs: [get, list, watch, create, patch, delete]}", plural),
+				v1alpha1.LabelAggregateToHost+`: "true"`)))
+		Eventually(ctx, member.has("ConfigMap", shop, "settings")).Should(BeTrue(), "the rest of the bundle is held up")
+
+		member.create(ctx, &rbacv1.ClusterRole{
+			ObjectMeta: metav1.ObjectMeta{Name: plural, Labels: map[string]string{
+				v1alpha1.LabelAggregateToHost: "true", v1alpha1.LabelAggregateToCollector: "true"}},
+			Rules: []rbacv1.PolicyRule{{APIGroups: []string{"e2e.fairlead.dev"}, Resources: []string{plural},
+				Verbs: []string{"get", "list", "watch", "create", "patch", "delete"}}},
+		})
+		full := kind + ".v1.e2e.fairlead.dev"
+		Eventually(ctx, member.has(full, shop, "w")).WithTimeout(3 * time.Minute).Should(BeTrue())
+		member.speak(ctx, full, shop, "w", "True", "Running", "")
+		edit(ctx, widget, func(w *v1alpha1.Federated) { w.Spec.Placement.Clusters.Names = []string{name} })
+		Eventually(ctx, reread(ctx, widget)).WithTimeout(time.Minute).Should(beReady())
+		remove(ctx, widget) // while the host still may
+	}, SpecTimeout(6*time.Minute))
+})
