@@ -53,12 +53,12 @@ generate: ## Write what follows from the Go types: deep copies and CRDs
 ##@ Check
 
 .PHONY: test
-test: ## Run all tests: unit, integration on real API servers, end-to-end on the sandbox
+test: build ## Run all tests: unit, integration on real API servers, end-to-end on the sandbox
 	hack/test.sh
 	PROVIDER=sandbox FOCUS= KEEP= hack/e2e.sh
 
 .PHONY: e2e
-e2e: ## Run the end-to-end suite [PROVIDER=sandbox] [FOCUS=REGEX] [KEEP=1]
+e2e: build ## Run the end-to-end suite [PROVIDER=sandbox] [FOCUS=REGEX] [KEEP=1]
 	hack/e2e.sh
 
 .PHONY: fuzz

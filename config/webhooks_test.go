@@ -17,7 +17,8 @@ func TestPointWebhooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]map[string]any{}
-	for kind, path := range map[string]string{"MutatingWebhookConfiguration": "/mutate-wrappers", "ValidatingWebhookConfiguration": "/validate-wrappers"} {
+	for kind, path := range map[string]string{"MutatingWebhookConfiguration": "/mutate-wrappers",
+		"ValidatingWebhookConfiguration": "/validate-wrappers"} {
 		want[kind] = map[string]any{"url": "https://127.0.0.1:9443" + path, "caBundle": base64.StdEncoding.EncodeToString([]byte("pem"))}
 	}
 	got := map[string]map[string]any{}
@@ -47,9 +48,10 @@ func TestPointWebhooksSaysWhatItCannotRead(t *testing.T) {
 		webhooks any
 		words    string
 	}{
-		"no list":               {"all", "webhooks of x"},
-		"no object":             {[]any{"all"}, "webhooks[0] of x"},
-		"a URL that is none":    {[]any{map[string]any{"clientConfig": map[string]any{"url": "https://[::"}}}, "webhooks[0].clientConfig.url of x"},
+		"no list":   {"all", "webhooks of x"},
+		"no object": {[]any{"all"}, "webhooks[0] of x"},
+		"a URL that is none": {[]any{map[string]any{"clientConfig": map[string]any{"url": "https://[::"}}},
+			"webhooks[0].clientConfig.url of x"},
 		"a URL that is no text": {[]any{map[string]any{"clientConfig": map[string]any{"url": int64(1)}}}, "webhooks[0].clientConfig.url of x"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -33,7 +33,7 @@ func FieldsDigest(entries []metav1.ManagedFieldsEntry) string {
 	if entry == nil {
 		return ""
 	}
-	return Digest(entry.Raw)
+	return Digest(entry.GetRawBytes())
 }
 
 // Fields is the set of fields that Fairlead owns in an object, nil when it owns none.

@@ -17,7 +17,9 @@ import (
 const revisionBase = `
 objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: "1", big: 9007199254740993}}]
 placement: {clusters: {names: [east]}}
-overrides: [{target: {kind: ConfigMap}, patch: [{op: add, path: /data/y, value: {p: 1, q: 2}}]}, {target: {kind: ConfigMap}, merge: {data: {z: "<&>"}}}]
+overrides:
+- {target: {kind: ConfigMap}, patch: [{op: add, path: /data/y, value: {p: 1, q: 2}}]}
+- {target: {kind: ConfigMap}, merge: {data: {z: "<&>"}}}
 `
 
 func revisionOf(t *testing.T, text string) Revision {
@@ -39,7 +41,8 @@ func TestRevisionOf(t *testing.T) {
 		t.Errorf("hash %q", base.Hash)
 	}
 	want := `{"objects":[{"apiVersion":"v1","data":{"big":9007199254740993,"x":"1"},"kind":"ConfigMap","metadata":{"name":"a"}}],` +
-		`"overrides":[{"patch":[{"op":"add","path":"/data/y","value":{"p":1,"q":2}}],"target":{"kind":"ConfigMap"}},{"merge":{"data":{"z":"<&>"}},"target":{"kind":"ConfigMap"}}]}`
+		`"overrides":[{"patch":[{"op":"add","path":"/data/y","value":{"p":1,"q":2}}],"target":{"kind":"ConfigMap"}},` +
+		`{"merge":{"data":{"z":"<&>"}},"target":{"kind":"ConfigMap"}}]}`
 	if diff := cmp.Diff(want, string(base.Data)); diff != "" {
 		t.Errorf("data (-want +got):\n%s", diff)
 	}
@@ -48,14 +51,16 @@ func TestRevisionOf(t *testing.T) {
 		from, to string
 		same     bool
 	}{
-		"the order of keys in an object":   {`{x: "1", big: 9007199254740993}`, `{big: 9007199254740993, x: "1"}`, true},
-		"the order of keys in a value":     {`{p: 1, q: 2}`, `{q: 2, p: 1}`, true},
-		"placement":                        {`names: [east]`, `names: [west]`, true},
-		"drift, conflicts and deletion":    {`placement:`, "drift: Report\nonConflict: AdoptIfEqual\nonDelete: KeepAll\nsuspend: All\nplacement:", true},
-		"a value in an object":             {`x: "1"`, `x: "2"`, false},
-		"a large integer, by one":          {`9007199254740993`, `9007199254740992`, false},
-		"a value in a patch":               {`q: 2`, `q: 3`, false},
-		"the members that one speaks to":   {`[{target: {kind: ConfigMap}, patch`, `[{clusters: {names: [east]}, target: {kind: ConfigMap}, patch`, false},
+		"the order of keys in an object": {`{x: "1", big: 9007199254740993}`, `{big: 9007199254740993, x: "1"}`, true},
+		"the order of keys in a value":   {`{p: 1, q: 2}`, `{q: 2, p: 1}`, true},
+		"placement":                      {`names: [east]`, `names: [west]`, true},
+		"drift, conflicts and deletion": {`placement:`,
+			"drift: Report\nonConflict: AdoptIfEqual\nonDelete: KeepAll\nsuspend: All\nplacement:", true},
+		"a value in an object":    {`x: "1"`, `x: "2"`, false},
+		"a large integer, by one": {`9007199254740993`, `9007199254740992`, false},
+		"a value in a patch":      {`q: 2`, `q: 3`, false},
+		"the members that one speaks to": {`[{target: {kind: ConfigMap}, patch`,
+			`[{clusters: {names: [east]}, target: {kind: ConfigMap}, patch`, false},
 		"an override less":                 {`, {target: {kind: ConfigMap}, merge: {data: {z: "<&>"}}}`, ``, false},
 		"the same text, only a space more": {`kind: ConfigMap, metadata`, `kind:   ConfigMap, metadata`, true},
 	} {

@@ -154,7 +154,7 @@ await 'federated/shop is Ready again' kubectl -n shop wait --for=condition=Ready
 
 headline "4. Each member's OLM upgrades the operator"
 if upgraded; then
-	say "The operator is past v1.0.0 on every member, from an earlier run: $(versions). Nothing to publish."
+	say "$version has been published already, by an earlier run: the members have $(versions)."
 else
 	say "$version of the operator goes into the members' catalogs. The Subscriptions are Automatic, so OLM upgrades; the host only
 watches: Ready drops, and returns."

@@ -177,7 +177,8 @@ func (r *Reconciler) listen(_ context.Context, queue workqueue.TypedRateLimiting
 func (r *Reconciler) all(ctx context.Context, _ client.Object) []reconcile.Request {
 	var requests []reconcile.Request
 	_ = r.each(ctx, func(w v1alpha1.Wrapper) {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(w.(client.Object))}) //nolint:forcetypeassert // both wrappers are client.Objects
+		key := client.ObjectKeyFromObject(w.(client.Object)) //nolint:forcetypeassert // both wrappers are client.Objects
+		requests = append(requests, reconcile.Request{NamespacedName: key})
 	})
 	return requests
 }

@@ -13,7 +13,8 @@ import (
 // tell makes an event of a change that a person wants to find later: trouble that begins or takes
 // another turn, and its end. When all goes well there is none.
 func (p *pass) tell(before, after *v1alpha1.WrapperStatus) {
-	was, is := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionReady)
+	was := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionReady)
+	is := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionReady)
 	switch {
 	case is == nil || p.wrapper.GetDeletionTimestamp() != nil:
 	case is.Status == metav1.ConditionTrue:

@@ -76,7 +76,7 @@ func TestAWrapperMadeAnewRemembersNothing(t *testing.T) {
 
 func TestPacingOfStatuses(t *testing.T) {
 	const interval = time.Second
-	at := func(d time.Duration) time.Time { return now.Add(d) }
+	at := now.Add
 	for name, test := range map[string]struct {
 		before func(m *memory)
 		at     time.Duration

@@ -116,7 +116,8 @@ func (p *pass) standing(name string, listed bool) report.Standing {
 	standing, connected := p.fleet.Standing(name)
 	if !connected {
 		if mc := p.members[name]; mc != nil {
-			if ready := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
+			ready := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady)
+			if ready != nil && ready.Status == metav1.ConditionFalse {
 				return report.Standing{Heard: true, Reason: ready.Reason, Message: ready.Message}
 			}
 		}

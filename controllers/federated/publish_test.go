@@ -41,7 +41,8 @@ func TestSettled(t *testing.T) {
 		"drifted, which is repaired in no time": {v1alpha1.StateProgressing, v1alpha1.ReasonDrifted, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &v1alpha1.WrapperStatus{Clusters: []v1alpha1.ClusterStatus{{State: v1alpha1.StateHealthy}, {State: test.state, Reason: test.reason}}}
+			s := &v1alpha1.WrapperStatus{Clusters: []v1alpha1.ClusterStatus{{State: v1alpha1.StateHealthy}, {State: test.state,
+				Reason: test.reason}}}
 			if got := settled(s); got != test.want {
 				t.Errorf("settled: %v", got)
 			}
@@ -55,7 +56,8 @@ func TestSettled(t *testing.T) {
 func TestLargeStatusesAreFurtherApart(t *testing.T) {
 	small, large := &v1alpha1.WrapperStatus{}, &v1alpha1.WrapperStatus{}
 	for i := range 500 {
-		large.Clusters = append(large.Clusters, v1alpha1.ClusterStatus{Name: fmt.Sprintf("member-%d", i), State: v1alpha1.StateDegraded, Message: string(make([]byte, 256))})
+		large.Clusters = append(large.Clusters, v1alpha1.ClusterStatus{Name: fmt.Sprintf("member-%d", i), State: v1alpha1.StateDegraded,
+			Message: string(make([]byte, 256))})
 	}
 	if paced(small) != statusInterval || paced(large) < 2*statusInterval {
 		t.Errorf("small %s, large %s", paced(small), paced(large))
@@ -67,7 +69,8 @@ func host(t *testing.T, refuse func() error, objects ...client.Object) (*Reconci
 	t.Helper()
 	clk := clocktesting.NewFakeClock(now)
 	c := fake.NewClientBuilder().WithScheme(member.Scheme).WithObjects(objects...).WithStatusSubresource(&v1alpha1.Federated{}).
-		WithInterceptorFuncs(interceptor.Funcs{SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+		WithInterceptorFuncs(interceptor.Funcs{SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object,
+			patch client.Patch, opts ...client.SubResourcePatchOption) error {
 			if refuse != nil {
 				if err := refuse(); err != nil {
 					return err
@@ -82,7 +85,8 @@ func host(t *testing.T, refuse func() error, objects ...client.Object) (*Reconci
 
 func at(r *Reconciler, w *v1alpha1.Federated, when time.Time, placed ...string) *pass {
 	p := &pass{Reconciler: r, key: web, wrapper: r.memory.newest(w.DeepCopy()), now: when, revision: "fed-web-1"}
-	p.decision = placement.Decision{Status: v1alpha1.PlacementStatus{Clusters: placed}, Placed: metav1.ConditionTrue, Reason: v1alpha1.ReasonPlaced}
+	p.decision = placement.Decision{Status: v1alpha1.PlacementStatus{Clusters: placed}, Placed: metav1.ConditionTrue,
+		Reason: v1alpha1.ReasonPlaced}
 	return p
 }
 

@@ -40,7 +40,9 @@ type Reconciler struct {
 }
 
 // New makes the reconciler.
-func New(mgr ctrl.Manager, fleet *member.Fleet, collectors *Collectors, host member.Host, userAgent string, clk clock.PassiveClock) *Reconciler {
+func New(
+	mgr ctrl.Manager, fleet *member.Fleet, collectors *Collectors, host member.Host, userAgent string, clk clock.PassiveClock,
+) *Reconciler {
 	r := &Reconciler{
 		client:     mgr.GetClient(),
 		fleet:      fleet,

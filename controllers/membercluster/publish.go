@@ -86,7 +86,8 @@ func describe(mc *v1alpha1.MemberCluster, s member.Standing, refusal *member.Cre
 		ok              bool
 		reason, message string
 	}{
-		{v1alpha1.ConditionReachable, s.Reachable, pick(s.Reachable, v1alpha1.ReasonAnswers, s.Reason), pick(s.Reachable, "the API server answers", s.Message)},
+		{v1alpha1.ConditionReachable, s.Reachable,
+			pick(s.Reachable, v1alpha1.ReasonAnswers, s.Reason), pick(s.Reachable, "the API server answers", s.Message)},
 		{v1alpha1.ConditionCredentialsValid, s.Valid, s.Reason, pick(s.Valid, acceptedUntil(renewal), s.Message)},
 		{v1alpha1.ConditionCollectorReady, collecting, reason, message},
 	} {
@@ -111,7 +112,8 @@ func collects(mc *v1alpha1.MemberCluster, s member.Standing, now time.Time) (ok 
 	case s.Heartbeat.IsZero():
 		return false, v1alpha1.ReasonNoHeartbeat, "no collector has been heard of: run one on the member, or set spec.collector: Host"
 	case now.Sub(s.HeartbeatChanged) > member.HeartbeatTimeout:
-		return false, v1alpha1.ReasonNoHeartbeat, fmt.Sprintf("the collector has been silent since %s", s.HeartbeatChanged.UTC().Format(time.RFC3339))
+		since := s.HeartbeatChanged.UTC().Format(time.RFC3339)
+		return false, v1alpha1.ReasonNoHeartbeat, "the collector has been silent since " + since
 	}
 	return true, v1alpha1.ReasonCollecting, "collector " + s.CollectorVersion + " is at work"
 }

@@ -33,7 +33,8 @@ func registered(mode v1alpha1.CollectorMode) *v1alpha1.MemberCluster {
 // said are the conditions as "Type Status Reason".
 func said(mc *v1alpha1.MemberCluster) []string {
 	var lines []string
-	for _, kind := range []string{v1alpha1.ConditionReachable, v1alpha1.ConditionCredentialsValid, v1alpha1.ConditionCollectorReady, v1alpha1.ConditionReady} {
+	for _, kind := range []string{v1alpha1.ConditionReachable, v1alpha1.ConditionCredentialsValid, v1alpha1.ConditionCollectorReady,
+		v1alpha1.ConditionReady} {
 		if c := meta.FindStatusCondition(mc.Status.Conditions, kind); c != nil {
 			lines = append(lines, kind+" "+string(c.Status)+" "+c.Reason)
 		}
@@ -56,15 +57,20 @@ func TestDescribe(t *testing.T) {
 		},
 		"nobody answers": {
 			standing: member.Standing{Probed: true, Reason: v1alpha1.ReasonUnreachable, Message: "no route"}, mode: v1alpha1.CollectorHost,
-			want: []string{"Reachable False Unreachable", "CredentialsValid False Unreachable", "CollectorReady False Unreachable", "Ready False Unreachable"},
+			want: []string{"Reachable False Unreachable", "CredentialsValid False Unreachable", "CollectorReady False Unreachable",
+				"Ready False Unreachable"},
 		},
 		"the token is not accepted": {
-			standing: member.Standing{Probed: true, Reachable: true, Reason: v1alpha1.ReasonUnauthorized, Message: "no"}, mode: v1alpha1.CollectorHost,
-			want: []string{"Reachable True Answers", "CredentialsValid False Unauthorized", "CollectorReady False Unauthorized", "Ready False Unauthorized"},
+			standing: member.Standing{Probed: true, Reachable: true, Reason: v1alpha1.ReasonUnauthorized, Message: "no"},
+			mode:     v1alpha1.CollectorHost,
+			want: []string{"Reachable True Answers", "CredentialsValid False Unauthorized", "CollectorReady False Unauthorized",
+				"Ready False Unauthorized"},
 		},
 		"another host's member": {
-			standing: with(func(s *member.Standing) { s.Valid, s.Reason, s.Message = false, v1alpha1.ReasonOtherHost, "of prod" }), mode: v1alpha1.CollectorHost,
-			want: []string{"Reachable True Answers", "CredentialsValid False OtherHost", "CollectorReady False OtherHost", "Ready False OtherHost"},
+			standing: with(func(s *member.Standing) { s.Valid, s.Reason, s.Message = false, v1alpha1.ReasonOtherHost, "of prod" }),
+			mode:     v1alpha1.CollectorHost,
+			want: []string{"Reachable True Answers", "CredentialsValid False OtherHost",
+				"CollectorReady False OtherHost", "Ready False OtherHost"},
 		},
 		"a collector elsewhere that is silent": {
 			standing: with(func(s *member.Standing) { s.HeartbeatChanged = now.Add(-time.Hour) }), mode: v1alpha1.CollectorExternal, known: true,
@@ -112,7 +118,8 @@ func TestTheWordsOfAnErrorThatGoesOnAreThoseOfItsBeginning(t *testing.T) {
 
 func TestTextFromAMemberIsBoundedAndPlain(t *testing.T) {
 	mc := registered(v1alpha1.CollectorHost)
-	describe(mc, member.Standing{Probed: true, Reason: v1alpha1.ReasonUnreachable, Message: "\x1b[31m" + strings.Repeat("x", 10000)}, nil, join.Renewal{}, now)
+	describe(mc, member.Standing{Probed: true, Reason: v1alpha1.ReasonUnreachable, Message: "\x1b[31m" + strings.Repeat("x", 10000)}, nil,
+		join.Renewal{}, now)
 	got := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady).Message
 	if len(got) > maxMessage || strings.ContainsRune(got, '\x1b') {
 		t.Errorf("%d bytes: %q", len(got), got[:20])
@@ -128,15 +135,23 @@ func TestCollects(t *testing.T) {
 		words  string
 	}{
 		"the host collects, heartbeats or not": {
-			mode: v1alpha1.CollectorHost, change: func(s *member.Standing) { s.Heartbeat = time.Time{} }, ok: true, reason: v1alpha1.ReasonCollecting,
+			mode: v1alpha1.CollectorHost, change: func(s *member.Standing) { s.Heartbeat = time.Time{} }, ok: true,
+			reason: v1alpha1.ReasonCollecting,
 		},
-		"a heartbeat just in time":    {mode: v1alpha1.CollectorExternal, change: func(s *member.Standing) { s.HeartbeatChanged = now.Add(-member.HeartbeatTimeout) }, ok: true, reason: v1alpha1.ReasonCollecting, words: "v0.1.0"},
-		"a heartbeat that is too old": {mode: v1alpha1.CollectorExternal, change: func(s *member.Standing) { s.HeartbeatChanged = now.Add(-member.HeartbeatTimeout - 1) }, reason: v1alpha1.ReasonNoHeartbeat, words: "silent since"},
-		"no heartbeat ever":           {mode: v1alpha1.CollectorExternal, change: func(s *member.Standing) { s.Heartbeat = time.Time{} }, reason: v1alpha1.ReasonNoHeartbeat, words: "spec.collector"},
+		"a heartbeat just in time": {mode: v1alpha1.CollectorExternal,
+			change: func(s *member.Standing) { s.HeartbeatChanged = now.Add(-member.HeartbeatTimeout) }, ok: true,
+			reason: v1alpha1.ReasonCollecting, words: "v0.1.0"},
+		"a heartbeat that is too old": {mode: v1alpha1.CollectorExternal,
+			change: func(s *member.Standing) { s.HeartbeatChanged = now.Add(-member.HeartbeatTimeout - 1) }, reason: v1alpha1.ReasonNoHeartbeat,
+			words: "silent since"},
+		"no heartbeat ever": {mode: v1alpha1.CollectorExternal, change: func(s *member.Standing) { s.Heartbeat = time.Time{} },
+			reason: v1alpha1.ReasonNoHeartbeat, words: "spec.collector"},
 		"a member whose clock is far off": {
-			mode: v1alpha1.CollectorExternal, change: func(s *member.Standing) { s.Heartbeat = now.Add(-48 * time.Hour) }, ok: true, reason: v1alpha1.ReasonCollecting,
+			mode: v1alpha1.CollectorExternal, change: func(s *member.Standing) { s.Heartbeat = now.Add(-48 * time.Hour) }, ok: true,
+			reason: v1alpha1.ReasonCollecting,
 		},
-		"a member that cannot be asked": {mode: v1alpha1.CollectorHost, change: func(s *member.Standing) { s.Reachable, s.Reason = false, "" }, reason: v1alpha1.ReasonUnreachable},
+		"a member that cannot be asked": {mode: v1alpha1.CollectorHost, change: func(s *member.Standing) { s.Reachable, s.Reason = false, "" },
+			reason: v1alpha1.ReasonUnreachable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := well()

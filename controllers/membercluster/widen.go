@@ -66,7 +66,8 @@ func widen(ctx context.Context, conn *member.Conn) error {
 // onlyName drops all else of an object: a member may have thousands of CRDs.
 func onlyName(obj any) (any, error) {
 	if o, ok := obj.(*metav1.PartialObjectMetadata); ok {
-		return &metav1.PartialObjectMetadata{TypeMeta: o.TypeMeta, ObjectMeta: metav1.ObjectMeta{Name: o.Name, ResourceVersion: o.ResourceVersion}}, nil
+		return &metav1.PartialObjectMetadata{TypeMeta: o.TypeMeta,
+			ObjectMeta: metav1.ObjectMeta{Name: o.Name, ResourceVersion: o.ResourceVersion}}, nil
 	}
 	return obj, nil
 }

@@ -4,6 +4,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -112,14 +113,28 @@ func blame(s said, worst *v1alpha1.ClusterStatus) said {
 	if worst == nil {
 		return s
 	}
-	if worst.Reason != "" {
-		s.reason = worst.Reason
-	}
+	s.reason = conditionReason(worst.Reason, s.reason)
 	s.message += "; " + worst.Name + " is " + string(worst.State)
 	if worst.Message != "" {
 		s.message += ": " + worst.Message
 	}
 	return s
+}
+
+// conditionReason makes a reason of a condition out of a line's, whose word may be any controller's: what
+// the API server does not take there goes, or the whole status would be refused.
+func conditionReason(word, fallback string) string {
+	kept := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_,:", r) {
+			return r
+		}
+		return -1
+	}, word)
+	kept = strings.TrimRight(strings.TrimLeft(kept, "0123456789_,:"), ",:")
+	if kept == "" {
+		return fallback
+	}
+	return kept
 }
 
 func holds(placed int32) string {

@@ -117,7 +117,8 @@ func unreachable(m *Member) (v1alpha1.ClusterStatus, bool) {
 }
 
 func leaving(m *Member) (v1alpha1.ClusterStatus, bool) {
-	return v1alpha1.ClusterStatus{State: v1alpha1.StateRemoving, Reason: orElse(m.Push.Reason, v1alpha1.ReasonLeaving), Message: m.Push.Message}, m.Leaving
+	return v1alpha1.ClusterStatus{State: v1alpha1.StateRemoving, Reason: orElse(m.Push.Reason, v1alpha1.ReasonLeaving),
+		Message: m.Push.Message}, m.Leaving
 }
 
 func refused(m *Member) (v1alpha1.ClusterStatus, bool) {
@@ -144,7 +145,7 @@ func drifted(m *Member) (v1alpha1.ClusterStatus, bool) {
 		line := v1alpha1.ClusterStatus{State: v1alpha1.StateHealthy, Reason: v1alpha1.ReasonDrifted, Message: driftWords(o)}
 		if m.RepairsDrift {
 			line.State = v1alpha1.StateProgressing
-		} else if worst := worstObject(m.Status.Objects); worst != nil && worst.Health != v1alpha1.Healthy {
+		} else if worst := worstObject(m.Status.Objects); worst != nil && stateOf[worst.Health] != "" {
 			// It is told, and hides nothing worse.
 			return v1alpha1.ClusterStatus{}, false
 		}
@@ -191,7 +192,7 @@ func unwell(m *Member) (v1alpha1.ClusterStatus, bool) {
 		return v1alpha1.ClusterStatus{}, false
 	}
 	worst := worstObject(m.Status.Objects)
-	if worst == nil || worst.Health == v1alpha1.Healthy {
+	if worst == nil || stateOf[worst.Health] == "" {
 		return v1alpha1.ClusterStatus{}, false
 	}
 	words := worst.Kind + " " + worst.Name

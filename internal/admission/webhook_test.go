@@ -82,15 +82,17 @@ func TestValidate(t *testing.T) {
 		object, old string
 		refused     string // words of the refusal; "" = let through
 	}{
-		"a good wrapper":                                  {admissionv1.Create, of(good, ""), "", ""},
-		"an object of another namespace":                  {admissionv1.Create, of(elsewhere, ""), "", "spec.objects[0].metadata.namespace"},
-		"an override that speaks to nothing":              {admissionv1.Create, of(stray, ""), "", "spec.overrides[0].target"},
-		"a good wrapper that is made bad":                 {admissionv1.Update, of(elsewhere, ""), of(good, ""), "spec.objects[0].metadata.namespace"},
+		"a good wrapper":                     {admissionv1.Create, of(good, ""), "", ""},
+		"an object of another namespace":     {admissionv1.Create, of(elsewhere, ""), "", "spec.objects[0].metadata.namespace"},
+		"an override that speaks to nothing": {admissionv1.Create, of(stray, ""), "", "spec.overrides[0].target"},
+		"a good wrapper that is made bad": {admissionv1.Update, of(elsewhere, ""), of(good, ""),
+			"spec.objects[0].metadata.namespace"},
 		"a bad one that is mended":                        {admissionv1.Update, of(good, ""), of(elsewhere, ""), ""},
 		"a bad one of before whose spec is unchanged":     {admissionv1.Update, of(elsewhere, ", labels: {a: b}"), of(elsewhere, ""), ""},
 		"a bad one of before that changes to another bad": {admissionv1.Update, of(stray, ""), of(elsewhere, ""), "spec.overrides[0].target"},
 		"a bad one that is being deleted":                 {admissionv1.Update, of(elsewhere, deleting), of(good, deleting), ""},
-		"a bad one that lets its finalizer go":            {admissionv1.Update, of(elsewhere, `, deletionTimestamp: "2026-01-01T00:00:00Z"`), of(elsewhere, deleting), ""},
+		"a bad one that lets its finalizer go": {admissionv1.Update, of(elsewhere, `, deletionTimestamp: "2026-01-01T00:00:00Z"`),
+			of(elsewhere, deleting), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := validate(decoder(t), request(t, test.operation, "Federated", test.object, test.old))
@@ -110,8 +112,9 @@ func TestMutate(t *testing.T) {
 		object    string
 		want      []string // the finalizers; nil = nothing is written
 	}{
-		"a new wrapper is signed on":                  {admissionv1.Create, of(good, ""), []string{v1alpha1.Finalizer}},
-		"a new wrapper keeps its other finalizers":    {admissionv1.Create, of(good, ", finalizers: [example.com/mine]"), []string{"example.com/mine", v1alpha1.Finalizer}},
+		"a new wrapper is signed on": {admissionv1.Create, of(good, ""), []string{v1alpha1.Finalizer}},
+		"a new wrapper keeps its other finalizers": {admissionv1.Create, of(good, ", finalizers: [example.com/mine]"),
+			[]string{"example.com/mine", v1alpha1.Finalizer}},
 		"one that has the finalizer is left as it is": {admissionv1.Create, of(good, ", finalizers: [federation.fairlead.dev/members]"), nil},
 		"an update is left as it is":                  {admissionv1.Update, of(good, ""), nil},
 		"one that is being deleted is left as it is":  {admissionv1.Update, of(good, `, deletionTimestamp: "2026-01-01T00:00:00Z"`), nil},

@@ -29,15 +29,20 @@ func TestConfigFor(t *testing.T) {
 		reason string
 		words  string
 	}{
-		"a token":                           {secret: secret(v1alpha1.SecretToken, "t")},
-		"a client certificate":              {secret: secret(v1alpha1.SecretCert, "c", v1alpha1.SecretKey, "k")},
-		"no Secret":                         {secret: nil, reason: v1alpha1.ReasonCredentialsMissing, words: "fairlead-system/east-creds is not there"},
-		"a Secret of another type":          {secret: opaque, reason: v1alpha1.ReasonCredentialsMissing, words: `"Opaque"`},
-		"neither token nor certificate":     {secret: secret(), reason: v1alpha1.ReasonCredentialsMissing, words: "token"},
-		"a certificate without its key":     {secret: secret(v1alpha1.SecretCert, "c"), reason: v1alpha1.ReasonCredentialsMissing, words: "tls.key"},
-		"credentials for another endpoint":  {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretEndpoint, "https://evil"), reason: v1alpha1.ReasonEndpointMismatch, words: `"https://evil"`},
-		"credentials for another authority": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretCA, "another"), reason: v1alpha1.ReasonEndpointMismatch, words: "another certificate authority"},
-		"credentials that say no endpoint":  {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretEndpoint, ""), reason: v1alpha1.ReasonEndpointMismatch, words: "not sent"},
+		"a token":              {secret: secret(v1alpha1.SecretToken, "t")},
+		"a client certificate": {secret: secret(v1alpha1.SecretCert, "c", v1alpha1.SecretKey, "k")},
+		"no Secret": {secret: nil, reason: v1alpha1.ReasonCredentialsMissing,
+			words: "fairlead-system/east-creds is not there"},
+		"a Secret of another type":      {secret: opaque, reason: v1alpha1.ReasonCredentialsMissing, words: `"Opaque"`},
+		"neither token nor certificate": {secret: secret(), reason: v1alpha1.ReasonCredentialsMissing, words: "token"},
+		"a certificate without its key": {secret: secret(v1alpha1.SecretCert, "c"), reason: v1alpha1.ReasonCredentialsMissing,
+			words: "tls.key"},
+		"credentials for another endpoint": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretEndpoint, "https://evil"),
+			reason: v1alpha1.ReasonEndpointMismatch, words: `"https://evil"`},
+		"credentials for another authority": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretCA, "another"),
+			reason: v1alpha1.ReasonEndpointMismatch, words: "another certificate authority"},
+		"credentials that say no endpoint": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretEndpoint, ""),
+			reason: v1alpha1.ReasonEndpointMismatch, words: "not sent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			mc := &v1alpha1.MemberCluster{}
@@ -46,7 +51,8 @@ func TestConfigFor(t *testing.T) {
 			config, err := ConfigFor(mc, test.secret, "fairlead/1")
 			if test.reason != "" {
 				refusal := AsCredentialsError(err)
-				if refusal == nil || refusal.Reason != test.reason || !strings.Contains(refusal.Message, test.words) || !strings.Contains(refusal.Message, "hostctl join east") {
+				if refusal == nil || refusal.Reason != test.reason || !strings.Contains(refusal.Message,
+					test.words) || !strings.Contains(refusal.Message, "hostctl join east") {
 					t.Fatalf("want %s saying %q and the way out, got %v", test.reason, test.words, err)
 				}
 				if config != nil {

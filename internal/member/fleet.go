@@ -190,9 +190,12 @@ func (f *Fleet) keepProbing(ctx context.Context, t *tracked) {
 		for _, listener := range f.listeners {
 			listener(t.conn.name, was, is)
 		}
-		if is.settled() {
+		switch {
+		case is.settled():
 			unsettled = 0
-		} else {
+		case is.Usable() != was.Usable(): // another thing to wait for than before
+			unsettled = 1
+		default:
 			unsettled++
 		}
 		timer := f.clock.NewTimer(nextProbe(unsettled))
@@ -216,9 +219,9 @@ func nextProbe(unsettled int) time.Duration {
 
 // Same says whether two standings tell a person the same. A heartbeat alone is no news, and the words
 // of a network error differ from one try to the next.
-func (a Standing) Same(b Standing) bool {
-	return a.Probed == b.Probed && a.Reachable == b.Reachable && a.Valid == b.Valid && a.Reason == b.Reason &&
-		a.UID == b.UID && a.Version == b.Version && a.CollectorVersion == b.CollectorVersion &&
-		a.HeartbeatChanged.IsZero() == b.HeartbeatChanged.IsZero() &&
-		slices.Equal(a.Grants, b.Grants) && reflect.DeepEqual(a.Facts, b.Facts)
+func (s Standing) Same(other Standing) bool {
+	return s.Probed == other.Probed && s.Reachable == other.Reachable && s.Valid == other.Valid && s.Reason == other.Reason &&
+		s.UID == other.UID && s.Version == other.Version && s.CollectorVersion == other.CollectorVersion &&
+		s.HeartbeatChanged.IsZero() == other.HeartbeatChanged.IsZero() &&
+		slices.Equal(s.Grants, other.Grants) && reflect.DeepEqual(s.Facts, other.Facts)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
@@ -197,6 +198,21 @@ func TestASuspectedMemberIsProbedAtOnceAndALostOneSoonerThanOthers(t *testing.T)
 	back := r.next(t)
 	if back.was.Usable() || !back.is.Usable() {
 		t.Errorf("%+v", back)
+	}
+}
+
+// Whoever joins a member waits for its collector.
+func TestAMemberWhoseCollectorWasNeverHeardOfIsProbedSoonerThanOthers(t *testing.T) {
+	r, server := newRunning(t), newAPIServer(t)
+	silent := membership("host-uid", "east")
+	silent.Status.RenewTime = metav1.MicroTime{}
+	server.says(membershipPath, silent)
+	r.mustConnect(t, server, "a")
+	r.next(t)
+	server.says(membershipPath, membership("host-uid", "east"))
+	r.waits(t, time.Second)
+	if p := r.next(t); p.is.Heartbeat.IsZero() {
+		t.Errorf("%+v", p.is)
 	}
 }
 

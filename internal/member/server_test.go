@@ -59,9 +59,12 @@ func newAPIServer(t *testing.T) *apiServer {
 }
 
 func membership(hostUID types.UID, name string) v1alpha1.Membership {
-	return v1alpha1.Membership{Spec: v1alpha1.MembershipSpec{
-		Host: v1alpha1.HostIdentity{UID: hostUID, Name: "prod"}, ClusterName: name, Grants: []string{"core"},
-	}}
+	return v1alpha1.Membership{
+		Spec: v1alpha1.MembershipSpec{
+			Host: v1alpha1.HostIdentity{UID: hostUID, Name: "prod"}, ClusterName: name, Grants: []string{"core"},
+		},
+		Status: v1alpha1.MembershipStatus{RenewTime: metav1.NewMicroTime(now)},
+	}
 }
 
 func group(name string) metav1.APIGroup {
@@ -74,7 +77,8 @@ func resources(groupVersion string, all ...metav1.APIResource) metav1.APIResourc
 	for i := range all {
 		all[i].Verbs = []string{"get", "list"}
 	}
-	return metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: groupVersion, APIResources: all}
+	return metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: groupVersion,
+		APIResources: all}
 }
 
 func (s *apiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {

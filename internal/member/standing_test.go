@@ -96,6 +96,7 @@ func TestIdentityIsAskedForOnceAndAHeartbeatIsTimedByTheHostsClock(t *testing.T)
 		m.Status.RenewTime = metav1.NewMicroTime(at)
 		server.says(membershipPath, m)
 	}
+	beat(time.Time{})
 	first := conn.probe(t.Context(), thisHost, Standing{}, now)
 	if !first.HeartbeatChanged.IsZero() {
 		t.Errorf("a heartbeat before there was one: %s", first.HeartbeatChanged)

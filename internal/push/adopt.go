@@ -21,7 +21,9 @@ import (
 
 // compareForAdoption adopts a foreign object when applying ours would change nothing but our marks,
 // which a dry run of the very apply tells.
-func (p *pass) compareForAdoption(ctx context.Context, it *item, found *metav1.PartialObjectMetadata) (claim, *metav1.PartialObjectMetadata, error) {
+func (p *pass) compareForAdoption(
+	ctx context.Context, it *item, found *metav1.PartialObjectMetadata,
+) (claim, *metav1.PartialObjectMetadata, error) {
 	body, err := p.stamped(it, found.UID, found.ResourceVersion)
 	if err != nil {
 		return 0, nil, err
@@ -35,7 +37,8 @@ func (p *pass) compareForAdoption(ctx context.Context, it *item, found *metav1.P
 				return adoptable, found, nil
 			}
 			p.trouble = append(p.trouble, stalled(v1alpha1.ReasonObjectExists,
-				"%s is there already (%s) and differs from yours in %s: make them equal to adopt it", it, managedBy(found), strings.Join(differing, ", ")))
+				"%s is there already (%s) and differs from yours in %s: make them equal to adopt it",
+				it, managedBy(found), strings.Join(differing, ", ")))
 			return taken, found, nil
 		}
 	}

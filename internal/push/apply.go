@@ -69,7 +69,7 @@ func (p *pass) isAnother(err error) bool {
 	if apierrors.IsConflict(err) {
 		return true
 	}
-	status, ok := err.(apierrors.APIStatus) //nolint:errorlint // member.Do returns the API server's error as it is
+	status, ok := err.(apierrors.APIStatus)
 	if !apierrors.IsInvalid(err) || !ok || status.Status().Details == nil {
 		return false
 	}

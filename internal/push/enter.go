@@ -43,7 +43,8 @@ func (p *pass) enter(ctx context.Context) error {
 		p.refuseAll(waiting(retrySoon, v1alpha1.ReasonNamespaceTerminating, "namespace %s is being deleted on the member", namespace))
 	case !p.isOpen(found):
 		p.refuseAll(stalled(v1alpha1.ReasonNamespaceNotOpen,
-			"namespace %s was not made by Fairlead and is not open to it: label it %s=true on the member, or join with --namespaces All", namespace, v1alpha1.LabelOpen))
+			"namespace %s was not made by Fairlead and is not open to it: label it %s=true on the member, or join with --namespaces All",
+			namespace, v1alpha1.LabelOpen))
 	}
 	return nil
 }

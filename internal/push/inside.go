@@ -33,7 +33,8 @@ func (p *pass) otherThingsInside(ctx context.Context, r *removal, found *metav1.
 		return nil, nil
 	}
 	if discovery.IsGroupDiscoveryFailedError(err) {
-		t := stalled(v1alpha1.ReasonNotEmpty, "%s is not deleted: what is in it cannot be found out (%s); mend that, or set onDelete: KeepData", r, err)
+		t := stalled(v1alpha1.ReasonNotEmpty,
+			"%s is not deleted: what is in it cannot be found out (%s); mend that, or set onDelete: KeepData", r, err)
 		return &t, nil
 	}
 	if err != nil {

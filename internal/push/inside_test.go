@@ -72,10 +72,12 @@ func TestACRDIsDeletedOnlyWithNothingOfOthersOfItsKind(t *testing.T) {
 // A group whose server is down cannot be listed: what is in it is not known, and counts as there.
 func TestANamespaceIsKeptWhileItCannotBeSeenWhatIsInIt(t *testing.T) {
 	s := newClusterSite(t)
-	s.mustDeliver(s.want(fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s}}", s.namespace), // and a sibling that is not held up by it
+	s.mustDeliver(s.want(fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s}}", s.namespace),
+		// and a sibling that is not held up by it
 		fmt.Sprintf("{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: %s}}", s.namespace)))
 	down := s.create(`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.down.example.com},
-		spec: {group: down.example.com, version: v1, groupPriorityMinimum: 100, versionPriority: 100, service: {namespace: default, name: nobody}}}`)
+		spec: {group: down.example.com, version: v1, groupPriorityMinimum: 100, versionPriority: 100,
+            service: {namespace: default, name: nobody}}}`)
 	t.Cleanup(func() { _ = s.admin.Delete(context.Background(), down) })
 	asking := discovery.NewDiscoveryClientForConfigOrDie(config)
 	s.await("the group is announced", func(context.Context) bool {
@@ -112,7 +114,8 @@ func TestAnObjectWhoseVersionWentIsStillRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.await("v2 is not served any more", func(ctx context.Context) bool {
-		return s.admin.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: "c"}, s.parse(fmt.Sprintf("{apiVersion: %s/v2, kind: Crate, metadata: {name: c}}", group))) != nil
+		return s.admin.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: "c"},
+			s.parse(fmt.Sprintf("{apiVersion: %s/v2, kind: Crate, metadata: {name: c}}", group))) != nil
 	})
 	s.eventually(s.leave())
 	if s.get(group+"/v1", "Crate", "c") != nil {

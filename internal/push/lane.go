@@ -167,7 +167,7 @@ func (l *lane) repairs(key Key, want *Want, seen *Seen, retry bool) work {
 	unmended := l.outcomes[key].unmended
 	for _, o := range seen.drifts() {
 		id, mark := identity{o.Group, o.Kind, o.Name}, driftID(&o)
-		if l.repaired[key].Has(mark) && !(retry && slices.Contains(unmended, id)) {
+		if l.repaired[key].Has(mark) && (!retry || !slices.Contains(unmended, id)) {
 			continue
 		}
 		todo.drifted[id], todo.marks[id] = o.Drift.Kind, mark

@@ -49,13 +49,15 @@ func TestWhatIsInTheWay(t *testing.T) {
 		},
 		"another wrapper's object": {
 			there: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {federation.fairlead.dev/uid: other},
-				annotations: {federation.fairlead.dev/wrapper: federated/x/y, federation.fairlead.dev/object: configmaps/%[1]s/a}}, data: {value: "1"}}`,
+				annotations: {federation.fairlead.dev/wrapper: federated/x/y,
+                    federation.fairlead.dev/object: configmaps/%[1]s/a}}, data: {value: "1"}}`,
 			conflict: v1alpha1.ConflictAdoptIfEqual, reason: v1alpha1.ReasonOwnedByOther, words: []string{"federated/x/y"},
 			data: map[string]string{"value": "1"},
 		},
 		"what a dead wrapper of this name kept": {
 			there: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {federation.fairlead.dev/uid: dead},
-				annotations: {federation.fairlead.dev/wrapper: federated/%[1]s/web, federation.fairlead.dev/object: configmaps/%[1]s/a}}, data: {value: "0"}}`,
+				annotations: {federation.fairlead.dev/wrapper: federated/%[1]s/web,
+                    federation.fairlead.dev/object: configmaps/%[1]s/a}}, data: {value: "0"}}`,
 			data: map[string]string{"value": "1"},
 		},
 		"a copy that carries the label of the wrapper and is no object of it": {
@@ -231,7 +233,8 @@ func TestAnObjectThatKeepsChangingHandsIsLeftForLater(t *testing.T) {
 
 func TestReleaseLeavesEveryValueAndTakesOurHandsOff(t *testing.T) {
 	s := newSite(t)
-	s.mustDeliver(s.want(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {own: "1"}, annotations: {own: "1"}}, data: {value: "1"}}`))
+	s.mustDeliver(s.want(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {own: "1"}, annotations: {own: "1"}}, data: ` +
+		`{value: "1"}}`))
 	before := s.configMap("a")
 	found := &metav1.PartialObjectMetadata{ObjectMeta: before.ObjectMeta}
 	it := []string{"/api/v1/namespaces", s.namespace, "configmaps", "a"}

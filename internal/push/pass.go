@@ -130,10 +130,12 @@ func (p *pass) hold() *trouble {
 	switch {
 	case there.UID == want.UID && there.Generation > want.Generation:
 		return &trouble{state: v1alpha1.StateHeld, reason: v1alpha1.ReasonHostBehindMember, message: fmt.Sprintf(
-			"the member holds generation %d and the host only knows %d: the host was restored from an older backup", there.Generation, want.Generation)}
+			"the member holds generation %d and the host only knows %d: the host was restored from an older backup",
+			there.Generation, want.Generation)}
 	case there.UID != want.UID && (p.delivery.Spec.Target == nil || p.delivery.Spec.Target.Rendering != p.want.digest()):
 		return &trouble{state: v1alpha1.StateHeld, reason: v1alpha1.ReasonWrapperReplaced, message: fmt.Sprintf(
-			"Delivery %s there is of an earlier wrapper of this name (uid %s) and holds other objects; to let this one take over what it lists, delete that Delivery on the member", p.delivery.Name, there.UID)}
+			"Delivery %s there is of an earlier wrapper of this name (uid %s) and holds other objects; "+
+				"to let this one take over what it lists, delete that Delivery on the member", p.delivery.Name, there.UID)}
 	}
 	return nil
 }

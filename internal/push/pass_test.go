@@ -30,7 +30,8 @@ func TestAFirstPushMakesTheNamespaceTheObjectsAndTheirRecord(t *testing.T) {
 	if diff := cmp.Diff(federate.FieldsDigest(cm.ManagedFields), entry.Fields); diff != "" {
 		t.Errorf("the recorded digest of our fields (-want +got):\n%s", diff)
 	}
-	if !federate.IsOurs(cm, s.wrapper.UID, "configmaps/"+s.namespace+"/a") || cm.Annotations[v1alpha1.AnnotationRendering] != entry.Rendering ||
+	if !federate.IsOurs(cm, s.wrapper.UID,
+		"configmaps/"+s.namespace+"/a") || cm.Annotations[v1alpha1.AnnotationRendering] != entry.Rendering ||
 		cm.Annotations[v1alpha1.AnnotationWrapper] != "federated/"+s.namespace+"/web" {
 		t.Errorf("the marks are not all there: %v %v", cm.Labels, cm.Annotations)
 	}
@@ -57,11 +58,13 @@ func TestAChangeCostsOneWriteForEachChangedObjectAndTwoOfTheDelivery(t *testing.
 
 func TestWhatIsThereAlreadyCostsNoWrite(t *testing.T) {
 	for name, renew := range map[string]func(*Want){
-		"the very same want":                           func(*Want) {},
-		"another generation with the same rendering":   func(w *Want) { w.Wrapper.Generation = 7 },
-		"another revision with the same rendering":     func(w *Want) { w.Revision = "rev-other" },
-		"a namespace that was closed since":            func(w *Want) {},
-		"another policy about conflicts and deletions": func(w *Want) { w.OnConflict, w.OnDelete = v1alpha1.ConflictAdoptIfEqual, v1alpha1.KeepAll },
+		"the very same want":                         func(*Want) {},
+		"another generation with the same rendering": func(w *Want) { w.Wrapper.Generation = 7 },
+		"another revision with the same rendering":   func(w *Want) { w.Revision = "rev-other" },
+		"another policy about conflicts and deletions": func(w *Want) {
+			w.OnConflict, w.OnDelete = v1alpha1.ConflictAdoptIfEqual,
+				v1alpha1.KeepAll
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
@@ -177,7 +180,8 @@ func TestASpecWrittenMeanwhileBreaksThePush(t *testing.T) {
 	w := s.want(configMap("a", "2"))
 	s.wire.begin(s.atOnce("PATCH configmaps/a", func() {
 		d := s.delivery()
-		d.Spec.Inventory = append(d.Spec.Inventory, v1alpha1.InventoryEntry{Kind: "ConfigMap", Resource: "configmaps", Name: "z", State: v1alpha1.EntryPending})
+		d.Spec.Inventory = append(d.Spec.Inventory, v1alpha1.InventoryEntry{Kind: "ConfigMap", Resource: "configmaps", Name: "z",
+			State: v1alpha1.EntryPending})
 		if err := s.admin.Update(s.Context(), d); err != nil {
 			t.Error(err)
 		}

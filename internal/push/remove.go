@@ -72,7 +72,8 @@ func (p *pass) removeOne(ctx context.Context, r *removal) error {
 	case isPathGone(err):
 		// The version that we knew the kind by is not served any more; the object may well be there.
 		p.conn.ForgetMappings()
-		p.trouble = append(p.trouble, waiting(retrySoon, v1alpha1.ReasonRemovalWaits, "%s: the member serves %s in another way than before", r, r.entry.Kind))
+		p.trouble = append(p.trouble, waiting(retrySoon, v1alpha1.ReasonRemovalWaits,
+			"%s: the member serves %s in another way than before", r, r.entry.Kind))
 		return nil
 	case apierrors.IsNotFound(err):
 		r.gone = true

@@ -17,7 +17,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-const claim1 = `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data%s}, spec: {accessModes: [ReadWriteOnce], storageClassName: none, resources: {requests: {storage: 1Gi}}}}`
+const claim1 = `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data%s}, spec: {accessModes: [ReadWriteOnce], ` +
+	`storageClassName: none, resources: {requests: {storage: 1Gi}}}}`
 
 func claimNamed(annotations string) string { return fmt.Sprintf(claim1, annotations) }
 
@@ -28,11 +29,13 @@ func TestWhatLeavingTakesAndKeeps(t *testing.T) {
 		claim  bool // still there
 		config bool
 	}{
-		"KeepData keeps claims and takes the rest":        {policy: v1alpha1.KeepData, claim: true},
-		"KeepData takes a claim whose author lets it":     {policy: v1alpha1.KeepData, keep: `, annotations: {federation.fairlead.dev/keep: "false"}`},
-		"DeleteAll takes claims too":                      {policy: v1alpha1.DeleteAll},
-		"DeleteAll keeps a claim whose author wants that": {policy: v1alpha1.DeleteAll, keep: `, annotations: {federation.fairlead.dev/keep: "true"}`, claim: true},
-		"KeepAll keeps everything":                        {policy: v1alpha1.KeepAll, claim: true, config: true},
+		"KeepData keeps claims and takes the rest": {policy: v1alpha1.KeepData, claim: true},
+		"KeepData takes a claim whose author lets it": {policy: v1alpha1.KeepData,
+			keep: `, annotations: {federation.fairlead.dev/keep: "false"}`},
+		"DeleteAll takes claims too": {policy: v1alpha1.DeleteAll},
+		"DeleteAll keeps a claim whose author wants that": {policy: v1alpha1.DeleteAll,
+			keep: `, annotations: {federation.fairlead.dev/keep: "true"}`, claim: true},
+		"KeepAll keeps everything": {policy: v1alpha1.KeepAll, claim: true, config: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
@@ -69,7 +72,8 @@ func TestKeptKinds(t *testing.T) {
 		"CustomResourceDefinition.apiextensions.k8s.io": true, "StorageClass.storage.k8s.io": true,
 		"VolumeSnapshot.snapshot.storage.k8s.io": true, "VolumeSnapshotContent.snapshot.storage.k8s.io": true,
 		"VolumeGroupSnapshot.groupsnapshot.storage.k8s.io": true,
-		"ConfigMap": false, "Deployment.apps": false, "Subscription.operators.coreos.com": false, "VolumeSnapshotClass.snapshot.storage.k8s.io": false,
+		"ConfigMap": false, "Deployment.apps": false, "Subscription.operators.coreos.com": false,
+		"VolumeSnapshotClass.snapshot.storage.k8s.io": false,
 	}
 	for kind, kept := range kinds {
 		gk := schema.ParseGroupKind(kind)
@@ -157,7 +161,8 @@ func TestWhatWasAdoptedIsReleasedUnlessEverythingIsToGo(t *testing.T) {
 func TestRemovalGoesInReverseInstallOrderAndStepByStep(t *testing.T) {
 	s := newSite(t)
 	// The Job's rung comes after the ConfigMap's; a finalizer holds it.
-	job := `{apiVersion: batch/v1, kind: Job, metadata: {name: j, finalizers: [example.com/hold]}, spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}`
+	job := `{apiVersion: batch/v1, kind: Job, metadata: {name: j, finalizers: [example.com/hold]}, spec: {suspend: true, template: ` +
+		`{spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}`
 	w := s.want(configMap("a", "1"), strings.Replace(job, ", finalizers: [example.com/hold]", "", 1))
 	s.mustDeliver(w)
 	s.edit("batch/v1", "Job", "j", "admin", func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.com/hold"}) })
@@ -217,9 +222,11 @@ func TestTheOrderOfRemovalIsTheSameEachTime(t *testing.T) {
 func crd(plural, kind, group, scope string, versions ...string) string {
 	var all []string
 	for i, v := range versions {
-		all = append(all, fmt.Sprintf(`{name: %s, served: true, storage: %v, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}`, v, i == 0))
+		all = append(all, fmt.Sprintf(`{name: %s, served: true, storage: %v, schema: {openAPIV3Schema: {type: object, `+
+			`x-kubernetes-preserve-unknown-fields: true}}}`, v, i == 0))
 	}
-	return fmt.Sprintf(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: %s.%s}, spec: {group: %s, scope: %s, names: {plural: %s, kind: %s}, versions: [%s]}}`,
+	return fmt.Sprintf(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: %s.%s}, spec: {group: `+
+		`%s, scope: %s, names: {plural: %s, kind: %s}, versions: [%s]}}`,
 		plural, group, group, scope, plural, kind, strings.Join(all, ", "))
 }
 

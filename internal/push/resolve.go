@@ -65,7 +65,8 @@ func (p *pass) mapItem(it *item) error {
 func scopeMismatch(it *item, namespaced bool) trouble {
 	if namespaced {
 		return stalled(v1alpha1.ReasonScopeMismatch,
-			"%s is namespaced on this member: wrap it in a Federated of its namespace, not in a ClusterFederated", ref(it.object.GVK.Kind, it.object.Name))
+			"%s is namespaced on this member: wrap it in a Federated of its namespace, not in a ClusterFederated",
+			ref(it.object.GVK.Kind, it.object.Name))
 	}
 	return stalled(v1alpha1.ReasonScopeMismatch,
 		"%s is cluster-scoped on this member: wrap it in a ClusterFederated, not in a Federated", ref(it.object.GVK.Kind, it.object.Name))

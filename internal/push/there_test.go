@@ -31,7 +31,8 @@ func (s *site) parse(text string) *unstructured.Unstructured {
 	if err := yaml.Unmarshal([]byte(text), &u.Object); err != nil {
 		s.Fatal(err)
 	}
-	if mapping, err := s.admin.RESTMapper().RESTMapping(u.GroupVersionKind().GroupKind()); err == nil && mapping.Scope.Name() == "namespace" && u.GetNamespace() == "" {
+	mapping, err := s.admin.RESTMapper().RESTMapping(u.GroupVersionKind().GroupKind())
+	if err == nil && mapping.Scope.Name() == "namespace" && u.GetNamespace() == "" {
 		u.SetNamespace(s.namespace)
 	}
 	return u
@@ -40,7 +41,8 @@ func (s *site) parse(text string) *unstructured.Unstructured {
 // openNamespace makes the site's namespace before a push does.
 func (s *site) openNamespace() {
 	s.Helper()
-	s.create(fmt.Sprintf(`{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {federation.fairlead.dev/open: "true"}}}`, s.namespace))
+	s.create(fmt.Sprintf(`{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {federation.fairlead.dev/open: "true"}}}`,
+		s.namespace))
 }
 
 // get reads an object, nil when it is absent.
@@ -123,7 +125,8 @@ func (s *site) inventory() []string {
 func (s *site) pushed() map[string]map[string]string {
 	s.Helper()
 	list := &corev1.ConfigMapList{}
-	if err := s.admin.List(s.Context(), list, client.InNamespace(s.namespace), client.MatchingLabels{v1alpha1.LabelUID: string(s.wrapper.UID)}); err != nil {
+	if err := s.admin.List(s.Context(), list, client.InNamespace(s.namespace),
+		client.MatchingLabels{v1alpha1.LabelUID: string(s.wrapper.UID)}); err != nil {
 		s.Fatal(err)
 	}
 	found := make(map[string]map[string]string)

@@ -90,7 +90,8 @@ func explain(verb, object string, err error) trouble {
 	case apierrors.IsInvalid(err):
 		if field := immutableField(err); field != "" {
 			return stalled(v1alpha1.ReasonImmutableField,
-				"%s cannot change %s: that field is immutable; take the change back, use another name, or annotate the object %s: \"true\" to have it deleted and made again",
+				"%s cannot change %s: that field is immutable; take the change back, use another name, or annotate the object %s: \"true\" to "+
+					"have it deleted and made again",
 				object, field, v1alpha1.AnnotationReplace)
 		}
 		return stalled(v1alpha1.ReasonInvalid, "%s %s: %s", verb, object, words)
@@ -113,8 +114,8 @@ func notGranted(object string, err error) string {
 	if group == "" {
 		group = `""`
 	}
-	return fmt.Sprintf("%s: not granted; add a ClusterRole there with {apiGroups: [%s], resources: [%s], verbs: [get, list, watch, create, patch, delete]} and label %s: \"true\"",
-		object, group, resource, v1alpha1.LabelAggregateToHost)
+	return fmt.Sprintf("%s: not granted; add a ClusterRole there with {apiGroups: [%s], resources: [%s], "+
+		"verbs: [get, list, watch, create, patch, delete]} and label %s: \"true\"", object, group, resource, v1alpha1.LabelAggregateToHost)
 }
 
 // isRBAC tells RBAC's refusal from an admission plugin's, which are both 403.

@@ -19,7 +19,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-const job = `{apiVersion: batch/v1, kind: Job, metadata: {name: j%s}, spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: c, image: %s}]}}}}`
+const job = `{apiVersion: batch/v1, kind: Job, metadata: {name: j%s}, spec: {suspend: true, template: {spec: {restartPolicy: Never, ` +
+	`containers: [{name: c, image: %s}]}}}}`
 
 func TestAnImmutableFieldIsNamedAndTheOthersGoOn(t *testing.T) {
 	s := newSite(t)
@@ -54,14 +55,16 @@ func TestAClaimIsNeverReplacedWhateverItsAuthorSays(t *testing.T) {
 	replace := `, annotations: {federation.fairlead.dev/replace: "true"}`
 	s.mustDeliver(s.want(claimNamed(replace)))
 	uid := s.get("v1", "PersistentVolumeClaim", "data").GetUID()
-	w := s.want(fmt.Sprintf(`{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data%s}, spec: {accessModes: [ReadWriteMany], storageClassName: none, resources: {requests: {storage: 1Gi}}}}`, replace))
+	w := s.want(fmt.Sprintf(`{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data%s}, spec: {accessModes: `+
+		`[ReadWriteMany], storageClassName: none, resources: {requests: {storage: 1Gi}}}}`, replace))
 	s.mustFail(w, v1alpha1.ReasonImmutableField)
 	if s.get("v1", "PersistentVolumeClaim", "data").GetUID() != uid {
 		t.Error("it was made anew")
 	}
 }
 
-const deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {%s selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: %s}]}}}}`
+const deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {%s selector: {matchLabels: {a: b}}, ` +
+	`template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: %s}]}}}}`
 
 // An author who stops naming the replicas hands them over; they stay as they are, whatever cut the
 // push off before.
@@ -115,7 +118,8 @@ func (s *site) restricted(rules ...rbacv1.PolicyRule) {
 		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "create"}})
 	for _, obj := range []client.Object{
 		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules},
-		&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+		&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName,
+			Kind: "ClusterRole", Name: name},
 			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: name}}},
 	} {
 		if err := s.admin.Create(s.Context(), obj); err != nil {

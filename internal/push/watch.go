@@ -72,9 +72,13 @@ type seenStore struct{ lane *lane }
 
 var _ cache.ReflectorStore = &seenStore{}
 
-func (s *seenStore) Add(obj any) error    { return s.Update(obj) }
-func (s *seenStore) Resync() error        { return nil }
-func (s *seenStore) Update(obj any) error { s.lane.observe(obj.(*v1alpha1.Delivery)); return nil } //nolint:forcetypeassert // the reflector checks the type
+func (s *seenStore) Add(obj any) error { return s.Update(obj) }
+func (s *seenStore) Resync() error     { return nil }
+
+func (s *seenStore) Update(obj any) error {
+	s.lane.observe(obj.(*v1alpha1.Delivery)) //nolint:forcetypeassert // the reflector checks the type
+	return nil
+}
 
 func (s *seenStore) Delete(obj any) error {
 	s.lane.vanish(obj.(*v1alpha1.Delivery).Name) //nolint:forcetypeassert // the reflector checks the type

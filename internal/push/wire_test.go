@@ -106,7 +106,8 @@ func refusal(req *http.Request, err *apierrors.StatusError) *http.Response {
 	body, _ := json.Marshal(err.ErrStatus) // a Status always encodes
 	return &http.Response{
 		StatusCode: int(err.ErrStatus.Code), Status: http.StatusText(int(err.ErrStatus.Code)), Request: req,
-		Header: http.Header{"Content-Type": []string{"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+		Header: http.Header{"Content-Type": []string{"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)),
+		ContentLength: int64(len(body)),
 	}
 }
 

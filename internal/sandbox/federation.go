@@ -77,7 +77,7 @@ func (s *Sandbox) join(ctx context.Context, o Options, name string, place Place)
 		Name:            name,
 		Allow:           []string{"any"},
 		Namespaces:      v1alpha1.NamespacesAll,
-		Labels:          map[string]string{"cloud": place.Cloud, "topology.kubernetes.io/region": place.Region, "topology.kubernetes.io/zone": place.Zones[0]},
+		Labels:          place.labels(),
 		DefaultHostName: s.Name,
 		Collector:       v1alpha1.CollectorExternal,
 	}
@@ -209,7 +209,8 @@ func (s *Sandbox) registerWebhooks(ctx context.Context, host client.Client, port
 // put applies an object; a CRD that was just made is not served at once, which is waited for.
 func put(ctx context.Context, host client.Client, obj *unstructured.Unstructured) error {
 	for {
-		err := host.Apply(ctx, client.ApplyConfigurationFromUnstructured(obj.DeepCopy()), client.ForceOwnership, client.FieldOwner("hostctl-sandbox"))
+		err := host.Apply(ctx, client.ApplyConfigurationFromUnstructured(obj.DeepCopy()),
+			client.ForceOwnership, client.FieldOwner("hostctl-sandbox"))
 		if err == nil {
 			return nil
 		}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/fairlead-dev/fairlead/internal/sandbox/cluster"
@@ -36,8 +38,8 @@ func TestSandboxOnRealControlPlanes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts control planes")
 	}
-	o := Options{Name: ownName(t), Members: 1, Audit: true}
-	if _, err := Down(t.Context(), o.Name); err != nil { // what an interrupted run left
+	o := Options{Name: ownName(t), Members: 1, Bare: true, Audit: true} // what is on the clusters is test/e2e's
+	if _, err := Down(t.Context(), o.Name); err != nil {                // what an interrupted run left
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -54,6 +56,7 @@ func TestSandboxOnRealControlPlanes(t *testing.T) {
 		{"a claim without a class gets a volume, which goes with it", w.claimIsBound},
 		{"a claim of a class that nobody serves waits", w.unknownClassWaits},
 		{"a deployment becomes available and its pods have logs", w.podsRun},
+		{"a pod that was marked unready is ready again", w.podRecovers},
 		{"a stopped cluster refuses and keeps its state", w.outageKeepsState},
 		{"bringing it up again leaves what is well alone", w.upIsIdempotent},
 		{"a killed supervisor is replaced and knows every process", w.supervisorIsReplaced},
@@ -213,6 +216,31 @@ func (w *walk) podsRun(t *testing.T) {
 	if err := errors.Join(err, stream.Close()); err != nil || !strings.Contains(string(log), "simulated") {
 		t.Errorf("log %q (%v)", log, err)
 	}
+}
+
+// podRecovers marks a pod as Kubernetes does when its node is not ready for a moment.
+func (w *walk) podRecovers(t *testing.T) {
+	client := w.client(t, "member-1")
+	pods, err := client.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, unready := pods.Items[0].Name, []byte(`{"status":{"conditions":[{"type":"Ready","status":"False","reason":"NodeNotReady"}]}}`)
+	_, err = client.CoreV1().Pods(namespace).Patch(t.Context(), name, types.StrategicMergePatchType, unready, metav1.PatchOptions{}, "status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the pod to be ready, by a fresh word and with all else as it was", func() bool {
+		pod, err := client.CoreV1().Pods(namespace).Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil || len(pod.Status.Conditions) != 4 || pod.Status.PodIP == "" {
+			return false
+		}
+		return !slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Status != corev1.ConditionTrue })
+	})
+	eventually(t, "the deployment to be available", func() bool {
+		got, err := client.AppsV1().Deployments(namespace).Get(t.Context(), "web", metav1.GetOptions{})
+		return err == nil && got.Status.AvailableReplicas == 1
+	})
 }
 
 func (w *walk) outageKeepsState(t *testing.T) {

@@ -5,6 +5,8 @@ package sandbox
 import (
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/fairlead-dev/fairlead/internal/sandbox/cluster"
 )
 
@@ -36,6 +38,11 @@ func PlaceOf(i int) Place {
 		zones("onprem", "chicago", "chicago-1", "chicago-2", "chicago-3"),
 	}
 	return places[(i-1)%len(places)]
+}
+
+// labels are what joining puts on a member there.
+func (p Place) labels() map[string]string {
+	return map[string]string{"cloud": p.Cloud, corev1.LabelTopologyRegion: p.Region, corev1.LabelTopologyZone: p.Zones[0]}
 }
 
 func zones(cloud, region string, names ...string) Place {

@@ -19,7 +19,8 @@ import (
 func (s *Sandbox) Publish(ctx context.Context, version string, p *progress.Printer) error {
 	members := s.Members()
 	if !s.Options().OLM || len(members) == 0 {
-		return fmt.Errorf("publishing %s: sandbox %s has no member with OLM: `hostctl sandbox up --name %s --olm` brings it", version, s.Name, s.Name)
+		return fmt.Errorf("publishing %s: sandbox %s has no member with OLM: `hostctl sandbox up --name %s --olm` brings it",
+			version, s.Name, s.Name)
 	}
 	status := map[string]string{}
 	for _, c := range s.Summary(ctx).Clusters {

@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -14,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/binaries"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/cluster"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
@@ -257,5 +260,31 @@ func TestProcessesOfUnknownClustersAreRefused(t *testing.T) {
 	}
 	if _, err := s.Cluster(cluster.Class("host")); err == nil {
 		t.Error("found")
+	}
+}
+
+func TestTheCollectorComesAsTheAccountThatJoiningMakes(t *testing.T) {
+	s := planned(t, Options{Name: "accounts", Members: 1})
+	c, err := s.Cluster(MemberName(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Prepare(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", c.CollectorKubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.X509KeyPair(config.CertData, config.KeyData)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "system:serviceaccount:" + v1alpha1.SystemNamespace + ":" + join.CollectorAccount
+	if diff := cmp.Diff(want, pair.Leaf.Subject.CommonName); diff != "" {
+		t.Error(diff)
 	}
 }

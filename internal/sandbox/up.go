@@ -68,7 +68,7 @@ func (s *Sandbox) up(ctx context.Context, o Options, set binaries.Set, argv []st
 		if err := s.runOperators(ctx, o); err != nil {
 			return err
 		}
-		p.Note("pods are simulated; for those of the demo operator the operator runs as a process, as their service account")
+		p.Note("pods are simulated, the demo operator's too: the operator itself runs here as a process, with its Deployment's service account")
 	}
 	if !o.Bare {
 		if err := s.federate(ctx, o, p); err != nil {

@@ -45,7 +45,8 @@ var _ = Describe("When an object is there already", func() {
 			With(build.ConfigMap("different", "colour", "blue")))
 		expectReady(ctx, equal)
 		Expect(member.delivery(ctx, equal).Spec.Inventory[0].Adopted).To(Equal(v1alpha1.AdoptedYes))
-		Eventually(ctx, reread(ctx, different)).Should(haveLine(member.Name, v1alpha1.StateStalled, v1alpha1.ReasonObjectExists, ".data.colour", "helm"))
+		Eventually(ctx, reread(ctx, different)).Should(
+			haveLine(member.Name, v1alpha1.StateStalled, v1alpha1.ReasonObjectExists, ".data.colour", "helm"))
 		Expect(member.field("ConfigMap", shop, "different", "data", "colour")(ctx)).To(Equal("red"))
 
 		remove(ctx, equal)
@@ -97,7 +98,8 @@ spec:
 
 		edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.Objects = job("two", "").Spec.Objects })
 		Eventually(ctx, reread(ctx, w)).Should(
-			haveLine(member.Name, v1alpha1.StateStalled, v1alpha1.ReasonImmutableField, "Deployment web", "spec.selector", v1alpha1.AnnotationReplace))
+			haveLine(member.Name, v1alpha1.StateStalled, v1alpha1.ReasonImmutableField,
+				"Deployment web", "spec.selector", v1alpha1.AnnotationReplace))
 		Expect(member.fetch(ctx, "Deployment", shop, "web").GetUID()).To(Equal(before))
 
 		edit(ctx, w, func(w *v1alpha1.Federated) {

@@ -25,7 +25,8 @@ var _ = Describe("When somebody changes a pushed object on a member", func() {
 	It("is repaired, whether it was changed, deleted or replaced", func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		w := author(ctx, build.Federated("bundle").In(shop).To(member.Name).
-			With(build.ConfigMap("changed", "colour", "blue"), build.ConfigMap("deleted", "colour", "blue"), build.ConfigMap("replaced", "colour", "blue")))
+			With(build.ConfigMap("changed", "colour", "blue"), build.ConfigMap("deleted", "colour", "blue"),
+				build.ConfigMap("replaced", "colour", "blue")))
 		expectReady(ctx, w)
 		recorded := member.fetch(ctx, "ConfigMap", shop, "changed").GetResourceVersion()
 
@@ -64,7 +65,8 @@ var _ = Describe("When somebody changes a pushed object on a member", func() {
 		expectReady(ctx, w)
 
 		member.setData(ctx, shop, "watched", "colour", "red", "somebody")
-		Eventually(ctx, reread(ctx, w)).Should(haveLine(member.Name, v1alpha1.StateHealthy, v1alpha1.ReasonDrifted, "ConfigMap watched", "somebody", ".data.colour"))
+		Eventually(ctx, reread(ctx, w)).Should(
+			haveLine(member.Name, v1alpha1.StateHealthy, v1alpha1.ReasonDrifted, "ConfigMap watched", "somebody", ".data.colour"))
 		Expect(w).To(beReady())
 		Expect(member.Delete(ctx, member.fetch(ctx, "ConfigMap", shop, "gone"))).To(Succeed())
 		Eventually(ctx, func(g Gomega) {
@@ -115,7 +117,8 @@ spec:
 
 		edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.Objects[0] = build.Raw(deployment("")) })
 		expectReady(ctx, w)
-		Expect(member.field("Deployment", shop, "web", "spec", "replicas")(ctx)).To(BeEquivalentTo(3), "the live value stays, not the default of 1")
+		Expect(member.field("Deployment", shop, "web", "spec", "replicas")(ctx)).To(
+			BeEquivalentTo(3), "the live value stays, not the default of 1")
 
 		Expect(fleet.Kubectl(ctx, "--context", member.Name, "-n", shop, "scale", "deployment/web", "--replicas=5").Code).To(BeZero())
 		edit(ctx, w, func(w *v1alpha1.Federated) {

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-var _ = Describe("When a fleet of 3 × 50 wrappers is steady", Ordered, func() {
+var _ = Describe("When a fleet of 3 × 50 wrappers is steady", Ordered, ContinueOnFailure, func() {
 	const wrappers = 50
 	var (
 		shop string
@@ -88,7 +88,8 @@ var _ = Describe("When a fleet of 3 × 50 wrappers is steady", Ordered, func() {
 		Expect(syscall.Kill(before.PID, syscall.SIGKILL)).To(Succeed())
 		lists := func(r request) bool { return r.Verb == "list" && r.Object.Resource == "deliveries" }
 		for _, a := range counting {
-			Eventually(ctx, func() []request { return a.requests(request.isFairleads, lists) }).WithTimeout(90*time.Second).ShouldNot(BeEmpty(), a.cluster.Name)
+			Eventually(ctx, func() []request { return a.requests(request.isFairleads, lists) }).
+				WithTimeout(90*time.Second).ShouldNot(BeEmpty(), a.cluster.Name)
 		}
 		Expect(fleet.Manager(ctx).PID).NotTo(Equal(before.PID))
 

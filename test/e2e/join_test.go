@@ -103,14 +103,17 @@ var _ = Describe("When a member is joined again", func() {
 	It("mends what a join that broke off, or somebody since, has left", func(ctx SpecContext) {
 		member := fleet.Member("member-3")
 		rejoinAfter(member.Name)
+		ours := func(name string) metav1.ObjectMeta {
+			return metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name}
+		}
 		breaks := map[string]struct {
 			cluster *Cluster
 			obj     client.Object
 		}{
 			"the Membership":     {member, &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}},
-			"the Secret":         {fleet.Host, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: member.Name}}},
+			"the Secret":         {fleet.Host, &corev1.Secret{ObjectMeta: ours(member.Name)}},
 			"the host's role":    {member, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: join.HostAccount}}},
-			"the host's account": {member, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: join.HostAccount}}},
+			"the host's account": {member, &corev1.ServiceAccount{ObjectMeta: ours(join.HostAccount)}},
 		}
 		for what, b := range breaks {
 			By(what + " being gone")
@@ -118,7 +121,8 @@ var _ = Describe("When a member is joined again", func() {
 			got := fleet.Hostctl(ctx, joining(member.Name)...)
 			Expect(got.Code).To(BeZero(), got.Stderr)
 			Expect(b.cluster.lacks(b.obj)(ctx)).To(BeFalse(), what)
-			Expect(reread(ctx, registered(member.Name))(Default)).To(haveCondition(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonReady), what)
+			Expect(reread(ctx, registered(member.Name))(Default)).To(
+				haveCondition(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonReady), what)
 		}
 		w := author(ctx, build.Federated("after").In(newShop(ctx)).To(member.Name).With(build.ConfigMap("after")))
 		expectReady(ctx, w)
@@ -166,7 +170,7 @@ var _ = Describe("When a member is unjoined", func() {
 		Expect(there.GetLabels()).To(HaveKeyWithValue(v1alpha1.LabelUID, string(w.UID)))
 	}
 
-	It("keeps its workloads and their labels, loses what is Fairlead's own, and is adopted without a write when it rejoins", func(ctx SpecContext) {
+	It("keeps workloads and labels, loses what is Fairlead's own, and is adopted without a write when it rejoins", func(ctx SpecContext) {
 		member := fleet.Member("member-3")
 		w, version := settled(ctx)
 		rejoinAfter(member.Name)

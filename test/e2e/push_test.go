@@ -99,12 +99,16 @@ var _ = Describe("When an object's scope is not its wrapper's", func() {
 		member := fleet.Member("member-1")
 		member.create(ctx, crd)
 		gadget := build.Manifest("{apiVersion: e2e.fairlead.dev/v1, kind: Gadget, metadata: {name: %s}}", name)
-		Eventually(ctx, func() error { return member.Get(ctx, keyOf(gadget), gadget.DeepCopy()) }).Should(MatchError(ContainSubstring("not found")))
+		Eventually(ctx, func() error { return member.Get(ctx, keyOf(gadget), gadget.DeepCopy()) }).
+			Should(MatchError(ContainSubstring("not found")))
 
 		wide := author(ctx, build.Federated("wide").In(shop).With(gadget, build.ConfigMap("settings")).To("member-1"))
-		narrow := author(ctx, build.ClusterFederated(name).With(build.ConfigMap("settings"), build.StorageClass(name)).To("member-1").OnDelete(v1alpha1.DeleteAll))
-		Eventually(ctx, reread(ctx, wide)).Should(haveLine("member-1", v1alpha1.StateStalled, v1alpha1.ReasonScopeMismatch, "Gadget", "ClusterFederated"))
-		Eventually(ctx, reread(ctx, narrow)).Should(haveLine("member-1", v1alpha1.StateStalled, v1alpha1.ReasonScopeMismatch, "ConfigMap", "Federated"))
+		narrow := author(ctx, build.ClusterFederated(name).With(build.ConfigMap("settings"), build.StorageClass(name)).
+			To("member-1").OnDelete(v1alpha1.DeleteAll))
+		Eventually(ctx, reread(ctx, wide)).Should(
+			haveLine("member-1", v1alpha1.StateStalled, v1alpha1.ReasonScopeMismatch, "Gadget", "ClusterFederated"))
+		Eventually(ctx, reread(ctx, narrow)).Should(
+			haveLine("member-1", v1alpha1.StateStalled, v1alpha1.ReasonScopeMismatch, "ConfigMap", "Federated"))
 		Expect(member.has("ConfigMap", shop, "settings")(ctx)).To(BeTrue())
 		Expect(member.has("StorageClass", "", name)(ctx)).To(BeTrue())
 	})

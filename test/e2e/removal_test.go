@@ -53,7 +53,9 @@ var _ = Describe("When an author takes something away", func() {
 				build.ConfigMap(name), build.Kept(build.ConfigMap(name+"-keep"), "true"),
 				build.Claim(name), build.Kept(build.Claim(name+"-drop"), "false")))
 		}
-		wrappers := []*v1alpha1.Federated{bundle("keep-data", v1alpha1.KeepData), bundle("delete-all", v1alpha1.DeleteAll), bundle("keep-all", v1alpha1.KeepAll)}
+		wrappers := []*v1alpha1.Federated{
+			bundle("keep-data", v1alpha1.KeepData), bundle("delete-all", v1alpha1.DeleteAll), bundle("keep-all", v1alpha1.KeepAll),
+		}
 		for _, w := range wrappers {
 			expectReady(ctx, w)
 		}
@@ -62,7 +64,9 @@ var _ = Describe("When an author takes something away", func() {
 		}
 		var kept []string
 		for _, name := range []string{"keep-data", "delete-all", "keep-all"} {
-			for _, obj := range []string{"ConfigMap " + name, "ConfigMap " + name + "-keep", "PersistentVolumeClaim " + name, "PersistentVolumeClaim " + name + "-drop"} {
+			for _, obj := range []string{
+				"ConfigMap " + name, "ConfigMap " + name + "-keep", "PersistentVolumeClaim " + name, "PersistentVolumeClaim " + name + "-drop",
+			} {
 				kind, object, _ := strings.Cut(obj, " ")
 				if there := member.fetch(ctx, kind, shop, object); there != nil && there.GetDeletionTimestamp() == nil {
 					kept = append(kept, obj)
@@ -113,7 +117,8 @@ spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], storageClassName:
 			Expect(client.IgnoreNotFound(member.Delete(ctx, build.Namespace(name)))).To(Succeed())
 		})
 		Expect(fleet.Host.Delete(ctx, w)).To(Succeed())
-		Eventually(ctx, reread(ctx, w)).Should(haveLine(member.Name, v1alpha1.StateRemoving, v1alpha1.ReasonNotEmpty, "configmaps/theirs", "KeepData"))
+		Eventually(ctx, reread(ctx, w)).Should(
+			haveLine(member.Name, v1alpha1.StateRemoving, v1alpha1.ReasonNotEmpty, "configmaps/theirs", "KeepData"))
 		edit(ctx, w, func(w *v1alpha1.ClusterFederated) { w.Spec.OnDelete = v1alpha1.KeepData })
 		Eventually(ctx, fleet.Host.lacks(w)).Should(BeTrue())
 		Expect(member.has("ConfigMap", name, "theirs")(ctx)).To(BeTrue())
@@ -154,7 +159,8 @@ spec:
 
 	It("leaves members alone when the host's namespace is deleted: nobody asked for the objects to go", func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
-		w := author(ctx, build.Federated("swept").In(shop).To(member.Name).OnDelete(v1alpha1.DeleteAll).With(build.ConfigMap("swept", "colour", "blue")))
+		w := author(ctx, build.Federated("swept").In(shop).To(member.Name).OnDelete(v1alpha1.DeleteAll).
+			With(build.ConfigMap("swept", "colour", "blue")))
 		expectReady(ctx, w)
 		before := member.version(ctx, "ConfigMap", shop, "swept")
 		namespace := build.Namespace(shop)

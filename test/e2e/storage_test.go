@@ -97,7 +97,7 @@ var _ = Describe("Storage", func() {
 		Expect(member.claim(ctx, shop, "data").UID).To(Equal(before.UID))
 	})
 
-	It("takes a claim that grew on the member for no drift, and repairs what is", func(ctx SpecContext) {
+	It("takes a claim that grew on the member for no drift, repairs what is, and pushes on", func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		data := author(ctx, build.Federated("data").In(shop).To("member-1").With(build.Claim("data"), build.ConfigMap("settings", "colour", "blue")))
 		expectReady(ctx, data)
@@ -112,6 +112,9 @@ var _ = Describe("Storage", func() {
 		Expect(unstructured.SetNestedField(settings.Object, "red", "data", "colour")).To(Succeed())
 		Expect(member.Update(ctx, settings)).To(Succeed())
 		Eventually(ctx, member.field("ConfigMap", shop, "settings", "data", "colour")).Should(Equal("blue"))
+		// And what is pushed later does not take the claim along: its status is of the time after both.
+		edit(ctx, data, func(w *v1alpha1.Federated) { w.Spec.Objects[1] = build.Raw(build.ConfigMap("settings", "colour", "green")) })
+		Eventually(ctx, member.field("ConfigMap", shop, "settings", "data", "colour")).Should(Equal("green"))
 		expectReady(ctx, data)
 		Expect(member.claim(ctx, shop, "data").Spec.Resources.Requests.Storage().String()).To(Equal("3Gi"))
 		Expect(lineOf(data, "member-1").Reason).To(BeEmpty())

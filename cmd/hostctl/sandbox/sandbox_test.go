@@ -74,6 +74,7 @@ func TestWrongUseSaysSo(t *testing.T) {
 	}{
 		"an impossible number of members": {[]string{"up", "--members", "-1"}, exit.Usage, "members: -1"},
 		"an impossible name":              {[]string{"up", "--name", "A/B"}, exit.Usage, "sandbox name"},
+		"a version that there is not":     {[]string{"publish", "v9"}, exit.Usage, "there are v1.0.0, v1.1.0, v1.2.0"},
 		"an unknown format":               {[]string{"list", "-o", "xml"}, exit.Usage, `"xml"`},
 		"a sandbox that is not there":     {[]string{"env", "--name", "nope"}, exit.Failed, "hostctl sandbox up --name nope"},
 		"a cluster of none":               {[]string{"stop", "--name", "nope", "member-1"}, exit.Failed, "there is none at all"},

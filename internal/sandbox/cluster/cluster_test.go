@@ -215,3 +215,36 @@ func argsOf(t *testing.T, s Spec, name string) []string {
 func hasFlag(args []string, flag string) bool {
 	return slices.ContainsFunc(args, func(a string) bool { return a == flag || strings.HasPrefix(a, flag+"=") })
 }
+
+func TestACertificateThatAnOlderBuildDidNotMakeIsAdded(t *testing.T) {
+	s := spec(t)
+	if err := s.Prepare(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	before := contents(t, s.pki(""))
+	if err := os.Remove(s.pki(pairCollector + ".key")); err != nil { // in the middle of adding it
+		t.Fatal(err)
+	}
+	if err := s.Prepare(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	after := contents(t, s.pki(""))
+	var changed []string
+	for name := range after {
+		if before[name] != after[name] {
+			changed = append(changed, name)
+		}
+	}
+	slices.Sort(changed)
+	if diff := cmp.Diff([]string{pairCollector + ".crt", pairCollector + ".key"}, changed); diff != "" {
+		t.Error(diff)
+	}
+	added, err := tls.LoadX509KeyPair(s.pki(pairCollector+".crt"), s.pki(pairCollector+".key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := x509.VerifyOptions{Roots: pool(t, s), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+	if _, err := added.Leaf.Verify(options); err != nil {
+		t.Error(err)
+	}
+}

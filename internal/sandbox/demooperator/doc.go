@@ -10,7 +10,7 @@
 // Watch looks at the operator's Deployments on a member and has a process started for each one that is rolled out, of the release
 // that the Deployment's image names, with a token of the Deployment's own service account, and has it ended with the Deployment.
 // What the operator may do is therefore what OLM gave that account, no more; a permission missing from a bundle shows. While a
-// rollout is under way the process of the release before stays, as its pods would.
+// rollout is under way the process of the release before stays, as its pods would. Processes outlive the watch that began them.
 //
 // Why it is so. Run stands on plain client-go informers rather than on controller-runtime's manager: there may be one process per
 // member and namespace on a laptop, two informers are all the controller needs, and of the ConfigMaps it holds metadata only.
