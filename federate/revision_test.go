@@ -59,9 +59,9 @@ func TestRevisionOf(t *testing.T) {
 		"a value in an object":    {`x: "1"`, `x: "2"`, false},
 		"a large integer, by one": {`9007199254740993`, `9007199254740992`, false},
 		"a value in a patch":      {`q: 2`, `q: 3`, false},
-		"the members that one speaks to": {`[{target: {kind: ConfigMap}, patch`,
-			`[{clusters: {names: [east]}, target: {kind: ConfigMap}, patch`, false},
-		"an override less":                 {`, {target: {kind: ConfigMap}, merge: {data: {z: "<&>"}}}`, ``, false},
+		"the members that one speaks to": {`- {target: {kind: ConfigMap}, patch`,
+			`- {clusters: {names: [east]}, target: {kind: ConfigMap}, patch`, false},
+		"an override less":                 {`- {target: {kind: ConfigMap}, merge: {data: {z: "<&>"}}}`, ``, false},
 		"the same text, only a space more": {`kind: ConfigMap, metadata`, `kind:   ConfigMap, metadata`, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
-	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/kubernetes/scheme" //nolint:depguard // types only: it knows which kinds have a strategic merge
 )
 
 // isStrategic says whether a kind has a strategic merge: the built-in kinds have, since their lists

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -138,7 +138,7 @@ func validateIdentity(obj *unstructured.Unstructured, at *field.Path) field.Erro
 		}
 	}
 	name := required("every object needs a name (generateName would make a new object at each push)", "metadata", "name")
-	if problems := pathvalidation.IsValidPathSegmentName(name); len(problems) > 0 {
+	if problems := content.IsPathSegmentName(name); len(problems) > 0 {
 		errs = append(errs, field.Invalid(at.Child("metadata", "name"), name, strings.Join(problems, "; ")))
 	}
 	if value, _ := (pointer{"metadata", "generateName"}).lookup(obj.Object); value != nil && value != "" {

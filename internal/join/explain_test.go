@@ -70,7 +70,7 @@ func TestCertificateThatExpiredSaysSo(t *testing.T) {
 
 func TestErrorsThatAreNoMatterOfTheConnectionStayAsTheyAre(t *testing.T) {
 	err := apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "kube-system")
-	if got := explain(err, "member east", "https://east"); got != error(err) {
+	if got := explain(err, "member east", "https://east"); !errors.Is(got, err) {
 		t.Errorf("got %v", got)
 	}
 	if explain(nil, "member east", "https://east") != nil {

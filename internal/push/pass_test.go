@@ -193,3 +193,33 @@ func TestASpecWrittenMeanwhileBreaksThePush(t *testing.T) {
 		t.Errorf("inventory (-want +got):\n%s", diff)
 	}
 }
+
+func TestARecordThatChangedMeanwhileIsNotWithdrawn(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*site, *v1alpha1.Delivery) error
+		stays  bool
+	}{
+		"another pusher wrote an entry": {func(s *site, d *v1alpha1.Delivery) error {
+			d.Spec.Inventory = []v1alpha1.InventoryEntry{{Kind: "ConfigMap", Resource: "configmaps", Name: "z", State: v1alpha1.EntryPending}}
+			return s.admin.Update(s.Context(), d)
+		}, true},
+		"only the collector wrote its status": {func(s *site, d *v1alpha1.Delivery) error {
+			d.Status.ObservedRendering = "sha256:seen"
+			return s.admin.Status().Update(s.Context(), d)
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			s.mustDeliver(s.want(configMap("a", "1")))
+			s.wire.begin(s.atOnce("DELETE deliveries/"+s.delivery().Name, func() {
+				if err := test.change(s, s.delivery()); err != nil {
+					t.Error(err)
+				}
+			}))
+			_, err := s.push(s.leave())
+			if stays := s.delivery() != nil; stays != test.stays || (err != nil) != test.stays {
+				t.Errorf("it stays: %v (%v)", stays, err)
+			}
+		})
+	}
+}

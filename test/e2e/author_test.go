@@ -251,9 +251,12 @@ var _ = Describe("The samples", Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
 		Expect(fleet.Host.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) {
-			for _, c := range append(fleet.Members(), fleet.Host) {
-				shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
-				Expect(client.IgnoreNotFound(c.Delete(ctx, shop))).To(Succeed())
+			shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+			everywhere := append(fleet.Members(), fleet.Host)
+			for _, c := range everywhere {
+				Expect(client.IgnoreNotFound(c.Delete(ctx, shop.DeepCopy()))).To(Succeed())
+			}
+			for _, c := range everywhere { // the name is the samples': another run wants it too
 				Eventually(ctx, c.lacks(shop)).WithTimeout(time.Minute).Should(BeTrue())
 			}
 		}, NodeTimeout(3*time.Minute))
@@ -280,18 +283,18 @@ var _ = Describe("The samples", Ordered, func() {
 	})
 
 	It("give each cloud its class and the shop its claim, its operator and its words", func(ctx SpecContext) {
-		for _, file := range []string{"storageclass-fast.yaml", "shop.yaml"} {
-			Expect(fleet.Kubectl(ctx, "create", "-f", sample(file)).Code).To(Equal(0))
-			DeferCleanup(func(ctx SpecContext) {
-				Expect(fleet.Kubectl(ctx, "delete", "--ignore-not-found", "-f", sample(file)).Code).To(Equal(0))
-			})
-		}
 		for _, member := range fleet.Members() {
 			DeferCleanup(func(ctx SpecContext) {
 				class := member.fetch(ctx, "StorageClass", "", "fast") // KeepData leaves it
 				if class != nil {
 					Expect(member.Delete(ctx, class)).To(Succeed())
 				}
+			})
+		}
+		for _, file := range []string{"storageclass-fast.yaml", "shop.yaml"} {
+			Expect(fleet.Kubectl(ctx, "create", "-f", sample(file)).Code).To(Equal(0))
+			DeferCleanup(func(ctx SpecContext) {
+				Expect(fleet.Kubectl(ctx, "delete", "--ignore-not-found", "-f", sample(file)).Code).To(Equal(0))
 			})
 		}
 		fast, shop := build.ClusterFederated("fast").Obj(), build.Federated("shop").In("shop").Obj()

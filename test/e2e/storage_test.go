@@ -113,7 +113,9 @@ var _ = Describe("Storage", func() {
 		Expect(member.Update(ctx, settings)).To(Succeed())
 		Eventually(ctx, member.field("ConfigMap", shop, "settings", "data", "colour")).Should(Equal("blue"))
 		// And what is pushed later does not take the claim along: its status is of the time after both.
-		edit(ctx, data, func(w *v1alpha1.Federated) { w.Spec.Objects[1] = build.Raw(build.ConfigMap("settings", "colour", "green")) })
+		edit(ctx, data, func(w *v1alpha1.Federated) {
+			w.Spec.Objects[1] = build.Raw(build.ConfigMap("settings", "colour", "green"))
+		})
 		Eventually(ctx, member.field("ConfigMap", shop, "settings", "data", "colour")).Should(Equal("green"))
 		expectReady(ctx, data)
 		Expect(member.claim(ctx, shop, "data").Spec.Resources.Requests.Storage().String()).To(Equal("3Gi"))
