@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 module github.com/fairlead-dev/fairlead
 
 go 1.26.3
