@@ -45,6 +45,9 @@ type feed struct {
 	lost func(error)
 	// kick, when something arrives, ends the wait before the next try. Optional.
 	kick <-chan struct{}
+	// essential is whether there is nothing to collect without it. A refusal is then an outage: the
+	// member was unjoined, and may be joined again at any moment.
+	essential bool
 
 	clock clock.WithTicker
 }
@@ -79,7 +82,7 @@ func (f *feed) run(ctx context.Context) {
 			continue
 		case apierrors.IsForbidden(err) && f.clock.Since(refusedSince) < forbiddenDoubted:
 			pause = retryFirst
-		case apierrors.IsForbidden(err):
+		case apierrors.IsForbidden(err) && !f.essential:
 			log.Info("The collector may not watch this; it asks again in some minutes", "reason", err.Error())
 			f.report(err)
 			pause = forbidden.Step()

@@ -94,8 +94,9 @@ func (c *Collector) wantedFeeds() map[string]func() *feed {
 // deliveryFeed watches the Deliveries, whole.
 func (c *Collector) deliveryFeed() *feed {
 	return &feed{
-		name:  "deliveries",
-		clock: c.clock,
+		name:      "deliveries",
+		clock:     c.clock,
+		essential: true,
 		open: func(context.Context) (cache.ListerWatcher, runtime.Object, error) {
 			return c.clients.objectSource(deliveriesGVR, v1alpha1.SystemNamespace), &unstructured.Unstructured{}, nil
 		},

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"strings"
 	"syscall"
 	"time"
 
@@ -86,7 +87,9 @@ var _ = Describe("When a fleet of 3 × 50 wrappers is steady", Ordered, Continue
 		before := fleet.Manager(ctx)
 		counting := startCounting()
 		Expect(syscall.Kill(before.PID, syscall.SIGKILL)).To(Succeed())
-		lists := func(r request) bool { return r.Verb == "list" && r.Object.Resource == "deliveries" }
+		lists := func(r request) bool {
+			return r.Verb == "list" && r.Object.Resource == "deliveries" && strings.HasPrefix(r.UserAgent, "fairlead-manager/")
+		}
 		for _, a := range counting {
 			Eventually(ctx, func() []request { return a.requests(request.isFairleads, lists) }).
 				WithTimeout(90*time.Second).ShouldNot(BeEmpty(), a.cluster.Name)

@@ -156,13 +156,19 @@ func (f *Fleet) Outage(ctx context.Context, name string) {
 // Manager is the host's manager as its supervisor sees it.
 func (f *Fleet) Manager(ctx context.Context) supervisor.Status {
 	GinkgoHelper()
+	return f.Process(ctx, sandbox.HostName, sandbox.ManagerProcess)
+}
+
+// Process is a process of a cluster as its supervisor sees it.
+func (f *Fleet) Process(ctx context.Context, cluster, name string) supervisor.Status {
+	GinkgoHelper()
 	all, err := f.Processes(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	for _, p := range all {
-		if p.Cluster == sandbox.HostName && p.Name == sandbox.ManagerProcess {
+		if p.Cluster == cluster && p.Name == name {
 			return p
 		}
 	}
-	Fail("the supervisor runs no " + sandbox.ManagerProcess)
+	Fail("the supervisor runs no " + name + " for " + cluster)
 	return supervisor.Status{}
 }

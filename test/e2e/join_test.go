@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -23,12 +24,13 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// joining is the command that joins a member as the sandbox does.
+// joining is the command that joins a member as the sandbox does, but for the collector: with the host's own a member is
+// Ready at once, where one of its own is heard of at its next heartbeat.
 func joining(name string, more ...string) []string {
 	i, _ := strconv.Atoi(strings.TrimPrefix(name, "member-")) // the names of the suite's own members
 	place := sandbox.PlaceOf(i)
 	return append([]string{
-		"join", name, "--cluster-context", name, "--allow", "any", "--namespaces", "All", "--labels",
+		"join", name, "--cluster-context", name, "--allow", "any", "--namespaces", "All", "--collector", "Host", "--labels",
 		fmt.Sprintf("cloud=%s,topology.kubernetes.io/region=%s,topology.kubernetes.io/zone=%s", place.Cloud, place.Region, place.Zones[0]),
 	}, more...)
 }
@@ -49,10 +51,18 @@ func registered(name string) *v1alpha1.MemberCluster {
 	}
 }
 
-// rejoinAfter has a member be a member again when the spec is over.
+// asTheSandbox turns joining into what the sandbox says: there is a collector on each member.
+func asTheSandbox(command []string) []string { return append(command, "--collector", "External") }
+
+// rejoinAfter has a member be a member again, as the sandbox left it, when the spec is over. Its collector, which has been
+// refused meanwhile and asks again only in minutes, begins anew.
 func rejoinAfter(name string) {
 	DeferCleanup(func(ctx SpecContext) {
 		Expect(fleet.Hostctl(ctx, joining(name)...)).To(HaveField("Code", 0))
+		collector := fleet.Process(ctx, name, sandbox.CollectorProcess)
+		Expect(syscall.Kill(collector.PID, syscall.SIGTERM)).To(Succeed())
+		Expect(fleet.Hostctl(ctx, asTheSandbox(joining(name))...)).To(HaveField("Code", 0))
+		Expect(fleet.WaitReady(ctx, name, sandbox.CollectorProcess)).To(Succeed())
 	})
 }
 
@@ -82,7 +92,8 @@ func expectNothingOfFairlead(ctx context.Context, c *Cluster) {
 
 var _ = Describe("When a member is joined again", func() {
 	It("finds nothing to write", func(ctx SpecContext) {
-		Expect(fleet.Hostctl(ctx, joining("member-3")...)).To(HaveField("Code", 0)) // the sandbox may have been joined by another build
+		again := asTheSandbox(joining("member-3"))
+		Expect(fleet.Hostctl(ctx, again...)).To(HaveField("Code", 0)) // the sandbox may have been joined by another build
 		host, member := fleet.Host.audit(), fleet.Member("member-3").audit()
 		crds := []string{"deliveries." + v1alpha1.Group, "memberships." + v1alpha1.Group}
 		var before, after, patches []string
@@ -90,7 +101,7 @@ var _ = Describe("When a member is joined again", func() {
 			before = append(before, member.cluster.version(ctx, "CustomResourceDefinition", "", crd))
 			patches = append(patches, "patch customresourcedefinitions /"+crd)
 		}
-		got := fleet.Hostctl(ctx, joining("member-3")...)
+		got := fleet.Hostctl(ctx, again...)
 		Expect(got.Code).To(BeZero())
 		Expect(got.Stderr).To(ContainSubstring("Nothing had to be written."))
 		Expect(host.hostctlWrites()).To(BeEmpty())
