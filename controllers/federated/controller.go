@@ -127,7 +127,8 @@ type pass struct {
 	refusals map[string]string
 }
 
-// advance takes a living wrapper along the stations. Status is published whatever happens on the way.
+// advance takes a living wrapper along the stations. What one finds wrong with the wrapper is no error: it
+// is published with the rest. An error is the host's API server's, and is tried again.
 func (p *pass) advance(ctx context.Context) (result ctrl.Result, err error) {
 	for _, station := range []func(context.Context) error{
 		p.signOn,

@@ -4,7 +4,7 @@
 //
 // A reconcile is a pass along the stations: remember (what we wrote last, should the cache lag), sign
 // on (finalizer), revise (ControllerRevision), place (decide, and write the decision before anything
-// follows from it), render, hand over (to internal/push), publish (status, once, whatever happened).
+// follows from it), render, hand over (to internal/push), publish (status, once).
 // It never waits for a member: handing over returns at once, and news from members wakes the wrapper.
 //
 // Why it is so: a wrapper's reconcile costs the host three writes when it changes (its revision, the

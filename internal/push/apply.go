@@ -52,6 +52,12 @@ func (p *pass) applyItem(ctx context.Context, it *item) error {
 		// It is gone, or another one: not what was recorded any more.
 		it.recorded, it.entry.State = false, v1alpha1.EntryPending
 	}
+	if p.claims != nil {
+		// Two wrappers that both find a name free would both take what the first of them makes for theirs.
+		name := it.mark()
+		p.claims.LockKey(name)
+		defer func() { _ = p.claims.UnlockKey(name) }() // it is held
+	}
 	for range looksAgain {
 		again, err := p.applyLooked(ctx, it)
 		if err != nil || !again {

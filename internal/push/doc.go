@@ -19,6 +19,7 @@
 // after a restart from one paged list for each member. The price is two more writes for each change,
 // on the member's API server rather than on the one that everybody shares.
 //
-// A deletion always names the uid that was recorded. An object that somebody made anew under the same
-// name is not ours to delete, however much it looks like it.
+// A deletion always names a uid: the one that was recorded or, where a pass died before it could record
+// one, that of the object with our marks. One that somebody made anew under the same name is not ours to
+// delete.
 package push

@@ -87,12 +87,14 @@ func (p *pass) others(ctx context.Context, gvr schema.GroupVersionResource, name
 
 // madeByKubernetes are the things that come with every namespace.
 func madeByKubernetes(gvr schema.GroupVersionResource, obj metav1.Object) bool {
-	switch gvr.Resource {
-	case "serviceaccounts":
+	switch gvr.GroupResource() {
+	case schema.GroupResource{Resource: "serviceaccounts"}:
 		return obj.GetName() == "default"
-	case "configmaps":
+	case schema.GroupResource{Resource: "configmaps"}:
 		return obj.GetName() == "kube-root-ca.crt"
-	case "events", "leases", "endpoints", "endpointslices":
+	case schema.GroupResource{Resource: "events"}, schema.GroupResource{Group: "events.k8s.io", Resource: "events"},
+		schema.GroupResource{Resource: "endpoints"}, schema.GroupResource{Group: "discovery.k8s.io", Resource: "endpointslices"},
+		schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}:
 		return true
 	}
 	return false

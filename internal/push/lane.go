@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/keymutex"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -29,6 +30,8 @@ type lane struct {
 	queue  workqueue.TypedDelayingInterface[Key]
 	// reconnect has the watch of Deliveries begin anew.
 	reconnect chan struct{}
+	// claims are names that a pass is about to give to objects.
+	claims keymutex.KeyMutex
 
 	mu sync.Mutex
 	// synced is whether the Deliveries were listed since the lane began: before that nothing is known.
@@ -55,6 +58,7 @@ func newLane(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is member.
 			Clock: clk, Name: "push-" + conn.Name(),
 		}),
 		reconnect: make(chan struct{}, 1),
+		claims:    keymutex.NewHashed(64),
 		seen:      make(map[string]*Seen),
 		outcomes:  make(map[Key]Outcome),
 		repaired:  make(map[Key]sets.Set[string]),
@@ -107,7 +111,7 @@ func (l *lane) push(ctx context.Context, key Key) {
 	if !due {
 		return
 	}
-	p := &pass{conn: l.conn, want: want, drifted: todo.drifted}
+	p := &pass{conn: l.conn, want: want, drifted: todo.drifted, claims: l.claims}
 	outcome, err := p.run(ctx)
 	if ctx.Err() != nil {
 		return

@@ -28,7 +28,7 @@ const (
 	adoptable
 	// taken: somebody else's; hands off. There is trouble that says whose.
 	taken
-	// dying: it is being deleted; there is trouble that says so.
+	// dying: it is being deleted, or cannot be asked for now; there is trouble that says so.
 	dying
 )
 
@@ -36,6 +36,13 @@ const (
 // back for those that are there.
 func (p *pass) look(ctx context.Context, it *item) (claim, *metav1.PartialObjectMetadata, error) {
 	found, err := p.metadata(ctx, it.path())
+	if isPathGone(err) {
+		// The kind is served in another way than it was mapped: whether the object is there is not known.
+		p.conn.ForgetMappings()
+		p.trouble = append(p.trouble, waiting(retrySoon, v1alpha1.ReasonAPINotServed,
+			"%s: the member serves %s in another way than before", it, it.entry.Kind))
+		return dying, nil, nil
+	}
 	if apierrors.IsNotFound(err) {
 		return absent, nil, nil
 	}

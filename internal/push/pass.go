@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/keymutex"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/render"
@@ -21,6 +22,10 @@ type pass struct {
 	want *Want
 	// drifted are the objects to apply again although they are recorded, by identity.
 	drifted map[identity]v1alpha1.DriftKind
+
+	// claims keeps passes of one member apart that are about to make an object of the same name; nil where
+	// there is only one.
+	claims keymutex.KeyMutex
 
 	// delivery is the Delivery as it is on the member, kept up to date by every write; nil when there
 	// is none. Set by read.
