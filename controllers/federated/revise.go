@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -107,9 +108,7 @@ func (p *pass) trimRevisions(ctx context.Context) error {
 		return nil
 	}
 	inUse := p.revisionsInUse()
-	slices.SortFunc(list.Items, func(a, b metav1.PartialObjectMetadata) int {
-		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
-	})
+	slices.SortFunc(list.Items, older)
 	over := len(list.Items) - historyLimit
 	for i := range list.Items {
 		if over == 0 {
@@ -125,6 +124,15 @@ func (p *pass) trimRevisions(ctx context.Context) error {
 		over--
 	}
 	return nil
+}
+
+// older orders revisions by when they were written. Many can be written in one second, which is as fine as
+// a creationTimestamp gets; but they are never changed, so that their resourceVersions tell.
+func older(a, b metav1.PartialObjectMetadata) int {
+	if order, err := resourceversion.CompareResourceVersion(a.ResourceVersion, b.ResourceVersion); err == nil {
+		return order
+	}
+	return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 }
 
 func (p *pass) revisionsInUse() map[string]bool {
