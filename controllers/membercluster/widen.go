@@ -5,6 +5,7 @@ package membercluster
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,45 +23,60 @@ import (
 
 var crds = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
+// lookAgain is how often the groups that a collector may read are compared with those that CRDs bring even when no CRD
+// came: a join that ran while one came has written what was served before.
+const lookAgain = 5 * time.Minute
+
 // widen lets a collector outside the host read the kinds that CRDs bring to its member, until ctx ends, so that a kind
-// which nobody prepared for is observed as soon as it is pushed. It holds the names of CRDs and no more.
+// which nobody prepared for is observed as soon as it is pushed. It holds the names of CRDs and no more; what the role
+// says is read each time, since others write it too.
 func widen(ctx context.Context, conn *member.Conn) error {
 	client, err := metadata.NewForConfigAndClient(metadata.ConfigFor(conn.GetConfig()), conn.GetHTTPClient())
 	if err != nil {
 		return fmt.Errorf("making the client for CRDs: %w", err)
 	}
-	groups := workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Second, time.Minute))
-	context.AfterFunc(ctx, groups.ShutDown)
-	names := metadatainformer.NewFilteredMetadataInformer(client, crds, metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
+	turns := workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[struct{}](time.Second, time.Minute))
+	context.AfterFunc(ctx, turns.ShutDown)
+	names := metadatainformer.NewFilteredMetadataInformer(client, crds, metav1.NamespaceAll, lookAgain, cache.Indexers{}, nil).Informer()
 	if err := names.SetTransform(onlyName); err != nil {
 		return fmt.Errorf("watching CRDs: %w", err)
 	}
-	if _, err := names.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
-		if crd, ok := obj.(*metav1.PartialObjectMetadata); ok {
-			_, group, _ := strings.Cut(crd.Name, ".") // PLURAL.GROUP, as the API server has it
-			groups.Add(group)
+	came := func(any) { turns.Add(struct{}{}) }
+	if _, err := names.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: came, UpdateFunc: func(old, now any) {
+		if old == now { // nothing changed: it is time to look again
+			came(now)
 		}
 	}}); err != nil {
 		return fmt.Errorf("watching CRDs: %w", err)
 	}
 	go names.RunWithContext(ctx)
-
-	api, readable := conn.GetClient(), map[string]bool{}
-	for {
-		group, shut := groups.Get()
+	if !cache.WaitForCacheSync(ctx.Done(), names.HasSynced) {
+		return nil
+	}
+	for api := conn.GetClient(); ; {
+		turn, shut := turns.Get()
 		if shut {
 			return nil
 		}
-		if !readable[group] {
-			err := join.LetRead(ctx, api, group)
-			readable[group] = err == nil
-			if err != nil && ctx.Err() == nil {
-				log.FromContext(ctx).Info("the collector may not read a group yet, trying again", "group", group, "error", err.Error())
-				groups.AddRateLimited(group)
-			}
+		if err := join.LetRead(ctx, api, groupsOf(names.GetStore().ListKeys())...); err != nil && ctx.Err() == nil {
+			log.FromContext(ctx).Info("the collector may not read all groups yet, trying again", "error", err.Error())
+			turns.AddRateLimited(turn)
+		} else {
+			turns.Forget(turn)
 		}
-		groups.Done(group)
+		turns.Done(turn)
 	}
+}
+
+// groupsOf are the API groups of CRDs, whose names are PLURAL.GROUP: the API server holds to it.
+func groupsOf(crds []string) []string {
+	groups := make([]string, 0, len(crds))
+	for _, crd := range crds {
+		_, group, _ := strings.Cut(crd, ".")
+		groups = append(groups, group)
+	}
+	slices.Sort(groups)
+	return slices.Compact(groups)
 }
 
 // onlyName drops all else of an object: a member may have thousands of CRDs.

@@ -52,6 +52,8 @@ type Collector struct {
 	// feedsChanged and factsChanged wake whoever keeps the feeds and the Membership.
 	feedsChanged chan struct{}
 	factsChanged chan struct{}
+	// readmitted tells that the member answers again, after it refused or did not answer.
+	readmitted chan struct{}
 
 	mu    sync.Mutex
 	book  book
@@ -84,6 +86,7 @@ func New(o Options) (*Collector, error) {
 		groups:       newQueue(o.Clock, 200*time.Millisecond),
 		feedsChanged: make(chan struct{}, 1),
 		factsChanged: make(chan struct{}, 1),
+		readmitted:   make(chan struct{}, 1),
 		book:         newBook(),
 		kinds:        map[schema.GroupResource]*kind{},
 		served:       map[schema.GroupKind]bool{},

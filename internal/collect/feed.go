@@ -43,8 +43,10 @@ type feed struct {
 	all  func(objs []any, resourceVersion string)
 	// lost takes the reason why nothing could be listed. Optional.
 	lost func(error)
-	// kick, when something arrives, ends the wait before the next try. Optional.
-	kick <-chan struct{}
+	// kick, when something arrives, ends the wait before the next try.
+	kick chan struct{}
+	// awaited is whether somebody sees the kind appear, and kicks: there is nothing to poll for then.
+	awaited bool
 	// essential is whether there is nothing to collect without it. A refusal is then an outage: the
 	// member was unjoined, and may be joined again at any moment.
 	essential bool
@@ -75,8 +77,7 @@ func (f *feed) run(ctx context.Context) {
 		switch {
 		case err == nil:
 			pause = retry.Step()
-		case isNotServed(err) && f.kick != nil:
-			// Nothing to poll for: whoever sees the kind appear kicks.
+		case isNotServed(err) && f.awaited:
 			f.report(err)
 			f.sleepUntilKicked(ctx)
 			continue

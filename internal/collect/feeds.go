@@ -19,14 +19,18 @@ import (
 
 // keepFeeds has exactly those feeds running that something on this member calls for, until ctx ends.
 func (c *Collector) keepFeeds(ctx context.Context) {
-	running := map[string]context.CancelFunc{}
+	type going struct {
+		stop context.CancelFunc
+		kick chan struct{}
+	}
+	running := map[string]going{}
 	var feeds sync.WaitGroup
 	defer feeds.Wait()
 	for {
 		wanted := c.wantedFeeds()
-		for name, stop := range running {
+		for name, f := range running {
 			if _, ok := wanted[name]; !ok {
-				stop()
+				f.stop()
 				delete(running, name)
 			}
 		}
@@ -35,16 +39,23 @@ func (c *Collector) keepFeeds(ctx context.Context) {
 				continue
 			}
 			f := build()
+			if f.kick == nil {
+				f.kick = make(chan struct{}, 1)
+			}
 			feedCtx, stop := context.WithCancel(ctx)
-			running[name] = stop
+			running[name] = going{stop, f.kick}
 			feeds.Go(func() { f.run(feedCtx) })
 		}
 		select {
 		case <-ctx.Done():
-			for _, stop := range running {
-				stop()
+			for _, f := range running {
+				f.stop()
 			}
 			return
+		case <-c.readmitted:
+			for _, f := range running {
+				wake(f.kick)
+			}
 		case <-c.feedsChanged:
 		}
 	}
@@ -93,6 +104,7 @@ func (c *Collector) wantedFeeds() map[string]func() *feed {
 
 // deliveryFeed watches the Deliveries, whole.
 func (c *Collector) deliveryFeed() *feed {
+	lost := false
 	return &feed{
 		name:      "deliveries",
 		clock:     c.clock,
@@ -108,7 +120,13 @@ func (c *Collector) deliveryFeed() *feed {
 		},
 		put:  func(obj any) { c.learn(obj.(*v1alpha1.Delivery)) },
 		drop: func(obj any) { c.forget(obj.(metav1.Object).GetName()) },
+		lost: func(error) { lost = true },
 		all: func(objs []any, _ string) {
+			if lost {
+				// The member is back, or was joined again: what failed with the Deliveries need not wait longer.
+				lost = false
+				wake(c.readmitted)
+			}
 			there := make(map[string]struct{}, len(objs))
 			for _, obj := range objs {
 				d := obj.(*v1alpha1.Delivery)

@@ -47,9 +47,10 @@ func newKind(gr schema.GroupResource) *kind {
 // kindFeed watches the objects of one kind that carry Fairlead's label, wherever they are.
 func (c *Collector) kindFeed(k *kind) *feed {
 	return &feed{
-		name:  "objects/" + k.gr.String(),
-		clock: c.clock,
-		kick:  k.kick,
+		name:    "objects/" + k.gr.String(),
+		clock:   c.clock,
+		kick:    k.kick,
+		awaited: true,
 		open: func(ctx context.Context) (cache.ListerWatcher, runtime.Object, error) {
 			c.mu.Lock()
 			doubted := k.doubted

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,22 +19,28 @@ func GrantsEveryGroup(grants []string) bool {
 	})
 }
 
-// LetRead lets a member's collector read an API group that came to the member after the join. It is for members that
+// LetRead lets a member's collector read API groups that came to the member after the join. It is for members that
 // granted every group: what their collectors read is enumerated group by group (see CollectorReads), and a group that was
-// not served then is missing. Nothing is written when the group is there.
-func LetRead(ctx context.Context, member client.Client, group string) error {
+// not served then is missing. Nothing is written when all of them are there.
+func LetRead(ctx context.Context, member client.Client, groups ...string) error {
 	role := &rbacv1.ClusterRole{}
 	if err := member.Get(ctx, client.ObjectKey{Name: collectorGranted}, role); err != nil {
 		return fmt.Errorf("reading ClusterRole %s: %w", collectorGranted, err)
 	}
-	if slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool {
-		return slices.Contains(r.APIGroups, group) && slices.Contains(r.Resources, "*")
-	}) {
+	var missing []string
+	for _, group := range sorted(groups) {
+		if !slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool {
+			return slices.Contains(r.APIGroups, group) && slices.Contains(r.Resources, "*")
+		}) {
+			missing = append(missing, group)
+			role.Rules = append(role.Rules, read(group, "*"))
+		}
+	}
+	if len(missing) == 0 {
 		return nil
 	}
-	role.Rules = append(role.Rules, read(group, "*"))
 	if err := member.Update(ctx, role); err != nil {
-		return fmt.Errorf("letting the collector read group %s by ClusterRole %s: %w", group, collectorGranted, err)
+		return fmt.Errorf("letting the collector read %s by ClusterRole %s: %w", strings.Join(missing, ", "), collectorGranted, err)
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func (f *Fleet) dump(ctx context.Context, spec types.SpecReport) {
 			GinkgoWriter.Printf("dumping: %v\n", err)
 		}
 	}
-	write("failure.txt", []byte(spec.FullText()+"\n\n"+spec.FailureMessage()+"\n"+spec.FailureLocation().String()+"\n"))
+	write("failure.txt", []byte(spec.FullText()+"\n\n"+spec.FailureMessage()+"\n"+spec.FailureLocation().String()+"\n\n"+f.standing(ctx)))
 	for name, list := range map[string]client.ObjectList{
 		"federateds": &v1alpha1.FederatedList{}, "clusterfederateds": &v1alpha1.ClusterFederatedList{},
 		"memberclusters": &v1alpha1.MemberClusterList{}, "events": &corev1.EventList{},
@@ -50,6 +50,14 @@ func (f *Fleet) dump(ctx context.Context, spec types.SpecReport) {
 	}
 	write("manager.log", tailOf(f.Manager(ctx).Log))
 	AddReportEntry("what the fleet looked like", dir)
+}
+
+// standing is what kubectl shows of the fleet, and the end of the manager's log.
+func (f *Fleet) standing(ctx context.Context) string {
+	wrappers := f.Kubectl(ctx, "get", "federation", "-A", "-o", "wide")
+	members := f.Kubectl(ctx, "get", "memberclusters", "-o", "wide")
+	logged := tailOf(f.Manager(ctx).Log)
+	return wrappers.Stdout + wrappers.Stderr + members.Stdout + members.Stderr + string(logged[max(0, len(logged)-2000):]) + "\n"
 }
 
 func (c *Cluster) listed(ctx context.Context, list client.ObjectList) []byte {

@@ -73,6 +73,31 @@ var _ = Describe("When a member does not serve a kind", func() {
 		remove(ctx, widget) // a CRD is not deleted from under objects
 	})
 
+	It("has its collector follow another kind of a group whose last kind went before a join", func(ctx SpecContext) {
+		member := fleet.Member("member-3")
+		follow := func() {
+			GinkgoHelper()
+			kind, plural := newKind("Widget")
+			full, crd := kind+".v1.e2e.fairlead.dev", build.CRD(kind, plural)
+			shop := newShop(ctx)
+			member.create(ctx, crd)
+			w := author(ctx, build.Federated("widget").In(shop).To(member.Name).With(custom(kind, "w")))
+			Eventually(ctx, member.has(full, shop, "w")).Should(BeTrue())
+			member.speak(ctx, full, shop, "w", "True", "Running", "")
+			expectReady(ctx, w)
+			remove(ctx, w) // a CRD is not deleted from under objects
+			Expect(member.Delete(ctx, crd)).To(Succeed())
+			Eventually(ctx, member.lacks(crd)).Should(BeTrue())
+		}
+		follow()
+		for _, allow := range []string{"core", "any"} { // what the collector may read is written anew
+			run := fleet.Hostctl(ctx, "join", member.Name, "--cluster-context", member.Name, "--allow", allow, "--namespaces", "All",
+				"--collector", "External")
+			Expect(run.Code).To(BeZero(), run.Stderr)
+		}
+		follow()
+	})
+
 	It("gets a CRD before the objects of its kind that stand before it in one bundle", func(ctx SpecContext) {
 		kind, plural := newKind("Planet")
 		crd := build.Kept(build.CRD(kind, plural), "false")

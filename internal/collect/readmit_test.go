@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package collect
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// gate refuses what its member is asked for, by resource, as a member does that was unjoined.
+type gate struct {
+	mu      sync.Mutex
+	refused map[string]bool
+	count   int // of refused lists since the last set
+	watches []io.Closer
+}
+
+func (g *gate) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		resource := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+		if g.refused[resource] {
+			if r.URL.Query().Get("watch") == "" {
+				g.count++
+			}
+			words := `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`
+			return &http.Response{StatusCode: http.StatusForbidden, Header: http.Header{"Content-Type": {"application/json"}},
+				Body: io.NopCloser(strings.NewReader(words)), Request: r}, nil
+		}
+		answer, err := next.RoundTrip(r)
+		if err == nil && r.URL.Query().Get("watch") != "" && resource == deliveriesGVR.Resource {
+			g.watches = append(g.watches, answer.Body)
+		}
+		return answer, err
+	})
+}
+
+// set has exactly these resources refused, and ends the watches of Deliveries.
+func (g *gate) set(resources ...string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.refused, g.count = map[string]bool{}, 0
+	for _, r := range resources {
+		g.refused[r] = true
+	}
+	for _, w := range g.watches {
+		_ = w.Close() // its reader sees it
+	}
+	g.watches = nil
+}
+
+func TestWhatWasRefusedIsAskedAgainOnceTheMemberLetsTheCollectorIn(t *testing.T) {
+	m, g := newMember(t), &gate{}
+	g.set(configMapsGVR.Resource)
+	m.collect(func(o *Options) { o.Config.Wrap(g.wrap) })
+	m.deliver("sha256:1", m.push(configMapsGVR, m.configMap("settings", "blue")))
+	m.waitForStatus(forbiddenDoubted+30*time.Second, "ConfigMap settings Waiting/NotGranted")
+
+	g.set(configMapsGVR.Resource, deliveriesGVR.Resource)
+	waitFor(t, time.Minute, func() string { // a refusal is doubted while it is asked again each retryFirst, and believed after that
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.count > int(forbiddenDoubted/retryFirst)+1 {
+			return ""
+		}
+		return fmt.Sprintf("refused %d times", g.count)
+	})
+	g.set()
+	// Left alone, the feed of ConfigMaps would ask again after forbiddenFirst at the soonest.
+	m.waitForStatus(forbiddenFirst / 2)
+}
