@@ -66,6 +66,10 @@ func (s *Sandbox) Dir() string { return s.dir }
 // Binaries is the folder with the programs of the control planes, kubectl among them.
 func (s *Sandbox) Binaries() string { return filepath.Join(s.dir, "bin") }
 
+// KubectlCache is where kubectl is to keep what it has learnt of the clusters, so that it goes with the sandbox: the
+// value for KUBECACHEDIR.
+func (s *Sandbox) KubectlCache() string { return filepath.Join(s.dir, "kubectl-cache") }
+
 // Options are what the sandbox was made with.
 func (s *Sandbox) Options() Options {
 	s.mu.Lock()

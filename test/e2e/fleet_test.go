@@ -135,7 +135,7 @@ func (f *Fleet) run(ctx context.Context, stdin, program string, args ...string) 
 	Expect(err).NotTo(HaveOccurred())
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "PATH="+f.Binaries()+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "KUBECACHEDIR="+f.KubectlCache(), "PATH="+f.Binaries()+string(os.PathListSeparator)+os.Getenv("PATH"))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &stdout, &stderr
 	err = cmd.Run()
 	var ended *exec.ExitError

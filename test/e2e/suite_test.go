@@ -21,7 +21,7 @@ var fleet *Fleet
 
 const (
 	// patience is how long a condition may take that depends on a few writes and watches.
-	patience = 30 * time.Second
+	patience = 60 * time.Second
 	// upWithin bounds bringing the fleet up, control planes built.
 	upWithin = 10 * time.Minute
 )

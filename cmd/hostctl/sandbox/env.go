@@ -18,7 +18,7 @@ func newEnv(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "env",
 		Short: `Print shell commands that point kubectl at a sandbox: eval "$(hostctl sandbox env)"`,
 		Long: `Prints commands for a shell that set KUBECONFIG to a file with the contexts host, member-1 and so on (host is
-the current one), and put the sandbox's kubectl first on PATH.`,
+the current one), have kubectl keep its cache in the sandbox's folder, and put the sandbox's kubectl first on PATH.`,
 		Example: `  eval "$(hostctl sandbox env)"`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -30,7 +30,7 @@ the current one), and put the sandbox's kubectl first on PATH.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(streams.Out, exports(kubeconfig, s.Binaries()))
+			_, err = fmt.Fprint(streams.Out, exports(kubeconfig, s.KubectlCache(), s.Binaries()))
 			return err
 		},
 	}
@@ -38,8 +38,9 @@ the current one), and put the sandbox's kubectl first on PATH.`,
 	return cmd
 }
 
-func exports(kubeconfig, binaries string) string {
-	return fmt.Sprintf("export KUBECONFIG=%s\nexport PATH=%s:\"$PATH\"\n", quote(kubeconfig), quote(binaries))
+func exports(kubeconfig, cache, binaries string) string {
+	return fmt.Sprintf("export KUBECONFIG=%s\nexport KUBECACHEDIR=%s\nexport PATH=%s:\"$PATH\"\n",
+		quote(kubeconfig), quote(cache), quote(binaries))
 }
 
 // quote makes any path one word of a POSIX shell.

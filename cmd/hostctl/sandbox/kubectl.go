@@ -52,7 +52,7 @@ func runKubectl(streams genericiooptions.IOStreams, s *sandbox.Sandbox, cluster 
 	signal.Ignore(os.Interrupt)
 	defer signal.Reset(os.Interrupt)
 	cmd := exec.Command(filepath.Join(s.Binaries(), binaries.Kubectl), args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "KUBECACHEDIR="+s.KubectlCache())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = streams.In, streams.Out, streams.ErrOut
 	err = cmd.Run()
 	var ended *exec.ExitError

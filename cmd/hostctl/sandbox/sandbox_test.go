@@ -54,13 +54,13 @@ func TestListPrintsWhatWasAskedFor(t *testing.T) {
 }
 
 func TestEnvSurvivesAnyPath(t *testing.T) {
-	kubeconfig, binaries := "/home/o'brien/my cache/$HOME/kubeconfig", "/home/o'brien/`id`/bin"
-	script := exports(kubeconfig, binaries) + `PATH=${PATH%%:/*}; printf '%s\n%s' "$KUBECONFIG" "$PATH"`
+	kubeconfig, cache, binaries := "/home/o'brien/my cache/$HOME/kubeconfig", "/home/o'brien/a cache;ls", "/home/o'brien/`id`/bin"
+	script := exports(kubeconfig, cache, binaries) + `PATH=${PATH%%:/*}; printf '%s\n%s\n%s' "$KUBECONFIG" "$KUBECACHEDIR" "$PATH"`
 	out, err := exec.Command("/bin/sh", "-c", script).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(kubeconfig+"\n"+binaries, string(out)); diff != "" {
+	if diff := cmp.Diff(kubeconfig+"\n"+cache+"\n"+binaries, string(out)); diff != "" {
 		t.Error(diff)
 	}
 }
