@@ -20,15 +20,20 @@ import (
 
 // Collectors runs, inside the manager, the collectors of members that the host collects for, and what
 // collectors elsewhere need of the host. It is multicluster-aware: either lives as long as the
-// connection to its member.
+// connection to its member. What ends by itself before that is started again, see keepRunning.
 type Collectors struct {
-	version string
-	clock   clock.WithTicker
+	clock clock.WithTicker
+	// begin makes what the host does for a member's collector.
+	begin func(t task, name string, conn *member.Conn) (func(context.Context) error, error)
 
 	mu      sync.Mutex
 	engaged map[string]engagement
 	tasks   map[string]task
-	running map[string]work
+	running map[string]*work
+	// last is what was started last for a member, until it is through: it may have been stopped and not be.
+	last map[string]*work
+	// wake is told of a member whose collector has ended. It must not block.
+	wake func(name string)
 }
 
 // task is what the host does for a member's collector.
@@ -42,11 +47,15 @@ const (
 	letRead task = "let read"
 )
 
-func taskFor(mode v1alpha1.CollectorMode, grants []string) task {
+// taskFor is what a member's collector wants of the host. On a cluster that is not known to be the one that was joined,
+// by this host, nobody writes a status or widens a role.
+func taskFor(mode v1alpha1.CollectorMode, is member.Standing) task {
 	switch {
+	case !is.Ours:
+		return nothing
 	case mode == v1alpha1.CollectorHost:
 		return observe
-	case mode == v1alpha1.CollectorExternal && join.GrantsEveryGroup(grants):
+	case mode == v1alpha1.CollectorExternal && join.GrantsEveryGroup(is.Grants):
 		return letRead
 	}
 	return nothing
@@ -56,6 +65,10 @@ func taskFor(mode v1alpha1.CollectorMode, grants []string) task {
 type work struct {
 	task task
 	stop context.CancelFunc
+	// through is closed when it has ended for good.
+	through chan struct{}
+	// ended is how it ended by itself the last time, under Collectors.mu.
+	ended *ending
 }
 
 type engagement struct {
@@ -67,13 +80,28 @@ var _ multicluster.Aware = &Collectors{}
 
 // NewCollectors makes it; version is what the collectors say in the Membership.
 func NewCollectors(version string, clk clock.WithTicker) *Collectors {
-	return &Collectors{
-		version: version,
+	c := &Collectors{
 		clock:   clk,
 		engaged: make(map[string]engagement),
 		tasks:   make(map[string]task),
-		running: make(map[string]work),
+		running: make(map[string]*work),
+		last:    make(map[string]*work),
+		wake:    func(string) {},
 	}
+	c.begin = func(t task, name string, conn *member.Conn) (func(context.Context) error, error) {
+		if t == letRead {
+			return func(ctx context.Context) error { return widen(ctx, conn, compareEvery) }, nil
+		}
+		collector, err := collect.New(collect.Options{
+			ClusterName: name, Config: conn.GetConfig(), HTTPClient: conn.GetHTTPClient(),
+			Mapper: conn.GetRESTMapper(), Version: version, Clock: clk,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("making the collector of member %s: %w", name, err)
+		}
+		return collector.Run, nil
+	}
+	return c
 }
 
 // Start implements manager.Runnable; collectors run by themselves.
@@ -92,15 +120,16 @@ func (c *Collectors) Engage(ctx context.Context, name multicluster.ClusterName, 
 	defer c.mu.Unlock()
 	c.stop(conn.Name())
 	c.engaged[conn.Name()] = engagement{ctx: ctx, conn: conn}
-	c.settle(conn.Name())
+	// What was to be done was said of the old connection: the new one has first to lead to the same cluster.
+	delete(c.tasks, conn.Name())
 	return nil
 }
 
-// Set says who collects for a member, and what the member grants the host.
-func (c *Collectors) Set(name string, mode v1alpha1.CollectorMode, grants []string) {
+// Set says who collects for a member, and how it stands.
+func (c *Collectors) Set(name string, mode v1alpha1.CollectorMode, is member.Standing) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tasks[name] = taskFor(mode, grants)
+	c.tasks[name] = taskFor(mode, is)
 	c.settle(name)
 }
 
@@ -120,46 +149,42 @@ func (c *Collectors) settle(name string) {
 	if engaged && with.ctx.Err() == nil {
 		wanted = c.tasks[name]
 	}
-	if c.running[name].task == wanted {
+	if at := c.running[name]; at != nil && at.task == wanted || at == nil && wanted == nothing {
 		return
 	}
 	c.stop(name)
-	if wanted == nothing {
-		return
+	if wanted != nothing {
+		c.start(name, wanted, with)
 	}
+}
+
+// start begins a task when the one before it is through. c.mu is held.
+//
+// Two collectors of one member would do each other little harm, since the one that was stopped begins no further write;
+// but each holds the member's objects in memory. Nobody is kept waiting by this: what was stopped has nothing left that
+// could take long, and Engage does not wait.
+func (c *Collectors) start(name string, t task, with engagement) {
 	ctx, cancel := context.WithCancel(with.ctx)
+	before, w := c.last[name], &work{task: t, stop: cancel, through: make(chan struct{})}
+	c.running[name], c.last[name] = w, w
 	logger := log.FromContext(ctx).WithName("collect").WithValues("member", name)
-	run, err := c.begin(wanted, name, with.conn)
-	if err != nil {
-		logger.Error(err, "the collector cannot be made")
-		cancel()
-		return
-	}
-	c.running[name] = work{task: wanted, stop: cancel}
 	go func() {
-		if err := run(log.IntoContext(ctx, logger)); err != nil && ctx.Err() == nil {
-			logger.Error(err, "the collector has ended")
+		// Also where this one has been stopped meanwhile: who comes after it must not overtake the one before it.
+		if before != nil {
+			<-before.through
 		}
+		c.keepRunning(log.IntoContext(ctx, logger), name, w, with.conn)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.last[name] == w {
+			delete(c.last, name)
+		}
+		close(w.through)
 	}()
 }
 
-// begin makes what the host does for a member's collector.
-func (c *Collectors) begin(t task, name string, conn *member.Conn) (func(context.Context) error, error) {
-	if t == letRead {
-		return func(ctx context.Context) error { return widen(ctx, conn) }, nil
-	}
-	collector, err := collect.New(collect.Options{
-		ClusterName: name, Config: conn.GetConfig(), HTTPClient: conn.GetHTTPClient(),
-		Mapper: conn.GetRESTMapper(), Version: c.version, Clock: c.clock,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return collector.Run, nil
-}
-
 func (c *Collectors) stop(name string) {
-	if at, ok := c.running[name]; ok {
+	if at := c.running[name]; at != nil {
 		at.stop()
 		delete(c.running, name)
 	}

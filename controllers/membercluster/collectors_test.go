@@ -3,29 +3,275 @@
 package membercluster
 
 import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
 func TestWhatTheHostDoesForACollector(t *testing.T) {
 	for name, test := range map[string]struct {
-		mode   v1alpha1.CollectorMode
-		grants []string
-		want   task
+		mode     v1alpha1.CollectorMode
+		grants   []string
+		stranger bool
+		want     task
 	}{
-		"one of its own runs in it":                               {v1alpha1.CollectorHost, []string{"any"}, observe},
-		"one elsewhere is let read what comes, of every group":    {v1alpha1.CollectorExternal, []string{"any"}, letRead},
-		"one elsewhere has what the groups granted name":          {v1alpha1.CollectorExternal, join.DefaultGrants(), nothing},
-		"one elsewhere gets nothing while the grants are unknown": {v1alpha1.CollectorExternal, nil, nothing},
+		"one of its own runs in it":                               {mode: v1alpha1.CollectorHost, grants: []string{"any"}, want: observe},
+		"one elsewhere is let read what comes, of every group":    {mode: v1alpha1.CollectorExternal, grants: []string{"any"}, want: letRead},
+		"one elsewhere has what the groups granted name":          {mode: v1alpha1.CollectorExternal, grants: join.DefaultGrants()},
+		"one elsewhere gets nothing while the grants are unknown": {mode: v1alpha1.CollectorExternal},
+		"nobody observes another cluster":                         {mode: v1alpha1.CollectorHost, grants: []string{"any"}, stranger: true},
+		"no role of another cluster is widened":                   {mode: v1alpha1.CollectorExternal, grants: []string{"any"}, stranger: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, taskFor(test.mode, test.grants)); diff != "" {
+			if diff := cmp.Diff(test.want, taskFor(test.mode, member.Standing{Ours: !test.stranger, Grants: test.grants})); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
+}
+
+// crew is Collectors whose runs the test holds in its hand.
+type crew struct {
+	*Collectors
+	clock *clocktesting.FakeClock
+	runs  chan *watch
+	woken chan string
+}
+
+// watch is one run of a task.
+type watch struct {
+	conn *member.Conn
+	ctx  context.Context //nolint:containedctx // what the test asks about
+	ends chan error      // what the test has it end with, when its context has ended or before
+}
+
+func newCrew(t *testing.T) *crew {
+	t.Helper()
+	clk := clocktesting.NewFakeClock(now)
+	c := &crew{Collectors: NewCollectors("v", clk), clock: clk, runs: make(chan *watch, 10), woken: make(chan string, 10)}
+	c.wake = func(name string) { c.woken <- name }
+	c.begin = func(_ task, _ string, conn *member.Conn) (func(context.Context) error, error) {
+		return func(ctx context.Context) error {
+			w := &watch{conn: conn, ctx: ctx, ends: make(chan error, 1)}
+			c.runs <- w
+			return <-w.ends
+		}, nil
+	}
+	return c
+}
+
+// engage connects the member east anew, and says that it is the one that was joined.
+func (c *crew) engage(t *testing.T) (conn *member.Conn, disengage func()) {
+	t.Helper()
+	conn, err := member.Connect("east", &rest.Config{Host: "https://192.0.2.1"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := c.Engage(ctx, "east", conn); err != nil {
+		t.Fatal(err)
+	}
+	return conn, cancel
+}
+
+func (c *crew) set(is member.Standing) { c.Set("east", v1alpha1.CollectorHost, is) }
+
+func (c *crew) next(t *testing.T) *watch {
+	t.Helper()
+	return receive(t, c.runs)
+}
+
+func receive[T any](t *testing.T, from <-chan T) T {
+	t.Helper()
+	select {
+	case got := <-from:
+		return got
+	case <-time.After(30 * time.Second):
+		t.Fatal("nothing comes")
+		panic("unreachable")
+	}
+}
+
+// pauses lets the clock run as soon as somebody waits for it.
+func (c *crew) pauses(t *testing.T, d time.Duration) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !c.clock.HasWaiters(); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatal("nobody waits")
+		}
+	}
+	c.clock.Step(d)
+}
+
+// idle gives others the chance to go too far.
+func (c *crew) idle(t *testing.T, why string) {
+	t.Helper()
+	for range 10_000 {
+		runtime.Gosched()
+	}
+	if len(c.runs) > 0 {
+		t.Error(why)
+	}
+}
+
+func TestACollectorThatEndsIsStartedAgainLaterEachTime(t *testing.T) {
+	c := newCrew(t)
+	conn, disengage := c.engage(t)
+	c.set(well())
+	if c.ended("east") != nil {
+		t.Error("it has ended before it began")
+	}
+	first := c.next(t)
+	for i, test := range []struct {
+		early, late time.Duration // jitter is a tenth at most
+		lasted      time.Duration
+	}{
+		{early: 990 * time.Millisecond, late: 120 * time.Millisecond},
+		{early: 1990 * time.Millisecond, late: 220 * time.Millisecond},
+		{early: 3990 * time.Millisecond, late: 420 * time.Millisecond},
+		{early: 990 * time.Millisecond, late: 120 * time.Millisecond, lasted: steady},
+	} {
+		c.clock.Step(test.lasted)
+		why := errors.New("the cluster is another member")
+		first.ends <- why
+		if name := receive(t, c.woken); name != "east" {
+			t.Errorf("end %d: %s is told", i, name)
+		}
+		if e := c.ended("east"); e == nil || !errors.Is(e.err, why) || !e.at.Equal(c.clock.Now()) {
+			t.Errorf("end %d: it is said to have ended %+v", i, e)
+		}
+		c.pauses(t, test.early)
+		c.idle(t, "it is started again too early")
+		c.clock.Step(test.late)
+		if first = c.next(t); first.conn != conn {
+			t.Error("by another connection")
+		}
+	}
+
+	first.ends <- nil // nor is it let be when it gives no reason
+	receive(t, c.woken)
+	if e := c.ended("east"); !errors.Is(e.err, errNoReason) {
+		t.Errorf("%+v", e)
+	}
+	c.mu.Lock()
+	through := c.running["east"].through
+	c.mu.Unlock()
+	disengage()
+	receive(t, through) // no clock has to run for this
+	if len(c.runs) > 0 {
+		t.Error("it is started again after its engagement is over")
+	}
+}
+
+func TestACollectorThatCannotBeMadeIsTriedAgain(t *testing.T) {
+	c := newCrew(t)
+	var mu sync.Mutex
+	broken, works := true, c.begin
+	c.begin = func(t task, name string, conn *member.Conn) (func(context.Context) error, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if broken {
+			return nil, errors.New("no room")
+		}
+		return works(t, name, conn)
+	}
+	c.engage(t)
+	c.set(well())
+	receive(t, c.woken)
+	mu.Lock()
+	broken = false
+	mu.Unlock()
+	c.pauses(t, 2*time.Second)
+	c.next(t).ends <- nil
+}
+
+func TestACollectorEndsWithWhatItIsFor(t *testing.T) {
+	for name, end := range map[string]func(c *crew, disengage func()){
+		"the connection":                       func(_ *crew, disengage func()) { disengage() },
+		"the registration":                     func(c *crew, _ func()) { c.Forget("east") },
+		"the trust that it is the right one":   func(c *crew, _ func()) { c.set(member.Standing{Probed: true, Reachable: true}) },
+		"the mode that has it run in the host": func(c *crew, _ func()) { c.Set("east", v1alpha1.CollectorExternal, well()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCrew(t)
+			_, disengage := c.engage(t)
+			defer disengage()
+			c.set(well())
+			w := c.next(t)
+			end(c, disengage)
+			receive(t, w.ctx.Done())
+			w.ends <- w.ctx.Err()
+			c.idle(t, "it is started again")
+			if len(c.woken) > 0 || c.ended("east") != nil {
+				t.Error("its end is taken for a failure")
+			}
+		})
+	}
+}
+
+func TestAnOutageLeavesACollectorBe(t *testing.T) {
+	c := newCrew(t)
+	c.engage(t)
+	c.set(well())
+	w := c.next(t)
+	lost := well()
+	lost.Reachable, lost.Valid = false, false
+	c.set(lost)
+	c.idle(t, "another one is started")
+	if w.ctx.Err() != nil {
+		t.Error("it is ended")
+	}
+	w.ends <- nil
+}
+
+func TestANewConnectionIsNotCollectedByBeforeItHasShownWhereItLeads(t *testing.T) {
+	c := newCrew(t)
+	_, end := c.engage(t)
+	c.set(well())
+	first := c.next(t)
+	end()
+	first.ends <- nil
+	conn, end := c.engage(t)
+	defer end()
+	c.idle(t, "it is collected by")
+	c.set(well())
+	next := c.next(t)
+	if next.conn != conn {
+		t.Error("the old connection is used")
+	}
+	next.ends <- nil
+}
+
+func TestOfTwoConnectionsToAMemberOneIsCollectedByAtATime(t *testing.T) {
+	c := newCrew(t)
+	_, end := c.engage(t)
+	c.set(well())
+	first := c.next(t)
+
+	end()
+	c.engage(t)
+	c.set(well())
+	receive(t, first.ctx.Done())
+	_, end = c.engage(t) // and another one, while the first is still not through
+	defer end()
+	c.set(well())
+	c.idle(t, "the next collector runs beside the last")
+
+	first.ends <- first.ctx.Err()
+	last := c.next(t)
+	if last.ctx.Err() != nil || last.conn == first.conn {
+		t.Error("the wrong one runs")
+	}
+	last.ends <- nil
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -52,6 +51,7 @@ func New(
 		clock:      clk,
 	}
 	fleet.OnProbe(r.probed)
+	collectors.wake = r.wake
 	return r
 }
 
@@ -86,7 +86,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	if mc.DeletionTimestamp != nil {
-		return r.leave(ctx, mc)
+		return r.leave(ctx, mc, refusal)
 	}
 	if controllerutil.AddFinalizer(mc, v1alpha1.Finalizer) {
 		if err := r.client.Update(ctx, mc); err != nil {
@@ -94,7 +94,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 	}
 	standing, _ := r.fleet.Standing(mc.Name)
-	r.collectors.Set(mc.Name, mc.Spec.Collector, standing.Grants)
+	r.collectors.Set(mc.Name, mc.Spec.Collector, standing)
 	renewal := r.renew(ctx, mc, refusal)
 	return r.publish(ctx, mc, refusal, renewal)
 }
@@ -140,35 +140,18 @@ func (r *Reconciler) connect(ctx context.Context, mc *v1alpha1.MemberCluster) (r
 	if err != nil {
 		return nil, err
 	}
-	return nil, r.fleet.Connect(ctx, mc.Name, config)
-}
-
-// leave takes Fairlead's own things off a member that is being unjoined, and lets the registry entry
-// go. A member that cannot be reached keeps it waiting; `hostctl unjoin --forget` does not wait.
-func (r *Reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster) (ctrl.Result, error) {
-	if !controllerutil.ContainsFinalizer(mc, v1alpha1.Finalizer) {
-		return ctrl.Result{}, nil
-	}
-	r.collectors.Forget(mc.Name)
-	var remote client.Client
-	if conn := r.fleet.Conn(mc.Name); conn != nil {
-		remote = conn.GetClient()
-	}
-	within, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	if err := join.Leave(within, r.client, mc.DeepCopy(), remote, r.host.UID, nil); err != nil {
-		ctrl.LoggerFrom(ctx).Info("the member cannot be left yet", "member", mc.Name, "error", err.Error())
-		return ctrl.Result{RequeueAfter: member.RetryInterval}, nil
-	}
-	r.fleet.Disconnect(mc.Name)
-	return ctrl.Result{}, nil
+	return nil, r.fleet.Connect(ctx, mc.Name, config, mc.Status.UID)
 }
 
 // probed wakes the loop when a probe found something new.
 func (r *Reconciler) probed(name string, was, is member.Standing) {
-	if was.Same(is) {
-		return
+	if !was.Same(is) {
+		r.wake(name)
 	}
+}
+
+// wake has the loop look at a member.
+func (r *Reconciler) wake(name string) {
 	r.mu.Lock()
 	queue := r.queue
 	r.mu.Unlock()

@@ -27,12 +27,13 @@ func (r *Reconciler) publish(
 	ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError, renewal join.Renewal,
 ) (ctrl.Result, error) {
 	standing, connected := r.fleet.Standing(mc.Name)
-	again := r.lookAgain(mc, renewal)
+	ended := r.collectors.ended(mc.Name)
+	again := r.lookAgain(mc, renewal, ended)
 	if refusal == nil && (!connected || !standing.Probed) {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
 	base := mc.DeepCopy()
-	describe(mc, standing, refusal, renewal, r.clock.Now())
+	described{standing: standing, refusal: refusal, renewal: renewal, ended: ended, now: r.clock.Now()}.write(mc)
 	if equality.Semantic.DeepEqual(base.Status, mc.Status) {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
@@ -42,80 +43,111 @@ func (r *Reconciler) publish(
 	return ctrl.Result{RequeueAfter: again}, nil
 }
 
-// lookAgain is when to come back without any news: a heartbeat can stop, and a token runs out.
-func (r *Reconciler) lookAgain(mc *v1alpha1.MemberCluster, renewal join.Renewal) time.Duration {
+// lookAgain is when to come back without any news: a heartbeat can stop, or come again, and a token runs out.
+func (r *Reconciler) lookAgain(mc *v1alpha1.MemberCluster, renewal join.Renewal, ended *ending) time.Duration {
 	again := time.Duration(0)
 	if !renewal.Due.IsZero() {
 		again = max(time.Minute, renewal.Due.Sub(r.clock.Now()))
 	}
-	if mc.Spec.Collector == v1alpha1.CollectorExternal {
+	if mc.Spec.Collector == v1alpha1.CollectorExternal || ended != nil {
 		again = time.Minute
 	}
 	return again
 }
 
-// describe writes a standing into the status.
-func describe(mc *v1alpha1.MemberCluster, s member.Standing, refusal *member.CredentialsError, renewal join.Renewal, now time.Time) {
-	if s.Usable() {
-		mc.Status.UID, mc.Status.KubernetesVersion = s.UID, s.Version
-		mc.Status.Grants, mc.Status.Facts = s.Grants, s.Facts
-	}
-	set := func(kind string, ok bool, reason, message string) bool {
-		status := metav1.ConditionFalse
-		if ok {
-			status = metav1.ConditionTrue
-		}
-		message = health.Clean(message, maxMessage)
-		if was := meta.FindStatusCondition(mc.Status.Conditions, kind); was != nil && was.Status == status && was.Reason == reason && !ok {
-			// The words of a network error differ from one try to the next and say the same.
-			message = was.Message
-		}
-		meta.SetStatusCondition(&mc.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message,
-			ObservedGeneration: mc.Generation, LastTransitionTime: metav1.NewTime(now)})
-		return ok
-	}
-	if refusal != nil {
-		set(v1alpha1.ConditionCredentialsValid, false, refusal.Reason, refusal.Message)
-		set(v1alpha1.ConditionReady, false, refusal.Reason, refusal.Message)
-		return
-	}
-	collecting, reason, message := collects(mc, s, now)
-	ready := true
-	for _, c := range []struct {
-		kind            string
-		ok              bool
-		reason, message string
-	}{
-		{v1alpha1.ConditionReachable, s.Reachable,
-			pick(s.Reachable, v1alpha1.ReasonAnswers, s.Reason), pick(s.Reachable, "the API server answers", s.Message)},
-		{v1alpha1.ConditionCredentialsValid, s.Valid, s.Reason, pick(s.Valid, acceptedUntil(renewal), s.Message)},
-		{v1alpha1.ConditionCollectorReady, collecting, reason, message},
-	} {
-		if !set(c.kind, c.ok, c.reason, c.message) && ready {
-			ready = false
-			set(v1alpha1.ConditionReady, false, c.reason, c.message)
-		}
-	}
-	if ready {
-		set(v1alpha1.ConditionReady, true, v1alpha1.ReasonReady, "pushes reach the member")
-	}
+// described is what is known of a member when its status is written.
+type described struct {
+	standing member.Standing
+	// refusal is why there is no connection, nil when there is one.
+	refusal *member.CredentialsError
+	renewal join.Renewal
+	// ended is how the host's own collector for the member ended, nil when it did not.
+	ended *ending
+	now   time.Time
 }
 
-// collects says whether somebody observes the member. A collector in the host is at work while the
-// member can be reached; one elsewhere says so by its heartbeat.
-func collects(mc *v1alpha1.MemberCluster, s member.Standing, now time.Time) (ok bool, reason, message string) {
-	switch {
-	case !s.Usable():
-		return false, pick(s.Reason != "", s.Reason, v1alpha1.ReasonUnreachable), "the member cannot be asked"
-	case mc.Spec.Collector != v1alpha1.CollectorExternal:
-		return true, v1alpha1.ReasonCollecting, "the host collects"
-	case s.Heartbeat.IsZero():
-		return false, v1alpha1.ReasonNoHeartbeat, "no collector has been heard of: run one on the member, or set spec.collector: Host"
-	case now.Sub(s.HeartbeatChanged) > member.HeartbeatTimeout:
-		since := s.HeartbeatChanged.UTC().Format(time.RFC3339)
-		return false, v1alpha1.ReasonNoHeartbeat, "the collector has been silent since " + since
+// write puts it into the status.
+func (d described) write(mc *v1alpha1.MemberCluster) {
+	if s := d.standing; s.Usable() {
+		if mc.Status.UID == "" { // which cluster was joined is said once; see docs/design.md, section 2
+			mc.Status.UID = s.UID
+		}
+		mc.Status.KubernetesVersion, mc.Status.Grants, mc.Status.Facts = s.Version, s.Grants, s.Facts
 	}
-	return true, v1alpha1.ReasonCollecting, "collector " + s.CollectorVersion + " is at work"
+	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonReady,
+		Message: "pushes reach the member"}
+	for _, c := range d.conditions(mc) {
+		if c.Status != metav1.ConditionTrue && ready.Status == metav1.ConditionTrue {
+			ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, c.Reason, c.Message
+		}
+		d.set(mc, c)
+	}
+	d.set(mc, ready)
+}
+
+func (d described) set(mc *v1alpha1.MemberCluster, c metav1.Condition) {
+	c.Message = health.Clean(c.Message, maxMessage)
+	was := meta.FindStatusCondition(mc.Status.Conditions, c.Type)
+	if was != nil && was.Status == c.Status && was.Reason == c.Reason && c.Reason == v1alpha1.ReasonUnreachable {
+		// The words of a network error differ from one try to the next and say the same.
+		c.Message = was.Message
+	}
+	c.ObservedGeneration, c.LastTransitionTime = mc.Generation, metav1.NewTime(d.now)
+	meta.SetStatusCondition(&mc.Status.Conditions, c)
+}
+
+// conditions are all but Ready; the first that is not True is the cause of the others. What nobody can know any more is
+// Unknown: an old True would be taken for news, and a False for something that was seen.
+func (d described) conditions(mc *v1alpha1.MemberCluster) []metav1.Condition {
+	reachable := metav1.Condition{Type: v1alpha1.ConditionReachable, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonAnswers,
+		Message: "the API server answers"}
+	valid := metav1.Condition{Type: v1alpha1.ConditionCredentialsValid, Status: metav1.ConditionTrue, Reason: d.standing.Reason,
+		Message: acceptedUntil(d.renewal)}
+	unknown := func(kind, reason, message string) metav1.Condition {
+		return metav1.Condition{Type: kind, Status: metav1.ConditionUnknown, Reason: reason, Message: message}
+	}
+	switch s := d.standing; {
+	case d.refusal != nil: // nobody asks the member
+		valid.Status, valid.Reason, valid.Message = metav1.ConditionFalse, d.refusal.Reason, d.refusal.Message
+		const message = "nothing is sent to the member until there are credentials for it, see CredentialsValid"
+		return []metav1.Condition{valid, unknown(v1alpha1.ConditionReachable, d.refusal.Reason, message),
+			unknown(v1alpha1.ConditionCollectorReady, d.refusal.Reason, message)}
+	case !s.Reachable:
+		reachable.Status, reachable.Reason, reachable.Message = metav1.ConditionFalse, s.Reason, s.Message
+		const message = "the member cannot be asked, see Reachable"
+		return []metav1.Condition{reachable, unknown(v1alpha1.ConditionCredentialsValid, s.Reason, message),
+			unknown(v1alpha1.ConditionCollectorReady, s.Reason, message)}
+	case !s.Valid: // it has answered: that is Reachable
+		valid.Status, valid.Message = metav1.ConditionFalse, s.Message
+		return []metav1.Condition{reachable, valid,
+			unknown(v1alpha1.ConditionCollectorReady, s.Reason, "the member cannot be asked, see CredentialsValid")}
+	}
+	return []metav1.Condition{reachable, valid, d.collects(mc)}
+}
+
+// collects says whether somebody observes a member that can be asked. A collector in the host is at work while it has
+// not ended, or has been heard of since; one elsewhere says so by its heartbeat.
+func (d described) collects(mc *v1alpha1.MemberCluster) metav1.Condition {
+	s := d.standing
+	found := func(status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
+		return metav1.Condition{Type: v1alpha1.ConditionCollectorReady, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
+	}
+	const account = v1alpha1.SystemNamespace + "/" + join.CollectorAccount
+	switch {
+	case mc.Spec.Collector != v1alpha1.CollectorExternal && d.ended != nil && !s.HeartbeatChanged.After(d.ended.at):
+		return found(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the host's collector ended at %s and has not been heard of since; it is being started again: %v",
+			d.ended.at.UTC().Format(time.RFC3339), d.ended.err)
+	case mc.Spec.Collector != v1alpha1.CollectorExternal:
+		return found(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the host collects")
+	case s.Heartbeat.IsZero():
+		return found(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "no collector has been heard of since the member was joined: "+
+			"run `collector --kubeconfig FILE --cluster-name %[1]s` with a token of the member's account %[2]s, or let the host collect: `hostctl join %[1]s --collector Host`",
+			mc.Name, account)
+	case d.now.Sub(s.HeartbeatChanged) > member.HeartbeatTimeout:
+		return found(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the collector has been silent since %s: does it run, and does the member still accept its token (account %s)?",
+			s.HeartbeatChanged.UTC().Format(time.RFC3339), account)
+	}
+	return found(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "collector %s is at work", s.CollectorVersion)
 }
 
 // acceptedUntil says how long the credentials hold, which is how a renewal is seen.
@@ -124,11 +156,4 @@ func acceptedUntil(renewal join.Renewal) string {
 		return "the member accepts the host's credentials"
 	}
 	return "the member accepts the host's token, which holds until " + renewal.Expires.UTC().Format(time.DateOnly)
-}
-
-func pick(first bool, a, b string) string {
-	if first {
-		return a
-	}
-	return b
 }

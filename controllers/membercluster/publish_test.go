@@ -20,7 +20,7 @@ import (
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func well() member.Standing {
-	return member.Standing{Probed: true, Reachable: true, Valid: true, Reason: v1alpha1.ReasonAnswers, UID: "m", Version: "v1.36.3",
+	return member.Standing{Probed: true, Reachable: true, Valid: true, Ours: true, Reason: v1alpha1.ReasonAnswers, UID: "m", Version: "v1.36.3",
 		Grants: []string{"core"}, CollectorVersion: "v0.1.0", Heartbeat: now.Add(-time.Hour), HeartbeatChanged: now.Add(-time.Minute)}
 }
 
@@ -57,20 +57,28 @@ func TestDescribe(t *testing.T) {
 		},
 		"nobody answers": {
 			standing: member.Standing{Probed: true, Reason: v1alpha1.ReasonUnreachable, Message: "no route"}, mode: v1alpha1.CollectorHost,
-			want: []string{"Reachable False Unreachable", "CredentialsValid False Unreachable", "CollectorReady False Unreachable",
+			want: []string{"Reachable False Unreachable", "CredentialsValid Unknown Unreachable", "CollectorReady Unknown Unreachable",
 				"Ready False Unreachable"},
 		},
 		"the token is not accepted": {
 			standing: member.Standing{Probed: true, Reachable: true, Reason: v1alpha1.ReasonUnauthorized, Message: "no"},
 			mode:     v1alpha1.CollectorHost,
-			want: []string{"Reachable True Answers", "CredentialsValid False Unauthorized", "CollectorReady False Unauthorized",
+			want: []string{"Reachable True Answers", "CredentialsValid False Unauthorized", "CollectorReady Unknown Unauthorized",
 				"Ready False Unauthorized"},
 		},
 		"another host's member": {
 			standing: with(func(s *member.Standing) { s.Valid, s.Reason, s.Message = false, v1alpha1.ReasonOtherHost, "of prod" }),
 			mode:     v1alpha1.CollectorHost,
 			want: []string{"Reachable True Answers", "CredentialsValid False OtherHost",
-				"CollectorReady False OtherHost", "Ready False OtherHost"},
+				"CollectorReady Unknown OtherHost", "Ready False OtherHost"},
+		},
+		"another cluster in the member's place": {
+			standing: with(func(s *member.Standing) {
+				s.Valid, s.Reason, s.Message = false, v1alpha1.ReasonIdentityChanged, "another"
+			}),
+			mode: v1alpha1.CollectorHost,
+			want: []string{"Reachable True Answers", "CredentialsValid False IdentityChanged",
+				"CollectorReady Unknown IdentityChanged", "Ready False IdentityChanged"},
 		},
 		"a collector elsewhere that is silent": {
 			standing: with(func(s *member.Standing) { s.HeartbeatChanged = now.Add(-time.Hour) }), mode: v1alpha1.CollectorExternal, known: true,
@@ -78,12 +86,13 @@ func TestDescribe(t *testing.T) {
 		},
 		"no credentials": {
 			refusal: &member.CredentialsError{Reason: v1alpha1.ReasonCredentialsMissing, Message: "no Secret"}, mode: v1alpha1.CollectorHost,
-			want: []string{"CredentialsValid False CredentialsMissing", "Ready False CredentialsMissing"},
+			want: []string{"Reachable Unknown CredentialsMissing", "CredentialsValid False CredentialsMissing",
+				"CollectorReady Unknown CredentialsMissing", "Ready False CredentialsMissing"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			mc := registered(test.mode)
-			describe(mc, test.standing, test.refusal, join.Renewal{}, now)
+			described{standing: test.standing, refusal: test.refusal, now: now}.write(mc)
 			if diff := cmp.Diff(test.want, said(mc)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -102,24 +111,72 @@ func TestDescribe(t *testing.T) {
 func TestTheWordsOfAnErrorThatGoesOnAreThoseOfItsBeginning(t *testing.T) {
 	mc := registered(v1alpha1.CollectorHost)
 	lost := member.Standing{Probed: true, Reason: v1alpha1.ReasonUnreachable, Message: "dial tcp 10.0.0.7:50001"}
-	describe(mc, lost, nil, join.Renewal{}, now)
+	described{standing: lost, now: now}.write(mc)
 	before := mc.DeepCopy()
 	lost.Message = "dial tcp 10.0.0.7:50002"
-	describe(mc, lost, nil, join.Renewal{}, now.Add(time.Minute))
+	described{standing: lost, now: now.Add(time.Minute)}.write(mc)
 	if diff := cmp.Diff(before.Status, mc.Status); diff != "" {
 		t.Errorf("a status would be written at every try (-before +after):\n%s", diff)
 	}
-	describe(mc, well(), nil, join.Renewal{}, now.Add(time.Hour))
+	described{standing: well(), now: now.Add(time.Hour)}.write(mc)
 	ready := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady)
 	if ready.Status != metav1.ConditionTrue || !ready.LastTransitionTime.Time.Equal(now.Add(time.Hour)) {
 		t.Errorf("it does not recover: %+v", ready)
 	}
 }
 
+// A line that says True of what was true an hour ago is worse than none.
+func TestWhatNobodyCanKnowAnyMoreIsUnknown(t *testing.T) {
+	ready := func(mc *v1alpha1.MemberCluster) string {
+		return meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady).Message
+	}
+	mc := registered(v1alpha1.CollectorExternal)
+	described{standing: well(), now: now}.write(mc)
+	if diff := cmp.Diff([]string{"Reachable True Answers", "CredentialsValid True Answers", "CollectorReady True Collecting", "Ready True Ready"},
+		said(mc)); diff != "" {
+		t.Fatal(diff)
+	}
+	missing := &member.CredentialsError{Reason: v1alpha1.ReasonCredentialsMissing, Message: "no Secret"}
+	described{refusal: missing, now: now.Add(time.Hour)}.write(mc)
+	if diff := cmp.Diff([]string{"Reachable Unknown CredentialsMissing", "CredentialsValid False CredentialsMissing",
+		"CollectorReady Unknown CredentialsMissing", "Ready False CredentialsMissing", "no Secret"}, append(said(mc), ready(mc))); diff != "" {
+		t.Error(diff)
+	}
+	lost := well()
+	lost.Reachable, lost.Valid, lost.Reason, lost.Message = false, false, v1alpha1.ReasonUnreachable, "no route"
+	described{standing: lost, now: now.Add(2 * time.Hour)}.write(mc)
+	if diff := cmp.Diff([]string{"Reachable False Unreachable", "CredentialsValid Unknown Unreachable", "CollectorReady Unknown Unreachable",
+		"Ready False Unreachable", "no route"}, append(said(mc), ready(mc))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhichClusterWasJoinedIsSaidOnce(t *testing.T) {
+	mc := registered(v1alpha1.CollectorHost)
+	described{standing: well(), now: now}.write(mc)
+	other := well()
+	other.UID = "other"
+	described{standing: other, now: now}.write(mc)
+	if diff := cmp.Diff("m", string(mc.Status.UID)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheWordsOfARefusalFollowIt(t *testing.T) {
+	mc := registered(v1alpha1.CollectorHost)
+	changed := member.Standing{Probed: true, Reachable: true, Reason: v1alpha1.ReasonIdentityChanged, Message: "uid a"}
+	described{standing: changed, now: now}.write(mc)
+	changed.Message = "uid b"
+	described{standing: changed, now: now}.write(mc)
+	if diff := cmp.Diff("uid b", meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady).Message); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestTextFromAMemberIsBoundedAndPlain(t *testing.T) {
 	mc := registered(v1alpha1.CollectorHost)
-	describe(mc, member.Standing{Probed: true, Reason: v1alpha1.ReasonUnreachable, Message: "\x1b[31m" + strings.Repeat("x", 10000)}, nil,
-		join.Renewal{}, now)
+	lost := member.Standing{Probed: true, Reason: v1alpha1.ReasonUnreachable, Message: "\x1b[31m" + strings.Repeat("x", 10000)}
+	described{standing: lost, now: now}.write(mc)
 	got := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady).Message
 	if len(got) > maxMessage || strings.ContainsRune(got, '\x1b') {
 		t.Errorf("%d bytes: %q", len(got), got[:20])
@@ -130,6 +187,7 @@ func TestCollects(t *testing.T) {
 	for name, test := range map[string]struct {
 		mode   v1alpha1.CollectorMode
 		change func(*member.Standing)
+		ended  *ending
 		ok     bool
 		reason string
 		words  string
@@ -145,20 +203,26 @@ func TestCollects(t *testing.T) {
 			change: func(s *member.Standing) { s.HeartbeatChanged = now.Add(-member.HeartbeatTimeout - 1) }, reason: v1alpha1.ReasonNoHeartbeat,
 			words: "silent since"},
 		"no heartbeat ever": {mode: v1alpha1.CollectorExternal, change: func(s *member.Standing) { s.Heartbeat = time.Time{} },
-			reason: v1alpha1.ReasonNoHeartbeat, words: "spec.collector"},
+			reason: v1alpha1.ReasonNoHeartbeat, words: "hostctl join east --collector Host"},
 		"a member whose clock is far off": {
 			mode: v1alpha1.CollectorExternal, change: func(s *member.Standing) { s.Heartbeat = now.Add(-48 * time.Hour) }, ok: true,
 			reason: v1alpha1.ReasonCollecting,
 		},
-		"a member that cannot be asked": {mode: v1alpha1.CollectorHost, change: func(s *member.Standing) { s.Reachable, s.Reason = false, "" },
-			reason: v1alpha1.ReasonUnreachable},
+		"the host's collector has ended": {mode: v1alpha1.CollectorHost, ended: &ending{err: errNoReason, at: now},
+			reason: v1alpha1.ReasonNoHeartbeat, words: "is being started again: it ended without a reason"},
+		"the host's collector has been heard of since it ended": {mode: v1alpha1.CollectorHost, ok: true, reason: v1alpha1.ReasonCollecting,
+			ended: &ending{err: errNoReason, at: now.Add(-2 * time.Minute)}},
+		"the host's collector ended while another collects": {mode: v1alpha1.CollectorExternal, ok: true, reason: v1alpha1.ReasonCollecting,
+			ended: &ending{err: errNoReason, at: now}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := well()
-			test.change(&s)
-			ok, reason, message := collects(registered(test.mode), s, now)
-			if ok != test.ok || reason != test.reason || !strings.Contains(message, test.words) {
-				t.Errorf("%v %s: %s", ok, reason, message)
+			if test.change != nil {
+				test.change(&s)
+			}
+			c := described{standing: s, ended: test.ended, now: now}.collects(registered(test.mode))
+			if (c.Status == metav1.ConditionTrue) != test.ok || c.Reason != test.reason || !strings.Contains(c.Message, test.words) {
+				t.Errorf("%+v", c)
 			}
 		})
 	}
@@ -167,17 +231,19 @@ func TestCollects(t *testing.T) {
 func TestWhenToLookAgain(t *testing.T) {
 	r := &Reconciler{clock: clocktesting.NewFakePassiveClock(now)}
 	for name, test := range map[string]struct {
-		mode v1alpha1.CollectorMode
-		due  time.Time
-		want time.Duration
+		mode  v1alpha1.CollectorMode
+		due   time.Time
+		ended *ending
+		want  time.Duration
 	}{
 		"nothing changes by itself":         {mode: v1alpha1.CollectorHost},
 		"a heartbeat may stop":              {mode: v1alpha1.CollectorExternal, want: time.Minute},
 		"a token runs out":                  {mode: v1alpha1.CollectorHost, due: now.Add(time.Hour), want: time.Hour},
+		"a collector may come back":         {mode: v1alpha1.CollectorHost, due: now.Add(time.Hour), ended: &ending{}, want: time.Minute},
 		"a token that is due is not fought": {mode: v1alpha1.CollectorHost, due: now.Add(-time.Hour), want: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := r.lookAgain(registered(test.mode), join.Renewal{Due: test.due}); got != test.want {
+			if got := r.lookAgain(registered(test.mode), join.Renewal{Due: test.due}, test.ended); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,33 +24,31 @@ import (
 
 var crds = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// lookAgain is how often the groups that a collector may read are compared with those that CRDs bring even when no CRD
+// compareEvery is how often the groups that a collector may read are compared with those that CRDs bring even when no CRD
 // came: a join that ran while one came has written what was served before.
-const lookAgain = 5 * time.Minute
+const compareEvery = 5 * time.Minute
 
 // widen lets a collector outside the host read the kinds that CRDs bring to its member, until ctx ends, so that a kind
 // which nobody prepared for is observed as soon as it is pushed. It holds the names of CRDs and no more; what the role
-// says is read each time, since others write it too.
-func widen(ctx context.Context, conn *member.Conn) error {
+// says is read each time, since others write it too: when a CRD comes, and every so often.
+func widen(ctx context.Context, conn *member.Conn, every time.Duration) error {
 	client, err := metadata.NewForConfigAndClient(metadata.ConfigFor(conn.GetConfig()), conn.GetHTTPClient())
 	if err != nil {
 		return fmt.Errorf("making the client for CRDs: %w", err)
 	}
 	turns := workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[struct{}](time.Second, time.Minute))
-	context.AfterFunc(ctx, turns.ShutDown)
-	names := metadatainformer.NewFilteredMetadataInformer(client, crds, metav1.NamespaceAll, lookAgain, cache.Indexers{}, nil).Informer()
+	defer turns.ShutDown()
+	defer context.AfterFunc(ctx, turns.ShutDown)()
+	names := metadatainformer.NewFilteredMetadataInformer(client, crds, metav1.NamespaceAll, every, cache.Indexers{}, nil).Informer()
 	if err := names.SetTransform(onlyName); err != nil {
 		return fmt.Errorf("watching CRDs: %w", err)
 	}
-	came := func(any) { turns.Add(struct{}{}) }
-	if _, err := names.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: came, UpdateFunc: func(old, now any) {
-		if old == now { // nothing changed: it is time to look again
-			came(now)
-		}
-	}}); err != nil {
+	if _, err := names.AddEventHandler(turning(turns)); err != nil {
 		return fmt.Errorf("watching CRDs: %w", err)
 	}
-	go names.RunWithContext(ctx)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watching.Go(func() { names.RunWithContext(ctx) })
 	if !cache.WaitForCacheSync(ctx.Done(), names.HasSynced) {
 		return nil
 	}
@@ -66,6 +65,19 @@ func widen(ctx context.Context, conn *member.Conn) error {
 		}
 		turns.Done(turn)
 	}
+}
+
+// turning asks for a turn when a CRD came, and when the informer shows what it holds again: that is the clock by which
+// the role is compared. What else changes of a CRD is no matter of its group.
+func turning(turns workqueue.TypedInterface[struct{}]) cache.ResourceEventHandler {
+	turn := func(any) { turns.Add(struct{}{}) }
+	return cache.ResourceEventHandlerFuncs{AddFunc: turn, UpdateFunc: func(old, now any) {
+		was, isSeen := old.(*metav1.PartialObjectMetadata)
+		is, isOne := now.(*metav1.PartialObjectMetadata)
+		if isSeen && isOne && was.ResourceVersion == is.ResourceVersion {
+			turn(now)
+		}
+	}}
 }
 
 // groupsOf are the API groups of CRDs, whose names are PLURAL.GROUP: the API server holds to it.

@@ -76,6 +76,9 @@ func (p *pass) putAccounts(ctx context.Context) error {
 		t.add(outcome)
 	}
 	p.done(t.outcome(), p.member.cluster+": account "+names, "")
+	if p.collector == v1alpha1.CollectorExternal && outcome == Created && !p.opts.DryRun {
+		p.note("the collector's account on %s is new: tokens of an earlier one of its name are refused. %s", p.member.cluster, newToken)
+	}
 	return nil
 }
 

@@ -111,8 +111,9 @@ func (p *pass) refuseOthers(ctx context.Context) error {
 			"run `hostctl unjoin %s` at that host first", p.member.cluster, p.memberConfig.Host, owner.Host.Name, owner.Host.UID, owner.ClusterName, owner.ClusterName)
 	}
 	if uid := p.known.Status.UID; uid != "" && uid != p.memberUID {
-		return fmt.Errorf("%s is the name of another cluster at this host (uid %s; the one at %s has %s): choose another name, or `hostctl unjoin %s` that one first",
-			p.opts.Name, uid, p.memberConfig.Host, p.memberUID, p.opts.Name)
+		return fmt.Errorf("%[1]s is the name of another cluster at this host (uid %[2]s; the one at %[3]s has %[4]s): choose another name, or, "+
+			"if this one is to take the other's place, `hostctl unjoin %[1]s` first (with --forget where the other is gone for good)",
+			p.opts.Name, uid, p.memberConfig.Host, p.memberUID)
 	}
 	var members v1alpha1.MemberClusterList
 	if err := p.host.client.List(ctx, &members); err != nil {

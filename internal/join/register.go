@@ -9,10 +9,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -97,53 +94,4 @@ func (p *pass) fillMemberCluster(m *v1alpha1.MemberCluster) {
 	m.Spec.Collector = p.collector
 	m.Spec.NamespacePolicy = cmp.Or(p.opts.Namespaces, m.Spec.NamespacePolicy, v1alpha1.NamespacesManaged)
 	m.Spec.Suspend = cmp.Or(m.Spec.Suspend, v1alpha1.SuspendNone)
-}
-
-// NotReadyError says that everything is written and the host does not call the member Ready.
-type NotReadyError struct {
-	Name string
-	// Reason and Message are those of the condition, empty when nobody has judged the member.
-	Reason, Message string
-}
-
-func (e *NotReadyError) Error() string {
-	if e.Reason == "" {
-		return fmt.Sprintf("member %s is registered, but nobody at the host has looked at it: does the manager run? When it does, see `kubectl get member %s`", e.Name, e.Name)
-	}
-	return fmt.Sprintf("member %s is registered, but not Ready: %s: %s", e.Name, e.Reason, e.Message)
-}
-
-// awaitReady waits for the host's manager to call the member Ready.
-func (p *pass) awaitReady(ctx context.Context) error {
-	if p.opts.DryRun || p.opts.Wait == 0 {
-		return nil
-	}
-	m := &v1alpha1.MemberCluster{}
-	var last *metav1.Condition
-	err := wait.PollUntilContextTimeout(ctx, pollEvery, p.opts.Wait, true, func(ctx context.Context) (bool, error) {
-		if err := p.host.client.Get(ctx, client.ObjectKeyFromObject(p.registered), m); err != nil {
-			return false, fmt.Errorf("waiting for MemberCluster %s to be Ready: %w", p.opts.Name, err)
-		}
-		last = judged(m)
-		return last != nil && last.Status == metav1.ConditionTrue, nil
-	})
-	switch {
-	case err == nil:
-		p.checked("host: MemberCluster %s is Ready", p.opts.Name)
-		return nil
-	case ctx.Err() != nil || !wait.Interrupted(err):
-		return err
-	case last == nil:
-		return &NotReadyError{Name: p.opts.Name}
-	}
-	return &NotReadyError{Name: p.opts.Name, Reason: last.Reason, Message: last.Message}
-}
-
-// judged is the condition Ready, if it is about the registration as it is now.
-func judged(m *v1alpha1.MemberCluster) *metav1.Condition {
-	ready := meta.FindStatusCondition(m.Status.Conditions, v1alpha1.ConditionReady)
-	if ready == nil || ready.ObservedGeneration < m.Generation {
-		return nil
-	}
-	return ready
 }

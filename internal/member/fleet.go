@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,10 +41,18 @@ type Fleet struct {
 
 // tracked is one member's connection as the fleet keeps it.
 type tracked struct {
-	conn     *Conn
-	cancel   context.CancelFunc
-	suspect  chan struct{}
+	conn    *Conn
+	cancel  context.CancelFunc
+	suspect chan struct{}
+
+	// joined is the uid of the cluster that was joined: what the registry says, before it says so what the first
+	// usable probe found. standing is judged by it. Both are under the fleet's mu.
+	joined   types.UID
 	standing Standing
+
+	// telling is held while listeners are told what a probe found; over, under it, is whether they are to hear no more.
+	telling sync.Mutex
+	over    bool
 }
 
 var (
@@ -62,7 +71,8 @@ func NewFleet(host Host, clk clock.WithTicker) *Fleet {
 }
 
 // OnProbe registers a function that is called after each probe with what the one before and this one
-// found, in the prober's goroutine: it must not block. Register before Start.
+// found, in the prober's goroutine: it must neither block nor connect or disconnect a member. It hears of one connection
+// to a member at a time: nothing of an old one any more once a new one is engaged. Register before Start.
 func (f *Fleet) OnProbe(listener func(name string, was, is Standing)) {
 	f.listeners = append(f.listeners, listener)
 }
@@ -76,14 +86,19 @@ func (f *Fleet) Start(ctx context.Context, aware multicluster.Aware) error {
 }
 
 // Connect connects a member, or connects it anew when its configuration is another than before. It
-// blocks until the fleet has started.
-func (f *Fleet) Connect(ctx context.Context, name string, config *rest.Config) error {
+// blocks until the fleet has started. joined is the uid of the cluster that was joined: what answers with
+// another one is not usable; "" takes the first that answers to us.
+//
+// The passes that the old connection still carries need not be waited for. Their context has ended, so none of them begins
+// another write; one that is on the wire already lands or does not, however long anybody waits here, just as when
+// the process is killed. What that leaves behind the records on the member show.
+func (f *Fleet) Connect(ctx context.Context, name string, config *rest.Config, joined types.UID) error {
 	select {
 	case <-f.started:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if f.connectedWith(name, config) {
+	if f.expect(name, config, joined) {
 		return nil
 	}
 	conn, err := Connect(name, config, &f.mappings)
@@ -93,7 +108,7 @@ func (f *Fleet) Connect(ctx context.Context, name string, config *rest.Config) e
 	f.Disconnect(name)
 
 	life, cancel := context.WithCancel(f.ctx)
-	t := &tracked{conn: conn, cancel: cancel, suspect: make(chan struct{}, 1)}
+	t := &tracked{conn: conn, cancel: cancel, suspect: make(chan struct{}, 1), joined: joined}
 	f.mu.Lock()
 	f.members[name] = t
 	f.mu.Unlock()
@@ -104,6 +119,23 @@ func (f *Fleet) Connect(ctx context.Context, name string, config *rest.Config) e
 	go func() { _ = conn.Start(life) }() // it only waits for the end, and tidies up
 	go f.keepProbing(life, t)
 	return nil
+}
+
+// expect tells the connection to a member which cluster the registry says was joined; false when there is none with this
+// configuration. "" says nothing: the registry learns the uid from the connection.
+func (f *Fleet) expect(name string, config *rest.Config, joined types.UID) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := f.members[name]
+	if t == nil || !sameConfig(t.conn.config, config) {
+		return false
+	}
+	if joined != "" && joined != t.joined {
+		t.joined = joined
+		t.standing = t.standing.joinedAs(name, joined)
+		t.probeNow() // so that the listeners hear of it
+	}
+	return true
 }
 
 // Get implements multicluster.Provider.
@@ -125,9 +157,13 @@ func (f *Fleet) Disconnect(name string) {
 	t := f.members[name]
 	delete(f.members, name)
 	f.mu.Unlock()
-	if t != nil {
-		t.cancel()
+	if t == nil {
+		return
 	}
+	t.cancel()
+	t.telling.Lock()
+	defer t.telling.Unlock()
+	t.over = true
 }
 
 // Standing is what the last probe of a member found; false when the member is not connected.
@@ -155,18 +191,15 @@ func (f *Fleet) Suspect(name string) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	if t := f.members[name]; t != nil {
-		select {
-		case t.suspect <- struct{}{}:
-		default:
-		}
+		t.probeNow()
 	}
 }
 
-func (f *Fleet) connectedWith(name string, config *rest.Config) bool {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	t := f.members[name]
-	return t != nil && sameConfig(t.conn.config, config)
+func (t *tracked) probeNow() {
+	select {
+	case t.suspect <- struct{}{}:
+	default:
+	}
 }
 
 // sameConfig compares what ConfigFor sets, but for the proxy function, whose URL cannot be read back
@@ -177,18 +210,15 @@ func sameConfig(a, b *rest.Config) bool {
 }
 
 func (f *Fleet) keepProbing(ctx context.Context, t *tracked) {
-	unsettled := 0
+	unsettled, was := 0, Standing{}
 	for ctx.Err() == nil {
-		was := t.standing
-		is := t.conn.probe(ctx, f.host, was, f.clock.Now())
+		found := t.conn.probe(ctx, f.host, was, f.clock.Now())
 		if ctx.Err() != nil {
 			return
 		}
-		f.mu.Lock()
-		t.standing = is
-		f.mu.Unlock()
-		for _, listener := range f.listeners {
-			listener(t.conn.name, was, is)
+		is, told := f.tell(t, was, found)
+		if !told {
+			return
 		}
 		switch {
 		case is.settled():
@@ -198,6 +228,7 @@ func (f *Fleet) keepProbing(ctx context.Context, t *tracked) {
 		default:
 			unsettled++
 		}
+		was = is
 		timer := f.clock.NewTimer(nextProbe(unsettled))
 		select {
 		case <-ctx.Done():
@@ -206,6 +237,28 @@ func (f *Fleet) keepProbing(ctx context.Context, t *tracked) {
 		}
 		timer.Stop()
 	}
+}
+
+// tell notes what a probe found, and tells the listeners. They know members by name, so a probe that was under way while
+// its connection was replaced must not be told: what an old endpoint or old credentials found would open or shut
+// the way of the new. Disconnect waits for a listener that is being told.
+func (f *Fleet) tell(t *tracked, was, found Standing) (is Standing, told bool) {
+	t.telling.Lock()
+	defer t.telling.Unlock()
+	if t.over {
+		return was, false
+	}
+	f.mu.Lock()
+	if t.joined == "" && found.Usable() {
+		t.joined = found.UID
+	}
+	is = found.joinedAs(t.conn.name, t.joined)
+	t.standing = is
+	f.mu.Unlock()
+	for _, listener := range f.listeners {
+		listener(t.conn.name, was, is)
+	}
+	return is, true
 }
 
 // nextProbe is the time until the next probe after so many in a row that found something to wait for.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
@@ -95,7 +96,12 @@ func (r *running) waits(t *testing.T, d time.Duration) {
 
 func (r *running) mustConnect(t *testing.T, server *apiServer, token string) {
 	t.Helper()
-	if err := r.Connect(t.Context(), "east", server.config(token)); err != nil {
+	r.mustConnectAs(t, server, token, "")
+}
+
+func (r *running) mustConnectAs(t *testing.T, server *apiServer, token string, joined types.UID) {
+	t.Helper()
+	if err := r.Connect(t.Context(), "east", server.config(token), joined); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -170,7 +176,7 @@ func TestADisconnectedMemberIsLetGoOf(t *testing.T) {
 func TestAMemberThatNobodyCanEngageIsNotConnected(t *testing.T) {
 	r, server := newRunning(t), newAPIServer(t)
 	r.crew.fail = errors.New("no room")
-	if err := r.Connect(t.Context(), "east", server.config("a")); !errors.Is(err, r.crew.fail) {
+	if err := r.Connect(t.Context(), "east", server.config("a"), ""); !errors.Is(err, r.crew.fail) {
 		t.Errorf("got %v", err)
 	}
 	if r.Conn("east") != nil {

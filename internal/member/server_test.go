@@ -42,7 +42,7 @@ func newAPIServer(t *testing.T) *apiServer {
 	s := &apiServer{answers: map[string]any{
 		membershipPath: membership("host-uid", "east"),
 		"/version":     version.Info{GitVersion: "v1.36.3"},
-		systemPath:     metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: "member-uid"}},
+		systemPath:     kubeSystem("member-uid"),
 		"/api":         metav1.APIVersions{Versions: []string{"v1"}},
 		"/api/v1":      resources("v1", metav1.APIResource{Name: "configmaps", Kind: "ConfigMap", Namespaced: true}),
 		"/apis":        metav1.APIGroupList{Groups: []metav1.APIGroup{group("apps"), group("shop.example.com")}},
@@ -65,6 +65,18 @@ func membership(hostUID types.UID, name string) v1alpha1.Membership {
 		},
 		Status: v1alpha1.MembershipStatus{RenewTime: metav1.NewMicroTime(now)},
 	}
+}
+
+func kubeSystem(uid types.UID) metav1.PartialObjectMetadata {
+	return metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: uid}}
+}
+
+// becomes has the endpoint lead to a clone: the same in all but the uids that its API server gave.
+func (s *apiServer) becomes(uid types.UID) {
+	clone := membership("host-uid", "east")
+	clone.UID = "membership-of-" + uid
+	s.says(systemPath, kubeSystem(uid))
+	s.says(membershipPath, clone)
 }
 
 func group(name string) metav1.APIGroup {

@@ -41,11 +41,15 @@ type Standing struct {
 	// Reachable is whether the API server answers, Valid whether it answers to us and is the cluster
 	// that was joined by us.
 	Reachable, Valid bool
+	// Ours is whether the last answer that said whose cluster it is came from the one that was joined, by us. An
+	// outage leaves it as it is; an answer of another cluster does not.
+	Ours bool
 	// Reason is one of the reasons of MemberCluster conditions, Message a sentence when not all is
 	// well.
 	Reason, Message string
-	// UID is the uid of the member's kube-system namespace.
-	UID types.UID
+	// UID is the uid of the kube-system namespace of the cluster that answered last, be it the one that was joined or
+	// not; told is the uid of the Membership that it was read with.
+	UID, told types.UID
 	// Version is the API server's.
 	Version string
 	// Grants, Facts, CollectorVersion and Heartbeat are the Membership's; Heartbeat is by the
@@ -78,7 +82,7 @@ func (c *Conn) probe(ctx context.Context, host Host, last Standing, now time.Tim
 	if err := c.get(ctx, &membership, "/apis", v1alpha1.Group, "v1alpha1", "memberships", v1alpha1.MembershipName); err != nil {
 		return next.refused(c.name, err)
 	}
-	next.Reachable = true
+	next.Reachable, next.Ours = true, false
 	if membership.Spec.Host.UID != host.UID {
 		next.Reason = v1alpha1.ReasonOtherHost
 		next.Message = fmt.Sprintf("this cluster belongs to host %s (uid %s): unjoin it there first",
@@ -91,7 +95,7 @@ func (c *Conn) probe(ctx context.Context, host Host, last Standing, now time.Tim
 			membership.Spec.ClusterName, c.name)
 		return next
 	}
-	if err := c.identify(ctx, &next); err != nil {
+	if err := c.identify(ctx, membership.UID, &next); err != nil {
 		return next.refused(c.name, err)
 	}
 	next.Grants, next.Facts = membership.Spec.Grants, membership.Status.Facts
@@ -99,25 +103,66 @@ func (c *Conn) probe(ctx context.Context, host Host, last Standing, now time.Tim
 	if renewed := membership.Status.RenewTime.Time; !renewed.Equal(next.Heartbeat) {
 		next.Heartbeat, next.HeartbeatChanged = renewed, now
 	}
-	next.Valid, next.Reason = true, v1alpha1.ReasonAnswers
+	next.Valid, next.Ours, next.Reason = true, true, v1alpha1.ReasonAnswers
 	return next
 }
 
-// identify reads what stays the same for the life of a connection, once.
-func (c *Conn) identify(ctx context.Context, s *Standing) error {
-	if s.Version != "" && s.UID != "" && c.serverVersion() != "" {
+// joinedAs judges what a probe found by the uid of the cluster that was joined, "" when nobody knows it yet: another
+// cluster is refused, even one whose Membership says just the same.
+func (s Standing) joinedAs(name string, uid types.UID) Standing {
+	if !s.Usable() || uid == "" || s.UID == uid {
+		return s
+	}
+	s.Valid, s.Ours, s.Reason = false, false, v1alpha1.ReasonIdentityChanged
+	s.Message = (&OtherClusterError{Name: name, Joined: uid, Found: s.UID}).Error()
+	return s
+}
+
+// OtherClusterError says that the endpoint of a member leads to another cluster than was joined.
+type OtherClusterError struct {
+	Name string
+	// Joined is the uid of the cluster that was joined, Found that of the one that answers.
+	Joined, Found types.UID
+}
+
+func (e *OtherClusterError) Error() string {
+	return fmt.Sprintf("the endpoint leads to another cluster (its kube-system namespace has uid %[3]s) than was joined as %[1]s (uid %[2]s); "+
+		"nothing is written there. Lead spec.endpoint back to the one that was joined; or, if the other is to take its place, "+
+		"run `hostctl unjoin %[1]s --forget`, then `hostctl join %[1]s` with the kubeconfig of the other", e.Name, e.Joined, e.Found)
+}
+
+// identify finds out which cluster it is that answers, by the Membership that it has just shown.
+//
+// The uid of kube-system is read once for every Membership that is seen, not once a connection nor once a probe. A
+// connection is a configuration, not a wire: behind a name or a balancer another cluster may take over between two
+// probes that both get through. But the API server gives every object that is made a uid of its own, in a clone that was
+// restored from a backup of manifests too, so another cluster cannot show the same Membership; and that is read by every
+// probe anyhow. So a steady member costs one request a probe. (A copy of etcd itself has equal uids throughout and
+// cannot be told apart by anything in it.)
+func (c *Conn) identify(ctx context.Context, membership types.UID, s *Standing) error {
+	if s.Version != "" && s.UID != "" && c.serverVersion() != "" && s.told == membership {
 		return nil
 	}
 	version, err := c.ServerVersion(ctx)
 	if err != nil {
 		return err
 	}
-	system := metav1.PartialObjectMetadata{}
-	if err := c.get(ctx, &system, "/api/v1/namespaces", metav1.NamespaceSystem); err != nil {
+	uid, err := c.ClusterUID(ctx)
+	if err != nil {
 		return err
 	}
-	s.Version, s.UID = version, system.UID
+	s.Version, s.UID, s.told = version, uid, membership
 	return nil
+}
+
+// ClusterUID asks for the uid of the kube-system namespace, by which a cluster is known again. The host's account may
+// read it on every member.
+func (c *Conn) ClusterUID(ctx context.Context) (types.UID, error) {
+	system := metav1.PartialObjectMetadata{}
+	if err := c.get(ctx, &system, "/api/v1/namespaces", metav1.NamespaceSystem); err != nil {
+		return "", fmt.Errorf("reading the namespace kube-system of member %s: %w", c.name, err)
+	}
+	return system.UID, nil
 }
 
 func (c *Conn) get(ctx context.Context, into any, path ...string) error {
@@ -143,7 +188,7 @@ func (s Standing) refused(name string, err error) Standing {
 		s.Reachable, s.Reason = true, v1alpha1.ReasonForbidden
 		s.Message = err.Error() + again
 	case apierrors.IsNotFound(err):
-		s.Reachable, s.Reason = true, v1alpha1.ReasonNotJoined
+		s.Reachable, s.Ours, s.Reason = true, false, v1alpha1.ReasonNotJoined
 		s.Message = "the member has no Membership: it was unjoined, or the endpoint leads to another cluster" + again
 	default:
 		s.Reason, s.Message = v1alpha1.ReasonUnreachable, "the API server does not answer as it should: "+err.Error()

@@ -62,8 +62,8 @@ func TestWhatAProbeFinds(t *testing.T) {
 				server.says(test.path, test.answer)
 			}
 			is := connected(t, server.config("t"), nil).probe(t.Context(), thisHost, Standing{}, now)
-			want := []any{true, test.reachable, test.valid, test.reason, test.valid}
-			if diff := cmp.Diff(want, []any{is.Probed, is.Reachable, is.Valid, is.Reason, is.Usable()}); diff != "" {
+			want := []any{true, test.reachable, test.valid, test.reason, test.valid, test.valid}
+			if diff := cmp.Diff(want, []any{is.Probed, is.Reachable, is.Valid, is.Reason, is.Usable(), is.Ours}); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if !strings.Contains(is.Message, test.words) {
@@ -79,8 +79,8 @@ func TestAMemberThatIsGoneIsUnreachableAndWhatWasKnownStays(t *testing.T) {
 	well := conn.probe(t.Context(), thisHost, Standing{}, now)
 	server.Close()
 	is := conn.probe(t.Context(), thisHost, well, now.Add(time.Minute))
-	want := []any{false, v1alpha1.ReasonUnreachable, "v1.36.3", []string{"core"}}
-	if diff := cmp.Diff(want, []any{is.Usable(), is.Reason, is.Version, is.Grants}); diff != "" {
+	want := []any{false, true, v1alpha1.ReasonUnreachable, "v1.36.3", []string{"core"}}
+	if diff := cmp.Diff(want, []any{is.Usable(), is.Ours, is.Reason, is.Version, is.Grants}); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if string(is.UID) != "member-uid" {

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package membercluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// leave takes Fairlead's own things off a member that is being unjoined, and lets the registry entry
+// go. A member that cannot be reached keeps it waiting, and the status says why; `hostctl unjoin --forget` does not wait.
+func (r *Reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError) (ctrl.Result, error) {
+	if !controllerutil.ContainsFinalizer(mc, v1alpha1.Finalizer) {
+		return ctrl.Result{}, nil
+	}
+	r.collectors.Forget(mc.Name)
+	within, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if err := r.withdraw(within, mc.DeepCopy()); err != nil {
+		ctrl.LoggerFrom(ctx).Info("the member cannot be left yet", "member", mc.Name, "error", err.Error())
+		if _, err := r.publish(ctx, mc, refusal, join.Renewal{}); err != nil {
+			return ctrl.Result{}, err
+		}
+		return ctrl.Result{RequeueAfter: member.RetryInterval}, nil
+	}
+	r.fleet.Disconnect(mc.Name)
+	return ctrl.Result{}, nil
+}
+
+func (r *Reconciler) withdraw(ctx context.Context, mc *v1alpha1.MemberCluster) error {
+	var remote client.Client
+	if conn := r.fleet.Conn(mc.Name); conn != nil {
+		if err := confirm(ctx, mc, conn); err != nil {
+			return err
+		}
+		remote = conn.GetClient()
+	}
+	return join.Leave(ctx, r.client, mc, remote, r.host.UID, nil)
+}
+
+// confirm asks which cluster is about to be left. Its Membership alone does not say it: a clone has an equal one, and
+// would lose its Deliveries in the joined one's place. The answer is not the last probe's, which may be older than what
+// the endpoint leads to now.
+func confirm(ctx context.Context, mc *v1alpha1.MemberCluster, conn *member.Conn) error {
+	if mc.Status.UID == "" { // it goes before any probe got through
+		return nil
+	}
+	uid, err := conn.ClusterUID(ctx)
+	switch {
+	case (apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err)) && mc.Annotations[join.AnnotationCleared] != "":
+		return nil // a host that is half gone already, see join.Sever
+	case err != nil:
+		return fmt.Errorf("leaving member %s: %w", mc.Name, err)
+	case uid != mc.Status.UID:
+		return fmt.Errorf("leaving member %s: %w", mc.Name, &member.OtherClusterError{Name: mc.Name, Joined: mc.Status.UID, Found: uid})
+	}
+	return nil
+}

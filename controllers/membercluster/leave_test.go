@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package membercluster
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// leaving is the loop with the member east, connected and being deleted.
+func leaving(t *testing.T, s *apiServer, joined types.UID, cleared bool) (*Reconciler, *v1alpha1.MemberCluster) {
+	t.Helper()
+	mc := registered(v1alpha1.CollectorHost)
+	mc.Spec.CredentialsRef.Name, mc.Status.UID, mc.Finalizers = "east", joined, []string{v1alpha1.Finalizer}
+	if cleared {
+		mc.Annotations = map[string]string{join.AnnotationCleared: "true"}
+	}
+	l := newLoop(t, mc)
+	if err := l.client.Delete(t.Context(), mc); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.fleet.Connect(t.Context(), "east", s.config(), joined); err != nil {
+		t.Fatal(err)
+	}
+	receive(t, l.probes)
+	return l.Reconciler, mc
+}
+
+func TestAnotherClusterInAMembersPlaceIsNotCleared(t *testing.T) {
+	for name, cleared := range map[string]bool{"before anything was removed": false, "with the member cleared": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t, "clone-uid")
+			r, mc := leaving(t, s, "member-uid", cleared)
+			again, err := r.leave(t.Context(), mc, nil)
+			if err != nil || again.RequeueAfter != member.RetryInterval {
+				t.Errorf("%v %v", again, err)
+			}
+			if diff := cmp.Diff([]string(nil), s.written()); diff != "" {
+				t.Errorf("the other cluster was written to: %s", diff)
+			}
+			if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc); err != nil || len(mc.Finalizers) == 0 {
+				t.Errorf("the registration went: %v", err)
+			}
+			err = r.withdraw(t.Context(), mc)
+			for _, words := range []string{"clone-uid", "member-uid", "hostctl unjoin east --forget"} {
+				if err == nil || !strings.Contains(err.Error(), words) {
+					t.Errorf("it does not say %q: %v", words, err)
+				}
+			}
+		})
+	}
+}
+
+func TestTheClusterThatWasJoinedIsLeft(t *testing.T) {
+	for name, joined := range map[string]types.UID{"by its uid": "member-uid", "before its uid was known": ""} {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t, "member-uid")
+			r, mc := leaving(t, s, joined, true)
+			if _, err := r.leave(t.Context(), mc, nil); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc); client.IgnoreNotFound(err) != nil || err == nil {
+				t.Errorf("the registration is still there: %v", err)
+			}
+			if got := s.written(); len(got) == 0 || !strings.HasPrefix(got[0], http.MethodDelete) {
+				t.Errorf("the member was not left: %v", got)
+			}
+		})
+	}
+}
+
+// Whoever looks why a member does not go finds the reason where it always stands.
+func TestAMemberThatCannotBeLeftSaysWhy(t *testing.T) {
+	s := newAPIServer(t, "member-uid") // which has no Membership
+	r, mc := leaving(t, s, "member-uid", false)
+	s.Close()
+	if _, err := r.leave(t.Context(), mc, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"Reachable True Answers", "CredentialsValid False NotJoined", "CollectorReady Unknown NotJoined", "Ready False NotJoined"},
+		said(mc)); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package membercluster
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// restarts are the pauses before what has ended by itself is started again: 1 s, 2 s, 4 s … up to a minute.
+var restarts = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 10, Cap: time.Minute}
+
+// steady is how long a run has to have lasted to count as a good one: the pauses begin anew.
+const steady = 5 * time.Minute
+
+// ending is how a task ended by itself.
+type ending struct {
+	err error
+	// at is when, by the host's clock.
+	at time.Time
+}
+
+var errNoReason = errors.New("it ended without a reason")
+
+// keepRunning does a task, and starts it again whenever it ends by itself, until ctx ends: nobody else would. Each run is
+// made anew, since a collector runs once.
+func (c *Collectors) keepRunning(ctx context.Context, name string, w *work, conn *member.Conn) {
+	pauses := restarts
+	for ctx.Err() == nil {
+		began := c.clock.Now()
+		err := c.run(ctx, w.task, name, conn)
+		if ctx.Err() != nil {
+			return
+		}
+		if c.clock.Since(began) >= steady {
+			pauses = restarts
+		}
+		pause := c.clock.NewTimer(pauses.Step())
+		c.note(ctx, name, w, err)
+		select {
+		case <-ctx.Done():
+		case <-pause.C():
+		}
+		pause.Stop()
+	}
+}
+
+// run does a task once. It always has an error.
+func (c *Collectors) run(ctx context.Context, t task, name string, conn *member.Conn) error {
+	run, err := c.begin(t, name, conn)
+	if err != nil {
+		return err
+	}
+	if err := run(ctx); err != nil {
+		return err
+	}
+	return errNoReason
+}
+
+func (c *Collectors) note(ctx context.Context, name string, w *work, err error) {
+	log.FromContext(ctx).Error(err, "ended by itself, it is started again", "task", w.task)
+	c.mu.Lock()
+	w.ended = &ending{err: err, at: c.clock.Now()}
+	wake := c.wake
+	c.mu.Unlock()
+	wake(name)
+}
+
+// ended is how the collector that the host runs for a member ended by itself the last time, nil when it did not.
+func (c *Collectors) ended(name string) *ending {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w := c.running[name]; w != nil && w.task == observe {
+		return w.ended
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package membercluster
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// widening runs widen until the test ends.
+func widening(t *testing.T, s *apiServer, every time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- widen(ctx, s.connect(t), every) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := receive(t, ended); err != nil {
+			t.Errorf("it ends with %v", err)
+		}
+	})
+}
+
+// await waits until the role holds just these groups, each time that something on the member has changed.
+func (s *apiServer) await(t *testing.T, groups ...string) {
+	t.Helper()
+	for {
+		got := s.groups()
+		diff := cmp.Diff(groups, got)
+		if diff == "" {
+			return
+		}
+		select {
+		case <-s.changed:
+		case <-time.After(30 * time.Second):
+			t.Fatalf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
+func (s *apiServer) awaitWatch(t *testing.T) {
+	t.Helper()
+	for {
+		s.mu.Lock()
+		n := len(s.watches)
+		s.mu.Unlock()
+		if n > 0 {
+			return
+		}
+		receive(t, s.changed)
+	}
+}
+
+func TestAGroupThatComesWhileTheHostRunsGetsReadable(t *testing.T) {
+	s := newAPIServer(t, "member-uid")
+	s.joinWrites("apps")
+	s.comes("deliveries.federation.fairlead.dev")
+	widening(t, s, time.Hour)
+	s.await(t, "apps", "federation.fairlead.dev") // what came between join and start
+	s.awaitWatch(t)
+	s.comes("crates.shop.example.com")
+	s.await(t, "apps", "federation.fairlead.dev", "shop.example.com")
+	s.comes("boxes.shop.example.com") // nothing new
+	s.comes("shelves.late.example.com")
+	s.await(t, "apps", "federation.fairlead.dev", "late.example.com", "shop.example.com")
+	if got := s.written(); len(got) != 3 {
+		t.Errorf("the role is written for what is there: %v", got)
+	}
+}
+
+// A join that ran while a CRD came has written what was served before.
+func TestAGroupThatAJoinForgotIsReadableAgainSoon(t *testing.T) {
+	s := newAPIServer(t, "member-uid")
+	s.comes("crates.shop.example.com")
+	widening(t, s, 20*time.Millisecond)
+	s.await(t, "shop.example.com")
+	s.joinWrites("apps")
+	s.await(t, "apps", "shop.example.com")
+}
+
+func TestARoleThatSomebodyElseWritesMeanwhileIsTriedAgain(t *testing.T) {
+	s := newAPIServer(t, "member-uid")
+	s.refuses = 1
+	s.comes("crates.shop.example.com")
+	widening(t, s, time.Hour)
+	s.await(t, "shop.example.com")
+}

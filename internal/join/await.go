@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// NotReadyError says that everything is written and the host does not call the member Ready.
+type NotReadyError struct {
+	Name string
+	// Collector says who observes the member.
+	Collector v1alpha1.CollectorMode
+	// Reason and Message are those of the condition, empty when nobody has judged the member.
+	Reason, Message string
+}
+
+func (e *NotReadyError) Error() string {
+	var b strings.Builder
+	if e.Reason == "" {
+		fmt.Fprintf(&b, "member %s is registered, but nobody at the host has looked at it: does the manager run?", e.Name)
+	} else {
+		fmt.Fprintf(&b, "member %s is registered, but not Ready: %s: %s.", e.Name, e.Reason, strings.TrimSuffix(e.Message, "."))
+	}
+	if e.Reason == v1alpha1.ReasonNoHeartbeat && e.Collector == v1alpha1.CollectorExternal {
+		b.WriteString(" A collector says that it lives seconds after it starts, and every minute. " +
+			"If it runs and is refused, its token is of an account that an unjoin has removed since. " + newToken)
+	}
+	fmt.Fprintf(&b, " All is written; to go on waiting: `kubectl wait --for=condition=Ready member/%s --timeout=5m` at the host", e.Name)
+	return b.String()
+}
+
+// newToken says where a collector that runs elsewhere gets its credentials from.
+const newToken = "A token for it, made with the kubeconfig of the member: `kubectl create token " + CollectorAccount + " --namespace " +
+	v1alpha1.SystemNamespace + " --duration=8760h`; it goes into the kubeconfig that the collector is started with (--kubeconfig), which is read at the start."
+
+// awaitReady waits for the host's manager to call the member Ready.
+func (p *pass) awaitReady(ctx context.Context) error {
+	if p.opts.DryRun || p.opts.Wait == 0 {
+		return nil
+	}
+	m := &v1alpha1.MemberCluster{}
+	var last *metav1.Condition
+	err := wait.PollUntilContextTimeout(ctx, pollEvery, p.opts.Wait, true, func(ctx context.Context) (bool, error) {
+		if err := p.host.client.Get(ctx, client.ObjectKeyFromObject(p.registered), m); err != nil {
+			return false, fmt.Errorf("waiting for MemberCluster %s to be Ready: %w", p.opts.Name, err)
+		}
+		if uid := m.Status.UID; uid != "" && uid != p.memberUID {
+			// It takes the first that answers to it, and the address that it goes to may be another than ours.
+			return false, fmt.Errorf("waiting for MemberCluster %[1]s to be Ready: the host reaches another cluster at %[2]s (uid %[3]s) "+
+				"than this join at %[4]s (uid %[5]s): `hostctl unjoin %[1]s --forget`, then join again with a --server that leads to this one",
+				p.opts.Name, m.Spec.Endpoint, uid, p.memberConfig.Host, p.memberUID)
+		}
+		last = judged(m)
+		return last != nil && last.Status == metav1.ConditionTrue, nil
+	})
+	switch {
+	case err == nil:
+		p.checked("host: MemberCluster %s is Ready", p.opts.Name)
+		return nil
+	case ctx.Err() != nil || !wait.Interrupted(err):
+		return err
+	case last == nil:
+		return &NotReadyError{Name: p.opts.Name, Collector: p.collector}
+	}
+	return &NotReadyError{Name: p.opts.Name, Collector: p.collector, Reason: last.Reason, Message: last.Message}
+}
+
+// judged is the condition Ready, if it is about the registration as it is now.
+func judged(m *v1alpha1.MemberCluster) *metav1.Condition {
+	ready := meta.FindStatusCondition(m.Status.Conditions, v1alpha1.ConditionReady)
+	if ready == nil || ready.ObservedGeneration < m.Generation {
+		return nil
+	}
+	return ready
+}

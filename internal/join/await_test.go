@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join"
+)
+
+func TestWhatToDoAboutAMemberThatIsNotReady(t *testing.T) {
+	const wait, token = "kubectl wait --for=condition=Ready member/east", "kubectl create token fairlead-collector --namespace fairlead-system"
+	for name, tc := range map[string]struct {
+		err        join.NotReadyError
+		says, lets []string
+	}{
+		"a collector elsewhere that is silent": {
+			err:  join.NotReadyError{Reason: v1alpha1.ReasonNoHeartbeat, Message: "nobody.", Collector: v1alpha1.CollectorExternal},
+			says: []string{"NoHeartbeat: nobody. A collector", token, "(--kubeconfig)", wait},
+		},
+		"the host's own that is silent": {
+			err:  join.NotReadyError{Reason: v1alpha1.ReasonNoHeartbeat, Message: "it ended", Collector: v1alpha1.CollectorHost},
+			says: []string{"NoHeartbeat: it ended. ", wait}, lets: []string{token},
+		},
+		"a member that does not answer": {
+			err:  join.NotReadyError{Reason: v1alpha1.ReasonUnreachable, Message: "no route", Collector: v1alpha1.CollectorExternal},
+			says: []string{"Unreachable: no route. ", wait}, lets: []string{token},
+		},
+		"a host without a manager": {err: join.NotReadyError{}, says: []string{"does the manager run?", wait}, lets: []string{token}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.err.Name = "east"
+			for _, want := range tc.says {
+				if diff := join.WordsDiff(want, &tc.err); diff != "" {
+					t.Error(diff)
+				}
+			}
+			for _, not := range tc.lets {
+				if strings.Contains(tc.err.Error(), not) {
+					t.Errorf("it says %q, which is of no use: %s", not, tc.err.Error())
+				}
+			}
+		})
+	}
+}
+
+func TestWhoeverRunsTheCollectorIsToldThatItNeedsANewToken(t *testing.T) {
+	f := newFleet(t)
+	told := func(collector v1alpha1.CollectorMode, dry bool) bool {
+		t.Helper()
+		_, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east", Collector: collector, DryRun: dry})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(steps, func(s join.Step) bool {
+			return s.Outcome == join.Noted && strings.Contains(s.What, "kubectl create token fairlead-collector")
+		})
+	}
+	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
+	if told(v1alpha1.CollectorHost, false) {
+		t.Error("by a join whose host collects")
+	}
+	if told(v1alpha1.CollectorExternal, true) {
+		t.Error("by a dry run")
+	}
+	if !told(v1alpha1.CollectorExternal, false) {
+		t.Error("not by the join that makes the account")
+	}
+	if told(v1alpha1.CollectorExternal, false) {
+		t.Error("by a join that finds the account there")
+	}
+	f.leave(t, f.eastConfig, "east")
+	if !told(v1alpha1.CollectorExternal, false) {
+		t.Error("not by the join after an unjoin")
+	}
+}
+
+// The host takes the first cluster that answers to it for the one that was joined; the join knows better.
+func TestAHostThatReachesAnotherClusterThanTheJoinIsNotReady(t *testing.T) {
+	f := newFleet(t)
+	t.Cleanup(func() {
+		if err := join.Unjoin(within(t), f.hostConfig, nil, join.UnjoinOptions{Name: "east", Forget: true, Wait: time.Minute}, func(join.Step) {}); err != nil {
+			t.Error(err)
+		}
+		f.leave(t, f.eastConfig, "east")
+	})
+	asManager := func(s join.Step) {
+		if s.Outcome != join.Created || s.What != "host: MemberCluster east" {
+			return
+		}
+		m, err := join.FindMember(within(t), f.host, "east")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Status.UID = "of-another"
+		meta.SetStatusCondition(&m.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue,
+			Reason: v1alpha1.ReasonReady, Message: "pushes reach the member", ObservedGeneration: m.Generation})
+		if err := f.host.Status().Update(within(t), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	opts := join.Options{Name: "east", DefaultHostName: "prod", Wait: 10 * time.Second}
+	_, err := join.Join(within(t), f.hostConfig, f.eastConfig, opts, asManager)
+	for _, want := range []string{"the host reaches another cluster at " + f.eastConfig.Host + " (uid of-another)", "`hostctl unjoin east --forget`", "--server"} {
+		if diff := join.WordsDiff(want, err); diff != "" {
+			t.Error(diff)
+		}
+	}
+	// And who joins again is told the way, too.
+	_, _, err = f.join(t, f.eastConfig, join.Options{Name: "east"})
+	for _, want := range []string{"(uid of-another; the one at ", "`hostctl unjoin east` first (with --forget"} {
+		if diff := join.WordsDiff(want, err); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// The deliberate way to say that another cluster takes a member's place.
+func TestAnotherClusterTakesAMembersPlaceAfterAForgettingUnjoin(t *testing.T) {
+	f := newFleet(t)
+	first := f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
+	t.Cleanup(func() { f.leave(t, f.westConfig, "east"); f.leave(t, f.eastConfig, "east") })
+	m, err := join.FindMember(within(t), f.host, "east")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Status.UID = first.UID
+	if err := f.host.Status().Update(within(t), m); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err = f.join(t, f.westConfig, join.Options{Name: "east"}); err == nil {
+		t.Fatal("it takes the place unasked")
+	}
+	if err := join.Unjoin(within(t), f.hostConfig, nil, join.UnjoinOptions{Name: "east", Forget: true, Wait: time.Minute}, func(join.Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	second := f.mustJoin(t, f.westConfig, join.Options{Name: "east"})
+	m, err = join.FindMember(within(t), f.host, "east")
+	if err != nil || m.Status.UID != "" || second.UID == first.UID {
+		t.Errorf("the registration is bound to the first still: %v %v", m, err)
+	}
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package member
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+func TestWhatAnOldConnectionFindsLateIsNotToldOfTheNew(t *testing.T) {
+	r, server := newRunning(t), newAPIServer(t)
+	r.mustConnect(t, server, "a")
+	r.next(t)
+	old := r.members["east"]
+	r.mustConnect(t, server, "b")
+	r.next(t)
+
+	// The probe of the old one was under way while it was replaced.
+	late := Standing{Probed: true, Reachable: true, Reason: v1alpha1.ReasonUnauthorized}
+	if _, told := r.tell(old, Standing{}, late); told {
+		t.Error("the old prober does not hear that it is over")
+	}
+	if len(r.probes) != 0 {
+		t.Errorf("listeners were told %+v", <-r.probes)
+	}
+	if standing, _ := r.Standing("east"); !standing.Usable() {
+		t.Errorf("the new connection's standing is %+v", standing)
+	}
+}
+
+func TestANewConnectionIsEngagedWhenTheOldOneHasSaidItsLast(t *testing.T) {
+	r, server := newRunning(t), newAPIServer(t)
+	telling, release, engagedMeanwhile := make(chan struct{}), make(chan struct{}), 0
+	first := true
+	r.OnProbe(func(string, Standing, Standing) {
+		if !first {
+			return
+		}
+		first = false
+		close(telling)
+		<-release
+		engagedMeanwhile = len(r.crew.engagements())
+	})
+	r.mustConnect(t, server, "a")
+	await(t, telling)
+	done := make(chan error)
+	go func() { done <- r.Connect(t.Context(), "east", server.config("b"), "") }()
+	await(t, r.crew.engagements()[0].ctx.Done())
+	for range 10_000 { // the other goroutine's chance to go too far
+		runtime.Gosched()
+	}
+	close(release)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	r.next(t)
+	r.next(t)
+	if engagedMeanwhile != 1 {
+		t.Error("the new connection was engaged while listeners were being told of the old one")
+	}
+}
+
+func await(t *testing.T, ch <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-ch:
+	case <-time.After(30 * time.Second):
+		t.Fatal("nothing comes")
+	}
+}
