@@ -88,6 +88,9 @@ const (
 	ReasonPushError = "PushError"
 	// ReasonDrifted surfaces when an object is not as it was pushed.
 	ReasonDrifted = "Drifted"
+	// ReasonDriftContested surfaces when an object is changed back each time it was repaired, and repairs
+	// have become rare.
+	ReasonDriftContested = "DriftContested"
 	// ReasonRemovalWaits surfaces when an object is being deleted and something holds it.
 	ReasonRemovalWaits = "RemovalWaits"
 	// ReasonNotEmpty surfaces when DeleteAll would take others' objects along with a Namespace or CRD.

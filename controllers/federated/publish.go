@@ -96,6 +96,7 @@ func (p *pass) observe(name string, leaving bool) report.Member {
 		Revision:     p.revision,
 		Held:         pair.Holds,
 		RepairsDrift: p.wrapper.WrapperSpec().Drift != v1alpha1.DriftReport,
+		Contested:    pair.Contested,
 		Refusal:      p.refusals[name],
 		Standing:     p.standing(name, pair.Listed),
 	}

@@ -33,6 +33,8 @@ type Member struct {
 	Status    *v1alpha1.DeliveryStatus
 	// RepairsDrift is whether drift is being repaired, rather than only told.
 	RepairsDrift bool
+	// Contested says who changes back what is repaired; "" when nobody does.
+	Contested string
 	// Push is what is in the way of the push; the zero value when nothing is, or none was tried.
 	Push Push
 	// Refusal is why nothing can be rendered for this member, "" when something can.
@@ -63,7 +65,8 @@ var rules = []rule{
 	leaving,
 	refused,  // nothing can be rendered for it
 	hindered, // the push says what is in the way
-	pushing,  // not there yet
+	contested,
+	pushing, // not there yet
 	drifted,
 	unjudged, // there, and not looked at yet
 	unwell,   // there, and the collector says what is wrong
@@ -127,6 +130,14 @@ func refused(m *Member) (v1alpha1.ClusterStatus, bool) {
 
 func hindered(m *Member) (v1alpha1.ClusterStatus, bool) {
 	return v1alpha1.ClusterStatus{State: m.Push.State, Reason: m.Push.Reason, Message: m.Push.Message}, !m.Held && m.Push.State != ""
+}
+
+// contested is Stalled: trying again does not help, a person has to speak with the other side. It stands
+// for as long as the fight may flare up again, also while a repair holds for the moment and while the next
+// one is being made, or the line would say something else with every blow.
+func contested(m *Member) (v1alpha1.ClusterStatus, bool) {
+	return v1alpha1.ClusterStatus{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonDriftContested, Message: m.Contested},
+		m.Contested != "" && m.RepairsDrift
 }
 
 func pushing(m *Member) (v1alpha1.ClusterStatus, bool) {

@@ -84,6 +84,18 @@ func TestTheLineOfAMember(t *testing.T) {
 			reason: v1alpha1.ReasonDrifted, words: "by kubectl (.data.x and 1 more)"},
 		"a drift that is only told": {m: with(func(m *Member) { m.Status, m.RepairsDrift = judged(drift), false }),
 			state: v1alpha1.StateHealthy, reason: v1alpha1.ReasonDrifted, words: "ConfigMap a was changed"},
+		"a drift that is fought over": {m: with(func(m *Member) { m.Status, m.Contested = judged(drift), "kubectl changes it back" }),
+			state: v1alpha1.StateStalled, reason: v1alpha1.ReasonDriftContested, words: "kubectl changes it back"},
+		"a repair in a fight holds for the moment": {m: with(func(m *Member) { m.Contested = "kubectl" }),
+			state: v1alpha1.StateStalled, reason: v1alpha1.ReasonDriftContested},
+		"a repair in a fight is being made": {m: with(func(m *Member) { m.Held, m.Contested = false, "kubectl" }),
+			state: v1alpha1.StateStalled, reason: v1alpha1.ReasonDriftContested},
+		"a fight, and something is not delivered at all": {m: with(func(m *Member) {
+			m.Held, m.Contested, m.Push = false, "kubectl", Push{v1alpha1.StateStalled, v1alpha1.ReasonInvalid, "no"}
+		}), state: v1alpha1.StateStalled, reason: v1alpha1.ReasonInvalid},
+		"a fight with a member that does not answer": {m: with(func(m *Member) {
+			m.Contested, m.Standing = "kubectl", Standing{Heard: true, Reason: v1alpha1.ReasonUnreachable}
+		}), state: v1alpha1.StateUnreachable, reason: v1alpha1.ReasonUnreachable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := lineOf(&test.m, nil, now)

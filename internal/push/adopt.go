@@ -42,7 +42,7 @@ func (p *pass) compareForAdoption(
 			return taken, found, nil
 		}
 	}
-	if answered(err) {
+	if answeredAbout(it.entry.Group, err) {
 		p.trouble = append(p.trouble, explain("comparing", it.String(), err))
 		return taken, found, nil
 	}
@@ -207,7 +207,7 @@ func (p *pass) takeBack(ctx context.Context, it *item, merged *metav1.PartialObj
 	switch {
 	case err == nil || p.isAnother(err):
 		return nil
-	case !answered(err):
+	case !answeredAbout(it.entry.Group, err):
 		return err
 	}
 	if err = release(ctx, p.conn, it.path(), merged); apierrors.IsNotFound(err) {

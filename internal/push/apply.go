@@ -177,7 +177,7 @@ func (p *pass) applyOver(ctx context.Context, it *item, uid types.UID, resourceV
 
 // refusedApply turns a refusal into trouble of this object, and passes on what is the wire's.
 func (p *pass) refusedApply(ctx context.Context, it *item, uid types.UID, err error) error {
-	if !answered(err) {
+	if !answeredAbout(it.entry.Group, err) {
 		return fmt.Errorf("applying %s to member %s: %w", it, p.conn.Name(), err)
 	}
 	if apierrors.IsNotFound(err) {
@@ -204,7 +204,7 @@ func (p *pass) replace(ctx context.Context, it *item, uid types.UID) error {
 		p.trouble = append(p.trouble, waiting(retrySoon, v1alpha1.ReasonRemovalWaits,
 			"%s is being deleted to be made again, as its annotation %s asks", it, v1alpha1.AnnotationReplace))
 		return nil
-	case answered(err):
+	case answeredAbout(it.entry.Group, err):
 		p.trouble = append(p.trouble, explain("replacing", it.String(), err))
 		return nil
 	}
@@ -243,6 +243,6 @@ func (i *item) record(answer member.Answer) error {
 	}
 	i.entry.State = v1alpha1.EntryApplied
 	i.entry.UID, i.entry.Fields = there.UID, federate.FieldsDigest(there.ManagedFields)
-	i.recorded, i.due = true, false
+	i.recorded, i.due, i.version = true, false, there.ResourceVersion
 	return nil
 }

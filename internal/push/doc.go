@@ -10,7 +10,7 @@
 //
 // A pass goes through fixed steps, a file each: resolve (how does the member serve these kinds, and
 // may they go there), intend (write into the Delivery what is about to happen), look (at what is not
-// recorded as ours), apply, remove, record (write into the Delivery what did happen). Nothing is ever
+// recorded as ours), apply, remove (once all that is wanted stands), record (write into the Delivery what did happen). Nothing is ever
 // on a member that no Delivery lists, and whatever kills a pass half-way, the next one finds in the
 // Delivery where to go on.
 //
@@ -18,6 +18,11 @@
 // therefore stores nothing for M×N pairs, forgets nothing with its own etcd, and learns everything
 // after a restart from one paged list for each member. The price is two more writes for each change,
 // on the member's API server rather than on the one that everybody shares.
+//
+// Drift is what collectors report, and a pass repairs it. An object that is changed back after every
+// repair is *contested*: its repairs become rare (contest.go decides, fights.go keeps the count). Secrets,
+// which no collector may read, are looked at in *rounds*: each one every ten minutes, at most ten a second
+// over the whole fleet (rounds.go decides, secrets.go does it).
 //
 // A deletion always names a uid: the one that was recorded or, where a pass died before it could record
 // one, that of the object with our marks. One that somebody made anew under the same name is not ours to

@@ -10,8 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
@@ -49,6 +51,7 @@ func TestExplain(t *testing.T) {
 			v1alpha1.StateWaiting},
 		"a conflict": {apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "x", errors.New("changed")),
 			v1alpha1.ReasonPushError, v1alpha1.StateDegraded},
+		"an API whose server does not answer": {apierrors.NewServiceUnavailable("no endpoints"), v1alpha1.ReasonPushError, v1alpha1.StateDegraded},
 		"a webhook that does not answer": {apierrors.NewInternalError(errors.New("failed calling webhook")), v1alpha1.ReasonPushError,
 			v1alpha1.StateDegraded},
 	} {
@@ -59,6 +62,45 @@ func TestExplain(t *testing.T) {
 			}
 			if got.retry == 0 {
 				t.Error("nobody would come back")
+			}
+		})
+	}
+}
+
+// discoveryOf is how a mapper says that it could not find out what a group has.
+func discoveryOf(errs ...error) error {
+	failed := apiutil.ErrResourceDiscoveryFailed{}
+	for i, err := range errs {
+		failed[schema.GroupVersion{Group: "shop.example.com", Version: fmt.Sprint("v", i)}] = err
+	}
+	return fmt.Errorf("failed to get API group resources: %w", &failed)
+}
+
+// An API that the member's API server only passes on fails alone.
+func TestWhatConcernsOneGroupAlone(t *testing.T) {
+	status := func(code int32) error {
+		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code}}
+	}
+	for name, test := range map[string]struct {
+		group string
+		err   error
+		alone bool
+	}{
+		"its server is away":                        {"shop.example.com", apierrors.NewServiceUnavailable("no endpoints"), true},
+		"its server is away, explained":             {"shop.example.com", fmt.Errorf("applying: %w", status(503)), true},
+		"its server talks nonsense":                 {"shop.example.com", status(502), true},
+		"its server takes too long":                 {"shop.example.com", status(504), true},
+		"a refusal":                                 {"shop.example.com", apierrors.NewBadRequest("no"), true},
+		"nobody answers at all":                     {"shop.example.com", errors.New("connection refused"), false},
+		"too many requests":                         {"shop.example.com", apierrors.NewTooManyRequests("slow", 1), false},
+		"the credentials":                           {"shop.example.com", apierrors.NewUnauthorized("no"), false},
+		"the API server itself is away":             {"apps", apierrors.NewServiceUnavailable("bye"), false},
+		"the API server itself is away, core":       {"", apierrors.NewServiceUnavailable("bye"), false},
+		"where our own record is cannot be reached": {v1alpha1.Group, apierrors.NewServiceUnavailable("bye"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := answeredAbout(test.group, test.err); got != test.alone {
+				t.Errorf("answeredAbout(%q, %v) = %v", test.group, test.err, got)
 			}
 		})
 	}
@@ -80,7 +122,13 @@ func TestWhatConcernsTheMemberAsAWhole(t *testing.T) {
 		"the server's own time ran out": {apierrors.NewTimeoutError("etcd", 1), true},
 		"a refusal":                     {apierrors.NewForbidden(schema.GroupResource{}, "x", nil), false},
 		"a failure with one object":     {apierrors.NewInternalError(errors.New("webhook")), false},
-		"a refusal, explained":          {fmt.Errorf("applying: %w", apierrors.NewBadRequest("no")), false},
+		"a group whose server is away":  {discoveryOf(apierrors.NewServiceUnavailable("away")), false},
+		"a group whose server is away, and one version that is not there": {discoveryOf(apierrors.NewServiceUnavailable("away"),
+			&meta.NoKindMatchError{}), false},
+		"a group that nobody could ask for":       {discoveryOf(errors.New("connection refused")), true},
+		"a group that we are not known well for":  {discoveryOf(apierrors.NewUnauthorized("no")), true},
+		"an API server that is not there for any": {fmt.Errorf("failed to get server groups: %w", apierrors.NewServiceUnavailable("bye")), true},
+		"a refusal, explained":                    {fmt.Errorf("applying: %w", apierrors.NewBadRequest("no")), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := IsWire(test.err); got != test.wire {

@@ -4,6 +4,7 @@ package push
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -32,7 +33,7 @@ func (p *pass) otherThingsInside(ctx context.Context, r *removal, found *metav1.
 	default:
 		return nil, nil
 	}
-	if discovery.IsGroupDiscoveryFailedError(err) {
+	if discovery.IsGroupDiscoveryFailedError(err) || errors.Is(err, errNotServed) || err != nil && answered(err) {
 		t := stalled(v1alpha1.ReasonNotEmpty,
 			"%s is not deleted: what is in it cannot be found out (%s); mend that, or set onDelete: KeepData", r, err)
 		return &t, nil
@@ -41,8 +42,13 @@ func (p *pass) otherThingsInside(ctx context.Context, r *removal, found *metav1.
 		return nil, fmt.Errorf("finding out what is in %s on member %s: %w", r, p.conn.Name(), err)
 	}
 	var names []string
+	unheard := false
 	for _, gvr := range inside {
 		others, err := p.others(ctx, gvr, namespace)
+		if apierrors.IsNotFound(err) {
+			// It was served a moment ago: its objects may still be there, and go with what holds them.
+			others, err, unheard = []string{gvr.Resource + " (they are not served any more)"}, nil, true
+		}
 		if err != nil {
 			return nil, fmt.Errorf("finding out what is in %s on member %s: %w", r, p.conn.Name(), err)
 		}
@@ -56,17 +62,22 @@ func (p *pass) otherThingsInside(ctx context.Context, r *removal, found *metav1.
 	}
 	t := stalled(v1alpha1.ReasonNotEmpty, "%s is not deleted: in it are others' things (%s); move them, or set onDelete: KeepData",
 		r, strings.Join(names[:min(3, len(names))], ", "))
+	if unheard {
+		t.retry = retrySoon
+	}
 	return &t, nil
 }
 
 // others are names of objects of a resource that this wrapper did not push. What cannot be listed
-// counts as there: nothing is deleted on ignorance.
+// counts as there: nothing is deleted on ignorance. An error may say that the resource is not served.
 func (p *pass) others(ctx context.Context, gvr schema.GroupVersionResource, namespace string) ([]string, error) {
 	answer, err := member.Do(ctx, p.conn.REST().Get().AbsPath(member.Path(gvr, namespace, "")...).
 		Param("labelSelector", v1alpha1.LabelUID+"!="+string(p.want.Wrapper.UID)).Param("limit", "10"), false)
 	switch {
-	case apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err):
+	case apierrors.IsMethodNotSupported(err):
 		return nil, nil
+	case apierrors.IsNotFound(err):
+		return nil, err
 	case err != nil && (answered(err) || apierrors.IsServiceUnavailable(err)):
 		return []string{gvr.Resource + " (they cannot be listed: " + err.Error() + ")"}, nil
 	case err != nil:
@@ -121,6 +132,9 @@ func (p *pass) namespacedResources() ([]schema.GroupVersionResource, error) {
 	return all, nil
 }
 
+// errNotServed: objects of a CRD may be there that nobody can list.
+var errNotServed = errors.New("no version of it is served")
+
 var crds = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 func (p *pass) resourceOf(ctx context.Context, crd string) ([]schema.GroupVersionResource, error) {
@@ -149,5 +163,5 @@ func (p *pass) resourceOf(ctx context.Context, crd string) ([]schema.GroupVersio
 			return []schema.GroupVersionResource{{Group: read.Spec.Group, Version: v.Name, Resource: read.Spec.Names.Plural}}, nil
 		}
 	}
-	return nil, nil
+	return nil, errNotServed
 }

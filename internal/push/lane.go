@@ -40,7 +40,11 @@ type lane struct {
 	outcomes map[Key]Outcome
 	// repaired are the drifts that have been dealt with, by pair.
 	repaired map[Key]sets.Set[string]
+	// contests are the objects that had to be repaired of late, by pair.
+	contests map[Key]map[identity]*contest
 	failures map[Key]int
+	// looks are the Secrets whose turn it is to be looked at, by pair.
+	looks map[Key]sets.Set[string]
 	// broken is the circuit breaker: while it is open nothing is sent and what comes is parked.
 	broken bool
 	parked sets.Set[Key]
@@ -62,7 +66,9 @@ func newLane(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is member.
 		seen:      make(map[string]*Seen),
 		outcomes:  make(map[Key]Outcome),
 		repaired:  make(map[Key]sets.Set[string]),
+		contests:  make(map[Key]map[identity]*contest),
 		failures:  make(map[Key]int),
+		looks:     make(map[Key]sets.Set[string]),
 		parked:    sets.New[Key](),
 	}
 }
@@ -100,22 +106,33 @@ func (l *lane) park(key Key) bool {
 	defer l.mu.Unlock()
 	if l.broken {
 		l.parked.Insert(key)
+		delete(l.looks, key) // or they would all come at once when it opens
 	}
 	return l.broken
 }
 
 // push makes one pass at a pair, if there is something to do.
 func (l *lane) push(ctx context.Context, key Key) {
+	if l.settle(key) {
+		l.pusher.wake(key)
+	}
 	want := l.pusher.want(key, l.conn.Name())
 	todo, due := l.due(key, want)
 	if !due {
 		return
 	}
-	p := &pass{conn: l.conn, want: want, drifted: todo.drifted, claims: l.claims}
-	outcome, err := p.run(ctx)
+	err := l.lookAtSecrets(ctx, key, &todo)
+	if err == nil && len(todo.secrets) > 0 && len(todo.drifted) == 0 {
+		return
+	}
+	p, outcome := &pass{conn: l.conn, want: want, drifted: todo.drifted, claims: l.claims}, Outcome{}
+	if err == nil {
+		outcome, err = p.run(ctx)
+	}
 	if ctx.Err() != nil {
 		return
 	}
+	l.noteSecrets(key, p)
 	if err != nil {
 		log.FromContext(ctx).Info("push did not get through", "member", l.conn.Name(), "wrapper", key.String(), "error", err.Error())
 		l.failed(key, want, err)
@@ -130,6 +147,8 @@ type work struct {
 	// drifted are the objects to repair, marks the IDs of these drifts.
 	drifted map[identity]v1alpha1.DriftKind
 	marks   map[identity]string
+	// secrets are the Secrets to look at, of a pair that has come to rest.
+	secrets []string
 }
 
 // due says whether a pair needs a pass, and what that one is to repair.
@@ -139,7 +158,7 @@ func (l *lane) due(key Key, want *Want) (work, bool) {
 	if want == nil || !l.synced {
 		return work{}, false
 	}
-	last, seen := l.outcomes[key], l.seen[key.delivery()]
+	last, seen, looks := l.outcomes[key], l.seen[key.delivery()], l.takeLooks(key)
 	retry := !last.again.IsZero() && !l.clock.Now().Before(last.again)
 	unchanged := want.same(last.want) && !last.isOvertakenBy(want)
 	// A pair rests when the last pass has left it as it is for this very wish, nothing has changed on the
@@ -153,7 +172,7 @@ func (l *lane) due(key Key, want *Want) (work, bool) {
 		return todo, true
 	}
 	if seen.holds(want) {
-		return work{}, false
+		return work{secrets: looks, drifted: make(map[identity]v1alpha1.DriftKind)}, len(looks) > 0
 	}
 	if rests {
 		return work{}, seen.servedNow() && !last.Done
@@ -168,10 +187,13 @@ func (l *lane) repairs(key Key, want *Want, seen *Seen, retry bool) work {
 	if want.Drift != v1alpha1.DriftRepair {
 		return todo
 	}
-	unmended := l.outcomes[key].unmended
+	unmended, now := l.outcomes[key].unmended, l.clock.Now()
 	for _, o := range seen.drifts() {
 		id, mark := identity{o.Group, o.Kind, o.Name}, driftID(&o)
 		if l.repaired[key].Has(mark) && (!retry || !slices.Contains(unmended, id)) {
+			continue
+		}
+		if !l.mayRepair(key, id, &o, now) {
 			continue
 		}
 		todo.drifted[id], todo.marks[id] = o.Drift.Kind, mark
@@ -189,6 +211,9 @@ func (l *lane) finished(key Key, outcome Outcome, todo work) {
 			l.repaired[key] = sets.New[string]()
 		}
 		l.repaired[key].Insert(mark)
+	}
+	for _, id := range todo.mended(&outcome) {
+		l.noteRepair(key, id, l.clock.Now())
 	}
 	if outcome.Done {
 		delete(l.failures, key)
@@ -260,5 +285,6 @@ func (l *lane) renew(key Key) {
 	defer l.mu.Unlock()
 	delete(l.outcomes, key)
 	delete(l.repaired, key)
+	delete(l.contests, key)
 	delete(l.failures, key)
 }

@@ -22,7 +22,7 @@ const (
 	_ claim = iota
 	// absent: nobody's; it may be made.
 	absent
-	// ours: this wrapper's, or a dead wrapper's of the same name, which kept it for us.
+	// ours: this wrapper's, or what a dead wrapper of the same name kept, where it is what is wanted.
 	ours
 	// adoptable: somebody else's, and the author lets us take it into care as it is.
 	adoptable
@@ -35,7 +35,7 @@ const (
 // look finds out whose an object is that is not recorded as applied. The metadata that it read comes
 // back for those that are there.
 func (p *pass) look(ctx context.Context, it *item) (claim, *metav1.PartialObjectMetadata, error) {
-	found, err := p.metadata(ctx, it.path())
+	found, err := metadata(ctx, p.conn, it.path())
 	if isPathGone(err) {
 		// The kind is served in another way than it was mapped: whether the object is there is not known.
 		p.conn.ForgetMappings()
@@ -47,7 +47,7 @@ func (p *pass) look(ctx context.Context, it *item) (claim, *metav1.PartialObject
 		return absent, nil, nil
 	}
 	if err != nil {
-		if answered(err) {
+		if answeredAbout(it.entry.Group, err) {
 			it.refused = true
 			p.trouble = append(p.trouble, explain("looking at", it.String(), err))
 			return taken, nil, nil
@@ -67,9 +67,13 @@ func (p *pass) judge(ctx context.Context, it *item, found *metav1.PartialObjectM
 	switch {
 	case federate.IsOurs(found, p.want.Wrapper.UID, it.mark()):
 		return ours, found, nil
-	case federate.IsPushed(found, it.mark()) && found.Annotations[v1alpha1.AnnotationWrapper] == mine:
+	case federate.IsPushed(found, it.mark()) && found.Annotations[v1alpha1.AnnotationWrapper] == mine && it.isLeftToUs(found):
 		return ours, found, nil
-	case federate.IsPushed(found, it.mark()):
+	case federate.IsPushed(found, it.mark()) && found.Annotations[v1alpha1.AnnotationWrapper] == mine &&
+		p.want.OnConflict != v1alpha1.ConflictAdoptIfEqual:
+		p.trouble = append(p.trouble, p.leftByAnother(it, found))
+		return taken, found, nil
+	case federate.IsPushed(found, it.mark()) && found.Annotations[v1alpha1.AnnotationWrapper] != mine:
 		p.trouble = append(p.trouble, stalled(v1alpha1.ReasonOwnedByOther,
 			"%s belongs to %s: an object can be in one wrapper only", it, found.Annotations[v1alpha1.AnnotationWrapper]))
 		return taken, found, nil
@@ -84,9 +88,23 @@ func (p *pass) judge(ctx context.Context, it *item, found *metav1.PartialObjectM
 	return taken, found, nil
 }
 
+// isLeftToUs says whether an object of an earlier wrapper of this name is ours now: where the Delivery that
+// was taken over lists it, or where it is just what is wanted. Its marks do not tell of which host that
+// wrapper was, and another host's object of the same name may hold another's data.
+func (i *item) isLeftToUs(found *metav1.PartialObjectMetadata) bool {
+	return i.entry.UID == found.UID || found.Annotations[v1alpha1.AnnotationRendering] == i.entry.Rendering
+}
+
+// leftByAnother says whose the object was, and how a person gives it to this wrapper.
+func (p *pass) leftByAnother(it *item, found *metav1.PartialObjectMetadata) trouble {
+	return trouble{state: v1alpha1.StateHeld, reason: v1alpha1.ReasonWrapperReplaced, retry: retryLater, message: fmt.Sprintf(
+		"%s is of an earlier wrapper of this name, or another host's (uid %s), and differs: to take it, label it there %s=%s, or wrap what it was",
+		it, found.Labels[v1alpha1.LabelUID], v1alpha1.LabelUID, p.want.Wrapper.UID)}
+}
+
 // metadata reads an object's metadata.
-func (p *pass) metadata(ctx context.Context, path []string) (*metav1.PartialObjectMetadata, error) {
-	answer, err := member.Do(ctx, p.conn.REST().Get().AbsPath(path...), true)
+func metadata(ctx context.Context, conn *member.Conn, path []string) (*metav1.PartialObjectMetadata, error) {
+	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(path...), true)
 	if err != nil {
 		return nil, err
 	}

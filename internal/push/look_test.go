@@ -54,11 +54,25 @@ func TestWhatIsInTheWay(t *testing.T) {
 			conflict: v1alpha1.ConflictAdoptIfEqual, reason: v1alpha1.ReasonOwnedByOther, words: []string{"federated/x/y"},
 			data: map[string]string{"value": "1"},
 		},
-		"what a dead wrapper of this name kept": {
+		"what a dead wrapper of this name kept, where it is what is wanted": {
 			there: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {federation.fairlead.dev/uid: dead},
-				annotations: {federation.fairlead.dev/wrapper: federated/%[1]s/web,
+				annotations: {federation.fairlead.dev/wrapper: federated/%[1]s/web, federation.fairlead.dev/rendering: "%[2]s",
                     federation.fairlead.dev/object: configmaps/%[1]s/a}}, data: {value: "0"}}`,
 			data: map[string]string{"value": "1"},
+		},
+		"what another wrapper of this name kept, and is equal but for its marks": {
+			there: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {federation.fairlead.dev/uid: dead},
+				annotations: {federation.fairlead.dev/wrapper: federated/%[1]s/web, federation.fairlead.dev/rendering: another,
+                    federation.fairlead.dev/object: configmaps/%[1]s/a}}, data: {value: "1"}}`,
+			conflict: v1alpha1.ConflictAdoptIfEqual, adopted: v1alpha1.AdoptedYes,
+			data: map[string]string{"value": "1"},
+		},
+		"what another wrapper of this name kept, perhaps another host's": {
+			there: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {federation.fairlead.dev/uid: dead},
+				annotations: {federation.fairlead.dev/wrapper: federated/%[1]s/web, federation.fairlead.dev/rendering: another,
+                    federation.fairlead.dev/object: configmaps/%[1]s/a}}, data: {value: "0"}}`,
+			reason: v1alpha1.ReasonWrapperReplaced, words: []string{"ConfigMap a", "uid dead", "label it there federation.fairlead.dev/uid=uid-"},
+			data: map[string]string{"value": "0"},
 		},
 		"a copy that carries the label of the wrapper and is no object of it": {
 			there: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {federation.fairlead.dev/uid: uid-%[1]s},
@@ -70,10 +84,10 @@ func TestWhatIsInTheWay(t *testing.T) {
 			s := newSite(t)
 			s.openNamespace()
 			uid := types.UID("")
-			if test.there != "" {
-				uid = s.create(fmt.Sprintf(test.there+"%.0[1]s", s.namespace)).GetUID()
-			}
 			w := s.want(configMap("a", "1"), configMap("b", "1"))
+			if test.there != "" {
+				uid = s.create(fmt.Sprintf(test.there+"%.0[1]s%.0[2]s", s.namespace, w.Rendering.Objects[0].Digest)).GetUID()
+			}
 			w.OnConflict = test.conflict
 			if test.reason == "" {
 				s.mustDeliver(w)

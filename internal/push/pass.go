@@ -34,6 +34,8 @@ type pass struct {
 	items []*item
 	// leaving are the entries to remove, in reverse install order. Set by intend.
 	leaving []*removal
+	// waits says which removal waits for what could not be applied; "" when none does. Set by remove.
+	waits string
 	// trouble collects what is in the way of single objects; the others go on.
 	trouble []trouble
 }
@@ -55,11 +57,16 @@ type item struct {
 	recorded bool
 	// due is whether it has to be applied. Set by intend, taken back by a successful apply.
 	due bool
+	// version is the resourceVersion that an apply brought back; "" where there was none.
+	version string
 	// refused is whether it must not or cannot be applied now; trouble says why.
 	refused bool
 }
 
 func (i *item) id() identity { return identityOf(&i.entry) }
+
+// isMissing says whether the object does not stand as it is wanted.
+func (i *item) isMissing() bool { return i.due || i.refused }
 
 func (i *item) groupKind() schema.GroupKind { return i.object.GVK.GroupKind() }
 
@@ -100,7 +107,7 @@ func (p *pass) conclude(held *trouble) Outcome {
 		out.uid, out.generation = p.delivery.UID, p.delivery.Generation
 	}
 	for id := range p.drifted {
-		if slices.ContainsFunc(p.items, func(it *item) bool { return it.id() == id && (it.due || it.refused) }) {
+		if held != nil || slices.ContainsFunc(p.items, func(it *item) bool { return it.id() == id && it.isMissing() }) {
 			out.unmended = append(out.unmended, id)
 		}
 	}
@@ -114,6 +121,9 @@ func (p *pass) conclude(held *trouble) Outcome {
 	}
 	worst := worstOf(all)
 	out.State, out.Reason, out.Message, out.Retry = worst.state, worst.reason, worst.message, worst.retry
+	if p.waits != "" {
+		out.Message += "; " + p.waits
+	}
 	for _, t := range all {
 		if t.retry > 0 && (out.Retry == 0 || t.retry < out.Retry) {
 			out.Retry = t.retry

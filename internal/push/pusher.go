@@ -24,6 +24,11 @@ type Pusher struct {
 	clock clock.WithTicker
 	// wake is told of every pair about which something new is known. It must not block.
 	wake func(Key)
+	// rounds are the Secrets to look at in turns; enlisted tells of a new one.
+	rounds   rounds
+	enlisted chan struct{}
+	// enlisting keeps what is known of a pair from being overtaken by what was known before.
+	enlisting sync.Mutex
 
 	mu    sync.RWMutex
 	wants map[Key]map[string]*Want
@@ -35,19 +40,20 @@ var _ multicluster.Aware = &Pusher{}
 // New makes a pusher. wake is called for every wrapper about which something new is known.
 func New(fleet *member.Fleet, clk clock.WithTicker, wake func(Key)) *Pusher {
 	p := &Pusher{
-		fleet: fleet,
-		clock: clk,
-		wake:  wake,
-		wants: make(map[Key]map[string]*Want),
-		lanes: make(map[string]*lane),
+		fleet:    fleet,
+		clock:    clk,
+		wake:     wake,
+		enlisted: make(chan struct{}, 1),
+		wants:    make(map[Key]map[string]*Want),
+		lanes:    make(map[string]*lane),
 	}
 	fleet.OnProbe(p.probed)
 	return p
 }
 
-// Start implements manager.Runnable; lanes run by themselves.
+// Start implements manager.Runnable. Lanes run by themselves; what goes over all of them does so here.
 func (p *Pusher) Start(ctx context.Context) error {
-	<-ctx.Done()
+	p.makeRounds(ctx)
 	return nil
 }
 
@@ -67,6 +73,7 @@ func (p *Pusher) Engage(ctx context.Context, name multicluster.ClusterName, cl c
 		p.mu.Lock()
 		if p.lanes[conn.Name()] == l {
 			delete(p.lanes, conn.Name())
+			p.rounds.leave(conn.Name())
 		}
 		p.mu.Unlock()
 		p.wakeAllOf(conn.Name())
@@ -92,6 +99,7 @@ func (p *Pusher) Want(memberName string, want *Want) {
 		return
 	case !same:
 		l.renew(key)
+		p.enlist(key, memberName)
 	}
 	// A new generation alone makes no push: the lane sees that what is wanted there is what was wanted.
 	l.queue.Add(key)
@@ -106,6 +114,7 @@ func (p *Pusher) Drop(key Key, memberName string) {
 	}
 	l := p.lanes[memberName]
 	p.mu.Unlock()
+	p.enlist(key, memberName)
 	if l != nil {
 		l.drop(key)
 	}
@@ -121,6 +130,8 @@ type Pair struct {
 	Holds bool
 	// Outcome is that of the last pass for what is wanted now; nil when there was none yet.
 	Outcome *Outcome
+	// Contested says who changes back what is repaired; "" when nobody does.
+	Contested string
 }
 
 // Pair tells what is known of a pair.
@@ -133,7 +144,7 @@ func (p *Pusher) Pair(key Key, memberName string) Pair {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	pair := Pair{Listed: l.synced, Seen: l.seen[key.delivery()]}
+	pair := Pair{Listed: l.synced, Seen: l.seen[key.delivery()], Contested: l.contested(key)}
 	if want != nil && !want.Leaving() {
 		pair.Holds = pair.Seen.holds(want)
 	}

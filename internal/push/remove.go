@@ -5,16 +5,15 @@ package push
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate"
 	"github.com/fairlead-dev/fairlead/federate/render"
-	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
 // removal is one entry on its way out.
@@ -32,7 +31,14 @@ func (r *removal) groupKind() schema.GroupKind {
 
 // remove takes away what is no longer wanted, last installed first, rank by rank: a step begins when
 // the one before it is gone, since a finalizer may need what was installed earlier.
+//
+// What an update drops goes after what it brings stands: under another name, or of another kind, that may be
+// what takes its place, and is then all that is left. Leaving a member waits for nothing.
 func (p *pass) remove(ctx context.Context) error {
+	if len(p.leaving) > 0 && slices.ContainsFunc(p.items, (*item).isMissing) {
+		p.waits = "the removal of " + p.leaving[0].String() + more(len(p.leaving)-1) + " waits until all else is applied"
+		return nil
+	}
 	waitingAt, blocked := 0, false
 	for _, r := range p.leaving {
 		rank := render.InstallOrder(r.groupKind())
@@ -58,16 +64,11 @@ func (p *pass) removeOne(ctx context.Context, r *removal) error {
 		r.gone = true
 		return nil
 	}
-	path, served, err := p.pathOf(r)
-	if err != nil {
+	path, err := p.pathOf(ctx, r)
+	if err != nil || path == nil {
 		return err
 	}
-	if !served {
-		// The kind went, and its objects with it.
-		r.gone = true
-		return nil
-	}
-	found, err := p.metadata(ctx, path)
+	found, err := metadata(ctx, p.conn, path)
 	switch {
 	case isPathGone(err):
 		// The version that we knew the kind by is not served any more; the object may well be there.
@@ -78,7 +79,7 @@ func (p *pass) removeOne(ctx context.Context, r *removal) error {
 	case apierrors.IsNotFound(err):
 		r.gone = true
 		return nil
-	case err != nil && answered(err):
+	case err != nil && answeredAbout(r.entry.Group, err):
 		p.trouble = append(p.trouble, explain("removing", r.String(), err))
 		return nil
 	case err != nil:
@@ -134,7 +135,7 @@ func (p *pass) giveBack(ctx context.Context, r *removal, path []string, found *m
 	case err == nil, apierrors.IsNotFound(err):
 		r.gone = true
 		return nil
-	case answered(err):
+	case answeredAbout(r.entry.Group, err):
 		p.trouble = append(p.trouble, explain("releasing", r.String(), err))
 		return nil
 	}
@@ -147,18 +148,18 @@ func (p *pass) delete(ctx context.Context, r *removal, path []string, found *met
 	case apierrors.IsNotFound(err):
 		r.gone = true
 		return nil
-	case err != nil && answered(err):
+	case err != nil && answeredAbout(r.entry.Group, err):
 		p.trouble = append(p.trouble, explain("removing", r.String(), err))
 		return nil
 	case err != nil:
 		return fmt.Errorf("removing %s from member %s: %w", r, p.conn.Name(), err)
 	}
 	// Accepted is not gone: see.
-	left, err := p.metadata(ctx, path)
+	left, err := metadata(ctx, p.conn, path)
 	switch {
 	case apierrors.IsNotFound(err) || err == nil && left.UID != found.UID:
 		r.gone = true
-	case err == nil || answered(err):
+	case err == nil || answeredAbout(r.entry.Group, err):
 		p.trouble = append(p.trouble, waiting(retrySoon, v1alpha1.ReasonRemovalWaits, "%s is being deleted%s", r, heldBy(left)))
 	default:
 		return fmt.Errorf("removing %s from member %s: %w", r, p.conn.Name(), err)
@@ -166,20 +167,10 @@ func (p *pass) delete(ctx context.Context, r *removal, path []string, found *met
 	return nil
 }
 
-// pathOf is where a recorded object is served now.
-func (p *pass) pathOf(r *removal) (path []string, served bool, err error) {
-	mapping, err := p.conn.Mapping(r.groupKind())
-	if meta.IsNoMatchError(err) {
-		return nil, false, nil
+// more counts what a message does not name.
+func more(n int) string {
+	if n == 0 {
+		return ""
 	}
-	if err != nil {
-		return nil, false, fmt.Errorf("finding how member %s serves %s: %w", p.conn.Name(), r.entry.Kind, err)
-	}
-	if (mapping.Scope.Name() == meta.RESTScopeNameNamespace) != (p.want.Wrapper.Kind == v1alpha1.KindFederated) {
-		// Of the wrong scope it was refused, and never there.
-		return nil, false, nil
-	}
-	gvr := mapping.Resource
-	gvr.Resource = r.entry.Resource
-	return member.Path(gvr, p.want.Wrapper.Namespace, r.entry.Name), true, nil
+	return fmt.Sprintf(" and %d more", n)
 }

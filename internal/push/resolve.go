@@ -6,7 +6,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -14,7 +16,7 @@ import (
 
 // resolve finds out how the member serves each kind. A kind that it does not serve, or serves in the
 // other scope, holds up only its own objects.
-func (p *pass) resolve(context.Context) error {
+func (p *pass) resolve(ctx context.Context) error {
 	if p.want.Leaving() {
 		return nil
 	}
@@ -27,7 +29,7 @@ func (p *pass) resolve(context.Context) error {
 			State: v1alpha1.EntryPending, Rendering: object.Digest,
 		}}
 		p.items = append(p.items, it)
-		if err := p.mapItem(it); err != nil {
+		if err := p.mapItem(ctx, it); err != nil {
 			return err
 		}
 	}
@@ -35,16 +37,26 @@ func (p *pass) resolve(context.Context) error {
 }
 
 // mapItem asks how the member serves one object's kind.
-func (p *pass) mapItem(it *item) error {
+func (p *pass) mapItem(ctx context.Context, it *item) error {
 	gvk := it.object.GVK
 	mapping, err := p.conn.Mapping(gvk.GroupKind(), gvk.Version)
+	retry := time.Duration(0) // the collector tells when the kind has come
+	if meta.IsNoMatchError(err) {
+		// A group whose server is away looks like one that is not there, and nobody tells when it is back.
+		switch _, unheard := p.serves(ctx, gvk.GroupKind()); {
+		case apierrors.IsNotFound(unheard):
+			retry = retrySoon // it is on its way, or out
+		case unheard != nil:
+			err = unheard
+		}
+	}
 	switch {
 	case meta.IsNoMatchError(err):
 		it.refused = true
-		p.trouble = append(p.trouble, waiting(0, v1alpha1.ReasonAPINotServed,
+		p.trouble = append(p.trouble, waiting(retry, v1alpha1.ReasonAPINotServed,
 			"the member does not serve %s in %s; it gets %s when it does", gvk.Kind, gvk.GroupVersion(), it.object.Name))
 		return nil
-	case err != nil && answered(err):
+	case err != nil && answeredAbout(gvk.Group, err):
 		it.refused = true
 		p.trouble = append(p.trouble, explain("finding", ref(gvk.Kind, it.object.Name), err))
 		return nil

@@ -25,6 +25,8 @@ type Seen struct {
 	// Judged is whether the collector has to speak before the pair is known to be well, because some
 	// object has a progress of its own.
 	Judged bool
+	// Secrets are the names of the Secrets that it lists: nobody tells when they drift.
+	Secrets []string
 	// Status is the collector's word; nil when there is none.
 	Status *v1alpha1.DeliveryStatus
 }
@@ -44,6 +46,9 @@ func summarise(d *v1alpha1.Delivery) *Seen {
 		e := &d.Spec.Inventory[i]
 		if e.State != v1alpha1.EntryApplied {
 			s.Complete = false
+		}
+		if isSecret(e) && e.State != v1alpha1.EntryRemoving {
+			s.Secrets = append(s.Secrets, e.Name)
 		}
 		if health.HasProgress(schema.GroupKind{Group: e.Group, Kind: e.Kind}) {
 			s.Judged = true

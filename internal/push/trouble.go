@@ -11,9 +11,13 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
 // Times after which a pass is tried again although nothing was heard.
@@ -62,12 +66,43 @@ func worstOf(all []trouble) trouble {
 // such a word: it is what a webhook or a conversion that does not work makes of one object, and must not
 // cost the others their turn; where the whole member is in trouble the probe tells.
 func answered(err error) bool {
+	if failed := (*apiutil.ErrResourceDiscoveryFailed)(nil); errors.As(err, &failed) {
+		return answeredDiscovery(*failed)
+	}
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || apierrors.IsUnauthorized(err) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) {
 		return false
 	}
 	code := status.Status().Code
 	return code >= 400 && code <= http.StatusInternalServerError && code != http.StatusTooManyRequests && code != http.StatusRequestTimeout
+}
+
+// answeredAbout is answered for a request about an object of one API group. Groups that the member's API
+// server does not serve by itself stand and fall on their own: that the server of one does not answer is
+// no trouble of the member's.
+func answeredAbout(group string, err error) bool {
+	return answered(err) || isAway(err) && !member.Scheme.IsGroupRegistered(group)
+}
+
+// answeredDiscovery says whether it was the API server that could not tell of a group, rather than that
+// nobody could ask it.
+func answeredDiscovery(failed map[schema.GroupVersion]error) bool {
+	for _, err := range failed {
+		if !meta.IsNoMatchError(err) && !answered(err) && !isAway(err) {
+			return false
+		}
+	}
+	return true
+}
+
+// isAway recognises what the API server says where somebody else who was to answer does not.
+func isAway(err error) bool {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	return code == http.StatusBadGateway || code == http.StatusServiceUnavailable || code == http.StatusGatewayTimeout
 }
 
 // IsWire says whether an error of a pass is the wire's: the member as a whole is in doubt.
@@ -95,7 +130,7 @@ func explain(verb, object string, err error) trouble {
 				object, field, v1alpha1.AnnotationReplace)
 		}
 		return stalled(v1alpha1.ReasonInvalid, "%s %s: %s", verb, object, words)
-	case apierrors.IsConflict(err), apierrors.IsInternalError(err):
+	case apierrors.IsConflict(err), apierrors.IsInternalError(err), isAway(err):
 		return trouble{state: v1alpha1.StateDegraded, reason: v1alpha1.ReasonPushError,
 			message: fmt.Sprintf("%s %s: %s", verb, object, words), retry: retrySoon}
 	default:

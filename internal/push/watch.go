@@ -5,6 +5,7 @@ package push
 import (
 	"context"
 	"reflect"
+	"slices"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -114,6 +115,9 @@ func (l *lane) observe(d *v1alpha1.Delivery) {
 		delete(l.repaired, key)
 	}
 	l.mu.Unlock()
+	if was == nil && len(is.Secrets) > 0 || was != nil && !slices.Equal(was.Secrets, is.Secrets) {
+		l.pusher.enlist(key, l.conn.Name())
+	}
 	if was == nil || !reflect.DeepEqual(was, is) {
 		l.queue.Add(key)
 		l.pusher.wake(key)
@@ -135,6 +139,7 @@ func (l *lane) vanish(name string) {
 		delete(l.outcomes, key)
 	}
 	l.mu.Unlock()
+	l.pusher.enlist(key, l.conn.Name())
 	l.queue.Add(key)
 	l.pusher.wake(key)
 }

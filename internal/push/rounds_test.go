@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+var (
+	midnight = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	noPlace  = place{}
+)
+
+func pairNo(i int) place {
+	return place{fmt.Sprint("member-", i%100), Key{NamespacedName: types.NamespacedName{Namespace: "n", Name: fmt.Sprint(i)}}}
+}
+
+// walk takes every turn that comes up until a time, and says when each Secret had its turns.
+func walk(r *rounds, from, until time.Time) (looks map[place][]time.Duration, perSecond int) {
+	looks = make(map[place][]time.Duration)
+	inSecond := make(map[int64]int)
+	for now := from; now.Before(until); {
+		t, wait, ok := r.next(now)
+		if !ok {
+			if wait == 0 {
+				return looks, 0
+			}
+			now = now.Add(wait)
+			continue
+		}
+		r.taken(now)
+		looks[t.place] = append(looks[t.place], now.Sub(from))
+		inSecond[now.Unix()]++
+		perSecond = max(perSecond, inSecond[now.Unix()])
+	}
+	return looks, perSecond
+}
+
+func TestEachSecretComesUpOnceInAnIntervalAndNotAllAtOnce(t *testing.T) {
+	var r rounds
+	for i := range 600 {
+		r.enlist(pairNo(i), []string{"s"}, midnight)
+	}
+	looks, perSecond := walk(&r, midnight, midnight.Add(3*roundInterval))
+	inMinute := make([]int, 10)
+	for i := range 600 {
+		turns := looks[pairNo(i)]
+		if len(turns) != 3 {
+			t.Fatalf("Secret %d came up %v", i, turns)
+		}
+		if apart := turns[2] - turns[1]; apart < roundInterval || apart > roundInterval+time.Second {
+			t.Fatalf("Secret %d came up %s apart", i, apart)
+		}
+		inMinute[turns[0]/time.Minute]++
+	}
+	for minute, n := range inMinute {
+		if n < 30 || n > 90 {
+			t.Errorf("%d of 600 come up in minute %d", n, minute)
+		}
+	}
+	if perSecond > 10 {
+		t.Errorf("%d in one second", perSecond)
+	}
+}
+
+func TestAFleetWithTooManySecretsIsLookedAtInTurnsTenASecond(t *testing.T) {
+	const many = 10_000 // six thousand fit into an interval
+	var r rounds
+	for i := range many {
+		r.enlist(pairNo(i), []string{"s"}, midnight)
+	}
+	looks, perSecond := walk(&r, midnight, midnight.Add(time.Hour))
+	if perSecond != 10 {
+		t.Errorf("%d in one second", perSecond)
+	}
+	total := 0
+	for i := range many {
+		turns := looks[pairNo(i)]
+		total += len(turns)
+		if len(turns) < 2 || len(turns) > 4 {
+			t.Fatalf("Secret %d came up %d times: the one that was left alone for longest goes first", i, len(turns))
+		}
+	}
+	if total < 35_000 || total > 36_000 {
+		t.Errorf("%d looks in an hour", total)
+	}
+}
+
+func TestWhoIsEnlisted(t *testing.T) {
+	one, two := pairNo(1), pairNo(2)
+	for name, test := range map[string]struct {
+		play func(*rounds)
+		want map[place]int
+	}{
+		"nobody":                {func(*rounds) {}, map[place]int{}},
+		"two Secrets of a pair": {func(r *rounds) { r.enlist(one, []string{"a", "b"}, midnight) }, map[place]int{one: 2}},
+		"each once":             {func(r *rounds) { r.enlist(one, []string{"a"}, midnight); r.enlist(one, []string{"a"}, midnight) }, map[place]int{one: 1}},
+		"not one that is listed no more": {func(r *rounds) {
+			r.enlist(one, []string{"a", "b"}, midnight)
+			r.enlist(one, []string{"b"}, midnight)
+		}, map[place]int{one: 1}},
+		"not a pair that has ended": {func(r *rounds) {
+			r.enlist(one, []string{"a"}, midnight)
+			r.enlist(two, []string{"a"}, midnight)
+			r.enlist(one, nil, midnight)
+		}, map[place]int{two: 1}},
+		"not those of a member that is gone": {func(r *rounds) {
+			r.enlist(one, []string{"a"}, midnight)
+			r.enlist(two, []string{"a"}, midnight)
+			r.leave(one.member)
+		}, map[place]int{two: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var r rounds
+			test.play(&r)
+			looks, _ := walk(&r, midnight, midnight.Add(roundInterval))
+			got := make(map[place]int)
+			for at, turns := range looks {
+				got[at] = len(turns)
+			}
+			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(place{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if len(r.at) != len(test.want) || len(r.queue) != len(r.flat()) {
+				t.Errorf("kept: %d pairs, %d turns", len(r.at), len(r.queue))
+			}
+		})
+	}
+}
+
+func (r *rounds) flat() (all []string) {
+	for _, ofPair := range r.at {
+		for name := range ofPair {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+func TestWhatIsKnownOfASecret(t *testing.T) {
+	var r rounds
+	r.note(noPlace, "a", "7") // nobody enlisted it
+	before := r.version(noPlace, "a")
+	r.enlist(noPlace, []string{"a"}, midnight)
+	r.note(noPlace, "a", "8")
+	r.enlist(noPlace, []string{"a", "b"}, midnight)
+	if diff := cmp.Diff([]string{"", "8", ""}, []string{before, r.version(noPlace, "a"), r.version(noPlace, "b")}); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// pathOf is where a recorded object is served now. It is nil where there is nothing more to do about it now:
+// it is gone, or there is trouble that says why that cannot be told.
+func (p *pass) pathOf(ctx context.Context, r *removal) ([]string, error) {
+	mapping, err := p.conn.Mapping(r.groupKind())
+	if meta.IsNoMatchError(err) {
+		// What is remembered may be old, or of a moment in which the kind was away.
+		p.conn.ForgetMappings()
+		mapping, err = p.conn.Mapping(r.groupKind())
+	}
+	switch {
+	case meta.IsNoMatchError(err):
+		return nil, p.withoutKind(ctx, r)
+	case err != nil && answered(err):
+		p.cannotTell(r, err)
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("finding how member %s serves %s: %w", p.conn.Name(), r.entry.Kind, err)
+	}
+	if (mapping.Scope.Name() == meta.RESTScopeNameNamespace) != (p.want.Wrapper.Kind == v1alpha1.KindFederated) {
+		// Of the wrong scope it was refused, and never there.
+		r.gone = true
+		return nil, nil
+	}
+	gvr := mapping.Resource
+	gvr.Resource = r.entry.Resource
+	return member.Path(gvr, p.want.Wrapper.Namespace, r.entry.Name), nil
+}
+
+// withoutKind forgets an object whose kind the member serves no more, and with which it went: but only when
+// the whole group was heard, and there is no definition left that would bring it back.
+func (p *pass) withoutKind(ctx context.Context, r *removal) error {
+	served, err := p.serves(ctx, r.groupKind())
+	if err == nil && !served && !member.Scheme.IsGroupRegistered(r.entry.Group) {
+		name := r.entry.Resource + "." + r.entry.Group
+		_, err = metadata(ctx, p.conn, member.Path(crds, "", name))
+		if err == nil {
+			p.trouble = append(p.trouble, waiting(retrySoon, v1alpha1.ReasonRemovalWaits,
+				"%s cannot be removed: its CustomResourceDefinition %s is there and not served; mend that, or delete it", r, name))
+			return nil
+		}
+		if apierrors.IsNotFound(err) && !isPathGone(err) {
+			err = nil
+		}
+	}
+	switch {
+	case err == nil && served:
+		p.trouble = append(p.trouble, waiting(retrySoon, v1alpha1.ReasonRemovalWaits, "%s: the member serves %s again", r, r.entry.Kind))
+	case err == nil:
+		r.gone = true
+	case answeredAbout(r.entry.Group, err):
+		p.cannotTell(r, err)
+	default:
+		return fmt.Errorf("finding how member %s serves %s: %w", p.conn.Name(), r.entry.Kind, err)
+	}
+	return nil
+}
+
+// cannotTell keeps an entry of which it cannot be told whether its object is there.
+func (p *pass) cannotTell(r *removal, err error) {
+	p.trouble = append(p.trouble, trouble{state: v1alpha1.StateDegraded, reason: v1alpha1.ReasonRemovalWaits, retry: retrySoon,
+		message: fmt.Sprintf("%s may still be there, its kind is not served (mend that, or set onDelete: KeepAll): %s", r, err)})
+}
+
+// serves asks the member, past all that is remembered, whether it serves a kind in any version. An error
+// means that this cannot be told: where one version of a group does not answer, the kind may be in that.
+func (p *pass) serves(ctx context.Context, gk schema.GroupKind) (bool, error) {
+	base, versions := []string{"/api"}, []string{"v1"}
+	if gk.Group != "" {
+		base = []string{"/apis", gk.Group}
+		answer, err := member.Do(ctx, p.conn.REST().Get().AbsPath(base...), false)
+		if apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		group := metav1.APIGroup{}
+		if err := answer.Into(&group); err != nil {
+			return false, err
+		}
+		versions = nil
+		for _, v := range group.Versions {
+			versions = append(versions, v.Version)
+		}
+	}
+	for _, version := range versions {
+		answer, err := member.Do(ctx, p.conn.REST().Get().AbsPath(append(base, version)...), false)
+		if err != nil {
+			return false, fmt.Errorf("reading the kinds of %s %s: %w", gk.Group, version, err)
+		}
+		list := metav1.APIResourceList{}
+		if err := answer.Into(&list); err != nil {
+			return false, err
+		}
+		for i := range list.APIResources {
+			if list.APIResources[i].Kind == gk.Kind {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
