@@ -187,6 +187,10 @@ func (c *Client) ask(ctx context.Context, req request) (answer, error) {
 	}
 	defer done()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
+	if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
+		<-ctx.Done() // a dial ends at the context's deadline, and may be a moment before the context itself
+		return a, fmt.Errorf("asking the supervisor for %s: %w", req.Op, context.Cause(ctx))
+	}
 	if err != nil {
 		return a, fmt.Errorf("asking the supervisor for %s: %w", req.Op, errors.Join(ErrNotRunning, err))
 	}

@@ -147,6 +147,15 @@ func TestProcessThatNeverStaysIsNamedWithTheEndOfItsLog(t *testing.T) {
 	}
 }
 
+func TestTimeThatRanOutIsNotTakenForASupervisorThatDoesNotRun(t *testing.T) {
+	c, _ := launched(t)
+	ctx, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
+	defer cancel()
+	if _, err := c.Status(ctx); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrNotRunning) {
+		t.Error(err)
+	}
+}
+
 func TestFolderThatVanishesTakesItsProcessesAlong(t *testing.T) {
 	c, dir := launched(t)
 	apply(t, c, shell("server", forEver))
