@@ -15,7 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
@@ -156,18 +158,23 @@ func Release(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster,
 	if err := dropSecret(ctx, host, m.Spec.CredentialsRef.Name, report); err != nil {
 		return fmt.Errorf("releasing MemberCluster %s: %w", m.Name, err)
 	}
-	before := m.DeepCopy()
-	finalizers := make([]string, 0, len(m.Finalizers))
-	for _, f := range m.Finalizers {
-		if f != v1alpha1.Finalizer {
-			finalizers = append(finalizers, f)
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		before := m.DeepCopy()
+		if !controllerutil.RemoveFinalizer(m, v1alpha1.Finalizer) {
+			return nil
 		}
-	}
-	if len(finalizers) == len(m.Finalizers) {
-		return nil
-	}
-	m.Finalizers = finalizers
-	err := host.Patch(ctx, m, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+		err := host.Patch(ctx, m, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		// Whoever runs the loop of members may have written its status meanwhile.
+		*m = v1alpha1.MemberCluster{}
+		if again := host.Get(ctx, client.ObjectKeyFromObject(before), m); again != nil || m.UID != before.UID {
+			*m = *before
+			return again
+		}
+		return err
+	})
 	return wrapf(client.IgnoreNotFound(err), "releasing MemberCluster %s", m.Name)
 }
 

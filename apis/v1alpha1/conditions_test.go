@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// A reason that nobody can look up is a riddle for whoever is on call.
+func TestEveryReasonIsInTroubleshooting(t *testing.T) {
+	text, err := os.ReadFile("../../docs/troubleshooting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), "conditions.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reasons := 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || !strings.HasPrefix(spec.Names[0].Name, "Reason") {
+			return true
+		}
+		value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reasons++
+		for line := range strings.Lines(string(text)) {
+			if first, _, _ := strings.Cut(strings.TrimPrefix(line, "|"), "|"); strings.Contains(first, "`"+value+"`") {
+				return true
+			}
+		}
+		t.Errorf("docs/troubleshooting.md has no line for %s", value)
+		return true
+	})
+	if reasons < 40 {
+		t.Errorf("only %d reasons were found: where have they gone?", reasons)
+	}
+}
