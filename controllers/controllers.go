@@ -51,6 +51,14 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	options.Scheme = member.Scheme
 	options.Cache = CacheOptions()
 	fleet := member.NewFleet(host, o.Clock)
+	if options.LeaderElection {
+		lease, err := newTenure(config, options, o.Clock)
+		if err != nil {
+			return nil, err
+		}
+		options.LeaderElectionResourceLockInterface = lease
+		fleet.OnWrite(lease.check)
+	}
 	mgr, err := mcmanager.New(config, fleet, options)
 	if err != nil {
 		return nil, fmt.Errorf("making the manager: %w", err)

@@ -52,8 +52,6 @@ const (
 
 // Reasons of one member's line.
 const (
-	// ReasonPending surfaces before the first push of a revision to a member.
-	ReasonPending = "Pending"
 	// ReasonPushing surfaces while the objects are being written.
 	ReasonPushing = "Pushing"
 	// ReasonApplying surfaces when the objects are there and the collector has not judged them yet.

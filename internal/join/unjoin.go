@@ -68,7 +68,7 @@ func (u *unjoin) meet(ctx context.Context, host, member *rest.Config) error {
 	}
 	if member == nil {
 		if u.known == nil {
-			return fmt.Errorf("there is no such member; `kubectl get members` lists them; where something of Fairlead is left on a cluster, give its --cluster-kubeconfig")
+			return fmt.Errorf("there is no such member; `kubectl get memberclusters` lists them; where something of Fairlead is left on a cluster, give its --cluster-kubeconfig")
 		}
 		return nil
 	}

@@ -31,6 +31,7 @@ type Conn struct {
 	name   string
 	config *rest.Config
 	http   *http.Client
+	guard  *guard
 	rest   rest.Interface
 	mapper *mapper
 	// version is the server's, set by the first probe that reads it.
@@ -43,6 +44,8 @@ func Connect(name string, config *rest.Config, shared *Mappings) (*Conn, error) 
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to member %s: %w", name, err)
 	}
+	station := &guard{next: client.Transport, mayWrite: func() error { return nil }}
+	client.Transport = station
 	raw := rest.CopyConfig(config)
 	raw.GroupVersion = &v1alpha1.GroupVersion
 	raw.APIPath = "/apis"
@@ -51,7 +54,7 @@ func Connect(name string, config *rest.Config, shared *Mappings) (*Conn, error) 
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to member %s: %w", name, err)
 	}
-	conn := &Conn{name: name, config: config, http: client, rest: restClient}
+	conn := &Conn{name: name, config: config, http: client, guard: station, rest: restClient}
 	conn.mapper = newMapper(conn, shared)
 	return conn, nil
 }

@@ -28,6 +28,7 @@ type Fleet struct {
 	host     Host
 	clock    clock.WithTicker
 	mappings Mappings
+	mayWrite func() error
 
 	// started is closed when Start has set ctx and aware.
 	started chan struct{}
@@ -77,6 +78,10 @@ func (f *Fleet) OnProbe(listener func(name string, was, is Standing)) {
 	f.listeners = append(f.listeners, listener)
 }
 
+// OnWrite registers what is asked before every write to a member: it says why nothing may be written now, nil when it may.
+// Register before Start.
+func (f *Fleet) OnWrite(mayWrite func() error) { f.mayWrite = mayWrite }
+
 // Start implements multicluster.ProviderRunnable: it lets connections begin, and blocks.
 func (f *Fleet) Start(ctx context.Context, aware multicluster.Aware) error {
 	f.ctx, f.aware = ctx, aware
@@ -104,6 +109,9 @@ func (f *Fleet) Connect(ctx context.Context, name string, config *rest.Config, j
 	conn, err := Connect(name, config, &f.mappings)
 	if err != nil {
 		return err
+	}
+	if f.mayWrite != nil {
+		conn.guard.mayWrite = f.mayWrite
 	}
 	f.Disconnect(name)
 

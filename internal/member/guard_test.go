@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package member
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// endless serves one JSON string, or one event of a watch, that has no end; it counts what was taken from it.
+type endless struct {
+	*httptest.Server
+	sent chan int
+}
+
+func newEndless(t *testing.T) *endless {
+	t.Helper()
+	e := &endless{sent: make(chan int, 10)}
+	e.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		n, _ := io.WriteString(w, `{"type": "ADDED", "object": {"kind": "Delivery", "apiVersion": "`+v1alpha1.GroupVersion.String()+`", "metadata": {"name": "`)
+		piece, total := strings.Repeat("x", 1<<20), n
+		for {
+			n, err := io.WriteString(w, piece)
+			if total += n; err != nil {
+				break
+			}
+		}
+		e.sent <- total
+	}))
+	t.Cleanup(func() { e.CloseClientConnections(); e.Close() })
+	return e
+}
+
+func (e *endless) connect(t *testing.T) *Conn {
+	t.Helper()
+	conn := connected(t, (&apiServer{Server: e.Server}).config("t"), nil)
+	return conn
+}
+
+func TestAnAnswerWithoutAnEndIsNotReadToTheEnd(t *testing.T) {
+	e := newEndless(t)
+	_, err := Do(t.Context(), e.connect(t).REST().Get().AbsPath("/version"), false)
+	var tooLarge *TooLargeError
+	if !errors.As(err, &tooLarge) || !strings.Contains(err.Error(), "GET /version is larger than 64 MiB") {
+		t.Error(err)
+	}
+	// What the network holds on top is not much.
+	if sent := <-e.sent; sent > maxAnswer+(16<<20) {
+		t.Errorf("%d MiB were taken", sent>>20)
+	}
+}
+
+func TestAnEventWithoutAnEndIsNotReadToTheEnd(t *testing.T) {
+	e := newEndless(t)
+	stream, err := e.connect(t).REST().Get().AbsPath("/apis", v1alpha1.Group, "v1alpha1", "deliveries").
+		VersionedParams(&metav1.ListOptions{Watch: true}, metav1.ParameterCodec).Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Stop()
+	for event := range stream.ResultChan() {
+		if event.Object.GetObjectKind().GroupVersionKind().Kind == "Delivery" {
+			t.Errorf("it came through: %s", event.Type)
+		}
+	}
+	if sent := <-e.sent; sent > maxEvent+(16<<20) {
+		t.Errorf("%d MiB were taken", sent>>20)
+	}
+}
+
+// A watch may go on for as long as it likes: only its single events are bounded.
+func TestAWatchMayBringMuchInManyEvents(t *testing.T) {
+	const events = 6
+	large := strings.Repeat("x", maxEvent/2)
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		for range events {
+			_, _ = io.WriteString(w, `{"type":"ADDED","object":{"kind":"Membership","apiVersion":"`+v1alpha1.GroupVersion.String()+
+				`","metadata":{"name":"self","annotations":{"a":"`+large+"\"}}}}\n")
+		}
+	}))
+	defer server.Close()
+	stream, err := (&endless{Server: server}).connect(t).REST().Get().AbsPath("/x").
+		VersionedParams(&metav1.ListOptions{Watch: true}, metav1.ParameterCodec).Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Stop()
+	n := 0
+	for event := range stream.ResultChan() {
+		if m, ok := event.Object.(*v1alpha1.Membership); ok && len(m.Annotations["a"]) == len(large) {
+			n++
+		}
+	}
+	if n != events {
+		t.Errorf("%d events", n)
+	}
+}
+
+func TestNothingIsWrittenWhileItMayNotBe(t *testing.T) {
+	server := newAPIServer(t)
+	conn, no := connected(t, server.config("t"), nil), errors.New("not the leader")
+	conn.guard.mayWrite = func() error { return no }
+	for name, write := range map[string]func() error{
+		"an apply": func() error {
+			return conn.REST().Patch("application/apply-patch+yaml").AbsPath("/version").Body([]byte("{}")).Do(t.Context()).Error()
+		},
+		"a deletion":  func() error { return conn.REST().Delete().AbsPath("/version").Do(t.Context()).Error() },
+		"of a client": func() error { return conn.GetClient().Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "a"}}) },
+	} {
+		if err := write(); !errors.Is(err, no) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if n := server.times("/version"); n != 0 {
+		t.Errorf("%d requests got through", n)
+	}
+	if _, err := conn.ServerVersion(t.Context()); err != nil {
+		t.Errorf("reading: %v", err)
+	}
+}
