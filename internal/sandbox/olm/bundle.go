@@ -23,6 +23,10 @@ const (
 	description = "Writes a ConfigMap with a message per recipient for every Greeting, to try out installing and upgrading an operator."
 	// minKubeVersion is far below the sandbox's own: what the CRD and server-side apply need.
 	minKubeVersion = "1.28.0"
+	// startsAfterAnnotation says how long a simulated pod takes to start, see the sandbox's stages. Collectors look at an
+	// object every 2 s at most: an upgrade has to take longer for everybody to see it, as real ones do.
+	startsAfterAnnotation = "sandbox.fairlead.dev/starts-after"
+	startsAfter           = "4s"
 	// appLabel is what the Deployment selects its pods by. It is the same in every version: a selector cannot be changed.
 	appLabel = "app.kubernetes.io/name"
 )
@@ -96,9 +100,10 @@ func deployment(release string) appsv1.DeploymentSpec {
 		Replicas: ptr.To[int32](1),
 		Selector: &metav1.LabelSelector{MatchLabels: labels},
 		Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{
-				appLabel: demooperator.Name, "app.kubernetes.io/version": release,
-			}},
+			ObjectMeta: metav1.ObjectMeta{
+				Labels:      map[string]string{appLabel: demooperator.Name, "app.kubernetes.io/version": release},
+				Annotations: map[string]string{startsAfterAnnotation: startsAfter},
+			},
 			Spec: corev1.PodSpec{
 				ServiceAccountName: demooperator.Name,
 				SecurityContext: &corev1.PodSecurityContext{
