@@ -115,8 +115,10 @@ func TestNothingIsWrittenWhileItMayNotBe(t *testing.T) {
 		"an apply": func() error {
 			return conn.REST().Patch("application/apply-patch+yaml").AbsPath("/version").Body([]byte("{}")).Do(t.Context()).Error()
 		},
-		"a deletion":  func() error { return conn.REST().Delete().AbsPath("/version").Do(t.Context()).Error() },
-		"of a client": func() error { return conn.GetClient().Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "a"}}) },
+		"a deletion": func() error { return conn.REST().Delete().AbsPath("/version").Do(t.Context()).Error() },
+		"of a client": func() error {
+			return conn.GetClient().Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "a"}})
+		},
 	} {
 		if err := write(); !errors.Is(err, no) {
 			t.Errorf("%s: %v", name, err)
