@@ -10,12 +10,13 @@ COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 VERSION ?= v0.0.0-dev+$(COMMIT)
 LDFLAGS := -s -w -X github.com/fairlead-dev/fairlead/internal/version.Version=$(VERSION)
 
-# Of make e2e and make fuzz.
+# Of make e2e, make crash and make fuzz.
 PROVIDER ?= sandbox
 FOCUS    ?=
 KEEP     ?=
+SEED     ?=
 TIME     ?= 30s
-export PROVIDER FOCUS KEEP TIME
+export PROVIDER FOCUS KEEP SEED TIME
 
 ##@ Look
 
@@ -54,12 +55,16 @@ generate: ## Write what follows from the Go types: deep copies and CRDs
 
 .PHONY: test
 test: build ## Run all tests: unit, integration on real API servers, end-to-end on the sandbox
-	hack/test.sh
+	SEED= hack/test.sh
 	PROVIDER=sandbox FOCUS= KEEP= hack/e2e.sh
 
 .PHONY: e2e
 e2e: build ## Run the end-to-end suite [PROVIDER=sandbox] [FOCUS=REGEX] [KEEP=1]
 	hack/e2e.sh
+
+.PHONY: crash
+crash: ## Kill manager and collector at every client call, and compare what is left with a model [SEED=N]
+	hack/crash.sh
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for a while [TIME=30s]

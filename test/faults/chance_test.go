@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// TestTheManagerMayDieInAnyHistory makes up histories, and kills the manager up to three times in each. SEED tells
+// which ones; the same seed makes up the same histories.
+func TestTheManagerMayDieInAnyHistory(t *testing.T) {
+	seed, histories, points := uint64(1), 2, 3
+	if all {
+		histories, points = 20, 8
+	}
+	if s := os.Getenv("SEED"); s != "" {
+		given, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			t.Fatalf("SEED is a number, not %q", s)
+		}
+		seed = given
+	}
+	f := newFleet(t, v1alpha1.CollectorHost)
+	f.mortal = func(t *testing.T, e end) *life { return born(t, manager, f.manager, e) }
+	var sum tally
+	for n := range histories {
+		chance := rand.New(rand.NewPCG(seed, uint64(n))) //nolint:gosec // it is to be repeatable
+		s := madeUp(chance)
+		sum.begin()
+		t.Run(fmt.Sprintf("history %d of seed %d: %s", n+1, seed, s.String()), func(t *testing.T) {
+			whole := len(f.play(t, s))
+			for range points {
+				ends := []end{{at: 1 + chance.IntN(max(1, whole)), how: death(chance)}}
+				for range chance.IntN(3) {
+					ends = append(ends, end{at: 1 + chance.IntN(2*whole+10), how: death(chance)})
+				}
+				sum.add(t.Run(fmt.Sprint(ends), func(t *testing.T) { f.play(t, s, ends...) }))
+			}
+		})
+		sum.tell(s.String())
+	}
+	sum.tellAll(fmt.Sprintf("%s, seed %d", t.Name(), seed))
+}
+
+func death(chance *rand.Rand) fate { return []fate{lost, unanswered}[chance.IntN(2)] }
+
+// String names an end in the name of a test.
+func (e end) String() string { return fmt.Sprintf("%s call %d", e.how, e.at) }
+
+// String is what was wished for, phase by phase.
+func (s *scenario) String() string {
+	words := ""
+	for _, phase := range []struct {
+		name   string
+		wishes []*wish
+	}{{"", s.before}, {" | ", s.during}, {" | dead: ", s.dead}} {
+		words += phase.name
+		for i, w := range phase.wishes {
+			if i > 0 {
+				words += ", "
+			}
+			words += w.String()
+		}
+	}
+	return words
+}
+
+// String is a wish in a few characters.
+func (w *wish) String() string {
+	if w == nil {
+		return "nothing"
+	}
+	return fmt.Sprintf("%v on %v", w.objects, w.members)
+}
+
+// madeUp is a history by chance. A wrapper is deleted where all was settled, or last: one that is made anew while the
+// old one still goes is a conflict for its author, and no history of Fairlead's. It ends without an object that the
+// API server refuses, since the model says nothing of one.
+func madeUp(chance *rand.Rand) scenario {
+	var s scenario
+	for range chance.IntN(3) {
+		s.before = append(s.before, madeUpWish(chance, len(s.before) > 0, false))
+	}
+	if n := len(s.before); n > 1 && s.before[n-1] == nil && s.before[n-2] == nil {
+		s.before = s.before[:n-1]
+	}
+	there := len(s.before) > 0 && s.before[len(s.before)-1] != nil
+	goesOn := chance.IntN(2) == 0
+	for range 1 + chance.IntN(2) {
+		s.during = append(s.during, madeUpWish(chance, false, goesOn))
+	}
+	if !goesOn {
+		if there && chance.IntN(4) == 0 {
+			s.during = append(s.during, nil)
+		}
+		return s
+	}
+	return scenario{before: s.before, during: s.during, dead: []*wish{madeUpWish(chance, true, false)}}
+}
+
+func madeUpWish(chance *rand.Rand, mayDelete, mayRefuse bool) *wish {
+	if mayDelete && chance.IntN(4) == 0 {
+		return nil
+	}
+	w := &wish{objects: make(map[string]string), members: [][]string{{"east"}, {"west"}, both, both}[chance.IntN(4)]}
+	names := []string{"a", "b", "c", "d"}
+	for _, i := range chance.Perm(len(names))[:1+chance.IntN(len(names))] {
+		w.objects[names[i]] = strconv.Itoa(1 + chance.IntN(3))
+		if mayRefuse && chance.IntN(8) == 0 {
+			w.objects[names[i]] = refused
+		}
+	}
+	return w
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// all is whether every point is run, as `make crash` says, and not every few of them.
+var all = os.Getenv("CRASH") == "all"
+
+func TestTheManagerMayDieAtAnyCall(t *testing.T) {
+	f := newFleet(t, v1alpha1.CollectorHost)
+	f.mortal = func(t *testing.T, e end) *life { return born(t, manager, f.manager, e) }
+	f.tryAll(t, maps.Clone(scenarios))
+}
+
+// The collector of east dies; the manager and the other collector live on.
+func TestTheCollectorMayDieAtAnyCall(t *testing.T) {
+	f := newFleet(t, v1alpha1.CollectorExternal)
+	f.mortal = func(t *testing.T, e end) *life { return born(t, collector, f.collectors["east"], e) }
+	defer born(t, manager, f.manager, end{}).kill()
+	defer born(t, collector, f.collectors["west"], end{}).kill()
+	ofCollectors := maps.Clone(scenarios)
+	maps.DeleteFunc(ofCollectors, func(_ string, s scenario) bool { return s.usurp != "" || s.inTheWay != "" })
+	f.tryAll(t, ofCollectors)
+}
+
+// tryAll runs every point of scenarios, or every few of them.
+func (f *fleet) tryAll(t *testing.T, scenarios map[string]scenario) {
+	t.Helper()
+	step := 13
+	if all {
+		step = 1
+	}
+	var sum tally
+	for _, name := range slices.Sorted(maps.Keys(scenarios)) {
+		s := scenarios[name]
+		sum.begin()
+		t.Run(name, func(t *testing.T) {
+			whole := f.play(t, s)
+			for at := 1 + sum.points%step; at <= len(whole); at += step {
+				for _, how := range s.ends() {
+					sum.add(t.Run(fmt.Sprintf("%s call %d of %d %s", how, at, len(whole), whole[at-1]), func(t *testing.T) {
+						f.play(t, s, end{at: at, how: how})
+					}))
+				}
+			}
+		})
+		sum.tell(name)
+	}
+	sum.tellAll(t.Name())
+}
+
+// tally counts points, and says how far they are.
+type tally struct {
+	points, violations int
+	// began is when the present part did, at how many points.
+	began   time.Time
+	pointed int
+	first   time.Time
+}
+
+func (s *tally) begin() {
+	if s.began = time.Now(); s.first.IsZero() {
+		s.first = s.began
+	}
+	s.pointed = s.points
+}
+
+func (s *tally) add(ok bool) {
+	if s.points++; !ok {
+		s.violations++
+	}
+}
+
+// tell is for people, who wait for it: it is no part of the test.
+func (s *tally) tell(part string) {
+	if all {
+		_, _ = fmt.Fprintf(os.Stderr, "• %s: %d points (%.0f s), %d violations by now\n",
+			part, s.points-s.pointed, time.Since(s.began).Seconds(), s.violations)
+	}
+}
+
+func (s *tally) tellAll(of string) {
+	if all {
+		_, _ = fmt.Fprintf(os.Stderr, "= %s: %d points, %d violations, %.0f s\n", of, s.points, s.violations, time.Since(s.first).Seconds())
+	}
+}
+
+func (s *scenario) ends() []fate {
+	if s.usurp != "" {
+		return []fate{through}
+	}
+	return []fate{lost, unanswered}
+}
+
+func (is fate) String() string {
+	return map[fate]string{through: "overtaken at", lost: "killed before", unanswered: "killed after"}[is]
+}
+
+// play makes a scenario happen to a wrapper of its own. The first of the lives to which an end is set is the one before
+// which all was settled; the next ones come after it, and are killed as they try to go on where it died. The last life
+// has no end. What is left is compared with the model. It returns the calls that it took to bring about what was
+// wished for.
+func (f *fleet) play(t *testing.T, s scenario, ends ...end) []string {
+	t.Helper()
+	a := f.newAuthor(t)
+	if s.inTheWay != "" {
+		a.usurp("east", s.inTheWay)
+	}
+	l := f.mortal(t, end{})
+	defer func() { l.kill() }()
+	for i, w := range s.before {
+		a.wish(w)
+		a.rest(s.before[:i+1])
+	}
+	if len(ends) == 0 {
+		ends = []end{{}}
+	}
+	e := ends[0]
+	if s.usurp != "" {
+		e.meanwhile = func() { a.usurp("east", s.usurp) }
+	}
+	l.count(e)
+	for _, w := range s.during {
+		a.wish(w)
+	}
+	if s.harm != nil {
+		s.harm(a)
+	}
+	if s.usurp != "" {
+		a.rest(s.before, s.during)
+		return l.calls()
+	}
+	a.restOr(l.died, s.before, s.during)
+	calls := l.calls()
+	l.kill()
+	for _, w := range s.dead {
+		a.wish(w)
+	}
+	for _, e := range ends[1:] {
+		l = f.mortal(t, e)
+		a.restOr(l.died, s.before, s.during, s.dead)
+		l.kill()
+	}
+	l = f.mortal(t, end{})
+	a.rest(s.before, s.during, s.dead)
+	return calls
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/config"
+	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
+	"github.com/fairlead-dev/fairlead/internal/testing/plane"
+)
+
+// members are the names of the fleet's members.
+var members = []string{"east", "west"}
+
+var shared = plane.New("test-faults", len(members), nil)
+
+func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
+	os.Exit(shared.Main(m))
+}
+
+// fleet is a host and its members, reached past the proxies by people and through them by the manager.
+type fleet struct {
+	// past leads to the host past its proxy.
+	past    *rest.Config
+	host    client.Client
+	members map[string]client.Client
+	// manager is the configuration that the manager finds the host with, collectors what collectors find the members with.
+	manager    *rest.Config
+	collectors map[string]*rest.Config
+	// mortal starts the program whose deaths are tried.
+	mortal func(t *testing.T, e end) *life
+}
+
+// built is the fleet, once the first test has raised it.
+var built *fleet
+
+// newFleet joins the members, with collectors where mode says: each test begins without a wrapper, and without a program
+// that runs.
+func newFleet(t *testing.T, mode v1alpha1.CollectorMode) *fleet {
+	t.Helper()
+	if built == nil {
+		built = raise(t)
+	}
+	f := built
+	defer born(t, manager, f.manager, end{}).kill()
+	for _, name := range members {
+		if mode == v1alpha1.CollectorExternal {
+			defer born(t, collector, f.collectors[name], end{}).kill()
+		}
+		options := join.Options{
+			Name: name, Allow: []string{"any"}, Namespaces: v1alpha1.NamespacesAll, Collector: mode,
+			DefaultHostName: "faults", Wait: time.Minute,
+		}
+		if _, err := join.Join(t.Context(), f.past, f.collectors[name], options, func(join.Step) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
+}
+
+// raise puts a proxy before each cluster, and makes the host one.
+func raise(t *testing.T) *fleet {
+	t.Helper()
+	box := shared.Sandbox(t)
+	connect := func(name string) (*rest.Config, client.Client) {
+		cfg, err := box.RESTConfig(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.QPS, cfg.WarningHandler = -1, rest.NoWarnings{}
+		c, err := client.New(cfg, client.Options{Scheme: scheme(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cfg, c
+	}
+	hostConfig, host := connect(sandbox.HostName)
+	f := &fleet{past: hostConfig, host: host, members: map[string]client.Client{}, collectors: map[string]*rest.Config{}}
+	f.manager = newProxy(t, hostConfig, decide).config("")
+	f.install(t)
+	for i, name := range members {
+		cfg, c := connect(sandbox.MemberName(i + 1))
+		f.members[name] = c
+		f.collectors[name] = newProxy(t, cfg, decide).config(adminToken(t, c))
+	}
+	return f
+}
+
+// install makes a cluster a host.
+func (f *fleet) install(t *testing.T) {
+	t.Helper()
+	objects, err := config.Objects(config.CRD)
+	if err != nil {
+		t.Fatal(err)
+	}
+	system := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.SystemNamespace}}
+	if err := f.host.Create(t.Context(), system); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	for _, obj := range objects {
+		if err := f.host.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(obj), client.FieldOwner("test"), client.ForceOwnership); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.eventually(t, "the kinds are served", func(ctx context.Context) string {
+		for _, list := range []client.ObjectList{&v1alpha1.FederatedList{}, &v1alpha1.ClusterFederatedList{}, &v1alpha1.MemberClusterList{}} {
+			if err := f.host.List(ctx, list); err != nil {
+				return err.Error()
+			}
+		}
+		return ""
+	})
+}
+
+func scheme(t *testing.T) *runtime.Scheme {
+	t.Helper()
+	s := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(s), v1alpha1.AddToScheme(s)); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// adminToken is a token of somebody who may do all on a cluster: a client certificate does not pass a proxy.
+func adminToken(t *testing.T, c client.Client) string {
+	t.Helper()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "faults-admin"}}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: account.Name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}},
+	}
+	for _, obj := range []client.Object{account, binding} {
+		if err := c.Create(t.Context(), obj); err != nil && !apierrors.IsAlreadyExists(err) {
+			t.Fatal(err)
+		}
+	}
+	request := &authenticationv1.TokenRequest{}
+	if err := c.SubResource("token").Create(t.Context(), account, request); err != nil {
+		t.Fatal(err)
+	}
+	return request.Status.Token
+}
+
+// settleWithin is how long a fleet may take to come to rest. Backoffs after a death are part of it.
+const settleWithin = time.Minute
+
+// eventually waits until ok says "", and fails with its last word otherwise.
+func (f *fleet) eventually(t *testing.T, what string, ok func(context.Context) string) {
+	t.Helper()
+	last, mu := "", sync.Mutex{}
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, settleWithin, true, func(ctx context.Context) (bool, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		last = ok(ctx)
+		return last == "", nil
+	})
+	if err != nil {
+		t.Fatalf("%s: not within %s: %s", what, settleWithin, last)
+	}
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/fairlead-dev/fairlead/controllers"
+	"github.com/fairlead-dev/fairlead/internal/collect"
+)
+
+// end is where and how a life ends. The zero value never does.
+type end struct {
+	// at is the call, the first being 1; 0 is none.
+	at int
+	// how is lost or unanswered for a death, through for a life that goes on.
+	how fate
+	// meanwhile is done just before that call is sent.
+	meanwhile func()
+}
+
+// life is one run of a program, from its start to its death.
+type life struct {
+	agent string
+	stop  context.CancelFunc
+	// over is closed when the program has returned; died when its end has come.
+	over, died chan struct{}
+
+	mu      sync.Mutex
+	end     end
+	counted []string // the calls since the counting began
+	dead    bool
+}
+
+// program is what lives: it makes itself, and says how to run it. config leads it, version names this life of it.
+type program struct {
+	name  string
+	begin func(ctx context.Context, config *rest.Config, version string) (run func(context.Context) error, err error)
+}
+
+var manager = program{"fairlead-manager", func(ctx context.Context, config *rest.Config, version string) (func(context.Context) error, error) {
+	again, never := true, time.Duration(0)
+	mgr, err := controllers.NewManager(ctx, config, ctrl.Options{
+		Metrics:                 metricsserver.Options{BindAddress: "0"},
+		HealthProbeBindAddress:  "0",
+		GracefulShutdownTimeout: &never,
+		Controller:              ctrlconfig.Controller{SkipNameValidation: &again},
+	}, controllers.Options{Version: version, Clock: clock.RealClock{}})
+	if err != nil {
+		return nil, err
+	}
+	return mgr.Start, nil
+}}
+
+var collector = program{"fairlead-collector", func(_ context.Context, config *rest.Config, version string) (func(context.Context) error, error) {
+	c, err := collect.New(collect.Options{Config: config, Version: version})
+	if err != nil {
+		return nil, err
+	}
+	return c.Run, nil
+}}
+
+var lives atomic.Int64
+
+// born starts a program where config leads, with its end set; it counts calls from its first on.
+func born(t *testing.T, what program, config *rest.Config, e end) *life {
+	t.Helper()
+	version := fmt.Sprintf("life-%06d", lives.Add(1))
+	l := &life{agent: what.name + "/" + version, end: e, over: make(chan struct{}), died: make(chan struct{})}
+	config = rest.CopyConfig(config)
+	config.UserAgent = l.agent
+	present.Store(l.agent, l)
+	ctx, stop := context.WithCancel(context.Background())
+	l.stop = stop
+	run, err := what.begin(ctx, config, version)
+	if err != nil && !l.isDead() { // it may die of the first thing that it asks
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(l.over)
+		if err == nil {
+			_ = run(ctx) // how it ends is what is tested
+		}
+	}()
+	return l
+}
+
+// count begins to count calls, and sets where the life is to end.
+func (l *life) count(e end) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.end, l.counted = e, nil
+}
+
+// calls are those since the counting began.
+func (l *life) calls() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.counted
+}
+
+func (l *life) isDead() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.dead
+}
+
+// kill ends the life, if nothing else has, and waits until nothing of it is left.
+func (l *life) kill() {
+	l.mu.Lock()
+	l.dead = true
+	l.mu.Unlock()
+	l.stop()
+	<-l.over
+	present.Delete(l.agent)
+}
+
+// present are the lives that calls are let through for, by agent.
+var present sync.Map
+
+// decide is every proxy's.
+func decide(r *http.Request) fate {
+	agent := r.UserAgent()
+	if !strings.HasPrefix(agent, "fairlead-") {
+		return through // a person's
+	}
+	name, rest, _ := strings.Cut(agent, "/")
+	version, _, _ := strings.Cut(rest, "/") // some clients add what they are for
+	version, _, _ = strings.Cut(version, " ")
+	if l, ok := present.Load(name + "/" + version); ok {
+		return l.(*life).decide(r) //nolint:forcetypeassert // nothing else is in it
+	}
+	return lost
+}
+
+func (l *life) decide(r *http.Request) fate {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.dead:
+		return lost
+	case comesByItself(r):
+		return through
+	}
+	l.counted = append(l.counted, r.Method+" "+r.URL.Path)
+	if l.end.at == 0 || len(l.counted) != l.end.at {
+		return through
+	}
+	if l.end.meanwhile != nil {
+		l.end.meanwhile()
+	}
+	if l.end.how != through {
+		l.dead = true
+		close(l.died)
+	}
+	return l.end.how
+}
+
+// comesByItself: the clock or chance brings it, not the work.
+func comesByItself(r *http.Request) bool {
+	path := r.URL.Path
+	return r.URL.Query().Get("watch") != "" || strings.Contains(path, "/memberships/") || !strings.Contains(path, "/v1")
+}

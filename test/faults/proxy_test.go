@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"testing"
+
+	"k8s.io/client-go/rest"
+)
+
+// fate is what becomes of a request. The zero value lets it through.
+type fate int
+
+const (
+	through fate = iota
+	// lost: it never reaches the API server, and the connection breaks.
+	lost
+	// unanswered: the API server does what it asks, and the connection breaks before the answer.
+	unanswered
+)
+
+// proxy stands between the manager and one API server. It ends TLS, so that it sees each call, and passes on whoever the
+// call says it is from.
+type proxy struct {
+	server *httptest.Server
+	// decide says what becomes of a request; it may do something else first.
+	decide func(*http.Request) fate
+}
+
+// newProxy makes a proxy to where upstream leads. Calls without a token of their own go as upstream's user. It lives as long
+// as the test binary: a member is joined through it once and for all.
+func newProxy(t *testing.T, upstream *rest.Config, decide func(*http.Request) fate) *proxy {
+	t.Helper()
+	target, err := url.Parse(upstream.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asItself, err := rest.TransportFor(upstream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asCaller, err := rest.TransportFor(&rest.Config{Host: upstream.Host, TLSClientConfig: rest.TLSClientConfig{CAData: upstream.CAData}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	onward := httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.Header.Get("Authorization") != "" {
+				return asCaller.RoundTrip(r)
+			}
+			return asItself.RoundTrip(r)
+		}),
+		FlushInterval: -1, // watches
+		ErrorHandler:  func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}
+	p := &proxy{decide: decide}
+	p.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch p.decide(r) {
+		case lost:
+			panic(http.ErrAbortHandler)
+		case unanswered:
+			onward.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler)
+		default:
+			onward.ServeHTTP(w, r)
+		}
+	}))
+	p.server.EnableHTTP2 = true
+	p.server.StartTLS()
+	return p
+}
+
+// config leads through the proxy; token may be empty.
+func (p *proxy) config(token string) *rest.Config {
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.server.Certificate().Raw})
+	return &rest.Config{Host: p.server.URL, BearerToken: token, QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

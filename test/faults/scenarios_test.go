@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+// scenario is a history around one death: what was settled before it, what the program was at when it died, and what
+// people did while it was dead.
+type scenario struct {
+	before, during, dead []*wish
+	// harm, when it is set, is done to objects of ours right after the wishes that come during.
+	harm func(*author)
+	// usurp, when it is set, is an object of ours on east that somebody replaces with one of their own just before the
+	// point's call, which then goes through: nobody dies, but what the manager knew is no longer so.
+	usurp string
+	// inTheWay, when it is set, is an object of somebody's on east, from before all.
+	inTheWay string
+}
+
+var (
+	both  = []string{"east", "west"}
+	first = &wish{objects: map[string]string{"a": "1", "b": "1", "c": "1"}, members: both}
+)
+
+var scenarios = map[string]scenario{
+	"create": {
+		during: []*wish{first},
+	},
+	"update with one dropped, one added and one refused, then reverted": {
+		before: []*wish{first},
+		during: []*wish{{objects: map[string]string{"a": "2", "b": refused, "d": "1"}, members: both}},
+		dead:   []*wish{first},
+	},
+	"update with one dropped and one added": {
+		before: []*wish{first},
+		during: []*wish{{objects: map[string]string{"a": "2", "b": "1", "d": "1"}, members: both}},
+	},
+	"re-place before the first push ended": {
+		during: []*wish{{objects: first.objects, members: []string{"east"}}},
+		dead:   []*wish{{objects: first.objects, members: []string{"west"}}},
+	},
+	"delete": {
+		before: []*wish{first},
+		during: []*wish{nil},
+	},
+	"delete what is being made": {
+		during: []*wish{first},
+		dead:   []*wish{nil},
+	},
+	"leave and come back": {
+		before: []*wish{first},
+		during: []*wish{{objects: first.objects, members: []string{"west"}}},
+		dead:   []*wish{{objects: map[string]string{"a": "2", "c": "1"}, members: both}},
+	},
+	"repair what somebody changed, and what somebody deleted": {
+		before: []*wish{first},
+		harm:   func(a *author) { a.harm("a", "spoilt"); a.harm("b", "") },
+	},
+	"repair what is being changed": {
+		before: []*wish{first},
+		during: []*wish{{objects: map[string]string{"a": "2", "b": "2"}, members: both}},
+		harm:   func(a *author) { a.harm("a", "spoilt") },
+		dead:   []*wish{{objects: map[string]string{"a": "3", "b": "2"}, members: both}},
+	},
+	"somebody's object is in the way": {
+		during:   []*wish{first},
+		inTheWay: "b",
+	},
+	"somebody takes the place of what is changed": {
+		before: []*wish{first},
+		during: []*wish{{objects: map[string]string{"a": "1", "b": "1", "c": "2"}, members: both}},
+		usurp:  "c",
+	},
+	"somebody takes the place of what is dropped": {
+		before: []*wish{first},
+		during: []*wish{{objects: map[string]string{"a": "1", "b": "1"}, members: both}},
+		usurp:  "c",
+	},
+	"somebody takes the place of what is deleted": {
+		before: []*wish{first},
+		during: []*wish{nil},
+		usurp:  "c",
+	},
+}
