@@ -88,12 +88,12 @@ func lineOf(m *Member, before *v1alpha1.ClusterStatus, now time.Time) v1alpha1.C
 		line.Name = m.Name
 		line.Message = health.Clean(line.Message, maxMessage)
 		line.Reason = health.Clean(line.Reason, 64)
-		line.Revision = m.HeldRevision
+		line.Revision = health.Clean(m.HeldRevision, 253) // a member's word, as the version is
 		if m.Held || line.Revision == "" {
 			line.Revision = m.Revision
 		}
 		if m.Status != nil && !m.Leaving {
-			line.Version = m.Status.Version
+			line.Version = health.Clean(m.Status.Version, 253)
 		}
 		line.LastTransitionTime = metav1.NewTime(now)
 		if before != nil && before.State == line.State {

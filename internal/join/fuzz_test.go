@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join
+
+import "testing"
+
+// Tokens come out of kubeconfigs and Secrets that anybody may have written.
+func FuzzToken(f *testing.F) {
+	f.Add("a.eyJpYXQiOjEsImV4cCI6Mn0.b")
+	f.Add("..")
+	f.Add("a.bm90IGpzb24.b")
+	f.Fuzz(func(t *testing.T, token string) {
+		read, err := readToken(token)
+		if err == nil && read.expires.Before(read.issued) {
+			t.Errorf("it expires at %s before it is issued at %s", read.expires, read.issued)
+		}
+	})
+}
