@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/version"
@@ -44,7 +45,7 @@ func Connect(name string, config *rest.Config, shared *Mappings) (*Conn, error) 
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to member %s: %w", name, err)
 	}
-	station := &guard{next: client.Transport, mayWrite: func() error { return nil }}
+	station := &guard{next: client.Transport, mayWrite: func() error { return nil }, headWithin: headWithin}
 	client.Transport = station
 	raw := rest.CopyConfig(config)
 	raw.GroupVersion = &v1alpha1.GroupVersion
@@ -106,8 +107,28 @@ type Answer struct {
 	Body []byte
 }
 
-// Into decodes the answer's object.
-func (a Answer) Into(obj any) error { return json.Unmarshal(a.Body, obj) }
+// Into decodes the answer's object. An answer of another kind is an error: something that is no Kubernetes API server, or
+// leads to another path of one, may well answer, and what it says would look like an object with nothing in it.
+func (a Answer) Into(obj any) error {
+	if err := json.Unmarshal(a.Body, obj); err != nil {
+		return err
+	}
+	typed, ok := obj.(runtime.Object)
+	if !ok {
+		return nil
+	}
+	is := typed.GetObjectKind().GroupVersionKind()
+	kinds, _, err := Scheme.ObjectKinds(typed)
+	if err != nil || is.Kind == "" {
+		return nil //nolint:nilerr // of a kind that the scheme does not know any is as good as another
+	}
+	for _, want := range kinds {
+		if want.Kind == is.Kind {
+			return nil
+		}
+	}
+	return fmt.Errorf("the answer is a %s and not a %s: is spec.endpoint that of a Kubernetes API server?", is.Kind, kinds[0].Kind)
+}
 
 // RequestTimeout is how long a member may take to answer one request.
 const RequestTimeout = 15 * time.Second

@@ -4,9 +4,11 @@ package member
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 )
 
 const (
@@ -14,6 +16,9 @@ const (
 	maxAnswer = 64 << 20
 	// maxEvent is how much of one event of a watch is read: no object in etcd is larger than 1.5 MiB.
 	maxEvent = 4 << 20
+	// headWithin is how long an answer, also that of a watch, may take to begin. A watch that never begins would be waited for
+	// until somebody asked the network.
+	headWithin = 30 * time.Second
 )
 
 // TooLargeError says that a member sent more than Fairlead reads. What was read is dropped, and so is the connection.
@@ -35,6 +40,8 @@ type guard struct {
 	next http.RoundTripper
 	// mayWrite says why nothing may be written now, nil when it may.
 	mayWrite func() error
+	// headWithin is the constant, or shorter in tests.
+	headWithin time.Duration
 }
 
 var _ http.RoundTripper = &guard{}
@@ -49,11 +56,19 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	resp, err := g.next.RoundTrip(req)
+	ctx, cancel := context.WithCancelCause(req.Context())
+	late := time.AfterFunc(g.headWithin, func() {
+		cancel(fmt.Errorf("%s %s: no answer has begun within %s", req.Method, req.URL.Path, g.headWithin))
+	})
+	resp, err := g.next.RoundTrip(req.WithContext(ctx))
+	if !late.Stop() && err != nil && req.Context().Err() == nil {
+		err = context.Cause(ctx)
+	}
 	if err != nil {
+		cancel(nil)
 		return nil, err
 	}
-	l := &limited{ReadCloser: resp.Body, max: maxAnswer, request: req.Method + " " + req.URL.Path}
+	l := &limited{ReadCloser: resp.Body, closed: func() { cancel(nil) }, max: maxAnswer, request: req.Method + " " + req.URL.Path}
 	if req.URL.Query().Has("watch") {
 		l.max, l.lines = maxEvent, true
 	}
@@ -70,6 +85,13 @@ type limited struct {
 	max, read int
 	lines     bool
 	request   string
+	closed    func()
+}
+
+// Close implements io.Closer.
+func (l *limited) Close() error {
+	defer l.closed()
+	return l.ReadCloser.Close()
 }
 
 // Read implements io.Reader.

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -129,5 +130,31 @@ func TestNothingIsWrittenWhileItMayNotBe(t *testing.T) {
 	}
 	if _, err := conn.ServerVersion(t.Context()); err != nil {
 		t.Errorf("reading: %v", err)
+	}
+}
+
+// A watch too: its events may take as long as they like, but not its beginning.
+func TestAnAnswerThatDoesNotBeginIsGivenUp(t *testing.T) {
+	gone := make(chan struct{})
+	server := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		<-req.Context().Done()
+		close(gone)
+	}))
+	defer server.Close()
+	conn := (&endless{Server: server}).connect(t)
+	conn.guard.headWithin = 10 * time.Millisecond
+	_, err := conn.REST().Get().AbsPath("/x").VersionedParams(&metav1.ListOptions{Watch: true}, metav1.ParameterCodec).Watch(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "GET /x: no answer has begun within 10ms") {
+		t.Error(err)
+	}
+	<-gone
+}
+
+func TestAnAnswerOfAnotherKindIsNoAnswer(t *testing.T) {
+	server := newAPIServer(t)
+	server.says(membershipPath, corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}})
+	is := connected(t, server.config("t"), nil).probe(t.Context(), thisHost, Standing{}, now)
+	if is.Usable() || is.Reason != v1alpha1.ReasonUnreachable || !strings.Contains(is.Message, "a PodList and not a Membership") {
+		t.Errorf("%+v", is)
 	}
 }

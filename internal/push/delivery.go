@@ -38,6 +38,9 @@ func (p *pass) read(ctx context.Context) error {
 	if err := answer.Into(found); err != nil {
 		return fmt.Errorf("reading Delivery %s on member %s: %w", name, p.conn.Name(), err)
 	}
+	if found.Name != name || found.UID == "" {
+		return fmt.Errorf("reading Delivery %s on member %s: the answer is no Delivery: is spec.endpoint that of a Kubernetes API server?", name, p.conn.Name())
+	}
 	if p.want.Leaving() && found.Spec.Wrapper.UID != p.want.Wrapper.UID {
 		return nil
 	}

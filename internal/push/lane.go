@@ -43,6 +43,8 @@ type lane struct {
 	// contests are the objects that had to be repaired of late, by pair.
 	contests map[Key]map[identity]*contest
 	failures map[Key]int
+	// unseen are the Deliveries that passes wrote and the watch has not brought yet, by name.
+	unseen map[string]written
 	// looks are the Secrets whose turn it is to be looked at, by pair.
 	looks map[Key]sets.Set[string]
 	// broken is the circuit breaker: while it is open nothing is sent and what comes is parked.
@@ -68,6 +70,7 @@ func newLane(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is member.
 		repaired:  make(map[Key]sets.Set[string]),
 		contests:  make(map[Key]map[identity]*contest),
 		failures:  make(map[Key]int),
+		unseen:    make(map[string]written),
 		looks:     make(map[Key]sets.Set[string]),
 		parked:    sets.New[Key](),
 	}
@@ -206,6 +209,7 @@ func (l *lane) finished(key Key, outcome Outcome, todo work) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.outcomes[key] = outcome
+	l.noteWritten(key, &outcome)
 	for _, mark := range todo.marks {
 		if l.repaired[key] == nil {
 			l.repaired[key] = sets.New[string]()
@@ -255,7 +259,7 @@ func (l *lane) probed(was, is member.Standing) {
 		l.broken = true
 		return
 	}
-	if !was.Usable() && was.Probed {
+	if !was.Usable() && was.Probed || l.watchIsDead() {
 		select {
 		case l.reconnect <- struct{}{}:
 		default:

@@ -112,6 +112,9 @@ func metadata(ctx context.Context, conn *member.Conn, path []string) (*metav1.Pa
 	if err := answer.Into(found); err != nil {
 		return nil, err
 	}
+	if found.UID == "" || found.Name != path[len(path)-1] {
+		return nil, fmt.Errorf("reading %s: the answer is another object: is spec.endpoint that of a Kubernetes API server?", strings.Join(path, "/"))
+	}
 	return found, nil
 }
 

@@ -4,9 +4,11 @@ package push
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"slices"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -40,14 +42,38 @@ func (l *lane) watch(ctx context.Context) {
 	}
 }
 
-// deliveryLister lists and watches the Deliveries of a member.
-type deliveryLister struct{ conn *member.Conn }
+// deliveryLister lists and watches the Deliveries of a member. One reflector uses it.
+type deliveryLister struct {
+	conn *member.Conn
+	// pages are those of the list that is being read.
+	pages int
+}
+
+const (
+	// maxPages ends a list that has no end. A member with more wrappers than fit into it is none that we know.
+	maxPages = 200
+	// pageTimeout is how long a member may take to answer with one page.
+	pageTimeout = time.Minute
+)
 
 var _ cache.ListerWatcherWithContext = &deliveryLister{}
 
 func (d *deliveryLister) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	if options.Continue == "" {
+		d.pages = 0
+		// "Any version will do" would be answered from the cache of the API server, with everything at once.
+		options.ResourceVersion, options.ResourceVersionMatch = "", ""
+	}
+	if d.pages++; d.pages > maxPages {
+		return nil, fmt.Errorf("listing the Deliveries of member %s: there are more than %d pages of %d", d.conn.Name(), maxPages, pageSize)
+	}
+	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
+	defer cancel()
 	list := &v1alpha1.DeliveryList{}
 	err := d.conn.REST().Get().AbsPath(deliveryPath("")...).VersionedParams(&options, metav1.ParameterCodec).Do(ctx).Into(list)
+	for i := range list.Items {
+		list.Items[i].ManagedFields = nil // half of each, and all pages are in memory until the last has come
+	}
 	return list, err
 }
 
@@ -111,6 +137,7 @@ func (l *lane) observe(d *v1alpha1.Delivery) {
 	l.mu.Lock()
 	was := l.seen[d.Name]
 	l.seen[d.Name] = is
+	l.noteSeen(d)
 	if len(is.drifts()) == 0 {
 		delete(l.repaired, key)
 	}
@@ -129,6 +156,7 @@ func (l *lane) vanish(name string) {
 	l.mu.Lock()
 	was := l.seen[name]
 	delete(l.seen, name)
+	delete(l.unseen, name)
 	if was == nil {
 		l.mu.Unlock()
 		return

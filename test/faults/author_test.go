@@ -32,6 +32,9 @@ type author struct {
 	t    *testing.T
 	shop string
 
+	// last is the last wish.
+	last *wish
+
 	mu sync.Mutex
 	// foreign are the objects that somebody put in the place of ours, by member.
 	foreign map[string][]string
@@ -75,6 +78,7 @@ func (a *author) delivery() *v1alpha1.Delivery {
 // wish writes what is wished for to the host.
 func (a *author) wish(w *wish) {
 	a.t.Helper()
+	a.last = w
 	ctx := a.t.Context()
 	if w == nil {
 		if err := a.host.Delete(ctx, a.wrapper()); err != nil {

@@ -51,6 +51,8 @@ type fleet struct {
 	// manager is the configuration that the manager finds the host with, collectors what collectors find the members with.
 	manager    *rest.Config
 	collectors map[string]*rest.Config
+	// proxies are those before the members.
+	proxies map[string]*proxy
 	// mortal starts the program whose deaths are tried.
 	mortal func(t *testing.T, e end) *life
 }
@@ -99,13 +101,16 @@ func raise(t *testing.T) *fleet {
 		return cfg, c
 	}
 	hostConfig, host := connect(sandbox.HostName)
-	f := &fleet{past: hostConfig, host: host, members: map[string]client.Client{}, collectors: map[string]*rest.Config{}}
+	f := &fleet{
+		past: hostConfig, host: host, members: map[string]client.Client{}, collectors: map[string]*rest.Config{}, proxies: map[string]*proxy{},
+	}
 	f.manager = newProxy(t, hostConfig, decide).config("")
 	f.install(t)
 	for i, name := range members {
 		cfg, c := connect(sandbox.MemberName(i + 1))
 		f.members[name] = c
-		f.collectors[name] = newProxy(t, cfg, decide).config(adminToken(t, c))
+		f.proxies[name] = newProxy(t, cfg, decide)
+		f.collectors[name] = f.proxies[name].config(adminToken(t, c))
 	}
 	return f
 }
@@ -172,11 +177,13 @@ const settleWithin = time.Minute
 // eventually waits until ok says "", and fails with its last word otherwise.
 func (f *fleet) eventually(t *testing.T, what string, ok func(context.Context) string) {
 	t.Helper()
-	last, mu := "", sync.Mutex{}
+	last, mu := "nothing", sync.Mutex{}
 	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, settleWithin, true, func(ctx context.Context) (bool, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		last = ok(ctx)
+		if is := ok(ctx); ctx.Err() == nil { // what is cut off by the end says nothing
+			last = is
+		}
 		return last == "", nil
 	})
 	if err != nil {

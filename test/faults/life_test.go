@@ -131,13 +131,15 @@ func (l *life) kill() {
 // present are the lives that calls are let through for, by agent.
 var present sync.Map
 
+// isOurs says whether one of Fairlead's programs asks, and not a person.
+func isOurs(r *http.Request) bool { return strings.HasPrefix(r.UserAgent(), "fairlead-") }
+
 // decide is every proxy's.
 func decide(r *http.Request) fate {
-	agent := r.UserAgent()
-	if !strings.HasPrefix(agent, "fairlead-") {
-		return through // a person's
+	if !isOurs(r) {
+		return through
 	}
-	name, rest, _ := strings.Cut(agent, "/")
+	name, rest, _ := strings.Cut(r.UserAgent(), "/")
 	version, _, _ := strings.Cut(rest, "/") // some clients add what they are for
 	version, _, _ = strings.Cut(version, " ")
 	if l, ok := present.Load(name + "/" + version); ok {

@@ -8,6 +8,9 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -30,6 +33,35 @@ type proxy struct {
 	server *httptest.Server
 	// decide says what becomes of a request; it may do something else first.
 	decide func(*http.Request) fate
+	// mood is how the cluster behind it treats Fairlead's programs; nil is as it should.
+	mood atomic.Pointer[mood]
+
+	mu sync.Mutex
+	// calls are those that came by the work, see comesByItself.
+	calls []string
+}
+
+// mood answers requests in the place of the cluster, which is behind next.
+type mood func(w http.ResponseWriter, r *http.Request, next http.Handler)
+
+// count forgets the calls so far.
+func (p *proxy) count() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls = nil
+}
+
+// counted are the calls since, in the order of the alphabet.
+func (p *proxy) counted() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Sorted(slices.Values(p.calls))
+}
+
+func (p *proxy) note(r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls = append(p.calls, r.Method+" "+r.URL.Path)
 }
 
 // newProxy makes a proxy to where upstream leads. Calls without a token of their own go as upstream's user. It lives as long
@@ -61,13 +93,23 @@ func newProxy(t *testing.T, upstream *rest.Config, decide func(*http.Request) fa
 	}
 	p := &proxy{decide: decide}
 	p.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m := p.mood.Load()
+		if !isOurs(r) {
+			m = nil
+		} else if !comesByItself(r) {
+			p.note(r)
+		}
 		switch p.decide(r) {
 		case lost:
 			panic(http.ErrAbortHandler)
 		case unanswered:
 			onward.ServeHTTP(httptest.NewRecorder(), r)
 			panic(http.ErrAbortHandler)
-		default:
+		case through:
+			if m != nil {
+				(*m)(w, r, &onward)
+				return
+			}
 			onward.ServeHTTP(w, r)
 		}
 	}))

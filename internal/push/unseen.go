@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// unseenFor is how long the watch may take to bring what a pass wrote. After that it is taken for dead: something
+// on the way holds it open and passes nothing on, which looks just like a member where nothing happens.
+const unseenFor = 10 * time.Second
+
+// written is a Delivery as a pass left it, that the watch has not brought yet.
+type written struct {
+	uid        types.UID
+	generation int64
+	at         time.Time
+}
+
+// noteWritten takes in what a pass wrote. l.mu is held.
+func (l *lane) noteWritten(key Key, out *Outcome) {
+	name := key.delivery()
+	if seen := l.seen[name]; out.uid == "" || seen != nil && seen.UID == out.uid && seen.Generation >= out.generation {
+		delete(l.unseen, name)
+		return
+	}
+	l.unseen[name] = written{uid: out.uid, generation: out.generation, at: l.clock.Now()}
+}
+
+// noteSeen takes in what the watch brought. l.mu is held.
+func (l *lane) noteSeen(d *v1alpha1.Delivery) {
+	if w, waits := l.unseen[d.Name]; waits && (d.UID != w.uid || d.Generation >= w.generation) {
+		delete(l.unseen, d.Name)
+	}
+}
+
+// watchIsDead says whether the watch has failed to bring something for too long. It is asked after each probe that got
+// through. l.mu is held.
+func (l *lane) watchIsDead() bool {
+	dead, now := false, l.clock.Now()
+	for name, w := range l.unseen {
+		if now.Sub(w.at) >= unseenFor {
+			dead = true
+			l.unseen[name] = written{uid: w.uid, generation: w.generation, at: now} // the new one gets its time too
+		}
+	}
+	return dead
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// A few of the moods that everybody meets; all of them with CRASH=all.
+var daily = []string{"never answers", "breaks every answer off in the middle", "answers 503", "answers another kind", "lists without an end"}
+
+// Whatever one member does, the others are served by the same calls, and it is served itself when it has come to its senses.
+func TestAMemberThatMisbehavesCostsOnlyItself(t *testing.T) {
+	f := newFleet(t, v1alpha1.CollectorHost)
+	names := daily
+	if all {
+		names = slices.Sorted(maps.Keys(moods))
+	}
+	l := born(t, manager, f.manager, end{})
+	defer l.kill()
+
+	needed := 0
+	for range 2 { // with the first one the manager still starts
+		well := f.newAuthor(t)
+		f.proxies["west"].count()
+		well.wish(first)
+		well.rest([]*wish{first})
+		needed = len(f.proxies["west"].counted())
+	}
+
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			east, bad := f.proxies["east"], moods[name]
+			east.mood.Store(&bad)
+			defer east.mood.Store(nil)
+			east.server.CloseClientConnections() // watches that are open would not notice
+			a := f.newAuthor(t)
+			f.proxies["west"].count()
+			a.wish(first)
+			a.eventually(t, "the other is served", func(ctx context.Context) string { return a.served(ctx, "west") })
+			if got := len(f.proxies["west"].counted()); got != needed {
+				t.Errorf("%d calls, and %d when all are well: %v", got, needed, f.proxies["west"].counted())
+			}
+			changed := &wish{objects: map[string]string{"a": "2", "b": "1"}, members: both}
+			a.wish(changed)
+			a.eventually(t, "the other is served again", func(ctx context.Context) string { return a.served(ctx, "west") })
+			var heap runtime.MemStats
+			runtime.ReadMemStats(&heap)
+			if heap.HeapInuse > 512<<20 {
+				t.Errorf("%d MiB of heap are in use", heap.HeapInuse>>20)
+			}
+
+			east.mood.Store(nil)
+			a.rest([]*wish{first, changed})
+			a.wish(nil)
+			a.rest([]*wish{first, changed, nil})
+		})
+	}
+}
+
+// served says "" when a member's line is Healthy for the wrapper as it is.
+func (a *author) served(ctx context.Context, member string) string {
+	w := a.wrapper()
+	if err := a.host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
+		return err.Error()
+	}
+	held, err := a.look(ctx)
+	if err != nil {
+		return err.Error()
+	}
+	want := make([]string, 0, len(w.Spec.Objects))
+	for _, line := range w.Status.Clusters {
+		if line.Name == member && (line.State != v1alpha1.StateHealthy || w.Status.ObservedGeneration != w.Generation) {
+			return fmt.Sprintf("%s says %s %s %s", member, line.State, line.Reason, line.Message)
+		}
+	}
+	for name := range a.last.objects {
+		want = append(want, name+"="+a.last.objects[name])
+	}
+	slices.Sort(want)
+	return cmp.Diff(want, held[member].Objects)
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// moods are the ways in which a member misbehaves.
+var moods = map[string]mood{
+	"never answers": func(_ http.ResponseWriter, r *http.Request, _ http.Handler) { <-r.Context().Done() },
+	"answers with the head only": func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusOK)
+		w.(http.Flusher).Flush() //nolint:forcetypeassert // the server's is one
+		<-r.Context().Done()
+	},
+	"does what it is asked, and never says so": func(_ http.ResponseWriter, r *http.Request, next http.Handler) {
+		if r.URL.Query().Get("watch") == "" {
+			next.ServeHTTP(httptest.NewRecorder(), r)
+		}
+		<-r.Context().Done()
+	},
+	"breaks every connection": func(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) },
+	"breaks every answer off in the middle": func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if r.URL.Query().Get("watch") != "" {
+			panic(http.ErrAbortHandler)
+		}
+		answer := httptest.NewRecorder()
+		next.ServeHTTP(answer, r)
+		w.Header().Set("Content-Type", answer.Header().Get("Content-Type"))
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(answer.Body.Bytes()[:answer.Body.Len()/2]) // the other side is about to lose it anyhow
+		w.(http.Flusher).Flush()                                  //nolint:forcetypeassert // the server's is one
+		panic(http.ErrAbortHandler)
+	},
+	"answers 429":           status(http.StatusTooManyRequests, "Retry-After", "1"),
+	"answers 410":           status(http.StatusGone, "", ""),
+	"answers 500":           status(http.StatusInternalServerError, "", ""),
+	"answers 503":           status(http.StatusServiceUnavailable, "", ""),
+	"answers a login page":  text("text/html", "<html><body>Please log in</body></html>"),
+	"answers another kind":  text("application/json", `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"x"}}]}`),
+	"answers with nothing":  text("application/json", ""),
+	"answers with nonsense": text("application/json", strings.Repeat(`{"items":[`, 10_000)),
+	"answers each third request": func() mood {
+		var n atomic.Int64
+		return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			if n.Add(1)%3 != 0 {
+				panic(http.ErrAbortHandler)
+			}
+			next.ServeHTTP(w, r)
+		}
+	}(),
+	"says everything of its watches twice, and the older word last": func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if r.URL.Query().Get("watch") == "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		stutter := &stutterer{ResponseWriter: w}
+		next.ServeHTTP(stutter, r)
+	},
+	"lists without an end": func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/deliveries") || r.URL.Query().Get("watch") != "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"kind":"DeliveryList","apiVersion":%q,"metadata":{"resourceVersion":"1","continue":"more"},"items":[`,
+			v1alpha1.GroupVersion.String())
+		for i := range 500 {
+			if i > 0 {
+				_, _ = io.WriteString(w, ",")
+			}
+			_, _ = fmt.Fprintf(w, `{"metadata":{"name":"fed.none.n%d","uid":"u%d"},"spec":{"wrapper":{"kind":"Federated","namespace":"none","name":"n%d","uid":"x"}}}`, i, i, i)
+		}
+		_, _ = io.WriteString(w, "]}")
+	},
+}
+
+func status(code int, header, value string) mood {
+	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		if header != "" {
+			w.Header().Set(header, value)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"message":"a bad day \u001b[31m"}`, code)
+	}
+}
+
+func text(kind, body string) mood {
+	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		w.Header().Set("Content-Type", kind)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// stutterer repeats each piece of an answer, and after each the piece before it. The API server sends an event at a time.
+type stutterer struct {
+	http.ResponseWriter
+	last []byte
+}
+
+// Write implements io.Writer.
+func (s *stutterer) Write(p []byte) (int, error) {
+	for _, piece := range [][]byte{p, p, s.last} {
+		if _, err := s.ResponseWriter.Write(piece); err != nil {
+			return 0, err
+		}
+	}
+	if strings.HasSuffix(string(p), "\n") {
+		s.last = append([]byte(nil), p...)
+	}
+	return len(p), nil
+}
+
+// Flush implements http.Flusher.
+func (s *stutterer) Flush() { s.ResponseWriter.(http.Flusher).Flush() } //nolint:forcetypeassert // the server's is one
