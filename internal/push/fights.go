@@ -39,14 +39,13 @@ func (l *lane) noteRepair(key Key, id identity, now time.Time) {
 	l.queue.AddAfter(key, fought.endsIn(now))
 }
 
-// settle forgets the objects of a pair that have stayed as they were left for long enough. It says whether
-// one of them was contested: then there is something to tell.
-func (l *lane) settle(key Key) (news bool) {
+// settle forgets the objects of a pair that have stayed as they were left for long enough.
+func (l *lane) settle(key Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	fought := l.contests[key]
 	if len(fought) == 0 {
-		return false
+		return
 	}
 	now, drifting := l.clock.Now(), make(map[identity]bool)
 	for _, o := range l.seen[key.delivery()].drifts() {
@@ -58,7 +57,6 @@ func (l *lane) settle(key Key) (news bool) {
 		}
 		switch left := c.endsIn(now); {
 		case left == 0:
-			news = news || c.isContested()
 			delete(fought, id)
 		case c.undone.IsZero():
 			l.queue.AddAfter(key, left)
@@ -67,7 +65,6 @@ func (l *lane) settle(key Key) (news bool) {
 	if len(fought) == 0 {
 		delete(l.contests, key)
 	}
-	return news
 }
 
 // contested says what is fought over in a pair, "" when nothing is. l.mu is held.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/workqueue"
@@ -116,26 +115,30 @@ func (l *lane) park(key Key) bool {
 
 // push makes one pass at a pair, if there is something to do.
 func (l *lane) push(ctx context.Context, key Key) {
-	if l.settle(key) {
+	want := l.pusher.want(key, l.conn.Name())
+	todo, due, news := l.judge(key, want)
+	if news {
+		// Whoever told of the drift woke the wrapper before it was judged.
 		l.pusher.wake(key)
 	}
-	want := l.pusher.want(key, l.conn.Name())
-	todo, due := l.due(key, want)
 	if !due {
 		return
 	}
-	err := l.lookAtSecrets(ctx, key, &todo)
-	if err == nil && len(todo.secrets) > 0 && len(todo.drifted) == 0 {
+	if err := l.lookAtSecrets(ctx, key, &todo); err != nil {
+		if ctx.Err() == nil {
+			l.lookFailed(ctx, key, err)
+		}
 		return
 	}
-	p, outcome := &pass{conn: l.conn, want: want, drifted: todo.drifted, claims: l.claims}, Outcome{}
-	if err == nil {
-		outcome, err = p.run(ctx)
+	if len(todo.secrets) > 0 && len(todo.drifted) == 0 {
+		return
 	}
+	p := &pass{conn: l.conn, want: want, drifted: todo.drifted, claims: l.claims}
+	outcome, err := p.run(ctx)
 	if ctx.Err() != nil {
 		return
 	}
-	l.noteSecrets(key, p)
+	l.noteSecrets(ctx, key, p)
 	if err != nil {
 		log.FromContext(ctx).Info("push did not get through", "member", l.conn.Name(), "wrapper", key.String(), "error", err.Error())
 		l.failed(key, want, err)
@@ -154,6 +157,20 @@ type work struct {
 	secrets []string
 }
 
+// judge says whether a pair needs a pass, what that one is to repair, and whether there is news of what is
+// fought over.
+func (l *lane) judge(key Key, want *Want) (todo work, due, news bool) {
+	contested := func() string {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.contested(key)
+	}
+	before := contested()
+	l.settle(key)
+	todo, due = l.due(key, want)
+	return todo, due, contested() != before
+}
+
 // due says whether a pair needs a pass, and what that one is to repair.
 func (l *lane) due(key Key, want *Want) (work, bool) {
 	l.mu.Lock()
@@ -163,24 +180,32 @@ func (l *lane) due(key Key, want *Want) (work, bool) {
 	}
 	last, seen, looks := l.outcomes[key], l.seen[key.delivery()], l.takeLooks(key)
 	retry := !last.again.IsZero() && !l.clock.Now().Before(last.again)
-	unchanged := want.same(last.want) && !last.isOvertakenBy(want)
-	// A pair rests when the last pass has left it as it is for this very wish, nothing has changed on the
-	// member since, and its time to be tried again has not come.
-	rests := unchanged && !retry && last.uid != "" &&
-		(seen == nil || seen.UID == last.uid && seen.Generation <= last.generation)
+	overtaken := last.isOvertakenBy(want)
+	unchanged, rests := want.same(last.want) && !overtaken, l.rests(key, want)
 	if want.Leaving() || want.Suspended {
 		return work{}, !unchanged || !last.Done && !rests
 	}
-	if todo := l.repairs(key, want, seen, retry); len(todo.drifted) > 0 {
+	if todo := l.repairs(key, want, seen, retry || overtaken); len(todo.drifted) > 0 {
 		return todo, true
 	}
-	if seen.holds(want) {
+	switch {
+	case !rests && !seen.holds(want):
+		return work{}, true
+	case !seen.holds(want) && seen.servedNow() && !last.Done:
+		return work{}, true
+	case seen.isFor(want):
 		return work{secrets: looks, drifted: make(map[identity]v1alpha1.DriftKind)}, len(looks) > 0
 	}
-	if rests {
-		return work{}, seen.servedNow() && !last.Done
-	}
-	return work{}, true
+	return work{}, false
+}
+
+// rests says whether the last pass has left a pair as it is for this very wish, nothing has changed on the
+// member since, and its time to be tried again has not come. l.mu is held.
+func (l *lane) rests(key Key, want *Want) bool {
+	last, seen := l.outcomes[key], l.seen[key.delivery()]
+	retry := !last.again.IsZero() && !l.clock.Now().Before(last.again)
+	return want.same(last.want) && !last.isOvertakenBy(want) && !retry && last.uid != "" &&
+		(seen == nil || seen.UID == last.uid && seen.Generation <= last.generation)
 }
 
 // repairs are the drifts that no pass has dealt with, and, when it is time to try again, those that the
@@ -201,54 +226,12 @@ func (l *lane) repairs(key Key, want *Want, seen *Seen, retry bool) work {
 		}
 		todo.drifted[id], todo.marks[id] = o.Drift.Kind, mark
 	}
-	return todo
-}
-
-// finished notes a pass that came to its end.
-func (l *lane) finished(key Key, outcome Outcome, todo work) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.outcomes[key] = outcome
-	l.noteWritten(key, &outcome)
-	for _, mark := range todo.marks {
-		if l.repaired[key] == nil {
-			l.repaired[key] = sets.New[string]()
+	for _, id := range unmended {
+		if retry && id.isSecret() { // nobody tells that it still is not as it should be
+			todo.drifted[id] = v1alpha1.DriftChanged
 		}
-		l.repaired[key].Insert(mark)
 	}
-	for _, id := range todo.mended(&outcome) {
-		l.noteRepair(key, id, l.clock.Now())
-	}
-	if outcome.Done {
-		delete(l.failures, key)
-		return
-	}
-	if outcome.Retry > 0 {
-		l.again(key, outcome.Retry)
-	}
-}
-
-// failed notes a pass that the wire broke off. One such error is enough to shut the way: the probe
-// tells within seconds whether it is open.
-func (l *lane) failed(key Key, want *Want, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.outcomes[key] = Outcome{want: want, State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Message: err.Error()}
-	if IsWire(err) && !l.broken {
-		l.broken = true
-		l.pusher.fleet.Suspect(l.conn.Name())
-	}
-	l.again(key, time.Second)
-}
-
-// again has a pair tried once more, later each time. l.mu is held.
-func (l *lane) again(key Key, first time.Duration) {
-	wait := max(first, min(first<<min(l.failures[key], 10), retryLater))
-	l.failures[key]++
-	out := l.outcomes[key]
-	out.again = l.clock.Now().Add(wait)
-	l.outcomes[key] = out
-	l.queue.AddAfter(key, wait)
+	return todo
 }
 
 // probed opens or shuts the way to the member.

@@ -10,13 +10,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
 // No collector may read Secrets, so nobody tells of one that was changed on a member. The host therefore
-// looks after each of them again every ten minutes. (docs/design.md, section 5.)
+// looks after each of them again every ten minutes. (docs/design.md, section 3.)
 //
 // Why it is so: a look reads the object's metadata, no content, and compares its resourceVersion with the one
 // that the last apply brought back. As long as that is the same nobody can have written anything, and nothing
@@ -31,6 +32,8 @@ var secrets = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 func isSecret(e *v1alpha1.InventoryEntry) bool { return e.Group == "" && e.Kind == "Secret" }
 
 func secretID(name string) identity { return identity{kind: "Secret", name: name} }
+
+func (id identity) isSecret() bool { return id == secretID(id.name) }
 
 // makeRounds hands out the Secrets whose turn it is until ctx ends.
 func (p *Pusher) makeRounds(ctx context.Context) {
@@ -88,7 +91,8 @@ func (w *Want) looksAfterSecrets() bool {
 	return w != nil && !w.Leaving() && w.Drift == v1alpha1.DriftRepair
 }
 
-// mayLook says whether a pair has come to rest and its member can be asked.
+// mayLook says whether a pair has come to rest and its member can be asked. It may rest while something in it
+// waits, as for a kind that is not served: that has nothing to do with its Secrets.
 func (p *Pusher) mayLook(at place) bool {
 	p.mu.RLock()
 	want, l := p.wants[at.key][at.member], p.lanes[at.member]
@@ -98,7 +102,8 @@ func (p *Pusher) mayLook(at place) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !l.broken && l.synced && l.seen[at.key.delivery()].holds(want)
+	seen := l.seen[at.key.delivery()]
+	return !l.broken && l.synced && (seen.holds(want) || seen.isFor(want) && l.rests(at.key, want))
 }
 
 // look has a pair's lane look at a Secret.
@@ -158,7 +163,7 @@ func (l *lane) lookAtSecrets(ctx context.Context, key Key, todo *work) error {
 }
 
 // noteSecrets remembers how a pass left the Secrets that it applied.
-func (l *lane) noteSecrets(key Key, p *pass) {
+func (l *lane) noteSecrets(ctx context.Context, key Key, p *pass) {
 	if !p.want.looksAfterSecrets() {
 		return
 	}
@@ -177,8 +182,14 @@ func (l *lane) noteSecrets(key Key, p *pass) {
 	l.pusher.enlistThese(at, names)
 	l.pusher.enlisting.Unlock()
 	for _, it := range p.items {
-		if isSecret(&it.entry) && it.version != "" {
-			l.pusher.rounds.note(at, it.entry.Name, it.version)
+		if !isSecret(&it.entry) || it.version == "" {
+			continue
 		}
+		_, drifted := p.drifted[it.id()]
+		if known := l.pusher.rounds.version(at, it.entry.Name); drifted && known != "" && known != it.version {
+			log.FromContext(ctx).Info("a Secret that somebody had touched was put right", "member", l.conn.Name(),
+				"wrapper", key.String(), "secret", it.entry.Name)
+		}
+		l.pusher.rounds.note(at, it.entry.Name, it.version)
 	}
 }

@@ -61,8 +61,11 @@ func summarise(d *v1alpha1.Delivery) *Seen {
 }
 
 // holds says whether the member holds just what is wanted, drift aside.
-func (s *Seen) holds(w *Want) bool {
-	return s != nil && !w.Leaving() && s.Complete && s.Wrapper.UID == w.Wrapper.UID && s.Rendering == w.Rendering.Digest
+func (s *Seen) holds(w *Want) bool { return s.isFor(w) && s.Complete }
+
+// isFor says whether what is delivered is what is wanted, be all of it there or not.
+func (s *Seen) isFor(w *Want) bool {
+	return s != nil && !w.Leaving() && s.Wrapper.UID == w.Wrapper.UID && s.Rendering == w.Rendering.Digest
 }
 
 // drifts are the marks of drift that the collector made for what is delivered now.
