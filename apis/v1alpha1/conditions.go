@@ -56,7 +56,7 @@ const (
 	ReasonPushing = "Pushing"
 	// ReasonApplying surfaces when the objects are there and the collector has not judged them yet.
 	ReasonApplying = "Applying"
-	// ReasonLeaving surfaces while a member is being left.
+	// ReasonLeaving surfaces while a member is being left, and on a MemberCluster that cannot be unjoined yet.
 	ReasonLeaving = "Leaving"
 	// ReasonOverrideInvalid surfaces when an override cannot be applied for a member.
 	ReasonOverrideInvalid = "OverrideInvalid"

@@ -96,7 +96,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	standing, _ := r.fleet.Standing(mc.Name)
 	r.collectors.Set(mc.Name, mc.Spec.Collector, standing)
 	renewal := r.renew(ctx, mc, refusal)
-	return r.publish(ctx, mc, refusal, renewal)
+	return r.publish(ctx, mc, refusal, renewal, nil)
 }
 
 // renew keeps the host's token for a member fresh. A failure is no reason to stop: the token still holds, and the

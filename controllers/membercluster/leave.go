@@ -28,7 +28,7 @@ func (r *Reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, refu
 	defer cancel()
 	if err := r.withdraw(within, mc.DeepCopy()); err != nil {
 		ctrl.LoggerFrom(ctx).Info("the member cannot be left yet", "member", mc.Name, "error", err.Error())
-		if _, err := r.publish(ctx, mc, refusal, join.Renewal{}); err != nil {
+		if _, err := r.publish(ctx, mc, refusal, join.Renewal{}, err); err != nil {
 			return ctrl.Result{}, err
 		}
 		return ctrl.Result{RequeueAfter: member.RetryInterval}, nil

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -78,6 +80,25 @@ func TestTheClusterThatWasJoinedIsLeft(t *testing.T) {
 				t.Errorf("the member was not left: %v", got)
 			}
 		})
+	}
+}
+
+// Its probes get through, and yet it cannot be left: Ready must not say that all is well.
+func TestAMemberThatAnswersAndCannotBeLeftIsNotReady(t *testing.T) {
+	s := newAPIServer(t, "member-uid")
+	s.joined = true
+	r, mc := leaving(t, s, "member-uid", false)
+	s.Close()
+	if _, err := r.leave(t.Context(), mc, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc); err != nil {
+		t.Fatal(err)
+	}
+	ready := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady)
+	if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != v1alpha1.ReasonLeaving ||
+		!strings.Contains(ready.Message, "connection refused") {
+		t.Errorf("%+v", ready)
 	}
 }
 

@@ -24,16 +24,16 @@ const maxMessage = 1024
 
 // publish says on the MemberCluster how the member stands, when that is something new.
 func (r *Reconciler) publish(
-	ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError, renewal join.Renewal,
+	ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError, renewal join.Renewal, leaving error,
 ) (ctrl.Result, error) {
 	standing, connected := r.fleet.Standing(mc.Name)
-	ended := r.collectors.ended(mc.Name)
+	ended := r.collectors.ended(mc.Name).unlessHeardOf(standing.HeartbeatChanged)
 	again := r.lookAgain(mc, renewal, ended)
 	if refusal == nil && (!connected || !standing.Probed) {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
 	base := mc.DeepCopy()
-	described{standing: standing, refusal: refusal, renewal: renewal, ended: ended, now: r.clock.Now()}.write(mc)
+	described{standing: standing, refusal: refusal, renewal: renewal, ended: ended, leaving: leaving, now: r.clock.Now()}.write(mc)
 	if equality.Semantic.DeepEqual(base.Status, mc.Status) {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
@@ -61,9 +61,11 @@ type described struct {
 	// refusal is why there is no connection, nil when there is one.
 	refusal *member.CredentialsError
 	renewal join.Renewal
-	// ended is how the host's own collector for the member ended, nil when it did not.
+	// ended is how the host's own collector for the member ended, nil when it did not or has been heard of since.
 	ended *ending
-	now   time.Time
+	// leaving is why the member cannot be left, nil when it is not to be.
+	leaving error
+	now     time.Time
 }
 
 // write puts it into the status.
@@ -81,6 +83,9 @@ func (d described) write(mc *v1alpha1.MemberCluster) {
 			ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, c.Reason, c.Message
 		}
 		d.set(mc, c)
+	}
+	if d.leaving != nil && ready.Status == metav1.ConditionTrue {
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1alpha1.ReasonLeaving, d.leaving.Error()
 	}
 	d.set(mc, ready)
 }
@@ -134,7 +139,7 @@ func (d described) collects(mc *v1alpha1.MemberCluster) metav1.Condition {
 	}
 	const account = v1alpha1.SystemNamespace + "/" + join.CollectorAccount
 	switch {
-	case mc.Spec.Collector != v1alpha1.CollectorExternal && d.ended != nil && !s.HeartbeatChanged.After(d.ended.at):
+	case mc.Spec.Collector != v1alpha1.CollectorExternal && d.ended != nil:
 		return found(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the host's collector ended at %s and has not been heard of since; it is being started again: %v",
 			d.ended.at.UTC().Format(time.RFC3339), d.ended.err)
 	case mc.Spec.Collector != v1alpha1.CollectorExternal:

@@ -220,7 +220,7 @@ func TestCollects(t *testing.T) {
 			if test.change != nil {
 				test.change(&s)
 			}
-			c := described{standing: s, ended: test.ended, now: now}.collects(registered(test.mode))
+			c := described{standing: s, ended: test.ended.unlessHeardOf(s.HeartbeatChanged), now: now}.collects(registered(test.mode))
 			if (c.Status == metav1.ConditionTrue) != test.ok || c.Reason != test.reason || !strings.Contains(c.Message, test.words) {
 				t.Errorf("%+v", c)
 			}

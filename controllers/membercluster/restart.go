@@ -26,6 +26,14 @@ type ending struct {
 	at time.Time
 }
 
+// unlessHeardOf is nil for one of which the collector has been heard since: it was started again, and is at work.
+func (e *ending) unlessHeardOf(heard time.Time) *ending {
+	if e != nil && heard.After(e.at) {
+		return nil
+	}
+	return e
+}
+
 var errNoReason = errors.New("it ended without a reason")
 
 // keepRunning does a task, and starts it again whenever it ends by itself, until ctx ends: nobody else would. Each run is

@@ -47,6 +47,9 @@ type Member struct {
 type Push struct {
 	State           v1alpha1.ClusterState
 	Reason, Message string
+	// Unmended is whether something that drifted could not be repaired: then there is trouble although the
+	// Delivery says that all was applied.
+	Unmended bool
 }
 
 // Standing is whether a member can be asked. Missing is a registry entry without usable connection
@@ -129,7 +132,8 @@ func refused(m *Member) (v1alpha1.ClusterStatus, bool) {
 }
 
 func hindered(m *Member) (v1alpha1.ClusterStatus, bool) {
-	return v1alpha1.ClusterStatus{State: m.Push.State, Reason: m.Push.Reason, Message: m.Push.Message}, !m.Held && m.Push.State != ""
+	return v1alpha1.ClusterStatus{State: m.Push.State, Reason: m.Push.Reason, Message: m.Push.Message},
+		(!m.Held || m.Push.Unmended) && m.Push.State != ""
 }
 
 // contested is Stalled: trying again does not help, a person has to speak with the other side. It stands

@@ -176,7 +176,7 @@ func (c *Conn) get(ctx context.Context, into any, path ...string) error {
 // refused tells an API server that does not answer from one that does not answer to us.
 func (s Standing) refused(name string, err error) Standing {
 	if status := apierrors.APIStatus(nil); !errors.As(err, &status) {
-		s.Reason, s.Message = v1alpha1.ReasonUnreachable, "the API server does not answer: "+err.Error()
+		s.Reachable, s.Reason, s.Message = false, v1alpha1.ReasonUnreachable, "the API server does not answer: "+err.Error()
 		return s
 	}
 	again := fmt.Sprintf("; run `hostctl join %s` again to mend it", name)
@@ -191,7 +191,8 @@ func (s Standing) refused(name string, err error) Standing {
 		s.Reachable, s.Ours, s.Reason = true, false, v1alpha1.ReasonNotJoined
 		s.Message = "the member has no Membership: it was unjoined, or the endpoint leads to another cluster" + again
 	default:
-		s.Reason, s.Message = v1alpha1.ReasonUnreachable, "the API server does not answer as it should: "+err.Error()
+		s.Reachable, s.Reason = false, v1alpha1.ReasonUnreachable
+		s.Message = "the API server does not answer as it should: " + err.Error()
 	}
 	return s
 }

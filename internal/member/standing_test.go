@@ -55,6 +55,9 @@ func TestWhatAProbeFinds(t *testing.T) {
 		"an API server in trouble": {
 			path: membershipPath, answer: apierrors.NewInternalError(errors.New("etcd")), reason: v1alpha1.ReasonUnreachable, words: "etcd",
 		},
+		"an API server in trouble further on": {
+			path: systemPath, answer: apierrors.NewInternalError(errors.New("etcd")), reason: v1alpha1.ReasonUnreachable, words: "etcd",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := newAPIServer(t)
@@ -70,6 +73,14 @@ func TestWhatAProbeFinds(t *testing.T) {
 				t.Errorf("the message does not say %q: %s", test.words, is.Message)
 			}
 		})
+	}
+}
+
+// The Membership was read, then the wire broke.
+func TestAProbeThatIsBrokenOffHalfWayFoundNobody(t *testing.T) {
+	is := Standing{Probed: true, Reachable: true}.refused("east", errors.New("timeout"))
+	if is.Reachable || is.Reason != v1alpha1.ReasonUnreachable {
+		t.Errorf("%+v", is)
 	}
 }
 
