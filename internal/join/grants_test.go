@@ -137,3 +137,13 @@ func TestCollectorsReadWhatIsGrantedButNeverSecrets(t *testing.T) {
 		}
 	}
 }
+
+// A wrapper that is deleted after an operator took its kinds along would wait for ever where the host may not see
+// that their definitions are gone.
+func TestTheHostMayReadEveryDefinitionWhateverIsGranted(t *testing.T) {
+	if !slices.ContainsFunc(hostRules(), func(r rbacv1.PolicyRule) bool {
+		return slices.Contains(r.Resources, "customresourcedefinitions") && slices.Contains(r.Verbs, "get") && len(r.ResourceNames) == 0
+	}) {
+		t.Error("it may not")
+	}
+}

@@ -43,6 +43,8 @@ func hostRules() []rbacv1.PolicyRule {
 		{APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"selfsubjectaccessreviews", "selfsubjectrulesreviews"}, Verbs: []string{"create"}},
 		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, ResourceNames: []string{crdDeliveries, crdMemberships},
 			Verbs: []string{"delete"}},
+		// Whether a kind that is not served any more is gone, or will be back with its objects, its definition tells.
+		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, Verbs: []string{"get"}},
 		{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"clusterroles"}, ResourceNames: []string{HostAccount}, Verbs: []string{"delete"}},
 		{NonResourceURLs: discoveryPaths, Verbs: []string{"get"}},
 	}

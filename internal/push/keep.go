@@ -40,6 +40,32 @@ func mayReplace(gk schema.GroupKind) bool {
 	return !holdsData[gk] || gk.Kind == "StorageClass"
 }
 
+// onlyRestrict are kinds that provide nothing: without them more is allowed.
+var onlyRestrict = map[schema.GroupKind]bool{
+	{Kind: "ResourceQuota"}:                                                           true,
+	{Kind: "LimitRange"}:                                                              true,
+	{Group: "networking.k8s.io", Kind: "NetworkPolicy"}:                               true,
+	{Group: "policy", Kind: "PodDisruptionBudget"}:                                    true,
+	{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}:   true,
+	{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"}:     true,
+	{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy"}:        true,
+	{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicyBinding"}: true,
+}
+
+func onlyRestricts(gk schema.GroupKind) bool { return onlyRestrict[gk] }
+
+// restrictions parts what only restricts from all else, each in its order.
+func restrictions(all []*removal) (restricting, others []*removal) {
+	for _, r := range all {
+		if onlyRestricts(r.groupKind()) {
+			restricting = append(restricting, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	return restricting, others
+}
+
 // holdsOthers says whether deleting an object of a kind deletes what others have put into it.
 func holdsOthers(gk schema.GroupKind) bool {
 	return gk == schema.GroupKind{Kind: "Namespace"} ||

@@ -98,8 +98,8 @@ func (i *item) isLeftToUs(found *metav1.PartialObjectMetadata) bool {
 // leftByAnother says whose the object was, and how a person gives it to this wrapper.
 func (p *pass) leftByAnother(it *item, found *metav1.PartialObjectMetadata) trouble {
 	return trouble{state: v1alpha1.StateHeld, reason: v1alpha1.ReasonWrapperReplaced, retry: retryLater, message: fmt.Sprintf(
-		"%s is of an earlier wrapper of this name, or another host's (uid %s), and differs: to take it, label it there %s=%s, or wrap what it was",
-		it, found.Labels[v1alpha1.LabelUID], v1alpha1.LabelUID, p.want.Wrapper.UID)}
+		"%s: to take it, label it there %s=%s, or wrap what it was; it is of an earlier wrapper of this name, or another host's (uid %s), and differs",
+		it, v1alpha1.LabelUID, p.want.Wrapper.UID, found.Labels[v1alpha1.LabelUID])}
 }
 
 // metadata reads an object's metadata.

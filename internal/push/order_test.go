@@ -3,12 +3,15 @@
 package push
 
 import (
+	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -100,5 +103,42 @@ func TestLeavingWaitsForNothingThatWasRefused(t *testing.T) {
 	s.mustDeliver(s.leave())
 	if s.configMap("old") != nil || s.delivery() != nil || s.configMap("new").Data["value"] != "theirs" {
 		t.Error("something of ours is left, or theirs was touched")
+	}
+}
+
+// What keeps its own additions out goes first, or such an update would never come to its end.
+func TestWhatOnlyRestrictsIsDroppedWithoutWaiting(t *testing.T) {
+	const quota = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}, spec: {hard: {persistentvolumeclaims: 0}}}"
+	s := newSite(t)
+	s.mustDeliver(s.want(configMap("old", "1"), quota))
+	w := s.want(claimNamed(""))
+	s.await("the quota counts", func(context.Context) bool {
+		u := s.get("v1", "ResourceQuota", "q")
+		_, there, _ := unstructured.NestedString(u.Object, "status", "hard", "persistentvolumeclaims")
+		return there
+	})
+	out := s.mustFail(w, v1alpha1.ReasonRefused, "the removal of ConfigMap old waits")
+	if !strings.HasPrefix(out.Message, "the removal of") || !strings.Contains(out.Message, "exceeded quota") {
+		t.Errorf("message: %s", out.Message)
+	}
+	if s.get("v1", "ResourceQuota", "q") != nil || s.configMap("old") == nil || out.Retry > retrySoon {
+		t.Errorf("the quota is there: %v, old is there: %v, retry %s", s.get("v1", "ResourceQuota", "q") != nil, s.configMap("old") != nil, out.Retry)
+	}
+	s.eventually(w)
+	if s.configMap("old") != nil || s.get("v1", "PersistentVolumeClaim", "data") == nil {
+		t.Error("it did not come to its end")
+	}
+}
+
+func TestWhichKindsOnlyRestrict(t *testing.T) {
+	for kind, want := range map[string]bool{
+		"ResourceQuota": true, "LimitRange": true, "NetworkPolicy.networking.k8s.io": true, "PodDisruptionBudget.policy": true,
+		"ValidatingWebhookConfiguration.admissionregistration.k8s.io": true, "MutatingWebhookConfiguration.admissionregistration.k8s.io": true,
+		"ValidatingAdmissionPolicy.admissionregistration.k8s.io": true, "ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io": true,
+		"ConfigMap": false, "Service": false, "NetworkPolicy.example.com": false,
+	} {
+		if got := onlyRestricts(schema.ParseGroupKind(kind)); got != want {
+			t.Errorf("%s: %v", kind, got)
+		}
 	}
 }

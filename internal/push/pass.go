@@ -36,6 +36,9 @@ type pass struct {
 	leaving []*removal
 	// waits says which removal waits for what could not be applied; "" when none does. Set by remove.
 	waits string
+	// freed is whether something that kept others out has gone, so that these may come through now. Set by
+	// remove.
+	freed bool
 	// trouble collects what is in the way of single objects; the others go on.
 	trouble []trouble
 }
@@ -122,7 +125,10 @@ func (p *pass) conclude(held *trouble) Outcome {
 	worst := worstOf(all)
 	out.State, out.Reason, out.Message, out.Retry = worst.state, worst.reason, worst.message, worst.retry
 	if p.waits != "" {
-		out.Message += "; " + p.waits
+		out.Message = p.waits + "; " + out.Message
+	}
+	if p.freed {
+		out.Retry = retrySoon
 	}
 	for _, t := range all {
 		if t.retry > 0 && (out.Retry == 0 || t.retry < out.Retry) {

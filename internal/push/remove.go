@@ -33,14 +33,21 @@ func (r *removal) groupKind() schema.GroupKind {
 // the one before it is gone, since a finalizer may need what was installed earlier.
 //
 // What an update drops goes after what it brings stands: under another name, or of another kind, that may be
-// what takes its place, and is then all that is left. Leaving a member waits for nothing.
+// what takes its place, and is then all that is left. But what only restricts does not wait: it may be what
+// keeps the update from coming to its end, as a quota that the same update drops. Leaving a member waits for
+// nothing.
 func (p *pass) remove(ctx context.Context) error {
-	if len(p.leaving) > 0 && slices.ContainsFunc(p.items, (*item).isMissing) {
-		p.waits = "the removal of " + p.leaving[0].String() + more(len(p.leaving)-1) + " waits until all else is applied"
-		return nil
+	leaving := p.leaving
+	if slices.ContainsFunc(p.items, (*item).isMissing) {
+		var kept []*removal
+		leaving, kept = restrictions(p.leaving)
+		if len(kept) > 0 {
+			p.waits = "the removal of " + kept[0].String() + more(len(kept)-1) + " waits until all else is applied"
+		}
+		defer func() { p.freed = slices.ContainsFunc(leaving, func(r *removal) bool { return r.gone }) }()
 	}
 	waitingAt, blocked := 0, false
-	for _, r := range p.leaving {
+	for _, r := range leaving {
 		rank := render.InstallOrder(r.groupKind())
 		if blocked && rank != waitingAt {
 			return nil

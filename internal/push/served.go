@@ -74,6 +74,12 @@ func (p *pass) withoutKind(ctx context.Context, r *removal) error {
 
 // cannotTell keeps an entry of which it cannot be told whether its object is there.
 func (p *pass) cannotTell(r *removal, err error) {
+	if apierrors.IsForbidden(err) && isRBAC(err.Error()) {
+		t := explainWithout("get", "removing", r.String(), err)
+		t.message += "; or set onDelete: KeepAll"
+		p.trouble = append(p.trouble, t)
+		return
+	}
 	p.trouble = append(p.trouble, trouble{state: v1alpha1.StateDegraded, reason: v1alpha1.ReasonRemovalWaits, retry: retrySoon,
 		message: fmt.Sprintf("%s may still be there, its kind is not served (mend that, or set onDelete: KeepAll): %s", r, err)})
 }

@@ -149,7 +149,7 @@ func TestAKindIsNotTakenForGoneWhereItsDefinitionCannotBeRead(t *testing.T) {
 		_, err := metadata(ctx, s.conn, []string{"/api/v1/namespaces", s.namespace, "configmaps", "a"})
 		return err == nil
 	})
-	s.mustFail(s.leave(), v1alpha1.ReasonRemovalWaits, "Crate c", "customresourcedefinitions", "KeepAll")
+	s.mustFail(s.leave(), v1alpha1.ReasonNotGranted, "Crate c", "resources: [customresourcedefinitions]", "verbs: [get]", "KeepAll")
 	all := s.leave()
 	all.OnDelete = v1alpha1.KeepAll
 	s.mustDeliver(all)

@@ -112,6 +112,11 @@ func IsWire(err error) bool {
 
 // explain turns the API server's refusal of a write into trouble.
 func explain(verb, object string, err error) trouble {
+	return explainWithout("get, list, watch, create, patch, delete", verb, object, err)
+}
+
+// explainWithout is explain where another right than all of them may be missing.
+func explainWithout(rights, verb, object string, err error) trouble {
 	words := err.Error()
 	switch {
 	case apierrors.IsForbidden(err) && strings.Contains(words, "because it is being terminated"):
@@ -119,7 +124,7 @@ func explain(verb, object string, err error) trouble {
 	case apierrors.IsForbidden(err) && strings.Contains(words, "exceeded quota"):
 		return stalled(v1alpha1.ReasonRefused, "%s %s: %s", verb, object, words)
 	case apierrors.IsForbidden(err) && isRBAC(words):
-		t := stalled(v1alpha1.ReasonNotGranted, "%s", notGranted(object, err))
+		t := stalled(v1alpha1.ReasonNotGranted, "%s", notGranted(object, rights, err))
 		t.retry = retrySoon // an API server that has just come up refuses everything until it has read its roles
 		return t
 	case apierrors.IsInvalid(err):
@@ -140,7 +145,7 @@ func explain(verb, object string, err error) trouble {
 
 // notGranted says which rule is missing, and where it goes. It is all that a line has room for: the API
 // server's own words, which name the account and the verb at length, would push the way out off its end.
-func notGranted(object string, err error) string {
+func notGranted(object, rights string, err error) string {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || status.Status().Details == nil || strings.Contains(err.Error(), "attempting to grant") {
 		return fmt.Sprintf("%s: the host may not: %s", object, err)
@@ -150,7 +155,7 @@ func notGranted(object string, err error) string {
 		group = `""`
 	}
 	return fmt.Sprintf("%s: not granted; add a ClusterRole there with {apiGroups: [%s], resources: [%s], "+
-		"verbs: [get, list, watch, create, patch, delete]} and label %s: \"true\"", object, group, resource, v1alpha1.LabelAggregateToHost)
+		"verbs: [%s]} and label %s: \"true\"", object, group, resource, rights, v1alpha1.LabelAggregateToHost)
 }
 
 // isRBAC tells RBAC's refusal from an admission plugin's, which are both 403.
