@@ -140,6 +140,10 @@ func Do(ctx context.Context, req *rest.Request, metadataOnly bool) (Answer, erro
 	if metadataOnly {
 		accept = acceptMetadata
 	}
+	return do(ctx, req, accept)
+}
+
+func do(ctx context.Context, req *rest.Request, accept string) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
 	var status int

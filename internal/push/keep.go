@@ -34,6 +34,14 @@ func isKept(policy v1alpha1.DeletionPolicy, gk schema.GroupKind, keep string) bo
 	return holdsData[gk]
 }
 
+// whyKept says why isKept says so.
+func whyKept(keep string) string {
+	if keep == "true" {
+		return `its annotation ` + annotationKeep + `: "true" asks for it`
+	}
+	return "it holds data, or is the ground that data stands on"
+}
+
 // mayReplace says whether an object of a kind may be deleted to be made again; what KeepData keeps
 // never is, whatever its annotation says, but for StorageClasses, which hold no data themselves.
 func mayReplace(gk schema.GroupKind) bool {

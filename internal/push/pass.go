@@ -36,6 +36,10 @@ type pass struct {
 	leaving []*removal
 	// waits says which removal waits for what could not be applied; "" when none does. Set by remove.
 	waits string
+	// kept are objects that the member keeps although it, or they, are left, each with the reason. Set by remove.
+	kept []string
+	// dependents is to which objects the claims there lead; nil while nobody has asked. Set by remove.
+	dependents *dependents
 	// freed is whether something that kept others out has gone, so that these may come through now. Set by
 	// remove.
 	freed bool
@@ -105,7 +109,7 @@ func (p *pass) run(ctx context.Context) (Outcome, error) {
 
 // conclude sums the pass up.
 func (p *pass) conclude(held *trouble) Outcome {
-	out := Outcome{want: p.want}
+	out := Outcome{want: p.want, Kept: p.kept}
 	if p.delivery != nil {
 		out.uid, out.generation = p.delivery.UID, p.delivery.Generation
 	}

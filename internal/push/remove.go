@@ -111,11 +111,14 @@ func (p *pass) letGo(ctx context.Context, r *removal, path []string, found *meta
 	case found.DeletionTimestamp != nil:
 		p.trouble = append(p.trouble, waiting(retrySoon, v1alpha1.ReasonRemovalWaits, "%s is being deleted%s", r, heldBy(found)))
 		return nil
-	case isKept(p.want.OnDelete, r.groupKind(), found.Annotations[v1alpha1.AnnotationKeep]):
-		r.gone = true
+	case isKept(p.want.OnDelete, r.groupKind(), found.Annotations[annotationKeep]):
+		p.keep(r, whyKept(found.Annotations[annotationKeep]))
 		return nil
 	case r.entry.Adopted == v1alpha1.AdoptedYes && (p.want.OnDelete != v1alpha1.DeleteAll || holdsOthers(r.groupKind())):
 		return p.giveBack(ctx, r, path, found)
+	}
+	if settled, err := p.spare(ctx, r, path, found); settled || err != nil {
+		return err
 	}
 	if inside, err := p.otherThingsInside(ctx, r, found); err != nil || inside != nil {
 		if inside != nil {

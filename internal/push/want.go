@@ -77,6 +77,8 @@ type Outcome struct {
 	Message string
 	// Retry is when to try again by ourselves; zero waits for a change.
 	Retry time.Duration
+	// Kept are objects that the pass left on the member, out of care from now on, each with the reason.
+	Kept []string
 
 	// want is what the pass was for; uid and generation are the Delivery's as the pass left it.
 	want       *Want

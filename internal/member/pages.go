@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package member
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// pageSize is how many objects one page of a list may hold.
+const pageSize = 500
+
+const acceptMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+// EachMetadata lists a collection page by page, metadata only, and hands over each object; an error of each ends it. The
+// other errors are those of Do; a list that has expired half-way is one of the API server's words (410), and begins anew
+// with the next call.
+func EachMetadata(ctx context.Context, conn *Conn, path []string, each func(*metav1.PartialObjectMetadata) error) error {
+	for token := ""; ; {
+		req := conn.rest.Get().AbsPath(path...).Param("limit", strconv.Itoa(pageSize))
+		if token != "" {
+			req = req.Param("continue", token)
+		}
+		answer, err := do(ctx, req, acceptMetadataList)
+		if err != nil {
+			return err
+		}
+		page := metav1.PartialObjectMetadataList{}
+		if err := answer.Into(&page); err != nil {
+			return fmt.Errorf("reading a page of a list: %w", err)
+		}
+		for i := range page.Items {
+			if err := each(&page.Items[i]); err != nil {
+				return err
+			}
+		}
+		if token = page.Continue; token == "" {
+			return nil
+		}
+	}
+}

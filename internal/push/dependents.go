@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// Garbage collection deletes a claim with what owns it. So an object that a claim's ownerReferences lead to,
+// over as many owners as there are, takes data along, and KeepData keeps it.
+//
+// Why it is so: the claims are what data hangs on, and there are few of them, so it is asked from their end: one
+// list of metadata a pass, and each owner once. Nobody could follow all that an object owns downward without
+// listing every kind there is. What cannot be read along the way may lead to anything, and then nothing is
+// deleted that is not released from this.
+
+var claims = schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}
+
+// maxOwners is how many owners above a claim are followed. Real chains have two or three.
+const maxOwners = 16
+
+// dependents is what is known of the claims where a wrapper's objects are.
+type dependents struct {
+	// claim is one that goes with an object, by the object's uid.
+	claim map[types.UID]string
+	// unread is an owner that could not be read: then whatever owns that may have claims too. cause is why, "" for
+	// one whose claims could not be listed at all.
+	unread string
+	cause  error
+}
+
+// dependents finds out, once in a pass, to which objects the claims lead. An error is the wire's.
+func (p *pass) claimsLead(ctx context.Context) (*dependents, error) {
+	if p.dependents != nil {
+		return p.dependents, nil
+	}
+	found := &dependents{claim: make(map[types.UID]string)}
+	err := member.EachMetadata(ctx, p.conn, member.Path(claims, p.want.Wrapper.Namespace, ""), func(claim *metav1.PartialObjectMetadata) error {
+		if claim.DeletionTimestamp != nil || claim.Annotations[annotationKeep] == "false" {
+			return nil // it goes anyhow, or may
+		}
+		return p.follow(ctx, found, claim.Name, claim, 0)
+	})
+	switch {
+	case err != nil && answered(err):
+		found.cause = err
+	case err != nil:
+		return nil, fmt.Errorf("listing the claims of member %s: %w", p.conn.Name(), err)
+	}
+	p.dependents = found
+	return found, nil
+}
+
+// follow notes what owns an object that a claim has led to, and what owns that.
+func (p *pass) follow(ctx context.Context, found *dependents, claim string, owned *metav1.PartialObjectMetadata, depth int) error {
+	for _, ref := range owned.OwnerReferences {
+		if ref.Kind == "Pod" && ref.APIVersion == "v1" {
+			continue // an ephemeral volume, or one that is being scaled away: it goes with that Pod on any day
+		}
+		if _, seen := found.claim[ref.UID]; seen {
+			continue
+		}
+		found.claim[ref.UID] = claim
+		owner, err := p.owner(ctx, owned.Namespace, ref)
+		switch {
+		case err == nil && depth == maxOwners:
+			err = fmt.Errorf("it is the %dth owner above that claim", maxOwners)
+			fallthrough
+		case err != nil && (meta.IsNoMatchError(err) || answeredAbout(groupOf(ref), err)):
+			if found.cause == nil {
+				found.unread, found.cause = fmt.Sprintf("claim %s belongs to %s", claim, ref.Kind+" "+ref.Name), err
+			}
+		case err != nil:
+			return err
+		case owner != nil:
+			if err := p.follow(ctx, found, claim, owner, depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// owner reads the object that an ownerReference means; nil when it is gone, and leads nowhere.
+func (p *pass) owner(ctx context.Context, namespace string, ref metav1.OwnerReference) (*metav1.PartialObjectMetadata, error) {
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	if err != nil {
+		return nil, nil //nolint:nilerr // garbage collection cannot read it either
+	}
+	mapping, err := p.conn.Mapping(schema.GroupKind{Group: gv.Group, Kind: ref.Kind}, gv.Version)
+	if err != nil {
+		return nil, err
+	}
+	if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
+		namespace = ""
+	} else if namespace == "" {
+		return nil, nil // what stands in no namespace has no owner in one
+	}
+	owner, err := metadata(ctx, p.conn, member.Path(mapping.Resource, namespace, ref.Name))
+	switch {
+	case isPathGone(err):
+		p.conn.ForgetMappings()
+		return nil, err
+	case apierrors.IsNotFound(err) || err == nil && owner.UID != ref.UID:
+		return nil, nil
+	}
+	return owner, err
+}
+
+func groupOf(ref metav1.OwnerReference) string {
+	gv, _ := schema.ParseGroupVersion(ref.APIVersion) // one that cannot be parsed is not read
+	return gv.Group
+}
+
+// cannotKnow is the trouble of an object of which it is not known whether a claim goes with it.
+func (d *dependents) cannotKnow(r *removal) trouble {
+	object, right := r.String(), "get"
+	if d.unread == "" {
+		right = "list"
+	}
+	t := explainWithout(right, "removing", object, d.cause)
+	what := "its claims cannot be listed"
+	if d.unread != "" {
+		what = health.Clean(d.unread, 80)
+	}
+	t.message += fmt.Sprintf("; nothing is deleted while it is not known whether a claim goes with it (%s): or annotate it %s: \"false\"",
+		what, annotationKeep)
+	t.retry = retrySoon
+	return t
+}

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// owned makes an object that belongs to another one.
+func (s *site) owned(text string, owner *unstructured.Unstructured) *unstructured.Unstructured {
+	s.Helper()
+	u := s.parse(text)
+	u.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: owner.GetAPIVersion(), Kind: owner.GetKind(), Name: owner.GetName(), UID: owner.GetUID()}})
+	if err := s.admin.Create(s.Context(), u); err != nil {
+		s.Fatal(err)
+	}
+	return u
+}
+
+// crates has the member serve Crates, in a group of the test's own.
+func (s *site) crates() (group string) {
+	s.Helper()
+	group = s.namespace + ".example.com"
+	definition := s.create(crd("crates", "Crate", group, "Namespaced", "v1"))
+	s.Cleanup(func() { _ = s.admin.Delete(context.Background(), definition) })
+	s.served(group+"/v1", "Crate")
+	return group
+}
+
+// A custom resource, and what its operator makes for it.
+func TestAnObjectThatAClaimLeadsToIsKept(t *testing.T) {
+	const pod = `{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}`
+	claimOf := func(annotations string) func(*site, *unstructured.Unstructured) {
+		return func(s *site, crate *unstructured.Unstructured) { s.owned(claimNamed(annotations), crate) }
+	}
+	for name, test := range map[string]struct {
+		policy v1alpha1.DeletionPolicy
+		keep   string
+		makes  func(*site, *unstructured.Unstructured)
+		kept   bool
+	}{
+		"the claim is its own": {makes: claimOf(""), kept: true},
+		"over two owners in between": {kept: true, makes: func(s *site, crate *unstructured.Unstructured) {
+			between := s.owned(configMap("operator", "1"), crate)
+			s.owned(claimNamed(""), s.owned(fmt.Sprintf("{apiVersion: %s, kind: Crate, metadata: {name: inner}}", crate.GetAPIVersion()), between))
+		}},
+		"it has no claim": {makes: func(*site, *unstructured.Unstructured) {}},
+		"a claim is somebody else's": {makes: func(s *site, _ *unstructured.Unstructured) {
+			s.owned(claimNamed(""), s.create(configMap("other", "1")))
+		}},
+		"a claim is a pod's, and goes with that":     {makes: func(s *site, crate *unstructured.Unstructured) { s.owned(claimNamed(""), s.owned(pod, crate)) }},
+		"the claim may go":                           {makes: claimOf(`, annotations: {federation.fairlead.dev/keep: "false"}`)},
+		"its author releases it":                     {keep: `, annotations: {federation.fairlead.dev/keep: "false"}`, makes: claimOf("")},
+		"everything is to go":                        {policy: v1alpha1.DeleteAll, makes: claimOf("")},
+		"everything is to go, but what is annotated": {policy: v1alpha1.DeleteAll, kept: true, makes: claimOf(""), keep: `, annotations: {federation.fairlead.dev/keep: "true"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			group := s.crates()
+			crate := fmt.Sprintf("{apiVersion: %s/v1, kind: Crate, metadata: {name: c%s}}", group, test.keep)
+			s.mustDeliver(s.want(configMap("a", "1"), crate))
+			there := s.get(group+"/v1", "Crate", "c")
+			test.makes(s, there)
+
+			w := s.leave()
+			if test.policy != "" {
+				w.OnDelete = test.policy
+			}
+			out := s.mustPush(w)
+			if !out.Done {
+				t.Fatalf("not done: %s %s", out.Reason, out.Message)
+			}
+			after := s.get(group+"/v1", "Crate", "c")
+			if got := after != nil; got != test.kept {
+				t.Fatalf("it is there: %v (%v)", got, out.Kept)
+			}
+			if s.configMap("a") != nil || s.delivery() != nil {
+				t.Error("the ConfigMap, or the Delivery, is still there")
+			}
+			if test.kept && (after.GetLabels()[v1alpha1.LabelUID] != string(s.wrapper.UID) || len(out.Kept) != 1 ||
+				!strings.HasPrefix(out.Kept[0], "Crate c: ") || test.keep == "" && !strings.Contains(out.Kept[0], "PersistentVolumeClaim data")) {
+				t.Errorf("labels %v, said to be kept: %q", after.GetLabels(), out.Kept)
+			}
+			if !test.kept && len(out.Kept) > 0 {
+				t.Errorf("said to be kept: %q", out.Kept)
+			}
+		})
+	}
+}
+
+func TestACustomResourceOnWhichAControllerHasPutAFinalizerIsKept(t *testing.T) {
+	for name, test := range map[string]struct {
+		policy v1alpha1.DeletionPolicy
+		keep   string
+		held   bool
+		kept   bool
+	}{
+		"with a finalizer":                     {held: true, kept: true},
+		"without one":                          {},
+		"with one, and its author releases it": {held: true, keep: `, annotations: {federation.fairlead.dev/keep: "false"}`},
+		"with one, where everything is to go":  {held: true, policy: v1alpha1.DeleteAll},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			group := s.crates()
+			s.mustDeliver(s.want(configMap("a", "1"), fmt.Sprintf("{apiVersion: %s/v1, kind: Crate, metadata: {name: c%s}}", group, test.keep)))
+			hold := func(finalizers []string) {
+				s.edit(group+"/v1", "Crate", "c", "operator", func(u *unstructured.Unstructured) { u.SetFinalizers(finalizers) })
+			}
+			if test.held {
+				hold([]string{"operator.example.com/backup"})
+				defer func() {
+					if s.get(group+"/v1", "Crate", "c") != nil {
+						hold(nil)
+					}
+				}()
+			}
+			w := s.leave()
+			if test.policy != "" {
+				w.OnDelete = test.policy
+			}
+			out := s.mustPush(w)
+			after := s.get(group+"/v1", "Crate", "c")
+			if deleted := after == nil || after.GetDeletionTimestamp() != nil; deleted == test.kept {
+				t.Fatalf("deleted: %v (%+v)", deleted, out)
+			}
+			if test.kept && (!out.Done || len(out.Kept) != 1 || !strings.Contains(out.Kept[0], "operator.example.com/backup")) {
+				t.Errorf("done %v, said to be kept: %q", out.Done, out.Kept)
+			}
+		})
+	}
+}
+
+// A finalizer on a kind of Kubernetes' own is no operator's.
+func TestABuiltInObjectWithAFinalizerIsRemoved(t *testing.T) {
+	s := newSite(t)
+	s.mustDeliver(s.want(configMap("a", "1")))
+	s.edit("v1", "ConfigMap", "a", "admin", func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.com/hold"}) })
+	s.mustFail(s.leave(), v1alpha1.ReasonRemovalWaits, "example.com/hold")
+	s.edit("v1", "ConfigMap", "a", "admin", func(u *unstructured.Unstructured) { u.SetFinalizers(nil) })
+	s.eventually(s.leave())
+}
+
+const database = `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db}, spec: {serviceName: db, replicas: 2, podManagementPolicy: Parallel,
+	persistentVolumeClaimRetentionPolicy: {whenDeleted: %s}, selector: {matchLabels: {app: db}}, template: {metadata: {labels: {app: db}}, spec:
+	{containers: [{name: c, image: i}]}}, volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce],
+	storageClassName: none, resources: {requests: {storage: 1Gi}}}}]}}`
+
+func (s *site) ownersOf(claim string) int {
+	s.Helper()
+	u := s.get("v1", "PersistentVolumeClaim", claim)
+	if u == nil || u.GetDeletionTimestamp() != nil {
+		return -1
+	}
+	return len(u.GetOwnerReferences())
+}
+
+// The member's own StatefulSet controller writes the ownerReferences, and takes them off.
+func TestAStatefulSetThatWouldTakeItsClaimsAlongLetsGoOfThemFirst(t *testing.T) {
+	s := newSite(t)
+	s.mustDeliver(s.want(configMap("a", "1"), fmt.Sprintf(database, "Delete")))
+	s.await("its claims are its own", func(context.Context) bool { return s.ownersOf("data-db-0") == 1 && s.ownersOf("data-db-1") == 1 })
+	out := s.mustFail(s.leave(), v1alpha1.ReasonRemovalWaits, "StatefulSet db", "whenDeleted: Retain")
+	if out.Retry == 0 || s.get("apps/v1", "StatefulSet", "db") == nil {
+		t.Fatalf("it went at once, or nobody comes back (retry %s)", out.Retry)
+	}
+	s.eventually(s.leave())
+	if s.get("apps/v1", "StatefulSet", "db") != nil || s.configMap("a") != nil || s.delivery() != nil {
+		t.Error("something is left")
+	}
+	if a, b := s.ownersOf("data-db-0"), s.ownersOf("data-db-1"); a != 0 || b != 0 {
+		t.Errorf("the claims have %d and %d owners (-1: they go)", a, b)
+	}
+}
+
+func TestAStatefulSetWaitsForAClaimThatStillNamesIt(t *testing.T) {
+	s := newSite(t)
+	s.mustDeliver(s.want(fmt.Sprintf(database, "Delete")))
+	// As of a replica that was scaled away: its controller does not come by there any more.
+	s.owned(strings.Replace(claimNamed(""), "name: data", "name: data-db-7", 1), s.get("apps/v1", "StatefulSet", "db"))
+	s.mustFail(s.leave(), v1alpha1.ReasonRemovalWaits)
+	s.await("it says which claim", func(ctx context.Context) bool {
+		out, err := (&pass{conn: s.conn, want: s.leave()}).run(ctx)
+		return err == nil && out.Reason == v1alpha1.ReasonRemovalWaits && strings.Contains(out.Message, "PersistentVolumeClaim data-db-7")
+	})
+	s.edit("v1", "PersistentVolumeClaim", "data-db-7", "admin", func(u *unstructured.Unstructured) { u.SetOwnerReferences(nil) })
+	s.eventually(s.leave())
+	if s.ownersOf("data-db-7") != 0 {
+		t.Error("the claim goes")
+	}
+}
+
+func TestAStatefulSetIsLeftAsItIsWhere(t *testing.T) {
+	for name, test := range map[string]struct {
+		policy v1alpha1.DeletionPolicy
+		when   string
+		patch  bool
+	}{
+		"it keeps its claims anyhow": {v1alpha1.KeepData, "Retain", false},
+		"everything is to go":        {v1alpha1.DeleteAll, "Delete", false},
+		"it would take them along":   {v1alpha1.KeepData, "Delete", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			s.mustDeliver(s.want(fmt.Sprintf(database, test.when)))
+			w := s.leave()
+			w.OnDelete = test.policy
+			s.wire.begin(nil)
+			s.mustPush(w)
+			if got := slices.Contains(s.wire.writes(), "PATCH statefulsets/db"); got != test.patch {
+				t.Errorf("writes: %v", s.wire.writes())
+			}
+			s.eventually(w)
+		})
+	}
+}
+
+// Nothing is deleted on ignorance.
+func TestNothingIsDeletedWhileItIsNotKnownWhetherAClaimGoesWithIt(t *testing.T) {
+	forbidden := func(name, resource, group string) func(*http.Request) *http.Response {
+		return func(req *http.Request) *http.Response {
+			if !strings.HasPrefix(nameOf(req), name) {
+				return nil
+			}
+			return refusal(req, apierrors.NewForbidden(schema.GroupResource{Group: group, Resource: resource}, "",
+				fmt.Errorf("User \"u\" cannot list resource %q in API group %q", resource, group)))
+		}
+	}
+	for name, test := range map[string]struct {
+		answer func(group string) func(*http.Request) *http.Response
+		reason string
+		words  []string
+	}{
+		"the claims may not be listed": {
+			answer: func(string) func(*http.Request) *http.Response {
+				return forbidden("GET ", "persistentvolumeclaims", "")
+			},
+			reason: v1alpha1.ReasonNotGranted, words: []string{"ConfigMap a", "resources: [persistentvolumeclaims]", "verbs: [list]", `keep: "false"`},
+		},
+		"an owner may not be read": {
+			answer: func(group string) func(*http.Request) *http.Response {
+				return forbidden("GET crates/", "crates", group)
+			},
+			reason: v1alpha1.ReasonNotGranted, words: []string{"ConfigMap a", "resources: [crates]", "verbs: [get]", "claim data belongs to Crate theirs"},
+		},
+		"the server makes an error of them": {
+			answer: func(string) func(*http.Request) *http.Response {
+				return func(req *http.Request) *http.Response {
+					return refusal(req, apierrors.NewInternalError(errors.New("etcd")))
+				}
+			},
+			reason: v1alpha1.ReasonPushError, words: []string{"ConfigMap a", "etcd"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			group := s.crates()
+			s.mustDeliver(s.want(configMap("a", "1"), fmt.Sprintf(
+				`{apiVersion: v1, kind: ConfigMap, metadata: {name: z, annotations: {%s: "false"}}}`, v1alpha1.AnnotationKeep)))
+			s.owned(claimNamed(""), s.create(fmt.Sprintf("{apiVersion: %s/v1, kind: Crate, metadata: {name: theirs}}", group)))
+			answer := test.answer(group)
+			s.wire.answer = func(req *http.Request) *http.Response {
+				if strings.HasSuffix(req.URL.Path, "/persistentvolumeclaims") || strings.HasPrefix(nameOf(req), "GET crates/") {
+					return answer(req)
+				}
+				return nil
+			}
+			out := s.mustFail(s.leave(), test.reason, test.words...)
+			if s.configMap("a") == nil || out.Retry == 0 {
+				t.Fatalf("it was deleted, or nobody comes back (retry %s)", out.Retry)
+			}
+			if s.configMap("z") != nil {
+				t.Error("what its author has released is still there")
+			}
+			if test.reason == v1alpha1.ReasonNotGranted && strings.Index(out.Message, "aggregate-to-host") > 220 {
+				t.Errorf("the way out is cut off: %s", out.Message)
+			}
+			s.wire.answer = nil
+			s.eventually(s.leave())
+		})
+	}
+}
+
+func TestTheClaimsAreListedOnceAPassAndOnlyForWhatWouldBeDeleted(t *testing.T) {
+	list := func(s *site) (n int) {
+		for _, r := range s.wire.all() {
+			if strings.HasSuffix(r, "/persistentvolumeclaims") {
+				n++
+			}
+		}
+		return n
+	}
+	for name, test := range map[string]struct {
+		objects []string
+		policy  v1alpha1.DeletionPolicy
+		want    int
+	}{
+		"three objects to delete":   {[]string{configMap("a", "1"), configMap("b", "1"), configMap("c", "1")}, v1alpha1.KeepData, 1},
+		"all that is there is kept": {[]string{claimNamed("")}, v1alpha1.KeepData, 0},
+		"everything goes":           {[]string{configMap("a", "1")}, v1alpha1.DeleteAll, 0},
+		"everything stays":          {[]string{configMap("a", "1")}, v1alpha1.KeepAll, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			s.mustDeliver(s.want(test.objects...))
+			w := s.leave()
+			w.OnDelete = test.policy
+			s.wire.begin(nil)
+			s.mustDeliver(w)
+			if got := list(s); got != test.want {
+				t.Errorf("%d lists: %v", got, s.wire.all())
+			}
+		})
+	}
+}
+
+func TestAWrapperMadeAnewTakesItsClaimsBack(t *testing.T) {
+	s := newSite(t)
+	s.mustDeliver(s.want(configMap("a", "1"), claimNamed("")))
+	before := s.get("v1", "PersistentVolumeClaim", "data").GetUID()
+	out := s.mustPush(s.leave())
+	if !out.Done || !slices.ContainsFunc(out.Kept, func(k string) bool { return strings.HasPrefix(k, "PersistentVolumeClaim data: it holds data") }) {
+		t.Fatalf("done %v, said to be kept: %q", out.Done, out.Kept)
+	}
+	s.wrapper.UID += types.UID("-anew")
+	s.mustDeliver(s.want(configMap("a", "1"), claimNamed("")))
+	after := s.get("v1", "PersistentVolumeClaim", "data")
+	if after.GetUID() != before || after.GetLabels()[v1alpha1.LabelUID] != string(s.wrapper.UID) {
+		t.Errorf("uid %s, was %s; labels %v", after.GetUID(), before, after.GetLabels())
+	}
+	if diff := cmp.Diff([]string{"ConfigMap a Applied", "PersistentVolumeClaim data Applied"}, s.inventory()); diff != "" {
+		t.Errorf("inventory (-want +got):\n%s", diff)
+	}
+	for _, e := range s.delivery().Spec.Inventory {
+		if e.Adopted != "" {
+			t.Errorf("%s counts as adopted, and would not be removed", e.Name)
+		}
+	}
+}
