@@ -89,6 +89,8 @@ const (
 	// ReasonDriftContested surfaces when an object is changed back each time it was repaired, and repairs
 	// have become rare.
 	ReasonDriftContested = "DriftContested"
+	// ReasonKept surfaces as an event when a member that is left keeps objects, or a dropped object stays.
+	ReasonKept = "Kept"
 	// ReasonRemovalWaits surfaces when an object is being deleted and something holds it.
 	ReasonRemovalWaits = "RemovalWaits"
 	// ReasonNotEmpty surfaces when DeleteAll would take others' objects along with a Namespace or CRD.

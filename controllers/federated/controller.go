@@ -164,6 +164,7 @@ func (r *Reconciler) forget(key push.Key) {
 	for _, name := range r.pusher.Wanted(key) {
 		r.pusher.Drop(key, name)
 	}
+	_ = r.pusher.TakeKept(key) // there is nothing left to say it on
 }
 
 // listen lets Wake reach the loop's queue.

@@ -45,6 +45,7 @@ func (p *pass) depart(ctx context.Context) (ctrl.Result, error) {
 		done = done && p.left(name)
 	}
 	if done {
+		p.tellKept()
 		return ctrl.Result{}, p.signOff(ctx)
 	}
 	return p.publish(ctx)

@@ -3,12 +3,19 @@
 package federated
 
 import (
+	"fmt"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/health"
 )
+
+// maxNote is how many bytes an event may say.
+const maxNote = 1024
 
 // tell makes an event of a change that a person wants to find later: trouble that begins or takes
 // another turn, and its end. When all goes well there is none.
@@ -23,6 +30,15 @@ func (p *pass) tell(before, after *v1alpha1.WrapperStatus) {
 		}
 	case inTrouble(after) && (was == nil || was.Reason != is.Reason || !inTrouble(before)):
 		p.events.Eventf(p.wrapper, nil, corev1.EventTypeWarning, is.Reason, "Report", "%s", is.Message)
+	}
+}
+
+// tellKept makes an event for each member on which something was left on purpose: it is out of care from then
+// on, and nothing else says that it is there.
+func (p *pass) tellKept() {
+	for name, kept := range p.pusher.TakeKept(p.key) {
+		p.events.Eventf(p.wrapper, nil, corev1.EventTypeNormal, v1alpha1.ReasonKept, "Remove", "%s",
+			health.Clean(fmt.Sprintf("left on member %s: %s", name, strings.Join(kept, "; ")), maxNote))
 	}
 }
 

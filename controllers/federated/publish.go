@@ -28,6 +28,7 @@ const (
 
 // publish writes the status, when it says something else than the one that stands.
 func (p *pass) publish(ctx context.Context) (ctrl.Result, error) {
+	p.tellKept()
 	status := p.wrapper.WrapperStatus()
 	before := status.DeepCopy()
 	next := report.Build(p.snapshot(before), p.now)

@@ -197,6 +197,9 @@ func (p *pass) refusedApply(ctx context.Context, it *item, uid types.UID, err er
 
 // replace deletes an object whose author lets it be made again; the next pass makes it.
 func (p *pass) replace(ctx context.Context, it *item, uid types.UID) error {
+	if spared, err := p.spareReplaced(ctx, it, uid); spared || err != nil {
+		return err
+	}
 	err := deleteExactly(ctx, p.conn, it.path(), metav1.Preconditions{UID: &uid})
 	switch {
 	case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err):

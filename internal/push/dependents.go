@@ -123,12 +123,12 @@ func groupOf(ref metav1.OwnerReference) string {
 }
 
 // cannotKnow is the trouble of an object of which it is not known whether a claim goes with it.
-func (d *dependents) cannotKnow(r *removal) trouble {
-	object, right := r.String(), "get"
+func (d *dependents) cannotKnow(verb, object string) trouble {
+	right := "get"
 	if d.unread == "" {
 		right = "list"
 	}
-	t := explainWithout(right, "removing", object, d.cause)
+	t := explainWithout(right, verb, object, d.cause)
 	what := "its claims cannot be listed"
 	if d.unread != "" {
 		what = health.Clean(d.unread, 80)

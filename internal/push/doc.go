@@ -27,4 +27,7 @@
 // A deletion always names a uid: the one that was recorded or, where a pass died before it could record
 // one, that of the object with our marks. One that somebody made anew under the same name is not ours to
 // delete.
+//
+// Under KeepData a deletion also asks what would go with the object (keepdata.go, dependents.go): what a claim's
+// ownerReferences lead to is left where it is.
 package push

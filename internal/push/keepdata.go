@@ -66,7 +66,30 @@ func (p *pass) spare(ctx context.Context, r *removal, path []string, found *meta
 	case leads:
 		p.keep(r, ref("PersistentVolumeClaim", health.Clean(claim, 64))+" would go with it, by its ownerReferences")
 	case known.cause != nil:
-		p.trouble = append(p.trouble, known.cannotKnow(r))
+		p.trouble = append(p.trouble, known.cannotKnow("removing", r.String()))
+	default:
+		return false, nil
+	}
+	return true, nil
+}
+
+// spareReplaced keeps an object from being made again where its deletion would take claims along, and says so.
+func (p *pass) spareReplaced(ctx context.Context, it *item, uid types.UID) (bool, error) {
+	if !keepsData(p.want.OnDelete) {
+		return false, nil
+	}
+	known, err := p.claimsLead(ctx)
+	if err != nil {
+		return false, err
+	}
+	claim, leads := known.claim[uid]
+	switch {
+	case leads:
+		p.trouble = append(p.trouble, stalled(v1alpha1.ReasonImmutableField,
+			"%s is not made again: %s would go with it, by its ownerReferences; take the change back, or use another name, or have it keep its claims first",
+			it, ref("PersistentVolumeClaim", health.Clean(claim, 64))))
+	case known.cause != nil:
+		p.trouble = append(p.trouble, known.cannotKnow("replacing", it.String()))
 	default:
 		return false, nil
 	}

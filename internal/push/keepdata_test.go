@@ -352,3 +352,23 @@ func TestAWrapperMadeAnewTakesItsClaimsBack(t *testing.T) {
 		}
 	}
 }
+
+// Its author lets it be made again, and has hardly thought of what its deletion takes along.
+func TestAnObjectThatAClaimLeadsToIsNotMadeAgain(t *testing.T) {
+	replaced := strings.Replace(database, "name: db}", `name: db, annotations: {federation.fairlead.dev/replace: "true"}}`, 1)
+	s := newSite(t)
+	s.mustDeliver(s.want(fmt.Sprintf(replaced, "Delete")))
+	before := s.get("apps/v1", "StatefulSet", "db").GetUID()
+	s.await("its claims are its own", func(context.Context) bool { return s.ownersOf("data-db-0") == 1 && s.ownersOf("data-db-1") == 1 })
+	other := s.want(strings.Replace(fmt.Sprintf(replaced, "Delete"), "serviceName: db", "serviceName: other", 1))
+	s.mustFail(other, v1alpha1.ReasonImmutableField, "StatefulSet db", "PersistentVolumeClaim data-db-")
+	if u := s.get("apps/v1", "StatefulSet", "db"); u == nil || u.GetUID() != before || u.GetDeletionTimestamp() != nil {
+		t.Fatal("it was deleted")
+	}
+	s.mustDeliver(s.want(fmt.Sprintf(replaced, "Retain")))
+	s.await("it has let go of its claims", func(context.Context) bool { return s.ownersOf("data-db-0") == 0 && s.ownersOf("data-db-1") == 0 })
+	s.eventually(s.want(strings.Replace(fmt.Sprintf(replaced, "Retain"), "serviceName: db", "serviceName: other", 1)))
+	if u := s.get("apps/v1", "StatefulSet", "db"); u == nil || u.GetUID() == before || s.ownersOf("data-db-0") < 0 {
+		t.Error("it was not made again, or its claim goes")
+	}
+}

@@ -139,6 +139,7 @@ func (l *lane) push(ctx context.Context, key Key) {
 		return
 	}
 	l.noteSecrets(ctx, key, p)
+	l.noteKept(ctx, key, p)
 	if err != nil {
 		log.FromContext(ctx).Info("push did not get through", "member", l.conn.Name(), "wrapper", key.String(), "error", err.Error())
 		l.failed(key, want, err)

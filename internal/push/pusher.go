@@ -33,6 +33,8 @@ type Pusher struct {
 	mu    sync.RWMutex
 	wants map[Key]map[string]*Want
 	lanes map[string]*lane
+	// kept is what passes have left on members and nobody has told yet, by wrapper and member.
+	kept map[Key]map[string][]string
 }
 
 var _ multicluster.Aware = &Pusher{}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// Both find every name free, and would take what the other has just made for their own.
+func TestOfTwoWrappersThatRaceForAnObjectOneGetsItAndTheOtherIsToldWhose(t *testing.T) {
+	s := newSite(t)
+	s.openNamespace()
+	other := *s
+	other.wrapper.Name, other.wrapper.UID = "other", s.wrapper.UID+"-other"
+	var objects []string
+	for i := range 20 {
+		objects = append(objects, configMap(fmt.Sprint("c", i), "1"))
+	}
+	p := s.engage()
+	p.Want("east", s.want(objects...))
+	p.Want("east", other.want(objects...))
+	p.probed("east", member.Standing{}, usable)
+	settled := func(key Key) bool {
+		pair := p.Pair(key, "east")
+		return pair.Holds || pair.Outcome != nil
+	}
+	s.await("both have had their turn", func(context.Context) bool { return settled(KeyOf(s.wrapper)) && settled(KeyOf(other.wrapper)) })
+	p.lanes["east"].queue.ShutDownWithDrain()
+
+	owned := make(map[string]int)
+	for i := range objects {
+		owned[s.configMap(fmt.Sprint("c", i)).Labels[v1alpha1.LabelUID]]++
+	}
+	claimed := make(map[string]int)
+	for _, one := range []*site{s, &other} {
+		n := 0
+		for _, e := range one.delivery().Spec.Inventory {
+			if e.State == v1alpha1.EntryApplied {
+				n++
+			}
+		}
+		if n > 0 {
+			claimed[string(one.wrapper.UID)] = n
+		}
+		out := p.Pair(KeyOf(one.wrapper), "east").Outcome
+		if n < len(objects) && (out == nil || out.Reason != v1alpha1.ReasonOwnedByOther) {
+			t.Errorf("%s lacks some and says %+v", one.wrapper.Name, out)
+		}
+	}
+	if diff := cmp.Diff(owned, claimed); diff != "" {
+		t.Errorf("what is recorded is not what is there (-there +recorded):\n%s", diff)
+	}
+}
+
+// A manager that has lost its lease ends its lanes; a pass of it may be in the middle.
+func TestAPusherThatIsDeposedInMidPushStops(t *testing.T) {
+	s := newSite(t)
+	ctx, depose := context.WithCancel(t.Context())
+	s.wire.begin(func(_ int, req *http.Request) fate {
+		if nameOf(req) == "PATCH configmaps/b" {
+			depose()
+		}
+		return through
+	})
+	w := s.want(configMap("a", "1"), configMap("b", "1"), configMap("c", "1"))
+	if _, err := (&pass{conn: s.conn, want: w}).run(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended with %v", err)
+	}
+	if writes := s.wire.writes(); slices.Contains(writes, "PATCH configmaps/c") || writes[len(writes)-1] != "PATCH configmaps/b" {
+		t.Errorf("it went on: %v", writes)
+	}
+	// Whoever has the lease now finds in the Delivery what may be there.
+	if diff := cmp.Diff([]string{"ConfigMap a Pending", "ConfigMap b Pending", "ConfigMap c Pending"}, s.inventory()); diff != "" {
+		t.Errorf("inventory (-want +got):\n%s", diff)
+	}
+	s.wire.begin(nil)
+	s.mustDeliver(w)
+}
+
+// It wakes up when another has already pushed something newer, and its last apply still gets through.
+func TestWhatADeposedPusherWroteLateIsRepaired(t *testing.T) {
+	s := newSite(t)
+	s.mustDeliver(s.want(configMap("a", "1")))
+	old := *s
+	old.connect(config)
+	older := s.want(configMap("a", "0"))
+	old.wire.begin(s.atOnce("PATCH configmaps/a", func() { s.mustDeliver(s.want(configMap("a", "2"))) }))
+	if _, err := (&pass{conn: old.conn, want: older}).run(t.Context()); err == nil {
+		t.Error("it wrote over the newer record")
+	}
+	if got := s.configMap("a").Data["value"]; got != "0" {
+		t.Fatalf("the late apply did not get through: %s", got)
+	}
+	d := s.delivery()
+	if got := s.configMap("a").Annotations[v1alpha1.AnnotationRendering]; got == d.Spec.Inventory[0].Rendering {
+		t.Error("no collector could tell that it is not as recorded")
+	}
+	// The collector's mark has it applied again.
+	p := &pass{conn: s.conn, want: s.want(configMap("a", "2")), drifted: map[identity]v1alpha1.DriftKind{objectA: v1alpha1.DriftChanged}}
+	if out, err := p.run(t.Context()); err != nil || !out.Done {
+		t.Fatalf("%+v %v", out, err)
+	}
+	if got := s.configMap("a").Data["value"]; got != "2" {
+		t.Errorf("a says %s", got)
+	}
+}
+
+func TestWhatWasKeptIsToldOnce(t *testing.T) {
+	s := newSite(t)
+	p := s.engage()
+	p.probed("east", member.Standing{}, usable)
+	p.Want("east", s.want(configMap("a", "1"), claimNamed("")))
+	key := KeyOf(s.wrapper)
+	s.await("it is served", func(context.Context) bool { return p.Pair(key, "east").Holds })
+	p.Want("east", s.leave())
+	s.await("it is left", func(context.Context) bool {
+		out := p.Pair(key, "east").Outcome
+		return out != nil && out.Done
+	})
+	p.Drop(key, "east") // as the wrapper does that sees it left
+	want := map[string][]string{"east": {"PersistentVolumeClaim data: it holds data, or is the ground that data stands on"}}
+	if diff := cmp.Diff(want, p.TakeKept(key)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if again := p.TakeKept(key); len(again) > 0 {
+		t.Errorf("told again: %v", again)
+	}
+}
