@@ -39,7 +39,7 @@ type dependents struct {
 	cause  error
 }
 
-// dependents finds out, once in a pass, to which objects the claims lead. An error is the wire's.
+// claimsLead finds out, once in a pass, to which objects the claims there lead. An error is the wire's.
 func (p *pass) claimsLead(ctx context.Context) (*dependents, error) {
 	if p.dependents != nil {
 		return p.dependents, nil
