@@ -45,6 +45,9 @@ func Connect(name string, config *rest.Config, shared *Mappings) (*Conn, error) 
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to member %s: %w", name, err)
 	}
+	if client.Transport == nil { // client-go's word for the default one
+		client.Transport = http.DefaultTransport
+	}
 	station := &guard{next: client.Transport, mayWrite: func() error { return nil }, headWithin: headWithin}
 	client.Transport = station
 	raw := rest.CopyConfig(config)
