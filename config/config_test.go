@@ -17,7 +17,8 @@ func TestObjects(t *testing.T) {
 		"CRDs of host and members are all there": {
 			folder: CRD,
 			want: []string{
-				"CustomResourceDefinition clusterfederateds.federation.fairlead.dev",
+				"CustomResourceDefinition approvals.federation.fairlead.dev",
+			"CustomResourceDefinition clusterfederateds.federation.fairlead.dev",
 				"CustomResourceDefinition deliveries.federation.fairlead.dev",
 				"CustomResourceDefinition federateds.federation.fairlead.dev",
 				"CustomResourceDefinition memberclusters.federation.fairlead.dev",
