@@ -71,9 +71,13 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 		}
 		loops = append(loops, loop)
 	}
-	registry := membercluster.New(local, fleet, collectors, host, "fairlead-manager/"+o.Version, o.Clock)
+	registry := membercluster.New(local, fleet, collectors, pusher, host, "fairlead-manager/"+o.Version, o.Clock)
 	if err := registry.SetupWithManager(local); err != nil {
 		return nil, err
+	}
+	pusher.OnOrphans(registry.Tell)
+	if err := local.Add(federated.NewRoster(local.GetCache(), pusher)); err != nil {
+		return nil, fmt.Errorf("adding to the manager: %w", err)
 	}
 	ready := healthz.Ping
 	if options.WebhookServer != nil {

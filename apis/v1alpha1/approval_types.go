@@ -50,6 +50,8 @@ type ApprovalList struct {
 //
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="an Approval cannot be changed: delete it, and write another"
 // +kubebuilder:validation:XValidation:rule="self.allow == 'Removal' ? has(self.decision) : !has(self.decision)",message="decision goes with allow: Removal, and only with it"
+// +kubebuilder:validation:XValidation:rule="self.allow == 'Overwrite' ? has(self.overwrites) : !has(self.overwrites)",message="overwrites goes with allow: Overwrite, and only with it"
+// +kubebuilder:validation:XValidation:rule="!has(self.overwrites) || size(self.overwrites) == size(self.clusters)",message="overwrites has one entry for each of clusters"
 type ApprovalSpec struct {
 	// wrapper is the wrapper that this is about.
 	// +required
@@ -78,6 +80,29 @@ type ApprovalSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	Decision string `json:"decision,omitempty"`
+
+	// overwrites are the Deliveries that may be written over, one for each of clusters, as the lines of
+	// status.clusters name them. What the member holds now is meant, and nothing that comes later: an
+	// Approval is used up by the first write, and is no word about another restored backup.
+	// +optional
+	// +listType=map
+	// +listMapKey=cluster
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=1000
+	Overwrites []OverwrittenDelivery `json:"overwrites,omitempty"`
+}
+
+// OverwrittenDelivery is the Delivery on one member that may be written over.
+type OverwrittenDelivery struct {
+	// cluster is the name of the member.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Cluster string `json:"cluster,omitempty"`
+
+	// delivery is the Delivery there.
+	// +required
+	Delivery DeliveryVersion `json:"delivery,omitzero"`
 }
 
 // ApprovedWrapper names a wrapper. Its namespace is the Approval's.

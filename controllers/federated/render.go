@@ -114,5 +114,6 @@ func (p *pass) handOver(context.Context) error {
 			p.pusher.Drop(p.key, name)
 		}
 	}
+	p.pusher.Decided(p.key, p.wrapper.GetUID())
 	return nil
 }

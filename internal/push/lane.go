@@ -32,6 +32,8 @@ type lane struct {
 	reconnect chan struct{}
 	// claims are names that a pass is about to give to objects.
 	claims keymutex.KeyMutex
+	// orphans are the Deliveries that no wrapper accounts for.
+	orphans orphans
 
 	mu sync.Mutex
 	// synced is whether the Deliveries were listed since the lane began: before that nothing is known.

@@ -29,6 +29,8 @@ type Pusher struct {
 	enlisted chan struct{}
 	// enlisting keeps what is known of a pair from being overtaken by what was known before.
 	enlisting sync.Mutex
+	// roster is which wrappers the host has.
+	roster roster
 
 	mu    sync.RWMutex
 	wants map[Key]map[string]*Want
