@@ -91,6 +91,7 @@ func (p *pass) want(mc *v1alpha1.MemberCluster) *push.Want {
 		OnConflict: spec.OnConflict,
 		OnDelete:   spec.OnDelete,
 		Namespaces: mc.Spec.NamespacePolicy,
+		Overwrites: p.overwrites[mc.Name],
 		Suspended:  spec.Suspend == v1alpha1.SuspendAll || mc.Spec.Suspend == v1alpha1.SuspendPushes,
 	}
 }

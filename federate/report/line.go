@@ -47,6 +47,8 @@ type Member struct {
 type Push struct {
 	State           v1alpha1.ClusterState
 	Reason, Message string
+	// Delivery is the one that a person has to say a word about, nil when none is.
+	Delivery *v1alpha1.DeliveryVersion
 }
 
 // Standing is whether a member can be asked. Missing is a registry entry without usable connection
@@ -121,7 +123,7 @@ func unreachable(m *Member) (v1alpha1.ClusterStatus, bool) {
 
 func leaving(m *Member) (v1alpha1.ClusterStatus, bool) {
 	return v1alpha1.ClusterStatus{State: v1alpha1.StateRemoving, Reason: orElse(m.Push.Reason, v1alpha1.ReasonLeaving),
-		Message: m.Push.Message}, m.Leaving
+		Message: m.Push.Message, Delivery: m.Push.Delivery}, m.Leaving
 }
 
 func refused(m *Member) (v1alpha1.ClusterStatus, bool) {
@@ -129,7 +131,8 @@ func refused(m *Member) (v1alpha1.ClusterStatus, bool) {
 }
 
 func hindered(m *Member) (v1alpha1.ClusterStatus, bool) {
-	return v1alpha1.ClusterStatus{State: m.Push.State, Reason: m.Push.Reason, Message: m.Push.Message}, !m.Held && m.Push.State != ""
+	return v1alpha1.ClusterStatus{State: m.Push.State, Reason: m.Push.Reason, Message: m.Push.Message,
+		Delivery: m.Push.Delivery}, !m.Held && m.Push.State != ""
 }
 
 // contested is Stalled: trying again does not help, a person has to speak with the other side. It stands

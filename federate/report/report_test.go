@@ -58,8 +58,8 @@ func TestTheLineOfAMember(t *testing.T) {
 		"nothing can be rendered": {m: with(func(m *Member) { m.Held, m.Refusal = false, "overrides[0]" }), state: v1alpha1.StateStalled,
 			reason: v1alpha1.ReasonOverrideInvalid, words: "overrides[0]"},
 		"the push is held up": {m: with(func(m *Member) {
-			m.Held, m.Push = false, Push{v1alpha1.StateStalled, v1alpha1.ReasonInvalid,
-				"no"}
+			m.Held, m.Push = false, Push{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonInvalid,
+				Message: "no"}
 		}), state: v1alpha1.StateStalled, reason: v1alpha1.ReasonInvalid},
 		"the push is under way": {m: with(func(m *Member) { m.Held = false }), state: v1alpha1.StatePushing, reason: v1alpha1.ReasonPushing},
 		"it was not looked at yet": {m: with(func(m *Member) { m.Judged = true }), state: v1alpha1.StateProgressing,
@@ -91,7 +91,7 @@ func TestTheLineOfAMember(t *testing.T) {
 		"a repair in a fight is being made": {m: with(func(m *Member) { m.Held, m.Contested = false, "kubectl" }),
 			state: v1alpha1.StateStalled, reason: v1alpha1.ReasonDriftContested},
 		"a fight, and something is not delivered at all": {m: with(func(m *Member) {
-			m.Held, m.Contested, m.Push = false, "kubectl", Push{v1alpha1.StateStalled, v1alpha1.ReasonInvalid, "no"}
+			m.Held, m.Contested, m.Push = false, "kubectl", Push{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonInvalid, Message: "no"}
 		}), state: v1alpha1.StateStalled, reason: v1alpha1.ReasonInvalid},
 		"a fight with a member that does not answer": {m: with(func(m *Member) {
 			m.Contested, m.Standing = "kubectl", Standing{Heard: true, Reason: v1alpha1.ReasonUnreachable}
@@ -133,7 +133,7 @@ func build(members ...Member) Input {
 func TestTheConditionsOfAWrapper(t *testing.T) {
 	pushing := with(func(m *Member) { m.Held = false })
 	stalledM := with(func(m *Member) {
-		m.Held, m.Push = false, Push{v1alpha1.StateStalled, v1alpha1.ReasonInvalid, "spec.x: no"}
+		m.Held, m.Push = false, Push{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonInvalid, Message: "spec.x: no"}
 	})
 	sick := with(func(m *Member) {
 		m.Judged, m.Status = true, judged(v1alpha1.ObjectStatus{Kind: "Job", Name: "j", Health: v1alpha1.Degraded, Reason: "is broken, sadly!"})
@@ -218,7 +218,7 @@ func TestAFleetHasAtMostSoManyLinesAndTheTroubledOnesFirst(t *testing.T) {
 		m := wellMember(fmt.Sprintf("m-%03d", i))
 		if i >= 590 {
 			m.Held = false
-			m.Push = Push{v1alpha1.StateStalled, v1alpha1.ReasonInvalid, strings.Repeat("x", 1000)}
+			m.Push = Push{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonInvalid, Message: strings.Repeat("x", 1000)}
 		}
 		members = append(members, m)
 	}

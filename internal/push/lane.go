@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
@@ -36,6 +37,8 @@ type lane struct {
 	orphans orphans
 
 	mu sync.Mutex
+	// memberUID is which cluster the last probe that got through has found.
+	memberUID types.UID
 	// synced is whether the Deliveries were listed since the lane began: before that nothing is known.
 	synced   bool
 	seen     map[string]*Seen
@@ -56,10 +59,11 @@ type lane struct {
 // joined, and by us: nothing is ever written to a cluster on the strength of its address alone.
 func newLane(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is member.Standing) *lane {
 	return &lane{
-		conn:   conn,
-		pusher: pusher,
-		clock:  clk,
-		broken: !is.Usable(),
+		conn:      conn,
+		pusher:    pusher,
+		clock:     clk,
+		memberUID: is.UID,
+		broken:    !is.Usable(),
 		queue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{
 			Clock: clk, Name: "push-" + conn.Name(),
 		}),
@@ -127,7 +131,8 @@ func (l *lane) push(ctx context.Context, key Key) {
 	if err == nil && len(todo.secrets) > 0 && len(todo.drifted) == 0 {
 		return
 	}
-	p, outcome := &pass{conn: l.conn, want: want, drifted: todo.drifted, claims: l.claims}, Outcome{}
+	p, outcome := &pass{conn: l.conn, want: want, drifted: todo.drifted, claims: l.claims,
+		seals: l.seals()}, Outcome{}
 	if err == nil {
 		outcome, err = p.run(ctx)
 	}
@@ -257,6 +262,7 @@ func (l *lane) probed(was, is member.Standing) {
 		l.broken = true
 		return
 	}
+	l.memberUID = is.UID
 	if !was.Usable() && was.Probed {
 		select {
 		case l.reconnect <- struct{}{}:

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -31,6 +32,9 @@ type Pusher struct {
 	enlisting sync.Mutex
 	// roster is which wrappers the host has.
 	roster roster
+	// sealKey and sealHost are what Deliveries are sealed with. Set by SealWith.
+	sealKey  []byte
+	sealHost types.UID
 
 	mu    sync.RWMutex
 	wants map[Key]map[string]*Want
