@@ -100,9 +100,14 @@ type OverwrittenDelivery struct {
 	// +kubebuilder:validation:MaxLength=63
 	Cluster string `json:"cluster,omitempty"`
 
-	// delivery is the Delivery there.
+	// uid is the Delivery's own uid.
 	// +required
-	Delivery DeliveryVersion `json:"delivery,omitzero"`
+	UID types.UID `json:"uid,omitempty"`
+
+	// generation is the Delivery's own generation.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Generation int64 `json:"generation,omitempty"`
 }
 
 // ApprovedWrapper names a wrapper. Its namespace is the Approval's.

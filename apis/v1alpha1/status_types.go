@@ -195,13 +195,15 @@ type ClusterStatus struct {
 
 // DeliveryVersion is a Delivery as it was at one time: whatever is written to its spec later makes it
 // another.
+//
+// +kubebuilder:validation:AtLeastOneOf=uid;generation
 type DeliveryVersion struct {
 	// uid is the Delivery's own uid.
-	// +required
+	// +optional
 	UID types.UID `json:"uid,omitempty"`
 
 	// generation is the Delivery's own generation.
-	// +required
+	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Generation int64 `json:"generation,omitempty"`
 }

@@ -30,7 +30,7 @@ func (p *pass) hearOverwrites(ctx context.Context) error {
 		}
 		for _, o := range a.Spec.Overwrites {
 			if before := said[o.Cluster]; before == nil || later(a, before) {
-				said[o.Cluster], p.overwrites[o.Cluster] = a, &v1alpha1.DeliveryVersion{UID: o.Delivery.UID, Generation: o.Delivery.Generation}
+				said[o.Cluster], p.overwrites[o.Cluster] = a, &v1alpha1.DeliveryVersion{UID: o.UID, Generation: o.Generation}
 			}
 		}
 	}

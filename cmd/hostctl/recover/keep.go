@@ -111,7 +111,8 @@ func approve(held findings) *v1alpha1.Approval {
 	}
 	for _, f := range held {
 		a.Spec.Clusters = append(a.Spec.Clusters, f.member)
-		a.Spec.Overwrites = append(a.Spec.Overwrites, v1alpha1.OverwrittenDelivery{Cluster: f.member, Delivery: *f.line.Delivery})
+		a.Spec.Overwrites = append(a.Spec.Overwrites, v1alpha1.OverwrittenDelivery{Cluster: f.member,
+			UID: f.line.Delivery.UID, Generation: f.line.Delivery.Generation})
 	}
 	return a
 }

@@ -120,21 +120,10 @@ func connect(flags *genericclioptions.ConfigFlags) (client.Client, string, error
 
 // Complete reads the argument and refuses flags that cannot be meant.
 func (o *Options) Complete(args []string) error {
-	o.kind = v1alpha1.KindFederated
 	if len(args) == 1 {
-		kind, name, two := strings.Cut(args[0], "/")
-		switch {
-		case !two:
-			o.name = args[0]
-		case kind == "cfed" || kind == "clusterfederated":
-			o.kind, o.name = v1alpha1.KindClusterFederated, name
-		case kind == "fed" || kind == "federated":
-			o.name = name
-		default:
-			return exit.Usagef("%q: give NAME of a Federated, or cfed/NAME of a ClusterFederated", args[0])
-		}
-		if o.name == "" {
-			return exit.Usagef("%q names no wrapper", args[0])
+		var err error
+		if o.kind, o.name, err = parseName(args[0]); err != nil {
+			return err
 		}
 	}
 	switch {
@@ -148,6 +137,22 @@ func (o *Options) Complete(args []string) error {
 		return exit.Usagef("recovering %s cannot be asked about in a pipe: give --yes", o.name)
 	}
 	return nil
+}
+
+// parseName reads NAME of a Federated, or cfed/NAME of a ClusterFederated.
+func parseName(text string) (v1alpha1.WrapperKind, string, error) {
+	kind, name, two := strings.Cut(text, "/")
+	if !two {
+		kind, name = "fed", text
+	}
+	switch {
+	case name == "":
+	case kind == "fed" || kind == "federated":
+		return v1alpha1.KindFederated, name, nil
+	case kind == "cfed" || kind == "clusterfederated":
+		return v1alpha1.KindClusterFederated, name, nil
+	}
+	return "", "", exit.Usagef("%q: give NAME of a Federated, or cfed/NAME of a ClusterFederated", text)
 }
 
 // Run shows, or asks and does.

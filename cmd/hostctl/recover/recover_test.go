@@ -92,8 +92,8 @@ func TestAHostThatRemembersAllSaysSo(t *testing.T) {
 
 func TestTheHostsWordIsAnApprovalForWhatMembersHoldNow(t *testing.T) {
 	both := []v1alpha1.OverwrittenDelivery{
-		{Cluster: "east", Delivery: v1alpha1.DeliveryVersion{UID: "d-east", Generation: 7}},
-		{Cluster: "west", Delivery: v1alpha1.DeliveryVersion{UID: "d-west", Generation: 2}},
+		{Cluster: "east", UID: "d-east", Generation: 7},
+		{Cluster: "west", UID: "d-west", Generation: 2},
 	}
 	for name, test := range map[string]struct {
 		args     []string
