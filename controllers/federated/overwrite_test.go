@@ -68,7 +68,9 @@ func TestWhichWordsAboutAWrapperAreHeard(t *testing.T) {
 
 func TestWhomAWordWakes(t *testing.T) {
 	cluster := func(namespace string) *v1alpha1.Approval {
-		return word(func(a *v1alpha1.Approval) { a.Namespace, a.Spec.Wrapper.Kind = namespace, v1alpha1.KindClusterFederated })
+		return word(func(a *v1alpha1.Approval) {
+			a.Namespace, a.Spec.Wrapper.Kind = namespace, v1alpha1.KindClusterFederated
+		})
 	}
 	for name, test := range map[string]struct {
 		kind v1alpha1.WrapperKind

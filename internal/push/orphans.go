@@ -69,9 +69,6 @@ func (p *Pusher) Enrolled() {
 	p.roster.complete = true
 	p.roster.mu.Unlock()
 	for _, l := range p.allLanes() {
-		for _, name := range l.names() {
-			p.account(l, name)
-		}
 		p.tellOrphans(l)
 	}
 }
@@ -164,11 +161,9 @@ func (p *Pusher) isOrphan(l *lane, name string) bool {
 	key := KeyOf(seen.Wrapper)
 	p.roster.mu.RLock()
 	uid, there := p.roster.wrappers[key]
-	complete, decided := p.roster.complete, p.roster.decided[key] == uid
+	decided := p.roster.decided[key] == uid
 	p.roster.mu.RUnlock()
 	switch {
-	case !complete:
-		return false
 	case !there, key.delivery() != name: // nobody would ever read what is called by another name
 		return true
 	case uid == seen.Wrapper.UID || !decided:
