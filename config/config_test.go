@@ -17,6 +17,7 @@ func TestObjects(t *testing.T) {
 		"CRDs of host and members are all there": {
 			folder: CRD,
 			want: []string{
+				"CustomResourceDefinition approvals.federation.fairlead.dev",
 				"CustomResourceDefinition clusterfederateds.federation.fairlead.dev",
 				"CustomResourceDefinition deliveries.federation.fairlead.dev",
 				"CustomResourceDefinition federateds.federation.fairlead.dev",

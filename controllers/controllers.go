@@ -44,7 +44,7 @@ func CacheOptions() cache.Options {
 
 // NewManager makes the host's manager with all its loops: the one list of them.
 func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, o Options) (mcmanager.Manager, error) {
-	host, err := identify(ctx, config)
+	host, seal, err := identify(ctx, config)
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +71,7 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 			loop.Wake(key)
 		}
 	})
+	pusher.SealWith(seal, host.UID)
 	collectors := membercluster.NewCollectors(o.Version, o.Clock)
 	for _, kind := range []v1alpha1.WrapperKind{v1alpha1.KindFederated, v1alpha1.KindClusterFederated} {
 		loop := federated.New(kind, local, fleet, pusher, o.Clock)
@@ -79,9 +80,13 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 		}
 		loops = append(loops, loop)
 	}
-	registry := membercluster.New(local, fleet, collectors, host, "fairlead-manager/"+o.Version, o.Clock)
+	registry := membercluster.New(local, fleet, collectors, pusher, host, "fairlead-manager/"+o.Version, o.Clock)
 	if err := registry.SetupWithManager(local); err != nil {
 		return nil, err
+	}
+	pusher.OnOrphans(registry.Tell)
+	if err := local.Add(federated.NewRoster(local.GetCache(), pusher)); err != nil {
+		return nil, fmt.Errorf("adding to the manager: %w", err)
 	}
 	ready := healthz.Ping
 	if options.WebhookServer != nil {
@@ -99,15 +104,16 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	return mgr, nil
 }
 
-// identify reads who the host is.
-func identify(ctx context.Context, config *rest.Config) (member.Host, error) {
+// identify reads who the host is, and with what it seals.
+func identify(ctx context.Context, config *rest.Config) (member.Host, []byte, error) {
 	direct, err := client.New(config, client.Options{Scheme: member.Scheme})
 	if err != nil {
-		return member.Host{}, fmt.Errorf("connecting to the host: %w", err)
+		return member.Host{}, nil, fmt.Errorf("connecting to the host: %w", err)
 	}
 	system := &corev1.Namespace{}
 	if err := direct.Get(ctx, client.ObjectKey{Name: "kube-system"}, system); err != nil {
-		return member.Host{}, fmt.Errorf("reading the host's identity: %w", err)
+		return member.Host{}, nil, fmt.Errorf("reading the host's identity: %w", err)
 	}
-	return member.Host{UID: system.UID}, nil
+	seal, err := sealKey(ctx, direct)
+	return member.Host{UID: system.UID}, seal, err
 }

@@ -102,7 +102,7 @@ const (
 	// ReasonHostBehindMember surfaces when a member holds a newer generation than the host knows.
 	ReasonHostBehindMember = "HostBehindMember"
 	// ReasonWrapperReplaced surfaces when a member holds other objects for an earlier wrapper of the
-	// same name.
+	// same name, or a Delivery that this host has not sealed.
 	ReasonWrapperReplaced = "WrapperReplaced"
 )
 

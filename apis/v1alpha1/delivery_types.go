@@ -69,6 +69,13 @@ type DeliverySpec struct {
 	// +kubebuilder:validation:MinItems=0
 	// +kubebuilder:validation:MaxItems=256
 	Inventory []InventoryEntry `json:"inventory,omitempty"`
+
+	// seal is an HMAC over the host, the member, wrapper and target, with a key that only the host has: by it
+	// a host that has forgotten knows its own Deliveries from such as somebody wrote on the member.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Seal string `json:"seal,omitempty"`
 }
 
 // WrapperIdentity names a wrapper at the host.

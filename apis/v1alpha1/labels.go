@@ -55,3 +55,10 @@ const (
 	SecretCert     = "tls.crt"
 	SecretKey      = "tls.key"
 )
+
+// SealSecret is the Secret in fairlead-system of the host that holds, as SecretSealKey, the key that
+// Deliveries are sealed with. The manager makes it at its first start; it belongs into the host's backups.
+const (
+	SealSecret    = "seal"
+	SecretSealKey = "key"
+)

@@ -17,6 +17,7 @@ import (
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.kubernetesVersion`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Orphans",type=integer,priority=1,JSONPath=`.status.orphans.count`
 // +kubebuilder:printcolumn:name="Endpoint",type=string,priority=1,JSONPath=`.spec.endpoint`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="the name of a MemberCluster is a DNS label: lower case letters, digits and '-', 63 at most"
@@ -155,6 +156,31 @@ type MemberClusterStatus struct {
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MinProperties=1
 	Facts MemberFacts `json:"facts,omitzero"`
+
+	// orphans are Deliveries on the member that no wrapper of the host accounts for: the wrapper is gone
+	// without having been deleted in order, or was made anew and is not placed there. Nothing is deleted for
+	// that; `hostctl recover` says what to do. It is absent when there are none.
+	// +optional
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:MinProperties=1
+	Orphans OrphanedDeliveries `json:"orphans,omitzero"`
+}
+
+// OrphanedDeliveries are Deliveries that no wrapper accounts for.
+type OrphanedDeliveries struct {
+	// count is how many there are.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	Count int32 `json:"count,omitempty"`
+
+	// names are their names on the member, sorted, the first 10.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=0
+	// +kubebuilder:validation:MaxItems=10
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	Names []string `json:"names,omitempty"`
 }
 
 // MemberFacts are what a collector found on its member.

@@ -26,6 +26,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&MemberCluster{}, &MemberClusterList{},
 		&Delivery{}, &DeliveryList{},
 		&Membership{}, &MembershipList{},
+		&Approval{}, &ApprovalList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

@@ -4,6 +4,7 @@ package v1alpha1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // WrapperStatus is what the host decided, has done and saw for one wrapper.
@@ -182,9 +183,29 @@ type ClusterStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	Version string `json:"version,omitempty"`
 
+	// delivery is the Delivery on the member that a pair is held for (HostBehindMember, WrapperReplaced): what
+	// an Approval with allow: Overwrite has to name. Absent otherwise.
+	// +optional
+	Delivery *DeliveryVersion `json:"delivery,omitempty"`
+
 	// lastTransitionTime is when the state last changed.
 	// +optional
 	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitempty,omitzero"`
+}
+
+// DeliveryVersion is a Delivery as it was at one time: whatever is written to its spec later makes it
+// another.
+//
+// +kubebuilder:validation:AtLeastOneOf=uid;generation
+type DeliveryVersion struct {
+	// uid is the Delivery's own uid.
+	// +optional
+	UID types.UID `json:"uid,omitempty"`
+
+	// generation is the Delivery's own generation.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	Generation int64 `json:"generation,omitempty"`
 }
 
 // ClusterState says how one member fares with one wrapper.

@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/federate"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/join"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/recover"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/sandbox"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/unjoin"
@@ -37,6 +38,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 differs, 4 waits for a person.`,
 	root.SetVersionTemplate("hostctl {{.Version}}\n")
 	root.AddCommand(
 		federate.New(streams),
+		recover.New(streams),
 		render.New(streams),
 		join.New(streams),
 		sandbox.New(streams),

@@ -66,6 +66,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named(string(r.kind)).
 		For(r.newWrapper(), builder.WithPredicates(authored)).
 		Watches(&v1alpha1.MemberCluster{}, handler.EnqueueRequestsFromMapFunc(r.all), builder.WithPredicates(placementChanged)).
+		Watches(&v1alpha1.Approval{}, handler.EnqueueRequestsFromMapFunc(r.allowed)).
 		WatchesRawSource(source.Func(r.listen)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: retryLimiter()}).
 		Complete(r)
@@ -116,6 +117,8 @@ type pass struct {
 
 	// members is the registry, set by survey.
 	members map[string]*v1alpha1.MemberCluster
+	// overwrites are the Deliveries, by member, that a person has said may be written over, set by survey.
+	overwrites map[string]*v1alpha1.DeliveryVersion
 	// revision is the name of the present spec's ControllerRevision, set by revise.
 	revision string
 	// invalid is why the spec cannot be rendered for anybody, set by revise and render.

@@ -31,7 +31,7 @@ func (p *pass) survey(ctx context.Context) error {
 			p.members[list.Items[i].Name] = &list.Items[i]
 		}
 	}
-	return nil
+	return p.hearOverwrites(ctx)
 }
 
 // place decides, and writes the decision down before anything follows from it. The write carries the
@@ -45,6 +45,10 @@ func (p *pass) place(ctx context.Context) error {
 	candidates := make([]placement.Member, 0, len(p.members))
 	for name, mc := range p.members {
 		candidates = append(candidates, placement.Member{Name: name, Labels: mc.Labels})
+	}
+	if previous.ObservedGeneration == 0 {
+		// Made from Git once more, or its status is lost: members know where it was.
+		before = placement.Rebuild(p.wrapper.WrapperSpec().Placement, candidates, p.pusher.Sealed(p.key))
 	}
 	decided, err := placement.Decide(p.wrapper.WrapperSpec().Placement, candidates, before, p.wrapper.GetGeneration())
 	if err != nil {

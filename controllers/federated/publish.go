@@ -108,7 +108,7 @@ func (p *pass) observe(name string, leaving bool) report.Member {
 		m.HeldRevision, m.Judged, m.Status = pair.Seen.Revision, pair.Seen.Judged, pair.Seen.Status
 	}
 	if out := pair.Outcome; out != nil && !out.Done {
-		m.Push = report.Push{State: out.State, Reason: out.Reason, Message: out.Message, Unmended: out.IsUnmended()}
+		m.Push = report.Push{State: out.State, Reason: out.Reason, Message: out.Message, Unmended: out.IsUnmended(), Delivery: out.Overtaken}
 	}
 	return m
 }

@@ -91,6 +91,7 @@ func (p *pass) want(mc *v1alpha1.MemberCluster) *push.Want {
 		OnConflict: spec.OnConflict,
 		OnDelete:   spec.OnDelete,
 		Namespaces: mc.Spec.NamespacePolicy,
+		Overwrites: p.overwrites[mc.Name],
 		Suspended:  spec.Suspend == v1alpha1.SuspendAll || mc.Spec.Suspend == v1alpha1.SuspendPushes,
 	}
 }
@@ -114,5 +115,6 @@ func (p *pass) handOver(context.Context) error {
 			p.pusher.Drop(p.key, name)
 		}
 	}
+	p.pusher.Decided(p.key, p.wrapper.GetUID())
 	return nil
 }

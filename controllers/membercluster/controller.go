@@ -23,6 +23,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join"
 	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
 // Reconciler keeps the registry.
@@ -30,6 +31,7 @@ type Reconciler struct {
 	client     client.Client
 	fleet      *member.Fleet
 	collectors *Collectors
+	pusher     *push.Pusher
 	host       member.Host
 	userAgent  string
 	clock      clock.PassiveClock
@@ -40,12 +42,13 @@ type Reconciler struct {
 
 // New makes the reconciler.
 func New(
-	mgr ctrl.Manager, fleet *member.Fleet, collectors *Collectors, host member.Host, userAgent string, clk clock.PassiveClock,
+	mgr ctrl.Manager, fleet *member.Fleet, collectors *Collectors, pusher *push.Pusher, host member.Host, userAgent string, clk clock.PassiveClock,
 ) *Reconciler {
 	r := &Reconciler{
 		client:     mgr.GetClient(),
 		fleet:      fleet,
 		collectors: collectors,
+		pusher:     pusher,
 		host:       host,
 		userAgent:  userAgent,
 		clock:      clk,

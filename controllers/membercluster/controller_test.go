@@ -19,6 +19,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
 // loop is the Reconciler with a fleet at sea and a host whose objects are given.
@@ -31,9 +32,10 @@ func newLoop(t *testing.T, objects ...client.Object) *loop {
 	t.Helper()
 	clk := clocktesting.NewFakeClock(now)
 	host := member.Host{UID: "host-uid"}
+	fleet := member.NewFleet(host, clk)
 	l := &loop{probes: make(chan member.Standing, 100), Reconciler: &Reconciler{
 		client: fake.NewClientBuilder().WithScheme(member.Scheme).WithObjects(objects...).WithStatusSubresource(&v1alpha1.MemberCluster{}).Build(),
-		fleet:  member.NewFleet(host, clk), collectors: NewCollectors("v", clk), host: host, clock: clk,
+		fleet:  fleet, pusher: push.New(fleet, clk, func(push.Key) {}), collectors: NewCollectors("v", clk), host: host, clock: clk,
 	}}
 	l.fleet.OnProbe(func(_ string, _, is member.Standing) { l.probes <- is })
 	ctx, cancel := context.WithCancel(t.Context())

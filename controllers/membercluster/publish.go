@@ -34,6 +34,7 @@ func (r *Reconciler) publish(
 	}
 	base := mc.DeepCopy()
 	described{standing: standing, refusal: refusal, renewal: renewal, ended: ended, leaving: leaving, now: r.clock.Now()}.write(mc)
+	r.tellOrphans(ctx, mc)
 	if equality.Semantic.DeepEqual(base.Status, mc.Status) {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}

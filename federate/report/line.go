@@ -50,6 +50,8 @@ type Push struct {
 	// Unmended is whether something that drifted could not be repaired: then there is trouble although the
 	// Delivery says that all was applied.
 	Unmended bool
+	// Delivery is the one that a person has to say a word about, nil when none is.
+	Delivery *v1alpha1.DeliveryVersion
 }
 
 // Standing is whether a member can be asked. Missing is a registry entry without usable connection
@@ -124,7 +126,7 @@ func unreachable(m *Member) (v1alpha1.ClusterStatus, bool) {
 
 func leaving(m *Member) (v1alpha1.ClusterStatus, bool) {
 	return v1alpha1.ClusterStatus{State: v1alpha1.StateRemoving, Reason: orElse(m.Push.Reason, v1alpha1.ReasonLeaving),
-		Message: m.Push.Message}, m.Leaving
+		Message: m.Push.Message, Delivery: m.Push.Delivery}, m.Leaving
 }
 
 func refused(m *Member) (v1alpha1.ClusterStatus, bool) {
@@ -132,7 +134,7 @@ func refused(m *Member) (v1alpha1.ClusterStatus, bool) {
 }
 
 func hindered(m *Member) (v1alpha1.ClusterStatus, bool) {
-	return v1alpha1.ClusterStatus{State: m.Push.State, Reason: m.Push.Reason, Message: m.Push.Message},
+	return v1alpha1.ClusterStatus{State: m.Push.State, Reason: m.Push.Reason, Message: m.Push.Message, Delivery: m.Push.Delivery},
 		(!m.Held || m.Push.Unmended) && m.Push.State != ""
 }
 

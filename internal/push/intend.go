@@ -110,6 +110,7 @@ func (p *pass) spec() v1alpha1.DeliverySpec {
 			spec.Inventory = append(spec.Inventory, r.entry)
 		}
 	}
+	spec.Seal = p.seals.of(&spec.Wrapper, spec.Target)
 	return spec
 }
 
@@ -123,9 +124,14 @@ func takesOnlyNewNames(there, next *v1alpha1.DeliverySpec) bool {
 	if there.Target == nil || next.Target == nil || there.Wrapper.UID != next.Wrapper.UID {
 		return false
 	}
+	if there.Wrapper.Generation > next.Wrapper.Generation {
+		// A person has said that the host's word counts: the member must not stay ahead of it.
+		return false
+	}
 	renamed := *there
 	renamed.Wrapper.Generation = next.Wrapper.Generation
 	renamed.Target = next.Target
+	renamed.Seal = next.Seal // which is over both
 	return there.Target.Rendering == next.Target.Rendering && equality.Semantic.DeepEqual(renamed, *next)
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
@@ -31,8 +32,12 @@ type lane struct {
 	reconnect chan struct{}
 	// claims are names that a pass is about to give to objects.
 	claims keymutex.KeyMutex
+	// orphans are the Deliveries that no wrapper accounts for.
+	orphans orphans
 
 	mu sync.Mutex
+	// memberUID is which cluster the last probe that got through has found.
+	memberUID types.UID
 	// synced is whether the Deliveries were listed since the lane began: before that nothing is known.
 	synced   bool
 	seen     map[string]*Seen
@@ -55,10 +60,11 @@ type lane struct {
 // joined, and by us: nothing is ever written to a cluster on the strength of its address alone.
 func newLane(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is member.Standing) *lane {
 	return &lane{
-		conn:   conn,
-		pusher: pusher,
-		clock:  clk,
-		broken: !is.Usable(),
+		conn:      conn,
+		pusher:    pusher,
+		clock:     clk,
+		memberUID: is.UID,
+		broken:    !is.Usable(),
 		queue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{
 			Clock: clk, Name: "push-" + conn.Name(),
 		}),
@@ -133,7 +139,7 @@ func (l *lane) push(ctx context.Context, key Key) {
 	if len(todo.secrets) > 0 && len(todo.drifted) == 0 {
 		return
 	}
-	p := &pass{conn: l.conn, want: want, drifted: todo.drifted, claims: l.claims}
+	p := &pass{conn: l.conn, want: want, drifted: todo.drifted, claims: l.claims, seals: l.seals()}
 	outcome, err := p.run(ctx)
 	if ctx.Err() != nil {
 		return
@@ -243,6 +249,7 @@ func (l *lane) probed(was, is member.Standing) {
 		l.broken = true
 		return
 	}
+	l.memberUID = is.UID
 	if !was.Usable() && was.Probed || l.watchIsDead() {
 		select {
 		case l.reconnect <- struct{}{}:

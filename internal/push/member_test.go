@@ -80,6 +80,7 @@ type site struct {
 	wrapper   v1alpha1.WrapperIdentity
 	wire      *wire
 	conn      *member.Conn
+	seals     Seals
 	admin     client.Client
 }
 
@@ -87,7 +88,7 @@ func newSite(t *testing.T) *site {
 	t.Helper()
 	shared.Sandbox(t)
 	namespace := fmt.Sprintf("s%d-%d", os.Getpid(), sites.Add(1))
-	s := &site{T: t, namespace: namespace, admin: admin, wrapper: v1alpha1.WrapperIdentity{
+	s := &site{T: t, namespace: namespace, admin: admin, seals: NewSeals([]byte("the key of the tests"), "host", "east"), wrapper: v1alpha1.WrapperIdentity{
 		Kind: v1alpha1.KindFederated, Namespace: namespace, Name: "web", UID: types.UID("uid-" + namespace), Generation: 1,
 	}}
 	s.connect(config)
@@ -149,7 +150,7 @@ func (s *site) leave() *Want {
 
 // push makes one pass.
 func (s *site) push(w *Want) (Outcome, error) {
-	return (&pass{conn: s.conn, want: w}).run(s.Context())
+	return (&pass{conn: s.conn, want: w, seals: s.seals}).run(s.Context())
 }
 
 // mustPush makes a pass that must come to its end, whatever the end is.
@@ -190,7 +191,7 @@ func (s *site) eventually(w *Want) {
 	s.Helper()
 	var last string
 	s.await("the push is done", func(ctx context.Context) bool {
-		out, err := (&pass{conn: s.conn, want: w}).run(ctx)
+		out, err := (&pass{conn: s.conn, want: w, seals: s.seals}).run(ctx)
 		last = fmt.Sprint(out.Reason, " ", out.Message, " ", err)
 		return err == nil && out.Done
 	}, &last)

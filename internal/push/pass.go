@@ -26,6 +26,8 @@ type pass struct {
 	// claims keeps passes of one member apart that are about to make an object of the same name; nil where
 	// there is only one.
 	claims keymutex.KeyMutex
+	// seals is with what Deliveries on this member are sealed; the zero value seals none and trusts none.
+	seals Seals
 
 	// delivery is the Delivery as it is on the member, kept up to date by every write; nil when there
 	// is none. Set by read.
@@ -127,6 +129,7 @@ func (p *pass) conclude(held *trouble) Outcome {
 		return out
 	}
 	worst := worstOf(all)
+	out.Overtaken = worst.overtaken
 	out.State, out.Reason, out.Message, out.Retry = worst.state, worst.reason, worst.message, worst.retry
 	if p.waits != "" {
 		out.Message = p.waits + "; " + out.Message
@@ -151,18 +154,39 @@ func (p *pass) hold() *trouble {
 	if p.delivery == nil {
 		return nil
 	}
+	if p.want.overwrites(p.delivery) {
+		return nil
+	}
 	there, want := &p.delivery.Spec.Wrapper, &p.want.Wrapper
 	switch {
 	case there.UID == want.UID && there.Generation > want.Generation:
-		return &trouble{state: v1alpha1.StateHeld, reason: v1alpha1.ReasonHostBehindMember, message: fmt.Sprintf(
-			"the member holds generation %d and the host only knows %d: the host was restored from an older backup",
-			there.Generation, want.Generation)}
+		return p.overtaken(v1alpha1.ReasonHostBehindMember,
+			"the member holds generation %d and the host only knows %d: `%s` shows the ways out; was the host restored from a backup?",
+			there.Generation, want.Generation, recoverCommand(want))
+	case there.UID != want.UID && !p.isSealed():
+		return p.overtaken(v1alpha1.ReasonWrapperReplaced,
+			"the member holds a Delivery of this name that this host has not sealed: `%s` shows the ways out; it says it is of uid %s",
+			recoverCommand(want), there.UID)
 	case there.UID != want.UID && (p.delivery.Spec.Target == nil || p.delivery.Spec.Target.Rendering != p.want.digest()):
-		return &trouble{state: v1alpha1.StateHeld, reason: v1alpha1.ReasonWrapperReplaced, message: fmt.Sprintf(
-			"Delivery %s there is of an earlier wrapper of this name (uid %s) and holds other objects; "+
-				"to let this one take over what it lists, delete that Delivery on the member", p.delivery.Name, there.UID)}
+		return p.overtaken(v1alpha1.ReasonWrapperReplaced,
+			"the member holds other objects for an earlier wrapper of this name: `%s` shows the ways out; that one had uid %s",
+			recoverCommand(want), there.UID)
 	}
 	return nil
+}
+
+// overtaken holds the pair until a person says whose word counts, the host's or the member's.
+func (p *pass) overtaken(reason, format string, args ...any) *trouble {
+	return &trouble{state: v1alpha1.StateHeld, reason: reason, message: fmt.Sprintf(format, args...),
+		overtaken: &v1alpha1.DeliveryVersion{UID: p.delivery.UID, Generation: p.delivery.Generation}}
+}
+
+// recoverCommand is what a person runs about a wrapper that is held.
+func recoverCommand(w *v1alpha1.WrapperIdentity) string {
+	if w.Kind == v1alpha1.KindClusterFederated {
+		return "hostctl recover cfed/" + w.Name
+	}
+	return "hostctl recover " + w.Name + " -n " + w.Namespace
 }
 
 // ref is how messages name an object.

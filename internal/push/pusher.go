@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -29,6 +30,11 @@ type Pusher struct {
 	enlisted chan struct{}
 	// enlisting keeps what is known of a pair from being overtaken by what was known before.
 	enlisting sync.Mutex
+	// roster is which wrappers the host has.
+	roster roster
+	// sealKey and sealHost are what Deliveries are sealed with. Set by SealWith.
+	sealKey  []byte
+	sealHost types.UID
 
 	mu    sync.RWMutex
 	wants map[Key]map[string]*Want

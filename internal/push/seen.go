@@ -20,6 +20,8 @@ type Seen struct {
 	Wrapper v1alpha1.WrapperIdentity
 	// Revision and Rendering are the target's; both empty while the member is being left.
 	Revision, Rendering string
+	// Seal is the Delivery's own, whoever made it.
+	Seal string
 	// Complete is whether every entry is Applied: the member holds the target and nothing else.
 	Complete bool
 	// Judged is whether the collector has to speak before the pair is known to be well, because some
@@ -37,6 +39,7 @@ func summarise(d *v1alpha1.Delivery) *Seen {
 		UID:        d.UID,
 		Generation: d.Generation,
 		Wrapper:    d.Spec.Wrapper,
+		Seal:       d.Spec.Seal,
 		Complete:   true,
 	}
 	if d.Spec.Target != nil {

@@ -35,6 +35,8 @@ type trouble struct {
 	message string
 	// retry is when to look again by ourselves; zero waits for a change.
 	retry time.Duration
+	// overtaken is the Delivery that a person has to say a word about; nil for all other trouble.
+	overtaken *v1alpha1.DeliveryVersion
 }
 
 // stalled is trouble that a person has to mend.

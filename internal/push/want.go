@@ -39,6 +39,8 @@ type Want struct {
 	OnDelete   v1alpha1.DeletionPolicy
 	// Namespaces says which namespaces of the member are open.
 	Namespaces v1alpha1.NamespacePolicy
+	// Overwrites is the Delivery there that a person has said may be written over, nil when nobody has.
+	Overwrites *v1alpha1.DeliveryVersion
 	// Suspended holds every write back. Leaving because the wrapper was deleted is never suspended.
 	Suspended bool
 }
@@ -51,7 +53,13 @@ func (w *Want) same(other *Want) bool {
 	return w != nil && other != nil &&
 		w.Wrapper.UID == other.Wrapper.UID && w.digest() == other.digest() &&
 		w.Drift == other.Drift && w.OnConflict == other.OnConflict && w.OnDelete == other.OnDelete &&
-		w.Namespaces == other.Namespaces && w.Suspended == other.Suspended
+		w.Namespaces == other.Namespaces && w.Suspended == other.Suspended &&
+		(w.Overwrites == nil) == (other.Overwrites == nil) && (w.Overwrites == nil || *w.Overwrites == *other.Overwrites)
+}
+
+// overwrites says whether a person has said that this very Delivery, as it is now, may be written over.
+func (w *Want) overwrites(d *v1alpha1.Delivery) bool {
+	return w.Overwrites != nil && w.Overwrites.UID == d.UID && w.Overwrites.Generation == d.Generation
 }
 
 func (w *Want) digest() string {
@@ -79,6 +87,9 @@ type Outcome struct {
 	Retry time.Duration
 	// Kept are objects that the pass left on the member, out of care from now on, each with the reason.
 	Kept []string
+	// Overtaken is the Delivery that the pair is held for, until a person says whose word counts; nil when
+	// it is not.
+	Overtaken *v1alpha1.DeliveryVersion
 
 	// want is what the pass was for; uid and generation are the Delivery's as the pass left it.
 	want       *Want

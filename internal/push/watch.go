@@ -142,6 +142,9 @@ func (l *lane) observe(d *v1alpha1.Delivery) {
 		delete(l.repaired, key)
 	}
 	l.mu.Unlock()
+	if was == nil || was.Wrapper.UID != is.Wrapper.UID || KeyOf(was.Wrapper) != key {
+		l.pusher.account(l, d.Name)
+	}
 	if was == nil && len(is.Secrets) > 0 || was != nil && !slices.Equal(was.Secrets, is.Secrets) {
 		l.pusher.enlist(key, l.conn.Name())
 	}
@@ -167,6 +170,7 @@ func (l *lane) vanish(name string) {
 		delete(l.outcomes, key)
 	}
 	l.mu.Unlock()
+	l.pusher.account(l, name)
 	l.pusher.enlist(key, l.conn.Name())
 	l.queue.Add(key)
 	l.pusher.wake(key)
@@ -204,5 +208,6 @@ func (l *lane) listed() {
 	l.mu.Unlock()
 	if first {
 		l.pusher.opened(l)
+		l.pusher.tellOrphans(l)
 	}
 }

@@ -193,14 +193,20 @@ func (s *Sandbox) Start(ctx context.Context, name string) error {
 	if _, err := s.Cluster(name); err != nil {
 		return err
 	}
-	return s.locked(ctx, nil, func() error {
-		ctx, cancel := context.WithTimeoutCause(ctx, upWithin, fmt.Errorf("not up within %s", upWithin))
-		defer cancel()
-		if err := s.super.Start(ctx, name); err != nil {
-			return fmt.Errorf("starting %s: %w", name, err)
-		}
-		return s.super.WaitReady(ctx, name)
-	})
+	return s.locked(ctx, nil, func() error { return s.start(ctx, name) })
+}
+
+// start is Start for who holds the lock.
+func (s *Sandbox) start(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, upWithin, fmt.Errorf("not up within %s", upWithin))
+	defer cancel()
+	if err := s.settleRestore(name); err != nil {
+		return err
+	}
+	if err := s.super.Start(ctx, name); err != nil {
+		return fmt.Errorf("starting %s: %w", name, err)
+	}
+	return s.super.WaitReady(ctx, name)
 }
 
 // Down ends every process and removes the folder, in whatever state they are. Afterwards the sandbox is no more.

@@ -164,6 +164,9 @@ func (s *Sandbox) startControlPlane(ctx context.Context, c cluster.Spec) error {
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return err
 	}
+	if err := s.settleRestore(c.Name); err != nil {
+		return err
+	}
 	if err := c.Prepare(time.Now()); err != nil {
 		return err
 	}

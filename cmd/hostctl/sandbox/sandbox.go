@@ -25,6 +25,7 @@ Everything it has lives below $XDG_CACHE_HOME/fairlead, and goes with it.`,
 		Example: `  hostctl sandbox up                     # a host and three members
   eval "$(hostctl sandbox env)"          # kubectl --context member-1 get nodes
   hostctl sandbox stop member-2          # an outage
+  hostctl sandbox snapshot host.tar.gz   # a backup of the host; restore brings it back
   hostctl sandbox publish v1.1.0         # with --olm: the demo operator upgrades
   hostctl sandbox down`,
 		Args: cobra.NoArgs,
@@ -44,6 +45,8 @@ Everything it has lives below $XDG_CACHE_HOME/fairlead, and goes with it.`,
 		newKubectl(streams),
 		newStop(streams),
 		newStart(streams),
+		newSnapshot(streams),
+		newRestore(streams),
 		newPublish(streams),
 		newSupervise(streams),
 		newRunOperators(),

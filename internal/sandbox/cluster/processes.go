@@ -52,7 +52,7 @@ func stamp(program string, files ...string) string {
 func (s Spec) etcd() supervisor.Process {
 	client, peer := "http://"+s.address(portEtcd), "http://"+s.address(portEtcdPeer)
 	args := []string{
-		"--name=" + s.Name, "--data-dir=" + s.file("etcd"), "--log-level=warn",
+		"--name=" + s.Name, "--data-dir=" + s.Data(), "--log-level=warn",
 		"--listen-client-urls=" + client, "--advertise-client-urls=" + client,
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=" + s.Name + "=" + peer,
 		"--snapshot-count=5000", // fewer entries kept in memory

@@ -65,6 +65,9 @@ func (s Spec) ServingPair() (cert, key, authority string) {
 // AuditLog is where requests are written, one JSON event a line, if Audit is on.
 func (s Spec) AuditLog() string { return filepath.Join(s.Dir, "logs", "audit.log") }
 
+// Data is the folder of its etcd: all that the cluster remembers.
+func (s Spec) Data() string { return s.file("etcd") }
+
 // Server is the address of the API server.
 func (s Spec) Server() string { return "https://" + s.address(portAPIServer) }
 

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recover
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
+)
+
+// orphan is what findings are called that have no reason of a line.
+const orphan = "Orphan"
+
+// finding is one thing on one member that the host does not remember.
+type finding struct {
+	member string
+	// what is orphan, or the reason of the wrapper's line.
+	what string
+	// delivery is the name of the Delivery on the member; "" for orphans that the status only counts.
+	delivery string
+	// more is how many such orphans there are.
+	more int32
+	// wrapper and line are of a pair that is held.
+	wrapper v1alpha1.Wrapper
+	line    *v1alpha1.ClusterStatus
+}
+
+type findings []finding
+
+// find reads from the host all that members hold and it does not remember, sorted by member.
+func find(ctx context.Context, host client.Reader) (findings, error) {
+	members, feds, cfeds := &v1alpha1.MemberClusterList{}, &v1alpha1.FederatedList{}, &v1alpha1.ClusterFederatedList{}
+	for _, list := range []client.ObjectList{members, feds, cfeds} {
+		if err := host.List(ctx, list); err != nil {
+			return nil, fmt.Errorf("reading what the host remembers: %w", err)
+		}
+	}
+	var found findings
+	for i := range members.Items {
+		mc := &members.Items[i]
+		for _, name := range mc.Status.Orphans.Names {
+			found = append(found, finding{member: mc.Name, what: orphan, delivery: name})
+		}
+		if more := mc.Status.Orphans.Count - int32(len(mc.Status.Orphans.Names)); more > 0 { //nolint:gosec // ten at most
+			found = append(found, finding{member: mc.Name, what: orphan, more: more})
+		}
+	}
+	for i := range feds.Items {
+		found = append(found, heldOf(&feds.Items[i])...)
+	}
+	for i := range cfeds.Items {
+		found = append(found, heldOf(&cfeds.Items[i])...)
+	}
+	slices.SortStableFunc(found, func(a, b finding) int { return cmp.Compare(a.member, b.member) })
+	return found, nil
+}
+
+// heldOf are the members where a wrapper waits for a person's word.
+func heldOf(w v1alpha1.Wrapper) findings {
+	var found findings
+	lines := w.WrapperStatus().Clusters
+	for i := range lines {
+		if lines[i].Delivery != nil {
+			found = append(found, finding{member: lines[i].Name, what: lines[i].Reason, wrapper: w, line: &lines[i],
+				delivery: federate.DeliveryName(w.WrapperKind(), w.GetNamespace(), w.GetName())})
+		}
+	}
+	return found
+}
+
+// of are the findings about one wrapper, be it there or not.
+func (f findings) of(kind v1alpha1.WrapperKind, namespace, name string) findings {
+	delivery := federate.DeliveryName(kind, namespace, name)
+	return slices.DeleteFunc(slices.Clone(f), func(one finding) bool { return one.delivery != delivery })
+}
+
+func (f findings) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	_, _ = fmt.Fprintln(w, "MEMBER\tWHAT\tOF\tDO") // Flush says what went wrong
+	for _, one := range f {
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", one.member, one.what, one.of(), one.advice())
+	}
+	return w.Flush()
+}
+
+// of names whose it is: federated/shop/web where the Delivery's name tells.
+func (f finding) of() string {
+	if f.delivery == "" {
+		return fmt.Sprintf("%d more", f.more)
+	}
+	if name, ok := strings.CutPrefix(f.delivery, "cfed."); ok {
+		return federate.WrapperPath(v1alpha1.KindClusterFederated, "", name)
+	}
+	rest, ok := strings.CutPrefix(f.delivery, "fed.")
+	namespace, name, two := strings.Cut(rest, ".")
+	if !ok || !two {
+		return "Delivery " + f.delivery
+	}
+	return federate.WrapperPath(v1alpha1.KindFederated, namespace, name)
+}
+
+// advice is what a person can do.
+func (f finding) advice() string {
+	switch {
+	case f.delivery == "":
+		return "list them on the member: kubectl get deliveries -n " + v1alpha1.SystemNamespace
+	case f.what == orphan && strings.HasPrefix(f.of(), "Delivery "):
+		return "no wrapper has such a Delivery: somebody wrote it by hand; look at it on the member"
+	case f.what == orphan:
+		return "create the wrapper again from Git: what is equal is adopted, what differs is held"
+	}
+	return command(f.wrapper) + " --keep host|members"
+}
+
+func command(w v1alpha1.Wrapper) string {
+	if w.WrapperKind() == v1alpha1.KindClusterFederated {
+		return "hostctl recover cfed/" + w.GetName()
+	}
+	return "hostctl recover " + w.GetName() + " -n " + w.GetNamespace()
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/federate"
+)
+
+// maxPrefix leaves an Approval's name room for what the API server appends.
+const maxPrefix = 200
+
+// chosen are the members that are meant: those of --cluster, or all that were found.
+func (o *Options) chosen(found findings) (findings, error) {
+	for _, name := range o.Clusters {
+		if !slices.ContainsFunc(found, func(f finding) bool { return f.member == name }) {
+			return nil, fmt.Errorf("recovering %s: on %s nothing waits for a word; `hostctl recover` shows where something does", o.name, name)
+		}
+	}
+	if len(o.Clusters) == 0 {
+		return found, nil
+	}
+	return slices.DeleteFunc(found, func(f finding) bool { return !slices.Contains(o.Clusters, f.member) }), nil
+}
+
+// keepHost writes an Approval for what is held.
+func (o *Options) keepHost(ctx context.Context, host client.Client, namespace string, found findings) error {
+	found, err := o.chosen(found)
+	if err != nil {
+		return err
+	}
+	held := slices.DeleteFunc(slices.Clone(found), func(f finding) bool { return f.what == orphan })
+	switch {
+	case len(found) == 0:
+		_, err := fmt.Fprintln(o.ErrOut, o.well())
+		return err
+	case len(held) == 0:
+		return fmt.Errorf("recovering %s: the host has no such wrapper, or does not place it there, so it has no word to keep: "+
+			"create it again from Git and see whether it is held", federate.WrapperPath(o.kind, namespace, o.name))
+	}
+	_, _ = fmt.Fprint(o.ErrOut, planOf(held))
+	approval := approve(held)
+	if o.DryRun {
+		text, err := yaml.Marshal(approval)
+		if err != nil {
+			return err
+		}
+		_, err = o.Out.Write(text)
+		return err
+	}
+	if !o.Yes {
+		if err := o.ask("Overwrite?"); err != nil {
+			return err
+		}
+	}
+	if err := host.Create(ctx, approval); err != nil {
+		return fmt.Errorf("writing the Approval: %w", err)
+	}
+	_, err = fmt.Fprintf(o.Out, "approval.%s/%s created\n", v1alpha1.Group, approval.Name)
+	return err
+}
+
+func planOf(held findings) string {
+	w := held[0].wrapper
+	var b strings.Builder
+	fmt.Fprintf(&b, "The host's word on %s is to count, once, for what these members hold now:\n",
+		federate.WrapperPath(w.WrapperKind(), w.GetNamespace(), w.GetName()))
+	for _, f := range held {
+		fmt.Fprintf(&b, "  %s  %s: %s\n", f.member, f.what, effect(f))
+	}
+	return b.String()
+}
+
+// effect is what follows from the host's word on one member.
+func effect(f finding) string {
+	w := f.wrapper
+	gone := fmt.Sprintf("; what it does not have is removed (onDelete: %s)", w.WrapperSpec().OnDelete)
+	switch {
+	case f.line.State == v1alpha1.StateRemoving:
+		return fmt.Sprintf("the member is left, though what it holds is newer than the host knows (onDelete: %s)", w.WrapperSpec().OnDelete)
+	case f.what == v1alpha1.ReasonHostBehindMember:
+		return fmt.Sprintf("what is newer there is brought back to generation %d", w.GetGeneration()) + gone
+	}
+	return "what its Delivery lists becomes this wrapper's, with the same uids" + gone
+}
+
+func approve(held findings) *v1alpha1.Approval {
+	w := held[0].wrapper
+	a := &v1alpha1.Approval{
+		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Approval"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.GetNamespace(),
+			GenerateName: strings.TrimRight(w.GetName()[:min(maxPrefix, len(w.GetName()))], ".-") + "-"},
+		Spec: v1alpha1.ApprovalSpec{
+			Wrapper: v1alpha1.ApprovedWrapper{Kind: w.WrapperKind(), Name: w.GetName(), UID: w.GetUID()},
+			Allow:   v1alpha1.AllowOverwrite,
+		},
+	}
+	if a.Namespace == "" {
+		a.Namespace = v1alpha1.SystemNamespace
+	}
+	for _, f := range held {
+		a.Spec.Clusters = append(a.Spec.Clusters, f.member)
+		a.Spec.Overwrites = append(a.Spec.Overwrites, v1alpha1.OverwrittenDelivery{Cluster: f.member,
+			UID: f.line.Delivery.UID, Generation: f.line.Delivery.Generation})
+	}
+	return a
+}
+
+// keepMembers says how the host gets to where members are. Nothing is written: only the author has what they hold.
+func (o *Options) keepMembers(namespace string, found findings) error {
+	found, err := o.chosen(found)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		_, err := fmt.Fprintln(o.ErrOut, o.well())
+		return err
+	}
+	path := federate.WrapperPath(o.kind, namespace, o.name)
+	var b strings.Builder
+	fmt.Fprintf(&b, "Nothing is written: these members keep what they hold of %s.\n", path)
+	for _, f := range found {
+		fmt.Fprintf(&b, "\n%s  %s", f.member, f.what)
+		if f.line != nil {
+			fmt.Fprintf(&b, ", revision %s: %s", f.line.Revision, f.line.Message)
+		}
+		fmt.Fprintf(&b, "\n  what it holds: kubectl --context %s get delivery -n %s %s -o yaml\n", f.member, v1alpha1.SystemNamespace, f.delivery)
+		fmt.Fprintf(&b, "  to get there:  %s\n", way(f))
+	}
+	if _, err := fmt.Fprint(o.Out, b.String()); err != nil {
+		return errors.Join(err)
+	}
+	return exit.Silently(exit.Waits)
+}
+
+// way is how the host gets to where a member is.
+func way(f finding) string {
+	switch f.what {
+	case orphan:
+		return "create the wrapper again from Git, placed there: what renders equal is adopted, nothing else is touched"
+	case v1alpha1.ReasonHostBehindMember:
+		return "apply the newer manifest from Git: where it renders what the member holds, the pair is well again at once"
+	}
+	return "apply the manifest from Git that the member's objects came from: what renders equal is adopted if this host sealed it"
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package recover is `hostctl recover`: what members hold that the host does not remember, and a person's word on whose
+// state counts. It reads the host only: what members hold stands in status.orphans of MemberClusters and in the lines of
+// wrappers. The word is an Approval; the manager acts on it.
+package recover
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+)
+
+// Whose word counts.
+const (
+	keepHost    = "host"
+	keepMembers = "members"
+)
+
+// Options are the flags, and what Complete makes of them.
+type Options struct {
+	genericiooptions.IOStreams
+
+	Keep     string
+	Clusters []string
+	Yes      bool
+	DryRun   bool
+	// CanAsk says whether somebody sits there who can be asked.
+	CanAsk func() bool
+	// Host connects to the host; namespace is the one of the flags or of the kubeconfig's context.
+	Host func() (host client.Client, namespace string, err error)
+
+	// filled in by Complete; name is "" for all
+	kind v1alpha1.WrapperKind
+	name string
+}
+
+// New is the command.
+func New(streams genericiooptions.IOStreams) *cobra.Command {
+	_, cmd := newCommand(streams)
+	return cmd
+}
+
+func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
+	flags := genericclioptions.NewConfigFlags(true)
+	// --cluster chooses members here, as in all of hostctl, not an entry of the kubeconfig.
+	flags = &genericclioptions.ConfigFlags{KubeConfig: flags.KubeConfig, Context: flags.Context, Namespace: flags.Namespace, Timeout: flags.Timeout}
+	o := &Options{IOStreams: streams, Host: func() (client.Client, string, error) { return connect(flags) }, CanAsk: func() bool {
+		f, ok := streams.In.(*os.File)
+		return ok && term.IsTerminal(int(f.Fd()))
+	}}
+	cmd := &cobra.Command{
+		Use:   "recover [NAME | cfed/NAME]",
+		Short: "Show what members hold that the host does not remember, and say whose word counts",
+		Long: `recover is for a host that has forgotten: wrappers were lost, or the host was restored from a backup. Nothing is deleted
+on members for that. Without a NAME it shows, of all namespaces, what they hold that the host does not remember:
+
+  Orphan            a Delivery that no wrapper of the host accounts for
+  HostBehindMember  the member holds a newer generation of the wrapper than the host knows
+  WrapperReplaced   the member holds other objects for an earlier wrapper of the same name, or a Delivery that this
+                    host has not sealed
+
+With a NAME and --keep it says whose word counts where that wrapper is held:
+
+  --keep host       the host's: hostctl writes an Approval (allow: Overwrite) for each Delivery as it is now. Objects keep
+                    their uids; what the wrapper does not have is removed as by an update. It counts once.
+  --keep members    the members': nothing is written anywhere; hostctl says what they hold and how the host gets there.
+
+Exit code 4: something waits for a person.`,
+		Example: `  hostctl recover
+  hostctl recover storefront -n shop
+  hostctl recover storefront -n shop --keep host --cluster eu-1 --dry-run
+  hostctl recover cfed/fast-storage --keep host --yes`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.Complete(args); err != nil {
+				return err
+			}
+			return o.Run(cmd.Context())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Keep, "keep", "", "whose word counts: host or members")
+	f.StringSliceVar(&o.Clusters, "cluster", nil, "only for this cluster; may be repeated (default every one that is held)")
+	f.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
+	f.BoolVar(&o.DryRun, "dry-run", false, "print the plan and what would be written, and write nothing")
+	flags.AddFlags(f)
+	return o, cmd
+}
+
+func connect(flags *genericclioptions.ConfigFlags) (client.Client, string, error) {
+	namespace, _, err := flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the host's kubeconfig: %w", err)
+	}
+	config, err := flags.ToRESTConfig()
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the host's kubeconfig: %w", err)
+	}
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		return nil, "", err
+	}
+	host, err := client.New(config, client.Options{Scheme: scheme})
+	return host, namespace, err
+}
+
+// Complete reads the argument and refuses flags that cannot be meant.
+func (o *Options) Complete(args []string) error {
+	if len(args) == 1 {
+		var err error
+		if o.kind, o.name, err = parseName(args[0]); err != nil {
+			return err
+		}
+	}
+	switch {
+	case o.Keep != "" && o.Keep != keepHost && o.Keep != keepMembers:
+		return exit.Usagef("--keep %q: give host or members", o.Keep)
+	case o.Keep != "" && o.name == "":
+		return exit.Usagef("--keep needs the NAME of a wrapper: each is a decision of its own")
+	case o.Keep == "" && (len(o.Clusters) > 0 || o.Yes || o.DryRun):
+		return exit.Usagef("--cluster, --yes and --dry-run go with --keep")
+	case o.Keep == keepHost && !o.Yes && !o.DryRun && !o.CanAsk():
+		return exit.Usagef("recovering %s cannot be asked about in a pipe: give --yes", o.name)
+	}
+	return nil
+}
+
+// parseName reads NAME of a Federated, or cfed/NAME of a ClusterFederated.
+func parseName(text string) (v1alpha1.WrapperKind, string, error) {
+	kind, name, two := strings.Cut(text, "/")
+	if !two {
+		kind, name = "fed", text
+	}
+	switch {
+	case name == "":
+	case kind == "fed" || kind == "federated":
+		return v1alpha1.KindFederated, name, nil
+	case kind == "cfed" || kind == "clusterfederated":
+		return v1alpha1.KindClusterFederated, name, nil
+	}
+	return "", "", exit.Usagef("%q: give NAME of a Federated, or cfed/NAME of a ClusterFederated", text)
+}
+
+// Run shows, or asks and does.
+func (o *Options) Run(ctx context.Context) error {
+	host, namespace, err := o.Host()
+	if err != nil {
+		return err
+	}
+	if o.kind == v1alpha1.KindClusterFederated {
+		namespace = ""
+	}
+	found, err := find(ctx, host)
+	if err != nil {
+		return err
+	}
+	if o.name != "" {
+		found = found.of(o.kind, namespace, o.name)
+	}
+	switch o.Keep {
+	case keepHost:
+		return o.keepHost(ctx, host, namespace, found)
+	case keepMembers:
+		return o.keepMembers(namespace, found)
+	}
+	if len(found) == 0 {
+		_, err := fmt.Fprintln(o.ErrOut, o.well())
+		return err
+	}
+	if err := found.print(o.Out); err != nil {
+		return err
+	}
+	return exit.Silently(exit.Waits)
+}
+
+func (o *Options) well() string {
+	if o.name != "" {
+		return "No member holds anything of " + o.name + " that the host does not remember."
+	}
+	return "Members hold nothing that the host does not remember."
+}
+
+func (o *Options) ask(question string) error {
+	_, _ = fmt.Fprintf(o.ErrOut, "%s [y/N] ", question)
+	answer, err := bufio.NewReader(o.In).ReadString('\n')
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	if err != nil && answer == "" {
+		return exit.Usagef("no answer was given: nothing was done")
+	}
+	return errors.New("nothing was done")
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recover
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
+)
+
+// held is a wrapper that two members hold newer things of than the host knows; the third is well.
+func held() *v1alpha1.Federated {
+	w := build.Federated("web").In("shop").OnDelete(v1alpha1.KeepData).Obj()
+	w.UID, w.Generation = "w", 3
+	w.Status.Clusters = []v1alpha1.ClusterStatus{
+		{Name: "east", State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonHostBehindMember, Revision: "fed-web-9", Message: "newer",
+			Delivery: &v1alpha1.DeliveryVersion{UID: "d-east", Generation: 7}},
+		{Name: "north", State: v1alpha1.StateHealthy},
+		{Name: "west", State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonWrapperReplaced, Message: "other",
+			Delivery: &v1alpha1.DeliveryVersion{UID: "d-west", Generation: 2}},
+	}
+	return w
+}
+
+func member(name string, orphans int32, names ...string) *v1alpha1.MemberCluster {
+	mc := &v1alpha1.MemberCluster{}
+	mc.Name, mc.Status.Orphans = name, v1alpha1.OrphanedDeliveries{Count: orphans, Names: names}
+	return mc
+}
+
+// ran is how the command ended.
+type ran struct {
+	out, said string
+	err       error
+	approvals []v1alpha1.Approval
+}
+
+func run(t *testing.T, objects []client.Object, terminal bool, answer string, args ...string) ran {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	host := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+	var out, said bytes.Buffer
+	o, cmd := newCommand(genericiooptions.IOStreams{In: strings.NewReader(answer), Out: &out, ErrOut: &said})
+	o.CanAsk = func() bool { return terminal }
+	o.Host = func() (client.Client, string, error) { return host, "shop", nil }
+	cmd.SetArgs(args)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	err := cmd.ExecuteContext(t.Context())
+	list := &v1alpha1.ApprovalList{}
+	if listErr := host.List(t.Context(), list); listErr != nil {
+		t.Fatal(listErr)
+	}
+	return ran{out: out.String(), said: said.String(), err: err, approvals: list.Items}
+}
+
+func TestTheTableOfWhatTheHostDoesNotRemember(t *testing.T) {
+	got := run(t, []client.Object{held(), member("east", 0), member("north", 12, "cfed.fast", "fed.shop.gone", "by-hand")}, false, "")
+	want := `MEMBER   WHAT               OF                      DO
+east     HostBehindMember   federated/shop/web      hostctl recover web -n shop --keep host|members
+north    Orphan             clusterfederated/fast   create the wrapper again from Git: what is equal is adopted, what differs is held
+north    Orphan             federated/shop/gone     create the wrapper again from Git: what is equal is adopted, what differs is held
+north    Orphan             Delivery by-hand        no wrapper has such a Delivery: somebody wrote it by hand; look at it on the member
+north    Orphan             9 more                  list them on the member: kubectl get deliveries -n fairlead-system
+west     WrapperReplaced    federated/shop/web      hostctl recover web -n shop --keep host|members
+`
+	if diff := cmp.Diff(want, got.out); diff != "" || exit.CodeOf(got.err) != exit.Waits {
+		t.Errorf("exit code %d (-want +got):\n%s", exit.CodeOf(got.err), diff)
+	}
+}
+
+func TestAHostThatRemembersAllSaysSo(t *testing.T) {
+	w := held()
+	w.Status.Clusters = w.Status.Clusters[1:2]
+	got := run(t, []client.Object{w, member("east", 0)}, false, "")
+	if got.err != nil || got.out != "" || !strings.Contains(got.said, "nothing that the host does not remember") {
+		t.Errorf("%v, %q, %q", got.err, got.out, got.said)
+	}
+}
+
+func TestTheHostsWordIsAnApprovalForWhatMembersHoldNow(t *testing.T) {
+	both := []v1alpha1.OverwrittenDelivery{
+		{Cluster: "east", UID: "d-east", Generation: 7},
+		{Cluster: "west", UID: "d-west", Generation: 2},
+	}
+	for name, test := range map[string]struct {
+		args     []string
+		terminal bool
+		answer   string
+		want     []v1alpha1.OverwrittenDelivery
+		code     int
+		says     string
+	}{
+		"--yes does not ask":           {args: []string{"web", "--keep", "host", "--yes"}, want: both, says: "brought back to generation 3"},
+		"yes is yes":                   {args: []string{"web", "--keep", "host"}, terminal: true, answer: "y\n", want: both},
+		"no is no":                     {args: []string{"web", "--keep", "host"}, terminal: true, answer: "n\n", code: exit.Failed, says: "with the same uids"},
+		"an end of input is no":        {args: []string{"web", "--keep", "host"}, terminal: true, code: exit.Usage},
+		"in a pipe nobody is asked":    {args: []string{"web", "--keep", "host"}, code: exit.Usage},
+		"--dry-run writes nothing":     {args: []string{"web", "--keep", "host", "--dry-run"}, says: "what it does not have is removed"},
+		"one member":                   {args: []string{"web", "--keep", "host", "--yes", "--cluster", "west"}, want: both[1:]},
+		"a member that is well":        {args: []string{"web", "--keep", "host", "--yes", "--cluster", "north"}, code: exit.Failed},
+		"the members' word is nothing": {args: []string{"web", "--keep", "members"}, code: exit.Waits},
+		"nobody's word":                {args: []string{"web", "--keep", "both"}, code: exit.Usage},
+		"--keep for all at once":       {args: []string{"--keep", "host", "--yes"}, code: exit.Usage},
+		"--yes to nothing":             {args: []string{"web", "--yes"}, code: exit.Usage},
+		"a kind that is none":          {args: []string{"pod/web"}, code: exit.Usage},
+		"a wrapper that is well":       {args: []string{"other", "--keep", "host", "--yes"}, says: "No member holds anything of other"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := run(t, []client.Object{held()}, test.terminal, test.answer, test.args...)
+			if exit.CodeOf(got.err) != test.code || !strings.Contains(got.said, test.says) {
+				t.Errorf("exit code %d (%v), want %d and %q; said:\n%s", exit.CodeOf(got.err), got.err, test.code, test.says, got.said)
+			}
+			var overwrites []v1alpha1.OverwrittenDelivery
+			for _, a := range got.approvals {
+				overwrites = append(overwrites, a.Spec.Overwrites...)
+				if a.Spec.Allow != v1alpha1.AllowOverwrite || a.Spec.Wrapper.UID != "w" || len(a.Spec.Clusters) != len(a.Spec.Overwrites) {
+					t.Errorf("%+v", a.Spec)
+				}
+			}
+			if diff := cmp.Diff(test.want, overwrites); diff != "" {
+				t.Errorf("overwrites (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAnOrphanIsNobodysWordToOverwrite(t *testing.T) {
+	objects := []client.Object{member("east", 1, "fed.shop.web")}
+	got := run(t, objects, false, "", "web", "--keep", "host", "--yes")
+	if exit.CodeOf(got.err) != exit.Failed || !strings.Contains(got.err.Error(), "create it again from Git") || len(got.approvals) > 0 {
+		t.Errorf("%v, %v", got.err, got.approvals)
+	}
+	got = run(t, objects, false, "", "web", "--keep", "members")
+	if exit.CodeOf(got.err) != exit.Waits || !strings.Contains(got.out, "what renders equal is adopted") {
+		t.Errorf("%v\n%s", got.err, got.out)
+	}
+}
+
+func TestAClusterFederatedsApprovalStandsInTheSystemNamespace(t *testing.T) {
+	w := build.ClusterFederated("fast").Obj()
+	w.UID = "c"
+	w.Status.Clusters = held().Status.Clusters[:1]
+	got := run(t, []client.Object{w}, false, "", "cfed/fast", "--keep", "host", "--yes")
+	if got.err != nil || len(got.approvals) != 1 || got.approvals[0].Namespace != v1alpha1.SystemNamespace ||
+		got.approvals[0].Spec.Wrapper.Kind != v1alpha1.KindClusterFederated {
+		t.Errorf("%v, %+v", got.err, got.approvals)
+	}
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package federated
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/client-go/tools/cache"
+	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/push"
+)
+
+// Roster tells the pusher which wrappers the host has, so that it knows which Deliveries nobody accounts
+// for. It goes by what the cache brings rather than by reconciles: only the cache can say that it has
+// brought all, and a wrapper that cannot be reconciled is there all the same.
+type Roster struct {
+	cache  ctrlcache.Informers
+	pusher *push.Pusher
+}
+
+// NewRoster makes the roster of both scopes.
+func NewRoster(informers ctrlcache.Informers, pusher *push.Pusher) *Roster {
+	return &Roster{cache: informers, pusher: pusher}
+}
+
+// Start implements manager.Runnable. It returns when all wrappers that there were are enrolled; those that
+// come and go later are told by the cache.
+func (r *Roster) Start(ctx context.Context) error {
+	var synced []cache.InformerSynced
+	for _, obj := range []client.Object{&v1alpha1.Federated{}, &v1alpha1.ClusterFederated{}} {
+		informer, err := r.cache.GetInformer(ctx, obj)
+		if err != nil {
+			return fmt.Errorf("following the wrappers: %w", err)
+		}
+		registered, err := informer.AddEventHandler(r)
+		if err != nil {
+			return fmt.Errorf("following the wrappers: %w", err)
+		}
+		synced = append(synced, registered.HasSynced)
+	}
+	if cache.WaitForCacheSync(ctx.Done(), synced...) {
+		r.pusher.Enrolled()
+	}
+	return nil
+}
+
+var _ cache.ResourceEventHandler = &Roster{}
+
+// OnAdd implements cache.ResourceEventHandler.
+func (r *Roster) OnAdd(obj any, _ bool) {
+	if w, ok := obj.(v1alpha1.Wrapper); ok {
+		r.pusher.Enroll(keyOf(w), w.GetUID())
+	}
+}
+
+// OnUpdate implements cache.ResourceEventHandler. A wrapper that was deleted and made again while nobody
+// watched comes as an update.
+func (r *Roster) OnUpdate(_, obj any) { r.OnAdd(obj, false) }
+
+// OnDelete implements cache.ResourceEventHandler.
+func (r *Roster) OnDelete(obj any) {
+	if last, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = last.Obj
+	}
+	if w, ok := obj.(v1alpha1.Wrapper); ok {
+		r.pusher.Strike(keyOf(w), w.GetUID())
+	}
+}

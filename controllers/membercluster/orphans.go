@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package membercluster
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+const (
+	// orphansNamed is how many orphans a status names; the count is of all.
+	orphansNamed = 10
+	// orphansWithin is how long news of orphans may wait for more: a CRD that is deleted makes one of
+	// every Delivery of the fleet, one by one.
+	orphansWithin = time.Second
+)
+
+// Tell has the loop look at a member's orphans, soon. It does not block.
+func (r *Reconciler) Tell(name string) {
+	r.mu.Lock()
+	queue := r.queue
+	r.mu.Unlock()
+	if queue != nil {
+		queue.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}, orphansWithin)
+	}
+}
+
+// tellOrphans puts into the status which Deliveries no wrapper accounts for. What is not known leaves what
+// was said last.
+func (r *Reconciler) tellOrphans(ctx context.Context, mc *v1alpha1.MemberCluster) {
+	count, names, known := r.pusher.Orphans(mc.Name, orphansNamed)
+	was := mc.Status.Orphans
+	if !known || int32(count) == was.Count && slices.Equal(names, was.Names) { //nolint:gosec // Deliveries of one member, not billions
+		return
+	}
+	mc.Status.Orphans = v1alpha1.OrphanedDeliveries{Count: int32(count), Names: names} //nolint:gosec // likewise
+	if count == 0 {
+		mc.Status.Orphans = v1alpha1.OrphanedDeliveries{}
+	}
+	ctrl.LoggerFrom(ctx).Info("Deliveries on the member that no wrapper accounts for; nothing is deleted, see `hostctl recover`",
+		"member", mc.Name, "count", count, "before", was.Count, "first", names)
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package membercluster
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+func TestOrphansThatAreNotKnownLeaveWhatWasSaidLast(t *testing.T) {
+	l := newLoop(t)
+	mc := registered(v1alpha1.CollectorHost)
+	said := v1alpha1.OrphanedDeliveries{Count: 2, Names: []string{"fed.shop.api", "fed.shop.web"}}
+	mc.Status.Orphans = said
+	l.tellOrphans(t.Context(), mc) // the manager has just been started: nothing is listed yet
+	if diff := cmp.Diff(said, mc.Status.Orphans); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A CRD that is deleted makes orphans of every Delivery of the fleet, one by one.
+func TestAThousandOrphansAreOneReconcile(t *testing.T) {
+	l, clk := newLoop(t), clocktesting.NewFakeClock(now)
+	l.queue = workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request](),
+		workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{Clock: clk})
+	t.Cleanup(l.queue.ShutDown)
+	for range 1000 {
+		l.Tell("east")
+	}
+	if n := l.queue.Len(); n > 0 {
+		t.Errorf("%d at once", n)
+	}
+	for !clk.HasWaiters() {
+		// the queue has not taken them in yet
+	}
+	clk.Step(orphansWithin + time.Millisecond)
+	got, _ := l.queue.Get()
+	l.queue.Done(got)
+	if want := (reconcile.Request{NamespacedName: types.NamespacedName{Name: "east"}}); got != want || l.queue.Len() > 0 {
+		t.Errorf("got %v, and %d more", got, l.queue.Len())
+	}
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// approved is a want with a person's word about the Delivery that stands there now.
+func (s *site) approved(w *Want) *Want {
+	d := s.delivery()
+	w.Overwrites = &v1alpha1.DeliveryVersion{UID: d.UID, Generation: d.Generation}
+	return w
+}
+
+func TestAPairThatIsHeldNamesTheDeliveryAndTheCommand(t *testing.T) {
+	s := newSite(t)
+	s.wrapper.Generation = 5
+	s.mustDeliver(s.want(configMap("a", "5")))
+	s.wrapper.Generation = 3
+	d := s.delivery()
+	want := &v1alpha1.DeliveryVersion{UID: d.UID, Generation: d.Generation}
+	command := "hostctl recover web -n " + s.namespace
+	behind := s.mustFail(s.want(configMap("a", "3")), v1alpha1.ReasonHostBehindMember, command)
+	s.wrapper.UID += "-anew"
+	replaced := s.mustFail(s.want(configMap("a", "3")), v1alpha1.ReasonWrapperReplaced, command)
+	for _, out := range []Outcome{behind, replaced} {
+		if diff := cmp.Diff(want, out.Overtaken); diff != "" {
+			t.Errorf("%s names the Delivery (-want +got):\n%s", out.Reason, diff)
+		}
+		if at := strings.Index(out.Message, command); at+len(command) > 200 {
+			t.Errorf("the command stands too late, the line is cut at 256: %s", out.Message)
+		}
+	}
+}
+
+func TestAPersonsWordBringsAMemberBackToWhatTheHostKnows(t *testing.T) {
+	s := newSite(t)
+	s.wrapper.Generation = 5
+	s.mustDeliver(s.want(configMap("a", "5"), configMap("b", "5")))
+	a := s.configMap("a").UID
+
+	s.wrapper.Generation = 3
+	w := s.approved(s.want(configMap("a", "3")))
+	s.mustDeliver(w)
+	if cm := s.configMap("a"); cm.UID != a || cm.Data["value"] != "3" || s.configMap("b") != nil {
+		t.Errorf("a is %v of uid %s (was %s), b is %v", cm.Data, cm.UID, a, s.configMap("b"))
+	}
+	if got := s.delivery().Spec.Wrapper.Generation; got != 3 {
+		t.Errorf("the Delivery says generation %d", got)
+	}
+	// It is used up: a host that is restored once more holds, whatever Approvals the backup has in it.
+	s.wrapper.Generation = 5
+	s.mustDeliver(s.want(configMap("a", "other")))
+	s.wrapper.Generation = 3
+	again := s.want(configMap("a", "3"))
+	again.Overwrites = w.Overwrites
+	s.wire.begin(nil)
+	s.mustFail(again, v1alpha1.ReasonHostBehindMember)
+	if len(s.wire.writes()) > 0 {
+		t.Errorf("writes: %v", s.wire.writes())
+	}
+}
+
+// Or the pair would be held again at the next pass, with what the host wants in place.
+func TestAPersonsWordIsWrittenDownAlsoWhereTheObjectsAreEqual(t *testing.T) {
+	s := newSite(t)
+	s.wrapper.Generation = 5
+	s.mustDeliver(s.want(configMap("a", "1")))
+	s.wrapper.Generation = 3
+	s.mustDeliver(s.approved(s.want(configMap("a", "1"))))
+	s.mustDeliver(s.want(configMap("a", "1")))
+}
+
+func TestAPersonsWordTakesOverWhatAnEarlierWrapperLeft(t *testing.T) {
+	s := newSite(t)
+	s.mustDeliver(s.want(configMap("a", "1"), configMap("b", "1")))
+	a := s.configMap("a").UID
+	s.wrapper.UID += "-anew"
+	s.mustFail(s.want(configMap("a", "2")), v1alpha1.ReasonWrapperReplaced)
+
+	s.mustDeliver(s.approved(s.want(configMap("a", "2"))))
+	cm := s.configMap("a")
+	if cm.UID != a || cm.Data["value"] != "2" || cm.Labels[v1alpha1.LabelUID] != string(s.wrapper.UID) {
+		t.Errorf("a: uid %s (was %s), %v, %v", cm.UID, a, cm.Data, cm.Labels)
+	}
+	if s.configMap("b") != nil {
+		t.Error("b stays, though the wrapper does not have it")
+	}
+	if diff := cmp.Diff([]string{"ConfigMap a Applied"}, s.inventory()); diff != "" {
+		t.Errorf("inventory (-want +got):\n%s", diff)
+	}
+}
+
+func TestAWordAboutAnotherDeliveryIsNone(t *testing.T) {
+	for name, change := range map[string]func(*v1alpha1.DeliveryVersion){
+		"it was written to since":    func(v *v1alpha1.DeliveryVersion) { v.Generation-- },
+		"it was made anew since":     func(v *v1alpha1.DeliveryVersion) { v.UID = "another" },
+		"it was not written to then": func(v *v1alpha1.DeliveryVersion) { v.Generation++ },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			s.mustDeliver(s.want(configMap("a", "1")))
+			s.wrapper.UID += "-anew"
+			w := s.approved(s.want(configMap("a", "2")))
+			change(w.Overwrites)
+			s.wire.begin(nil)
+			s.mustFail(w, v1alpha1.ReasonWrapperReplaced)
+			if len(s.wire.writes()) > 0 {
+				t.Errorf("writes: %v", s.wire.writes())
+			}
+		})
+	}
+}
+
+func TestADeliveryThatThisHostHasNotSealedIsNotTakenOver(t *testing.T) {
+	key := []byte("the key of the tests")
+	for name, seals := range map[string]Seals{
+		"no seal":                  {},
+		"sealed with another key":  NewSeals([]byte("another"), "host", "east"),
+		"sealed by another host":   NewSeals(key, "other", "east"),
+		"copied from another site": NewSeals(key, "host", "west"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			mine := s.seals
+			s.seals = seals
+			s.mustDeliver(s.want(configMap("a", "1")))
+			s.seals, s.wrapper.UID = mine, s.wrapper.UID+"-anew"
+			s.wire.begin(nil)
+			s.mustFail(s.want(configMap("a", "1")), v1alpha1.ReasonWrapperReplaced, "not sealed")
+			if len(s.wire.writes()) > 0 {
+				t.Errorf("writes: %v", s.wire.writes())
+			}
+			s.mustDeliver(s.approved(s.want(configMap("a", "1")))) // a person may know better
+		})
+	}
+}
+
+// One that an earlier version has written gets its seal with the next change.
+func TestASealIsNoReasonToWrite(t *testing.T) {
+	s := newSite(t)
+	mine := s.seals
+	s.seals = Seals{}
+	s.mustDeliver(s.want(configMap("a", "1")))
+	s.seals = mine
+	s.wire.begin(nil)
+	s.mustDeliver(s.want(configMap("a", "1")))
+	if len(s.wire.writes()) > 0 {
+		t.Errorf("writes: %v", s.wire.writes())
+	}
+	s.mustDeliver(s.want(configMap("a", "2")))
+	if d := s.delivery(); !mine.know(d.Spec.Seal, &d.Spec.Wrapper, d.Spec.Target) {
+		t.Errorf("not sealed: %q", d.Spec.Seal)
+	}
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// sealPrefix names the algorithm of a seal.
+const sealPrefix = "hmac-sha256:"
+
+// Seals makes and knows the seals of one host's Deliveries on one member. A seal is for that member alone:
+// one that was copied from another says nothing. The zero value has no key; it makes no seal and knows
+// none.
+type Seals struct {
+	key          []byte
+	host, member types.UID
+}
+
+// NewSeals makes the seals of a host with this key for the member with this uid. Without a key or either
+// uid they are the zero value.
+func NewSeals(key []byte, host, member types.UID) Seals {
+	if len(key) == 0 || host == "" || member == "" {
+		return Seals{}
+	}
+	return Seals{key: key, host: host, member: member}
+}
+
+// of is the seal of a Delivery with this wrapper and target, "" without a key.
+func (s Seals) of(w *v1alpha1.WrapperIdentity, target *v1alpha1.DeliveryTarget) string {
+	if len(s.key) == 0 {
+		return ""
+	}
+	if target == nil {
+		target = &v1alpha1.DeliveryTarget{}
+	}
+	mac := hmac.New(sha256.New, s.key)
+	var size [8]byte
+	for _, piece := range []string{string(s.host), string(s.member), string(w.Kind), w.Namespace, w.Name, string(w.UID),
+		strconv.FormatInt(w.Generation, 10), target.Revision, target.Rendering} {
+		// The border between two pieces counts.
+		binary.BigEndian.PutUint64(size[:], uint64(len(piece)))
+		mac.Write(size[:])
+		mac.Write([]byte(piece))
+	}
+	return sealPrefix + hex.EncodeToString(mac.Sum(nil))
+}
+
+// know says whether a seal is this host's, for this member, wrapper and target.
+func (s Seals) know(seal string, w *v1alpha1.WrapperIdentity, target *v1alpha1.DeliveryTarget) bool {
+	return seal != "" && hmac.Equal([]byte(seal), []byte(s.of(w, target)))
+}
+
+// isSealed says whether the Delivery there is one that this host has written.
+func (p *pass) isSealed() bool {
+	return p.seals.know(p.delivery.Spec.Seal, &p.delivery.Spec.Wrapper, p.delivery.Spec.Target)
+}
+
+// SealWith gives the pusher the host's key and uid. Call it before the first Engage.
+func (p *Pusher) SealWith(key []byte, host types.UID) { p.sealKey, p.sealHost = key, host }
+
+// seals are those for the lane's member.
+func (l *lane) seals() Seals {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return NewSeals(l.pusher.sealKey, l.pusher.sealHost, l.memberUID)
+}
+
+// Sealed are the members that hold a whole Delivery of a wrapper's name, sealed by this host: where it,
+// or one of its name before it, was placed. Sorted.
+func (p *Pusher) Sealed(key Key) []string {
+	var names []string
+	for _, l := range p.allLanes() {
+		l.mu.Lock()
+		seen := l.seen[key.delivery()]
+		l.mu.Unlock()
+		if seen == nil || seen.Rendering == "" || KeyOf(seen.Wrapper) != key {
+			continue
+		}
+		target := &v1alpha1.DeliveryTarget{Revision: seen.Revision, Rendering: seen.Rendering}
+		if l.seals().know(seen.Seal, &seen.Wrapper, target) {
+			names = append(names, l.conn.Name())
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+func TestASealIsOverAllThatItIsFor(t *testing.T) {
+	seals := NewSeals([]byte("k"), "host", "east")
+	id, target := webID, v1alpha1.DeliveryTarget{Revision: "r", Rendering: "d"}
+	seal := seals.of(&id, &target)
+	if !seals.know(seal, &id, &target) {
+		t.Fatalf("%s is not known", seal)
+	}
+	for name, change := range map[string]func(*Seals, *v1alpha1.WrapperIdentity, *v1alpha1.DeliveryTarget){
+		"the key":            func(s *Seals, _ *v1alpha1.WrapperIdentity, _ *v1alpha1.DeliveryTarget) { s.key = []byte("l") },
+		"the host":           func(s *Seals, _ *v1alpha1.WrapperIdentity, _ *v1alpha1.DeliveryTarget) { s.host = "other" },
+		"the member":         func(s *Seals, _ *v1alpha1.WrapperIdentity, _ *v1alpha1.DeliveryTarget) { s.member = "west" },
+		"the wrapper's kind": func(_ *Seals, w *v1alpha1.WrapperIdentity, _ *v1alpha1.DeliveryTarget) { w.Kind = "x" },
+		"its namespace":      func(_ *Seals, w *v1alpha1.WrapperIdentity, _ *v1alpha1.DeliveryTarget) { w.Namespace = "x" },
+		"its name":           func(_ *Seals, w *v1alpha1.WrapperIdentity, _ *v1alpha1.DeliveryTarget) { w.Name = "x" },
+		"its uid":            func(_ *Seals, w *v1alpha1.WrapperIdentity, _ *v1alpha1.DeliveryTarget) { w.UID = "x" },
+		"its generation":     func(_ *Seals, w *v1alpha1.WrapperIdentity, _ *v1alpha1.DeliveryTarget) { w.Generation++ },
+		"the revision":       func(_ *Seals, _ *v1alpha1.WrapperIdentity, t *v1alpha1.DeliveryTarget) { t.Revision = "x" },
+		"the rendering":      func(_ *Seals, _ *v1alpha1.WrapperIdentity, t *v1alpha1.DeliveryTarget) { t.Rendering = "x" },
+		"where a piece begins": func(_ *Seals, _ *v1alpha1.WrapperIdentity, t *v1alpha1.DeliveryTarget) {
+			t.Revision, t.Rendering = "rd", ""
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, w, g := seals, id, target
+			change(&s, &w, &g)
+			if s.know(seal, &w, &g) {
+				t.Error("it makes no difference")
+			}
+		})
+	}
+}
+
+func TestWithoutAKeyNothingIsSealedAndNothingKnown(t *testing.T) {
+	id := webID
+	for name, seals := range map[string]Seals{
+		"no key": NewSeals(nil, "host", "east"), "no host": NewSeals([]byte("k"), "", "east"), "no member": NewSeals([]byte("k"), "host", ""),
+	} {
+		if seal := seals.of(&id, nil); seal != "" || seals.know("", &id, nil) {
+			t.Errorf("%s: sealed %q, or no seal is known for one", name, seal)
+		}
+	}
+}
+
+// Where a wrapper was is told by whole Deliveries of its name that the host itself has sealed.
+func TestWhoHoldsASealedDelivery(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*v1alpha1.Delivery)
+		sealed bool
+		want   []string
+	}{
+		"a sealed one":         {sealed: true, want: []string{"east"}},
+		"a forged one":         {},
+		"of an earlier of us":  {change: func(d *v1alpha1.Delivery) { d.Spec.Wrapper.UID = "earlier" }, sealed: true, want: []string{"east"}},
+		"while it is left":     {change: func(d *v1alpha1.Delivery) { d.Spec.Target = nil }, sealed: true},
+		"of another's content": {change: func(d *v1alpha1.Delivery) { d.Spec.Wrapper.Name = "other" }, sealed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.pusher.SealWith([]byte("k"), "host")
+			b.memberUID = "m"
+			d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: webID, Target: &v1alpha1.DeliveryTarget{Revision: "r", Rendering: "d"}}}
+			d.Name, d.UID, d.Generation = web.delivery(), "d", 1
+			if test.change != nil {
+				test.change(d)
+			}
+			d.Spec.Seal = sealPrefix + "00"
+			if test.sealed {
+				d.Spec.Seal = NewSeals([]byte("k"), "host", "m").of(&d.Spec.Wrapper, d.Spec.Target)
+			}
+			b.observe(d)
+			if diff := cmp.Diff(test.want, b.pusher.Sealed(web)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

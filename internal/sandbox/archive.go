@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+const (
+	// labelName is the first entry of a snapshot.
+	labelName = "fairlead-snapshot.json"
+	// maxLabel bounds it, in bytes.
+	maxLabel = 64 << 10
+)
+
+// label says what a snapshot is of.
+type label struct {
+	Sandbox string    `json:"sandbox"`
+	Created time.Time `json:"created"` // the sandbox
+	Taken   time.Time `json:"taken"`
+}
+
+// pack writes the label and the files of a folder into a new file, for its owner only: there are Secrets in it. It is
+// there whole or not at all.
+func pack(file string, is label, dir string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("writing %s: %w", file, err)
+		}
+	}()
+	out, err := os.OpenFile(filepath.Clean(file)+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, leftover(os.Remove(out.Name()))) }()
+	compressed, _ := gzip.NewWriterLevel(out, gzip.BestSpeed) // a level that there is
+	w := tar.NewWriter(compressed)
+	text, err := json.Marshal(is)
+	if err == nil {
+		err = w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: labelName, Mode: 0o600, Size: int64(len(text)), ModTime: is.Taken})
+	}
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	if err == nil {
+		err = w.AddFS(os.DirFS(dir))
+	}
+	err = errors.Join(err, w.Close(), compressed.Close(), out.Sync(), out.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(out.Name(), file)
+}
+
+// leftover is what is wrong about a file that ought to be gone by now.
+func leftover(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// unpack reads a snapshot to its end into a new folder. What is not one, or one of something else, is refused.
+func unpack(file string, want label, dir string) error {
+	in, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("reading the snapshot: %w", err)
+	}
+	defer func() { _ = in.Close() }() // it was only read
+	compressed, err := gzip.NewReader(in)
+	if err != nil {
+		return fmt.Errorf("%s is no snapshot of a sandbox: %w", file, err)
+	}
+	r := tar.NewReader(compressed)
+	is, err := readLabel(r)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s is no snapshot of a sandbox: %w", file, err)
+	case is.Sandbox != want.Sandbox:
+		return fmt.Errorf("%s is a snapshot of sandbox %s, not of %s: give --name %s, or another file", file, is.Sandbox, want.Sandbox, is.Sandbox)
+	case !is.Created.Equal(want.Created):
+		return fmt.Errorf("%s is of an earlier sandbox %s, made %s; this one was made %s and has other keys: a snapshot dies with its sandbox",
+			file, is.Sandbox, is.Created.Format(time.RFC3339), want.Created.Format(time.RFC3339))
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("unpacking %s: %w", file, err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return fmt.Errorf("unpacking %s: %w", file, err)
+	}
+	root, err := os.OpenRoot(dir) // no entry leads out of it
+	if err != nil {
+		return fmt.Errorf("unpacking %s: %w", file, err)
+	}
+	err = unpackInto(root, r)
+	if err == nil {
+		_, err = io.Copy(io.Discard, compressed) // its checksum is at the very end
+	}
+	if err == nil {
+		_, err = root.Stat("member")
+	}
+	if err = errors.Join(err, root.Close()); err != nil {
+		return fmt.Errorf("%s is damaged, or not whole: %w", file, err)
+	}
+	return nil
+}
+
+func readLabel(r *tar.Reader) (label, error) {
+	var is label
+	header, err := r.Next()
+	if err != nil {
+		return is, err
+	}
+	if header.Name != labelName {
+		return is, fmt.Errorf("it begins with %q", header.Name)
+	}
+	text, err := io.ReadAll(io.LimitReader(r, maxLabel))
+	if err != nil {
+		return is, err
+	}
+	return is, json.Unmarshal(text, &is)
+}
+
+func unpackInto(root *os.Root, r *tar.Reader) error {
+	for {
+		header, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		name := filepath.FromSlash(header.Name)
+		switch header.Typeflag {
+		case tar.TypeDir:
+			if err := root.MkdirAll(filepath.Clean(name), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+				return err
+			}
+		case tar.TypeReg:
+			if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+				return err
+			}
+			if err := unpackFile(root, name, r); err != nil {
+				return err
+			}
+		default:
+			return fmt.Errorf("%s is neither a file nor a folder", header.Name)
+		}
+	}
+}
+
+func unpackFile(root *os.Root, name string, r io.Reader) error {
+	out, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, r) //nolint:gosec // of the user's own file, at the user's own wish
+	return errors.Join(err, out.Sync(), out.Close())
+}

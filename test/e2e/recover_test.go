@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
+)
+
+// leadAgain is how long a manager that was killed may take until another leads: its lease has to run out first.
+const leadAgain = 2 * time.Minute
+
+var _ = Describe("When the host forgets", Serial, func() {
+	It("wrappers that vanished leave all they brought; made again, equal ones are adopted and others held until a person's word", func(ctx SpecContext) {
+		shop, member := newShop(ctx), fleet.Member("member-1")
+		equal := author(ctx, build.Federated("equal").In(shop).To(member.Name).With(build.ConfigMap("equal", "colour", "blue")))
+		other := author(ctx, build.Federated("other").In(shop).To(member.Name).With(
+			build.ConfigMap("other", "colour", "blue"), build.ConfigMap("dropped")))
+		expectReady(ctx, equal, other)
+		uids := []any{member.uid("equal", shop)(ctx), member.uid("other", shop)(ctx)}
+
+		vanish(ctx, equal, other)
+		Eventually(ctx, orphansOn(member.Name)).WithTimeout(leadAgain).Should(ConsistOf(deliveryOf(equal), deliveryOf(other)))
+		table := fleet.Hostctl(ctx, "recover")
+		Expect(table.Code).To(Equal(exit.Waits))
+		Expect(table.Stdout).To(MatchRegexp(`member-1 +Orphan +federated/` + shop + `/equal`))
+		Expect([]any{member.uid("equal", shop)(ctx), member.uid("other", shop)(ctx)}).To(Equal(uids), "nothing is deleted")
+
+		By("creating them again from Git")
+		equal = author(ctx, build.Federated("equal").In(shop).To(member.Name).With(build.ConfigMap("equal", "colour", "blue")))
+		other = author(ctx, build.Federated("other").In(shop).To(member.Name).With(build.ConfigMap("other", "colour", "green")))
+		expectReady(ctx, equal)
+		Eventually(ctx, reread(ctx, other)).Should(haveLine(member.Name, v1alpha1.StateHeld, v1alpha1.ReasonWrapperReplaced,
+			"hostctl recover other -n "+shop))
+		Expect(member.field("ConfigMap", shop, "other", "data", "colour")(ctx)).To(Equal("blue"))
+		Expect(member.delivery(ctx, equal).Spec.Wrapper.UID).To(Equal(equal.UID))
+		Eventually(ctx, orphansOn(member.Name)).Should(BeEmpty())
+
+		By("saying that the host's word counts")
+		Expect(fleet.Hostctl(ctx, "recover", "other", "-n", shop).Code).To(Equal(exit.Waits))
+		Expect(fleet.Hostctl(ctx, "recover", "other", "-n", shop, "--keep", "host", "--yes").Code).To(Equal(exit.Done))
+		expectReady(ctx, other)
+		Expect(member.field("ConfigMap", shop, "other", "data", "colour")(ctx)).To(Equal("green"))
+		Expect(member.has("ConfigMap", shop, "dropped")(ctx)).To(BeFalse())
+		Expect([]any{member.uid("equal", shop)(ctx), member.uid("other", shop)(ctx)}).To(Equal(uids), "all are the objects that they were")
+		Expect(fleet.Hostctl(ctx, "recover", "other", "-n", shop).Code).To(Equal(exit.Done))
+	}, SpecTimeout(5*time.Minute))
+
+	It("a Delivery that somebody wrote on a member gets nothing", func(ctx SpecContext) {
+		shop, member := newShop(ctx), fleet.Member("member-1")
+		w := build.Federated("forged").In(shop).To(member.Name).With(build.ConfigMap("mine", "colour", "blue")).Obj()
+		theirs := build.ConfigMap("theirs")
+		theirs.SetNamespace("default")
+		theirs.SetName(shop)
+		member.create(ctx, theirs)
+		forged := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{
+			Wrapper: v1alpha1.WrapperIdentity{Kind: v1alpha1.KindFederated, Namespace: shop, Name: w.Name, UID: "forged", Generation: 1},
+			Target:  &v1alpha1.DeliveryTarget{Revision: "r", Rendering: "sha256:00"},
+			Inventory: []v1alpha1.InventoryEntry{{Kind: "ConfigMap", Resource: "configmaps", Name: shop, State: v1alpha1.EntryApplied,
+				UID: theirs.GetUID()}},
+			Seal: "hmac-sha256:00",
+		}}
+		forged.Namespace, forged.Name = v1alpha1.SystemNamespace, deliveryOf(w)
+		Expect(member.Create(ctx, forged)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(member.Delete(ctx, forged))).To(Succeed()) })
+		Eventually(ctx, orphansOn(member.Name)).Should(ConsistOf(deliveryOf(w)))
+
+		fleet.Host.create(ctx, w)
+		Eventually(ctx, reread(ctx, w)).Should(haveLine(member.Name, v1alpha1.StateHeld, v1alpha1.ReasonWrapperReplaced, "not sealed"))
+		Consistently(ctx, member.has("ConfigMap", shop, "mine")).Should(BeFalse())
+		Expect(member.delivery(ctx, w).Spec.Wrapper.UID).To(BeEquivalentTo("forged"))
+		Expect(member.has("ConfigMap", "default", shop)(ctx)).To(BeTrue())
+	})
+
+	It("and is restored from a backup, newer Deliveries hold their pair and the others go on", func(ctx SpecContext) {
+		shop, member := newShop(ctx), fleet.Member("member-2")
+		ahead := author(ctx, build.Federated("ahead").In(shop).To(member.Name).With(build.ConfigMap("ahead", "colour", "blue")))
+		still := author(ctx, build.Federated("still").In(shop).To(member.Name).With(build.ConfigMap("still", "colour", "blue")))
+		expectReady(ctx, ahead, still)
+		backup := filepath.Join(GinkgoT().TempDir(), "host.tar.gz")
+		Expect(fleet.Hostctl(ctx, "sandbox", "snapshot", backup, "--name", fleet.Name).Code).To(Equal(exit.Done))
+		colour := func(w *v1alpha1.Federated, value string) {
+			Eventually(ctx, func() error { // the webhooks come back with the manager
+				if err := fleet.Host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
+					return err
+				}
+				w.Spec.Objects[0] = build.Raw(build.ConfigMap(w.Name, "colour", value))
+				return fleet.Host.Update(ctx, w)
+			}).Should(Succeed())
+		}
+		colour(ahead, "green")
+		Eventually(ctx, member.field("ConfigMap", shop, "ahead", "data", "colour")).WithTimeout(leadAgain).Should(Equal("green"))
+		expectReady(ctx, ahead)
+
+		Expect(fleet.Hostctl(ctx, "sandbox", "restore", backup, "--name", fleet.Name).Code).To(Equal(exit.Done))
+		Eventually(ctx, reread(ctx, ahead)).WithTimeout(leadAgain).Should(haveLine(member.Name, v1alpha1.StateHeld, v1alpha1.ReasonHostBehindMember,
+			"hostctl recover ahead -n "+shop))
+		colour(still, "red")
+		Eventually(ctx, member.field("ConfigMap", shop, "still", "data", "colour")).Should(Equal("red"))
+		Expect(member.field("ConfigMap", shop, "ahead", "data", "colour")(ctx)).To(Equal("green"), "the member's newer state is kept")
+		table := fleet.Hostctl(ctx, "recover")
+		Expect(table.Code).To(Equal(exit.Waits))
+		Expect(table.Stdout).To(MatchRegexp(`member-2 +HostBehindMember +federated/` + shop + `/ahead`))
+
+		Expect(fleet.Hostctl(ctx, "recover", "ahead", "-n", shop, "--keep", "host", "--yes").Code).To(Equal(exit.Done))
+		Eventually(ctx, member.field("ConfigMap", shop, "ahead", "data", "colour")).Should(Equal("blue"))
+		expectReady(ctx, ahead)
+	}, SpecTimeout(6*time.Minute))
+})
+
+// vanish takes wrappers away behind the manager's back: it is killed, and until another leads nobody leaves a member.
+func vanish(ctx context.Context, wrappers ...*v1alpha1.Federated) {
+	GinkgoHelper()
+	before := fleet.Manager(ctx).PID
+	Expect(syscall.Kill(before, syscall.SIGKILL)).To(Succeed())
+	for _, w := range wrappers {
+		Eventually(ctx, func() error { // its successor serves the webhooks before it leads
+			if err := fleet.Host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
+				return err
+			}
+			w.Finalizers = nil
+			return fleet.Host.Update(ctx, w)
+		}).WithTimeout(15 * time.Second).Should(Succeed())
+		Expect(fleet.Host.Delete(ctx, w)).To(Succeed())
+		Expect(fleet.Host.lacks(w)(ctx)).To(BeTrue(), "a manager was at work meanwhile")
+	}
+}
+
+// deliveryOf is the name of a wrapper's Delivery on members.
+func deliveryOf(w v1alpha1.Wrapper) string {
+	return federate.DeliveryName(w.WrapperKind(), w.GetNamespace(), w.GetName())
+}
+
+// orphansOn are the Deliveries that the host calls orphans on a member, for Eventually.
+func orphansOn(name string) func(context.Context) []string {
+	return func(ctx context.Context) []string {
+		mc := &v1alpha1.MemberCluster{}
+		Expect(fleet.Host.Get(ctx, client.ObjectKey{Name: name}, mc)).To(Succeed())
+		Expect(mc.Status.Orphans.Names).To(HaveLen(int(mc.Status.Orphans.Count)))
+		return mc.Status.Orphans.Names
+	}
+}
+
+// uid is the uid of a ConfigMap.
+func (c *Cluster) uid(name, namespace string) func(context.Context) any {
+	return c.field("ConfigMap", namespace, name, "metadata", "uid")
+}
