@@ -18,7 +18,7 @@ func TestObjects(t *testing.T) {
 			folder: CRD,
 			want: []string{
 				"CustomResourceDefinition approvals.federation.fairlead.dev",
-			"CustomResourceDefinition clusterfederateds.federation.fairlead.dev",
+				"CustomResourceDefinition clusterfederateds.federation.fairlead.dev",
 				"CustomResourceDefinition deliveries.federation.fairlead.dev",
 				"CustomResourceDefinition federateds.federation.fairlead.dev",
 				"CustomResourceDefinition memberclusters.federation.fairlead.dev",
