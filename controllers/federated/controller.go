@@ -66,6 +66,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named(string(r.kind)).
 		For(r.newWrapper(), builder.WithPredicates(authored)).
 		Watches(&v1alpha1.MemberCluster{}, handler.EnqueueRequestsFromMapFunc(r.all), builder.WithPredicates(placementChanged)).
+		Watches(&v1alpha1.Approval{}, handler.EnqueueRequestsFromMapFunc(r.approved)).
 		WatchesRawSource(source.Func(r.listen)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: retryLimiter()}).
 		Complete(r)
@@ -116,6 +117,8 @@ type pass struct {
 
 	// members is the registry, set by survey.
 	members map[string]*v1alpha1.MemberCluster
+	// approvals are what people have said about this wrapper, set by hear.
+	approvals []v1alpha1.Approval
 	// revision is the name of the present spec's ControllerRevision, set by revise.
 	revision string
 	// invalid is why the spec cannot be rendered for anybody, set by revise and render.
@@ -133,6 +136,7 @@ func (p *pass) advance(ctx context.Context) (result ctrl.Result, err error) {
 	for _, station := range []func(context.Context) error{
 		p.signOn,
 		p.survey,
+		p.hear,
 		p.revise,
 		p.place,
 		p.render,
@@ -146,7 +150,14 @@ func (p *pass) advance(ctx context.Context) (result ctrl.Result, err error) {
 			return ctrl.Result{}, err
 		}
 	}
-	return p.publish(ctx)
+	result, err = p.publish(ctx)
+	if again := p.decision.Again; err == nil && !again.IsZero() {
+		// When the hour is over, more members may be left: nobody else will tell.
+		if wait := max(again.Sub(p.now), time.Second); result.RequeueAfter == 0 || wait < result.RequeueAfter {
+			result.RequeueAfter = wait
+		}
+	}
+	return result, err
 }
 
 func (r *Reconciler) newWrapper() v1alpha1.Wrapper {

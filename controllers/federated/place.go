@@ -46,7 +46,15 @@ func (p *pass) place(ctx context.Context) error {
 	for name, mc := range p.members {
 		candidates = append(candidates, placement.Member{Name: name, Labels: mc.Labels})
 	}
-	decided, err := placement.Decide(p.wrapper.WrapperSpec().Placement, candidates, before, p.wrapper.GetGeneration())
+	spec := p.wrapper.WrapperSpec()
+	decided, err := placement.Decide(placement.Input{
+		Wrapper:    v1alpha1.Identity(p.wrapper),
+		Spec:       spec.Placement,
+		MaxRemoval: spec.Rollout.MaxRemoval,
+		Members:    candidates,
+		Previous:   before,
+		Approvals:  p.approvals,
+	}, p.now)
 	if err != nil {
 		p.invalid = err.Error()
 		p.decision.Status = previous
