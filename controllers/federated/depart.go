@@ -47,17 +47,20 @@ func (p *pass) depart(ctx context.Context) (ctrl.Result, error) {
 		}
 		return ctrl.Result{}, err
 	}
-	done := true
+	var waiting []string
 	for _, name := range p.decision.Status.Leaving {
 		want := p.want(p.members[name])
 		// Deletion outranks suspension of the wrapper, not that of the member.
 		want.Suspended = p.members[name].Spec.Suspend == v1alpha1.SuspendPushes
 		p.pusher.Want(name, want)
-		done = done && p.left(name)
+		if !p.left(name) {
+			waiting = append(waiting, name)
+		}
 	}
-	if done {
+	if len(waiting) == 0 {
 		return ctrl.Result{}, p.signOff(ctx)
 	}
+	p.decision.Status.Leaving = waiting
 	return p.publish(ctx)
 }
 
