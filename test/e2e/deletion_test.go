@@ -76,8 +76,8 @@ func expectUntouchedWhenBack(ctx SpecContext, name string, gone *v1alpha1.Federa
 	member := fleet.Member(name)
 	Expect(fleet.Start(ctx, name)).To(Succeed())
 	// What is delivered to it now shows that the host has heard of all that it holds.
-	after := author(ctx, build.Federated("after").In(gone.Namespace).To(name).With(build.ConfigMap("after")))
-	expectReady(ctx, after)
+	after := unique("after")
+	expectReady(ctx, author(ctx, build.Federated(after).In(gone.Namespace).To(name).With(build.ConfigMap(after))))
 	Consistently(ctx, member.field("ConfigMap", gone.Namespace, gone.Name, "data", "colour")).Should(Equal("blue"))
 	orphan := member.delivery(ctx, gone)
 	Expect(orphan).NotTo(BeNil(), "its Delivery says whose it was")
