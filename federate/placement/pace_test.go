@@ -191,19 +191,44 @@ func TestAnApprovalLetsGo(t *testing.T) {
 	w.expect(1, 9, 1)
 }
 
+func TestWhatGoesByApprovalLeavesLessRoomForTheRest(t *testing.T) {
+	w := newWorld(t, 10)
+	w.label(false)
+	w.now = w.last.Again // when two more may go
+	w.approve("m03", "m04")
+	w.expect(5, 5, 5)
+}
+
+func TestAnHourHasFewEntries(t *testing.T) {
+	w := newWorld(t, 200)
+	w.maxRemoval = new(intstr.FromString("100%"))
+	for i := range 200 {
+		w.label(false, fmt.Sprintf("m%02d", i))
+		w.later(18 * time.Second)
+	}
+	w.expect(0, 200, 0)
+	if got := len(w.status.Removals); got > 62 {
+		t.Errorf("%d entries, of which the schema takes 64", got)
+	}
+}
+
 func TestAnApprovalIsForItsOwnRemoval(t *testing.T) {
 	for name, change := range map[string]func(w *world, a *v1alpha1.Approval){
-		"another wrapper":                    func(_ *world, a *v1alpha1.Approval) { a.Spec.Wrapper.Name = "other" },
-		"an earlier one of its name":         func(_ *world, a *v1alpha1.Approval) { a.Spec.Wrapper.UID = "v" },
-		"another kind of its name":           func(_ *world, a *v1alpha1.Approval) { a.Spec.Wrapper.Kind = v1alpha1.KindClusterFederated },
-		"one of another namespace":           func(_ *world, a *v1alpha1.Approval) { a.Namespace = "bank" },
-		"another decision":                   func(_ *world, a *v1alpha1.Approval) { a.Spec.Decision = "0123456789abcdef" },
-		"another act":                        func(_ *world, a *v1alpha1.Approval) { a.Spec.Allow = v1alpha1.AllowRelease },
-		"other members":                      func(_ *world, a *v1alpha1.Approval) { a.Spec.Clusters = []string{"m00"} },
-		"one that is being deleted":          func(_ *world, a *v1alpha1.Approval) { a.DeletionTimestamp = new(metav1.NewTime(start)) },
-		"a spec that was edited meanwhile":   func(w *world, _ *v1alpha1.Approval) { w.generation++ },
-		"a removal that grew meanwhile":      func(w *world, _ *v1alpha1.Approval) { w.in["m10"] = false },
-		"one that was called off and is new": func(w *world, _ *v1alpha1.Approval) { w.label(true); w.now = w.now.Add(time.Second); w.label(false) },
+		"another wrapper":                  func(_ *world, a *v1alpha1.Approval) { a.Spec.Wrapper.Name = "other" },
+		"an earlier one of its name":       func(_ *world, a *v1alpha1.Approval) { a.Spec.Wrapper.UID = "v" },
+		"another kind of its name":         func(_ *world, a *v1alpha1.Approval) { a.Spec.Wrapper.Kind = v1alpha1.KindClusterFederated },
+		"one of another namespace":         func(_ *world, a *v1alpha1.Approval) { a.Namespace = "bank" },
+		"another decision":                 func(_ *world, a *v1alpha1.Approval) { a.Spec.Decision = "0123456789abcdef" },
+		"another act":                      func(_ *world, a *v1alpha1.Approval) { a.Spec.Allow = v1alpha1.AllowRelease },
+		"other members":                    func(_ *world, a *v1alpha1.Approval) { a.Spec.Clusters = []string{"m00"} },
+		"one that is being deleted":        func(_ *world, a *v1alpha1.Approval) { a.DeletionTimestamp = new(metav1.NewTime(start)) },
+		"a spec that was edited meanwhile": func(w *world, _ *v1alpha1.Approval) { w.generation++ },
+		"a removal that grew meanwhile":    func(w *world, _ *v1alpha1.Approval) { w.in["m10"] = false },
+		"one that was called off and is new": func(w *world, _ *v1alpha1.Approval) {
+			w.label(true)
+			w.now = w.now.Add(time.Second)
+			w.label(false, "m03", "m04")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 11)
