@@ -3,6 +3,7 @@
 package placement
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -87,5 +88,65 @@ func TestAReleaseIsForOneWrapper(t *testing.T) {
 	own.Namespace, own.Spec.Wrapper.Kind = v1alpha1.SystemNamespace, v1alpha1.KindClusterFederated
 	if still, _ = Release(id, []string{"m00"}, nil, []v1alpha1.Approval{own}); len(still) > 0 {
 		t.Errorf("an Approval in %s does not release a ClusterFederated", v1alpha1.SystemNamespace)
+	}
+}
+
+func TestAnApprovalLetsGo(t *testing.T) {
+	w := newWorld(t, 10)
+	w.label(false)
+	decision := w.status.Decision
+	w.approve("m03", "m04")
+	w.expect(5, 5, 5)
+	if w.status.Decision != decision {
+		t.Fatal("the rest of a removal is another one")
+	}
+	w.approve("m00", "m01", "m02", "m05", "m06", "m07", "m08", "m09")
+	w.expect(0, 10, 0)
+	// What went by approval took up the hour's room.
+	w.label(true, "m00")
+	w.label(false)
+	w.expect(1, 9, 1)
+}
+
+func TestWhatGoesByApprovalLeavesLessRoomForTheRest(t *testing.T) {
+	w := newWorld(t, 10)
+	w.label(false)
+	w.now = w.last.Again // when two more may go
+	w.approve("m03", "m04")
+	w.expect(5, 5, 5)
+}
+
+func TestAnApprovalIsForItsOwnRemoval(t *testing.T) {
+	for name, change := range map[string]func(w *world, a *v1alpha1.Approval){
+		"another wrapper":                  func(_ *world, a *v1alpha1.Approval) { a.Spec.Wrapper.Name = "other" },
+		"an earlier one of its name":       func(_ *world, a *v1alpha1.Approval) { a.Spec.Wrapper.UID = "v" },
+		"another kind of its name":         func(_ *world, a *v1alpha1.Approval) { a.Spec.Wrapper.Kind = v1alpha1.KindClusterFederated },
+		"one of another namespace":         func(_ *world, a *v1alpha1.Approval) { a.Namespace = "bank" },
+		"another decision":                 func(_ *world, a *v1alpha1.Approval) { a.Spec.Decision = "0123456789abcdef" },
+		"another act":                      func(_ *world, a *v1alpha1.Approval) { a.Spec.Allow = v1alpha1.AllowRelease },
+		"other members":                    func(_ *world, a *v1alpha1.Approval) { a.Spec.Clusters = []string{"m00"} },
+		"one that is being deleted":        func(_ *world, a *v1alpha1.Approval) { a.DeletionTimestamp = new(metav1.NewTime(start)) },
+		"a spec that was edited meanwhile": func(w *world, _ *v1alpha1.Approval) { w.generation++ },
+		"a removal that grew meanwhile":    func(w *world, _ *v1alpha1.Approval) { w.in["m10"] = false },
+		"one that was called off and is new": func(w *world, _ *v1alpha1.Approval) {
+			w.label(true)
+			w.now = w.now.Add(time.Second)
+			w.label(false, "m03", "m04")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 11)
+			w.label(false, "m00", "m01", "m02", "m03", "m04")
+			w.expect(8, 3, 2)
+			a := approval(v1alpha1.AllowRemoval, w.status.Decision, "m03", "m04")
+			change(w, &a)
+			w.approvals = []v1alpha1.Approval{a}
+			w.decide()
+			for _, name := range []string{"m03", "m04"} {
+				if !slices.Contains(w.status.Withheld, name) {
+					t.Errorf("%s goes: withheld are %v", name, w.status.Withheld)
+				}
+			}
+		})
 	}
 }

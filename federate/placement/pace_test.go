@@ -11,98 +11,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
-
-// world is a wrapper and its fleet over time: placed on the members labelled in.
-type world struct {
-	t          *testing.T
-	now        time.Time
-	generation int64
-	maxRemoval *intstr.IntOrString
-	in         map[string]bool // every registered member, and whether it is labelled in
-	status     v1alpha1.PlacementStatus
-	approvals  []v1alpha1.Approval
-	last       Decision
-}
-
-func newWorld(t *testing.T, members int) *world {
-	w := &world{t: t, now: start, generation: 1, in: make(map[string]bool)}
-	for i := range members {
-		w.in[fmt.Sprintf("m%02d", i)] = true
-	}
-	w.decide()
-	return w
-}
-
-// decide takes a decision, and once more what is decided stays.
-func (w *world) decide() {
-	w.t.Helper()
-	for i := range 2 {
-		in := Input{
-			Wrapper: wrapper(w.generation), MaxRemoval: w.maxRemoval, Previous: w.status, Approvals: w.approvals,
-			Spec: v1alpha1.Placement{Clusters: &v1alpha1.ClusterSelection{
-				Selectors: []metav1.LabelSelector{{MatchLabels: map[string]string{"in": "true"}}},
-			}},
-		}
-		for name, is := range w.in {
-			in.Members = append(in.Members, Member{Name: name, Labels: map[string]string{"in": fmt.Sprint(is)}})
-		}
-		decided, err := Decide(in, w.now)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		if diff := cmp.Diff(w.status, decided.Status); i == 1 && diff != "" {
-			w.t.Fatalf("the decision changes when it is taken again:\n%s", diff)
-		}
-		w.status, w.last = decided.Status, decided
-	}
-}
-
-// label sets the label of members, all of them when none is named.
-func (w *world) label(in bool, names ...string) {
-	for name := range w.in {
-		if len(names) == 0 || slices.Contains(names, name) {
-			w.in[name] = in
-		}
-	}
-	w.decide()
-}
-
-func (w *world) later(d time.Duration) {
-	w.now = w.now.Add(d)
-	w.decide()
-}
-
-func (w *world) approve(names ...string) {
-	w.approvals = append(w.approvals, approval(v1alpha1.AllowRemoval, w.status.Decision, names...))
-	w.decide()
-}
-
-func approval(allow v1alpha1.ApprovedAct, decision string, names ...string) v1alpha1.Approval {
-	return v1alpha1.Approval{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", CreationTimestamp: metav1.NewTime(start)},
-		Spec: v1alpha1.ApprovalSpec{
-			Wrapper: v1alpha1.ApprovedWrapper{Kind: v1alpha1.KindFederated, Name: "web", UID: "u"},
-			Allow:   allow, Decision: decision, Clusters: names,
-		},
-	}
-}
-
-func (w *world) expect(placed, leaving, withheld int) {
-	w.t.Helper()
-	got := []int{len(w.status.Clusters), len(w.status.Leaving), len(w.status.Withheld)}
-	if diff := cmp.Diff([]int{placed, leaving, withheld}, got); diff != "" {
-		w.t.Fatalf("placed, leaving, withheld (-want +got):\n%s", diff)
-	}
-	if (withheld > 0) != (w.status.Decision != "") || (withheld > 0) != (w.last.Reason == v1alpha1.ReasonRemovalNeedsApproval) ||
-		(withheld > 0) == w.last.Again.IsZero() {
-		w.t.Fatalf("%d are withheld, the decision is %q, the reason %s, again %s", withheld, w.status.Decision, w.last.Reason, w.last.Again)
-	}
-}
 
 func TestHowManyMayGoAtOnce(t *testing.T) {
 	number, percent := func(n int32) *intstr.IntOrString { return new(intstr.FromInt32(n)) }, func(p string) *intstr.IntOrString { return new(intstr.FromString(p)) }
@@ -174,31 +86,6 @@ func TestWhenTheHourIsOverMoreMayGo(t *testing.T) {
 	w.expect(0, 10, 0)
 }
 
-func TestAnApprovalLetsGo(t *testing.T) {
-	w := newWorld(t, 10)
-	w.label(false)
-	decision := w.status.Decision
-	w.approve("m03", "m04")
-	w.expect(5, 5, 5)
-	if w.status.Decision != decision {
-		t.Fatal("the rest of a removal is another one")
-	}
-	w.approve("m00", "m01", "m02", "m05", "m06", "m07", "m08", "m09")
-	w.expect(0, 10, 0)
-	// What went by approval took up the hour's room.
-	w.label(true, "m00")
-	w.label(false)
-	w.expect(1, 9, 1)
-}
-
-func TestWhatGoesByApprovalLeavesLessRoomForTheRest(t *testing.T) {
-	w := newWorld(t, 10)
-	w.label(false)
-	w.now = w.last.Again // when two more may go
-	w.approve("m03", "m04")
-	w.expect(5, 5, 5)
-}
-
 func TestAnHourHasFewEntries(t *testing.T) {
 	w := newWorld(t, 200)
 	w.maxRemoval = new(intstr.FromString("100%"))
@@ -209,41 +96,6 @@ func TestAnHourHasFewEntries(t *testing.T) {
 	w.expect(0, 200, 0)
 	if got := len(w.status.Removals); got > 62 {
 		t.Errorf("%d entries, of which the schema takes 64", got)
-	}
-}
-
-func TestAnApprovalIsForItsOwnRemoval(t *testing.T) {
-	for name, change := range map[string]func(w *world, a *v1alpha1.Approval){
-		"another wrapper":                  func(_ *world, a *v1alpha1.Approval) { a.Spec.Wrapper.Name = "other" },
-		"an earlier one of its name":       func(_ *world, a *v1alpha1.Approval) { a.Spec.Wrapper.UID = "v" },
-		"another kind of its name":         func(_ *world, a *v1alpha1.Approval) { a.Spec.Wrapper.Kind = v1alpha1.KindClusterFederated },
-		"one of another namespace":         func(_ *world, a *v1alpha1.Approval) { a.Namespace = "bank" },
-		"another decision":                 func(_ *world, a *v1alpha1.Approval) { a.Spec.Decision = "0123456789abcdef" },
-		"another act":                      func(_ *world, a *v1alpha1.Approval) { a.Spec.Allow = v1alpha1.AllowRelease },
-		"other members":                    func(_ *world, a *v1alpha1.Approval) { a.Spec.Clusters = []string{"m00"} },
-		"one that is being deleted":        func(_ *world, a *v1alpha1.Approval) { a.DeletionTimestamp = new(metav1.NewTime(start)) },
-		"a spec that was edited meanwhile": func(w *world, _ *v1alpha1.Approval) { w.generation++ },
-		"a removal that grew meanwhile":    func(w *world, _ *v1alpha1.Approval) { w.in["m10"] = false },
-		"one that was called off and is new": func(w *world, _ *v1alpha1.Approval) {
-			w.label(true)
-			w.now = w.now.Add(time.Second)
-			w.label(false, "m03", "m04")
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, 11)
-			w.label(false, "m00", "m01", "m02", "m03", "m04")
-			w.expect(8, 3, 2)
-			a := approval(v1alpha1.AllowRemoval, w.status.Decision, "m03", "m04")
-			change(w, &a)
-			w.approvals = []v1alpha1.Approval{a}
-			w.decide()
-			for _, name := range []string{"m03", "m04"} {
-				if !slices.Contains(w.status.Withheld, name) {
-					t.Errorf("%s goes: withheld are %v", name, w.status.Withheld)
-				}
-			}
-		})
 	}
 }
 
