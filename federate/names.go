@@ -53,3 +53,11 @@ func bounded(name string, limit int) string {
 	// A cut right behind a dot or a dash would leave "…-" beside the tail's own dash, which is no name.
 	return strings.TrimRight(name[:limit-len(tail)], ".-") + tail
 }
+
+// ApproveCommand is how a person begins to approve something for a wrapper: what is allowed follows it.
+func ApproveCommand(kind v1alpha1.WrapperKind, namespace, name string) string {
+	if kind == v1alpha1.KindClusterFederated {
+		return "hostctl approve cfed/" + name
+	}
+	return "hostctl approve " + name + " -n " + namespace
+}

@@ -49,3 +49,12 @@ func Identity(w Wrapper) WrapperIdentity {
 		Generation: w.GetGeneration(),
 	}
 }
+
+// Beside is the namespace of what belongs to a wrapper at the host, its revisions and Approvals: its own, or
+// SystemNamespace for a ClusterFederated.
+func (id WrapperIdentity) Beside() string {
+	if id.Kind == KindClusterFederated {
+		return SystemNamespace
+	}
+	return id.Namespace
+}

@@ -37,6 +37,9 @@ const (
 	ReasonNoClusterMatches = "NoClusterMatches"
 	// ReasonClusterNotFound surfaces when spec.placement names a member that is not registered.
 	ReasonClusterNotFound = "ClusterNotFound"
+	// ReasonRemovalNeedsApproval surfaces when more members would be left within an hour than
+	// spec.rollout.maxRemoval lets go; of a member's line too.
+	ReasonRemovalNeedsApproval = "RemovalNeedsApproval"
 	// ReasonAllUpdated surfaces when every placed member holds the update revision.
 	ReasonAllUpdated = "AllUpdated"
 	// ReasonAllHealthy surfaces when every placed member is well.

@@ -72,7 +72,7 @@ type PlacementStatus struct {
 	// +kubebuilder:validation:Minimum=1
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// clusters are the members where the objects are to stand, sorted.
+	// clusters are the members where the objects are to stand, sorted; those that are withheld among them.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=0
@@ -99,6 +99,74 @@ type PlacementStatus struct {
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=63
 	NotFound []string `json:"notFound,omitempty"`
+
+	// withheld are those of clusters that spec.placement does not select any more, and that are served
+	// on until more may be left (spec.rollout.maxRemoval) or an Approval lets them go, sorted.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=0
+	// +kubebuilder:validation:MaxItems=5000
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	Withheld []string `json:"withheld,omitempty"`
+
+	// decision names the removal that waits: an Approval that lets withheld members go repeats it. It
+	// stays while these members, or fewer of them, wait for the same spec.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Decision string `json:"decision,omitempty"`
+
+	// removals are those that began within the last hour, the oldest first. Older ones may still be
+	// there: they are dropped with the next decision.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=0
+	// +kubebuilder:validation:MaxItems=64
+	Removals []Removals `json:"removals,omitempty"`
+
+	// released are members that were being left when a person said not to wait for them any longer: what
+	// they hold of this wrapper stays there. One that is placed again is served again, and stays in this
+	// list as well: its Approval was acted upon.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=0
+	// +kubebuilder:validation:MaxItems=5000
+	Released []ReleasedCluster `json:"released,omitempty"`
+}
+
+// Removals are members that began to be left in the same minute.
+type Removals struct {
+	// since is when the last of them began to be left.
+	// +required
+	Since metav1.Time `json:"since,omitempty,omitzero"`
+
+	// count is how many they are.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000
+	Count int32 `json:"count,omitempty"`
+
+	// placed is how many members the wrapper stood on before the first of them was left.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000
+	Placed int32 `json:"placed,omitempty"`
+}
+
+// ReleasedCluster is a member that is not waited for.
+type ReleasedCluster struct {
+	// name is the name of the MemberCluster.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name,omitempty"`
+
+	// approved is when the Approval that said so was written. It counts once: to be released again, when
+	// it was placed again and is left again, the member needs a newer one.
+	// +required
+	Approved metav1.Time `json:"approved,omitempty,omitzero"`
 }
 
 // ClusterCounts are numbers of members. Waiting, Pushing and Removing count as progressing, Unknown
@@ -225,7 +293,7 @@ const (
 	StateDegraded ClusterState = "Degraded"
 	// StateStalled: trying again cannot help; a person has to change something.
 	StateStalled ClusterState = "Stalled"
-	// StateHeld: kept back on purpose (suspended).
+	// StateHeld: kept back on purpose (suspended, or not left before a person says so).
 	StateHeld ClusterState = "Held"
 	// StateRemoving: the member is being left.
 	StateRemoving ClusterState = "Removing"

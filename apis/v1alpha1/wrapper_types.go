@@ -5,6 +5,7 @@ package v1alpha1
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // WrapperSpec is what a wrapper of either scope says.
@@ -34,6 +35,12 @@ type WrapperSpec struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	Overrides []Override `json:"overrides,omitempty"`
+
+	// rollout paces what is done to members.
+	// +optional
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:MinProperties=1
+	Rollout Rollout `json:"rollout,omitzero"`
 
 	// drift says what to do when somebody changes or deletes a pushed object on a member: Repair
 	// applies the object again, Report only tells. Defaults to Repair.
@@ -98,6 +105,21 @@ type ClusterSelection struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	Selectors []metav1.LabelSelector `json:"selectors,omitempty"`
+}
+
+// Rollout paces what is done to members.
+type Rollout struct {
+	// maxRemoval is how many members may be left within an hour because the placement, or a label of
+	// theirs, no longer selects them: a number from 1 to 5000, or a percentage from 1% to 100% of those
+	// where the wrapper stood when the hour began, rounded down; one always may. What is past it stays
+	// placed and waits for an Approval, or for the hour to be over. Deleting the wrapper does not wait.
+	// Defaults to 30%.
+	// +optional
+	// +default="30%"
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=4
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 5000 : string(self).matches('^(100|[1-9][0-9]?)%$')",message="maxRemoval is a number from 1 to 5000, or a percentage from 1% to 100%"
+	MaxRemoval *intstr.IntOrString `json:"maxRemoval,omitempty"`
 }
 
 // DriftPolicy says what to do about changes made on a member.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/approve"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/federate"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/join"
@@ -37,6 +38,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 differs, 4 waits for a person.`,
 	root.SetErr(streams.ErrOut)
 	root.SetVersionTemplate("hostctl {{.Version}}\n")
 	root.AddCommand(
+		approve.New(streams),
 		federate.New(streams),
 		recover.New(streams),
 		render.New(streams),

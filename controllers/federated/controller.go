@@ -66,7 +66,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named(string(r.kind)).
 		For(r.newWrapper(), builder.WithPredicates(authored)).
 		Watches(&v1alpha1.MemberCluster{}, handler.EnqueueRequestsFromMapFunc(r.all), builder.WithPredicates(placementChanged)).
-		Watches(&v1alpha1.Approval{}, handler.EnqueueRequestsFromMapFunc(r.allowed)).
+		Watches(&v1alpha1.Approval{}, handler.EnqueueRequestsFromMapFunc(r.approved)).
 		WatchesRawSource(source.Func(r.listen)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: retryLimiter()}).
 		Complete(r)
@@ -117,7 +117,9 @@ type pass struct {
 
 	// members is the registry, set by survey.
 	members map[string]*v1alpha1.MemberCluster
-	// overwrites are the Deliveries, by member, that a person has said may be written over, set by survey.
+	// approvals are what people have said about this wrapper, set by hear.
+	approvals []v1alpha1.Approval
+	// overwrites are the Deliveries, by member, that a person has said may be written over, set by hear.
 	overwrites map[string]*v1alpha1.DeliveryVersion
 	// revision is the name of the present spec's ControllerRevision, set by revise.
 	revision string
@@ -136,6 +138,7 @@ func (p *pass) advance(ctx context.Context) (result ctrl.Result, err error) {
 	for _, station := range []func(context.Context) error{
 		p.signOn,
 		p.survey,
+		p.hear,
 		p.revise,
 		p.place,
 		p.render,
@@ -149,7 +152,14 @@ func (p *pass) advance(ctx context.Context) (result ctrl.Result, err error) {
 			return ctrl.Result{}, err
 		}
 	}
-	return p.publish(ctx)
+	result, err = p.publish(ctx)
+	if again := p.decision.Again; err == nil && !again.IsZero() {
+		// When the hour is over, more members may be left: nobody else will tell.
+		if wait := max(again.Sub(p.now), time.Second); result.RequeueAfter == 0 || wait < result.RequeueAfter {
+			result.RequeueAfter = wait
+		}
+	}
+	return result, err
 }
 
 func (r *Reconciler) newWrapper() v1alpha1.Wrapper {

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/placement"
 )
 
 // depart leaves every member, as onDelete says, and lets the wrapper go when all have been left.
@@ -35,28 +38,71 @@ func (p *pass) depart(ctx context.Context) (ctrl.Result, error) {
 		// is reported there as orphaned.
 		return ctrl.Result{}, p.signOff(ctx)
 	}
-	p.decision.Status.Leaving = p.departing()
-	done := true
+	if err := p.hear(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := p.release(ctx); err != nil {
+		if apierrors.IsConflict(err) {
+			return ctrl.Result{RequeueAfter: time.Second}, nil
+		}
+		return ctrl.Result{}, err
+	}
+	var waiting []string
 	for _, name := range p.decision.Status.Leaving {
 		want := p.want(p.members[name])
 		// Deletion outranks suspension of the wrapper, not that of the member.
 		want.Suspended = p.members[name].Spec.Suspend == v1alpha1.SuspendPushes
 		p.pusher.Want(name, want)
-		done = done && p.left(name)
+		if !p.left(name) {
+			waiting = append(waiting, name)
+		}
 	}
-	if done {
+	if len(waiting) == 0 {
 		p.tellKept()
 		return ctrl.Result{}, p.signOff(ctx)
 	}
+	p.decision.Status.Leaving = waiting
 	return p.publish(ctx)
 }
 
+// release decides on whom a wrapper that is being deleted still waits for. That a member was released is
+// written down first, since an Approval may go before the wrapper does: with --cascade=foreground its
+// garbage is collected while it still stands.
+func (p *pass) release(ctx context.Context) error {
+	departing := p.departing()
+	before := p.wrapper.WrapperStatus().Placement
+	still, released := placement.Release(v1alpha1.Identity(p.wrapper), departing, before.Released, p.approvals)
+	p.decision.Status.Leaving = still
+	for _, name := range departing {
+		if !slices.Contains(still, name) {
+			p.pusher.Drop(p.key, name)
+		}
+	}
+	if equality.Semantic.DeepEqual(before.Released, released) {
+		return nil
+	}
+	decided := *before.DeepCopy()
+	decided.Released = released
+	gone := func(name string) bool { return slices.Contains(departing, name) && !slices.Contains(still, name) }
+	decided.Clusters = slices.DeleteFunc(decided.Clusters, gone)
+	decided.Withheld = slices.DeleteFunc(decided.Withheld, gone)
+	decided.Leaving = slices.DeleteFunc(decided.Leaving, gone)
+	return p.writeDecision(ctx, decided)
+}
+
 // departing are the members to leave, sorted: all that any decision placed, and all that hold a
-// Delivery of this very wrapper. One whose MemberCluster is gone cannot be reached by anybody.
+// Delivery of this very wrapper, but for those that were released. One whose MemberCluster is gone cannot
+// be reached by anybody.
 func (p *pass) departing() []string {
 	placed := p.wrapper.WrapperStatus().Placement
 	names := slices.Concat(placed.Clusters, placed.Leaving)
+	released := func(name string) bool {
+		return slices.ContainsFunc(placed.Released, func(r v1alpha1.ReleasedCluster) bool { return r.Name == name })
+	}
 	for _, name := range p.pusher.Holders(p.key) {
+		if released(name) {
+			continue
+		}
 		if seen := p.pusher.Pair(p.key, name).Seen; seen != nil && seen.Wrapper.UID == p.wrapper.GetUID() {
 			names = append(names, name)
 		}

@@ -25,10 +25,10 @@ func (p *pass) tell(before, after *v1alpha1.WrapperStatus) {
 	switch {
 	case is == nil || p.wrapper.GetDeletionTimestamp() != nil:
 	case is.Status == metav1.ConditionTrue:
-		if was != nil && was.Status == metav1.ConditionFalse && inTrouble(before) {
+		if was != nil && was.Status == metav1.ConditionFalse && inTrouble(before, was) {
 			p.events.Eventf(p.wrapper, nil, corev1.EventTypeNormal, "Recovered", "Report", "ready again: %s", is.Message)
 		}
-	case inTrouble(after) && (was == nil || was.Reason != is.Reason || !inTrouble(before)):
+	case inTrouble(after, is) && (was == nil || was.Reason != is.Reason || !inTrouble(before, was)):
 		p.events.Eventf(p.wrapper, nil, corev1.EventTypeWarning, is.Reason, "Report", "%s", is.Message)
 	}
 }
@@ -42,7 +42,11 @@ func (p *pass) tellKept() {
 	}
 }
 
-func inTrouble(s *v1alpha1.WrapperStatus) bool {
+// inTrouble says whether a member fares badly, or a removal waits that may be a slip.
+func inTrouble(s *v1alpha1.WrapperStatus, ready *metav1.Condition) bool {
+	if ready.Reason == v1alpha1.ReasonRemovalNeedsApproval {
+		return true
+	}
 	c := s.Counts
 	for _, n := range []*int32{c.Degraded, c.Stalled, c.Unreachable} {
 		if n != nil && *n > 0 {

@@ -56,7 +56,7 @@ func TestWhichWordsAboutAWrapperAreHeard(t *testing.T) {
 			}
 			r, _ := host(t, nil, objects...)
 			p := &pass{Reconciler: r, key: web, wrapper: wrapper("u", "1", 1)}
-			if err := p.survey(t.Context()); err != nil {
+			if err := p.hear(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(test.want, p.overwrites); diff != "" {
@@ -85,7 +85,7 @@ func TestWhomAWordWakes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, _ := host(t, nil)
 			r.kind = test.kind
-			if diff := cmp.Diff(test.want, r.allowed(t.Context(), test.word)); diff != "" {
+			if diff := cmp.Diff(test.want, r.approved(t.Context(), test.word)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

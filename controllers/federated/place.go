@@ -31,7 +31,7 @@ func (p *pass) survey(ctx context.Context) error {
 			p.members[list.Items[i].Name] = &list.Items[i]
 		}
 	}
-	return p.hearOverwrites(ctx)
+	return nil
 }
 
 // place decides, and writes the decision down before anything follows from it. The write carries the
@@ -46,11 +46,19 @@ func (p *pass) place(ctx context.Context) error {
 	for name, mc := range p.members {
 		candidates = append(candidates, placement.Member{Name: name, Labels: mc.Labels})
 	}
+	spec := p.wrapper.WrapperSpec()
 	if previous.ObservedGeneration == 0 {
 		// Made from Git once more, or its status is lost: members know where it was.
-		before = placement.Rebuild(p.wrapper.WrapperSpec().Placement, candidates, p.pusher.Sealed(p.key))
+		before = placement.Rebuild(spec.Placement, candidates, p.pusher.Sealed(p.key))
 	}
-	decided, err := placement.Decide(p.wrapper.WrapperSpec().Placement, candidates, before, p.wrapper.GetGeneration())
+	decided, err := placement.Decide(placement.Input{
+		Wrapper:    v1alpha1.Identity(p.wrapper),
+		Spec:       spec.Placement,
+		MaxRemoval: spec.Rollout.MaxRemoval,
+		Members:    candidates,
+		Previous:   before,
+		Approvals:  p.approvals,
+	}, p.now)
 	if err != nil {
 		p.invalid = err.Error()
 		p.decision.Status = previous

@@ -12,10 +12,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
 	"github.com/fairlead-dev/fairlead/federate/report"
 )
 
@@ -68,6 +70,7 @@ func (p *pass) snapshot(before *v1alpha1.WrapperStatus) report.Input {
 		PlacedReason:   p.decision.Reason,
 		PlacedMessage:  p.decision.Message,
 		Invalid:        p.invalid,
+		Approve:        federate.ApproveCommand(p.key.Kind, p.key.Namespace, p.key.Name),
 		Before:         before,
 	}
 	if in.UpdateRevision == "" {
@@ -79,8 +82,11 @@ func (p *pass) snapshot(before *v1alpha1.WrapperStatus) report.Input {
 			in.PlacedReason, in.PlacedMessage = v1alpha1.ReasonDeleting, "the wrapper is being deleted"
 		}
 	}
+	withheld := sets.New(p.decision.Status.Withheld...)
 	for _, name := range p.decision.Status.Clusters {
-		in.Members = append(in.Members, p.observe(name, false))
+		m := p.observe(name, false)
+		m.Withheld = withheld.Has(name)
+		in.Members = append(in.Members, m)
 	}
 	for _, name := range p.decision.Status.Leaving {
 		in.Members = append(in.Members, p.observe(name, true))

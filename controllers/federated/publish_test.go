@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -77,10 +78,24 @@ func host(t *testing.T, refuse func() error, objects ...client.Object) (*Reconci
 				}
 			}
 			return c.SubResource(sub).Patch(ctx, obj, patch, opts...)
-		}}).Build()
+		}, SubResourceApply: applyAsAServerDoes}).Build()
 	fleet := member.NewFleet(member.Host{}, clk)
 	return &Reconciler{kind: v1alpha1.KindFederated, client: c, live: c, fleet: fleet,
 		pusher: push.New(fleet, clk, func(push.Key) {}), events: events.NewFakeRecorder(10), clock: clk}, c
+}
+
+// applyAsAServerDoes tells the resourceVersion that came of it, which the fake client keeps to itself.
+func applyAsAServerDoes(ctx context.Context, c client.Client, sub string, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
+	if err := c.SubResource(sub).Apply(ctx, obj, opts...); err != nil {
+		return err
+	}
+	applied := obj.(metav1.Object) //nolint:forcetypeassert // it is the decision, which is made of an unstructured object
+	w := &v1alpha1.Federated{}
+	if err := c.Get(ctx, client.ObjectKey{Namespace: applied.GetNamespace(), Name: applied.GetName()}, w); err != nil {
+		return err
+	}
+	applied.SetResourceVersion(w.ResourceVersion)
+	return nil
 }
 
 func at(r *Reconciler, w *v1alpha1.Federated, when time.Time, placed ...string) *pass {

@@ -42,18 +42,10 @@ func (p *pass) revise(ctx context.Context) error {
 	return p.trimRevisions(ctx)
 }
 
-// revisionNamespace is where a wrapper's revisions stand.
-func (p *pass) revisionNamespace() string {
-	if p.key.Kind == v1alpha1.KindClusterFederated {
-		return v1alpha1.SystemNamespace
-	}
-	return p.key.Namespace
-}
-
 func (p *pass) writeRevision(ctx context.Context, revision federate.Revision) error {
 	obj := &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: p.revisionNamespace(),
+			Namespace: v1alpha1.Identity(p.wrapper).Beside(),
 			Name:      p.revision,
 			Labels:    map[string]string{v1alpha1.LabelUID: string(p.wrapper.GetUID())},
 			OwnerReferences: []metav1.OwnerReference{{
@@ -100,7 +92,7 @@ func (p *pass) takeRevision(ctx context.Context, wanted *appsv1.ControllerRevisi
 func (p *pass) trimRevisions(ctx context.Context) error {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ControllerRevisionList"))
-	if err := p.live.List(ctx, list, client.InNamespace(p.revisionNamespace()),
+	if err := p.live.List(ctx, list, client.InNamespace(v1alpha1.Identity(p.wrapper).Beside()),
 		client.MatchingLabels{v1alpha1.LabelUID: string(p.wrapper.GetUID())}); err != nil {
 		return fmt.Errorf("listing the revisions of %s: %w", p.key, err)
 	}

@@ -5,9 +5,11 @@ package placement
 import (
 	"fmt"
 	"slices"
-	"strings"
+	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/overrides"
@@ -16,8 +18,21 @@ import (
 // Member is a MemberCluster as placement sees it.
 type Member = overrides.Member
 
-// maxNamesInMessage bounds how many names a message spells out; status.placement has them all.
-const maxNamesInMessage = 10
+// Input is what a decision is made of.
+type Input struct {
+	// Wrapper is whom it is for.
+	Wrapper v1alpha1.WrapperIdentity
+	// Spec is where its author wants it.
+	Spec v1alpha1.Placement
+	// MaxRemoval is spec.rollout.maxRemoval; nil is the default.
+	MaxRemoval *intstr.IntOrString
+	// Members are all that are registered, in any order.
+	Members []Member
+	// Previous is the decision that stands, without those that have been left by now.
+	Previous v1alpha1.PlacementStatus
+	// Approvals are what people have said; those for other wrappers do no harm.
+	Approvals []v1alpha1.Approval
+}
 
 // Decision is where the objects are to stand, and what to say about it.
 type Decision struct {
@@ -27,90 +42,87 @@ type Decision struct {
 	Placed  metav1.ConditionStatus
 	Reason  string
 	Message string
+	// Again is when another decision may let more members go without anybody's doing; zero when nothing
+	// waits.
+	Again time.Time
 }
 
-// Decide places a wrapper of the given generation on members, after the previous decision. It fails
-// only where a selector does not parse; then the previous decision stands.
-func Decide(spec v1alpha1.Placement, members []Member, previous v1alpha1.PlacementStatus, generation int64) (Decision, error) {
-	if spec.Clusters == nil {
+// Decide places a wrapper on members, after the previous decision. It fails only where a selector or
+// maxRemoval does not parse; then the previous decision stands.
+func Decide(in Input, now time.Time) (Decision, error) {
+	if in.Spec.Clusters == nil {
 		// Left out is not "everywhere": nothing goes anywhere by leaving a field out.
-		spec.Clusters = &v1alpha1.ClusterSelection{}
+		in.Spec.Clusters = &v1alpha1.ClusterSelection{}
 	}
-	selection, err := overrides.NewSelection(spec.Clusters)
+	selection, err := overrides.NewSelection(in.Spec.Clusters)
 	if err != nil {
 		return Decision{}, fmt.Errorf("placing: spec.placement.clusters: %w", err)
 	}
 
-	known := make(map[string]bool, len(members)) // by name; true when placed
-	status := v1alpha1.PlacementStatus{ObservedGeneration: generation}
-	for _, m := range members {
+	known := make(map[string]bool, len(in.Members)) // by name; true when selected
+	status := v1alpha1.PlacementStatus{ObservedGeneration: in.Wrapper.Generation}
+	for _, m := range in.Members {
 		known[m.Name] = selection.Selects(m)
 		if known[m.Name] {
 			status.Clusters = append(status.Clusters, m.Name)
 		}
 	}
-	for _, name := range spec.Clusters.Names {
+	for _, name := range in.Spec.Clusters.Names {
 		if _, exists := known[name]; !exists {
 			status.NotFound = append(status.NotFound, name)
 		}
 	}
-	for _, name := range slices.Concat(previous.Clusters, previous.Leaving) {
-		if placed, exists := known[name]; exists && !placed {
-			status.Leaving = append(status.Leaving, name)
-		}
+	selected := len(status.Clusters)
+	pace, err := in.pace(known, now)
+	if err != nil {
+		return Decision{}, err
 	}
-	status.Clusters = sorted(status.Clusters)
+	status.Clusters = sorted(append(status.Clusters, pace.withheld...))
 	status.NotFound = sorted(status.NotFound)
-	status.Leaving = sorted(status.Leaving)
+	status.Withheld, status.Decision, status.Removals = pace.withheld, pace.decision, pace.removals
+	in.leave(&status, known, pace.going)
+	if in.differsOnlyInAge(status, now) {
+		// That a removal is an hour old is no news: a host at rest writes nothing.
+		status.Removals = in.Previous.Removals
+	}
 
 	decision := Decision{Status: status}
-	decision.explain(len(members))
+	if len(status.Withheld) > 0 {
+		decision.Again = pace.again
+	}
+	decision.explain(in, pace, selected)
 	return decision, nil
 }
 
-// explain fills in the condition. A name that nobody has comes first: it is what the author can mend.
-func (d *Decision) explain(members int) {
-	placed := len(d.Status.Clusters)
-	switch {
-	case len(d.Status.NotFound) > 0:
-		d.Placed, d.Reason = metav1.ConditionFalse, v1alpha1.ReasonClusterNotFound
-		d.Message = fmt.Sprintf("spec.placement.clusters.names: no MemberCluster is named %s (see `kubectl get memberclusters`); %s",
-			list(d.Status.NotFound), served(placed))
-	case placed == 0 && members == 0:
-		d.Placed, d.Reason = metav1.ConditionFalse, v1alpha1.ReasonNoClusterMatches
-		d.Message = "the fleet has no member yet; `hostctl join` adds one"
-	case placed == 0:
-		d.Placed, d.Reason = metav1.ConditionFalse, v1alpha1.ReasonNoClusterMatches
-		d.Message = fmt.Sprintf("spec.placement.clusters selects none of the %s (see `kubectl get memberclusters --show-labels`)", count(members))
-	default:
-		d.Placed, d.Reason = metav1.ConditionTrue, v1alpha1.ReasonPlaced
-		d.Message = fmt.Sprintf("%d of %s", placed, count(members))
+// leave fills in the members that are being left, and those that a person has released.
+func (in *Input) leave(status *v1alpha1.PlacementStatus, known map[string]bool, going []string) {
+	leaving := slices.Clone(going)
+	for _, name := range in.Previous.Leaving {
+		if selected, exists := known[name]; exists && !selected && !slices.Contains(status.Withheld, name) {
+			leaving = append(leaving, name)
+		}
+	}
+	leaving = sorted(leaving)
+	still, released := Release(in.Wrapper, sorted(leaving), in.Previous.Released, in.Approvals)
+	status.Leaving = still
+	for _, r := range released {
+		if _, exists := known[r.Name]; exists {
+			status.Released = append(status.Released, r)
+		}
 	}
 }
 
-func served(placed int) string {
-	switch placed {
-	case 0:
-		return "no other member is selected"
-	case 1:
-		return "the one other that is selected is served"
-	default:
-		return fmt.Sprintf("the %d others that are selected are served", placed)
+// differsOnlyInAge says whether nothing has changed but that removals grew old. One of the future, which a
+// clock that was set back leaves behind, is to be written anew, or it would never grow old.
+func (in *Input) differsOnlyInAge(status v1alpha1.PlacementStatus, now time.Time) bool {
+	latest := wholeSecond(now)
+	for _, r := range in.Previous.Removals {
+		if r.Since.After(latest.Time) {
+			return false
+		}
 	}
-}
-
-func count(members int) string {
-	if members == 1 {
-		return "1 member"
-	}
-	return fmt.Sprintf("%d members", members)
-}
-
-func list(names []string) string {
-	if len(names) > maxNamesInMessage {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamesInMessage], ", "), len(names)-maxNamesInMessage)
-	}
-	return strings.Join(names, ", ")
+	status.Removals = in.Previous.Removals
+	return equality.Semantic.DeepEqual(status, in.Previous)
 }
 
 func sorted(names []string) []string {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,6 +26,9 @@ func TestDecide(t *testing.T) {
 	names := func(n ...string) *v1alpha1.ClusterSelection { return &v1alpha1.ClusterSelection{Names: n} }
 	label := func(key, value string) metav1.LabelSelector {
 		return metav1.LabelSelector{MatchLabels: map[string]string{key: value}}
+	}
+	one := func(of int32) []v1alpha1.Removals {
+		return []v1alpha1.Removals{{Since: metav1.NewTime(start.Add(400 * time.Millisecond)), Count: 1, Placed: of}}
 	}
 	for name, tc := range map[string]struct {
 		members  []Member // fleet when nil
@@ -94,7 +98,7 @@ func TestDecide(t *testing.T) {
 			clusters: names("east"),
 			previous: v1alpha1.PlacementStatus{Clusters: []string{"east", "west"}},
 			want: Decision{
-				Status: v1alpha1.PlacementStatus{Clusters: []string{"east"}, Leaving: []string{"west"}},
+				Status: v1alpha1.PlacementStatus{Clusters: []string{"east"}, Leaving: []string{"west"}, Removals: one(2)},
 				Placed: metav1.ConditionTrue, Reason: v1alpha1.ReasonPlaced, Message: "1 of 3 members",
 			},
 		},
@@ -102,7 +106,7 @@ func TestDecide(t *testing.T) {
 			clusters: names("east"),
 			previous: v1alpha1.PlacementStatus{Clusters: []string{"lab"}, Leaving: []string{"west"}},
 			want: Decision{
-				Status: v1alpha1.PlacementStatus{Clusters: []string{"east"}, Leaving: []string{"lab", "west"}},
+				Status: v1alpha1.PlacementStatus{Clusters: []string{"east"}, Leaving: []string{"lab", "west"}, Removals: one(1)},
 				Placed: metav1.ConditionTrue, Reason: v1alpha1.ReasonPlaced, Message: "1 of 3 members",
 			},
 		},
@@ -147,7 +151,9 @@ func TestDecide(t *testing.T) {
 				members = fleet
 			}
 			tc.want.Status.ObservedGeneration = 4
-			got, err := Decide(v1alpha1.Placement{Clusters: tc.clusters}, members, tc.previous, 4)
+			got, err := Decide(Input{
+				Wrapper: wrapper(4), Spec: v1alpha1.Placement{Clusters: tc.clusters}, Members: members, Previous: tc.previous,
+			}, start)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -160,7 +166,7 @@ func TestDecide(t *testing.T) {
 
 func TestASelectorThatDoesNotParseIsAnError(t *testing.T) {
 	clusters := &v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{{}, {MatchLabels: map[string]string{"a b": "c"}}}}
-	_, err := Decide(v1alpha1.Placement{Clusters: clusters}, fleet, v1alpha1.PlacementStatus{}, 1)
+	_, err := Decide(Input{Wrapper: wrapper(1), Spec: v1alpha1.Placement{Clusters: clusters}, Members: fleet}, start)
 	if err == nil || !strings.HasPrefix(err.Error(), "placing: spec.placement.clusters: reading selectors[1]: ") {
 		t.Errorf("got %v", err)
 	}
@@ -171,13 +177,22 @@ func TestManyUnknownNamesAreCounted(t *testing.T) {
 	for i := range 13 {
 		names = append(names, fmt.Sprintf("m%02d", i))
 	}
-	got, err := Decide(v1alpha1.Placement{Clusters: &v1alpha1.ClusterSelection{Names: names}}, fleet, v1alpha1.PlacementStatus{}, 1)
+	got, err := Decide(Input{
+		Wrapper: wrapper(1), Spec: v1alpha1.Placement{Clusters: &v1alpha1.ClusterSelection{Names: names}}, Members: fleet,
+	}, start)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(got.Message, "m08, m09 and 3 more (see") || len(got.Status.NotFound) != 13 {
 		t.Errorf("got %q and %d names", got.Message, len(got.Status.NotFound))
 	}
+}
+
+// start is when the tests' time begins: not at a whole second, as no real one does.
+var start = time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC)
+
+func wrapper(generation int64) v1alpha1.WrapperIdentity {
+	return v1alpha1.WrapperIdentity{Kind: v1alpha1.KindFederated, Namespace: "shop", Name: "web", UID: "u", Generation: generation}
 }
 
 // Whatever the order of members and earlier lists, the decision is the same; taken again it stays the
@@ -217,6 +232,11 @@ func TestDecisionsDoNotDependOnOrderAndSettle(t *testing.T) {
 		if diff := cmp.Diff(first, decide(t, spec, members, first.Status)); diff != "" {
 			t.Fatalf("a decision taken again is another:\n%s", diff)
 		}
+		if !slices.Equal(first.Status.Withheld, slices.DeleteFunc(slices.Clone(first.Status.Clusters), func(name string) bool {
+			return slices.Contains(names, name) || slices.ContainsFunc(members, func(m Member) bool { return m.Name == name && m.Labels["cloud"] == "1" })
+		})) {
+			t.Fatalf("%v are withheld of %v", first.Status.Withheld, first.Status.Clusters)
+		}
 		for _, name := range first.Status.Leaving {
 			if slices.Contains(first.Status.Clusters, name) {
 				t.Fatalf("%s is placed and leaving", name)
@@ -230,7 +250,7 @@ func TestDecisionsDoNotDependOnOrderAndSettle(t *testing.T) {
 
 func decide(t *testing.T, spec v1alpha1.Placement, members []Member, previous v1alpha1.PlacementStatus) Decision {
 	t.Helper()
-	d, err := Decide(spec, members, previous, 1)
+	d, err := Decide(Input{Wrapper: wrapper(1), Spec: spec, Members: members, Previous: previous}, start)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ package placement
 
 import (
 	"slices"
+	"time"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
@@ -12,7 +13,7 @@ import (
 // Delivery of its name with the host's own seal. Of these it takes what the spec admits now; on the others
 // nothing is decided, so that nothing follows there, least of all a removal.
 func Rebuild(spec v1alpha1.Placement, members []Member, sealed []string) v1alpha1.PlacementStatus {
-	admitted, err := Decide(spec, members, v1alpha1.PlacementStatus{}, 0)
+	admitted, err := Decide(Input{Spec: spec, Members: members}, time.Time{})
 	if err != nil {
 		return v1alpha1.PlacementStatus{} // Decide says so again, to the author
 	}

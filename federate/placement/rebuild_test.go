@@ -4,6 +4,7 @@ package placement
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,7 +37,7 @@ func TestADecisionIsRebuiltFromSealedDeliveriesThatTheSpecAdmits(t *testing.T) {
 			if diff := cmp.Diff(v1alpha1.PlacementStatus{Clusters: test.want}, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			decided, err := Decide(test.spec, members, got, 1)
+			decided, err := Decide(Input{Spec: test.spec, Members: members, Previous: got}, time.Unix(0, 0))
 			if err == nil && len(decided.Status.Leaving) > 0 {
 				t.Errorf("it makes %v be left", decided.Status.Leaving)
 			}

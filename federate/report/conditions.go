@@ -13,6 +13,9 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
+// maxNames is how many members a message names.
+const maxNames = 10
+
 // said is what a condition is to say.
 type said struct {
 	ok      bool
@@ -22,7 +25,7 @@ type said struct {
 
 // conditions writes Placed, Pushed, Healthy and their summary Ready, and Reconciling and Stalled while
 // they are true.
-func conditions(in Input, t tally, worst *v1alpha1.ClusterStatus, now time.Time) []metav1.Condition {
+func conditions(in Input, t tally, lines []v1alpha1.ClusterStatus, now time.Time) []metav1.Condition {
 	all := make([]metav1.Condition, 0, 6)
 	for _, c := range in.Before.Conditions {
 		if c.Type != v1alpha1.ConditionReconciling && c.Type != v1alpha1.ConditionStalled {
@@ -37,8 +40,12 @@ func conditions(in Input, t tally, worst *v1alpha1.ClusterStatus, now time.Time)
 		meta.SetStatusCondition(&all, metav1.Condition{Type: kind, Status: status, Reason: s.reason, Message: s.message,
 			ObservedGeneration: in.Generation, LastTransitionTime: metav1.NewTime(now)})
 	}
-	placed, pushed, healthy := placedSays(in), pushedSays(t, worst), healthySays(t, worst)
-	ready := readySays(in, placed, pushed, healthy, t)
+	worst := worstLine(lines)
+	placed, pushed, healthy := placedSays(in), pushedSays(in, t, lines, worst), healthySays(t, worst)
+	ready := readySays(in, placed, pushed, healthy)
+	if in.Deleting {
+		ready = deletingSays(in, t, lines, worst)
+	}
 	set(v1alpha1.ConditionPlaced, placed)
 	set(v1alpha1.ConditionPushed, pushed)
 	set(v1alpha1.ConditionHealthy, healthy)
@@ -66,13 +73,13 @@ func placedSays(in Input) said {
 	return said{in.PlacedOK, in.PlacedReason, in.PlacedMessage}
 }
 
-func pushedSays(t tally, worst *v1alpha1.ClusterStatus) said {
+func pushedSays(in Input, t tally, lines []v1alpha1.ClusterStatus, worst *v1alpha1.ClusterStatus) said {
 	if t.updated == t.placed && t.leaving == 0 {
 		return said{true, v1alpha1.ReasonAllUpdated, fmt.Sprintf("%s the update revision", holds(t.placed))}
 	}
 	s := said{false, v1alpha1.ReasonPushing, fmt.Sprintf("%d of %d clusters hold the update revision", t.updated, t.placed)}
-	if t.leaving > 0 {
-		s.message += fmt.Sprintf(", %d being left", t.leaving)
+	if words := leavingWords(in, lines); words != "" {
+		s.message += "," + words
 	}
 	return blame(s, worst)
 }
@@ -84,11 +91,9 @@ func healthySays(t tally, worst *v1alpha1.ClusterStatus) said {
 	return blame(said{false, v1alpha1.ReasonApplying, fmt.Sprintf("%d of %d clusters are healthy", t.healthy, t.placed)}, worst)
 }
 
-// readySays picks what a person has to know first.
-func readySays(in Input, placed, pushed, healthy said, t tally) said {
+// readySays picks what a person has to know first of a wrapper that is not being deleted.
+func readySays(in Input, placed, pushed, healthy said) said {
 	switch {
-	case in.Deleting:
-		return said{false, v1alpha1.ReasonDeleting, deletingWords(pushed, t)}
 	case in.Invalid != "":
 		return said{false, v1alpha1.ReasonSpecInvalid, in.Invalid}
 	case !placed.ok:
@@ -101,11 +106,46 @@ func readySays(in Input, placed, pushed, healthy said, t tally) said {
 	return said{true, v1alpha1.ReasonAllHealthy, healthy.message}
 }
 
-func deletingWords(pushed said, t tally) string {
-	if t.leaving == 0 {
-		return "no cluster is left to wait for"
+// deletingSays names whom the deletion waits for.
+func deletingSays(in Input, t tally, lines []v1alpha1.ClusterStatus, worst *v1alpha1.ClusterStatus) said {
+	s := said{false, v1alpha1.ReasonDeleting, "no cluster is left to wait for"}
+	if t.leaving > 0 {
+		s.message = blame(said{message: "waiting for" + leavingWords(in, lines)}, worst).message
 	}
-	return fmt.Sprintf("waiting for %d clusters to be left: %s", t.leaving, pushed.message)
+	return s
+}
+
+// leavingWords names the members that are being left, and says how to wait no longer for those where it
+// does not go on.
+func leavingWords(in Input, lines []v1alpha1.ClusterStatus) string {
+	var leaving, stuck []string
+	for i := range in.Members {
+		if !in.Members[i].Leaving {
+			continue
+		}
+		leaving = append(leaving, lines[i].Name)
+		if lines[i].State != v1alpha1.StateUnknown && lines[i].Reason != v1alpha1.ReasonLeaving {
+			stuck = append(stuck, lines[i].Name)
+		}
+	}
+	if len(leaving) == 0 {
+		return ""
+	}
+	words := fmt.Sprintf(" %d being left (%s)", len(leaving), few(leaving))
+	if len(stuck) > 0 {
+		// More than these take another command, when these are done.
+		words += fmt.Sprintf("; `%s --release %s` waits no longer, and leaves there what is there",
+			in.Approve, strings.Join(stuck[:min(len(stuck), maxNames)], ","))
+	}
+	return words
+}
+
+// few are as many names as a message has room for.
+func few(names []string) string {
+	if over := len(names) - maxNames; over > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), over)
+	}
+	return strings.Join(names, ", ")
 }
 
 // blame adds the worst line's words: whose it is and what it says.

@@ -18,8 +18,12 @@ const maxMessage = 256
 // Member is a snapshot of one member with one wrapper.
 type Member struct {
 	Name string
+	// Approve is the command by which a person approves what waits, up to what that is.
+	Approve string
 	// Leaving is whether the member is being left, rather than placed.
 	Leaving bool
+	// Withheld is whether the member is placed only until it may be left.
+	Withheld bool
 	// Revision is the one that is wanted there.
 	Revision string
 	// Held is whether the member holds just the wanted objects, HeldRevision which revision its
@@ -75,6 +79,7 @@ var rules = []rule{
 	drifted,
 	unjudged, // there, and not looked at yet
 	unwell,   // there, and the collector says what is wrong
+	withheld, // all is well, but it is to be left
 	healthy,
 }
 
@@ -162,8 +167,8 @@ func drifted(m *Member) (v1alpha1.ClusterStatus, bool) {
 		line := v1alpha1.ClusterStatus{State: v1alpha1.StateHealthy, Reason: v1alpha1.ReasonDrifted, Message: driftWords(o)}
 		if m.RepairsDrift {
 			line.State = v1alpha1.StateProgressing
-		} else if worst := worstObject(m.Status.Objects); worst != nil && stateOf[worst.Health] != "" {
-			// It is told, and hides nothing worse.
+		} else if worst := worstObject(m.Status.Objects); m.Withheld || worst != nil && stateOf[worst.Health] != "" {
+			// It is told, and hides nothing that a person has to know first.
 			return v1alpha1.ClusterStatus{}, false
 		}
 		return line, true
@@ -217,6 +222,13 @@ func unwell(m *Member) (v1alpha1.ClusterStatus, bool) {
 		words += ": " + worst.Message
 	}
 	return v1alpha1.ClusterStatus{State: stateOf[worst.Health], Reason: worst.Reason, Message: words}, true
+}
+
+// withheld hides no trouble: who is asked to let the member go has to see how it fares there.
+func withheld(m *Member) (v1alpha1.ClusterStatus, bool) {
+	return v1alpha1.ClusterStatus{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonRemovalNeedsApproval,
+		Message: fmt.Sprintf("`%s --removal` lets it go: spec.placement does not select it any more; it is served until then, and stays if it is selected again",
+			m.Approve)}, m.Withheld
 }
 
 func healthy(*Member) (v1alpha1.ClusterStatus, bool) {

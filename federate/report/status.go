@@ -28,6 +28,8 @@ type Input struct {
 	PlacedReason, PlacedMessage string
 	// Invalid is why the spec cannot be rendered for anybody, "" when it can.
 	Invalid string
+	// Approve is the command by which a person approves what waits, up to what that is.
+	Approve string
 	// Members are the placed and the leaving members.
 	Members []Member
 	// Before is the status as it was.
@@ -43,6 +45,7 @@ func Build(in Input, now time.Time) v1alpha1.WrapperStatus {
 	}
 	lines := make([]v1alpha1.ClusterStatus, 0, len(in.Members))
 	for i := range in.Members {
+		in.Members[i].Approve = in.Approve
 		lines = append(lines, lineOf(&in.Members[i], before[in.Members[i].Name], now))
 	}
 	tally := count(in.Members, lines)
@@ -56,7 +59,7 @@ func Build(in Input, now time.Time) v1alpha1.WrapperStatus {
 		status.CurrentRevision = in.UpdateRevision
 	}
 	status.Clusters, status.ClustersOmitted = shorten(lines)
-	status.Conditions = conditions(in, tally, worstLine(lines), now)
+	status.Conditions = conditions(in, tally, lines, now)
 	return status
 }
 
@@ -87,6 +90,9 @@ func count(members []Member, lines []v1alpha1.ClusterStatus) tally {
 			t.stalled++
 		case v1alpha1.StateHeld:
 			t.held++
+			if isWithheld(&lines[i]) {
+				t.healthy++ // or it would have another line
+			}
 		case v1alpha1.StateUnreachable, v1alpha1.StateUnknown:
 			t.unreachable++
 		}
@@ -124,10 +130,20 @@ func shorten(lines []v1alpha1.ClusterStatus) (kept []v1alpha1.ClusterStatus, omi
 	return kept, omitted
 }
 
+// isWithheld says whether a line is of a member that is well and waits to be left.
+func isWithheld(l *v1alpha1.ClusterStatus) bool {
+	return l.State == v1alpha1.StateHeld && l.Reason == v1alpha1.ReasonRemovalNeedsApproval
+}
+
+// worstLine is the line to be told beside the counts, nil when all is well. What is withheld is told by the
+// condition Placed.
 func worstLine(lines []v1alpha1.ClusterStatus) *v1alpha1.ClusterStatus {
 	var worst *v1alpha1.ClusterStatus
 	for i := range lines {
 		l := &lines[i]
+		if isWithheld(l) {
+			continue
+		}
 		if worst == nil || severity[l.State] < severity[worst.State] ||
 			severity[l.State] == severity[worst.State] && l.Name < worst.Name {
 			worst = l

@@ -5,34 +5,8 @@ package push
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
 )
-
-// holdsData are the kinds that KeepData keeps: what holds data, and the ground that data stands on.
-// (docs/design.md, section 6.)
-var holdsData = map[schema.GroupKind]bool{
-	{Kind: "PersistentVolumeClaim"}: true,
-	{Kind: "PersistentVolume"}:      true,
-	{Kind: "Namespace"}:             true,
-	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:           true,
-	{Group: "storage.k8s.io", Kind: "StorageClass"}:                             true,
-	{Group: "snapshot.storage.k8s.io", Kind: "VolumeSnapshot"}:                  true,
-	{Group: "snapshot.storage.k8s.io", Kind: "VolumeSnapshotContent"}:           true,
-	{Group: "groupsnapshot.storage.k8s.io", Kind: "VolumeGroupSnapshot"}:        true,
-	{Group: "groupsnapshot.storage.k8s.io", Kind: "VolumeGroupSnapshotContent"}: true,
-}
-
-// isKept says whether an object stays on a member that its wrapper leaves. keep is the object's own
-// annotation: "true" keeps it whatever the policy, "false" takes it out of KeepData.
-func isKept(policy v1alpha1.DeletionPolicy, gk schema.GroupKind, keep string) bool {
-	switch {
-	case keep == "true" || policy == v1alpha1.KeepAll:
-		return true
-	case policy == v1alpha1.DeleteAll || keep == "false":
-		return false
-	}
-	return holdsData[gk]
-}
 
 // whyKept says why isKept says so.
 func whyKept(keep string) string {
@@ -45,7 +19,7 @@ func whyKept(keep string) string {
 // mayReplace says whether an object of a kind may be deleted to be made again; what KeepData keeps
 // never is, whatever its annotation says, but for StorageClasses, which hold no data themselves.
 func mayReplace(gk schema.GroupKind) bool {
-	return !holdsData[gk] || gk.Kind == "StorageClass"
+	return !federate.HoldsData(gk) || gk.Kind == "StorageClass"
 }
 
 // onlyRestrict are kinds that provide nothing: without them more is allowed.

@@ -37,7 +37,7 @@ func (o *Options) choose(w v1alpha1.Wrapper, members []overrides.Member) ([]chos
 	}
 	selection, err := overrides.NewSelection(placement)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: spec.placement.clusters: %w", titleOf(w), err)
+		return nil, fmt.Errorf("reading %s: spec.placement.clusters: %w", TitleOf(w), err)
 	}
 	var out []chosen
 	for _, m := range members {
@@ -102,8 +102,8 @@ func because(problems []string) string {
 	return ": " + problems[0]
 }
 
-// parseName reads NAME, fed/NAME or cfed/NAME.
-func parseName(text string) (v1alpha1.WrapperKind, string, error) {
+// ParseName reads NAME, fed/NAME or cfed/NAME.
+func ParseName(text string) (v1alpha1.WrapperKind, string, error) {
 	kind, name, found := strings.Cut(text, "/")
 	if !found {
 		kind, name = "fed", text

@@ -37,7 +37,7 @@ func newPreview(w v1alpha1.Wrapper, members []chosen) (*preview, error) {
 	}
 	renderer, err := render.New(w.WrapperSpec(), w.GetNamespace())
 	if err != nil {
-		return nil, fmt.Errorf("rendering %s: %w", titleOf(w), err)
+		return nil, fmt.Errorf("rendering %s: %w", TitleOf(w), err)
 	}
 	p := &preview{wrapper: w}
 	byDigest := map[string]*group{}
@@ -45,7 +45,7 @@ func newPreview(w v1alpha1.Wrapper, members []chosen) (*preview, error) {
 	for _, m := range members {
 		rendering, err := renderer.For(m.Member)
 		if err != nil {
-			failed = append(failed, fmt.Errorf("rendering %s: %w", titleOf(w), err))
+			failed = append(failed, fmt.Errorf("rendering %s: %w", TitleOf(w), err))
 			continue
 		}
 		g := byDigest[rendering.Digest]
@@ -70,13 +70,13 @@ func check(w v1alpha1.Wrapper, members []chosen) error {
 		errs = append(errs, err)
 	}
 	if len(errs) > 0 {
-		return fmt.Errorf("checking %s: %w", titleOf(w), errs.ToAggregate())
+		return fmt.Errorf("checking %s: %w", TitleOf(w), errs.ToAggregate())
 	}
 	return nil
 }
 
-// titleOf is as in "Federated shop/storefront".
-func titleOf(w v1alpha1.Wrapper) string {
+// TitleOf is as in "Federated shop/storefront".
+func TitleOf(w v1alpha1.Wrapper) string {
 	if w.WrapperKind() == v1alpha1.KindClusterFederated {
 		return string(w.WrapperKind()) + " " + w.GetName()
 	}

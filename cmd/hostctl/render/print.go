@@ -38,7 +38,7 @@ func writeYAML(out *bytes.Buffer, previews []*preview) error {
 			if out.Len() > 0 {
 				out.WriteString("---\n")
 			}
-			fmt.Fprintf(out, "# %s\n", titleOf(p.wrapper))
+			fmt.Fprintf(out, "# %s\n", TitleOf(p.wrapper))
 			for _, m := range g.members {
 				fmt.Fprintf(out, "# cluster %s: rendering %s%s\n", m.Name, g.rendering.Digest, unplaced(m))
 			}
@@ -105,7 +105,7 @@ func writeJSON(out *bytes.Buffer, previews []*preview) error {
 			}
 			for _, m := range g.members {
 				list = append(list, jsonCluster{
-					Wrapper: titleOf(p.wrapper), Cluster: m.Name, Placed: m.placed, Rendering: g.rendering.Digest, Objects: objects,
+					Wrapper: TitleOf(p.wrapper), Cluster: m.Name, Placed: m.placed, Rendering: g.rendering.Digest, Objects: objects,
 				})
 			}
 		}

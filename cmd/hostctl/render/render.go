@@ -101,7 +101,7 @@ func (o *Options) Complete(args []string) error {
 	}
 	if o.Name != "" {
 		var err error
-		if o.kind, o.name, err = parseName(o.Name); err != nil {
+		if o.kind, o.name, err = ParseName(o.Name); err != nil {
 			return err
 		}
 	}
@@ -164,7 +164,7 @@ func (o *Options) Run(ctx context.Context) error {
 		}
 		if len(chosen) == 0 {
 			fmt.Fprintf(o.ErrOut, "note: %s is placed on none of the %d clusters: --cluster NAME renders for one nevertheless\n",
-				titleOf(w), len(members))
+				TitleOf(w), len(members))
 			continue
 		}
 		p, err := newPreview(w, chosen)

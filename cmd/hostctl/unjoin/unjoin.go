@@ -4,20 +4,16 @@
 package unjoin
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/ask"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	joincmd "github.com/fairlead-dev/fairlead/cmd/hostctl/join"
 	"github.com/fairlead-dev/fairlead/internal/join"
@@ -44,10 +40,7 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 }
 
 func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
-	o := &Options{IOStreams: streams, CanAsk: func() bool {
-		f, ok := streams.In.(*os.File)
-		return ok && term.IsTerminal(int(f.Fd()))
-	}}
+	o := &Options{IOStreams: streams, CanAsk: func() bool { return ask.Terminal(streams) }}
 	cmd := &cobra.Command{
 		Use:   "unjoin NAME",
 		Short: "Let a member go; workloads stay on it",
@@ -101,7 +94,7 @@ func (o *Options) Complete(name string) error {
 func (o *Options) Run(ctx context.Context) error {
 	_, _ = fmt.Fprint(o.ErrOut, o.plan())
 	if !o.Yes {
-		if err := o.ask(); err != nil {
+		if err := ask.Confirm(o.IOStreams, "unjoining "+o.Name, "Unjoin "+o.Name+"?"); err != nil {
 			return err
 		}
 	}
@@ -135,17 +128,4 @@ Nothing is removed on the member itself: the host's account and everything that 
   at the host:   MemberCluster %[1]s, Secret %[2]s/%[1]s
 It leaves workloads, their namespaces and their labels on the member as they are.
 `, o.Name, v1alpha1.SystemNamespace)
-}
-
-func (o *Options) ask() error {
-	_, _ = fmt.Fprintf(o.ErrOut, "Unjoin %s? [y/N] ", o.Name)
-	answer, err := bufio.NewReader(o.In).ReadString('\n')
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return nil
-	}
-	if err != nil && answer == "" {
-		return exit.Usagef("unjoining %s: no answer was given: nothing was done", o.Name)
-	}
-	return errors.New("nothing was done")
 }

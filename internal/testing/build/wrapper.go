@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -112,6 +113,12 @@ func (b *Builder[T]) OnConflict(policy v1alpha1.ConflictPolicy) *Builder[T] {
 // OnDelete sets spec.onDelete.
 func (b *Builder[T]) OnDelete(policy v1alpha1.DeletionPolicy) *Builder[T] {
 	b.obj.WrapperSpec().OnDelete = policy
+	return b
+}
+
+// MaxRemoval sets spec.rollout.maxRemoval, a number or a percentage.
+func (b *Builder[T]) MaxRemoval(limit string) *Builder[T] {
+	b.obj.WrapperSpec().Rollout.MaxRemoval = new(intstr.Parse(limit))
 	return b
 }
 

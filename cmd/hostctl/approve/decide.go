@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package approve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// decide makes the Approval of what waits. It is an error when nothing does, or not for a member that was
+// named: a word that nothing waits for would be acted upon at another time than the person thinks of.
+func (o *Options) decide(ctx context.Context, w v1alpha1.Wrapper) (*v1alpha1.Approval, error) {
+	id := v1alpha1.Identity(w)
+	spec := v1alpha1.ApprovalSpec{Wrapper: v1alpha1.ApprovedWrapper{Kind: id.Kind, Name: id.Name, UID: id.UID}}
+	var err error
+	if o.Removal {
+		spec.Allow, spec.Decision = v1alpha1.AllowRemoval, w.WrapperStatus().Placement.Decision
+		spec.Clusters, err = o.removal(ctx, w)
+	} else {
+		spec.Allow = v1alpha1.AllowRelease
+		spec.Clusters, err = o.release(ctx, w)
+	}
+	if err != nil {
+		return nil, err
+	}
+	approval := &v1alpha1.Approval{
+		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Approval"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:    id.Beside(),
+			GenerateName: fmt.Sprintf("%s-%s-", id.Name, strings.ToLower(string(spec.Allow))),
+		},
+		Spec: spec,
+	}
+	if !slices.Contains(w.GetFinalizers(), metav1.FinalizerDeleteDependents) {
+		// It goes with its wrapper. Where what the wrapper owns is deleted first it would go at once.
+		approval.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: v1alpha1.GroupVersion.String(), Kind: string(id.Kind), Name: id.Name, UID: id.UID,
+		}}
+	}
+	return approval, nil
+}
+
+// removal are the members to let go.
+func (o *Options) removal(ctx context.Context, w v1alpha1.Wrapper) ([]string, error) {
+	placed := w.WrapperStatus().Placement
+	switch {
+	case w.GetDeletionTimestamp() != nil:
+		return nil, errors.New("it is being deleted, which does not wait for an approval; --release CLUSTER stops waiting for one that is away")
+	case placed.ObservedGeneration != w.GetGeneration():
+		return nil, errors.New("the host's manager has not decided on its present spec yet: look again in a moment, " +
+			"or see whether the manager runs")
+	case len(placed.Withheld) == 0:
+		return nil, errors.New("no removal waits: status.placement.withheld is empty")
+	case len(o.Clusters) == 0:
+		return placed.Withheld, nil
+	}
+	return o.among(ctx, o.Clusters, placed.Withheld, "wait for a removal to be approved")
+}
+
+// release are the members not to wait for.
+func (o *Options) release(ctx context.Context, w v1alpha1.Wrapper) ([]string, error) {
+	waited := awaited(w)
+	if len(waited) == 0 {
+		return nil, errors.New("it leaves no cluster, and waits for none: status.placement.leaving is empty")
+	}
+	return o.among(ctx, o.Release, waited, "are being left")
+}
+
+// awaited are the members that a wrapper waits for until they are left, sorted. While it is being deleted
+// these are the ones that have a line, as soon as its status speaks of that.
+func awaited(w v1alpha1.Wrapper) []string {
+	status := w.WrapperStatus()
+	if w.GetDeletionTimestamp() == nil {
+		return status.Placement.Leaving
+	}
+	names := slices.Concat(status.Placement.Clusters, status.Placement.Leaving)
+	ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
+	if ready != nil && ready.Reason == v1alpha1.ReasonDeleting && status.ClustersOmitted == 0 {
+		names = nil
+		for i := range status.Clusters {
+			names = append(names, status.Clusters[i].Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// among checks that the named members are among those that do what a person thinks they do.
+func (o *Options) among(ctx context.Context, named, those []string, what string) ([]string, error) {
+	named = slices.Clone(named)
+	slices.Sort(named)
+	named = slices.Compact(named)
+	for _, name := range named {
+		if slices.Contains(those, name) {
+			continue
+		}
+		err := o.host.Get(ctx, client.ObjectKey{Name: name}, &v1alpha1.MemberCluster{})
+		if apierrors.IsNotFound(err) {
+			return nil, fmt.Errorf("there is no cluster %s (see `kubectl get memberclusters`); those that %s: %s", name, what, few(those))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("getting MemberCluster %s from the host: %w", name, err)
+		}
+		return nil, fmt.Errorf("cluster %s is not among those that %s: %s", name, what, few(those))
+	}
+	return named, nil
+}

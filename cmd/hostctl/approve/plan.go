@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package approve
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
+	"github.com/fairlead-dev/fairlead/federate"
+)
+
+// most is how many names a line has room for.
+const most = 20
+
+// plan says what the Approval will do.
+func plan(w v1alpha1.Wrapper, a *v1alpha1.Approval) string {
+	var b strings.Builder
+	removed, kept := partition(w)
+	clusters := few(a.Spec.Clusters)
+	if a.Spec.Allow == v1alpha1.AllowRelease {
+		fmt.Fprintf(&b, "%s will no longer wait to be off %s.\n", render.TitleOf(w), clusters)
+		fmt.Fprintf(&b, "What is there of it stays there, also when the cluster comes back, with the Delivery that lists it:\n  %s\n",
+			few(slices.Concat(removed, kept)))
+		rest := slices.DeleteFunc(slices.Clone(awaited(w)), func(name string) bool { return slices.Contains(a.Spec.Clusters, name) })
+		if len(rest) > 0 {
+			fmt.Fprintf(&b, "It still waits for %s.\n", few(rest))
+		}
+		return b.String()
+	}
+	fmt.Fprintf(&b, "%s will leave %s now (onDelete: %s):\n", render.TitleOf(w), clusters, policyOf(w))
+	fmt.Fprintf(&b, "  removed: %s\n", orNothing(removed))
+	fmt.Fprintf(&b, "  kept:    %s\n", orNothing(kept))
+	rest := slices.DeleteFunc(slices.Clone(w.WrapperStatus().Placement.Withheld), func(name string) bool {
+		return slices.Contains(a.Spec.Clusters, name)
+	})
+	if len(rest) > 0 {
+		fmt.Fprintf(&b, "It stays on %s until that is approved, or the hour is over.\n", few(rest))
+	}
+	return b.String()
+}
+
+// partition says of each object whether leaving a member removes it or keeps it, as far as the wrapper says:
+// an annotation that somebody put on the object there counts as well.
+func partition(w v1alpha1.Wrapper) (removed, kept []string) {
+	spec := w.WrapperSpec()
+	for i := range spec.Objects {
+		obj := &unstructured.Unstructured{}
+		if err := obj.UnmarshalJSON(spec.Objects[i].Raw); err != nil {
+			continue // it could not be pushed either
+		}
+		title := obj.GetKind() + " " + obj.GetName()
+		if federate.IsKept(policyOf(w), obj.GroupVersionKind().GroupKind(), obj.GetAnnotations()[v1alpha1.AnnotationKeep]) {
+			kept = append(kept, title)
+		} else {
+			removed = append(removed, title)
+		}
+	}
+	return removed, kept
+}
+
+func policyOf(w v1alpha1.Wrapper) v1alpha1.DeletionPolicy {
+	if policy := w.WrapperSpec().OnDelete; policy != "" {
+		return policy
+	}
+	return v1alpha1.KeepData
+}
+
+func orNothing(titles []string) string {
+	if len(titles) == 0 {
+		return "nothing"
+	}
+	return few(titles)
+}
+
+func few(names []string) string {
+	if over := len(names) - most; over > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), over)
+	}
+	return strings.Join(names, ", ")
+}
+
+// print tells programs what was written.
+func (o *Options) print(a *v1alpha1.Approval) error {
+	a.ManagedFields = nil
+	a.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("Approval"))
+	name := "approval." + v1alpha1.Group + "/" + a.Name
+	var data []byte
+	var err error
+	switch o.Output {
+	case "yaml":
+		data, err = yaml.Marshal(a)
+	case "json":
+		data, err = json.MarshalIndent(a, "", "    ")
+		data = append(data, '\n')
+	case "name":
+		data = []byte(name + "\n")
+	default:
+		if o.DryRun {
+			name += " created (dry run)\n"
+		} else {
+			name += " created\n"
+		}
+		data = []byte(name)
+	}
+	if err != nil {
+		return fmt.Errorf("encoding the Approval: %w", err)
+	}
+	_, err = o.Out.Write(data)
+	return err
+}

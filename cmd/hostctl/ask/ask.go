@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package ask is how hostctl's commands ask before they do what cannot be taken back. Anything but a clear
+// yes is no, and says that nothing was done.
+package ask
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+)
+
+// Terminal says whether somebody sits there who can be asked.
+func Terminal(streams genericiooptions.IOStreams) bool {
+	f, ok := streams.In.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Confirm asks a question that is answered by yes or no, and returns an error for anything but a yes. doing
+// is what is asked about, as in "unjoining eu-1".
+func Confirm(streams genericiooptions.IOStreams, doing, question string) error {
+	_, _ = fmt.Fprintf(streams.ErrOut, "%s [y/N] ", question)
+	answer, err := bufio.NewReader(streams.In).ReadString('\n')
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	if err != nil && answer == "" {
+		return exit.Usagef("%s: no answer was given: nothing was done", doing)
+	}
+	return errors.New("nothing was done")
+}

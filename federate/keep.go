@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package federate
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// holdsData are the kinds that KeepData keeps: what holds data, and the ground that data stands on.
+// (docs/design.md, section 6.)
+var holdsData = map[schema.GroupKind]bool{
+	{Kind: "PersistentVolumeClaim"}: true,
+	{Kind: "PersistentVolume"}:      true,
+	{Kind: "Namespace"}:             true,
+	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:           true,
+	{Group: "storage.k8s.io", Kind: "StorageClass"}:                             true,
+	{Group: "snapshot.storage.k8s.io", Kind: "VolumeSnapshot"}:                  true,
+	{Group: "snapshot.storage.k8s.io", Kind: "VolumeSnapshotContent"}:           true,
+	{Group: "groupsnapshot.storage.k8s.io", Kind: "VolumeGroupSnapshot"}:        true,
+	{Group: "groupsnapshot.storage.k8s.io", Kind: "VolumeGroupSnapshotContent"}: true,
+}
+
+// HoldsData says whether KeepData keeps the objects of a kind.
+func HoldsData(gk schema.GroupKind) bool { return holdsData[gk] }
+
+// IsKept says whether an object stays on a member that its wrapper leaves. keep is the object's own
+// annotation: "true" keeps it whatever the policy, "false" takes it out of KeepData.
+func IsKept(policy v1alpha1.DeletionPolicy, gk schema.GroupKind, keep string) bool {
+	switch {
+	case keep == "true" || policy == v1alpha1.KeepAll:
+		return true
+	case policy == v1alpha1.DeleteAll || keep == "false":
+		return false
+	}
+	return HoldsData(gk)
+}

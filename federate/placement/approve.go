@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// approves says whether an Approval allows an act to a wrapper: this very one, not another of its name.
+func approves(a *v1alpha1.Approval, act v1alpha1.ApprovedAct, id v1alpha1.WrapperIdentity) bool {
+	return a.Spec.Allow == act && a.DeletionTimestamp == nil && a.Namespace == id.Beside() &&
+		a.Spec.Wrapper == v1alpha1.ApprovedWrapper{Kind: id.Kind, Name: id.Name, UID: id.UID}
+}
+
+// mayGo are the members whose removal was approved, by the decision that they wait for.
+func mayGo(in *Input, decision string) map[string]bool {
+	all := make(map[string]bool)
+	if decision == "" {
+		return all
+	}
+	for i := range in.Approvals {
+		a := &in.Approvals[i]
+		if approves(a, v1alpha1.AllowRemoval, in.Wrapper) && a.Spec.Decision == decision {
+			for _, name := range a.Spec.Clusters {
+				all[name] = true
+			}
+		}
+	}
+	return all
+}
+
+// Release parts members that are being left into those that are still waited for and those that a person
+// has released. before are those that were released earlier; all of them are in released again, which is
+// sorted. An Approval counts once: for a member that was left, placed again and is left again, only a
+// newer one does.
+func Release(id v1alpha1.WrapperIdentity, leaving []string, before []v1alpha1.ReleasedCluster, approvals []v1alpha1.Approval,
+) (still []string, released []v1alpha1.ReleasedCluster) {
+	at := make(map[string]v1alpha1.ReleasedCluster, len(before))
+	for _, r := range before {
+		at[r.Name] = r
+	}
+	newly := make(map[string]bool)
+	for i := range approvals {
+		a := &approvals[i]
+		if !approves(a, v1alpha1.AllowRelease, id) {
+			continue
+		}
+		for _, name := range a.Spec.Clusters {
+			if slices.Contains(leaving, name) && at[name].Approved.Time.Before(a.CreationTimestamp.Time) {
+				at[name] = v1alpha1.ReleasedCluster{Name: name, Approved: a.CreationTimestamp}
+				newly[name] = true
+			}
+		}
+	}
+	for _, name := range leaving {
+		if !newly[name] {
+			still = append(still, name)
+		}
+	}
+	for _, r := range at {
+		released = append(released, r)
+	}
+	slices.SortFunc(released, func(a, b v1alpha1.ReleasedCluster) int { return strings.Compare(a.Name, b.Name) })
+	return still, released
+}

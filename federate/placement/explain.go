@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
+)
+
+// maxNamesInMessage bounds how many names a message spells out; status.placement has them all.
+const maxNamesInMessage = 10
+
+// explain fills in the condition. A removal that waits comes first, it may be a slip that takes the wrapper
+// off its members; then a name that nobody has: both are what the author can mend.
+func (d *Decision) explain(in Input, p pace, selected int) {
+	members := len(in.Members)
+	switch {
+	case len(d.Status.Withheld) > 0:
+		d.Placed, d.Reason = metav1.ConditionFalse, v1alpha1.ReasonRemovalNeedsApproval
+		d.Message = waits(in.Wrapper, p)
+		if len(d.Status.NotFound) > 0 {
+			d.Message += "; no MemberCluster is named " + list(d.Status.NotFound)
+		}
+	case len(d.Status.NotFound) > 0:
+		d.Placed, d.Reason = metav1.ConditionFalse, v1alpha1.ReasonClusterNotFound
+		d.Message = fmt.Sprintf("spec.placement.clusters.names: no MemberCluster is named %s (see `kubectl get memberclusters`); %s",
+			list(d.Status.NotFound), served(selected))
+	case selected == 0 && members == 0:
+		d.Placed, d.Reason = metav1.ConditionFalse, v1alpha1.ReasonNoClusterMatches
+		d.Message = "the fleet has no member yet; `hostctl join` adds one"
+	case selected == 0:
+		d.Placed, d.Reason = metav1.ConditionFalse, v1alpha1.ReasonNoClusterMatches
+		d.Message = fmt.Sprintf("spec.placement.clusters selects none of the %s (see `kubectl get memberclusters --show-labels`)", count(members))
+	default:
+		d.Placed, d.Reason = metav1.ConditionTrue, v1alpha1.ReasonPlaced
+		d.Message = fmt.Sprintf("%d of %s", selected, count(members))
+	}
+}
+
+// waits says what waits, and the two ways out.
+func waits(id v1alpha1.WrapperIdentity, p pace) string {
+	begun := 0
+	for _, r := range p.removals {
+		begun += int(r.Count)
+	}
+	return fmt.Sprintf("%d of the %s where this stood are not selected any more and are kept until a person lets them go: "+
+		"`%s --removal`; or put spec.placement or their labels back (%s). spec.rollout.maxRemoval lets %d of %d go within an hour, "+
+		"%d did; the next may at %s",
+		len(p.withheld), count(p.placed), federate.ApproveCommand(id.Kind, id.Namespace, id.Name), list(p.withheld),
+		p.limit, p.placed, begun, p.again.UTC().Format(time.RFC3339))
+}
+
+func served(placed int) string {
+	switch placed {
+	case 0:
+		return "no other member is selected"
+	case 1:
+		return "the one other that is selected is served"
+	default:
+		return fmt.Sprintf("the %d others that are selected are served", placed)
+	}
+}
+
+func count(members int) string {
+	if members == 1 {
+		return "1 member"
+	}
+	return fmt.Sprintf("%d members", members)
+}
+
+func list(names []string) string {
+	if len(names) > maxNamesInMessage {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamesInMessage], ", "), len(names)-maxNamesInMessage)
+	}
+	return strings.Join(names, ", ")
+}

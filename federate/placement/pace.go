@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package placement
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
+)
+
+const (
+	// window is the time within which so many removals may begin.
+	window = time.Hour
+	// DefaultMaxRemoval is spec.rollout.maxRemoval where it is left out.
+	DefaultMaxRemoval = "30%"
+)
+
+// pace is how a decision to leave members is paced.
+type pace struct {
+	// going are the members that begin to be left now, withheld those that wait; both sorted.
+	going, withheld []string
+	// decision names what waits; "" when nothing does.
+	decision string
+	// removals are those of the last hour, the ones that begin now among them.
+	removals []v1alpha1.Removals
+	// limit is how many removals may begin within the hour, placed how many members it is a share of.
+	limit, placed int
+	// again is when the oldest removal is an hour old.
+	again time.Time
+}
+
+// pace says who of those that were placed and are selected no more may go now. known are all members by
+// name, true when selected. Those go that a person let go, and then, in the order of their names, as many as
+// the hour has room for; what goes by approval takes up room like any other. It is an error when maxRemoval
+// says nothing that is understood.
+//
+// The room is a share of what was placed when the oldest removal of the last hour began, or is placed now
+// when there was none: members that are placed meanwhile make no room, or a move of the whole fleet would
+// make its own. A member whose MemberCluster is gone is not removed, and takes no room.
+func (in *Input) pace(known map[string]bool, now time.Time) (pace, error) {
+	var placed int
+	var unselected []string
+	for _, name := range in.Previous.Clusters {
+		if selected, exists := known[name]; exists {
+			placed++
+			if !selected {
+				unselected = append(unselected, name)
+			}
+		}
+	}
+	unselected = sorted(unselected)
+	p := pace{removals: recent(in.Previous.Removals, now), placed: placed}
+	begun := 0
+	for _, r := range p.removals {
+		begun += int(r.Count)
+	}
+	if begun > 0 {
+		p.placed = int(p.removals[0].Placed)
+	}
+	var err error
+	if p.limit, err = limitOf(in.MaxRemoval, p.placed); err != nil {
+		return pace{}, err
+	}
+
+	standing := in.standingDecision(unselected)
+	approved := mayGo(in, standing)
+	room := p.limit - begun
+	for _, name := range unselected {
+		if approved[name] {
+			p.going = append(p.going, name)
+			room--
+		}
+	}
+	for _, name := range unselected {
+		switch {
+		case approved[name]:
+		case room > 0:
+			p.going = append(p.going, name)
+			room--
+		default:
+			p.withheld = append(p.withheld, name)
+		}
+	}
+	p.going = sorted(p.going)
+	p.removals = begin(p.removals, len(p.going), placed, now)
+	if len(p.withheld) > 0 {
+		p.decision = standing
+		if standing == "" {
+			p.decision = decisionOf(p.withheld, in.Wrapper.Generation, now)
+		}
+		p.again = p.removals[0].Since.Add(window)
+	}
+	return p, nil
+}
+
+// standingDecision is the one that the previous decision named, while it is about these members, or more
+// of them, and the same spec: an edit may change what leaving a member does to it. Whatever else is to be
+// left is another removal, which has to be approved by itself.
+func (in *Input) standingDecision(unselected []string) string {
+	if in.Previous.ObservedGeneration != in.Wrapper.Generation {
+		return ""
+	}
+	for _, name := range unselected {
+		if !slices.Contains(in.Previous.Withheld, name) {
+			return ""
+		}
+	}
+	return in.Previous.Decision
+}
+
+// decisionOf names a removal. The time is in it because labels come and go without another generation: a
+// removal that was called off and is wanted again is another.
+func decisionOf(withheld []string, generation int64, now time.Time) string {
+	digest := federate.Digest([]byte(strings.Join(withheld, ",")), []byte(strconv.FormatInt(generation, 10)),
+		[]byte(now.UTC().Format(time.RFC3339Nano)))
+	return strings.TrimPrefix(digest, "sha256:")[:16]
+}
+
+// limitOf is how many removals may begin within an hour: a share of what was placed, rounded down, but one
+// always may.
+func limitOf(maxRemoval *intstr.IntOrString, placed int) (int, error) {
+	if maxRemoval == nil {
+		maxRemoval = new(intstr.FromString(DefaultMaxRemoval))
+	}
+	limit, err := intstr.GetScaledValueFromIntOrPercent(maxRemoval, placed, false)
+	if err != nil {
+		return 0, fmt.Errorf("placing: spec.rollout.maxRemoval: %w", err)
+	}
+	return max(1, limit), nil
+}
+
+// recent are the removals that began within the window. One that seems to begin only later, because the
+// clock was set back, begins now: it must not count for longer than an hour.
+func recent(removals []v1alpha1.Removals, now time.Time) []v1alpha1.Removals {
+	var kept []v1alpha1.Removals
+	latest := wholeSecond(now)
+	for _, r := range removals {
+		if r.Since.After(latest.Time) {
+			r.Since = latest
+		}
+		if now.Before(r.Since.Add(window)) {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// begin adds count removals that begin now. Those of a minute are told together, as of the last of them,
+// so that an hour has few entries; they count for up to a minute longer, and never for more room.
+func begin(removals []v1alpha1.Removals, count, placed int, now time.Time) []v1alpha1.Removals {
+	if count == 0 {
+		return removals
+	}
+	since := wholeSecond(now)
+	if n := len(removals); n > 0 && removals[n-1].Since.Truncate(time.Minute).Equal(since.Truncate(time.Minute)) {
+		removals[n-1].Since = since
+		removals[n-1].Placed = min(removals[n-1].Placed, int32(placed)+removals[n-1].Count) //nolint:gosec // at most 5,000 members are placed
+		removals[n-1].Count += int32(count)                                                 //nolint:gosec // as above
+		return removals
+	}
+	return append(removals, v1alpha1.Removals{Since: since, Count: int32(count), Placed: int32(placed)}) //nolint:gosec // as above
+}
+
+// wholeSecond rounds up to what a metav1.Time holds, so that an hour is never a moment short.
+func wholeSecond(t time.Time) metav1.Time {
+	whole := t.UTC().Truncate(time.Second)
+	if whole.Before(t) {
+		whole = whole.Add(time.Second)
+	}
+	return metav1.NewTime(whole)
+}

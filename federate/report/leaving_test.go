@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+const approve = "hostctl approve web -n shop"
+
+func withheldMember(change func(*Member)) Member {
+	return with(func(m *Member) {
+		m.Withheld, m.Approve = true, approve
+		change(m)
+	})
+}
+
+func TestTheLineOfAMemberThatIsWithheld(t *testing.T) {
+	degraded := v1alpha1.ObjectStatus{Kind: "Job", Name: "j", Health: v1alpha1.Degraded, Reason: "BackoffLimitExceeded"}
+	drift := v1alpha1.ObjectStatus{Kind: "ConfigMap", Name: "a", Drift: &v1alpha1.Drift{Kind: v1alpha1.DriftChanged}}
+	for name, test := range map[string]struct {
+		m    Member
+		want string
+	}{
+		"it is well": {withheldMember(func(*Member) {}), "Held RemovalNeedsApproval"},
+		"it is not well, which is not hidden": {withheldMember(func(m *Member) { m.Judged, m.Status = true, judged(degraded) }),
+			"Degraded BackoffLimitExceeded"},
+		"it cannot be asked": {withheldMember(func(m *Member) { m.Standing = Standing{Heard: true, Reason: v1alpha1.ReasonUnreachable} }),
+			"Unreachable Unreachable"},
+		"it is still being served": {withheldMember(func(m *Member) { m.Held = false }), "Pushing Pushing"},
+		"a drift that is only told": {withheldMember(func(m *Member) { m.Status, m.RepairsDrift = judged(drift), false }),
+			"Held RemovalNeedsApproval"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := lineOf(&test.m, nil, now)
+			if diff := cmp.Diff(test.want, string(got.State)+" "+got.Reason); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if got.State == v1alpha1.StateHeld && !strings.HasPrefix(got.Message, "`"+approve+" --removal`") {
+				t.Errorf("the way out comes late: %s", got.Message)
+			}
+		})
+	}
+}
+
+// What is withheld is told by Placed; Pushed and Healthy are true of it, and its line blames nobody.
+func TestAWrapperOfWhichAMemberIsWithheld(t *testing.T) {
+	in := build(withheldMember(func(*Member) {}), wellMember("west"))
+	in.Approve = approve
+	in.PlacedOK, in.PlacedReason, in.PlacedMessage = false, v1alpha1.ReasonRemovalNeedsApproval, "waits"
+	status := Build(in, now)
+	var got []string
+	for _, c := range status.Conditions {
+		got = append(got, fmt.Sprintf("%s=%s %s", c.Type, c.Status, c.Reason))
+	}
+	want := []string{"Placed=False RemovalNeedsApproval", "Pushed=True AllUpdated", "Healthy=True AllHealthy", "Ready=False RemovalNeedsApproval"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]int32{2, 2, 1}, []int32{*status.Counts.Placed, *status.Counts.Healthy, *status.Counts.Held}); diff != "" {
+		t.Errorf("placed, healthy, held (-want +got):\n%s", diff)
+	}
+	in.Members = append(in.Members, with(func(m *Member) { m.Name, m.Leaving = "south", true }))
+	if c := meta.FindStatusCondition(Build(in, now).Conditions, v1alpha1.ConditionPushed); c.Reason != v1alpha1.ReasonLeaving {
+		t.Errorf("Pushed blames who is withheld: %s %s", c.Reason, c.Message)
+	}
+}
+
+func TestWhoIsLeftIsNamedWithTheWayToWaitNoLonger(t *testing.T) {
+	away := func(name string) Member {
+		return with(func(m *Member) {
+			m.Name, m.Leaving, m.Standing = name, true, Standing{Heard: true, Reason: v1alpha1.ReasonUnreachable, Message: "no route"}
+		})
+	}
+	going := with(func(m *Member) { m.Leaving = true })
+	held := with(func(m *Member) { m.Leaving, m.Push = true, Push{Reason: v1alpha1.ReasonNotEmpty, Message: "theirs"} })
+	unheard := with(func(m *Member) { m.Leaving, m.Standing = true, Standing{} })
+	var many []Member
+	for i := range 13 {
+		many = append(many, away(fmt.Sprintf("m%02d", i)))
+	}
+	for name, test := range map[string]struct {
+		members  []Member
+		words    string
+		deleting bool
+	}{
+		"it goes on": {[]Member{going}, "waiting for 1 being left (east); east is Removing", true},
+		"one is away": {[]Member{going, away("north")}, "waiting for 2 being left (east, north); " +
+			"`hostctl approve web -n shop --release north` waits no longer, and leaves there what is there; north is Unreachable: no route", true},
+		"one is held up":           {[]Member{held}, "`hostctl approve web -n shop --release east`", true},
+		"one was not heard of yet": {[]Member{unheard}, "waiting for 1 being left (east); east is Unknown", true},
+		"many are away": {many, "m08, m09 and 3 more); `hostctl approve web -n shop --release m00,m01,m02,m03,m04,m05,m06,m07,m08,m09` waits",
+			true},
+		"it is not deleted": {[]Member{wellMember("west"), away("north")}, "1 of 1 clusters hold the update revision, 1 being left (north); " +
+			"`hostctl approve web -n shop --release north` waits no longer", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := build(test.members...)
+			in.Approve, in.Deleting = approve, test.deleting
+			ready := meta.FindStatusCondition(Build(in, now).Conditions, v1alpha1.ConditionReady)
+			if !strings.Contains(ready.Message, test.words) {
+				t.Errorf("want %q in: %s", test.words, ready.Message)
+			}
+		})
+	}
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/config"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
+)
+
+var _ = Describe("When a wrapper is deleted while a member is away", func() {
+	// halfGone is a wrapper that was deleted while member-2 is away, and has left the others.
+	halfGone := func(ctx SpecContext) *v1alpha1.Federated {
+		GinkgoHelper()
+		w := author(ctx, build.Federated("goes").In(newShop(ctx)).ToMatching().With(build.ConfigMap("goes", "colour", "blue")))
+		expectReady(ctx, w)
+		fleet.Outage(ctx, "member-2")
+		Expect(fleet.Host.Delete(ctx, w)).To(Succeed())
+		for _, name := range []string{"member-1", "member-3"} {
+			Eventually(ctx, fleet.Member(name).has("ConfigMap", w.Namespace, "goes")).WithTimeout(10 * time.Second).Should(BeFalse())
+		}
+		Eventually(ctx, reread(ctx, w)).WithTimeout(within + 10*time.Second).Should(And(
+			haveCondition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonDeleting),
+			WithTransform(func(w *v1alpha1.Federated) string { return conditionMessage(w, v1alpha1.ConditionReady) }, And(
+				ContainSubstring("waiting for 1 being left (member-2)"),
+				ContainSubstring("`hostctl approve goes -n %s --release member-2`", w.Namespace)))))
+		return w
+	}
+
+	It("completes on the others, names it, and goes on when it is back", func(ctx SpecContext) {
+		w := halfGone(ctx)
+		Expect(fleet.Start(ctx, "member-2")).To(Succeed())
+		Eventually(ctx, fleet.Host.lacks(w)).Should(BeTrue())
+		Expect(fleet.Member("member-2").has("ConfigMap", w.Namespace, "goes")(ctx)).To(BeFalse())
+	}, SpecTimeout(3*time.Minute))
+
+	It("is released for it by an Approval, and removes nothing there when it is back", func(ctx SpecContext) {
+		w := halfGone(ctx)
+		refused := fleet.Hostctl(ctx, "approve", w.Name, "-n", w.Namespace, "--release", "member-1", "--yes")
+		Expect(refused.Code).To(Equal(1))
+		Expect(refused.Stderr).To(ContainSubstring("cluster member-1 is not among those that are being left: member-2"))
+		Expect(fleet.Hostctl(ctx, "approve", w.Name, "-n", w.Namespace, "--release", "member-2", "--yes")).To(HaveField("Code", 0))
+		Eventually(ctx, fleet.Host.lacks(w)).WithTimeout(10 * time.Second).Should(BeTrue())
+		expectUntouchedWhenBack(ctx, "member-2", w)
+	}, SpecTimeout(3*time.Minute))
+
+	It("is let go by its finalizer being taken off by hand, and deletes nothing on the member", func(ctx SpecContext) {
+		w := halfGone(ctx)
+		edit(ctx, w, func(w *v1alpha1.Federated) { w.Finalizers = nil })
+		Eventually(ctx, fleet.Host.lacks(w)).Should(BeTrue())
+		expectUntouchedWhenBack(ctx, "member-2", w)
+	}, SpecTimeout(3*time.Minute))
+
+	It("is let go by forgetting the member", func(ctx SpecContext) {
+		rejoinAfter("member-2")
+		w := halfGone(ctx)
+		Expect(fleet.Hostctl(ctx, "unjoin", "member-2", "--forget", "--yes")).To(HaveField("Code", 0))
+		Eventually(ctx, fleet.Host.lacks(w)).Should(BeTrue())
+		Expect(fleet.Start(ctx, "member-2")).To(Succeed())
+		Expect(fleet.Member("member-2").has("ConfigMap", w.Namespace, "goes")(ctx)).To(BeTrue())
+	}, SpecTimeout(3*time.Minute))
+})
+
+// expectUntouchedWhenBack starts a member and sees that it is served again, and that a wrapper that is gone has its objects
+// and its Delivery there.
+func expectUntouchedWhenBack(ctx SpecContext, name string, gone *v1alpha1.Federated) {
+	GinkgoHelper()
+	member := fleet.Member(name)
+	Expect(fleet.Start(ctx, name)).To(Succeed())
+	// What is delivered to it now shows that the host has heard of all that it holds.
+	after := unique("after")
+	expectReady(ctx, author(ctx, build.Federated(after).In(gone.Namespace).To(name).With(build.ConfigMap(after))))
+	Consistently(ctx, member.field("ConfigMap", gone.Namespace, gone.Name, "data", "colour")).Should(Equal("blue"))
+	orphan := member.delivery(ctx, gone)
+	Expect(orphan).NotTo(BeNil(), "its Delivery says whose it was")
+	Expect(orphan.Spec.Target).NotTo(BeNil(), "and that nobody began to remove it")
+	Expect(member.Delete(ctx, orphan)).To(Succeed())
+}
+
+var _ = Describe("When a wrapper leaves a member that is away", func() {
+	It("is released for it, and stays released when it is deleted later", func(ctx SpecContext) {
+		w := author(ctx, build.Federated("moves").In(newShop(ctx)).To("member-1", "member-2").With(build.ConfigMap("moves", "colour", "blue")))
+		expectReady(ctx, w)
+		fleet.Outage(ctx, "member-2")
+		edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.Placement.Clusters.Names = []string{"member-1"} })
+		Eventually(ctx, reread(ctx, w)).WithTimeout(within + 10*time.Second).Should(WithTransform(
+			func(w *v1alpha1.Federated) string { return conditionMessage(w, v1alpha1.ConditionReady) },
+			ContainSubstring("--release member-2`")))
+		Expect(fleet.Hostctl(ctx, "approve", w.Name, "-n", w.Namespace, "--release", "member-2", "--yes")).To(HaveField("Code", 0))
+		expectReady(ctx, w)
+		Expect(w.Status.Placement.Released).To(ContainElement(HaveField("Name", "member-2")))
+		Expect(fleet.Start(ctx, "member-2")).To(Succeed())
+		expectReady(ctx, author(ctx, build.Federated("after").In(w.Namespace).To("member-2").With(build.ConfigMap("after"))))
+		remove(ctx, w)
+		expectUntouchedWhenBack(ctx, "member-2", w)
+	}, SpecTimeout(3*time.Minute))
+})
+
+// The CRD is put back, whatever comes; no other spec has a ClusterFederated meanwhile.
+var _ = Describe("When the CRD of a wrapper is deleted at the host", func() {
+	It("lets go of the members, which keep what they hold, and goes on when it is installed again", func(ctx SpecContext) {
+		name, member := unique("swept"), fleet.Member("member-1")
+		w := author(ctx, build.ClusterFederated(name).To(member.Name).OnDelete(v1alpha1.DeleteAll).With(build.StorageClass(name)))
+		expectReady(ctx, w)
+		before := member.version(ctx, "StorageClass", "", name)
+
+		crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "clusterfederateds." + v1alpha1.Group}}
+		DeferCleanup(func(ctx SpecContext) { installAgain(ctx, crd.Name) }, NodeTimeout(2*time.Minute))
+		Expect(fleet.Host.Delete(ctx, crd)).To(Succeed())
+		Eventually(ctx, fleet.Host.lacks(crd)).Should(BeTrue())
+		Expect(member.version(ctx, "StorageClass", "", name)).To(Equal(before))
+
+		installAgain(ctx, crd.Name)
+		other := unique("after")
+		after := author(ctx, build.ClusterFederated(other).To(member.Name).With(build.StorageClass(other)))
+		Eventually(ctx, reread(ctx, after)).WithTimeout(2 * time.Minute).Should(beReady())
+		Expect(member.version(ctx, "StorageClass", "", name)).To(Equal(before))
+		orphan := member.delivery(ctx, w)
+		Expect(orphan).NotTo(BeNil(), "its Delivery says whose it was")
+		Expect(member.Delete(ctx, orphan)).To(Succeed())
+		Expect(member.Delete(ctx, build.StorageClass(name))).To(Succeed())
+	}, SpecTimeout(5*time.Minute))
+})
+
+// installAgain installs a CRD of the host as the sandbox does, unless it is there.
+func installAgain(ctx SpecContext, name string) {
+	GinkgoHelper()
+	crd, err := config.CustomResourceDefinition(name)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(client.IgnoreAlreadyExists(fleet.Host.Create(ctx, crd))).To(Succeed())
+	Eventually(ctx, func(g Gomega) {
+		found := &apiextensionsv1.CustomResourceDefinition{}
+		g.Expect(fleet.Host.Get(ctx, client.ObjectKey{Name: name}, found)).To(Succeed())
+		g.Expect(found.Status.Conditions).To(ContainElement(And(
+			HaveField("Type", apiextensionsv1.Established), HaveField("Status", apiextensionsv1.ConditionTrue))))
+	}).Should(Succeed())
+}
