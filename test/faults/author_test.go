@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -95,6 +96,7 @@ func (a *author) wish(w *wish) {
 		objects = append(objects, content)
 	}
 	wanted := build.Federated("web").In(a.shop).With(objects...).To(w.members...).Obj()
+	wanted.Spec.Rollout.MaxRemoval = new(intstr.FromString("100%")) // an hour has many wishes here
 	err := a.host.Create(ctx, wanted)
 	if apierrors.IsAlreadyExists(err) {
 		err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
