@@ -17,6 +17,7 @@ func FuzzDelivery(f *testing.F) {
 		"status":{"objects":[{"kind":"Secret","name":"s","drift":{"kind":"Gone","resourceVersion":"1"}},{"kind":"X","reason":"APIServed"}]}}`))
 	f.Add([]byte(`{"spec":{"inventory":[{},{"kind":"Secret"}]},"status":{"objects":[{"drift":{}}]}}`))
 	f.Add([]byte(strings.Repeat(`{"status":`, 3)))
+	f.Add([]byte(`{"status":{"objects":[{}` + strings.Repeat(`,{}`, 300) + `]}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		d := &v1alpha1.Delivery{}
 		if json.Unmarshal(raw, d) != nil {
@@ -28,6 +29,9 @@ func FuzzDelivery(f *testing.F) {
 		key := KeyOf(d.Spec.Wrapper)
 		seen := b.pusher.Pair(key, "east").Seen
 		_ = seen.servedNow()
+		if seen != nil && seen.Status != nil && len(seen.Status.Objects) > maxObjects {
+			t.Fatalf("%d objects are kept", len(seen.Status.Objects))
+		}
 		todo, _ := b.due(web, wish("1"))
 		for id := range todo.drifted {
 			if d.Spec.Wrapper.UID != webID.UID {

@@ -59,9 +59,14 @@ func summarise(d *v1alpha1.Delivery) *Seen {
 	}
 	if d.Status.ObservedRendering != "" || d.Status.Version != "" || len(d.Status.Objects) > 0 {
 		s.Status = d.Status.DeepCopy()
+		// As many as the schema allows: a member whose API server keeps to none must not fill the host's memory.
+		s.Status.Objects = s.Status.Objects[:min(len(s.Status.Objects), maxObjects)]
 	}
 	return s
 }
+
+// maxObjects is the schema's limit for status.objects of a Delivery.
+const maxObjects = 256
 
 // holds says whether the member holds just what is wanted, drift aside.
 func (s *Seen) holds(w *Want) bool { return s.isFor(w) && s.Complete }

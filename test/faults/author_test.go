@@ -33,6 +33,8 @@ type author struct {
 	t    *testing.T
 	shop string
 
+	// report has drift told only.
+	report bool
 	// last is the last wish.
 	last *wish
 
@@ -97,6 +99,9 @@ func (a *author) wish(w *wish) {
 	}
 	wanted := build.Federated("web").In(a.shop).With(objects...).To(w.members...).Obj()
 	wanted.Spec.Rollout.MaxRemoval = new(intstr.FromString("100%")) // an hour has many wishes here
+	if a.report {
+		wanted.Spec.Drift = v1alpha1.DriftReport
+	}
 	err := a.host.Create(ctx, wanted)
 	if apierrors.IsAlreadyExists(err) {
 		err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {

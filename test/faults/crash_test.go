@@ -113,6 +113,7 @@ func (is fate) String() string {
 func (f *fleet) play(t *testing.T, s scenario, ends ...end) []string {
 	t.Helper()
 	a := f.newAuthor(t)
+	a.report = s.report
 	if s.inTheWay != "" {
 		a.usurp("east", s.inTheWay)
 	}

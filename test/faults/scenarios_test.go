@@ -11,6 +11,8 @@ type scenario struct {
 	// usurp, when it is set, is an object of ours on east that somebody replaces with one of their own just before the
 	// point's call, which then goes through: nobody dies, but what the manager knew is no longer so.
 	usurp string
+	// report has drift told only: nobody but the manager itself puts right what it left undone.
+	report bool
 	// inTheWay, when it is set, is an object of somebody's on east, from before all.
 	inTheWay string
 }
@@ -23,6 +25,15 @@ var (
 var scenarios = map[string]scenario{
 	"create": {
 		during: []*wish{first},
+	},
+	"create where drift is only told": {
+		during: []*wish{first},
+		report: true,
+	},
+	"update where drift is only told": {
+		before: []*wish{first},
+		during: []*wish{{objects: map[string]string{"a": "2", "b": "1", "d": "1"}, members: both}},
+		report: true,
 	},
 	"update with one dropped, one added and one refused, then reverted": {
 		before: []*wish{first},

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
+)
+
+// tokenCache is how long an API server goes on accepting a token that it has accepted before.
+const tokenCache = 10 * time.Second
+
+// A server does not cut a watch when its token dies: what is open goes on, and nothing new gets through.
+var _ = Describe("When the host's credentials for a member", func() {
+	var (
+		lost   *Cluster
+		member *v1alpha1.MemberCluster
+		w      *v1alpha1.Federated
+	)
+
+	BeforeEach(func(ctx SpecContext) {
+		lost = fleet.Member("member-2")
+		member = &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: lost.Name}}
+		w = author(ctx, build.Federated("settings").In(newShop(ctx)).To(lost.Name).With(build.ConfigMap("settings", "colour", "blue")))
+		expectReady(ctx, w)
+	})
+
+	// served: pushes get through, and the watch brings what is found there.
+	served := func(ctx SpecContext, colour string) {
+		GinkgoHelper()
+		Eventually(ctx, reread(ctx, member)).WithTimeout(within).Should(haveCondition(v1alpha1.ConditionReady, metav1.ConditionTrue, ""))
+		edit(ctx, w, func(w *v1alpha1.Federated) {
+			w.Spec.Objects[0] = build.Raw(build.ConfigMap("settings", "colour", colour))
+		})
+		expectReady(ctx, w)
+		Expect(lost.field("ConfigMap", w.Namespace, "settings", "data", "colour")(ctx)).To(Equal(colour))
+		Expect(lost.Delete(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "settings"}})).To(Succeed())
+		Eventually(ctx, lost.field("ConfigMap", w.Namespace, "settings", "data", "colour")).WithTimeout(within).Should(Equal(colour))
+	}
+
+	It("are revoked on the member, it says so, and a join heals it without a restart", func(ctx SpecContext) {
+		manager := fleet.Manager(ctx).PID
+		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: join.HostAccount}}
+		Expect(lost.Delete(ctx, account)).To(Succeed())
+		Eventually(ctx, reread(ctx, member)).WithTimeout(within + tokenCache).Should(And(
+			haveCondition(v1alpha1.ConditionCredentialsValid, metav1.ConditionFalse, v1alpha1.ReasonUnauthorized),
+			haveCondition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonUnauthorized)))
+		Eventually(ctx, reread(ctx, w)).Should(haveCondition(v1alpha1.ConditionReady, metav1.ConditionFalse, ""))
+		Expect(lost.has("ConfigMap", w.Namespace, "settings")(ctx)).To(BeTrue())
+
+		Expect(fleet.Hostctl(ctx, asTheSandbox(joining(lost.Name))...)).To(HaveField("Code", 0))
+		served(ctx, "green")
+		Expect(fleet.Manager(ctx).PID).To(Equal(manager))
+	})
+
+	It("are replaced by some that are not accepted, or are gone, it says so, and is served again when they are put back", func(ctx SpecContext) {
+		manager := fleet.Manager(ctx).PID
+		secret := &corev1.Secret{}
+		Expect(fleet.Host.Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: lost.Name}, secret)).To(Succeed())
+		good := secret.DeepCopy()
+		good.ResourceVersion, good.UID, good.ManagedFields = "", "", nil
+
+		secret.Data[v1alpha1.SecretToken] = []byte("nonsense")
+		Expect(fleet.Host.Update(ctx, secret)).To(Succeed())
+		Eventually(ctx, reread(ctx, member)).WithTimeout(within).Should(
+			haveCondition(v1alpha1.ConditionCredentialsValid, metav1.ConditionFalse, v1alpha1.ReasonUnauthorized))
+
+		Expect(fleet.Host.Delete(ctx, secret)).To(Succeed())
+		Eventually(ctx, reread(ctx, member)).WithTimeout(within).Should(
+			haveCondition(v1alpha1.ConditionCredentialsValid, metav1.ConditionFalse, v1alpha1.ReasonCredentialsMissing))
+		Expect(lost.has("ConfigMap", w.Namespace, "settings")(ctx)).To(BeTrue())
+
+		Expect(fleet.Host.Create(ctx, good)).To(Succeed())
+		served(ctx, "green")
+		Expect(fleet.Manager(ctx).PID).To(Equal(manager))
+	})
+})

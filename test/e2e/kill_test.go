@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
+)
+
+// afterKill is how long a killed process may be missed: a manager's lease has to run out, an API server to come up.
+const afterKill = 2 * time.Minute
+
+// Every client call of manager and collector is tried in test/faults; here the processes themselves die, and so do those
+// that they stand on.
+var _ = DescribeTable("When a process is killed in the middle of a change, the change is made all the same, and nothing else",
+	func(ctx SpecContext, cluster, process string) {
+		shop, members := newShop(ctx), []*Cluster{fleet.Member("member-1"), fleet.Member("member-2")}
+		w := build.Federated("many").In(shop).To("member-1", "member-2").Obj()
+		paint := func(w *v1alpha1.Federated, colour string) {
+			w.Spec.Objects = nil
+			for i := range 20 {
+				w.Spec.Objects = append(w.Spec.Objects, build.Raw(build.ConfigMap(fmt.Sprintf("c-%02d", i), "colour", colour)))
+			}
+		}
+		paint(w, "blue")
+		Expect(fleet.Host.Create(ctx, w)).To(Succeed())
+		expectReady(ctx, w)
+		uids := make(map[string]types.UID)
+		for _, m := range members {
+			for i := range 20 {
+				name := fmt.Sprintf("c-%02d", i)
+				uids[m.Name+name] = m.fetch(ctx, "ConfigMap", shop, name).GetUID()
+			}
+		}
+
+		dying := fleet.Process(ctx, cluster, process)
+		edit(ctx, w, func(w *v1alpha1.Federated) { paint(w, "green") })
+		Expect(syscall.Kill(dying.PID, syscall.SIGKILL)).To(Succeed())
+		Eventually(ctx, func() int { return fleet.Process(ctx, cluster, process).PID }).WithTimeout(afterKill).ShouldNot(
+			Or(Equal(dying.PID), BeZero()), "the supervisor starts it again")
+		Eventually(ctx, reread(ctx, w)).WithTimeout(afterKill).Should(beReady())
+		for _, m := range members {
+			for i := range 20 {
+				name := fmt.Sprintf("c-%02d", i)
+				is := m.fetch(ctx, "ConfigMap", shop, name)
+				Expect(is.Object["data"]).To(Equal(map[string]any{"colour": "green"}), m.Name+" "+name)
+				Expect(is.GetUID()).To(Equal(uids[m.Name+name]), "it is the same object")
+			}
+		}
+		Expect(fleet.Host.Delete(ctx, w)).To(Succeed())
+		Eventually(ctx, fleet.Host.lacks(w)).WithTimeout(afterKill).Should(BeTrue())
+		for _, m := range members {
+			Expect(m.has("ConfigMap", shop, "c-00")(ctx)).To(BeFalse())
+		}
+	},
+	Entry("the manager", sandbox.HostName, sandbox.ManagerProcess),
+	Entry("a member's collector", "member-1", sandbox.CollectorProcess),
+	Entry("a member's API server", "member-1", "kube-apiserver"),
+	Entry("a member's etcd", "member-1", "etcd"),
+	Entry("the host's API server", sandbox.HostName, "kube-apiserver"),
+	Entry("the host's etcd", sandbox.HostName, "etcd"),
+)
