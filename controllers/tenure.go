@@ -16,8 +16,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// tenure knows until when this manager is surely the leader: for as long after the start of its last renewal as its elector
-// itself would wait before it gave up. A manager that was frozen (a paused machine, SIGSTOP) wakes up in the middle of a
+// margin is how long before somebody else may take the lease writes end: what is on its way has to arrive.
+const margin = 5 * time.Second
+
+// tenure knows until when this manager is surely the leader: until its lease may be taken, counted from the start of its last
+// renewal, less a margin. A manager that was frozen (a paused machine, SIGSTOP) wakes up in the middle of a
 // push, long after somebody else has taken over, and its elector is not the first to run again.
 type tenure struct {
 	resourcelock.Interface
@@ -40,7 +43,7 @@ func newTenure(config *rest.Config, options ctrl.Options, clk clock.PassiveClock
 	if err != nil {
 		return nil, fmt.Errorf("making the lease: %w", err)
 	}
-	return &tenure{Interface: lease, clock: clk, validFor: *options.RenewDeadline}, nil
+	return &tenure{Interface: lease, clock: clk, validFor: *options.LeaseDuration - margin}, nil
 }
 
 // Create implements resourcelock.Interface.

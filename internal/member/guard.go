@@ -32,6 +32,13 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the answer to %s is larger than %d MiB and is not read: is this a Kubernetes API server?", e.Request, e.Max>>20)
 }
 
+// HeldBackError says that this manager may not write now. It says nothing of the member.
+type HeldBackError struct{ Why error }
+
+func (e *HeldBackError) Error() string { return e.Why.Error() }
+
+func (e *HeldBackError) Unwrap() error { return e.Why }
+
 // guard is the last station of every request to a member. It keeps a member from filling the host's memory: client-go reads
 // an answer whole before it looks at it. And it keeps a manager from writing that is not the leader any more, but does
 // not know it yet: one that was frozen goes on where it was, in the middle of a push, before its elector has
@@ -53,7 +60,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 			if req.Body != nil {
 				_ = req.Body.Close() // as a RoundTripper has to
 			}
-			return nil, err
+			return nil, &HeldBackError{Why: err}
 		}
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())

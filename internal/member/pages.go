@@ -13,13 +13,20 @@ import (
 // pageSize is how many objects one page of a list may hold.
 const pageSize = 500
 
+// maxPages ends a list that has no end.
+const maxPages = 200
+
+// ErrEndlessList says that a member's list went on beyond what any real one has.
+var ErrEndlessList = fmt.Errorf("the list goes on after %d pages of %d", maxPages, pageSize)
+
 const acceptMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 // EachMetadata lists a collection page by page, metadata only, and hands over each object; an error of each ends it. The
 // other errors are those of Do; a list that has expired half-way is one of the API server's words (410), and begins anew
 // with the next call.
 func EachMetadata(ctx context.Context, conn *Conn, path []string, each func(*metav1.PartialObjectMetadata) error) error {
-	for token := ""; ; {
+	token := ""
+	for range maxPages {
 		req := conn.rest.Get().AbsPath(path...).Param("limit", strconv.Itoa(pageSize))
 		if token != "" {
 			req = req.Param("continue", token)
@@ -41,4 +48,5 @@ func EachMetadata(ctx context.Context, conn *Conn, path []string, each func(*met
 			return nil
 		}
 	}
+	return ErrEndlessList
 }

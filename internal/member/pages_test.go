@@ -55,3 +55,16 @@ func TestAListEndsWithTheFirstError(t *testing.T) {
 		t.Errorf("%v after %v", err, *asked)
 	}
 }
+
+func TestAListWithoutAnEndEnds(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{Continue: "more"}}) // see above
+	}))
+	defer server.Close()
+	conn := connected(t, &rest.Config{Host: server.URL, QPS: -1}, nil)
+	err := EachMetadata(t.Context(), conn, []string{"/api/v1/persistentvolumeclaims"}, func(*metav1.PartialObjectMetadata) error { return nil })
+	if !errors.Is(err, ErrEndlessList) {
+		t.Error(err)
+	}
+}

@@ -4,6 +4,7 @@ package push
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -52,7 +53,7 @@ func (p *pass) claimsLead(ctx context.Context) (*dependents, error) {
 		return p.follow(ctx, found, claim.Name, claim, 0)
 	})
 	switch {
-	case err != nil && answered(err):
+	case err != nil && (answered(err) || errors.Is(err, member.ErrEndlessList)):
 		found.cause = err
 	case err != nil:
 		return nil, fmt.Errorf("listing the claims of member %s: %w", p.conn.Name(), err)
@@ -133,8 +134,10 @@ func (d *dependents) cannotKnow(verb, object string) trouble {
 	if d.unread != "" {
 		what = health.Clean(d.unread, 80)
 	}
-	t.message += fmt.Sprintf("; nothing is deleted while it is not known whether a claim goes with it (%s): or annotate it %s: \"false\"",
-		what, annotationKeep)
+	t.message += fmt.Sprintf("; nothing is deleted while it is not known whether a claim goes with it (%s)", what)
+	if verb != "replacing" { // its annotation says no more than that it may be replaced
+		t.message += fmt.Sprintf(": or annotate it %s: \"false\"", annotationKeep)
+	}
 	t.retry = retrySoon
 	return t
 }

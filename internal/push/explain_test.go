@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
 func TestExplain(t *testing.T) {
@@ -122,6 +123,7 @@ func TestWhatConcernsTheMemberAsAWhole(t *testing.T) {
 		"the server's own time ran out": {apierrors.NewTimeoutError("etcd", 1), true},
 		"a refusal":                     {apierrors.NewForbidden(schema.GroupResource{}, "x", nil), false},
 		"a failure with one object":     {apierrors.NewInternalError(errors.New("webhook")), false},
+		"our own lease":                 {fmt.Errorf("applying: %w", &member.HeldBackError{Why: errors.New("it is old")}), false},
 		"a group whose server is away":  {discoveryOf(apierrors.NewServiceUnavailable("away")), false},
 		"a group whose server is away, and one version that is not there": {discoveryOf(apierrors.NewServiceUnavailable("away"),
 			&meta.NoKindMatchError{}), false},

@@ -49,6 +49,8 @@ type lane struct {
 	failures map[Key]int
 	// unseen are the Deliveries that passes wrote and the watch has not brought yet, by name.
 	unseen map[string]written
+	// listing is whether all Deliveries are being listed.
+	listing bool
 	// looks are the Secrets whose turn it is to be looked at, by pair.
 	looks map[Key]sets.Set[string]
 	// broken is the circuit breaker: while it is open nothing is sent and what comes is parked.
@@ -140,6 +142,10 @@ func (l *lane) push(ctx context.Context, key Key) {
 		return
 	}
 	p := &pass{conn: l.conn, want: want, drifted: todo.drifted, claims: l.claims, seals: l.seals()}
+	p.wanted = func() bool {
+		now := l.pusher.want(key, l.conn.Name())
+		return now == want || now.same(want)
+	}
 	outcome, err := p.run(ctx)
 	if ctx.Err() != nil {
 		return
@@ -271,6 +277,7 @@ func (l *lane) drop(key Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.parked.Delete(key)
+	delete(l.unseen, key.delivery())
 }
 
 // renew forgets how passes for earlier wishes went: no later wish of the same words may take the end of

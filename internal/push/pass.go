@@ -36,6 +36,8 @@ type pass struct {
 	items []*item
 	// leaving are the entries to remove, in reverse install order. Set by intend.
 	leaving []*removal
+	// wanted says whether what the pass is for still is what is wanted; nil is always.
+	wanted func() bool
 	// waits says which removal waits for what could not be applied; "" when none does. Set by remove.
 	waits string
 	// kept are objects that the member keeps although it, or they, are left, each with the reason. Set by remove.

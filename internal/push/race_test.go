@@ -136,3 +136,24 @@ func TestWhatWasKeptIsToldOnce(t *testing.T) {
 		t.Errorf("told again: %v", again)
 	}
 }
+
+// A person has released the wrapper from a member while a removal there was under way.
+func TestARemovalThatIsCalledOffHalfWayStops(t *testing.T) {
+	s := newSite(t)
+	s.mustDeliver(s.want(configMap("a", "1"), configMap("b", "1"), configMap("c", "1")))
+	asked := 0
+	p := &pass{conn: s.conn, want: s.leave(), seals: s.seals, wanted: func() bool { asked++; return asked < 2 }}
+	out, err := p.run(t.Context())
+	if err != nil || out.Done {
+		t.Fatalf("%v %+v", err, out)
+	}
+	left := 0
+	for _, name := range []string{"a", "b", "c"} {
+		if s.configMap(name) != nil {
+			left++
+		}
+	}
+	if left != 2 || len(s.inventory()) != 2 {
+		t.Errorf("%d objects are left, the Delivery lists %v", left, s.inventory())
+	}
+}

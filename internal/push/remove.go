@@ -55,6 +55,11 @@ func (p *pass) remove(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if p.wanted != nil && !p.wanted() {
+			// A person may have released the wrapper from this member, or it was placed there again.
+			p.trouble = append(p.trouble, waiting(retrySoon, v1alpha1.ReasonLeaving, "%s stays for now: something else is wanted since", r))
+			return nil
+		}
 		if err := p.removeOne(ctx, r); err != nil {
 			return err
 		}

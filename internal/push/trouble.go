@@ -109,6 +109,9 @@ func isAway(err error) bool {
 
 // IsWire says whether an error of a pass is the wire's: the member as a whole is in doubt.
 func IsWire(err error) bool {
+	if held := (*member.HeldBackError)(nil); errors.As(err, &held) {
+		return false
+	}
 	return err != nil && !errors.Is(err, context.Canceled) && !answered(err)
 }
 

@@ -41,6 +41,9 @@ func (l *lane) noteSeen(d *v1alpha1.Delivery) {
 // watchIsDead says whether the watch has failed to bring something for too long. It is asked after each probe that got
 // through. l.mu is held.
 func (l *lane) watchIsDead() bool {
+	if l.listing { // it has its own time
+		return false
+	}
 	dead, now := false, l.clock.Now()
 	for name, w := range l.unseen {
 		if now.Sub(w.at) >= unseenFor {
@@ -49,4 +52,22 @@ func (l *lane) watchIsDead() bool {
 		}
 	}
 	return dead
+}
+
+// isListing notes that all Deliveries are being listed, or are no more.
+func (l *lane) isListing(is bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.listing = is
+}
+
+// forgetUnseen stops waiting for Deliveries that a whole list does not have.
+func (l *lane) forgetUnseen(listed map[string]int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for name := range l.unseen {
+		if _, there := listed[name]; !there {
+			delete(l.unseen, name)
+		}
+	}
 }

@@ -46,3 +46,35 @@ func TestAWatchThatDoesNotBringWhatWasWrittenIsBegunAnew(t *testing.T) {
 		})
 	}
 }
+
+// What the watch has not brought is no sign while a list is under way, nor once that has shown that it is not there.
+func TestAListIsGivenItsTimeAndItsWord(t *testing.T) {
+	reconnects := func(b *bench) bool {
+		b.clock.Step(unseenFor)
+		b.probed(usable, usable)
+		select {
+		case <-b.reconnect:
+			return true
+		default:
+			return false
+		}
+	}
+	b := newBench(t)
+	b.ended(wish("1"), 3, Outcome{Done: true})
+	b.isListing(true)
+	if reconnects(b) {
+		t.Error("a list is cut off half-way")
+	}
+	b.isListing(false)
+	if !reconnects(b) {
+		t.Error("it is not begun anew after the list")
+	}
+	b.drop(web) // so that no pass writes it again
+	b.unseen[web.delivery()] = written{uid: "d", generation: 3, at: b.clock.Now()}
+	if err := (&seenStore{lane: b.lane}).Replace(nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	if reconnects(b) {
+		t.Error("a Delivery that is not there is waited for")
+	}
+}

@@ -27,7 +27,7 @@ const pageSize = 500
 func (l *lane) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		life, cancel := context.WithCancel(ctx)
-		reflector := cache.NewReflectorWithOptions(&deliveryLister{conn: l.conn}, &v1alpha1.Delivery{}, &seenStore{lane: l},
+		reflector := cache.NewReflectorWithOptions(&deliveryLister{lane: l, conn: l.conn}, &v1alpha1.Delivery{}, &seenStore{lane: l},
 			cache.ReflectorOptions{Name: "deliveries of " + l.conn.Name()})
 		reflector.WatchListPageSize = pageSize
 		var running sync.WaitGroup
@@ -44,6 +44,7 @@ func (l *lane) watch(ctx context.Context) {
 
 // deliveryLister lists and watches the Deliveries of a member. One reflector uses it.
 type deliveryLister struct {
+	lane *lane
 	conn *member.Conn
 	// pages are those of the list that is being read.
 	pages int
@@ -69,10 +70,14 @@ func (d *deliveryLister) ListWithContext(ctx context.Context, options metav1.Lis
 	}
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()
+	d.lane.isListing(true)
 	list := &v1alpha1.DeliveryList{}
 	err := d.conn.REST().Get().AbsPath(deliveryPath("")...).VersionedParams(&options, metav1.ParameterCodec).Do(ctx).Into(list)
 	for i := range list.Items {
 		list.Items[i].ManagedFields = nil // half of each, and all pages are in memory until the last has come
+	}
+	if err != nil || list.Continue == "" {
+		d.lane.isListing(false)
 	}
 	return list, err
 }
@@ -125,6 +130,7 @@ func (s *seenStore) Replace(objs []any, _ string) error {
 			s.lane.vanish(name)
 		}
 	}
+	s.lane.forgetUnseen(listed)
 	s.lane.recount(listed)
 	s.lane.listed()
 	return nil

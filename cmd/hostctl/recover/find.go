@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -19,6 +20,9 @@ import (
 
 // orphan is what findings are called that have no reason of a line.
 const orphan = "Orphan"
+
+// notReady is what a member is called that may hold what nobody knows of now.
+const notReady = "NotReady"
 
 // finding is one thing on one member that the host does not remember.
 type finding struct {
@@ -83,6 +87,26 @@ func (f findings) of(kind v1alpha1.WrapperKind, namespace, name string) findings
 	return slices.DeleteFunc(slices.Clone(f), func(one finding) bool { return one.delivery != delivery })
 }
 
+// unnamed are the orphans that the status only counts: any of them may be the one that is asked for.
+func (f findings) unnamed() findings {
+	return slices.DeleteFunc(slices.Clone(f), func(one finding) bool { return one.more == 0 })
+}
+
+// unheard are the members of which it is not known what they hold now.
+func unheard(ctx context.Context, host client.Reader) (findings, error) {
+	members := &v1alpha1.MemberClusterList{}
+	if err := host.List(ctx, members); err != nil {
+		return nil, fmt.Errorf("reading which members answer: %w", err)
+	}
+	var found findings
+	for i := range members.Items {
+		if mc := &members.Items[i]; !meta.IsStatusConditionTrue(mc.Status.Conditions, v1alpha1.ConditionReady) {
+			found = append(found, finding{member: mc.Name, what: notReady})
+		}
+	}
+	return found, nil
+}
+
 func (f findings) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	_, _ = fmt.Fprintln(w, "MEMBER\tWHAT\tOF\tDO") // Flush says what went wrong
@@ -94,7 +118,10 @@ func (f findings) print(out io.Writer) error {
 
 // of names whose it is: federated/shop/web where the Delivery's name tells.
 func (f finding) of() string {
-	if f.delivery == "" {
+	switch {
+	case f.what == notReady:
+		return "?"
+	case f.delivery == "":
 		return fmt.Sprintf("%d more", f.more)
 	}
 	if name, ok := strings.CutPrefix(f.delivery, "cfed."); ok {
@@ -111,6 +138,8 @@ func (f finding) of() string {
 // advice is what a person can do.
 func (f finding) advice() string {
 	switch {
+	case f.what == notReady:
+		return "what it holds now is not known: kubectl describe membercluster " + f.member
 	case f.delivery == "":
 		return "list them on the member: kubectl get deliveries -n " + v1alpha1.SystemNamespace
 	case f.what == orphan && strings.HasPrefix(f.of(), "Delivery "):

@@ -168,6 +168,7 @@ func (o *Options) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	unnamed := found.unnamed()
 	if o.name != "" {
 		found = found.of(o.kind, namespace, o.name)
 	}
@@ -177,7 +178,14 @@ func (o *Options) Run(ctx context.Context) error {
 	case keepMembers:
 		return o.keepMembers(namespace, found)
 	}
-	if len(found) == 0 {
+	if o.name != "" {
+		found = append(found, unnamed...)
+	}
+	silent, err := unheard(ctx, host)
+	if err != nil {
+		return err
+	}
+	if found = append(found, silent...); len(found) == 0 {
 		_, err := fmt.Fprintln(o.ErrOut, o.well())
 		return err
 	}

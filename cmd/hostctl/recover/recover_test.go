@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,6 +36,7 @@ func held() *v1alpha1.Federated {
 func member(name string, orphans int32, names ...string) *v1alpha1.MemberCluster {
 	mc := &v1alpha1.MemberCluster{}
 	mc.Name, mc.Status.Orphans = name, v1alpha1.OrphanedDeliveries{Count: orphans, Names: names}
+	mc.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
 	return mc
 }
 
@@ -87,6 +89,23 @@ func TestAHostThatRemembersAllSaysSo(t *testing.T) {
 	got := run(t, []client.Object{w, member("east", 0)}, false, "")
 	if got.err != nil || got.out != "" || !strings.Contains(got.said, "nothing that the host does not remember") {
 		t.Errorf("%v, %q, %q", got.err, got.out, got.said)
+	}
+}
+
+// What is not known is no all-clear.
+func TestAMemberThatIsAwayMayHoldWhatNobodyKnows(t *testing.T) {
+	away := member("west", 0)
+	away.Status.Conditions[0].Status = metav1.ConditionFalse
+	got := run(t, []client.Object{member("east", 0), away}, false, "")
+	if !strings.Contains(got.out, "west     NotReady") || strings.Contains(got.out, "east") || exit.CodeOf(got.err) != exit.Waits {
+		t.Errorf("%v\n%s", got.err, got.out)
+	}
+}
+
+func TestAWrapperThatIsAskedForMayBeAmongThoseThatAreOnlyCounted(t *testing.T) {
+	got := run(t, []client.Object{member("north", 12, "fed.shop.gone")}, false, "", "other")
+	if !strings.Contains(got.out, "11 more") || strings.Contains(got.out, "gone") || exit.CodeOf(got.err) != exit.Waits {
+		t.Errorf("%v\n%s", got.err, got.out)
 	}
 }
 
