@@ -62,7 +62,7 @@ func Judge(obj *unstructured.Unstructured, around Around, now time.Time) Verdict
 			v.Message = "it is being deleted; finalizer " + holders[0] + " holds it"
 		}
 	case gk == kindClaim:
-		v = judgeClaim(obj, around, now)
+		v = judgeClaim(obj, around)
 	case gk == kindSubscription:
 		v = judgeSubscription(obj, around, now)
 	case gk == kindCatalogSource:

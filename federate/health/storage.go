@@ -3,8 +3,6 @@
 package health
 
 import (
-	"time"
-
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,14 +25,6 @@ const (
 	annotationBetaDefault  = "storageclass.beta.kubernetes.io/is-default-class"
 )
 
-// A claim stays the same while its provisioner fails; only events tell. They are looked at often at
-// first, then seldom.
-const (
-	claimYoung       = 2 * time.Minute
-	claimRecheckSoon = 10 * time.Second
-	claimRecheck     = time.Minute
-)
-
 // ReadClass takes from a StorageClass what matters.
 func ReadClass(obj *unstructured.Unstructured) Class {
 	annotations := obj.GetAnnotations()
@@ -45,21 +35,14 @@ func ReadClass(obj *unstructured.Unstructured) Class {
 	}
 }
 
-func judgeClaim(obj *unstructured.Unstructured, around Around, now time.Time) Verdict {
+func judgeClaim(obj *unstructured.Unstructured, around Around) Verdict {
 	switch phase := text(obj.Object, "status", "phase"); corev1.PersistentVolumeClaimPhase(phase) {
 	case corev1.ClaimBound:
 		return healthy()
 	case corev1.ClaimLost:
 		return degraded(v1alpha1.ReasonClaimLost, "the volume it was bound to is gone, and the data with it unless the volume comes back")
 	}
-	v := judgePending(obj, around)
-	if v.Health != v1alpha1.Waiting {
-		v.Recheck = claimRecheck
-		if now.Sub(obj.GetCreationTimestamp().Time) < claimYoung {
-			v.Recheck = claimRecheckSoon
-		}
-	}
-	return v
+	return judgePending(obj, around)
 }
 
 // judgePending says why a claim is not bound, as far as anybody can tell.

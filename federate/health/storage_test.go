@@ -4,7 +4,6 @@ package health_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -50,7 +49,7 @@ func TestClaim(t *testing.T) {
 			around: health.Around{Classes: classes},
 			want: health.Verdict{
 				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonClaimPending,
-				Message: "waiting for ebs.csi.aws.com to provision a volume", Recheck: time.Minute,
+				Message: "waiting for ebs.csi.aws.com to provision a volume",
 			},
 		},
 		"is degraded without a class where there is no default": {
@@ -59,13 +58,12 @@ func TestClaim(t *testing.T) {
 			want: health.Verdict{
 				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonNoDefaultClass,
 				Message: "it names no class, and no StorageClass of this cluster is the default; name one in an override, or mark one as default",
-				Recheck: time.Minute,
 			},
 		},
 		"is on its way without a class where there is a default": {
 			claim:  "spec: {}\nstatus: {phase: Pending}",
 			around: health.Around{Classes: withDefault},
-			want:   health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonClaimPending, Recheck: time.Minute},
+			want:   health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonClaimPending},
 		},
 		"is degraded where its class is missing": {
 			claim:  "spec: {storageClassName: gold}\nstatus: {phase: Pending}",
@@ -73,12 +71,11 @@ func TestClaim(t *testing.T) {
 			want: health.Verdict{
 				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonClassNotFound,
 				Message: "this cluster has no StorageClass gold; federate the class too, or name another one in an override",
-				Recheck: time.Minute,
 			},
 		},
 		"is not degraded for a class that nobody looked for": {
 			claim: "spec: {storageClassName: gold}\nstatus: {phase: Pending}",
-			want:  health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonClaimPending, Recheck: time.Minute},
+			want:  health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonClaimPending},
 		},
 		"waits for a volume where provisioning is switched off": {
 			claim:  "spec: {storageClassName: ''}\nstatus: {phase: Pending}",
@@ -91,11 +88,7 @@ func TestClaim(t *testing.T) {
 		"says what its provisioner says": {
 			claim:  "spec: {storageClassName: fast}\nstatus: {phase: Pending}",
 			around: health.Around{Classes: classes, Warning: failed},
-			want:   health.Verdict{Health: v1alpha1.Degraded, Reason: "ProvisioningFailed", Message: "quota exceeded", Recheck: time.Minute},
-		},
-		"is looked at often while it is young": {
-			claim: "metadata: {creationTimestamp: '" + ago(time.Second) + "'}\nspec: {storageClassName: fast}\nstatus: {phase: Pending}",
-			want:  health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonClaimPending, Recheck: 10 * time.Second},
+			want:   health.Verdict{Health: v1alpha1.Degraded, Reason: "ProvisioningFailed", Message: "quota exceeded"},
 		},
 	}
 	for name, test := range tests {

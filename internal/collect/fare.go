@@ -16,6 +16,14 @@ import (
 // readEvery is how often one object is read at most.
 const readEvery = 2 * time.Second
 
+// The event that says why an object is not well is written after the status that says that it is not,
+// or without any: provisioners speak in events only. It wakes nobody, so it is looked for soon at first,
+// then each time the object has been unwell for twice as long.
+const (
+	unwellSoon = 5 * time.Second
+	unwellLate = 5 * time.Minute
+)
+
 // memory is what a Collector remembers of a Delivery between passes. Losing it costs reads, no truth.
 type memory struct {
 	published time.Time
@@ -26,7 +34,9 @@ func newMemory() *memory { return &memory{judged: map[lineKey]*judgement{}} }
 
 // judgement is a verdict and what it was based on.
 type judgement struct {
-	verdict         health.Verdict
+	verdict health.Verdict
+	// unwell is since when every verdict was that it is not well; zero: it is.
+	unwell          time.Time
 	resourceVersion string
 	surroundings    int
 	at              time.Time
@@ -70,11 +80,39 @@ func (c *Collector) fare(ctx context.Context, p *pass, e *v1alpha1.InventoryEntr
 	if err != nil {
 		return nil, err
 	}
+	unwell := unwellSince(last, verdict, now)
+	if !unwell.IsZero() {
+		verdict.Recheck = sooner(verdict.Recheck, unwellWait(now.Sub(unwell)))
+	}
 	p.memory.judged[key] = &judgement{
-		verdict: verdict, resourceVersion: obj.GetResourceVersion(), surroundings: surroundings, at: now,
+		verdict: verdict, unwell: unwell, resourceVersion: obj.GetResourceVersion(), surroundings: surroundings, at: now,
 	}
 	p.recheck(verdict.Recheck)
 	return &verdict, nil
+}
+
+// unwellSince is since when an object is not well, given what was known before; zero where it is well.
+func unwellSince(last *judgement, verdict health.Verdict, now time.Time) time.Time {
+	switch {
+	case !health.NeedsWarning(verdict):
+		return time.Time{}
+	case last != nil && !last.unwell.IsZero():
+		return last.unwell
+	}
+	return now
+}
+
+// unwellWait is how long to leave an object alone that was not well for a while.
+func unwellWait(lasted time.Duration) time.Duration {
+	return min(max(lasted, unwellSoon), unwellLate)
+}
+
+// sooner is the shorter of two waits, of which zero is none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
 }
 
 // judge reads what stands around an object and asks the rules. The newest warning is read only where

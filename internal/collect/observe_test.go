@@ -113,15 +113,7 @@ func TestAClaimSaysWhatItsProvisionerSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	event := object("v1", "Event", m.namespace, "data.1")
-	event.Object["involvedObject"] = map[string]any{
-		"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": m.namespace, "name": "data", "uid": string(there.GetUID()),
-	}
-	event.Object["type"], event.Object["reason"], event.Object["message"] = "Warning", "ProvisioningFailed", "quota \x1b[31mexceeded"
-	event.Object["lastTimestamp"] = time.Now().UTC().Format(time.RFC3339)
-	if _, err := m.client.Resource(eventsGVR).Namespace(m.namespace).Create(t.Context(), event, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	m.warn(there, "ProvisioningFailed", "quota \x1b[31mexceeded")
 	// The class appears, which has the claim judged again.
 	class := object("storage.k8s.io/v1", "StorageClass", "", "gold-"+m.namespace)
 	class.Object["provisioner"] = "example.com/disk"
@@ -130,6 +122,49 @@ func TestAClaimSaysWhatItsProvisionerSays(t *testing.T) {
 	}
 	d := m.waitForStatus(10*time.Second, "PersistentVolumeClaim data Degraded/ProvisioningFailed")
 	if diff := cmp.Diff("quota [31mexceeded", d.Status.Objects[0].Message); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAWarningThatComesAfterTheStatusItExplainsIsTold(t *testing.T) {
+	m := newMember(t)
+	m.collect()
+	web := object("apps/v1", "Deployment", m.namespace, "web")
+	web.Object["spec"] = map[string]any{
+		"selector": map[string]any{"matchLabels": map[string]any{"app": "web"}},
+		"template": map[string]any{
+			"metadata": map[string]any{"labels": map[string]any{"app": "web"}},
+			"spec":     map[string]any{"containers": []any{map[string]any{"name": "web", "image": "web:1"}}},
+		},
+	}
+	m.deliver("sha256:1", m.push(deploymentsGVR, web))
+	m.waitForStatus(10*time.Second, "Deployment web Progressing/LessReplicas")
+	there, err := m.client.Resource(deploymentsGVR).Namespace(m.namespace).Get(t.Context(), "web", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// Nothing that the collector watches changes with it.
+	m.warn(there, "ReplicaSetCreateError", "exceeded quota")
+	waitFor(t, time.Minute, func() string {
+		const want = "Replicas: 0/1; ReplicaSetCreateError: exceeded quota"
+		if got := m.delivery().Status.Objects; len(got) != 1 || got[0].Message != want {
+			return fmt.Sprintf("%+v is said, want %q", got, want)
+		}
+		return ""
+	})
+}
+
+func TestWhatIsNotWellIsLookedAtLessAndLess(t *testing.T) {
+	var at []time.Duration
+	for lasted := time.Duration(0); lasted < 20*time.Minute; lasted += unwellWait(lasted) {
+		at = append(at, lasted)
+	}
+	want := []time.Duration{
+		0, 5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second, 160 * time.Second,
+		320 * time.Second, 620 * time.Second, 920 * time.Second,
+	}
+	if diff := cmp.Diff(want, at); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -213,6 +248,21 @@ func TestWhatMayNotBeWatchedIsSaidWithTheWayOut(t *testing.T) {
 }
 
 // membership makes the one Membership anew.
+// warn writes a warning event about an object, as its controller would.
+func (m *member) warn(about *unstructured.Unstructured, reason, message string) {
+	m.t.Helper()
+	event := object("v1", "Event", m.namespace, about.GetName()+".1")
+	event.Object["involvedObject"] = map[string]any{
+		"apiVersion": about.GetAPIVersion(), "kind": about.GetKind(),
+		"namespace": m.namespace, "name": about.GetName(), "uid": string(about.GetUID()),
+	}
+	event.Object["type"], event.Object["reason"], event.Object["message"] = "Warning", reason, message
+	event.Object["lastTimestamp"] = time.Now().UTC().Format(time.RFC3339)
+	if _, err := m.client.Resource(eventsGVR).Namespace(m.namespace).Create(m.t.Context(), event, metav1.CreateOptions{}); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
 func (m *member) membership(clusterName string) {
 	m.t.Helper()
 	client := m.client.Resource(membershipsGVR)

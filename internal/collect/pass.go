@@ -257,9 +257,7 @@ func (p *pass) keepHealth(e *v1alpha1.InventoryEntry) {
 
 // recheck asks for another look after a while, or sooner.
 func (p *pass) recheck(after time.Duration) {
-	if after > 0 && (p.again == 0 || after < p.again) {
-		p.again = after
-	}
+	p.again = sooner(p.again, max(after, 0))
 }
 
 func keyOf(e *v1alpha1.InventoryEntry) lineKey { return lineKey{kindOf(e), e.Name} }
