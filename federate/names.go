@@ -5,6 +5,7 @@ package federate
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strings"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -52,6 +53,14 @@ func bounded(name string, limit int) string {
 	tail := "-" + hex.EncodeToString(sum[:5])
 	// A cut right behind a dot or a dash would leave "…-" beside the tail's own dash, which is no name.
 	return strings.TrimRight(name[:limit-len(tail)], ".-") + tail
+}
+
+// Few lists names for a message, at most so many of them, and counts the others.
+func Few(names []string, most int) string {
+	if over := len(names) - most; over > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), over)
+	}
+	return strings.Join(names, ", ")
 }
 
 // ApproveCommand is how a person begins to approve something for a wrapper: what is allowed follows it.

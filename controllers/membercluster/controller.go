@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -154,12 +155,14 @@ func (r *Reconciler) probed(name string, was, is member.Standing) {
 }
 
 // wake has the loop look at a member.
-func (r *Reconciler) wake(name string) {
+func (r *Reconciler) wake(name string) { r.wakeAfter(name, 0) }
+
+func (r *Reconciler) wakeAfter(name string, wait time.Duration) {
 	r.mu.Lock()
 	queue := r.queue
 	r.mu.Unlock()
 	if queue != nil {
-		queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: name}})
+		queue.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}, wait)
 	}
 }
 

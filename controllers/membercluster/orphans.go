@@ -7,9 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
@@ -23,14 +21,7 @@ const (
 )
 
 // Tell has the loop look at a member's orphans, soon. It does not block.
-func (r *Reconciler) Tell(name string) {
-	r.mu.Lock()
-	queue := r.queue
-	r.mu.Unlock()
-	if queue != nil {
-		queue.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}, orphansWithin)
-	}
-}
+func (r *Reconciler) Tell(name string) { r.wakeAfter(name, orphansWithin) }
 
 // tellOrphans puts into the status which Deliveries no wrapper accounts for. What is not known leaves what
 // was said last.

@@ -4,7 +4,6 @@ package placement
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -74,9 +73,4 @@ func count(members int) string {
 	return fmt.Sprintf("%d members", members)
 }
 
-func list(names []string) string {
-	if len(names) > maxNamesInMessage {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamesInMessage], ", "), len(names)-maxNamesInMessage)
-	}
-	return strings.Join(names, ", ")
-}
+func list(names []string) string { return federate.Few(names, maxNamesInMessage) }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
 )
 
 // maxNames is how many members a message names.
@@ -131,21 +132,13 @@ func leavingWords(in Input, lines []v1alpha1.ClusterStatus) string {
 	if len(leaving) == 0 {
 		return ""
 	}
-	words := fmt.Sprintf(" %d being left (%s)", len(leaving), few(leaving))
+	words := fmt.Sprintf(" %d being left (%s)", len(leaving), federate.Few(leaving, maxNames))
 	if len(stuck) > 0 {
 		// More than these take another command, when these are done.
 		words += fmt.Sprintf("; `%s --release %s` waits no longer, and leaves there what is there",
 			in.Approve, strings.Join(stuck[:min(len(stuck), maxNames)], ","))
 	}
 	return words
-}
-
-// few are as many names as a message has room for.
-func few(names []string) string {
-	if over := len(names) - maxNames; over > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), over)
-	}
-	return strings.Join(names, ", ")
 }
 
 // blame adds the worst line's words: whose it is and what it says.

@@ -10,14 +10,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// pageSize is how many objects one page of a list may hold.
-const pageSize = 500
-
-// maxPages ends a list that has no end.
-const maxPages = 200
+const (
+	// PageSize is how many objects one page of a list may hold.
+	PageSize = 500
+	// MaxPages ends a list that has no end: no member that we know holds more.
+	MaxPages = 200
+)
 
 // ErrEndlessList says that a member's list went on beyond what any real one has.
-var ErrEndlessList = fmt.Errorf("the list goes on after %d pages of %d", maxPages, pageSize)
+var ErrEndlessList = fmt.Errorf("the list goes on after %d pages of %d", MaxPages, PageSize)
 
 const acceptMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
@@ -26,8 +27,8 @@ const acceptMetadataList = "application/json;as=PartialObjectMetadataList;g=meta
 // with the next call.
 func EachMetadata(ctx context.Context, conn *Conn, path []string, each func(*metav1.PartialObjectMetadata) error) error {
 	token := ""
-	for range maxPages {
-		req := conn.rest.Get().AbsPath(path...).Param("limit", strconv.Itoa(pageSize))
+	for range MaxPages {
+		req := conn.rest.Get().AbsPath(path...).Param("limit", strconv.Itoa(PageSize))
 		if token != "" {
 			req = req.Param("continue", token)
 		}

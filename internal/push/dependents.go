@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/health"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
@@ -47,7 +48,7 @@ func (p *pass) claimsLead(ctx context.Context) (*dependents, error) {
 	}
 	found := &dependents{claim: make(map[types.UID]string)}
 	err := member.EachMetadata(ctx, p.conn, member.Path(claims, p.want.Wrapper.Namespace, ""), func(claim *metav1.PartialObjectMetadata) error {
-		if claim.DeletionTimestamp != nil || claim.Annotations[annotationKeep] == "false" {
+		if claim.DeletionTimestamp != nil || claim.Annotations[v1alpha1.AnnotationKeep] == "false" {
 			return nil // it goes anyhow, or may
 		}
 		return p.follow(ctx, found, claim.Name, claim, 0)
@@ -136,7 +137,7 @@ func (d *dependents) cannotKnow(verb, object string) trouble {
 	}
 	t.message += fmt.Sprintf("; nothing is deleted while it is not known whether a claim goes with it (%s)", what)
 	if verb != "replacing" { // its annotation says no more than that it may be replaced
-		t.message += fmt.Sprintf(": or annotate it %s: \"false\"", annotationKeep)
+		t.message += fmt.Sprintf(": or annotate it %s: \"false\"", v1alpha1.AnnotationKeep)
 	}
 	t.retry = retrySoon
 	return t

@@ -5,13 +5,14 @@ package push
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate"
 )
 
-// whyKept says why isKept says so.
+// whyKept says why federate.IsKept says so.
 func whyKept(keep string) string {
 	if keep == "true" {
-		return `its annotation ` + annotationKeep + `: "true" asks for it`
+		return `its annotation ` + v1alpha1.AnnotationKeep + `: "true" asks for it`
 	}
 	return "it holds data, or is the ground that data stands on"
 }

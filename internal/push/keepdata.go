@@ -18,8 +18,6 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-const annotationKeep = v1alpha1.AnnotationKeep
-
 // retainManager holds the retention policy of a StatefulSet that is being removed, by which a later pass knows
 // that its claims are on their way out of its hands.
 const retainManager = v1alpha1.FieldManager + "-retain"
@@ -39,12 +37,12 @@ func isBuiltIn(gk schema.GroupKind) bool {
 // spare keeps back, under KeepData, what would take data along. settled says that there is nothing more to do
 // about the object in this pass: it is kept, or there is trouble that says what it waits for.
 func (p *pass) spare(ctx context.Context, r *removal, path []string, found *metav1.PartialObjectMetadata) (settled bool, err error) {
-	if !keepsData(p.want.OnDelete) || found.Annotations[annotationKeep] == "false" {
+	if !keepsData(p.want.OnDelete) || found.Annotations[v1alpha1.AnnotationKeep] == "false" {
 		return false, nil
 	}
 	if !isBuiltIn(r.groupKind()) && len(found.Finalizers) > 0 {
 		p.keep(r, "its controller holds it by finalizer "+health.Clean(found.Finalizers[0], 64)+
-			" and may do more than delete it; "+annotationKeep+`: "false" would release it`)
+			" and may do more than delete it; "+v1alpha1.AnnotationKeep+`: "false" would release it`)
 		return true, nil
 	}
 	retained := false

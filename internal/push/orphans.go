@@ -88,9 +88,7 @@ func (p *Pusher) Decided(key Key, uid types.UID) {
 // Orphans are the Deliveries on a member that no wrapper accounts for: how many, and the names of the
 // first ones. known is false as long as not every wrapper, or not every Delivery there, is known.
 func (p *Pusher) Orphans(memberName string, limit int) (count int, names []string, known bool) {
-	p.mu.RLock()
-	l := p.lanes[memberName]
-	p.mu.RUnlock()
+	l := p.lane(memberName)
 	p.roster.mu.RLock()
 	complete := p.roster.complete
 	p.roster.mu.RUnlock()
@@ -107,12 +105,6 @@ func (p *Pusher) Orphans(memberName string, limit int) (count int, names []strin
 	names = slices.Sorted(maps.Keys(l.orphans.names))
 	l.orphans.mu.Unlock()
 	return len(names), names[:min(limit, len(names))], true
-}
-
-func (p *Pusher) allLanes() []*lane {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return slices.Collect(maps.Values(p.lanes))
 }
 
 // accountAll looks for whose a wrapper's Delivery is, on every member.

@@ -164,11 +164,8 @@ func (p *Pusher) Pair(key Key, memberName string) Pair {
 
 // Holders are the members known to hold a Delivery of a wrapper, sorted.
 func (p *Pusher) Holders(key Key) []string {
-	p.mu.RLock()
-	lanes := slices.Collect(maps.Values(p.lanes))
-	p.mu.RUnlock()
 	var names []string
-	for _, l := range lanes {
+	for _, l := range p.allLanes() {
 		l.mu.Lock()
 		if l.seen[key.delivery()] != nil {
 			names = append(names, l.conn.Name())
@@ -198,6 +195,19 @@ func (p *Pusher) want(key Key, memberName string) *Want {
 	return p.wants[key][memberName]
 }
 
+// lane is the one to a member, nil when there is none.
+func (p *Pusher) lane(memberName string) *lane {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.lanes[memberName]
+}
+
+func (p *Pusher) allLanes() []*lane {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return slices.Collect(maps.Values(p.lanes))
+}
+
 // opened queues everything that is wanted of a member whose Deliveries have just been listed. What is
 // there already costs no request.
 func (p *Pusher) opened(l *lane) {
@@ -208,10 +218,7 @@ func (p *Pusher) opened(l *lane) {
 }
 
 func (p *Pusher) probed(name string, was, is member.Standing) {
-	p.mu.RLock()
-	l := p.lanes[name]
-	p.mu.RUnlock()
-	if l != nil {
+	if l := p.lane(name); l != nil {
 		l.probed(was, is)
 	}
 	if was.Usable() != is.Usable() || was.Reason != is.Reason {

@@ -116,8 +116,8 @@ func (p *pass) letGo(ctx context.Context, r *removal, path []string, found *meta
 	case found.DeletionTimestamp != nil:
 		p.trouble = append(p.trouble, waiting(retrySoon, v1alpha1.ReasonRemovalWaits, "%s is being deleted%s", r, heldBy(found)))
 		return nil
-	case federate.IsKept(p.want.OnDelete, r.groupKind(), found.Annotations[annotationKeep]):
-		p.keep(r, whyKept(found.Annotations[annotationKeep]))
+	case federate.IsKept(p.want.OnDelete, r.groupKind(), found.Annotations[v1alpha1.AnnotationKeep]):
+		p.keep(r, whyKept(found.Annotations[v1alpha1.AnnotationKeep]))
 		return nil
 	case r.entry.Adopted == v1alpha1.AdoptedYes && (p.want.OnDelete != v1alpha1.DeleteAll || holdsOthers(r.groupKind())):
 		return p.giveBack(ctx, r, path, found)

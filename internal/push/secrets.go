@@ -108,9 +108,7 @@ func (p *Pusher) mayLook(at place) bool {
 
 // look has a pair's lane look at a Secret.
 func (p *Pusher) look(t turn) {
-	p.mu.RLock()
-	l := p.lanes[t.member]
-	p.mu.RUnlock()
+	l := p.lane(t.member)
 	if l == nil {
 		return
 	}

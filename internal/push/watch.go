@@ -19,9 +19,6 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// pageSize is how many Deliveries one page of a list may hold.
-const pageSize = 500
-
 // watch follows the member's Deliveries until ctx ends. A connection that came back is followed from
 // a new list at once, rather than when the reflector's own backoff allows.
 func (l *lane) watch(ctx context.Context) {
@@ -29,7 +26,7 @@ func (l *lane) watch(ctx context.Context) {
 		life, cancel := context.WithCancel(ctx)
 		reflector := cache.NewReflectorWithOptions(&deliveryLister{lane: l, conn: l.conn}, &v1alpha1.Delivery{}, &seenStore{lane: l},
 			cache.ReflectorOptions{Name: "deliveries of " + l.conn.Name()})
-		reflector.WatchListPageSize = pageSize
+		reflector.WatchListPageSize = member.PageSize
 		var running sync.WaitGroup
 		running.Go(func() { reflector.RunWithContext(life) })
 		select {
@@ -50,12 +47,8 @@ type deliveryLister struct {
 	pages int
 }
 
-const (
-	// maxPages ends a list that has no end. A member with more wrappers than fit into it is none that we know.
-	maxPages = 200
-	// pageTimeout is how long a member may take to answer with one page.
-	pageTimeout = time.Minute
-)
+// pageTimeout is how long a member may take to answer with one page.
+const pageTimeout = time.Minute
 
 var _ cache.ListerWatcherWithContext = &deliveryLister{}
 
@@ -65,8 +58,8 @@ func (d *deliveryLister) ListWithContext(ctx context.Context, options metav1.Lis
 		// "Any version will do" would be answered from the cache of the API server, with everything at once.
 		options.ResourceVersion, options.ResourceVersionMatch = "", ""
 	}
-	if d.pages++; d.pages > maxPages {
-		return nil, fmt.Errorf("listing the Deliveries of member %s: there are more than %d pages of %d", d.conn.Name(), maxPages, pageSize)
+	if d.pages++; d.pages > member.MaxPages {
+		return nil, fmt.Errorf("listing the Deliveries of member %s: %w", d.conn.Name(), member.ErrEndlessList)
 	}
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()

@@ -22,14 +22,7 @@ const (
 // Snapshot writes all that the host remembers into a new file: its etcd's folder, taken while the host stands still. A
 // host that ran runs again when it returns, whatever went wrong.
 func (s *Sandbox) Snapshot(ctx context.Context, file string) error {
-	host, err := s.Cluster(HostName)
-	if err != nil {
-		return err
-	}
-	return s.locked(ctx, nil, func() error {
-		if err := s.settleRestore(HostName); err != nil {
-			return err
-		}
+	return s.withHost(ctx, func(host cluster.Spec) error {
 		if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("taking a snapshot of %s: %s is there already: give a new file", HostName, file)
 		}
@@ -51,14 +44,7 @@ func (s *Sandbox) Snapshot(ctx context.Context, file string) error {
 // Restore makes the host remember what it did when a snapshot of it was taken, and nothing since. The file is read to
 // its end before anything is touched. When the host does not come up with it, it gets its own data back.
 func (s *Sandbox) Restore(ctx context.Context, file string) error {
-	host, err := s.Cluster(HostName)
-	if err != nil {
-		return err
-	}
-	return s.locked(ctx, nil, func() error {
-		if err := s.settleRestore(HostName); err != nil {
-			return err
-		}
+	return s.withHost(ctx, func(host cluster.Spec) error {
 		coming := host.Data() + suffixComing
 		if err := unpack(file, label{Sandbox: s.Name, Created: s.born()}, coming); err != nil {
 			return errors.Join(err, os.RemoveAll(coming))
@@ -74,6 +60,21 @@ func (s *Sandbox) Restore(ctx context.Context, file string) error {
 			return fmt.Errorf("%s does not come up with what %s holds and has its own data again: %w", HostName, file, err)
 		}
 		return os.RemoveAll(host.Data() + suffixBefore)
+	})
+}
+
+// withHost does something with the host's data while nobody else steers the sandbox, and after what a restore that died may
+// have left.
+func (s *Sandbox) withHost(ctx context.Context, do func(host cluster.Spec) error) error {
+	host, err := s.Cluster(HostName)
+	if err != nil {
+		return err
+	}
+	return s.locked(ctx, nil, func() error {
+		if err := s.settleRestore(HostName); err != nil {
+			return err
+		}
+		return do(host)
 	})
 }
 

@@ -10,13 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/ask"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
 )
@@ -52,16 +52,8 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 }
 
 func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
-	defaults := genericclioptions.NewConfigFlags(true)
-	o := &Options{
-		IOStreams: streams,
-		CanAsk:    func() bool { return ask.Terminal(streams) },
-		// --cluster chooses members here, as in all of hostctl, not an entry of the kubeconfig.
-		flags: &genericclioptions.ConfigFlags{
-			KubeConfig: defaults.KubeConfig, Context: defaults.Context, Namespace: defaults.Namespace, Timeout: defaults.Timeout,
-		},
-	}
-	o.Connect = o.connect
+	o := &Options{IOStreams: streams, CanAsk: func() bool { return ask.Terminal(streams) }, flags: connect.Flags()}
+	o.Connect = func() (client.Client, error) { return connect.Host(o.flags) }
 	cmd := &cobra.Command{
 		Use:   "approve (NAME | cfed/NAME) (--removal [--cluster CLUSTER,…] | --release CLUSTER,…)",
 		Short: "Allow what waits for a person: a removal from many clusters, or not to wait for one that is away",
@@ -130,28 +122,12 @@ func (o *Options) Complete(name string) error {
 		return exit.Usagef("approving something for %s cannot be asked about in a pipe: give --yes", name)
 	}
 	if o.kind == v1alpha1.KindFederated {
-		if o.namespace, _, err = o.flags.ToRawKubeConfigLoader().Namespace(); err != nil {
-			return fmt.Errorf("reading the kubeconfig: %w", err)
+		if o.namespace, err = connect.Namespace(o.flags); err != nil {
+			return err
 		}
 	}
 	o.host, err = o.Connect()
 	return err
-}
-
-func (o *Options) connect() (client.Client, error) {
-	config, err := o.flags.ToRESTConfig()
-	if err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
-	}
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		return nil, err
-	}
-	host, err := client.New(config, client.Options{Scheme: scheme})
-	if err != nil {
-		return nil, fmt.Errorf("connecting to the host: %w", err)
-	}
-	return host, nil
 }
 
 // Run says what is approved, asks and writes the Approval.

@@ -7,21 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
 )
 
 // decide makes the Approval of what waits. It is an error when nothing does, or not for a member that was
 // named: a word that nothing waits for would be acted upon at another time than the person thinks of.
 func (o *Options) decide(ctx context.Context, w v1alpha1.Wrapper) (*v1alpha1.Approval, error) {
-	id := v1alpha1.Identity(w)
-	spec := v1alpha1.ApprovalSpec{Wrapper: v1alpha1.ApprovedWrapper{Kind: id.Kind, Name: id.Name, UID: id.UID}}
+	var spec v1alpha1.ApprovalSpec
 	var err error
 	if o.Removal {
 		spec.Allow, spec.Decision = v1alpha1.AllowRemoval, w.WrapperStatus().Placement.Decision
@@ -33,21 +31,7 @@ func (o *Options) decide(ctx context.Context, w v1alpha1.Wrapper) (*v1alpha1.App
 	if err != nil {
 		return nil, err
 	}
-	approval := &v1alpha1.Approval{
-		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Approval"},
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace:    id.Beside(),
-			GenerateName: fmt.Sprintf("%s-%s-", id.Name, strings.ToLower(string(spec.Allow))),
-		},
-		Spec: spec,
-	}
-	if !slices.Contains(w.GetFinalizers(), metav1.FinalizerDeleteDependents) {
-		// It goes with its wrapper. Where what the wrapper owns is deleted first it would go at once.
-		approval.OwnerReferences = []metav1.OwnerReference{{
-			APIVersion: v1alpha1.GroupVersion.String(), Kind: string(id.Kind), Name: id.Name, UID: id.UID,
-		}}
-	}
-	return approval, nil
+	return federate.NewApproval(w, spec), nil
 }
 
 // removal are the members to let go.

@@ -79,12 +79,7 @@ func orNothing(titles []string) string {
 	return few(titles)
 }
 
-func few(names []string) string {
-	if over := len(names) - most; over > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), over)
-	}
-	return strings.Join(names, ", ")
-}
+func few(names []string) string { return federate.Few(names, most) }
 
 // print tells programs what was written.
 func (o *Options) print(a *v1alpha1.Approval) error {

@@ -40,17 +40,20 @@ type finding struct {
 
 type findings []finding
 
-// find reads from the host all that members hold and it does not remember, sorted by member.
-func find(ctx context.Context, host client.Reader) (findings, error) {
+// find reads from the host all that members hold and it does not remember; and silent, the members of which it is not
+// known what they hold now. Both are sorted by member.
+func find(ctx context.Context, host client.Reader) (found, silent findings, err error) {
 	members, feds, cfeds := &v1alpha1.MemberClusterList{}, &v1alpha1.FederatedList{}, &v1alpha1.ClusterFederatedList{}
 	for _, list := range []client.ObjectList{members, feds, cfeds} {
 		if err := host.List(ctx, list); err != nil {
-			return nil, fmt.Errorf("reading what the host remembers: %w", err)
+			return nil, nil, fmt.Errorf("reading what the host remembers: %w", err)
 		}
 	}
-	var found findings
 	for i := range members.Items {
 		mc := &members.Items[i]
+		if !meta.IsStatusConditionTrue(mc.Status.Conditions, v1alpha1.ConditionReady) {
+			silent = append(silent, finding{member: mc.Name, what: notReady})
+		}
 		for _, name := range mc.Status.Orphans.Names {
 			found = append(found, finding{member: mc.Name, what: orphan, delivery: name})
 		}
@@ -65,7 +68,7 @@ func find(ctx context.Context, host client.Reader) (findings, error) {
 		found = append(found, heldOf(&cfeds.Items[i])...)
 	}
 	slices.SortStableFunc(found, func(a, b finding) int { return cmp.Compare(a.member, b.member) })
-	return found, nil
+	return found, silent, nil
 }
 
 // heldOf are the members where a wrapper waits for a person's word.
@@ -90,21 +93,6 @@ func (f findings) of(kind v1alpha1.WrapperKind, namespace, name string) findings
 // unnamed are the orphans that the status only counts: any of them may be the one that is asked for.
 func (f findings) unnamed() findings {
 	return slices.DeleteFunc(slices.Clone(f), func(one finding) bool { return one.more == 0 })
-}
-
-// unheard are the members of which it is not known what they hold now.
-func unheard(ctx context.Context, host client.Reader) (findings, error) {
-	members := &v1alpha1.MemberClusterList{}
-	if err := host.List(ctx, members); err != nil {
-		return nil, fmt.Errorf("reading which members answer: %w", err)
-	}
-	var found findings
-	for i := range members.Items {
-		if mc := &members.Items[i]; !meta.IsStatusConditionTrue(mc.Status.Conditions, v1alpha1.ConditionReady) {
-			found = append(found, finding{member: mc.Name, what: notReady})
-		}
-	}
-	return found, nil
 }
 
 func (f findings) print(out io.Writer) error {

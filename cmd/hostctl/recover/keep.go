@@ -9,17 +9,14 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/ask"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/federate"
 )
-
-// maxPrefix leaves an Approval's name room for what the API server appends.
-const maxPrefix = 200
 
 // chosen are the members that are meant: those of --cluster, or all that were found.
 func (o *Options) chosen(found findings) (findings, error) {
@@ -60,7 +57,7 @@ func (o *Options) keepHost(ctx context.Context, host client.Client, namespace st
 		return err
 	}
 	if !o.Yes {
-		if err := o.ask("Overwrite?"); err != nil {
+		if err := ask.Confirm(o.IOStreams, "recovering "+o.name, "Overwrite?"); err != nil {
 			return err
 		}
 	}
@@ -96,25 +93,13 @@ func effect(f finding) string {
 }
 
 func approve(held findings) *v1alpha1.Approval {
-	w := held[0].wrapper
-	a := &v1alpha1.Approval{
-		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Approval"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.GetNamespace(),
-			GenerateName: strings.TrimRight(w.GetName()[:min(maxPrefix, len(w.GetName()))], ".-") + "-"},
-		Spec: v1alpha1.ApprovalSpec{
-			Wrapper: v1alpha1.ApprovedWrapper{Kind: w.WrapperKind(), Name: w.GetName(), UID: w.GetUID()},
-			Allow:   v1alpha1.AllowOverwrite,
-		},
-	}
-	if a.Namespace == "" {
-		a.Namespace = v1alpha1.SystemNamespace
-	}
+	spec := v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowOverwrite}
 	for _, f := range held {
-		a.Spec.Clusters = append(a.Spec.Clusters, f.member)
-		a.Spec.Overwrites = append(a.Spec.Overwrites, v1alpha1.OverwrittenDelivery{Cluster: f.member,
+		spec.Clusters = append(spec.Clusters, f.member)
+		spec.Overwrites = append(spec.Overwrites, v1alpha1.OverwrittenDelivery{Cluster: f.member,
 			UID: f.line.Delivery.UID, Generation: f.line.Delivery.Generation})
 	}
-	return a
+	return federate.NewApproval(held[0].wrapper, spec)
 }
 
 // keepMembers says how the host gets to where members are. Nothing is written: only the author has what they hold.

@@ -6,22 +6,18 @@
 package recover
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/ask"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
 )
 
 // Whose word counts.
@@ -55,13 +51,16 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 }
 
 func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
-	flags := genericclioptions.NewConfigFlags(true)
-	// --cluster chooses members here, as in all of hostctl, not an entry of the kubeconfig.
-	flags = &genericclioptions.ConfigFlags{KubeConfig: flags.KubeConfig, Context: flags.Context, Namespace: flags.Namespace, Timeout: flags.Timeout}
-	o := &Options{IOStreams: streams, Host: func() (client.Client, string, error) { return connect(flags) }, CanAsk: func() bool {
-		f, ok := streams.In.(*os.File)
-		return ok && term.IsTerminal(int(f.Fd()))
-	}}
+	flags := connect.Flags()
+	o := &Options{IOStreams: streams, CanAsk: func() bool { return ask.Terminal(streams) }}
+	o.Host = func() (client.Client, string, error) {
+		namespace, err := connect.Namespace(flags)
+		if err != nil {
+			return nil, "", err
+		}
+		host, err := connect.Host(flags)
+		return host, namespace, err
+	}
 	cmd := &cobra.Command{
 		Use:   "recover [NAME | cfed/NAME]",
 		Short: "Show what members hold that the host does not remember, and say whose word counts",
@@ -101,28 +100,11 @@ Exit code 4: something waits for a person.`,
 	return o, cmd
 }
 
-func connect(flags *genericclioptions.ConfigFlags) (client.Client, string, error) {
-	namespace, _, err := flags.ToRawKubeConfigLoader().Namespace()
-	if err != nil {
-		return nil, "", fmt.Errorf("reading the host's kubeconfig: %w", err)
-	}
-	config, err := flags.ToRESTConfig()
-	if err != nil {
-		return nil, "", fmt.Errorf("reading the host's kubeconfig: %w", err)
-	}
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		return nil, "", err
-	}
-	host, err := client.New(config, client.Options{Scheme: scheme})
-	return host, namespace, err
-}
-
 // Complete reads the argument and refuses flags that cannot be meant.
 func (o *Options) Complete(args []string) error {
 	if len(args) == 1 {
 		var err error
-		if o.kind, o.name, err = parseName(args[0]); err != nil {
+		if o.kind, o.name, err = render.ParseName(args[0]); err != nil {
 			return err
 		}
 	}
@@ -139,22 +121,6 @@ func (o *Options) Complete(args []string) error {
 	return nil
 }
 
-// parseName reads NAME of a Federated, or cfed/NAME of a ClusterFederated.
-func parseName(text string) (v1alpha1.WrapperKind, string, error) {
-	kind, name, two := strings.Cut(text, "/")
-	if !two {
-		kind, name = "fed", text
-	}
-	switch {
-	case name == "":
-	case kind == "fed" || kind == "federated":
-		return v1alpha1.KindFederated, name, nil
-	case kind == "cfed" || kind == "clusterfederated":
-		return v1alpha1.KindClusterFederated, name, nil
-	}
-	return "", "", exit.Usagef("%q: give NAME of a Federated, or cfed/NAME of a ClusterFederated", text)
-}
-
 // Run shows, or asks and does.
 func (o *Options) Run(ctx context.Context) error {
 	host, namespace, err := o.Host()
@@ -164,7 +130,7 @@ func (o *Options) Run(ctx context.Context) error {
 	if o.kind == v1alpha1.KindClusterFederated {
 		namespace = ""
 	}
-	found, err := find(ctx, host)
+	found, silent, err := find(ctx, host)
 	if err != nil {
 		return err
 	}
@@ -181,10 +147,6 @@ func (o *Options) Run(ctx context.Context) error {
 	if o.name != "" {
 		found = append(found, unnamed...)
 	}
-	silent, err := unheard(ctx, host)
-	if err != nil {
-		return err
-	}
 	if found = append(found, silent...); len(found) == 0 {
 		_, err := fmt.Fprintln(o.ErrOut, o.well())
 		return err
@@ -200,17 +162,4 @@ func (o *Options) well() string {
 		return "No member holds anything of " + o.name + " that the host does not remember."
 	}
 	return "Members hold nothing that the host does not remember."
-}
-
-func (o *Options) ask(question string) error {
-	_, _ = fmt.Fprintf(o.ErrOut, "%s [y/N] ", question)
-	answer, err := bufio.NewReader(o.In).ReadString('\n')
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return nil
-	}
-	if err != nil && answer == "" {
-		return exit.Usagef("no answer was given: nothing was done")
-	}
-	return errors.New("nothing was done")
 }

@@ -5,12 +5,11 @@ package render
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 	"github.com/fairlead-dev/fairlead/overrides"
 )
 
@@ -27,33 +26,12 @@ type cluster struct {
 	flags *genericclioptions.ConfigFlags
 }
 
-func newCluster() *cluster {
-	defaults := genericclioptions.NewConfigFlags(true)
-	// --cluster chooses members here, as in all of hostctl, not an entry of the kubeconfig.
-	return &cluster{flags: &genericclioptions.ConfigFlags{
-		KubeConfig: defaults.KubeConfig, Context: defaults.Context, Namespace: defaults.Namespace, Timeout: defaults.Timeout,
-	}}
-}
+func newCluster() *cluster { return &cluster{flags: connect.Flags()} }
 
-func (c *cluster) Namespace() (string, error) {
-	namespace, _, err := c.flags.ToRawKubeConfigLoader().Namespace()
-	return namespace, err
-}
-
-func (c *cluster) client() (client.Client, error) {
-	config, err := c.flags.ToRESTConfig()
-	if err != nil {
-		return nil, err
-	}
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		return nil, err
-	}
-	return client.New(config, client.Options{Scheme: scheme})
-}
+func (c *cluster) Namespace() (string, error) { return connect.Namespace(c.flags) }
 
 func (c *cluster) Members(ctx context.Context) ([]overrides.Member, error) {
-	host, err := c.client()
+	host, err := connect.Host(c.flags)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +50,7 @@ func (c *cluster) Members(ctx context.Context) ([]overrides.Member, error) {
 }
 
 func (c *cluster) Wrapper(ctx context.Context, kind v1alpha1.WrapperKind, namespace, name string) (v1alpha1.Wrapper, error) {
-	host, err := c.client()
+	host, err := connect.Host(c.flags)
 	if err != nil {
 		return nil, err
 	}

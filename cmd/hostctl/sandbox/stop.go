@@ -13,23 +13,30 @@ import (
 )
 
 func newStop(streams genericiooptions.IOStreams) *cobra.Command {
-	return steer(streams, &cobra.Command{
+	return withArgument(streams, &cobra.Command{
 		Use:   "stop CLUSTER",
 		Short: "End a cluster's processes and keep its state: an outage",
-	}, "stopping %s", "%s is stopped", (*sandbox.Sandbox).Stop)
+	}, "stopping %s", "%s is stopped", isCluster, (*sandbox.Sandbox).Stop)
 }
 
 func newStart(streams genericiooptions.IOStreams) *cobra.Command {
-	return steer(streams, &cobra.Command{
+	return withArgument(streams, &cobra.Command{
 		Use:   "start CLUSTER",
 		Short: "Bring a stopped cluster back with its state",
-	}, "starting %s", "%s is back", (*sandbox.Sandbox).Start)
+	}, "starting %s", "%s is back", isCluster, (*sandbox.Sandbox).Start)
 }
 
-// steer completes a command that does one thing to one cluster.
-func steer(
+// isCluster says why an argument is no cluster of the sandbox.
+func isCluster(s *sandbox.Sandbox, name string) error {
+	_, err := s.Cluster(name)
+	return err
+}
+
+// withArgument completes a command that does one thing with its one argument, which check has to accept first; nil accepts
+// any.
+func withArgument(
 	streams genericiooptions.IOStreams, cmd *cobra.Command, doing, done string,
-	do func(*sandbox.Sandbox, context.Context, string) error,
+	check func(*sandbox.Sandbox, string) error, do func(*sandbox.Sandbox, context.Context, string) error,
 ) *cobra.Command {
 	var name string
 	cmd.Args = cobra.ExactArgs(1)
@@ -38,8 +45,10 @@ func steer(
 		if err != nil {
 			return err
 		}
-		if _, err := s.Cluster(args[0]); err != nil {
-			return err
+		if check != nil {
+			if err := check(s, args[0]); err != nil {
+				return err
+			}
 		}
 		step := progress.New(streams.ErrOut).Step(doing, args[0])
 		if err := do(s, cmd.Context(), args[0]); err != nil {

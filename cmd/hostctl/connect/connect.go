@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package connect is how hostctl's commands reach the host cluster: by the flags of kubectl, and with a client that knows
+// Fairlead's kinds and no others.
+package connect
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// Flags are --kubeconfig, --context, --namespace and --request-timeout. kubectl's --cluster is not among them: in all of
+// hostctl that chooses members, not an entry of the kubeconfig.
+func Flags() *genericclioptions.ConfigFlags {
+	all := genericclioptions.NewConfigFlags(true)
+	return &genericclioptions.ConfigFlags{KubeConfig: all.KubeConfig, Context: all.Context, Namespace: all.Namespace, Timeout: all.Timeout}
+}
+
+// Namespace is that of the flags or of the kubeconfig's context.
+func Namespace(flags *genericclioptions.ConfigFlags) (string, error) {
+	namespace, _, err := flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return "", fmt.Errorf("reading the host's kubeconfig: %w", err)
+	}
+	return namespace, nil
+}
+
+// Host makes a client for the cluster that the flags lead to. It asks it nothing yet.
+func Host(flags *genericclioptions.ConfigFlags) (client.Client, error) {
+	config, err := flags.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("reading the host's kubeconfig: %w", err)
+	}
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	host, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the host: %w", err)
+	}
+	return host, nil
+}
