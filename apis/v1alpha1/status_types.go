@@ -125,9 +125,9 @@ type PlacementStatus struct {
 	// +kubebuilder:validation:MaxItems=64
 	Removals []Removals `json:"removals,omitempty"`
 
-	// released are members that were being left when a person said not to wait for them any longer: what
-	// they hold of this wrapper stays there. One that is placed again is served again, and stays in this
-	// list as well: its Approval was acted upon.
+	// released are members of which a person said not to wait for them: what one holds of this wrapper
+	// that was being left then stays there. One that is placed again is served again, and stays in this
+	// list as well: an Approval counts once, also where there was nobody to wait for any more.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -163,8 +163,8 @@ type ReleasedCluster struct {
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name,omitempty"`
 
-	// approved is when the Approval that said so was written. It counts once: to be released again, when
-	// it was placed again and is left again, the member needs a newer one.
+	// approved is when the Approval that said so was written. It counts once: to be released when it is
+	// left another time, the member needs a newer one.
 	// +required
 	Approved metav1.Time `json:"approved,omitempty,omitzero"`
 }

@@ -71,18 +71,19 @@ func (p *pass) depart(ctx context.Context) (ctrl.Result, error) {
 func (p *pass) release(ctx context.Context) error {
 	departing := p.departing()
 	before := p.wrapper.WrapperStatus().Placement
-	still, released := placement.Release(v1alpha1.Identity(p.wrapper), departing, before.Released, p.approvals)
+	still, heard := placement.Release(v1alpha1.Identity(p.wrapper), departing, before.Released, p.approvals)
 	p.decision.Status.Leaving = still
 	for _, name := range departing {
 		if !slices.Contains(still, name) {
 			p.pusher.Drop(p.key, name)
 		}
 	}
-	if equality.Semantic.DeepEqual(before.Released, released) {
+	heard = slices.DeleteFunc(heard, func(r v1alpha1.ReleasedCluster) bool { return p.members[r.Name] == nil })
+	if equality.Semantic.DeepEqual(before.Released, heard) {
 		return nil
 	}
 	decided := *before.DeepCopy()
-	decided.Released = released
+	decided.Released = heard
 	gone := func(name string) bool { return slices.Contains(departing, name) && !slices.Contains(still, name) }
 	decided.Clusters = slices.DeleteFunc(decided.Clusters, gone)
 	decided.Withheld = slices.DeleteFunc(decided.Withheld, gone)

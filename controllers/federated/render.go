@@ -4,6 +4,8 @@ package federated
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -115,6 +117,6 @@ func (p *pass) handOver(context.Context) error {
 			p.pusher.Drop(p.key, name)
 		}
 	}
-	p.pusher.Decided(p.key, p.wrapper.GetUID())
+	p.pusher.Decided(p.key, p.wrapper.GetUID(), slices.Collect(maps.Keys(p.refusals))...)
 	return nil
 }

@@ -33,11 +33,12 @@ func mayGo(in *Input, decision string) map[string]bool {
 }
 
 // Release parts members that are being left into those that are still waited for and those that a person
-// has released. before are those that were released earlier; all of them are in released again, which is
-// sorted. An Approval counts once: for a member that was left, placed again and is left again, only a
-// newer one does.
+// has just released. heard, which is sorted by name, are the releases that have been acted upon or came too
+// late to be: those of before, and what the Approvals say of all members. An Approval counts once, and only
+// for a leaving that it saw: where a member was left before anybody had to be released, or is placed again,
+// the next time that it is left takes a newer one.
 func Release(id v1alpha1.WrapperIdentity, leaving []string, before []v1alpha1.ReleasedCluster, approvals []v1alpha1.Approval,
-) (still []string, released []v1alpha1.ReleasedCluster) {
+) (still []string, heard []v1alpha1.ReleasedCluster) {
 	at := make(map[string]v1alpha1.ReleasedCluster, len(before))
 	for _, r := range before {
 		at[r.Name] = r
@@ -49,7 +50,7 @@ func Release(id v1alpha1.WrapperIdentity, leaving []string, before []v1alpha1.Re
 			continue
 		}
 		for _, name := range a.Spec.Clusters {
-			if slices.Contains(leaving, name) && at[name].Approved.Time.Before(a.CreationTimestamp.Time) {
+			if at[name].Approved.Time.Before(a.CreationTimestamp.Time) {
 				at[name] = v1alpha1.ReleasedCluster{Name: name, Approved: a.CreationTimestamp}
 				newly[name] = true
 			}
@@ -61,8 +62,8 @@ func Release(id v1alpha1.WrapperIdentity, leaving []string, before []v1alpha1.Re
 		}
 	}
 	for _, r := range at {
-		released = append(released, r)
+		heard = append(heard, r)
 	}
-	slices.SortFunc(released, func(a, b v1alpha1.ReleasedCluster) int { return strings.Compare(a.Name, b.Name) })
-	return still, released
+	slices.SortFunc(heard, func(a, b v1alpha1.ReleasedCluster) int { return strings.Compare(a.Name, b.Name) })
+	return still, heard
 }

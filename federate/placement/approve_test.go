@@ -31,7 +31,7 @@ func (w *world) released() []string {
 func TestAReleasedMemberIsNotWaitedFor(t *testing.T) {
 	w := newWorld(t, 10)
 	w.label(false, "m00", "m01")
-	w.release("m01", "m02")
+	w.release("m01")
 	w.expect(8, 1, 0)
 	if diff := cmp.Diff([]string{"m01"}, w.released()); diff != "" {
 		t.Errorf("released (-want +got):\n%s", diff)
@@ -70,9 +70,19 @@ func TestAReleaseIsNoWordOnMembersThatArePlaced(t *testing.T) {
 	w.label(false)
 	w.release("m00", "m01", "m02")
 	w.expect(2, 0, 2)
-	if diff := cmp.Diff([]string{"m00"}, w.released()); diff != "" {
-		t.Errorf("released (-want +got):\n%s", diff)
-	}
+}
+
+func TestAReleaseThatNobodyNeededAnyMoreIsNoneForAnotherTime(t *testing.T) {
+	w := newWorld(t, 10)
+	w.label(false, "m00")
+	w.left("m00") // it came back while the person typed
+	w.release("m00")
+	w.label(true)
+	w.later(time.Minute)
+	w.label(false, "m00")
+	w.expect(9, 1, 0)
+	w.release("m00")
+	w.expect(9, 0, 0)
 }
 
 func TestAReleaseIsForOneWrapper(t *testing.T) {

@@ -94,7 +94,7 @@ func Decide(in Input, now time.Time) (Decision, error) {
 	return decision, nil
 }
 
-// leave fills in the members that are being left, and those that a person has released.
+// leave fills in the members that are being left, and what people have said about waiting for members.
 func (in *Input) leave(status *v1alpha1.PlacementStatus, known map[string]bool, going []string) {
 	leaving := slices.Clone(going)
 	for _, name := range in.Previous.Leaving {
@@ -103,9 +103,9 @@ func (in *Input) leave(status *v1alpha1.PlacementStatus, known map[string]bool, 
 		}
 	}
 	leaving = sorted(leaving)
-	still, released := Release(in.Wrapper, sorted(leaving), in.Previous.Released, in.Approvals)
+	still, heard := Release(in.Wrapper, sorted(leaving), in.Previous.Released, in.Approvals)
 	status.Leaving = still
-	for _, r := range released {
+	for _, r := range heard {
 		if _, exists := known[r.Name]; exists {
 			status.Released = append(status.Released, r)
 		}

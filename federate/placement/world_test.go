@@ -70,6 +70,12 @@ func (w *world) label(in bool, names ...string) {
 	w.decide()
 }
 
+// left has members be seen to hold nothing any more.
+func (w *world) left(names ...string) {
+	w.status.Leaving = slices.DeleteFunc(w.status.Leaving, func(name string) bool { return slices.Contains(names, name) })
+	w.decide()
+}
+
 func (w *world) later(d time.Duration) {
 	w.now = w.now.Add(d)
 	w.decide()

@@ -19,9 +19,16 @@ type roster struct {
 	complete bool
 	wrappers map[Key]types.UID
 	// decided are the wrappers of which it is known where they are wanted.
-	decided map[Key]types.UID
+	decided map[Key]decision
 	// told is told of a member whose orphans have changed. It must not block.
 	told func(memberName string)
+}
+
+// decision is what a wrapper's wants do not say themselves.
+type decision struct {
+	uid types.UID
+	// unrendered are the members that it is placed on, and of which nothing is wanted for now.
+	unrendered []string
 }
 
 // orphans are the Deliveries of one member that no wrapper accounts for.
@@ -54,10 +61,11 @@ func (p *Pusher) Enroll(key Key, uid types.UID) {
 // Strike notes that a wrapper is gone, unless another of its name is there already.
 func (p *Pusher) Strike(key Key, uid types.UID) {
 	p.roster.mu.Lock()
-	for _, list := range []map[Key]types.UID{p.roster.wrappers, p.roster.decided} {
-		if list[key] == uid {
-			delete(list, key)
-		}
+	if p.roster.wrappers[key] == uid {
+		delete(p.roster.wrappers, key)
+	}
+	if p.roster.decided[key].uid == uid {
+		delete(p.roster.decided, key)
 	}
 	p.roster.mu.Unlock()
 	p.accountAll(key)
@@ -73,14 +81,15 @@ func (p *Pusher) Enrolled() {
 	}
 }
 
-// Decided notes that all that is wanted for a wrapper has been said, here and now: a Delivery of an
-// earlier one of its name, where nothing is wanted, is an orphan.
-func (p *Pusher) Decided(key Key, uid types.UID) {
+// Decided notes that all that is wanted for a wrapper has been said, here and now: its Delivery on any other
+// member, and that of an earlier one of its name, is an orphan. unrendered are the members that it is
+// placed on all the same, though there is nothing that could be pushed.
+func (p *Pusher) Decided(key Key, uid types.UID, unrendered ...string) {
 	p.roster.mu.Lock()
 	if p.roster.decided == nil {
-		p.roster.decided = make(map[Key]types.UID)
+		p.roster.decided = make(map[Key]decision)
 	}
-	p.roster.decided[key] = uid
+	p.roster.decided[key] = decision{uid: uid, unrendered: unrendered}
 	p.roster.mu.Unlock()
 	p.accountAll(key)
 }
@@ -141,8 +150,9 @@ func (o *orphans) set(name string, is bool) bool {
 	return true
 }
 
-// isOrphan says whether no wrapper accounts for a Delivery: there is none of its name, or there is
-// another one than it was written for, and that one is not wanted there.
+// isOrphan says whether no wrapper accounts for a Delivery: there is none of its name, or the one that there
+// is is not wanted there: another one than it was written for, or one that the host restored to before its
+// placement, or a person released from leaving the member.
 func (p *Pusher) isOrphan(l *lane, name string) bool {
 	l.mu.Lock()
 	seen := l.seen[name]
@@ -153,16 +163,16 @@ func (p *Pusher) isOrphan(l *lane, name string) bool {
 	key := KeyOf(seen.Wrapper)
 	p.roster.mu.RLock()
 	uid, there := p.roster.wrappers[key]
-	decided := p.roster.decided[key] == uid
+	decided := p.roster.decided[key]
 	p.roster.mu.RUnlock()
 	switch {
 	case !there, key.delivery() != name: // nobody would ever read what is called by another name
 		return true
-	case uid == seen.Wrapper.UID || !decided:
+	case decided.uid != uid, slices.Contains(decided.unrendered, l.conn.Name()):
 		return false
 	}
 	want := p.want(key, l.conn.Name())
-	return want == nil || want.Leaving()
+	return want == nil || want.Leaving() && uid != seen.Wrapper.UID
 }
 
 // tellOrphans says that a member's orphans are to be told anew, once they are known.

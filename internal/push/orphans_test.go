@@ -103,8 +103,29 @@ func TestWhatIsAnOrphan(t *testing.T) {
 		}},
 		"one that is written over for a wrapper that is there": {play: func(o *orphanage) {
 			o.pusher.Enroll(web, "anew")
+			o.pusher.Want("east", wish("1"))
 			o.pusher.Decided(web, "anew")
 			o.holds("web", "anew")
+		}},
+		"one of a wrapper that is not placed there": {play: func(o *orphanage) {
+			o.pusher.Enroll(web, "w")
+			o.pusher.Decided(web, "w")
+		}, want: []string{"fed.shop.web"}},
+		"one of a wrapper that is placed there": {play: func(o *orphanage) {
+			o.pusher.Enroll(web, "w")
+			o.pusher.Want("east", wish("1"))
+			o.pusher.Decided(web, "w")
+		}},
+		"one of a wrapper that is leaving": {play: func(o *orphanage) {
+			o.pusher.Enroll(web, "w")
+			goes := wish("1")
+			goes.Rendering = nil
+			o.pusher.Want("east", goes)
+			o.pusher.Decided(web, "w")
+		}},
+		"one of a wrapper that is placed there, and cannot be rendered": {play: func(o *orphanage) {
+			o.pusher.Enroll(web, "w")
+			o.pusher.Decided(web, "w", "east")
 		}},
 		"one that is gone": {play: func(o *orphanage) { o.vanish("fed.shop.web") }},
 	} {

@@ -33,7 +33,7 @@ type finding struct {
 	delivery string
 	// more is how many such orphans there are.
 	more int32
-	// wrapper and line are of a pair that is held.
+	// wrapper is the one of that name, as far as there is one; line is of a pair that is held.
 	wrapper v1alpha1.Wrapper
 	line    *v1alpha1.ClusterStatus
 }
@@ -49,25 +49,31 @@ func find(ctx context.Context, host client.Reader) (found, silent findings, err 
 			return nil, nil, fmt.Errorf("reading what the host remembers: %w", err)
 		}
 	}
+	wrappers := make(map[string]v1alpha1.Wrapper, len(feds.Items)+len(cfeds.Items))
+	for i := range feds.Items {
+		wrappers[deliveryOf(&feds.Items[i])] = &feds.Items[i]
+	}
+	for i := range cfeds.Items {
+		wrappers[deliveryOf(&cfeds.Items[i])] = &cfeds.Items[i]
+	}
 	for i := range members.Items {
 		mc := &members.Items[i]
 		if !meta.IsStatusConditionTrue(mc.Status.Conditions, v1alpha1.ConditionReady) {
 			silent = append(silent, finding{member: mc.Name, what: notReady})
 		}
 		for _, name := range mc.Status.Orphans.Names {
-			found = append(found, finding{member: mc.Name, what: orphan, delivery: name})
+			found = append(found, finding{member: mc.Name, what: orphan, delivery: name, wrapper: wrappers[name]})
 		}
 		if more := mc.Status.Orphans.Count - int32(len(mc.Status.Orphans.Names)); more > 0 { //nolint:gosec // ten at most
 			found = append(found, finding{member: mc.Name, what: orphan, more: more})
 		}
 	}
-	for i := range feds.Items {
-		found = append(found, heldOf(&feds.Items[i])...)
+	for _, w := range wrappers {
+		found = append(found, heldOf(w)...)
 	}
-	for i := range cfeds.Items {
-		found = append(found, heldOf(&cfeds.Items[i])...)
-	}
-	slices.SortStableFunc(found, func(a, b finding) int { return cmp.Compare(a.member, b.member) })
+	slices.SortFunc(found, func(a, b finding) int {
+		return cmp.Or(cmp.Compare(a.member, b.member), cmp.Compare(a.more, b.more), cmp.Compare(a.what, b.what), cmp.Compare(a.delivery, b.delivery))
+	})
 	return found, silent, nil
 }
 
@@ -78,10 +84,14 @@ func heldOf(w v1alpha1.Wrapper) findings {
 	for i := range lines {
 		if lines[i].Delivery != nil {
 			found = append(found, finding{member: lines[i].Name, what: lines[i].Reason, wrapper: w, line: &lines[i],
-				delivery: federate.DeliveryName(w.WrapperKind(), w.GetNamespace(), w.GetName())})
+				delivery: deliveryOf(w)})
 		}
 	}
 	return found
+}
+
+func deliveryOf(w v1alpha1.Wrapper) string {
+	return federate.DeliveryName(w.WrapperKind(), w.GetNamespace(), w.GetName())
 }
 
 // of are the findings about one wrapper, be it there or not.
@@ -132,6 +142,8 @@ func (f finding) advice() string {
 		return "list them on the member: kubectl get deliveries -n " + v1alpha1.SystemNamespace
 	case f.what == orphan && strings.HasPrefix(f.of(), "Delivery "):
 		return "no wrapper has such a Delivery: somebody wrote it by hand; look at it on the member"
+	case f.what == orphan && f.wrapper != nil:
+		return "place the wrapper there again (spec.placement), or leave what is there"
 	case f.what == orphan:
 		return "create the wrapper again from Git: what is equal is adopted, what differs is held"
 	}

@@ -69,12 +69,13 @@ func run(t *testing.T, objects []client.Object, terminal bool, answer string, ar
 }
 
 func TestTheTableOfWhatTheHostDoesNotRemember(t *testing.T) {
-	got := run(t, []client.Object{held(), member("east", 0), member("north", 12, "cfed.fast", "fed.shop.gone", "by-hand")}, false, "")
+	got := run(t, []client.Object{held(), member("east", 0), member("north", 13, "cfed.fast", "fed.shop.gone", "by-hand", "fed.shop.web")}, false, "")
 	want := `MEMBER   WHAT               OF                      DO
 east     HostBehindMember   federated/shop/web      hostctl recover web -n shop --keep host|members
+north    Orphan             Delivery by-hand        no wrapper has such a Delivery: somebody wrote it by hand; look at it on the member
 north    Orphan             clusterfederated/fast   create the wrapper again from Git: what is equal is adopted, what differs is held
 north    Orphan             federated/shop/gone     create the wrapper again from Git: what is equal is adopted, what differs is held
-north    Orphan             Delivery by-hand        no wrapper has such a Delivery: somebody wrote it by hand; look at it on the member
+north    Orphan             federated/shop/web      place the wrapper there again (spec.placement), or leave what is there
 north    Orphan             9 more                  list them on the member: kubectl get deliveries -n fairlead-system
 west     WrapperReplaced    federated/shop/web      hostctl recover web -n shop --keep host|members
 `
