@@ -63,6 +63,7 @@ func bringUp(ctx context.Context) *Fleet {
 	}
 	box, err := sandbox.Up(ctx, sandbox.Options{
 		Name: name, Members: len(memberNames), OLM: true, Audit: true, Programs: filepath.Join(repo, "bin"),
+		Fsync: os.Getenv("FAIRLEAD_E2E_FSYNC") != "", // slower; what a killed etcd may lose depends on it
 	}, progress.New(os.Stderr))
 	Expect(err).NotTo(HaveOccurred())
 	f := &Fleet{Sandbox: box, members: make(map[string]*Cluster), repo: repo}

@@ -37,6 +37,10 @@ func plan(w v1alpha1.Wrapper, a *v1alpha1.Approval) string {
 	fmt.Fprintf(&b, "%s will leave %s now (onDelete: %s):\n", render.TitleOf(w), clusters, policyOf(w))
 	fmt.Fprintf(&b, "  removed: %s\n", orNothing(removed))
 	fmt.Fprintf(&b, "  kept:    %s\n", orNothing(kept))
+	if policyOf(w) == v1alpha1.KeepData && len(removed) > 0 {
+		b.WriteString("What is there decides in the end: what a claim belongs to, what an operator holds by a finalizer, and what is annotated\n" +
+			"keep: \"true\" there is kept as well; events of the wrapper (Kept) tell.\n")
+	}
 	rest := slices.DeleteFunc(slices.Clone(w.WrapperStatus().Placement.Withheld), func(name string) bool {
 		return slices.Contains(a.Spec.Clusters, name)
 	})
