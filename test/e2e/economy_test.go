@@ -77,9 +77,9 @@ var _ = Describe("When a fleet of 3 × 50 wrappers is steady", Ordered, Continue
 			return writes
 		}).WithTimeout(time.Minute).WithPolling(5 * time.Second).Should(BeEmpty())
 		for _, a := range counting {
-			Expect(len(a.requests(request.isFairleads, request.isHeartbeat))).To(BeNumerically("~", 1, 1), a.cluster.Name)
+			Expect(len(a.requests(request.IsFairleads, request.IsHeartbeat))).To(BeNumerically("~", 1, 1), a.cluster.Name)
 		}
-		ofWrappers := host.requests(request.isFairleads, request.isWrite, func(r request) bool { return r.Object.Namespace == shop })
+		ofWrappers := host.requests(request.IsFairleads, request.IsWrite, func(r request) bool { return r.Object.Namespace == shop })
 		Expect(inShort(ofWrappers)).To(BeEmpty(), "nor on the host for its wrappers")
 	}, SpecTimeout(2*time.Minute))
 
@@ -91,7 +91,7 @@ var _ = Describe("When a fleet of 3 × 50 wrappers is steady", Ordered, Continue
 			return r.Verb == "list" && r.Object.Resource == "deliveries" && strings.HasPrefix(r.UserAgent, "fairlead-manager/")
 		}
 		for _, a := range counting {
-			Eventually(ctx, func() []request { return a.requests(request.isFairleads, lists) }).
+			Eventually(ctx, func() []request { return a.requests(request.IsFairleads, lists) }).
 				WithTimeout(90*time.Second).ShouldNot(BeEmpty(), a.cluster.Name)
 		}
 		Expect(fleet.Manager(ctx).PID).NotTo(Equal(before.PID))
@@ -100,7 +100,7 @@ var _ = Describe("When a fleet of 3 × 50 wrappers is steady", Ordered, Continue
 		w := author(ctx, build.Federated("after").In(shop).ToMatching().With(build.ConfigMap("after")))
 		expectReady(ctx, w)
 		for _, a := range counting {
-			Expect(a.requests(request.isFairleads, lists)).To(HaveLen(1), a.cluster.Name)
+			Expect(a.requests(request.IsFairleads, lists)).To(HaveLen(1), a.cluster.Name)
 			name := a.cluster.delivery(ctx, w).Name
 			Eventually(ctx, a.writes).Should(Equal([]string{
 				"create deliveries fairlead-system/" + name, "patch configmaps " + shop + "/after", "update deliveries fairlead-system/" + name,
@@ -113,8 +113,8 @@ var _ = Describe("When a fleet of 3 × 50 wrappers is steady", Ordered, Continue
 })
 
 // startCounting begins to count requests on every member.
-func startCounting() []*audit {
-	var all []*audit
+func startCounting() []*tally {
+	var all []*tally
 	for _, c := range fleet.Members() {
 		all = append(all, c.audit())
 	}

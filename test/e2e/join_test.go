@@ -36,9 +36,9 @@ func joining(name string, more ...string) []string {
 }
 
 // hostctlWrites are what hostctl wrote to a cluster since, sorted.
-func (a *audit) hostctlWrites() []string {
+func (a *tally) hostctlWrites() []string {
 	GinkgoHelper()
-	return inShort(a.requests(request.isWrite, func(r request) bool {
+	return inShort(a.requests(request.IsWrite, func(r request) bool {
 		return strings.HasPrefix(r.UserAgent, "hostctl/") && !strings.HasSuffix(r.Object.Resource, "reviews")
 	}))
 }

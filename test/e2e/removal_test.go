@@ -142,7 +142,7 @@ spec:
 		expectReady(ctx, w)
 		applied := func(verb string) []string {
 			var order []string
-			for _, r := range counting.requests(request.isFairleads, func(r request) bool { return r.Verb == verb && r.Object.Namespace == shop }) {
+			for _, r := range counting.requests(request.IsFairleads, func(r request) bool { return r.Verb == verb && r.Object.Namespace == shop }) {
 				order = append(order, r.Object.Resource)
 			}
 			return order

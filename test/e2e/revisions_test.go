@@ -34,8 +34,8 @@ var _ = Describe("When a wrapper is pushed", func() {
 		var writes []string
 		Eventually(ctx, func() []string {
 			writes = nil
-			for _, r := range counting.requests(request.isFairleads, request.isWrite, func(r request) bool { return !r.isHeartbeat() }) {
-				writes = append(writes, r.what())
+			for _, r := range counting.requests(request.IsFairleads, request.IsWrite, func(r request) bool { return !r.IsHeartbeat() }) {
+				writes = append(writes, r.What())
 			}
 			return writes
 		}).Should(HaveLen(5))
