@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // pointer is a JSON pointer (RFC 6901), its escapes resolved.
@@ -23,6 +24,9 @@ var (
 func parsePointer(text string) (pointer, error) {
 	if !strings.HasPrefix(text, "/") {
 		return nil, errors.New("a JSON pointer begins with a slash: /spec/replicas")
+	}
+	if !utf8.ValidString(text) {
+		return nil, fmt.Errorf("%q is not valid UTF-8: no key of an object is called so", text)
 	}
 	tokens := strings.Split(text[1:], "/")
 	for i, token := range tokens {
