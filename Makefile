@@ -10,13 +10,16 @@ COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 VERSION ?= v0.0.0-dev+$(COMMIT)
 LDFLAGS := -s -w -X github.com/fairlead-dev/fairlead/internal/version.Version=$(VERSION)
 
-# Of make e2e, make crash and make fuzz.
+# Of make e2e, make crash, make fuzz and make bench.
 PROVIDER ?= sandbox
 FOCUS    ?=
 KEEP     ?=
 SEED     ?=
 TIME     ?= 30s
-export PROVIDER FOCUS KEEP SEED TIME
+OUT      ?=
+WORKS    ?=
+PROFILE  ?=
+export PROVIDER FOCUS KEEP SEED TIME OUT WORKS PROFILE
 
 ##@ Look
 
@@ -65,6 +68,10 @@ e2e: build ## Run the end-to-end suite [PROVIDER=sandbox] [FOCUS=REGEX] [KEEP=1]
 .PHONY: crash
 crash: ## Kill manager and collector at every client call, and compare what is left with a model [SEED=N]
 	hack/crash.sh
+
+.PHONY: bench
+bench: build ## Measure what Fairlead costs, beside its peers [OUT=F.json] [WORKS=W1,…] [PROFILE=1]
+	hack/bench.sh
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for a while [TIME=30s]

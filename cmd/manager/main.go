@@ -25,6 +25,7 @@ import (
 func main() {
 	metrics := flag.String("metrics-address", "127.0.0.1:8080", "Where metrics are served; 0 for nowhere.")
 	probes := flag.String("health-address", "0", "Where /healthz and /readyz are served; 0 for nowhere.")
+	profiles := flag.String("pprof-address", "0", "Where /debug/pprof is served, which tells whoever asks what is in memory; 0 for nowhere.")
 	webhookAddress := flag.String("webhook-address", "127.0.0.1", "The address that the webhooks listen on.")
 	webhookPort := flag.Int("webhook-port", 9443, "The port that the webhooks listen on; 0 serves none.")
 	certDir := flag.String("webhook-cert-dir", "", "The folder with tls.crt and tls.key for the webhooks.")
@@ -42,6 +43,7 @@ func main() {
 	options := ctrl.Options{
 		Metrics:                 metricsserver.Options{BindAddress: *metrics},
 		HealthProbeBindAddress:  *probes,
+		PprofBindAddress:        *profiles,
 		LeaderElection:          *elect,
 		LeaderElectionID:        "fairlead-manager",
 		LeaderElectionNamespace: v1alpha1.SystemNamespace,

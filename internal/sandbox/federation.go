@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -167,10 +168,10 @@ func (s *Sandbox) runManager(ctx context.Context, o Options) (webhooks int, err 
 	healthAddress := "127.0.0.1:" + strconv.Itoa(health)
 	err = s.AddProcess(ctx, supervisor.Process{
 		Cluster: HostName, Name: ManagerProcess, Path: program, Stamp: stamp,
-		Args: []string{
+		Args: slices.Concat([]string{
 			"--kubeconfig=" + c.ManagerKubeconfig(), "--metrics-address=0", "--health-address=" + healthAddress,
 			"--webhook-port=" + strconv.Itoa(webhooks), "--webhook-cert-dir=" + certDir,
-		},
+		}, o.ManagerArgs),
 		Env: []string{"GOGC=50"}, Unset: []string{"KUBECONFIG"},
 		After: []string{binaries.APIServer}, ReadyURL: "http://" + healthAddress + "/readyz",
 	})

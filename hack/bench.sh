@@ -1,0 +1,18 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# What Fairlead costs, on a sandbox of its own (test/bench).
+#   OUT=F.json    also write the figures there, for programs
+#   WORKS=W1,W3   only these works: W1 to W7, and idle
+#   PROFILE=1     leave CPU and heap profiles of the manager in _artifacts/bench
+set -eu
+
+cd "$(dirname "$0")/.."
+
+set --
+[ -z "${OUT:-}" ] || set -- "$@" "-out=$OUT"
+[ -z "${WORKS:-}" ] || set -- "$@" "-works=$WORKS"
+[ -z "${PROFILE:-}" ] || set -- "$@" "-profiles=_artifacts/bench"
+
+go build -o bin/bench ./test/bench
+exec bin/bench "$@"

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/metadata"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
+)
+
+// bed is what works are done on.
+type bed struct {
+	options
+	box     *sandbox.Sandbox
+	print   *progress.Printer
+	step    *progress.Step
+	host    *cluster
+	members []*cluster
+	// delivered are W1's wrappers, and painted counts how often they were changed.
+	delivered []*v1alpha1.Federated
+	painted   int
+}
+
+// cluster is one cluster of the bed, by its administrator's eyes.
+type cluster struct {
+	client.Client
+	name, auditLog string
+	metadata       metadata.Interface
+	discovery      discovery.DiscoveryInterface
+}
+
+const firstMembers = 3
+
+// makeBed brings up a new sandbox.
+func makeBed(ctx context.Context, o options, p *progress.Printer) (*bed, error) {
+	gone := &sandbox.NotFoundError{}
+	if _, err := sandbox.Down(ctx, o.name); err != nil && !errors.As(err, &gone) {
+		return nil, err
+	}
+	b := &bed{options: o, print: p}
+	return b, b.up(ctx, firstMembers)
+}
+
+// up makes the sandbox have so many members.
+func (b *bed) up(ctx context.Context, members int) error {
+	o := sandbox.Options{Name: b.name, Members: members, Audit: true, Fsync: true, Programs: b.programs}
+	if b.profiles != "" {
+		o.ManagerArgs = []string{"--pprof-address=" + pprofAddress}
+	}
+	box, err := sandbox.Up(ctx, o, b.print)
+	if err != nil {
+		return err
+	}
+	b.box = box
+	if b.host, err = b.connect(sandbox.HostName); err != nil {
+		return err
+	}
+	b.members = nil
+	for _, name := range box.Members() {
+		m, err := b.connect(name)
+		if err != nil {
+			return err
+		}
+		b.members = append(b.members, m)
+	}
+	return nil
+}
+
+func (b *bed) connect(name string) (*cluster, error) {
+	spec, err := b.box.Cluster(name)
+	if err != nil {
+		return nil, err
+	}
+	config, err := b.box.RESTConfig(name)
+	if err != nil {
+		return nil, err
+	}
+	config.QPS = -1 // what the bench asks for must not be what takes long
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
+	}
+	c := &cluster{name: name, auditLog: spec.AuditLog()}
+	if c.Client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+		return nil, err
+	}
+	if c.metadata, err = metadata.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	c.discovery, err = discovery.NewDiscoveryClientForConfig(config)
+	return c, err
+}
+
+// clusters are all of the bed.
+func (b *bed) clusters() []*cluster { return append([]*cluster{b.host}, b.members...) }
+
+// until waits for a condition, whose text is what is missing; "" is nothing. It is shown while it lasts.
+func (b *bed) until(ctx context.Context, within time.Duration, missing func(context.Context) (string, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		what, err := missing(ctx)
+		if err == nil && what == "" {
+			return nil
+		}
+		b.step.Update("%s", what)
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("after %s: %s: %w", within, what, errors.Join(err, context.Cause(ctx)))
+		case <-tick.C:
+		}
+	}
+}

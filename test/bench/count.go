@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/discovery"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/testing/audit"
+)
+
+// inventory is how many objects a cluster has.
+type inventory struct{ objects, events int }
+
+// count asks for the number of objects of every kind that can be listed.
+func (c *cluster) count(ctx context.Context) (inventory, error) {
+	var found inventory
+	lists, err := c.discovery.ServerPreferredResources()
+	if err != nil {
+		return found, fmt.Errorf("counting objects on %s: %w", c.name, err)
+	}
+	gvrs, err := discovery.GroupVersionResources(discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "create"}}, lists))
+	if err != nil {
+		return found, fmt.Errorf("counting objects on %s: %w", c.name, err)
+	}
+	for gvr := range gvrs {
+		if gvr.Group == "events.k8s.io" { // those of group "", by another name
+			continue
+		}
+		list, err := c.metadata.Resource(gvr).List(ctx, metav1.ListOptions{Limit: 1})
+		if err != nil {
+			return found, fmt.Errorf("counting %s on %s: %w", gvr.Resource, c.name, err)
+		}
+		n := len(list.Items)
+		if list.RemainingItemCount != nil {
+			n += int(*list.RemainingItemCount)
+		}
+		if gvr.Resource == "events" {
+			found.events += n
+		} else {
+			found.objects += n
+		}
+	}
+	return found, nil
+}
+
+// watchedKinds are the kinds that Fairlead writes in the works, as far as a cluster serves them.
+var watchedKinds = []schema.GroupVersionResource{
+	{Version: "v1", Resource: "configmaps"}, {Version: "v1", Resource: "secrets"}, {Version: "v1", Resource: "namespaces"},
+	{Group: "apps", Version: "v1", Resource: "controllerrevisions"},
+	{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"},
+	v1alpha1.GroupVersion.WithResource("federateds"), v1alpha1.GroupVersion.WithResource("memberclusters"),
+	v1alpha1.GroupVersion.WithResource("deliveries"), v1alpha1.GroupVersion.WithResource("memberships"),
+}
+
+// watched is what changes on a cluster, as its API server tells it.
+type watched struct {
+	mu sync.Mutex
+	// changes counts those of each object, by resource, namespace and name.
+	changes map[string]int
+	// arrived is when each ConfigMap was made, or changed, last.
+	arrived map[string]arrival
+	ended   error
+}
+
+// arrival is one ConfigMap.
+type arrival struct {
+	uid  string
+	what watch.EventType
+	at   time.Time
+}
+
+// watch follows changes from now on, for as long as ctx lives.
+func (c *cluster) watch(ctx context.Context) (*watched, error) {
+	w := &watched{changes: make(map[string]int), arrived: make(map[string]arrival)}
+	served, err := c.discovery.ServerPreferredResources()
+	if err != nil {
+		return nil, fmt.Errorf("watching %s: %w", c.name, err)
+	}
+	all, err := discovery.GroupVersionResources(served)
+	if err != nil {
+		return nil, fmt.Errorf("watching %s: %w", c.name, err)
+	}
+	for _, gvr := range watchedKinds {
+		if _, ok := all[gvr]; !ok {
+			continue
+		}
+		list, err := c.metadata.Resource(gvr).List(ctx, metav1.ListOptions{Limit: 1})
+		if err != nil {
+			return nil, fmt.Errorf("watching %s on %s: %w", gvr.Resource, c.name, err)
+		}
+		events, err := c.metadata.Resource(gvr).Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion, TimeoutSeconds: new(int64(3600))})
+		if err != nil {
+			return nil, fmt.Errorf("watching %s on %s: %w", gvr.Resource, c.name, err)
+		}
+		go w.follow(ctx, gvr.Resource, events)
+	}
+	return w, nil
+}
+
+func (w *watched) follow(ctx context.Context, resource string, events watch.Interface) {
+	defer events.Stop()
+	for event := range events.ResultChan() {
+		obj, ok := event.Object.(*metav1.PartialObjectMetadata)
+		w.mu.Lock()
+		if ok {
+			w.changes[strings.Join([]string{resource, obj.Namespace, obj.Name}, "/")]++
+			if resource == "configmaps" {
+				w.arrived[obj.Namespace+"/"+obj.Name] = arrival{uid: string(obj.UID), what: event.Type, at: time.Now()}
+			}
+		}
+		w.mu.Unlock()
+	}
+	if ctx.Err() == nil {
+		w.mu.Lock()
+		w.ended = fmt.Errorf("the watch of %s ended while it was counted", resource)
+		w.mu.Unlock()
+	}
+}
+
+// keyOf is the object that a request was about.
+func keyOf(r audit.Request) string {
+	return strings.Join([]string{r.Object.Resource, r.Object.Namespace, r.Object.Name}, "/")
+}
+
+// The users by which Fairlead's processes are known: the manager on the host, the accounts that joining makes on members.
+const (
+	managerUser   = "fairlead-manager"
+	accounts      = "system:serviceaccount:" + v1alpha1.SystemNamespace + ":"
+	collectorUser = accounts + join.CollectorAccount
+)
+
+// isFairleads says whether one of Fairlead's processes asked.
+func isFairleads(r audit.Request) bool {
+	return r.User.Username == managerUser || strings.HasPrefix(r.User.Username, accounts)
+}
+
+// isCollectors says whether a collector of its own asked.
+func isCollectors(r audit.Request) bool { return r.User.Username == collectorUser }
+
+// idempotent is how many of these successful writes, counted by object, changed nothing: the API server tells watchers of
+// every change. It waits a little for changes that are still on their way.
+func (w *watched) idempotent(writes map[string]int) int {
+	var n int
+	for range 20 {
+		n = 0
+		w.mu.Lock()
+		for key, written := range writes {
+			if resource, _, _ := strings.Cut(key, "/"); isWatched(resource) {
+				n += max(0, written-w.changes[key])
+			}
+		}
+		w.mu.Unlock()
+		if n == 0 {
+			return 0
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return n
+}
+
+func isWatched(resource string) bool {
+	return slices.ContainsFunc(watchedKinds, func(gvr schema.GroupVersionResource) bool { return gvr.Resource == resource })
+}
+
+// configMaps are those that were made or changed since the watch began, and are there.
+func (w *watched) configMaps() (map[string]arrival, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	found := maps.Clone(w.arrived)
+	maps.DeleteFunc(found, func(_ string, a arrival) bool { return a.what == watch.Deleted })
+	return found, w.ended
+}

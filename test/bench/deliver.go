@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
+)
+
+const (
+	namespaces = 10
+	// payload is how many bytes of data an object carries.
+	payload = 1024
+	// authors is how many write wrappers at once.
+	authors = 16
+	// patience is how long a work may take that takes seconds.
+	patience = 10 * time.Minute
+)
+
+// wrappers are n of them in so many namespaces, each with one ConfigMap of 1 KiB, for every member.
+func wrappers(prefix string, n int) []*v1alpha1.Federated {
+	var all []*v1alpha1.Federated
+	for i := range n {
+		name := fmt.Sprintf("%s-%04d", prefix, i)
+		all = append(all, build.Federated(name).In(fmt.Sprintf("%s-%d", prefix, i%namespaces)).ToMatching().With(painted(name, 0)).Obj())
+	}
+	return all
+}
+
+// painted is a ConfigMap whose data changes with the colour, in one field.
+func painted(name string, colour int) *unstructured.Unstructured {
+	return build.ConfigMap(name, "colour", fmt.Sprint(colour), "payload", strings.Repeat("x", payload))
+}
+
+// each does something to every wrapper, a few at a time.
+func each(ctx context.Context, all []*v1alpha1.Federated, do func(context.Context, *v1alpha1.Federated) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(authors)
+	for _, w := range all {
+		g.Go(func() error { return do(ctx, w) })
+	}
+	return g.Wait()
+}
+
+// create makes wrappers, and their namespaces before.
+func (b *bed) create(ctx context.Context, all []*v1alpha1.Federated) error {
+	return each(ctx, all, func(ctx context.Context, w *v1alpha1.Federated) error { return b.host.Create(ctx, w) })
+}
+
+// makeNamespaces makes those of wrappers on the host, and waits until its controllers have put into them what they put
+// into every namespace.
+func (b *bed) makeNamespaces(ctx context.Context, prefix string) error {
+	for i := range namespaces {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", prefix, i)}}
+		if err := b.host.Create(ctx, ns); err != nil && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+		err := b.until(ctx, patience, func(ctx context.Context) (string, error) {
+			for name, obj := range map[string]client.Object{"default": &corev1.ServiceAccount{}, "kube-root-ca.crt": &corev1.ConfigMap{}} {
+				if err := b.host.Get(ctx, client.ObjectKey{Namespace: ns.Name, Name: name}, obj); err != nil {
+					return "namespace " + ns.Name + " is not furnished yet", client.IgnoreNotFound(err)
+				}
+			}
+			return "", nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allReady waits until the host says of every wrapper that it is well as it is now.
+func (b *bed) allReady(ctx context.Context, all []*v1alpha1.Federated) error {
+	generations := make(map[client.ObjectKey]int64, len(all))
+	for _, w := range all {
+		generations[client.ObjectKeyFromObject(w)] = w.Generation
+	}
+	return b.until(ctx, patience, func(ctx context.Context) (string, error) {
+		list := &v1alpha1.FederatedList{}
+		if err := b.host.List(ctx, list); err != nil {
+			return "", err
+		}
+		ready := 0
+		for i := range list.Items {
+			w := &list.Items[i]
+			is := meta.FindStatusCondition(w.Status.Conditions, v1alpha1.ConditionReady)
+			if is != nil && is.Status == metav1.ConditionTrue && is.ObservedGeneration >= generations[client.ObjectKeyFromObject(w)] &&
+				w.Status.Counts.Placed != nil && int(*w.Status.Counts.Placed) == len(b.members) {
+				ready++
+			}
+		}
+		if ready >= len(all) {
+			return "", nil
+		}
+		return fmt.Sprintf("%d of %d are ready", ready, len(all)), nil
+	})
+}
+
+// allThere waits until every member has been seen to make, or change, n ConfigMaps of a prefix, and says when the last was.
+func (m *meter) allThere(ctx context.Context, prefix string, n int) (last time.Time, err error) {
+	err = m.bed.until(ctx, patience, func(context.Context) (string, error) {
+		for _, c := range m.bed.members {
+			found, err := m.watched[c.name].configMaps()
+			if err != nil {
+				return "", err
+			}
+			there := 0
+			for key, a := range found {
+				if strings.HasPrefix(key, prefix+"-") && strings.Contains(key, "/"+prefix+"-") {
+					there++
+					if a.at.After(last) {
+						last = a.at
+					}
+				}
+			}
+			if there < n {
+				return fmt.Sprintf("%d of %d are on %s", there, n, c.name), nil
+			}
+		}
+		return "", nil
+	})
+	return last, err
+}
+
+// deliver is W1.
+func deliver(ctx context.Context, b *bed) (*reading, error) {
+	const prefix = "bench"
+	if err := b.makeNamespaces(ctx, prefix); err != nil {
+		return nil, err
+	}
+	stop, err := b.profile(ctx, deliverWork)
+	if err != nil {
+		return nil, err
+	}
+	r, all, err := b.deliver(ctx, prefix, b.objects)
+	b.delivered = all
+	return r, errors.Join(err, stop())
+}
+
+// deliver creates n wrappers and reads what it cost until all are ready.
+func (b *bed) deliver(ctx context.Context, prefix string, n int) (*reading, []*v1alpha1.Federated, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // ends the watches
+	m, err := b.measure(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	all := wrappers(prefix, n)
+	if err := b.create(ctx, all); err != nil {
+		return nil, nil, err
+	}
+	last, err := m.allThere(ctx, prefix, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := b.allReady(ctx, all); err != nil {
+		return nil, nil, err
+	}
+	r, err := m.end(ctx, n)
+	if err == nil {
+		r.Seconds = round(last.Sub(m.started).Seconds())
+	}
+	return r, all, err
+}
+
+// change is W3.
+func change(ctx context.Context, b *bed) (*reading, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop, err := b.profile(ctx, "W3")
+	if err != nil {
+		return nil, err
+	}
+	m, err := b.measure(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b.painted++
+	err = each(ctx, b.delivered, func(ctx context.Context, w *v1alpha1.Federated) error {
+		for { // its status is not the bench's, and conflicts with nobody's word
+			if err := b.host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
+				return err
+			}
+			w.Spec.Objects[0] = build.Raw(painted(w.Name, b.painted))
+			if err := b.host.Update(ctx, w); !apierrors.IsConflict(err) {
+				return err
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	last, err := m.allThere(ctx, "bench", len(b.delivered))
+	if err != nil {
+		return nil, err
+	}
+	if err := b.allReady(ctx, b.delivered); err != nil {
+		return nil, err
+	}
+	r, err := m.end(ctx, 0)
+	if err == nil {
+		r.Seconds = round(last.Sub(m.started).Seconds())
+	}
+	return r, errors.Join(err, stop())
+}

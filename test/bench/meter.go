@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/procfs"
+
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
+	"github.com/fairlead-dev/fairlead/internal/testing/audit"
+)
+
+// reading is what a work cost. Names and units are the API of OUT.
+type reading struct {
+	// HostCPUSeconds are the manager's, MemberCPUSeconds those of all collectors.
+	HostCPUSeconds   float64 `json:"hostCPUSeconds"`
+	MemberCPUSeconds float64 `json:"memberCPUSeconds"`
+	HostWrites       int     `json:"hostWrites"`
+	HostRequests     int     `json:"hostRequests"`
+	// MemberWrites and MemberRequests are those of manager and collector together; CollectorWrites and CollectorRequests are
+	// the collector's part.
+	MemberWrites      map[string]int `json:"memberWrites"`
+	MemberRequests    map[string]int `json:"memberRequests"`
+	CollectorWrites   map[string]int `json:"collectorWrites"`
+	CollectorRequests map[string]int `json:"collectorRequests"`
+	// IdempotentWrites are those, on all clusters, after which the object was what it had been.
+	IdempotentWrites int `json:"idempotentWrites"`
+	// HostObjects are objects on the host beyond the user's, without events.
+	HostObjects int `json:"hostObjects"`
+	HostEvents  int `json:"hostEvents"`
+	// RSSPeakBytes is the manager's, MemberRSSPeakBytes the greatest of the collectors'.
+	RSSPeakBytes       uint64  `json:"rssPeakBytes"`
+	MemberRSSPeakBytes uint64  `json:"memberRSSPeakBytes"`
+	Seconds            float64 `json:"seconds"`
+	// More are figures that one work alone has.
+	More map[string]float64 `json:"more,omitempty"`
+}
+
+// meter is a work that is being measured.
+type meter struct {
+	bed     *bed
+	started time.Time
+	cpu     map[int]float64 // seconds by pid, when it began
+	marks   map[string]audit.Mark
+	watched map[string]*watched
+	objects inventory
+}
+
+// measure begins. The meter has to be ended.
+func (b *bed) measure(ctx context.Context) (*meter, error) {
+	m := &meter{bed: b, cpu: make(map[int]float64), marks: make(map[string]audit.Mark), watched: make(map[string]*watched)}
+	var err error
+	if m.objects, err = b.host.count(ctx); err != nil {
+		return nil, err
+	}
+	for _, c := range b.clusters() {
+		if m.watched[c.name], err = c.watch(ctx); err != nil {
+			return nil, err
+		}
+	}
+	processes, err := b.processes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range processes {
+		if m.cpu[s.PID], err = cpuOf(s.PID); err != nil {
+			return nil, err
+		}
+		if err := forgetPeak(s.PID); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range b.clusters() {
+		if m.marks[c.name], err = audit.Now(c.auditLog); err != nil {
+			return nil, err
+		}
+	}
+	m.started = time.Now()
+	return m, nil
+}
+
+// end takes the reading. usersObjects is how many the user made on the host meanwhile.
+func (m *meter) end(ctx context.Context, usersObjects int) (*reading, error) {
+	r := &reading{
+		Seconds:      round(time.Since(m.started).Seconds()),
+		MemberWrites: make(map[string]int), MemberRequests: make(map[string]int),
+		CollectorWrites: make(map[string]int), CollectorRequests: make(map[string]int),
+	}
+	if err := m.readProcesses(ctx, r); err != nil {
+		return nil, err
+	}
+	if err := m.readLogs(r); err != nil {
+		return nil, err
+	}
+	now, err := m.bed.host.count(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.HostObjects = now.objects - m.objects.objects - usersObjects
+	r.HostEvents = now.events - m.objects.events
+	return r, nil
+}
+
+func (m *meter) readProcesses(ctx context.Context, r *reading) error {
+	processes, err := m.bed.processes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range processes {
+		cpu, err := cpuOf(s.PID)
+		if err != nil {
+			return err
+		}
+		peak, err := peakOf(s.PID)
+		if err != nil {
+			return err
+		}
+		spent := cpu - m.cpu[s.PID] // all of it, when the process is a new one
+		if s.Cluster == sandbox.HostName {
+			r.HostCPUSeconds, r.RSSPeakBytes = round(r.HostCPUSeconds+spent), r.RSSPeakBytes+peak
+			continue
+		}
+		r.MemberCPUSeconds, r.MemberRSSPeakBytes = round(r.MemberCPUSeconds+spent), max(r.MemberRSSPeakBytes, peak)
+	}
+	return nil
+}
+
+func (m *meter) readLogs(r *reading) error {
+	for _, c := range m.bed.clusters() {
+		mark, ok := m.marks[c.name]
+		if !ok {
+			continue // it came later
+		}
+		requests, err := mark.Requests(isFairleads)
+		if err != nil {
+			return err
+		}
+		writes := make(map[string]int)
+		for _, one := range requests {
+			if one.IsWrite() && one.Response.Code < 300 {
+				writes[keyOf(one)]++
+			}
+		}
+		r.IdempotentWrites += m.watched[c.name].idempotent(writes)
+		r.add(c.name, requests)
+	}
+	return nil
+}
+
+// add counts what Fairlead's users asked of one cluster.
+func (r *reading) add(name string, requests []audit.Request) {
+	for _, one := range requests {
+		written := 0
+		if one.IsWrite() {
+			written = 1
+		}
+		if name == sandbox.HostName {
+			r.HostRequests++
+			r.HostWrites += written
+			continue
+		}
+		r.MemberRequests[name]++
+		r.MemberWrites[name] += written
+		if isCollectors(one) {
+			r.CollectorRequests[name]++
+			r.CollectorWrites[name] += written
+		}
+	}
+}
+
+// processes are Fairlead's own.
+func (b *bed) processes(ctx context.Context) ([]supervisor.Status, error) {
+	all, err := b.box.Processes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found []supervisor.Status
+	for _, s := range all {
+		if s.PID != 0 && (s.Name == sandbox.ManagerProcess || s.Name == sandbox.CollectorProcess) {
+			found = append(found, s)
+		}
+	}
+	return found, nil
+}
+
+// cpuOf is what a process has spent, in seconds of one core.
+func cpuOf(pid int) (float64, error) {
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0, err
+	}
+	stat, err := p.Stat()
+	return stat.CPUTime(), err
+}
+
+// peakOf is the most memory that a process had resident since forgetPeak, in bytes.
+func peakOf(pid int) (uint64, error) {
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0, err
+	}
+	status, err := p.NewStatus()
+	return status.VmHWM, err
+}
+
+// forgetPeak has the kernel begin a process's peak anew.
+func forgetPeak(pid int) error {
+	if err := os.WriteFile("/proc/"+strconv.Itoa(pid)+"/clear_refs", []byte("5"), 0o200); err != nil {
+		return fmt.Errorf("beginning a peak of memory anew: %w", err)
+	}
+	return nil
+}
+
+func round(f float64) float64 { return math.Round(f*1000) / 1000 }

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+)
+
+// pprofAddress is where the manager serves its profiles while they are wanted.
+const pprofAddress = "127.0.0.1:6069"
+
+// profileSeconds is how long a CPU profile is: W1 and W3 are over by then.
+const profileSeconds = 30
+
+// profile begins a CPU profile of the manager, where profiles are wanted; stop waits for its end and takes one of the heap.
+func (b *bed) profile(ctx context.Context, name string) (stop func() error, err error) {
+	if b.profiles == "" {
+		return func() error { return nil }, nil
+	}
+	done := make(chan error, 1)
+	go func() {
+		done <- b.fetch(ctx, fmt.Sprintf("profile?seconds=%d", profileSeconds), name+".cpu.pprof")
+	}()
+	return func() error {
+		b.step.Update("waiting for the CPU profile to end")
+		return errors.Join(<-done, b.fetch(ctx, "heap", name+".heap.pprof"))
+	}, nil
+}
+
+func (b *bed) fetch(ctx context.Context, what, file string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+pprofAddress+"/debug/pprof/"+what, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("taking a profile: %w", err)
+	}
+	defer func() { _ = answer.Body.Close() }() // it was read, or that failed
+	data, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return fmt.Errorf("taking a profile: %w", err)
+	}
+	return os.WriteFile(filepath.Join(b.profiles, file), data, 0o600)
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
+)
+
+const (
+	// idleFor is how long W2 lasts, calm how long Fairlead's processes must have done next to nothing to be called quiet.
+	idleFor = 120 * time.Second
+	calm    = 5 * time.Second
+	// nothing is that much CPU within calm, in seconds.
+	nothing = 0.03
+)
+
+// quiet waits until Fairlead's processes have nothing to do any more.
+func (b *bed) quiet(ctx context.Context) error {
+	var last float64
+	since := time.Time{}
+	return b.until(ctx, patience, func(ctx context.Context) (string, error) {
+		processes, err := b.processes(ctx)
+		if err != nil {
+			return "", err
+		}
+		sum := 0.0
+		for _, s := range processes {
+			cpu, err := cpuOf(s.PID)
+			if err != nil {
+				return "", err
+			}
+			sum += cpu
+		}
+		if since.IsZero() || sum-last > nothing || sum < last {
+			last, since = sum, time.Now()
+		}
+		if time.Since(since) >= calm {
+			return "", nil
+		}
+		return "waiting until there is nothing to do any more", nil
+	})
+}
+
+// idle is W2.
+func idle(ctx context.Context, b *bed) (*reading, error) {
+	if err := b.quiet(ctx); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	m, err := b.measure(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = b.until(ctx, 2*idleFor, func(context.Context) (string, error) {
+		if left := idleFor - time.Since(m.started); left > 0 {
+			return fmt.Sprintf("%d s to go", int(left.Seconds())), nil
+		}
+		return "", nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m.end(ctx, 0)
+}
+
+// startAgain is W5: from the manager's end, which is a polite one, until the next has nothing to do any more.
+func startAgain(ctx context.Context, b *bed) (*reading, error) {
+	if err := b.quiet(ctx); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	m, err := b.measure(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.restartManager(ctx); err != nil {
+		return nil, err
+	}
+	if err := b.quiet(ctx); err != nil {
+		return nil, err
+	}
+	r, err := m.end(ctx, 0)
+	if err == nil {
+		r.Seconds = round(r.Seconds - calm.Seconds())
+	}
+	return r, err
+}
+
+// restartManager ends the manager, and waits until the next one leads.
+func (b *bed) restartManager(ctx context.Context) error {
+	before, err := b.manager(ctx)
+	if err != nil {
+		return err
+	}
+	leader, err := b.leader(ctx)
+	if err != nil {
+		return err
+	}
+	p, err := os.FindProcess(before)
+	if err != nil {
+		return err
+	}
+	if err := p.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	return b.until(ctx, patience, func(ctx context.Context) (string, error) {
+		now, err := b.leader(ctx)
+		if err != nil || now == "" || now == leader {
+			return "the next manager does not lead yet", err
+		}
+		return "", b.box.WaitReady(ctx, sandbox.HostName, sandbox.ManagerProcess)
+	})
+}
+
+// manager is the pid of the manager.
+func (b *bed) manager(ctx context.Context) (int, error) {
+	processes, err := b.processes(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range processes {
+		if s.Name == sandbox.ManagerProcess {
+			return s.PID, nil
+		}
+	}
+	return 0, fmt.Errorf("no manager runs in sandbox %s", b.name)
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/prometheus/procfs"
+)
+
+// goal is one line of the table.
+type goal struct {
+	work, what string
+	// kubefed and karmada are what these needed: KubeFed v0.10.0 and Karmada of 2026-08-21 in push mode, measured on
+	// 2026-11-20 on a machine with 2 cores (docs/benchmarks.md).
+	kubefed, karmada string
+	most             float64
+	unit             string
+	of               func(*reading) float64
+	// counts says that it goes with the number of objects, and means nothing with fewer.
+	counts bool
+}
+
+const mebibyte, kibibyte = 1 << 20, 1 << 10
+
+func more(key string, by float64) func(*reading) float64 {
+	return func(r *reading) float64 { return r.More[key] / by }
+}
+
+func most(of map[string]int) float64 {
+	if len(of) == 0 {
+		return 0
+	}
+	return float64(slices.Max(slices.Collect(maps.Values(of))))
+}
+
+var (
+	cpu     = func(r *reading) float64 { return r.HostCPUSeconds }
+	seconds = func(r *reading) float64 { return r.Seconds }
+	rss     = func(r *reading) float64 { return float64(r.RSSPeakBytes) / mebibyte }
+)
+
+var goals = []goal{
+	{work: "W1", what: "deliver 1,000 objects to 3 members: CPU", kubefed: "8.6", karmada: "73.6", most: 2, unit: "s", of: cpu, counts: true},
+	{work: "W1", what: "writes to the host", kubefed: "7,000", karmada: "37,100", most: 3050, counts: true,
+		of: func(r *reading) float64 { return float64(r.HostWrites) }},
+	{work: "W1", what: "writes to each member", kubefed: "1,000", karmada: "1,000", most: 3050, counts: true,
+		of: func(r *reading) float64 { return most(r.MemberWrites) }},
+	{work: "W1", what: "objects on the host beyond the user's", kubefed: "1,000", karmada: "4,000", most: 1000, counts: true,
+		of: func(r *reading) float64 { return float64(r.HostObjects) }},
+	{work: "W1", what: "events on the host", kubefed: "3,000", karmada: "4,784", most: 0,
+		of: func(r *reading) float64 { return float64(r.HostEvents) }},
+	{work: "W1", what: "peak RSS on the host's side", kubefed: "146", karmada: "463", most: 100, unit: "MiB", of: rss},
+	{work: "W2", what: "120 s idle: requests to the host", kubefed: "96", karmada: "164", most: 60,
+		of: func(r *reading) float64 { return float64(r.HostRequests) }},
+	{work: "W2", what: "requests to each member", kubefed: "24", karmada: "67", most: 10,
+		of: func(r *reading) float64 { return most(r.MemberRequests) }},
+	{work: "W2", what: "idempotent writes", kubefed: "", karmada: "", most: 0,
+		of: func(r *reading) float64 { return float64(r.IdempotentWrites) }},
+	{work: "W3", what: "change one field of all: CPU", kubefed: "8.0", karmada: "28.3", most: 2, unit: "s", of: cpu, counts: true},
+	{work: "W4", what: "100 objects deleted: the slowest is back after", kubefed: "13.3", karmada: "0.5", most: 0.5, unit: "s", of: seconds},
+	{work: "W5", what: "manager restarted: requests to each member", kubefed: "81", karmada: "89-138", most: 20,
+		of: func(r *reading) float64 { return most(r.MemberRequests) }},
+	{work: "W5", what: "writes to a member", most: 0, of: func(r *reading) float64 { return most(r.MemberWrites) - most(r.CollectorWrites) }},
+	{work: "W5", what: "idempotent writes", most: 0, of: func(r *reading) float64 { return float64(r.IdempotentWrites) }},
+	{work: "W5", what: "CPU", kubefed: "1.7", karmada: "13.6", most: 1, unit: "s", of: cpu},
+	{work: "W6", what: "a kind that one member lacks: served there after its CRD", kubefed: "never", karmada: "> 480", most: 5, unit: "s", of: seconds},
+	{work: "W7", what: "a further member (300 objects): RSS", kubefed: "6.7", karmada: "12.4", most: 1, unit: "MiB",
+		of: more("rssBytesPerMember", mebibyte)},
+	{work: "W7", what: "CPU", kubefed: "0.38", karmada: "4.9", most: 0.15, unit: "s", of: more("cpuSecondsPerMember", 1)},
+	{work: idleWork, what: "an idle member, one watch over TLS: RSS", most: 200, unit: "KiB", of: more("rssBytesPerMember", kibibyte)},
+}
+
+// table prints what was reached beside what must be.
+func table(out io.Writer, readings map[string]*reading, objects int) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "WORK\tWHAT\tKUBEFED\tKARMADA\tGOAL\tREACHED\t") // Flush says what went wrong
+	for _, g := range goals {
+		r := readings[g.work]
+		if r == nil {
+			continue
+		}
+		reached := g.of(r)
+		verdict := "✓"
+		switch {
+		case g.counts && objects != 1000:
+			verdict = fmt.Sprintf("(of %d objects)", objects)
+		case reached > g.most:
+			verdict = "✗ missed"
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t≤ %s\t%s\t%s\n", g.work, g.what, orDash(g.kubefed), orDash(g.karmada),
+			figure(g.most, g.unit), figure(reached, g.unit), verdict)
+	}
+	return w.Flush()
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return s
+}
+
+func figure(f float64, unit string) string {
+	return strings.TrimSpace(strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", f), "0"), ".") + " " + unit)
+}
+
+// machine is what the figures were taken on.
+func machine() map[string]any {
+	found := map[string]any{"cores": runtime.NumCPU(), "os": runtime.GOOS, "arch": runtime.GOARCH, "go": runtime.Version()}
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return found
+	}
+	if cpus, err := fs.CPUInfo(); err == nil && len(cpus) > 0 {
+		found["cpu"] = cpus[0].ModelName
+	}
+	if memory, err := fs.Meminfo(); err == nil && memory.MemTotalBytes != nil {
+		found["memoryBytes"] = *memory.MemTotalBytes
+	}
+	return found
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import "context"
+
+// work is one thing that a federation has to do.
+type work struct {
+	name, what string
+	// afterDelivery says that it is done to what W1 has delivered.
+	afterDelivery bool
+	do            func(context.Context, *bed) (*reading, error)
+}
+
+const (
+	deliverWork = "W1"
+	idleWork    = "idle"
+)
+
+// works are all that need clusters, in the order in which they are done.
+var works = []work{
+	{name: deliverWork, what: "deliver the objects to 3 members", do: deliver},
+	{name: "W2", what: "do nothing for 120 s", afterDelivery: true, do: idle},
+	{name: "W3", what: "change one field of every object", afterDelivery: true, do: change},
+	{name: "W4", what: "bring back 100 objects that were deleted on a member", afterDelivery: true, do: bringBack},
+	{name: "W5", what: "start the manager again", afterDelivery: true, do: startAgain},
+	{name: "W6", what: "deliver a kind that one member does not serve", do: serveOthers},
+	{name: "W7", what: "deliver 300 objects to 3 members, and to 6", do: addMembers},
+}
