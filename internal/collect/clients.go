@@ -20,25 +20,19 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Requests a second that a collector allows itself where its config does not say, and how long one that
-// is not a watch may take.
-const (
-	defaultQPS   = 20
-	defaultBurst = 40
-	requestTime  = 15 * time.Second
-)
+// requestTime is how long a request may take that is not a watch.
+const requestTime = 15 * time.Second
 
 var (
 	deliveriesGVR  = v1alpha1.GroupVersion.WithResource("deliveries")
 	membershipsGVR = v1alpha1.GroupVersion.WithResource("memberships")
 )
 
-// clients are the ways to the member; they share one transport and one rate.
+// clients are the ways to the member; they share one transport.
 type clients struct {
 	dynamic   dynamic.Interface
 	metadata  metadata.Interface
@@ -49,13 +43,10 @@ func newClients(config *rest.Config, httpClient *http.Client) (clients, error) {
 	config = rest.CopyConfig(config)
 	// A watch lasts; what must not last carries a deadline of its own.
 	config.Timeout = 0
-	if config.RateLimiter == nil {
-		if config.QPS == 0 {
-			config.QPS, config.Burst = defaultQPS, defaultBurst
-		}
-		if config.QPS > 0 {
-			config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, max(config.Burst, 1))
-		}
+	if config.QPS == 0 {
+		// No rate that somebody guessed: a few requests are on their way at once (workers), so a slow server slows the
+		// collector down, and one that has too much to do says so (429) and is waited for as long as it asks.
+		config.QPS = -1
 	}
 	if httpClient == nil {
 		var err error

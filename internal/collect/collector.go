@@ -18,7 +18,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// workers look at Deliveries side by side; more would only wait at the rate limit.
+// workers look at Deliveries side by side. They are all that bounds what a collector asks of the member at once.
 const workers = 2
 
 // Options are what a Collector needs to know.

@@ -87,7 +87,6 @@ func newMember(t *testing.T) *member {
 		t.Fatalf("starting an API server: %v", server.err)
 	}
 	config := rest.CopyConfig(server.config)
-	config.QPS, config.Burst = 500, 1000
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
