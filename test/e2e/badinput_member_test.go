@@ -28,15 +28,12 @@ func gauges(kind, plural string, maximum int64) *unstructured.Unstructured {
 var _ = Describe("When members do not take what a wrapper holds", func() {
 	It("a kind that no member knows is told for each, with the slip that it may be, and the rest is delivered", func(ctx SpecContext) {
 		shop := newShop(ctx)
-		w := author(ctx, build.Federated("mystery").In(shop).ToMatching().With(custom("Mistery", "x"), build.ConfigMap("settings")))
-		told := func(member string) func(v1alpha1.Wrapper) bool {
-			return func(w v1alpha1.Wrapper) bool {
-				ok, _ := haveLine(member, v1alpha1.StateWaiting, v1alpha1.ReasonAPINotServed,
-					"Mistery x: the member does not serve Mistery in e2e.fairlead.dev/v1", "CRD or operator", "mend").Match(w)
-				return ok
-			}
-		}
-		Eventually(ctx, reread(ctx, w)).Should(And(Satisfy(told("member-1")), Satisfy(told("member-2")), Satisfy(told("member-3")),
+		w := author(ctx, build.Federated("mystery").In(shop).ToMatching().With(custom("Wigdet", "x"), build.ConfigMap("settings")))
+		words := []string{"Wigdet x: the member does not serve Wigdet in e2e.fairlead.dev/v1", "CRD or operator", "apiVersion or kind is a slip"}
+		Eventually(ctx, reread(ctx, w)).Should(And(
+			haveLine("member-1", v1alpha1.StateWaiting, v1alpha1.ReasonAPINotServed, words...),
+			haveLine("member-2", v1alpha1.StateWaiting, v1alpha1.ReasonAPINotServed, words...),
+			haveLine("member-3", v1alpha1.StateWaiting, v1alpha1.ReasonAPINotServed, words...),
 			haveCondition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonAPINotServed)))
 		for _, member := range fleet.Members() {
 			Eventually(ctx, member.has("ConfigMap", shop, "settings")).Should(BeTrue())
