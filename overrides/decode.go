@@ -6,6 +6,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -55,7 +58,7 @@ func decodeObject(data []byte) (map[string]any, error) {
 	return object, nil
 }
 
-// DecodeValue reads JSON of any form, nested MaxDepth deep at most.
+// DecodeValue reads JSON of any form, nested MaxDepth deep at most, without numbers that would come out as others.
 func DecodeValue(data []byte) (any, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, errors.New("it is empty")
@@ -67,10 +70,41 @@ func DecodeValue(data []byte) (any, error) {
 	if err := json.Unmarshal(data, &value); err != nil {
 		return nil, fmt.Errorf("it is not JSON: %w", err)
 	}
+	if path, found := pastInt64(value, nil); found {
+		// Not which number: it may be secret, and it is not the one that was written.
+		if len(path) == 0 {
+			return nil, errors.New("it is a number that does not fit 64 bits and was rounded on its way here: quote it if it is meant as text")
+		}
+		return nil, fmt.Errorf("the number at %s does not fit 64 bits and was rounded on its way here: quote it if it is meant as text",
+			shorten(path.String()))
+	}
 	if bytes.Contains(data, []byte("-0")) {
 		value = withoutNegativeZero(value)
 	}
 	return value, nil
+}
+
+// pastInt64 finds a number that does not fit 64 bits. Every API server reads such a one as a float, so that another
+// number arrives than the author wrote, and nobody can tell which it was.
+func pastInt64(value any, path pointer) (pointer, bool) {
+	const limit = 1 << 63
+	switch v := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if at, found := pastInt64(v[key], append(path, key)); found {
+				return at, true
+			}
+		}
+	case []any:
+		for i := range v {
+			if at, found := pastInt64(v[i], append(path, strconv.Itoa(i))); found {
+				return at, true
+			}
+		}
+	case float64:
+		return path, v >= limit || v <= -limit
+	}
+	return nil, false
 }
 
 // Depth is how deep JSON is nested: 1 for {}. It looks at brackets only, so that it can be asked

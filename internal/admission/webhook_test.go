@@ -116,11 +116,13 @@ func TestMutate(t *testing.T) {
 		"a new wrapper keeps its other finalizers": {admissionv1.Create, of(good, ", finalizers: [example.com/mine]"),
 			[]string{"example.com/mine", v1alpha1.Finalizer}},
 		"one that has the finalizer is left as it is": {admissionv1.Create, of(good, ", finalizers: [federation.fairlead.dev/members]"), nil},
-		"an update is left as it is":                  {admissionv1.Update, of(good, ""), nil},
-		"one that is being deleted is left as it is":  {admissionv1.Update, of(good, `, deletionTimestamp: "2026-01-01T00:00:00Z"`), nil},
+		"one whose spec is of another form is left to the schema": {admissionv1.Create,
+			"{apiVersion: federation.fairlead.dev/v1alpha1, kind: Federated, metadata: {name: a}, spec: {placement: {clusters: [east]}}}", []string{v1alpha1.Finalizer}},
+		"an update is left as it is":                 {admissionv1.Update, of(good, ""), nil},
+		"one that is being deleted is left as it is": {admissionv1.Update, of(good, `, deletionTimestamp: "2026-01-01T00:00:00Z"`), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := mutate(decoder(t), request(t, test.operation, "Federated", test.object, ""))
+			got := mutate(request(t, test.operation, "Federated", test.object, ""))
 			if !got.Allowed {
 				t.Fatalf("refused: %+v", got.Result)
 			}
@@ -146,7 +148,7 @@ func TestMutate(t *testing.T) {
 
 func TestAKindThatIsNoWrapperIsAnError(t *testing.T) {
 	req := request(t, admissionv1.Create, "MemberCluster", of(good, ""), "")
-	for name, got := range map[string]admission.Response{"mutate": mutate(decoder(t), req), "validate": validate(decoder(t), req)} {
+	for name, got := range map[string]admission.Response{"mutate": mutate(req), "validate": validate(decoder(t), req)} {
 		if got.Allowed || got.Result.Code != http.StatusBadRequest || !strings.Contains(got.Result.Message, "MemberCluster") {
 			t.Errorf("%s: %+v", name, got.Result)
 		}

@@ -33,6 +33,8 @@ func explain(err error, cluster, endpoint string) error {
 	switch {
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("%s: the credentials of the kubeconfig are not accepted: expired, or those of another cluster: %w", at, err)
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("%s: the user of the kubeconfig may not even ask: are there credentials in it, and of somebody with cluster-admin rights? %w", at, err)
 	case errors.As(err, &dns):
 		return fmt.Errorf("%s: nobody knows the name %s here: %w", at, dns.Name, err)
 	case errors.Is(err, syscall.ECONNREFUSED):

@@ -114,7 +114,11 @@ func newPass(host, member *rest.Config, opts Options, report Reporter) (*pass, e
 func newWriter(cfg *rest.Config, cluster string, dry bool) (writer, error) {
 	c, err := client.New(cfg, client.Options{Scheme: scheme})
 	if err != nil {
-		return writer{}, fmt.Errorf("connecting to %s: %w", cluster, explain(err, cluster, cfg.Host))
+		if told := explain(err, cluster, cfg.Host); told != err { //nolint:errorlint // explain hands back what it knows nothing of
+			return writer{}, fmt.Errorf("connecting to %s: %w", cluster, told)
+		}
+		return writer{}, fmt.Errorf("connecting to %s at %s: nothing can be made of its kubeconfig: look at server, certificate-authority and the "+
+			"user's certificate there: %w", cluster, cfg.Host, err)
 	}
 	return writer{client: c, cluster: cluster, dry: dry}, nil
 }

@@ -4,6 +4,7 @@ package member
 
 import (
 	"bytes"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -17,7 +18,7 @@ import (
 
 // CredentialsError says why a member's credentials cannot be used at all.
 type CredentialsError struct {
-	// Reason is ReasonCredentialsMissing or ReasonEndpointMismatch.
+	// Reason is ReasonCredentialsMissing, ReasonEndpointMismatch, or ReasonUnreachable where it is not the credentials.
 	Reason string
 	// Message says what to do.
 	Message string
@@ -27,12 +28,12 @@ func (e *CredentialsError) Error() string { return e.Message }
 
 // ConfigFor makes the client configuration for a member out of its registry entry and its Secret. A
 // secret is only ever sent to the endpoint that it was made for. The error is a *CredentialsError
-// when the Secret is absent, incomplete or for another endpoint.
+// when the Secret is absent, incomplete or for another endpoint, or nothing can be made of the entry.
 func ConfigFor(mc *v1alpha1.MemberCluster, secret *corev1.Secret, userAgent string) (*rest.Config, error) {
 	where := v1alpha1.SystemNamespace + "/" + mc.Spec.CredentialsRef.Name
 	if secret == nil {
 		return nil, &CredentialsError{v1alpha1.ReasonCredentialsMissing, fmt.Sprintf(
-			"Secret %s is not there: run `hostctl join %s` again to make it", where, mc.Name)}
+			"Secret %s is not there: run `hostctl join %s` again to make it, or put spec.credentialsRef back", where, mc.Name)}
 	}
 	if secret.Type != v1alpha1.SecretTypeMember {
 		return nil, &CredentialsError{v1alpha1.ReasonCredentialsMissing, fmt.Sprintf(
@@ -40,14 +41,14 @@ func ConfigFor(mc *v1alpha1.MemberCluster, secret *corev1.Secret, userAgent stri
 	}
 	if for_ := string(secret.Data[v1alpha1.SecretEndpoint]); for_ != mc.Spec.Endpoint {
 		return nil, &CredentialsError{v1alpha1.ReasonEndpointMismatch, fmt.Sprintf(
-			"the credentials in Secret %s are for %q and are not sent to spec.endpoint %q: run `hostctl join %s` again for the new endpoint",
-			where, for_, mc.Spec.Endpoint, mc.Name)}
+			"put spec.endpoint back, or run `hostctl join %s` again for the new one: the credentials in Secret %s are for %q and are not sent to %q",
+			mc.Name, where, for_, mc.Spec.Endpoint)}
 	}
 	if !bytes.Equal(bytes.TrimSpace(secret.Data[v1alpha1.SecretCA]), bytes.TrimSpace(mc.Spec.CABundle)) {
 		// Who may edit a MemberCluster could else have the token sent to a server of their own.
 		return nil, &CredentialsError{v1alpha1.ReasonEndpointMismatch, fmt.Sprintf(
-			"the credentials in Secret %s are for another certificate authority than spec.caBundle and are not sent: run `hostctl join %s` again",
-			where, mc.Name)}
+			"put spec.caBundle back, or run `hostctl join %s` again: the credentials in Secret %s are for another certificate authority and are not sent",
+			mc.Name, where)}
 	}
 	config := &rest.Config{
 		Host:      mc.Spec.Endpoint,
@@ -71,11 +72,31 @@ func ConfigFor(mc *v1alpha1.MemberCluster, secret *corev1.Secret, userAgent stri
 	if mc.Spec.ProxyURL != "" {
 		proxy, err := url.Parse(mc.Spec.ProxyURL)
 		if err != nil {
-			return nil, fmt.Errorf("reading spec.proxyURL of MemberCluster %s: %w", mc.Name, err)
+			return nil, &CredentialsError{v1alpha1.ReasonUnreachable, "spec.proxyURL is no URL: put it right: " + err.Error()}
 		}
 		config.Proxy = http.ProxyURL(proxy)
 	}
+	if refusal := unusable(mc, config, where); refusal != nil {
+		return nil, refusal
+	}
 	return config, nil
+}
+
+// unusable says what no connection can be made with, whoever answers: it would be tried again for ever, and the status
+// would say what was true before.
+func unusable(mc *v1alpha1.MemberCluster, config *rest.Config, where string) *CredentialsError {
+	again := fmt.Sprintf("run `hostctl join %s` again, or put it back", mc.Name)
+	if _, _, err := rest.DefaultServerUrlFor(config); err != nil {
+		return &CredentialsError{v1alpha1.ReasonUnreachable, fmt.Sprintf("spec.endpoint leads nowhere: %s: %v", again, err)}
+	}
+	if ca := config.CAData; len(ca) > 0 && !x509.NewCertPool().AppendCertsFromPEM(ca) {
+		return &CredentialsError{v1alpha1.ReasonCredentialsMissing, "spec.caBundle holds no certificate in PEM: " + again}
+	}
+	if _, err := rest.TLSConfigFor(config); err != nil {
+		return &CredentialsError{v1alpha1.ReasonCredentialsMissing, fmt.Sprintf("%s and %s of Secret %s are no certificate with its key: %s: %v",
+			v1alpha1.SecretCert, v1alpha1.SecretKey, where, again, err)}
+	}
+	return nil
 }
 
 // AsCredentialsError finds a *CredentialsError in an error, nil when there is none.
@@ -87,14 +108,14 @@ func AsCredentialsError(err error) *CredentialsError {
 	return nil
 }
 
-// proxyOf is the proxy that a configuration goes through, "" for none.
-func proxyOf(config *rest.Config) string {
+// proxyOf is the proxy that a configuration goes through, nil for none.
+func proxyOf(config *rest.Config) *url.URL {
 	if config.Proxy == nil {
-		return ""
+		return nil
 	}
 	to, err := config.Proxy(&http.Request{URL: &url.URL{Scheme: "https", Host: "member"}})
-	if err != nil || to == nil {
-		return ""
+	if err != nil {
+		return nil
 	}
-	return to.String()
+	return to
 }

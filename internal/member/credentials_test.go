@@ -3,7 +3,10 @@
 package member
 
 import (
+	"crypto/x509"
+	"encoding/pem"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -24,19 +27,22 @@ func TestConfigFor(t *testing.T) {
 	}
 	opaque := secret(v1alpha1.SecretToken, "t")
 	opaque.Type = corev1.SecretTypeOpaque
+	cert, key := keyPair(t)
 	for name, test := range map[string]struct {
 		secret *corev1.Secret
 		reason string
 		words  string
 	}{
 		"a token":              {secret: secret(v1alpha1.SecretToken, "t")},
-		"a client certificate": {secret: secret(v1alpha1.SecretCert, "c", v1alpha1.SecretKey, "k")},
+		"a client certificate": {secret: secret(v1alpha1.SecretCert, cert, v1alpha1.SecretKey, key)},
 		"no Secret": {secret: nil, reason: v1alpha1.ReasonCredentialsMissing,
 			words: "fairlead-system/east-creds is not there"},
 		"a Secret of another type":      {secret: opaque, reason: v1alpha1.ReasonCredentialsMissing, words: `"Opaque"`},
 		"neither token nor certificate": {secret: secret(), reason: v1alpha1.ReasonCredentialsMissing, words: "token"},
 		"a certificate without its key": {secret: secret(v1alpha1.SecretCert, "c"), reason: v1alpha1.ReasonCredentialsMissing,
 			words: "tls.key"},
+		"a certificate that is none": {secret: secret(v1alpha1.SecretCert, "c", v1alpha1.SecretKey, "k"), reason: v1alpha1.ReasonCredentialsMissing,
+			words: "tls.crt and tls.key of Secret fairlead-system/east-creds are no certificate with its key"},
 		"credentials for another endpoint": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretEndpoint, "https://evil"),
 			reason: v1alpha1.ReasonEndpointMismatch, words: `"https://evil"`},
 		"credentials for another authority": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretCA, "another"),
@@ -63,8 +69,72 @@ func TestConfigFor(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if config.Host != endpoint || config.UserAgent != "fairlead/1" || config.QPS != -1 || proxyOf(config) != "http://proxy:3128" {
+			if config.Host != endpoint || config.UserAgent != "fairlead/1" || config.QPS != -1 || proxyOf(config).String() != "http://proxy:3128" {
 				t.Errorf("%+v", config)
+			}
+		})
+	}
+}
+
+// keyPair is a certificate and its key, in PEM.
+func keyPair(t *testing.T) (cert, key string) {
+	t.Helper()
+	server := httptest.NewTLSServer(nil)
+	defer server.Close()
+	pair := server.TLS.Certificates[0]
+	private, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := func(kind string, data []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data}))
+	}
+	return block("CERTIFICATE", pair.Certificate[0]), block("PRIVATE KEY", private)
+}
+
+// What somebody made of a registry entry by hand is told as a slip, with the field and the way back, and nothing is sent.
+func TestAMemberClusterEditedByHandIntoNonsense(t *testing.T) {
+	cert, _ := keyPair(t)
+	for name, test := range map[string]struct {
+		edit   func(mc *v1alpha1.MemberCluster, secret *corev1.Secret)
+		reason string
+		words  []string
+	}{
+		"another endpoint": {func(mc *v1alpha1.MemberCluster, _ *corev1.Secret) { mc.Spec.Endpoint = "https://elsewhere" },
+			v1alpha1.ReasonEndpointMismatch, []string{"put spec.endpoint back", "hostctl join east", `not sent to "https://elsewhere"`}},
+		"an endpoint that leads nowhere": {func(mc *v1alpha1.MemberCluster, secret *corev1.Secret) {
+			mc.Spec.Endpoint = "https://[::1"
+			secret.Data[v1alpha1.SecretEndpoint] = []byte(mc.Spec.Endpoint)
+		}, v1alpha1.ReasonUnreachable, []string{"spec.endpoint leads nowhere", "hostctl join east"}},
+		"another authority": {func(mc *v1alpha1.MemberCluster, _ *corev1.Secret) { mc.Spec.CABundle = []byte("nonsense") },
+			v1alpha1.ReasonEndpointMismatch, []string{"put spec.caBundle back", "hostctl join east"}},
+		"an authority that is none": {func(mc *v1alpha1.MemberCluster, secret *corev1.Secret) {
+			mc.Spec.CABundle = []byte("nonsense")
+			secret.Data[v1alpha1.SecretCA] = mc.Spec.CABundle
+		}, v1alpha1.ReasonCredentialsMissing, []string{"spec.caBundle holds no certificate in PEM", "hostctl join east"}},
+		"no authority": {func(mc *v1alpha1.MemberCluster, _ *corev1.Secret) { mc.Spec.CABundle = nil },
+			v1alpha1.ReasonEndpointMismatch, []string{"put spec.caBundle back"}},
+		"a proxy that is no URL": {func(mc *v1alpha1.MemberCluster, _ *corev1.Secret) { mc.Spec.ProxyURL = "http://proxy/?#%zz" },
+			v1alpha1.ReasonUnreachable, []string{"spec.proxyURL is no URL: put it right"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mc := &v1alpha1.MemberCluster{}
+			mc.Name, mc.Spec.Endpoint, mc.Spec.CABundle = "east", "https://10.0.0.7:6443", []byte(cert)
+			secret := &corev1.Secret{Type: v1alpha1.SecretTypeMember, Data: map[string][]byte{v1alpha1.SecretEndpoint: []byte(mc.Spec.Endpoint),
+				v1alpha1.SecretCA: mc.Spec.CABundle, v1alpha1.SecretToken: []byte("t")}}
+			if _, err := ConfigFor(mc, secret, "fairlead/1"); err != nil {
+				t.Fatal(err)
+			}
+			test.edit(mc, secret)
+			config, err := ConfigFor(mc, secret, "fairlead/1")
+			refusal := AsCredentialsError(err)
+			if refusal == nil || refusal.Reason != test.reason || config != nil {
+				t.Fatalf("want %s, got %v, %v", test.reason, config, err)
+			}
+			for _, words := range test.words {
+				if !strings.Contains(refusal.Message, words) {
+					t.Errorf("%s\ndoes not say %s", refusal.Message, words)
+				}
 			}
 		})
 	}

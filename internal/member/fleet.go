@@ -214,7 +214,7 @@ func (t *tracked) probeNow() {
 // from it other than by calling it.
 func sameConfig(a, b *rest.Config) bool {
 	return a.Host == b.Host && a.BearerToken == b.BearerToken && a.UserAgent == b.UserAgent &&
-		proxyOf(a) == proxyOf(b) && reflect.DeepEqual(a.TLSClientConfig, b.TLSClientConfig)
+		reflect.DeepEqual(proxyOf(a), proxyOf(b)) && reflect.DeepEqual(a.TLSClientConfig, b.TLSClientConfig)
 }
 
 func (f *Fleet) keepProbing(ctx context.Context, t *tracked) {

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
@@ -80,7 +81,7 @@ func (c *Conn) probe(ctx context.Context, host Host, last Standing, now time.Tim
 
 	membership := v1alpha1.Membership{}
 	if err := c.get(ctx, &membership, "/apis", v1alpha1.Group, "v1alpha1", "memberships", v1alpha1.MembershipName); err != nil {
-		return next.refused(c.name, err)
+		return next.refused(c.name, c.config, err)
 	}
 	next.Reachable, next.Ours = true, false
 	if membership.Spec.Host.UID != host.UID {
@@ -96,7 +97,7 @@ func (c *Conn) probe(ctx context.Context, host Host, last Standing, now time.Tim
 		return next
 	}
 	if err := c.identify(ctx, membership.UID, &next); err != nil {
-		return next.refused(c.name, err)
+		return next.refused(c.name, c.config, err)
 	}
 	next.Grants, next.Facts = membership.Spec.Grants, membership.Status.Facts
 	next.CollectorVersion = membership.Status.CollectorVersion
@@ -174,9 +175,9 @@ func (c *Conn) get(ctx context.Context, into any, path ...string) error {
 }
 
 // refused tells an API server that does not answer from one that does not answer to us.
-func (s Standing) refused(name string, err error) Standing {
+func (s Standing) refused(name string, config *rest.Config, err error) Standing {
 	if status := apierrors.APIStatus(nil); !errors.As(err, &status) {
-		s.Reachable, s.Reason, s.Message = false, v1alpha1.ReasonUnreachable, "the API server does not answer: "+err.Error()
+		s.Reachable, s.Reason, s.Message = false, v1alpha1.ReasonUnreachable, unreachable(name, config, err)
 		return s
 	}
 	again := fmt.Sprintf("; run `hostctl join %s` again to mend it", name)

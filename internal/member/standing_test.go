@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
@@ -78,7 +79,7 @@ func TestWhatAProbeFinds(t *testing.T) {
 
 // The Membership was read, then the wire broke.
 func TestAProbeThatIsBrokenOffHalfWayFoundNobody(t *testing.T) {
-	is := Standing{Probed: true, Reachable: true}.refused("east", errors.New("timeout"))
+	is := Standing{Probed: true, Reachable: true}.refused("east", &rest.Config{}, errors.New("timeout"))
 	if is.Reachable || is.Reason != v1alpha1.ReasonUnreachable {
 		t.Errorf("%+v", is)
 	}

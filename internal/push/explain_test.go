@@ -47,6 +47,14 @@ func TestExplain(t *testing.T) {
 			errors.New("exceeded quota: q")), v1alpha1.ReasonRefused, v1alpha1.StateStalled},
 		"an admission policy": {apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "x", errors.New("denied by policy")),
 			v1alpha1.ReasonRefused, v1alpha1.StateStalled},
+		"a validating policy, whose words may be any": {&apierrors.StatusError{ErrStatus: metav1.Status{Code: 422, Reason: metav1.StatusReasonInvalid,
+			Message: `x "x" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: this is immutable, you cannot change it in API group`,
+			Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Message: "this is immutable"}}}}}, v1alpha1.ReasonRefused, v1alpha1.StateStalled},
+		"a webhook, which chooses its code": {&apierrors.StatusError{ErrStatus: metav1.Status{Code: 500, Reason: metav1.StatusReasonInternalError,
+			Message: `admission webhook "w.example.com" denied the request: no`}}, v1alpha1.ReasonRefused, v1alpha1.StateStalled},
+		"a value of another form than the schema's": {&apierrors.StatusError{ErrStatus: metav1.Status{Code: 500,
+			Message: "failed to create typed patch object (n/x; /v1, Kind=X): .data.x: expected string, got &value.valueUnstructured{Value:5}"}},
+			v1alpha1.ReasonInvalid, v1alpha1.StateStalled},
 		"a namespace that terminates": {apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "x",
 			errors.New("unable to create new content in namespace n because it is being terminated")), v1alpha1.ReasonNamespaceTerminating,
 			v1alpha1.StateWaiting},
@@ -104,6 +112,15 @@ func TestWhatConcernsOneGroupAlone(t *testing.T) {
 				t.Errorf("answeredAbout(%q, %v) = %v", test.group, test.err, got)
 			}
 		})
+	}
+}
+
+func TestWhatAMemberSaysOfAFormIsWithoutGosOwnNames(t *testing.T) {
+	got := explain("applying", "ConfigMap a", &apierrors.StatusError{ErrStatus: metav1.Status{Code: 500,
+		Message: "failed to create typed patch object (n/a; /v1, Kind=ConfigMap): .data.x: expected string, got &value.valueUnstructured{Value:5}"}})
+	want := "applying ConfigMap a: failed to create typed patch object (n/a; /v1, Kind=ConfigMap): .data.x: expected string, got 5"
+	if diff := cmp.Diff(want, got.message); diff != "" {
+		t.Error(diff)
 	}
 }
 

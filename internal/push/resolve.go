@@ -54,7 +54,8 @@ func (p *pass) mapItem(ctx context.Context, it *item) error {
 	case meta.IsNoMatchError(err):
 		it.refused = true
 		p.trouble = append(p.trouble, waiting(retry, v1alpha1.ReasonAPINotServed,
-			"the member does not serve %s in %s; it gets %s when it does", gvk.Kind, gvk.GroupVersion(), it.object.Name))
+			"%s: the member does not serve %s in %s; it follows by itself once its CRD or operator is installed there, "+
+				"unless apiVersion or kind is a slip: mend it then", ref(gvk.Kind, it.object.Name), gvk.Kind, gvk.GroupVersion()))
 		return nil
 	case err != nil && answeredAbout(gvk.Group, err):
 		it.refused = true

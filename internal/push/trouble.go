@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -124,6 +125,10 @@ func explain(verb, object string, err error) trouble {
 func explainWithout(rights, verb, object string, err error) trouble {
 	words := err.Error()
 	switch {
+	case isPolicy(words):
+		return stalled(v1alpha1.ReasonRefused, "%s %s: %s", verb, object, words)
+	case isForm(words):
+		return stalled(v1alpha1.ReasonInvalid, "%s %s: %s", verb, object, withoutGo(words))
 	case apierrors.IsForbidden(err) && strings.Contains(words, "because it is being terminated"):
 		return waiting(retrySoon, v1alpha1.ReasonNamespaceTerminating, "%s: the namespace is being deleted", object)
 	case apierrors.IsForbidden(err) && strings.Contains(words, "exceeded quota"):
@@ -162,6 +167,25 @@ func notGranted(object, rights string, err error) string {
 	return fmt.Sprintf("%s: not granted; add a ClusterRole there with {apiGroups: [%s], resources: [%s], "+
 		"verbs: [%s]} and label %s: \"true\"", object, group, resource, rights, v1alpha1.LabelAggregateToHost)
 }
+
+// isPolicy recognises a refusal by a policy or a webhook on the member. Its code, its reason and its words are whatever
+// its author chose, also those that the API server has for other things.
+func isPolicy(words string) bool {
+	return strings.Contains(words, "ValidatingAdmissionPolicy '") && strings.Contains(words, "denied request") ||
+		strings.Contains(words, "admission webhook \"") && strings.Contains(words, "denied the request")
+}
+
+// isForm recognises what an API server says of a value that is of another form than the schema has, or of a field that it
+// has not: a plain 500, where trying again cannot help.
+func isForm(words string) bool {
+	return strings.Contains(words, "failed to create typed patch object")
+}
+
+// goValue is how the API server prints a value of a wrong form.
+var goValue = regexp.MustCompile(`&value\.valueUnstructured\{Value:(.*)\}`)
+
+// withoutGo takes the names of Go types out of an API server's words.
+func withoutGo(words string) string { return goValue.ReplaceAllString(words, "$1") }
 
 // isRBAC tells RBAC's refusal from an admission plugin's, which are both 403.
 func isRBAC(words string) bool {

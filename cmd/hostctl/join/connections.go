@@ -55,6 +55,10 @@ func (c *Connections) Member() (*rest.Config, error) {
 	rules.ExplicitPath = cmp.Or(c.clusterKubeconfig, *c.host.KubeConfig)
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: c.clusterContext})
 	cfg, err := loader.ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, fmt.Errorf("reading the cluster's kubeconfig: there is no cluster in %s: give another by --cluster-kubeconfig, or name one by --cluster-context",
+			cmp.Or(rules.ExplicitPath, rules.GetDefaultFilename()))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the cluster's kubeconfig: %w", err)
 	}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package member
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"k8s.io/client-go/rest"
+)
+
+// unreachable says why a member's API server does not answer, and which field of its MemberCluster may be to blame: one
+// that was edited by hand looks like a cluster that is down.
+func unreachable(name string, config *rest.Config, err error) string {
+	// Method and URL say nothing that spec.endpoint does not, and would come before what matters.
+	if asking := (*url.Error)(nil); errors.As(err, &asking) {
+		err = asking.Err
+	}
+	var authority x509.UnknownAuthorityError
+	var host x509.HostnameError
+	switch proxy := proxyOf(config); {
+	case errors.As(err, &authority):
+		return fmt.Sprintf("the API server's certificate is not signed by spec.caBundle: another cluster answers there, or its authority "+
+			"was renewed; lead spec.endpoint back, or run `hostctl join %s` again: %v", name, err)
+	case errors.As(err, &host) && config.ServerName != "":
+		return fmt.Sprintf("the API server's certificate is not for spec.tlsServerName %q: put that right: %v", config.ServerName, err)
+	case errors.As(err, &host):
+		return fmt.Sprintf("the API server's certificate is not for the host of spec.endpoint: put that right, or give spec.tlsServerName: %v", err)
+	case proxy != nil:
+		return fmt.Sprintf("the API server does not answer through spec.proxyURL %s: %v", proxy.Redacted(), err)
+	}
+	return "the API server does not answer: " + err.Error()
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+var _ = Describe("When a join is given a kubeconfig that does not lead there", func() {
+	DescribeTable("it says which cluster, at which address, and what to look at, and registers nothing",
+		func(ctx SpecContext, spoil func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo), words ...string) {
+			name, file := unique("lost"), filepath.Join(GinkgoT().TempDir(), "kubeconfig")
+			config, err := clientcmd.LoadFromFile(fleet.Member("member-3").Kubeconfig)
+			Expect(err).NotTo(HaveOccurred())
+			context := config.Contexts[config.CurrentContext]
+			spoil(config.Clusters[context.Cluster], config.AuthInfos[context.AuthInfo])
+			Expect(clientcmd.WriteToFile(*config, file)).To(Succeed())
+			run := fleet.Hostctl(ctx, "join", name, "--cluster-kubeconfig", file)
+			Expect(run.Code).To(Equal(1))
+			for _, w := range append(words, name) {
+				Expect(run.Stderr).To(ContainSubstring(w))
+			}
+			Expect(fleet.Host.lacks(registered(name))(ctx)).To(BeTrue())
+		},
+		Entry("the CA of another", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
+			other, err := clientcmd.LoadFromFile(fleet.Member("member-1").Kubeconfig)
+			Expect(err).NotTo(HaveOccurred())
+			c.CertificateAuthorityData = other.Clusters[other.Contexts[other.CurrentContext].Cluster].CertificateAuthorityData
+		}, "its certificate is not signed by the CA of the kubeconfig"),
+		Entry("a CA that is none", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
+			c.CertificateAuthorityData = []byte("nonsense")
+		},
+			"look at server, certificate-authority"),
+		Entry("a token that is not accepted any more", func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
+			*u = clientcmdapi.AuthInfo{Token: "expired"}
+		}, "the credentials of the kubeconfig are not accepted: expired, or those of another cluster"),
+		Entry("no credentials", func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) { *u = clientcmdapi.AuthInfo{} },
+			"are there credentials in it"),
+		Entry("an address where nobody listens", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "https://127.0.0.1:1" },
+			"https://127.0.0.1:1: nothing listens there"),
+		Entry("a name that nobody knows", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "https://nowhere.invalid:6443" },
+			"nobody knows the name nowhere.invalid"),
+		Entry("an address that is none", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "::nonsense::" },
+			"look at server"),
+	)
+
+	It("names a file in which there is no cluster", func(ctx SpecContext) {
+		file := filepath.Join(GinkgoT().TempDir(), "empty")
+		Expect(os.WriteFile(file, nil, 0o600)).To(Succeed())
+		run := fleet.Hostctl(ctx, "join", "lost", "--cluster-kubeconfig", file)
+		Expect(run.Code).To(Equal(1))
+		Expect(run.Stderr).To(And(ContainSubstring(file), ContainSubstring("--cluster-kubeconfig")))
+	})
+})

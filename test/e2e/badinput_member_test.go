@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
+)
+
+// gauges is the CRD of a kind whose spec.size is a whole number of at most that much.
+func gauges(kind, plural string, maximum int64) *unstructured.Unstructured {
+	crd := build.CRD(kind, plural)
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	versions[0].(map[string]any)["schema"] = map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "properties": map[string]any{ //nolint:forcetypeassert // as built
+		"spec": map[string]any{"type": "object", "properties": map[string]any{"size": map[string]any{"type": "integer", "maximum": maximum}}},
+	}}}
+	Expect(unstructured.SetNestedSlice(crd.Object, versions, "spec", "versions")).To(Succeed())
+	return crd
+}
+
+var _ = Describe("When members do not take what a wrapper holds", func() {
+	It("a kind that no member knows is told for each, with the slip that it may be, and the rest is delivered", func(ctx SpecContext) {
+		shop := newShop(ctx)
+		w := author(ctx, build.Federated("mystery").In(shop).ToMatching().With(custom("Wigdet", "x"), build.ConfigMap("settings")))
+		words := []string{"Wigdet x: the member does not serve Wigdet in e2e.fairlead.dev/v1", "CRD or operator", "apiVersion or kind is a slip"}
+		Eventually(ctx, reread(ctx, w)).Should(And(
+			haveLine("member-1", v1alpha1.StateWaiting, v1alpha1.ReasonAPINotServed, words...),
+			haveLine("member-2", v1alpha1.StateWaiting, v1alpha1.ReasonAPINotServed, words...),
+			haveLine("member-3", v1alpha1.StateWaiting, v1alpha1.ReasonAPINotServed, words...),
+			haveCondition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonAPINotServed)))
+		for _, member := range fleet.Members() {
+			Eventually(ctx, member.has("ConfigMap", shop, "settings")).Should(BeTrue())
+		}
+		edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.Objects = w.Spec.Objects[1:] })
+		expectReady(ctx, w)
+	})
+
+	It("a patch that one member's schema refuses, and a value over its CRD's maximum, are told of that member; the others go on", func(ctx SpecContext) {
+		shop := newShop(ctx)
+		kind, plural := newKind("Gauge")
+		full := kind + ".v1.e2e.fairlead.dev"
+		for _, member := range fleet.Members() {
+			maximum := int64(10)
+			if member.Name == "member-3" {
+				maximum = 5
+			}
+			member.create(ctx, gauges(kind, plural, maximum))
+		}
+		b := build.Federated("gauge").In(shop).ToMatching().With(
+			build.Manifest("{apiVersion: e2e.fairlead.dev/v1, kind: %s, metadata: {name: g}, spec: {size: 7}}", kind), build.ConfigMap("settings"))
+		b.Obj().Spec.Overrides = overridesFrom(`
+- clusters: {names: [member-2]}
+  target: {kind: %s}
+  patch: [{op: replace, path: /spec/size, value: plenty}]
+`, kind)
+		w := author(ctx, b)
+		Eventually(ctx, reread(ctx, w)).Should(And(
+			haveLine("member-2", v1alpha1.StateStalled, v1alpha1.ReasonInvalid, kind+" g", ".spec.size", "expected numeric", "got string"),
+			haveLine("member-3", v1alpha1.StateStalled, v1alpha1.ReasonInvalid, kind+" g", "spec.size", "should be less than or equal to 5")))
+		Eventually(ctx, fleet.Member("member-1").field(full, shop, "g", "spec", "size")).Should(Equal(int64(7)))
+		for _, member := range fleet.Members() {
+			Eventually(ctx, member.has("ConfigMap", shop, "settings")).Should(BeTrue())
+		}
+
+		edit(ctx, w, func(w *v1alpha1.Federated) {
+			w.Spec.Overrides = overridesFrom("- {target: {kind: %s}, patch: [{op: replace, path: /spec/size, value: 5}]}", kind)
+		})
+		for _, member := range fleet.Members() {
+			Eventually(ctx, member.field(full, shop, "g", "spec", "size")).Should(Equal(int64(5)))
+			member.speak(ctx, full, shop, "g", "True", "Running", "")
+		}
+		expectReady(ctx, w)
+		remove(ctx, w) // a CRD is not deleted from under objects
+	})
+
+	It("a quota and an admission policy are Refused, in their own words; the others go on", func(ctx SpecContext) {
+		shop, member, policy := newShop(ctx), fleet.Member("member-2"), unique("no-red")
+		Expect(client.IgnoreAlreadyExists(member.Create(ctx, build.Namespace(shop)))).To(Succeed())
+		member.create(ctx, build.Manifest("{apiVersion: v1, kind: ResourceQuota, metadata: {name: few, namespace: %s}, spec: {hard: {count/services: '0'}}}", shop))
+		member.create(ctx, build.Manifest(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: %s}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps]}]}
+  validations: [{expression: "!has(object.data) || object.data.colour != 'red'", message: "red is immutable here: ask the painters"}]
+`, policy))
+		member.create(ctx, build.Manifest(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: %[1]s}
+spec: {policyName: %[1]s, validationActions: [Deny], matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: %[2]s}}}}
+`, policy, shop))
+		red := build.ConfigMap("paint", "colour", "red")
+		red.SetNamespace(shop)
+		service := build.Manifest("{apiVersion: v1, kind: Service, metadata: {name: web, namespace: %s}, spec: {ports: [{port: 80}]}}", shop)
+		for _, obj := range []*unstructured.Unstructured{red, service} {
+			Eventually(ctx, func() error { return member.Create(ctx, obj.DeepCopy(), client.DryRunAll) }).
+				Should(Satisfy(func(err error) bool { return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) }), "what refuses is not in force")
+		}
+
+		paint := author(ctx, build.Federated("paint").In(shop).ToMatching().With(build.ConfigMap("paint", "colour", "red")))
+		web := author(ctx, build.Federated("web").In(shop).ToMatching().
+			With(build.Manifest("{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {ports: [{port: 80}]}}")))
+		for _, other := range []string{"member-1", "member-3"} {
+			Eventually(ctx, reread(ctx, paint)).Should(haveLine(other, v1alpha1.StateHealthy, ""))
+			Eventually(ctx, reread(ctx, web)).Should(haveLine(other, v1alpha1.StateHealthy, ""))
+		}
+		Eventually(ctx, reread(ctx, paint)).Should(haveLine(member.Name, v1alpha1.StateStalled, v1alpha1.ReasonRefused,
+			"ConfigMap paint", policy, "red is immutable here: ask the painters"))
+		Eventually(ctx, reread(ctx, web)).Should(haveLine(member.Name, v1alpha1.StateStalled, v1alpha1.ReasonRefused,
+			"Service web", "exceeded quota: few", "limited: count/services=0"))
+		edit(ctx, paint, func(w *v1alpha1.Federated) { w.Spec.Objects[0] = build.Raw(build.ConfigMap("paint", "colour", "blue")) })
+		expectReady(ctx, paint)
+	})
+})
