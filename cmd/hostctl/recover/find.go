@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -40,48 +41,66 @@ type finding struct {
 
 type findings []finding
 
-// find reads from the host all that members hold and it does not remember; and silent, the members of which it is not
-// known what they hold now. Both are sorted by member.
-func find(ctx context.Context, host client.Reader) (found, silent findings, err error) {
+// survey is what there is to tell, each sorted by member.
+type survey struct {
+	// findings are all that members hold and the host does not remember; silent are the members of which it is not known
+	// what they hold now.
+	findings, silent findings
+	// unserved are the kinds of wrappers that the host does not serve at all: their CRDs are gone, and the wrappers with them.
+	unserved []v1alpha1.WrapperKind
+}
+
+// find reads it from the host.
+func find(ctx context.Context, host client.Reader) (f survey, err error) {
 	members, feds, cfeds := &v1alpha1.MemberClusterList{}, &v1alpha1.FederatedList{}, &v1alpha1.ClusterFederatedList{}
-	for _, list := range []client.ObjectList{members, feds, cfeds} {
-		if err := host.List(ctx, list); err != nil {
-			return nil, nil, fmt.Errorf("reading what the host remembers: %w", err)
+	for _, of := range []struct {
+		list client.ObjectList
+		kind v1alpha1.WrapperKind
+	}{{list: members}, {feds, v1alpha1.KindFederated}, {cfeds, v1alpha1.KindClusterFederated}} {
+		err := host.List(ctx, of.list)
+		switch {
+		case of.kind != "" && (meta.IsNoMatchError(err) || apierrors.IsNotFound(err)):
+			f.unserved = append(f.unserved, of.kind)
+		case err != nil:
+			return survey{}, fmt.Errorf("reading what the host remembers: %w", err)
 		}
 	}
 	for i := range members.Items {
 		mc := &members.Items[i]
 		if !meta.IsStatusConditionTrue(mc.Status.Conditions, v1alpha1.ConditionReady) {
-			silent = append(silent, finding{member: mc.Name, what: notReady})
+			f.silent = append(f.silent, finding{member: mc.Name, what: notReady})
 		}
 		for _, name := range mc.Status.Orphans.Names {
-			found = append(found, finding{member: mc.Name, what: orphan, delivery: name})
+			f.findings = append(f.findings, finding{member: mc.Name, what: orphan, delivery: name})
 		}
 		if more := mc.Status.Orphans.Count - int32(len(mc.Status.Orphans.Names)); more > 0 { //nolint:gosec // ten at most
-			found = append(found, finding{member: mc.Name, what: orphan, more: more})
+			f.findings = append(f.findings, finding{member: mc.Name, what: orphan, more: more})
 		}
 	}
 	for i := range feds.Items {
-		found = append(found, heldOf(&feds.Items[i])...)
+		f.add(&feds.Items[i])
 	}
 	for i := range cfeds.Items {
-		found = append(found, heldOf(&cfeds.Items[i])...)
+		f.add(&cfeds.Items[i])
 	}
-	slices.SortStableFunc(found, func(a, b finding) int { return cmp.Compare(a.member, b.member) })
-	return found, silent, nil
+	slices.SortStableFunc(f.findings, func(a, b finding) int { return cmp.Compare(a.member, b.member) })
+	return f, nil
 }
 
-// heldOf are the members where a wrapper waits for a person's word.
-func heldOf(w v1alpha1.Wrapper) findings {
-	var found findings
+// add adds the members where a wrapper waits for a person's word. Where it has a line its Delivery is no orphan: the
+// MemberCluster says so a moment later.
+func (f *survey) add(w v1alpha1.Wrapper) {
+	delivery := federate.DeliveryName(w.WrapperKind(), w.GetNamespace(), w.GetName())
 	lines := w.WrapperStatus().Clusters
 	for i := range lines {
-		if lines[i].Delivery != nil {
-			found = append(found, finding{member: lines[i].Name, what: lines[i].Reason, wrapper: w, line: &lines[i],
-				delivery: federate.DeliveryName(w.WrapperKind(), w.GetNamespace(), w.GetName())})
+		line := &lines[i]
+		f.findings = slices.DeleteFunc(f.findings, func(one finding) bool {
+			return one.what == orphan && one.member == line.Name && one.delivery == delivery
+		})
+		if line.Delivery != nil {
+			f.findings = append(f.findings, finding{member: line.Name, what: line.Reason, wrapper: w, line: line, delivery: delivery})
 		}
 	}
-	return found
 }
 
 // of are the findings about one wrapper, be it there or not.
