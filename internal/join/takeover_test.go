@@ -134,6 +134,7 @@ func TestAMemberIsTakenOverAndAtNoMomentCanBothHostsWrite(t *testing.T) {
 	oldWrites := func() error {
 		return old.Create(within(t), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "old-"}}, client.DryRunAll)
 	}
+	registerAt(t, r.west, "https://another.example") // the first host's name for it is another member's at the second
 	eventually(t, "the first host can write", func(context.Context) bool { return oldWrites() == nil })
 
 	var plan join.Takeover
@@ -457,11 +458,17 @@ func (r *rivals) registerAnew(t *testing.T) {
 	if m != nil {
 		return
 	}
-	m = &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "east", Finalizers: []string{v1alpha1.Finalizer}}}
-	m.Spec = v1alpha1.MemberClusterSpec{Endpoint: r.eastConfig.Host, Collector: v1alpha1.CollectorHost,
+	registerAt(t, r.host, r.eastConfig.Host, v1alpha1.Finalizer)
+}
+
+// registerAt makes a MemberCluster east without joining anything.
+func registerAt(t *testing.T, host client.Client, endpoint string, finalizers ...string) {
+	t.Helper()
+	m := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "east", Finalizers: finalizers}}
+	m.Spec = v1alpha1.MemberClusterSpec{Endpoint: endpoint, Collector: v1alpha1.CollectorHost,
 		NamespacePolicy: v1alpha1.NamespacesManaged, Suspend: v1alpha1.SuspendNone}
 	m.Spec.CredentialsRef.Name = "east"
-	if err := r.host.Create(within(t), m); err != nil {
+	if err := host.Create(within(t), m); err != nil {
 		t.Fatal(err)
 	}
 }
