@@ -2,6 +2,8 @@
 
 package join
 
+import "time"
+
 // The tests on real clusters are a package of their own, since the sandbox that they stand on joins its members by
 // this package. This is what they need of its inside.
 var (
@@ -20,3 +22,9 @@ const (
 	CRDDeliveries  = crdDeliveries
 	CRDMemberships = crdMemberships
 )
+
+// Remembering is the options for a member whose API servers forget tokens as fast as that.
+func (o Options) Remembering(memory time.Duration) Options {
+	o.tokenMemory = memory
+	return o
+}

@@ -206,11 +206,12 @@ func (p *pass) served() (Served, error) {
 }
 
 // own writes down, on the member, whose member it is. It comes after the account, so that a Membership always means
-// that the host can come.
+// that the host can come; but in a takeover it comes before it as well, see takeOver.
 func (p *pass) own(ctx context.Context) error {
 	var other *v1alpha1.HostIdentity
 	_, outcome, err := put(ctx, p.member, &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}, func(m *v1alpha1.Membership) {
-		if m.Spec.Host.UID != "" && m.Spec.Host.UID != p.identity.UID {
+		other = nil
+		if uid := m.Spec.Host.UID; uid != "" && uid != p.identity.UID && uid != p.from.UID {
 			other = m.Spec.Host.DeepCopy()
 			return
 		}
@@ -221,6 +222,9 @@ func (p *pass) own(ctx context.Context) error {
 	}
 	if other != nil {
 		return fmt.Errorf("writing the Membership of %s: host %q (uid %s) has joined it meanwhile", p.member.cluster, other.Name, other.UID)
+	}
+	if p.taken && outcome == Unchanged {
+		return nil // takeOver has told of it
 	}
 	p.done(outcome, fmt.Sprintf("%s: Membership of %s as %s", p.member.cluster, p.identity.Name, p.opts.Name), "")
 	return nil

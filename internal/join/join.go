@@ -57,6 +57,10 @@ type pass struct {
 	grants    []string
 	collector v1alpha1.CollectorMode
 
+	// Filled by takeOver, where the cluster belongs to another host: whose it may be taken from, empty once it is taken.
+	from  v1alpha1.HostIdentity
+	taken bool
+
 	// Filled by install.
 	account *corev1.ServiceAccount
 
@@ -83,6 +87,7 @@ func Join(ctx context.Context, host, member *rest.Config, opts Options, report R
 		p.meetMember,
 		p.refuseOthers,
 		p.decide,
+		p.takeOver,
 		p.install,
 		p.own,
 		p.obtainToken,

@@ -106,9 +106,10 @@ func (p *pass) remark() {
 // another cluster has.
 func (p *pass) refuseOthers(ctx context.Context) error {
 	owner := p.membership.Spec
-	if owner.Host.UID != "" && owner.Host.UID != p.identity.UID {
+	if p.isAnothers() && !p.opts.TakeOver {
 		return fmt.Errorf("%s at %s is a member of another host, %q (uid %s), which knows it as %q; two hosts would fight over its objects: "+
-			"run `hostctl unjoin %s` at that host first", p.member.cluster, p.memberConfig.Host, owner.Host.Name, owner.Host.UID, owner.ClusterName, owner.ClusterName)
+			"run `hostctl unjoin %s` at that host first; or, where that host is gone or is to lose it, join with --take-over, which says first what that does",
+			p.member.cluster, p.memberConfig.Host, owner.Host.Name, owner.Host.UID, owner.ClusterName, owner.ClusterName)
 	}
 	if uid := p.known.Status.UID; uid != "" && uid != p.memberUID {
 		return fmt.Errorf("%[1]s is the name of another cluster at this host (uid %[2]s; the one at %[3]s has %[4]s): choose another name, or, "+
@@ -120,7 +121,7 @@ func (p *pass) refuseOthers(ctx context.Context) error {
 		return fmt.Errorf("listing the host's members: %w", err)
 	}
 	for _, m := range members.Items {
-		if m.Name != p.opts.Name && (m.Status.UID == p.memberUID || m.Name == owner.ClusterName) {
+		if m.Name != p.opts.Name && (m.Status.UID == p.memberUID || owner.Host.UID == p.identity.UID && m.Name == owner.ClusterName) {
 			return fmt.Errorf("the cluster at %s is a member of this host already, under the name %s: to rename it, `hostctl unjoin %s` first",
 				p.memberConfig.Host, m.Name, m.Name)
 		}

@@ -34,10 +34,19 @@ type Options struct {
 	// HostName is what the member's Membership calls the host; DefaultHostName is for a first join only. One of them
 	// is required.
 	HostName, DefaultHostName string
+	// TakeOver takes the cluster from the host that it belongs to. One that belongs to none, or to this one, is joined
+	// as ever.
+	TakeOver bool
+	// Confirm is asked before anything is taken from another host, in a dry run too; an error calls the join off. Nil
+	// is a yes.
+	Confirm func(Takeover) error
 	// DryRun writes nothing.
 	DryRun bool
 	// Wait is how long to wait for the member to be Ready; zero does not wait.
 	Wait time.Duration
+
+	// tokenMemory is the constant, or shorter in tests.
+	tokenMemory time.Duration
 }
 
 // Validate says what is wrong with what a join is told, before any cluster is asked.

@@ -173,6 +173,6 @@ func (e *StillThereError) Error() string {
 		why = e.Ready.Reason + ": " + e.Ready.Message
 	}
 	return fmt.Sprintf("member %s is being deleted and not gone yet (%s). The host's manager goes on trying. "+
-		"With rights of your own on the member: `hostctl unjoin %s --cluster-kubeconfig FILE`; where it is gone for good: `hostctl unjoin %s --forget`",
+		"With rights of your own on the member: `hostctl unjoin %s --cluster-kubeconfig FILE`; where it is gone for good, or another host has taken it over: `hostctl unjoin %s --forget`",
 		e.Name, why, e.Name, e.Name)
 }

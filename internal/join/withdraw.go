@@ -37,27 +37,24 @@ func Withdraw(ctx context.Context, member client.Client, host types.UID, name st
 	if err := Clear(ctx, member, host, name, report); err != nil {
 		return err
 	}
-	return Sever(ctx, member, report)
+	return Sever(ctx, member, host, name, report)
 }
 
 // Clear removes from a member everything of Fairlead that carries no right of the host: Deliveries, Membership, CRDs. It can be
 // repeated at will. A member of another host, or of this one under another name, is left alone: *NotOursError.
 func Clear(ctx context.Context, member client.Client, host types.UID, name string, report Reporter) error {
-	membership := &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}
-	err := member.Get(ctx, client.ObjectKeyFromObject(membership), membership)
-	switch {
-	case err == nil && (membership.Spec.Host.UID != host || membership.Spec.ClusterName != name):
-		return &NotOursError{Owner: membership.Spec}
-	case err != nil && !absent(err):
-		return fmt.Errorf("withdrawing from member %s: reading its Membership: %w", name, err)
+	if _, err := ownMembership(ctx, member, host, name); err != nil {
+		return fmt.Errorf("withdrawing from member %s: %w", name, err)
 	}
-	err = member.DeleteAllOf(ctx, &v1alpha1.Delivery{}, client.InNamespace(v1alpha1.SystemNamespace))
+	err := member.DeleteAllOf(ctx, &v1alpha1.Delivery{}, client.InNamespace(v1alpha1.SystemNamespace))
 	if err != nil && !absent(err) {
 		return fmt.Errorf("withdrawing from member %s: removing its Deliveries: %w", name, err)
 	}
 	tell(report, Removed, "member %s: Deliveries", name)
+	if err := clearMembership(ctx, member, host, name, report); err != nil {
+		return fmt.Errorf("withdrawing from member %s: %w", name, err)
+	}
 	for _, obj := range []client.Object{
-		membership,
 		named(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), "", crdDeliveries),
 		named(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), "", crdMemberships),
 	} {
@@ -69,9 +66,45 @@ func Clear(ctx context.Context, member client.Client, host types.UID, name strin
 	return nil
 }
 
+// ownMembership reads the Membership of a member that is to be left, nil where there is none. One of another host, or of
+// this one under another name, is a *NotOursError.
+func ownMembership(ctx context.Context, member client.Client, host types.UID, name string) (*v1alpha1.Membership, error) {
+	m := &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}
+	err := member.Get(ctx, client.ObjectKeyFromObject(m), m)
+	switch {
+	case absent(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading its Membership: %w", err)
+	case m.Spec.Host.UID != host || m.Spec.ClusterName != name:
+		return nil, &NotOursError{Owner: m.Spec}
+	}
+	return m, nil
+}
+
+// clearMembership deletes the Membership that was looked at and no other: a host may be taking the member over.
+func clearMembership(ctx context.Context, member client.Client, host types.UID, name string, report Reporter) error {
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		m, err := ownMembership(ctx, member, host, name)
+		if m == nil || err != nil {
+			return err
+		}
+		return client.IgnoreNotFound(member.Delete(ctx, m, client.Preconditions{UID: &m.UID, ResourceVersion: &m.ResourceVersion}))
+	})
+	if err != nil {
+		return fmt.Errorf("removing the Membership: %w", err)
+	}
+	tell(report, Removed, "member %s: Membership %s", name, v1alpha1.MembershipName)
+	return nil
+}
+
 // Sever ends the host's account on a member on which Clear is through. A refusal counts as done, since that is what
-// one that was killed half-way finds when it comes back: call it only where Clear has been, by the same account.
-func Sever(ctx context.Context, member client.Client, report Reporter) error {
+// one that was killed half-way finds when it comes back: call it only where Clear has been, by the same account. A member
+// that another host has joined meanwhile has an account of that one by the same name, and is left alone: *NotOursError.
+func Sever(ctx context.Context, member client.Client, host types.UID, name string, report Reporter) error {
+	if _, err := ownMembership(ctx, member, host, name); err != nil && !refused(err) {
+		return fmt.Errorf("withdrawing from member %s: %w", name, err)
+	}
 	last, err := lastThing(ctx, member)
 	if err != nil {
 		return fmt.Errorf("withdrawing from a member: %w", err)
@@ -125,17 +158,16 @@ const AnnotationCleared = v1alpha1.Group + "/cleared"
 // then be nil.
 func Leave(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, member client.Client, hostUID types.UID, report Reporter) error {
 	cleared := m.Annotations[AnnotationCleared] != ""
+	var notOurs *NotOursError
 	if member == nil && !cleared {
 		return fmt.Errorf("leaving member %s: there is no connection to it", m.Name)
 	}
 	if !cleared {
 		err := Clear(ctx, member, hostUID, m.Name, report)
-		var notOurs *NotOursError
-		switch {
-		case errors.As(err, &notOurs):
-			tell(report, Noted, "member %s: nothing is removed there: %s", m.Name, notOurs)
-			return Release(ctx, host, m, report)
-		case err != nil:
+		if errors.As(err, &notOurs) {
+			return letGo(ctx, host, m, notOurs, report)
+		}
+		if err != nil {
 			return err
 		}
 		before := m.DeepCopy()
@@ -145,10 +177,20 @@ func Leave(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, m
 		}
 	}
 	if member != nil {
-		if err := Sever(ctx, member, report); err != nil {
+		err := Sever(ctx, member, hostUID, m.Name, report)
+		if errors.As(err, &notOurs) {
+			return letGo(ctx, host, m, notOurs, report)
+		}
+		if err != nil {
 			return fmt.Errorf("leaving member %s: %w", m.Name, err)
 		}
 	}
+	return Release(ctx, host, m, report)
+}
+
+// letGo releases a MemberCluster whose member is another host's by now.
+func letGo(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, owner *NotOursError, report Reporter) error {
+	tell(report, Noted, "member %s: nothing is removed there: %s", m.Name, owner)
 	return Release(ctx, host, m, report)
 }
 

@@ -86,8 +86,9 @@ func (c *Conn) probe(ctx context.Context, host Host, last Standing, now time.Tim
 	next.Reachable, next.Ours = true, false
 	if membership.Spec.Host.UID != host.UID {
 		next.Reason = v1alpha1.ReasonOtherHost
-		next.Message = fmt.Sprintf("this cluster belongs to host %s (uid %s): unjoin it there first",
-			membership.Spec.Host.Name, membership.Spec.Host.UID)
+		next.Message = fmt.Sprintf("this cluster belongs to host %[2]s (uid %[3]s), which knows it as %[4]s; nothing is written there. "+
+			"`hostctl unjoin %[1]s --forget` lets it go here; to have it here, unjoin it there first, or `hostctl join %[1]s --take-over`",
+			c.name, membership.Spec.Host.Name, membership.Spec.Host.UID, membership.Spec.ClusterName)
 		return next
 	}
 	if membership.Spec.ClusterName != c.name {
@@ -184,7 +185,8 @@ func (s Standing) refused(name string, config *rest.Config, err error) Standing 
 	switch {
 	case apierrors.IsUnauthorized(err):
 		s.Reachable, s.Reason = true, v1alpha1.ReasonUnauthorized
-		s.Message = "the member does not accept the host's credentials" + again
+		s.Message = fmt.Sprintf("the member does not accept the host's credentials: they have expired or were revoked, or another host has taken it over; "+
+			"run `hostctl join %s` again: it mends them, or names that host", name)
 	case apierrors.IsForbidden(err):
 		s.Reachable, s.Reason = true, v1alpha1.ReasonForbidden
 		s.Message = err.Error() + again

@@ -31,7 +31,7 @@ func TestWhatAProbeFinds(t *testing.T) {
 		"a member that answers": {reachable: true, valid: true, reason: v1alpha1.ReasonAnswers},
 		"a token that is not accepted": {
 			path: membershipPath, answer: apierrors.NewUnauthorized("no"),
-			reachable: true, reason: v1alpha1.ReasonUnauthorized, words: "hostctl join east",
+			reachable: true, reason: v1alpha1.ReasonUnauthorized, words: "or another host has taken it over; run `hostctl join east` again",
 		},
 		"a right that is missing": {
 			path: membershipPath, answer: apierrors.NewForbidden(memberships, "self", errors.New("no rule")),
@@ -46,8 +46,8 @@ func TestWhatAProbeFinds(t *testing.T) {
 			reachable: true, reason: v1alpha1.ReasonNotJoined, words: "no Membership",
 		},
 		"a member of another host": {
-			path: membershipPath, answer: membership("other-uid", "east"),
-			reachable: true, reason: v1alpha1.ReasonOtherHost, words: "other-uid",
+			path: membershipPath, answer: membership("other-uid", "west"),
+			reachable: true, reason: v1alpha1.ReasonOtherHost, words: "(uid other-uid), which knows it as west; nothing is written there. `hostctl unjoin east --forget`",
 		},
 		"a cluster that was joined under another name": {
 			path: membershipPath, answer: membership("host-uid", "west"),

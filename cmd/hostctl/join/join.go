@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/ask"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
@@ -27,8 +28,10 @@ type Options struct {
 	Connections
 
 	Namespaces, Collector string
-	WaitForReady          bool
+	WaitForReady, Yes     bool
 	Timeout               time.Duration
+	// CanAsk says whether somebody sits there who can be asked.
+	CanAsk func() bool
 
 	// filled in by Complete
 	host, member *rest.Config
@@ -41,7 +44,7 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 }
 
 func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
-	o := &Options{IOStreams: streams}
+	o := &Options{IOStreams: streams, CanAsk: func() bool { return ask.Terminal(streams) }}
 	cmd := &cobra.Command{
 		Use:   "join NAME",
 		Short: "Make a cluster a member of the host",
@@ -54,6 +57,12 @@ until the host calls the member Ready.
 It can be run again at any time: what is there is kept, what is missing or changed is mended, and what a flag does not
 mention stays as an earlier join left it. What --allow no longer names is taken away.
 
+A member of another host is refused. With --take-over it changes hosts: join says whose it is and what follows, and asks.
+The other host's account there is revoked, and every token of it, before this one gets an account; nothing else on the
+member is written or deleted. What the other host has delivered stays as it is: it is told as orphaned until wrappers of
+the same names are made at this host, and those are held until ` + "`hostctl recover NAME --keep host`" + `. It takes some 15 seconds,
+can be said again if it was stopped half-way, and changes nothing where the cluster belongs to no other host.
+
   core     namespaces (get, create, patch), configmaps, services, serviceaccounts, claims, and the groups apps, batch,
            autoscaling, policy, networking.k8s.io, gateway.networking.k8s.io
   storage  storage classes, persistent volumes, snapshots
@@ -64,7 +73,8 @@ mention stays as an earlier join left it. What --allow no longer names is taken 
   GROUP/RESOURCE  one resource more, as in example.com/widgets; the group without a name is written core`,
 		Example: `  hostctl join eu-1 --cluster-kubeconfig eu-1.yaml --labels env=production,cloud=aws
   hostctl join eu-1 --cluster-kubeconfig eu-1.yaml --allow core,storage,olm,secrets,example.com/widgets
-  hostctl join lab --cluster-context lab --server https://10.0.0.7:6443 --dry-run`,
+  hostctl join lab --cluster-context lab --server https://10.0.0.7:6443 --dry-run
+  hostctl join eu-1 --cluster-kubeconfig eu-1.yaml --take-over`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.Complete(args[0]); err != nil {
@@ -82,6 +92,8 @@ mention stays as an earlier join left it. What --allow no longer names is taken 
 	f.StringVar(&o.ProxyURL, "proxy-url", "", "proxy by which the host reaches the member")
 	f.StringVar(&o.Collector, "collector", "", "who observes the member: Host (the host's manager) or External (a collector that you run) (default Host)")
 	f.StringVar(&o.HostName, "host-name", "", "what the member calls the host (default the cluster name of the host's context)")
+	f.BoolVar(&o.TakeOver, "take-over", false, "take the cluster from the host that it belongs to, and revoke that one's account there")
+	f.BoolVarP(&o.Yes, "yes", "y", false, "with --take-over: do not ask")
 	f.BoolVar(&o.DryRun, "dry-run", false, "say what would be done and write nothing")
 	f.BoolVar(&o.WaitForReady, "wait", true, "wait until the member is Ready")
 	f.DurationVar(&o.Timeout, "timeout", 30*time.Second, "how long to wait for that")
@@ -99,6 +111,12 @@ func (o *Options) Complete(name string) error {
 	if !o.Connections.HasMember() {
 		return exit.Usagef("which cluster is to join? Give --cluster-kubeconfig FILE, or --cluster-context NAME for another context of your own kubeconfig")
 	}
+	switch {
+	case o.Yes && !o.TakeOver:
+		return exit.Usagef("--yes goes with --take-over: nothing else is asked")
+	case o.TakeOver && !o.Yes && !o.DryRun && !o.CanAsk():
+		return exit.Usagef("taking %s over cannot be asked about in a pipe: give --yes", name)
+	}
 	var err error
 	if o.host, o.DefaultHostName, err = o.Connections.Host(); err != nil {
 		return err
@@ -114,6 +132,7 @@ func (o *Options) Complete(name string) error {
 
 // Run joins, and says what has come of it.
 func (o *Options) Run(ctx context.Context) error {
+	o.Confirm = o.confirm
 	result, err := join.Join(ctx, o.host, o.member, o.Options, join.Narrate(o.ErrOut, o.DryRun))
 	var notReady *join.NotReadyError
 	if err != nil && !errors.As(err, &notReady) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -58,6 +59,15 @@ func TestComplete(t *testing.T) {
 				Server: "https://10.0.0.7:6443", ProxyURL: "http://proxy:1", Collector: v1alpha1.CollectorExternal, HostName: "head", DefaultHostName: "prod", DryRun: true}}},
 		"another host by its context": {args: []string{"--context", "eu", "--cluster-context", "admin@prod", "--timeout", "5s"}, name: "p", want: read{
 			Host: "https://eu.example:6443", Member: "https://prod.example:6443", Options: join.Options{Name: "p", DefaultHostName: "eu", Wait: 5 * time.Second}}},
+		"a takeover, in a pipe": {name: "eu-1", args: []string{"--cluster-context", "eu", "--take-over", "--yes", "--wait=false"},
+			want: read{Host: "https://prod.example:6443", Member: "https://eu.example:6443", Options: join.Options{
+				Name: "eu-1", TakeOver: true, DefaultHostName: "prod"}}},
+		"a takeover's dry run, in a pipe": {name: "eu-1", args: []string{"--cluster-context", "eu", "--take-over", "--dry-run", "--wait=false"},
+			want: read{Host: "https://prod.example:6443", Member: "https://eu.example:6443", Options: join.Options{
+				Name: "eu-1", TakeOver: true, DryRun: true, DefaultHostName: "prod"}}},
+		"a takeover that nobody can be asked about": {args: []string{"--cluster-context", "eu", "--take-over"}, name: "eu-1",
+			wantErr: "taking eu-1 over cannot be asked about in a pipe: give --yes", wantCode: exit.Usage},
+		"a yes to nothing":         {args: []string{"--cluster-context", "eu", "--yes"}, name: "eu-1", wantErr: "--yes goes with --take-over", wantCode: exit.Usage},
 		"no cluster":               {name: "eu-1", wantErr: "which cluster is to join?", wantCode: exit.Usage},
 		"a name that is none":      {args: []string{"--cluster-context", "eu"}, name: "EU", wantErr: `"EU" is no name for a member`, wantCode: exit.Usage},
 		"a grant that is none":     {args: []string{"--cluster-context", "eu", "--allow", "x"}, name: "eu-1", wantErr: "unknown profile", wantCode: exit.Usage},
@@ -81,7 +91,7 @@ func TestComplete(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := read{Host: o.host.Host, Member: o.member.Host, Options: o.Options}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreUnexported(join.Options{})); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -40,54 +41,78 @@ type finding struct {
 
 type findings []finding
 
-// find reads from the host all that members hold and it does not remember; and silent, the members of which it is not
-// known what they hold now. Both are sorted by member.
-func find(ctx context.Context, host client.Reader) (found, silent findings, err error) {
-	members, feds, cfeds := &v1alpha1.MemberClusterList{}, &v1alpha1.FederatedList{}, &v1alpha1.ClusterFederatedList{}
-	for _, list := range []client.ObjectList{members, feds, cfeds} {
-		if err := host.List(ctx, list); err != nil {
-			return nil, nil, fmt.Errorf("reading what the host remembers: %w", err)
-		}
-	}
-	wrappers := make(map[string]v1alpha1.Wrapper, len(feds.Items)+len(cfeds.Items))
-	for i := range feds.Items {
-		wrappers[deliveryOf(&feds.Items[i])] = &feds.Items[i]
-	}
-	for i := range cfeds.Items {
-		wrappers[deliveryOf(&cfeds.Items[i])] = &cfeds.Items[i]
-	}
-	for i := range members.Items {
-		mc := &members.Items[i]
-		if !meta.IsStatusConditionTrue(mc.Status.Conditions, v1alpha1.ConditionReady) {
-			silent = append(silent, finding{member: mc.Name, what: notReady})
-		}
-		for _, name := range mc.Status.Orphans.Names {
-			found = append(found, finding{member: mc.Name, what: orphan, delivery: name, wrapper: wrappers[name]})
-		}
-		if more := mc.Status.Orphans.Count - int32(len(mc.Status.Orphans.Names)); more > 0 { //nolint:gosec // ten at most
-			found = append(found, finding{member: mc.Name, what: orphan, more: more})
-		}
-	}
-	for _, w := range wrappers {
-		found = append(found, heldOf(w)...)
-	}
-	slices.SortFunc(found, func(a, b finding) int {
-		return cmp.Or(cmp.Compare(a.member, b.member), cmp.Compare(a.more, b.more), cmp.Compare(a.what, b.what), cmp.Compare(a.delivery, b.delivery))
-	})
-	return found, silent, nil
+// survey is what there is to tell, each sorted by member.
+type survey struct {
+	// findings are all that members hold and the host does not remember; silent are the members of which it is not known
+	// what they hold now.
+	findings, silent findings
+	// unserved are the kinds of wrappers that the host does not serve at all: their CRDs are gone, and the wrappers with them.
+	unserved []v1alpha1.WrapperKind
 }
 
-// heldOf are the members where a wrapper waits for a person's word.
-func heldOf(w v1alpha1.Wrapper) findings {
-	var found findings
+// find reads it from the host.
+func find(ctx context.Context, host client.Reader) (f survey, err error) {
+	members, feds, cfeds := &v1alpha1.MemberClusterList{}, &v1alpha1.FederatedList{}, &v1alpha1.ClusterFederatedList{}
+	for _, of := range []struct {
+		list client.ObjectList
+		kind v1alpha1.WrapperKind
+	}{{list: members}, {feds, v1alpha1.KindFederated}, {cfeds, v1alpha1.KindClusterFederated}} {
+		err := host.List(ctx, of.list)
+		switch {
+		case of.kind != "" && (meta.IsNoMatchError(err) || apierrors.IsNotFound(err)):
+			f.unserved = append(f.unserved, of.kind)
+		case err != nil:
+			return survey{}, fmt.Errorf("reading what the host remembers: %w", err)
+		}
+	}
+	known := make(map[string]v1alpha1.Wrapper, len(feds.Items)+len(cfeds.Items))
+	for i := range feds.Items {
+		known[deliveryOf(&feds.Items[i])] = &feds.Items[i]
+	}
+	for i := range cfeds.Items {
+		known[deliveryOf(&cfeds.Items[i])] = &cfeds.Items[i]
+	}
+	for i := range members.Items {
+		f.addMember(&members.Items[i], known)
+	}
+	for _, w := range known {
+		f.addHeld(w)
+	}
+	slices.SortFunc(f.findings, func(a, b finding) int {
+		return cmp.Or(cmp.Compare(a.member, b.member), cmp.Compare(a.more, b.more), cmp.Compare(a.what, b.what), cmp.Compare(a.delivery, b.delivery))
+	})
+	return f, nil
+}
+
+// addMember adds what a member holds that no wrapper accounts for. Where a wrapper has a line, its Delivery is no orphan:
+// the MemberCluster says so a moment later.
+func (f *survey) addMember(mc *v1alpha1.MemberCluster, known map[string]v1alpha1.Wrapper) {
+	if !meta.IsStatusConditionTrue(mc.Status.Conditions, v1alpha1.ConditionReady) {
+		f.silent = append(f.silent, finding{member: mc.Name, what: notReady})
+	}
+	for _, name := range mc.Status.Orphans.Names {
+		if w := known[name]; w == nil || !hasLine(w, mc.Name) {
+			f.findings = append(f.findings, finding{member: mc.Name, what: orphan, delivery: name, wrapper: w})
+		}
+	}
+	if more := mc.Status.Orphans.Count - int32(len(mc.Status.Orphans.Names)); more > 0 { //nolint:gosec // ten at most
+		f.findings = append(f.findings, finding{member: mc.Name, what: orphan, more: more})
+	}
+}
+
+func hasLine(w v1alpha1.Wrapper, member string) bool {
+	return slices.ContainsFunc(w.WrapperStatus().Clusters, func(line v1alpha1.ClusterStatus) bool { return line.Name == member })
+}
+
+// addHeld adds the members where a wrapper waits for a person's word.
+func (f *survey) addHeld(w v1alpha1.Wrapper) {
 	lines := w.WrapperStatus().Clusters
 	for i := range lines {
 		if lines[i].Delivery != nil {
-			found = append(found, finding{member: lines[i].Name, what: lines[i].Reason, wrapper: w, line: &lines[i],
+			f.findings = append(f.findings, finding{member: lines[i].Name, what: lines[i].Reason, wrapper: w, line: &lines[i],
 				delivery: deliveryOf(w)})
 		}
 	}
-	return found
 }
 
 func deliveryOf(w v1alpha1.Wrapper) string {

@@ -8,6 +8,7 @@ package recover
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -130,13 +131,20 @@ func (o *Options) Run(ctx context.Context) error {
 	if o.kind == v1alpha1.KindClusterFederated {
 		namespace = ""
 	}
-	found, silent, err := find(ctx, host)
+	all, err := find(ctx, host)
 	if err != nil {
 		return err
 	}
-	unnamed := found.unnamed()
+	for _, kind := range all.unserved {
+		_, _ = fmt.Fprintf(o.ErrOut, "The host does not serve %ss: their CRD is gone, and all of them with it. Put the CRDs back first: "+
+			"kubectl apply --server-side -f config/crd\n", kind)
+	}
+	found, unnamed := all.findings, all.findings.unnamed()
 	if o.name != "" {
 		found = found.of(o.kind, namespace, o.name)
+	}
+	if o.Keep != "" && slices.Contains(all.unserved, o.kind) {
+		return fmt.Errorf("recovering %s: there is nothing at the host that could be kept, nor be brought to where members are", o.name)
 	}
 	switch o.Keep {
 	case keepHost:
@@ -147,7 +155,10 @@ func (o *Options) Run(ctx context.Context) error {
 	if o.name != "" {
 		found = append(found, unnamed...)
 	}
-	if found = append(found, silent...); len(found) == 0 {
+	if found = append(found, all.silent...); len(found) == 0 {
+		if len(all.unserved) > 0 {
+			return exit.Silently(exit.Waits)
+		}
 		_, err := fmt.Fprintln(o.ErrOut, o.well())
 		return err
 	}

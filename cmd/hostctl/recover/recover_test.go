@@ -4,15 +4,18 @@ package recover
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
@@ -40,6 +43,18 @@ func member(name string, orphans int32, names ...string) *v1alpha1.MemberCluster
 	return mc
 }
 
+// unserving is a host whose CRD of a kind of wrappers is gone.
+func unserving(host client.WithWatch) client.Client {
+	return interceptor.NewClient(host, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if _, is := list.(*v1alpha1.FederatedList); is {
+				return &meta.NoKindMatchError{GroupKind: v1alpha1.GroupVersion.WithKind("Federated").GroupKind()}
+			}
+			return c.List(ctx, list, opts...)
+		},
+	})
+}
+
 // ran is how the command ended.
 type ran struct {
 	out, said string
@@ -49,6 +64,11 @@ type ran struct {
 
 func run(t *testing.T, objects []client.Object, terminal bool, answer string, args ...string) ran {
 	t.Helper()
+	return runAt(t, func(host client.WithWatch) client.Client { return host }, objects, terminal, answer, args...)
+}
+
+func runAt(t *testing.T, as func(client.WithWatch) client.Client, objects []client.Object, terminal bool, answer string, args ...string) ran {
+	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
@@ -57,7 +77,7 @@ func run(t *testing.T, objects []client.Object, terminal bool, answer string, ar
 	var out, said bytes.Buffer
 	o, cmd := newCommand(genericiooptions.IOStreams{In: strings.NewReader(answer), Out: &out, ErrOut: &said})
 	o.CanAsk = func() bool { return terminal }
-	o.Host = func() (client.Client, string, error) { return host, "shop", nil }
+	o.Host = func() (client.Client, string, error) { return as(host), "shop", nil }
 	cmd.SetArgs(args)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	err := cmd.ExecuteContext(t.Context())
@@ -69,18 +89,28 @@ func run(t *testing.T, objects []client.Object, terminal bool, answer string, ar
 }
 
 func TestTheTableOfWhatTheHostDoesNotRemember(t *testing.T) {
-	got := run(t, []client.Object{held(), member("east", 0), member("north", 13, "cfed.fast", "fed.shop.gone", "by-hand", "fed.shop.web")}, false, "")
+	over := &v1alpha1.Federated{}
+	over.Namespace, over.Name = "shop", "over"
+	got := run(t, []client.Object{held(), over, member("east", 0),
+		member("north", 13, "cfed.fast", "fed.shop.gone", "by-hand", "fed.shop.over")}, false, "")
 	want := `MEMBER   WHAT               OF                      DO
 east     HostBehindMember   federated/shop/web      hostctl recover web -n shop --keep host|members
 north    Orphan             Delivery by-hand        no wrapper has such a Delivery: somebody wrote it by hand; look at it on the member
 north    Orphan             clusterfederated/fast   create the wrapper again from Git: what is equal is adopted, what differs is held
 north    Orphan             federated/shop/gone     create the wrapper again from Git: what is equal is adopted, what differs is held
-north    Orphan             federated/shop/web      place the wrapper there again (spec.placement), or leave what is there
+north    Orphan             federated/shop/over     place the wrapper there again (spec.placement), or leave what is there
 north    Orphan             9 more                  list them on the member: kubectl get deliveries -n fairlead-system
 west     WrapperReplaced    federated/shop/web      hostctl recover web -n shop --keep host|members
 `
 	if diff := cmp.Diff(want, got.out); diff != "" || exit.CodeOf(got.err) != exit.Waits {
 		t.Errorf("exit code %d (-want +got):\n%s", exit.CodeOf(got.err), diff)
+	}
+}
+
+func TestAWrapperThatHasALineThereHasNoOrphan(t *testing.T) {
+	got := run(t, []client.Object{held(), member("north", 1, "fed.shop.web"), member("west", 1, "fed.shop.web")}, false, "")
+	if strings.Contains(got.out, "Orphan") || !strings.Contains(got.out, "west     WrapperReplaced") {
+		t.Error(got.out)
 	}
 }
 
@@ -90,6 +120,22 @@ func TestAHostThatRemembersAllSaysSo(t *testing.T) {
 	got := run(t, []client.Object{w, member("east", 0)}, false, "")
 	if got.err != nil || got.out != "" || !strings.Contains(got.said, "nothing that the host does not remember") {
 		t.Errorf("%v, %q, %q", got.err, got.out, got.said)
+	}
+}
+
+// That is when a person comes to look.
+func TestWhenTheCRDOfWrappersIsGoneItSaysWhatIsThereAndWhatToDo(t *testing.T) {
+	for name, orphans := range map[string]int32{"with what members hold": 1, "before that is counted": 0} {
+		got := runAt(t, unserving, []client.Object{member("east", orphans, []string{"fed.shop.web"}[:orphans]...)}, false, "")
+		if !strings.Contains(got.said, "does not serve Federateds") || !strings.Contains(got.said, "kubectl apply --server-side -f config/crd") ||
+			strings.Contains(got.out, "federated/shop/web") != (orphans == 1) || exit.CodeOf(got.err) != exit.Waits {
+			t.Errorf("%s: %v\n%s\n%s", name, got.err, got.said, got.out)
+		}
+	}
+	for _, keep := range []string{keepHost, keepMembers} {
+		if got := runAt(t, unserving, nil, false, "", "web", "--keep", keep, "--yes"); exit.CodeOf(got.err) != exit.Failed {
+			t.Errorf("--keep %s: %v", keep, got.err)
+		}
 	}
 }
 

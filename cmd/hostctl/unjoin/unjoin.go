@@ -49,7 +49,8 @@ Membership, the CRDs of the two, the host's account and its roles, the namespace
 the MemberCluster and its Secret. ` + "`kubectl delete member NAME`" + ` does the same.
 
 The host's manager withdraws from the member. With --cluster-kubeconfig unjoin does that itself with your own rights, as is
-needed where the host's credentials no longer work. With --forget nobody goes there: for a member that is gone for good.`,
+needed where the host's credentials no longer work. With --forget nobody goes there: for a member that is gone for good, or
+that another host has taken over. What is another host's by now is never touched.`,
 		Example: `  hostctl unjoin eu-1
   hostctl unjoin eu-1 --forget --yes`,
 		Args: cobra.ExactArgs(1),
@@ -109,7 +110,8 @@ func (o *Options) Run(ctx context.Context) error {
 
 // leftovers is how a member that was forgotten is cleaned by hand. The rest hangs on these.
 const leftovers = `
-If the member comes back, it still holds the host's account. With a kubeconfig of it, this removes Fairlead's own things:
+If the member comes back, it still holds the host's account. With a kubeconfig of it, and if ` + "`kubectl get membership self`" + ` there
+does not name another host by now, whose these things are then, this removes Fairlead's own:
   kubectl delete clusterrole ` + join.HostAccount + `
   kubectl delete namespace ` + v1alpha1.SystemNamespace + `      # not on a cluster that is a host itself
   kubectl delete crd deliveries.` + v1alpha1.Group + ` memberships.` + v1alpha1.Group + `

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// tokenMemory is for how long an API server may take a token that it has seen after the token's account is gone: 10 s
+// (kube-apiserver's cache of tokens that were good, which no flag changes), and a little for its watch of accounts.
+const tokenMemory = 12 * time.Second
+
+// Takeover is what a person has to know before a member is taken from the host that it belongs to.
+type Takeover struct {
+	// Endpoint is where the cluster was looked at.
+	Endpoint string
+	// Owner is the host that loses it, and the name that it has there.
+	Owner v1alpha1.MembershipSpec
+	// Since is when the cluster became a member; Heartbeat is when its collector last said that it lives, by the
+	// collector's clock, zero where none ever did.
+	Since, Heartbeat time.Time
+	// Deliveries is how many that host has left there.
+	Deliveries int
+	// Host is the one that gets it, with Grants.
+	Host   v1alpha1.HostIdentity
+	Grants []string
+}
+
+// isAnothers says whether the cluster belongs to another host.
+func (p *pass) isAnothers() bool {
+	owner := p.membership.Spec.Host.UID
+	return owner != "" && owner != p.identity.UID
+}
+
+// takeOver takes the cluster from the host that it belongs to, once a person has said so, and leaves it to the steps that
+// follow to let this one in.
+//
+// At no moment can both hosts write. The old one's bindings go first, then its accounts, and with those every token of
+// theirs. Roles bind accounts by name, so the new account, which has the old one's, is not made before no API server
+// can take it for that one any more. The Membership changes in between: killed before that, the cluster is still the
+// old host's, whose account is gone, and is taken over by being told so again; killed after it, by any join of this host.
+// A join of the old host that runs at the same time gets no token: it finds the Membership to be another's before.
+func (p *pass) takeOver(ctx context.Context) error {
+	switch {
+	case !p.opts.TakeOver:
+		return nil
+	case !p.isAnothers():
+		p.note("%s belongs to no other host: --take-over has nothing to take", p.member.cluster)
+		return nil
+	}
+	p.from = p.membership.Spec.Host
+	// What can be refused is refused before anything is taken away: rights that the person lacks, a Secret in the way.
+	if err := p.rehearse(ctx); err != nil {
+		return err
+	}
+	plan, err := p.takeover(ctx)
+	if err != nil {
+		return err
+	}
+	if p.opts.Confirm != nil {
+		if err := p.opts.Confirm(plan); err != nil {
+			return err
+		}
+	}
+	for _, step := range []func(context.Context) error{p.stillTheirs, p.revoke, p.awaitForgotten, p.hush, p.own} {
+		if err := step(ctx); err != nil {
+			return fmt.Errorf("taking it over from host %q: %w", p.from.Name, err)
+		}
+	}
+	// From here on that host is another like any other; but in a dry run it has its Membership still.
+	if p.taken = true; !p.opts.DryRun {
+		p.from = v1alpha1.HostIdentity{}
+	}
+	return nil
+}
+
+// rehearse goes through the steps that are to follow as a dry run.
+func (p *pass) rehearse(ctx context.Context) error {
+	q := *p
+	q.opts.DryRun, q.member.dry, q.host.dry = true, true, true
+	q.report = func(Step) {}
+	for _, step := range []func(context.Context) error{q.install, q.own, q.obtainToken, q.register} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *pass) takeover(ctx context.Context) (Takeover, error) {
+	t := Takeover{
+		Endpoint: p.memberConfig.Host, Owner: p.membership.Spec, Since: p.membership.CreationTimestamp.Time,
+		Heartbeat: p.membership.Status.RenewTime.Time, Host: p.identity, Grants: p.grants,
+	}
+	deliveries := &metav1.PartialObjectMetadataList{}
+	deliveries.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("DeliveryList"))
+	if err := p.member.client.List(ctx, deliveries, client.InNamespace(v1alpha1.SystemNamespace)); err != nil && !absent(err) {
+		return t, fmt.Errorf("counting the Deliveries on %s: %w", p.member.cluster, err)
+	}
+	t.Deliveries = len(deliveries.Items)
+	return t, nil
+}
+
+// stillTheirs looks again whose the cluster is: a person may have taken long to answer.
+func (p *pass) stillTheirs(ctx context.Context) error {
+	now := &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}
+	err := p.member.get(ctx, now)
+	switch {
+	case errors.Is(err, errAbsent):
+		return fmt.Errorf("%s belongs to nobody any more: join again", p.member.cluster)
+	case err != nil:
+		return fmt.Errorf("reading the Membership of %s: %w", p.member.cluster, err)
+	case now.Spec.Host.UID != p.from.UID:
+		return &NotOursError{Owner: now.Spec}
+	}
+	return nil
+}
+
+// revoke ends what the old host, and a collector of its own, come with: rights first. Cluster roles stay, without anybody
+// who has them, for this join to correct. Everything that belongs to the account goes by name before it, so that the garbage
+// collector has nothing left to do that could meet what this join makes.
+func (p *pass) revoke(ctx context.Context) error {
+	bindings, others, err := p.bindings(ctx)
+	if err != nil {
+		return err
+	}
+	var t tally
+	for _, obj := range slices.Concat(bindings, []client.Object{
+		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: HostAccount}},
+		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: CollectorAccount}},
+		serviceAccount(CollectorAccount),
+		serviceAccount(HostAccount),
+	}) {
+		outcome, err := p.member.remove(ctx, obj)
+		if err != nil {
+			return err
+		}
+		t.add(outcome)
+	}
+	outcome := Unchanged
+	if t.removed > 0 {
+		outcome = Removed
+	}
+	p.done(outcome, fmt.Sprintf("%s: account of host %s, its tokens and bindings", p.member.cluster, p.from.Name), "")
+	if len(others) > 0 {
+		p.note("%s: somebody else bound roles to the account's name, and this host gets them with it: %s", p.member.cluster, list(others))
+	}
+	return nil
+}
+
+// bindings are those that joins made for the accounts; others are the names of those that somebody else did.
+func (p *pass) bindings(ctx context.Context) (made []client.Object, others []string, err error) {
+	var clusterWide rbacv1.ClusterRoleBindingList
+	var namespaced rbacv1.RoleBindingList
+	for _, l := range []client.ObjectList{&clusterWide, &namespaced} {
+		if err := p.member.client.List(ctx, l); err != nil {
+			return nil, nil, fmt.Errorf("listing who has rights on %s: %w", p.member.cluster, err)
+		}
+	}
+	sort := func(obj client.Object, subjects []rbacv1.Subject) {
+		ours := obj.GetNamespace() == "" || obj.GetNamespace() == v1alpha1.SystemNamespace
+		switch {
+		case !slices.ContainsFunc(subjects, isAccount):
+		case ours && (strings.HasPrefix(obj.GetName(), HostAccount) || strings.HasPrefix(obj.GetName(), CollectorAccount)):
+			made = append(made, obj)
+		default:
+			others = append(others, describe(obj))
+		}
+	}
+	for i := range clusterWide.Items {
+		sort(&clusterWide.Items[i], clusterWide.Items[i].Subjects)
+	}
+	for i := range namespaced.Items {
+		sort(&namespaced.Items[i], namespaced.Items[i].Subjects)
+	}
+	return made, others, nil
+}
+
+// isAccount says whether a subject is one of the accounts that joins make.
+func isAccount(s rbacv1.Subject) bool {
+	return s.Kind == rbacv1.ServiceAccountKind && s.Namespace == v1alpha1.SystemNamespace && (s.Name == HostAccount || s.Name == CollectorAccount)
+}
+
+// awaitForgotten waits until no API server of the member can take a token of the old account any more. Nobody can be asked
+// for that, since there may be several, so it is waited for also when the account was gone already: that may be a moment ago.
+func (p *pass) awaitForgotten(ctx context.Context) error {
+	if p.opts.DryRun {
+		return nil
+	}
+	memory := tokenMemory
+	if p.opts.tokenMemory != 0 {
+		memory = p.opts.tokenMemory
+	}
+	p.note("%s: for up to %s its API servers may remember the old account's tokens: waiting before the new account is made", p.member.cluster, memory)
+	timer := time.NewTimer(memory)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("stopped before the Membership was written; the same command again goes on: %w", context.Cause(ctx))
+	case <-timer.C:
+		return nil
+	}
+}
+
+// hush takes back what the old host's collector said last: nobody is to take it for a sign of life of the new one's.
+func (p *pass) hush(ctx context.Context) error {
+	if p.opts.DryRun {
+		return nil
+	}
+	m := &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}
+	err := p.member.client.Status().Patch(ctx, m, client.RawPatch(types.MergePatchType, []byte(`{"status":null}`)), client.FieldOwner(fieldManager))
+	return wrapf(err, "clearing the status of the Membership of %s", p.member.cluster)
+}
