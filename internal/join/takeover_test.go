@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -14,118 +13,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
-
-// rivals are two hosts, and east as the member "east" of the first, with a Delivery and a workload.
-type rivals struct {
-	*fleet
-	second *fleet // the other host, in the place of the first
-	secondUID,
-	firstUID types.UID
-	// oldAccount is that of the first host on east.
-	oldAccount types.UID
-	delivery   *v1alpha1.Delivery
-	workload   *corev1.ConfigMap
-}
-
-func newRivals(t *testing.T, opts join.Options) *rivals {
-	t.Helper()
-	f := newFleet(t)
-	makeHost(t, f.west)
-	second := *f
-	second.hostConfig, second.host = f.westConfig, f.west
-	r := &rivals{fleet: f, second: &second}
-	opts.Name = "east"
-	first := f.mustJoin(t, f.eastConfig, opts)
-	r.firstUID, r.oldAccount = first.Host.UID, r.account(t)
-	var err error
-	if r.secondUID, err = join.IdentityOf(within(t), f.west); err != nil {
-		t.Fatal(err)
-	}
-	r.delivery = &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "fed.shop.web"}}
-	r.delivery.Spec.Wrapper = v1alpha1.WrapperIdentity{Kind: v1alpha1.KindFederated, Namespace: "shop", Name: "web", UID: "u-1", Generation: 1}
-	r.workload = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", Labels: map[string]string{v1alpha1.LabelUID: "u-1"}}}
-	for _, obj := range []client.Object{r.delivery, r.workload} {
-		if err := f.east.Create(within(t), obj); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Cleanup(func() { r.clean(t) })
-	return r
-}
-
-// clean leaves three clusters as newFleet finds them, whoever has east by now.
-func (r *rivals) clean(t *testing.T) {
-	t.Helper()
-	for _, f := range []*fleet{r.fleet, r.second} {
-		for _, name := range []string{"east", "mine"} {
-			m, err := join.FindMember(within(t), f.host, name)
-			if err == nil && m == nil {
-				continue
-			}
-			if err == nil {
-				err = join.Unjoin(within(t), f.hostConfig, f.eastConfig, join.UnjoinOptions{Name: name, Wait: time.Minute}, func(join.Step) {})
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	r.awaitClean(t, r.east)
-	remove(t, r.east, r.workload)
-	remove(t, r.west, crdOf("memberclusters."+v1alpha1.Group))
-	if err := r.west.Delete(within(t), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.SystemNamespace}}); client.IgnoreNotFound(err) != nil {
-		t.Fatal(err)
-	}
-	r.awaitClean(t, r.west)
-	eventually(t, "the second host is none any more", func(ctx context.Context) bool {
-		return join.Absent(r.west.Get(ctx, types.NamespacedName{Name: "memberclusters." + v1alpha1.Group}, crdOf("")))
-	})
-}
-
-// account is the uid of the host's account on east, whichever host's it is; "" where there is none.
-func (f *fleet) account(t *testing.T) types.UID {
-	t.Helper()
-	sa := join.ServiceAccount(join.HostAccount)
-	if err := f.east.Get(within(t), client.ObjectKeyFromObject(sa), sa); client.IgnoreNotFound(err) != nil {
-		t.Fatal(err)
-	}
-	return sa.UID
-}
-
-func (f *fleet) membership(t *testing.T) *v1alpha1.Membership {
-	t.Helper()
-	m := &v1alpha1.Membership{}
-	if err := f.east.Get(within(t), types.NamespacedName{Name: v1alpha1.MembershipName}, m); err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-// takingOver are the options of a takeover on a member whose API server has no memory.
-func takingOver(name string) join.Options {
-	return join.Options{Name: name, DefaultHostName: "second", TakeOver: true}.Remembering(time.Millisecond)
-}
-
-// expectUntouched fails where what the first host has delivered was written to.
-func (r *rivals) expectUntouched(t *testing.T) {
-	t.Helper()
-	for _, obj := range []client.Object{r.delivery, r.workload} {
-		now := obj.DeepCopyObject().(client.Object)
-		if err := r.east.Get(within(t), client.ObjectKeyFromObject(obj), now); err != nil || now.GetResourceVersion() != obj.GetResourceVersion() {
-			t.Errorf("%s: version %s, was %s; %v", join.Describe(obj), now.GetResourceVersion(), obj.GetResourceVersion(), err)
-		}
-	}
-}
 
 func TestAMemberIsTakenOverAndAtNoMomentCanBothHostsWrite(t *testing.T) {
 	r := newRivals(t, join.Options{Allow: []string{"core", "example.com/widgets"}, Collector: v1alpha1.CollectorExternal})
@@ -185,31 +79,6 @@ func (f *fleet) oldCollectorSpeaks(t *testing.T) {
 		t.Fatal(err)
 	}
 }
-
-// dying is a connection that ends with its write number n, counted from 1: that one arrives, and its answer does not.
-// Dry runs are no writes.
-func dying(cfg *rest.Config, l *life) *rest.Config {
-	cfg = rest.CopyConfig(cfg)
-	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTrip(func(req *http.Request) (resp *http.Response, err error) {
-			if req.Method == http.MethodGet || req.URL.Query().Has("dryRun") {
-				if l.n <= 0 {
-					return nil, errKilled
-				}
-				return next.RoundTrip(req)
-			}
-			if killed := l.write(func() error { resp, err = next.RoundTrip(req); return err }); killed != nil {
-				return nil, killed
-			}
-			return resp, err
-		})
-	})
-	return cfg
-}
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 func TestATakeoverThatIsKilledAnywhereIsFinishedByTheNextJoin(t *testing.T) {
 	r := newRivals(t, join.Options{})
@@ -356,119 +225,5 @@ func TestThereIsNothingToTakeFromNobody(t *testing.T) {
 		if already := whose != "nobody's"; already != (r.Changes == 0) {
 			t.Errorf("%s: %d changes", whose, r.Changes)
 		}
-	}
-}
-
-// A binding of somebody else's names the account, not the host that had it.
-func TestWhatSomebodyElseBoundToTheAccountIsTold(t *testing.T) {
-	r := newRivals(t, join.Options{})
-	theirs := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "theirs"},
-		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"},
-		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: v1alpha1.SystemNamespace, Name: join.HostAccount}}}
-	if err := r.east.Create(within(t), theirs); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { remove(t, r.east, theirs) })
-	_, steps, err := r.second.join(t, r.eastConfig, takingOver("mine"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.ContainsFunc(steps, func(s join.Step) bool { return strings.HasSuffix(s.What, "RoleBinding default/theirs") }) {
-		t.Errorf("it is not told: %v", steps)
-	}
-}
-
-func TestTheHostThatLostAMemberLetsGoOfItAndTouchesNothing(t *testing.T) {
-	r := newRivals(t, join.Options{})
-	account := r.asHost(t, "east") // with the token that is revoked
-	if _, _, err := r.second.join(t, r.eastConfig, takingOver("mine")); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the first host is shut out", func(ctx context.Context) bool {
-		return apierrors.IsUnauthorized(account.Get(ctx, types.NamespacedName{Name: v1alpha1.MembershipName}, &v1alpha1.Membership{}))
-	})
-	leave := func(member client.Client, cleared bool) func(*testing.T) error {
-		return func(t *testing.T) error {
-			t.Helper()
-			m := r.deleteMember(t, "east")
-			if cleared {
-				m.Annotations = map[string]string{join.AnnotationCleared: "true"}
-				if err := r.host.Update(within(t), m); err != nil {
-					t.Fatal(err)
-				}
-			}
-			return join.Leave(within(t), r.host, m, member, r.firstUID, nil)
-		}
-	}
-	for name, tc := range map[string]struct {
-		do   func(*testing.T) error
-		want string
-		// waits: its MemberCluster is still there then.
-		waits bool
-	}{
-		"it joins again": {waits: true, want: `is a member of another host, "second"`, do: func(t *testing.T) error {
-			_, _, err := r.join(t, r.eastConfig, join.Options{Name: "east"})
-			if diff := join.WordsDiff("join with --take-over", err); diff != "" {
-				t.Error(diff)
-			}
-			return err
-		}},
-		"its manager, whose account is gone":                     {waits: true, want: "Unauthorized", do: leave(account, false)},
-		"its manager, with credentials that a person gave it":    {do: leave(r.east, false)},
-		"its manager, which was killed when the most was gone":   {do: leave(r.east, true)},
-		"its manager, likewise, whose account is gone meanwhile": {do: leave(account, true)},
-		"a person who may do everything": {do: func(t *testing.T) error {
-			return join.Unjoin(within(t), r.hostConfig, r.eastConfig, join.UnjoinOptions{Name: "east", Wait: time.Minute}, nil)
-		}},
-		"a person who forgets it": {do: func(t *testing.T) error {
-			return join.Unjoin(within(t), r.hostConfig, nil, join.UnjoinOptions{Name: "east", Forget: true, Wait: time.Minute}, nil)
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r.registerAnew(t)
-			before := ours(t, r.east)
-			err := tc.do(t)
-			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
-				t.Errorf("got %v, want %q", err, tc.want)
-			}
-			if diff := cmp.Diff(before, ours(t, r.east)); diff != "" {
-				t.Errorf("the other host's member was written to: %s", diff)
-			}
-			if m, err := join.FindMember(within(t), r.host, "east"); err != nil || tc.waits != (m != nil) {
-				t.Errorf("the MemberCluster: %v %v", m, err)
-			}
-			r.expectUntouched(t)
-		})
-	}
-}
-
-// registerAnew makes the first host know east as it did before it lost it.
-func (r *rivals) registerAnew(t *testing.T) {
-	t.Helper()
-	m, err := join.FindMember(within(t), r.host, "east")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if m != nil && m.DeletionTimestamp != nil {
-		if err := join.Release(within(t), r.host, m, nil); err != nil {
-			t.Fatal(err)
-		}
-		m = nil
-	}
-	if m != nil {
-		return
-	}
-	registerAt(t, r.host, r.eastConfig.Host, v1alpha1.Finalizer)
-}
-
-// registerAt makes a MemberCluster east without joining anything.
-func registerAt(t *testing.T, host client.Client, endpoint string, finalizers ...string) {
-	t.Helper()
-	m := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "east", Finalizers: finalizers}}
-	m.Spec = v1alpha1.MemberClusterSpec{Endpoint: endpoint, Collector: v1alpha1.CollectorHost,
-		NamespacePolicy: v1alpha1.NamespacesManaged, Suspend: v1alpha1.SuspendNone}
-	m.Spec.CredentialsRef.Name = "east"
-	if err := host.Create(within(t), m); err != nil {
-		t.Fatal(err)
 	}
 }
