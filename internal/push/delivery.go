@@ -25,6 +25,9 @@ func deliveryPath(name string) []string {
 // read gets the pair's Delivery. One of another wrapper of the same name counts as none when we are
 // to leave: nothing there is ours.
 func (p *pass) read(ctx context.Context) error {
+	if p.isNew && p.delivery == nil {
+		return nil
+	}
 	name := KeyOf(p.want.Wrapper).delivery()
 	answer, err := member.Do(ctx, p.conn.REST().Get().AbsPath(deliveryPath(name)...), false)
 	if apierrors.IsNotFound(err) {

@@ -29,6 +29,11 @@ func (p *pass) enter(ctx context.Context) error {
 		p.refuseAll(stalled(v1alpha1.ReasonNamespaceNotOpen, "namespace %s is the system's: nothing is federated into it", namespace))
 		return nil
 	}
+	way := door{p.want.Namespaces, namespace}
+	if len(p.drifted) == 0 && p.doors.isOpen(way) {
+		return nil
+	}
+	p.doors.doubt(way)
 	found, err := p.namespace(ctx, namespace)
 	if apierrors.IsNotFound(err) {
 		found, err = p.makeNamespace(ctx, namespace)
@@ -45,6 +50,8 @@ func (p *pass) enter(ctx context.Context) error {
 		p.refuseAll(stalled(v1alpha1.ReasonNamespaceNotOpen,
 			"namespace %s was not made by Fairlead and is not open to it: label it %s=true on the member, or join with --namespaces All",
 			namespace, v1alpha1.LabelOpen))
+	default:
+		p.doors.found(way)
 	}
 	return nil
 }

@@ -32,6 +32,8 @@ type lane struct {
 	reconnect chan struct{}
 	// claims are names that a pass is about to give to objects.
 	claims keymutex.KeyMutex
+	// doors are the namespaces that were found open of late.
+	doors doors
 	// orphans are the Deliveries that no wrapper accounts for.
 	orphans orphans
 
@@ -72,6 +74,7 @@ func newLane(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is member.
 		}),
 		reconnect: make(chan struct{}, 1),
 		claims:    keymutex.NewHashed(64),
+		doors:     doors{clock: clk},
 		seen:      make(map[string]*Seen),
 		outcomes:  make(map[Key]Outcome),
 		repaired:  make(map[Key]sets.Set[string]),
@@ -141,7 +144,7 @@ func (l *lane) push(ctx context.Context, key Key) {
 	if len(todo.secrets) > 0 && len(todo.drifted) == 0 {
 		return
 	}
-	p := &pass{conn: l.conn, want: want, drifted: todo.drifted, claims: l.claims, seals: l.seals()}
+	p := &pass{conn: l.conn, want: want, drifted: todo.drifted, claims: l.claims, doors: &l.doors, seals: l.seals(), isNew: todo.isNew}
 	p.wanted = func() bool {
 		now := l.pusher.want(key, l.conn.Name())
 		return now == want || now.same(want)
@@ -168,6 +171,8 @@ type work struct {
 	marks   map[identity]string
 	// secrets are the Secrets to look at, of a pair that has come to rest.
 	secrets []string
+	// isNew says that nothing of the pair was ever seen on the member, nor tried.
+	isNew bool
 }
 
 // judge says whether a pair needs a pass, what that one is to repair, and whether there is news of what is
@@ -203,7 +208,7 @@ func (l *lane) due(key Key, want *Want) (work, bool) {
 	}
 	switch {
 	case !rests && !seen.holds(want):
-		return work{}, true
+		return work{isNew: seen == nil && last.want == nil && l.failures[key] == 0 && !l.listing}, true
 	case !seen.holds(want) && seen.servedNow() && !last.Done:
 		return work{}, true
 	case seen.isFor(want):

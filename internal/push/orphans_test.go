@@ -159,6 +159,9 @@ func TestThousandsOfDeliveriesAreToldOfOnceEach(t *testing.T) {
 	for i := range many {
 		o.pusher.Enroll(key(fmt.Sprintf("web-%04d", i)), "w")
 		o.holds(fmt.Sprintf("web-%04d", i), "w")
+		placed := wish("1")
+		placed.Wrapper.Name = fmt.Sprintf("web-%04d", i)
+		o.pusher.Want("east", placed)
 	}
 	o.pusher.Enrolled()
 	o.told = 0

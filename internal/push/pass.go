@@ -26,6 +26,11 @@ type pass struct {
 	// claims keeps passes of one member apart that are about to make an object of the same name; nil where
 	// there is only one.
 	claims keymutex.KeyMutex
+	// doors are the namespaces that were found open of late; nil where none is remembered.
+	doors *doors
+	// isNew says that no Delivery of the pair was ever seen on the member: none is read, and making one that is there after
+	// all fails.
+	isNew bool
 	// seals is with what Deliveries on this member are sealed; the zero value seals none and trusts none.
 	seals Seals
 
@@ -113,6 +118,9 @@ func (p *pass) run(ctx context.Context) (Outcome, error) {
 
 // conclude sums the pass up.
 func (p *pass) conclude(held *trouble) Outcome {
+	if len(p.trouble) > 0 {
+		p.doors.doubt(door{p.want.Namespaces, p.want.Wrapper.Namespace})
+	}
 	out := Outcome{want: p.want, Kept: p.kept}
 	if p.delivery != nil {
 		out.uid, out.generation = p.delivery.UID, p.delivery.Generation

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// What a thousand wrappers need a thousand times is counted here.
+func TestANewPairCostsTheMemberFourRequests(t *testing.T) {
+	s := newSite(t)
+	s.openNamespace()
+	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	d := &doors{clock: clock}
+	deliver := func(name string) []string {
+		s.wrapper.Name = name
+		s.wire.begin(nil)
+		out, err := (&pass{conn: s.conn, want: s.want(configMap(name, "1")), doors: d, isNew: true}).run(t.Context())
+		if err != nil || !out.Done {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		return s.wire.all()
+	}
+	asked := func(name string, first ...string) []string {
+		delivery := "fed." + s.namespace + "." + name
+		return append(first, "POST fairlead-system/deliveries", "GET configmaps/"+name, "PATCH configmaps/"+name, "PUT deliveries/"+delivery)
+	}
+	deliver("none") // which finds out how the member serves the kind
+	if diff := cmp.Diff(asked("one"), deliver("one")); diff != "" {
+		t.Errorf("with a namespace that was found open (-want +got):\n%s", diff)
+	}
+	clock.Step(openFor)
+	if diff := cmp.Diff(asked("two", "GET namespaces/"+s.namespace), deliver("two")); diff != "" {
+		t.Errorf("a while later (-want +got):\n%s", diff)
+	}
+}
+
+func TestADeliveryThatNobodyHasSeenIsNotWrittenOver(t *testing.T) {
+	s := newSite(t)
+	s.mustDeliver(s.want(configMap("a", "1")))
+	before := s.delivery()
+	if _, err := (&pass{conn: s.conn, want: s.want(configMap("a", "2")), isNew: true}).run(t.Context()); err == nil {
+		t.Fatal("no error")
+	}
+	if diff := cmp.Diff(before, s.delivery()); diff != "" {
+		t.Error(diff)
+	}
+	if got := s.configMap("a").Data["value"]; got != "1" {
+		t.Errorf("a is %q", got)
+	}
+	s.mustDeliver(s.want(configMap("a", "2")))
+}
+
+func TestANamespaceIsTakenToBeOpenForAWhileOnly(t *testing.T) {
+	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	d := &doors{clock: clock}
+	shop := door{v1alpha1.NamespacesManaged, "shop"}
+	is := func(want bool, when string, one door) {
+		t.Helper()
+		if d.isOpen(one) != want {
+			t.Errorf("%s: open is %v", when, !want)
+		}
+	}
+	is(false, "before anybody looked", shop)
+	d.found(shop)
+	is(true, "just found", shop)
+	is(false, "under another policy", door{v1alpha1.NamespacesAll, "shop"})
+	is(false, "another one", door{v1alpha1.NamespacesManaged, "bank"})
+	d.doubt(shop)
+	is(false, "in doubt", shop)
+	d.found(shop)
+	clock.Step(openFor)
+	is(false, "a while later", shop)
+}
+
+func TestAPassThatMeetsTroubleHasTheNamespaceLookedAtAgain(t *testing.T) {
+	s := newSite(t)
+	d := &doors{clock: clocktesting.NewFakeClock(time.Now())}
+	one := door{v1alpha1.NamespacesManaged, s.namespace}
+	d.found(one)
+	bad := fmt.Sprintf("{apiVersion: v1, kind: Service, metadata: {name: %q}, spec: {ports: [{port: 70000}]}}", "web")
+	out, err := (&pass{conn: s.conn, want: s.want(bad), doors: d}).run(t.Context())
+	if err != nil || out.Done || d.isOpen(one) {
+		t.Errorf("%+v, %v, open is %v", out, err, d.isOpen(one))
+	}
+}
