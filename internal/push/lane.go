@@ -230,8 +230,8 @@ func (l *lane) rests(key Key, want *Want) bool {
 // last one could not mend. l.mu is held.
 func (l *lane) repairs(key Key, want *Want, seen *Seen, retry bool) work {
 	todo := work{drifted: make(map[identity]v1alpha1.DriftKind), marks: make(map[identity]string)}
-	if want.Drift != v1alpha1.DriftRepair {
-		return todo
+	if want.Drift != v1alpha1.DriftRepair || seen == nil || seen.Wrapper.UID != want.Wrapper.UID {
+		return todo // what the Delivery of another wrapper says of its objects is nothing to this one
 	}
 	unmended, now := l.outcomes[key].unmended, l.clock.Now()
 	for _, o := range seen.drifts() {
