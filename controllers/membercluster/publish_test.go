@@ -233,6 +233,7 @@ func TestWhenToLookAgain(t *testing.T) {
 	for name, test := range map[string]struct {
 		mode  v1alpha1.CollectorMode
 		due   time.Time
+		ahead time.Duration
 		ended *ending
 		want  time.Duration
 	}{
@@ -240,10 +241,11 @@ func TestWhenToLookAgain(t *testing.T) {
 		"a heartbeat may stop":              {mode: v1alpha1.CollectorExternal, want: time.Minute},
 		"a token runs out":                  {mode: v1alpha1.CollectorHost, due: now.Add(time.Hour), want: time.Hour},
 		"a collector may come back":         {mode: v1alpha1.CollectorHost, due: now.Add(time.Hour), ended: &ending{}, want: time.Minute},
+		"a token runs out by the member's clock": {mode: v1alpha1.CollectorHost, due: now.Add(3 * time.Hour), ahead: time.Hour, want: 2 * time.Hour},
 		"a token that is due is not fought": {mode: v1alpha1.CollectorHost, due: now.Add(-time.Hour), want: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := r.lookAgain(registered(test.mode), join.Renewal{Due: test.due}, test.ended); got != test.want {
+			if got := r.lookAgain(registered(test.mode), member.Standing{Ahead: test.ahead}, join.Renewal{Due: test.due}, test.ended); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})

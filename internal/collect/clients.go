@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/utils/clock"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
@@ -43,9 +44,10 @@ type clients struct {
 	dynamic   dynamic.Interface
 	metadata  metadata.Interface
 	discovery *discovery.DiscoveryClient
+	there     *dates
 }
 
-func newClients(config *rest.Config, httpClient *http.Client) (clients, error) {
+func newClients(config *rest.Config, httpClient *http.Client, clk clock.PassiveClock) (clients, error) {
 	config = rest.CopyConfig(config)
 	// A watch lasts; what must not last carries a deadline of its own.
 	config.Timeout = 0
@@ -66,6 +68,11 @@ func newClients(config *rest.Config, httpClient *http.Client) (clients, error) {
 	// The manager's connection may have a deadline for every request, which would end every watch.
 	lasting := *httpClient
 	lasting.Timeout = 0
+	there := &dates{next: lasting.Transport, clock: clk}
+	if there.next == nil { // client-go's word for the default one
+		there.next = http.DefaultTransport
+	}
+	lasting.Transport = there
 	httpClient = &lasting
 	objects, err := dynamic.NewForConfigAndClient(config, httpClient)
 	if err != nil {
@@ -79,7 +86,7 @@ func newClients(config *rest.Config, httpClient *http.Client) (clients, error) {
 	if err != nil {
 		return clients{}, fmt.Errorf("making the client for discovery: %w", err)
 	}
-	return clients{dynamic: objects, metadata: meta, discovery: kinds}, nil
+	return clients{dynamic: objects, metadata: meta, discovery: kinds, there: there}, nil
 }
 
 // metadataSource lists and watches the metadata of one kind, of those that selector selects.

@@ -72,7 +72,7 @@ func New(o Options) (*Collector, error) {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	clients, err := newClients(o.Config, o.HTTPClient)
+	clients, err := newClients(o.Config, o.HTTPClient, o.Clock)
 	if err != nil {
 		return nil, fmt.Errorf("making the collector of member %s: %w", o.ClusterName, err)
 	}

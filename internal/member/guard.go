@@ -8,7 +8,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/fairlead-dev/fairlead/federate"
 )
 
 const (
@@ -49,6 +54,9 @@ type guard struct {
 	mayWrite func() error
 	// headWithin is the constant, or shorter in tests.
 	headWithin time.Duration
+	clock      clock.PassiveClock
+	// ahead is by how much the member's clock was ahead of ours in its last answer, see federate.ClockOffset.
+	ahead atomic.Int64
 }
 
 var _ http.RoundTripper = &guard{}
@@ -67,6 +75,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	late := time.AfterFunc(g.headWithin, func() {
 		cancel(fmt.Errorf("%s %s: no answer has begun within %s", req.Method, req.URL.Path, g.headWithin))
 	})
+	asked := g.clock.Now()
 	resp, err := g.next.RoundTrip(req.WithContext(ctx))
 	if !late.Stop() && err != nil && req.Context().Err() == nil {
 		err = context.Cause(ctx)
@@ -74,6 +83,9 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		cancel(nil)
 		return nil, err
+	}
+	if ahead, known := federate.ClockOffset(resp.Header.Get("Date"), asked, g.clock.Now()); known {
+		g.ahead.Store(int64(ahead))
 	}
 	l := &limited{ReadCloser: resp.Body, closed: func() { cancel(nil) }, max: maxAnswer, request: req.Method + " " + req.URL.Path}
 	if req.URL.Query().Has("watch") {
