@@ -78,7 +78,11 @@ func newClients(config *rest.Config, httpClient *http.Client, clk clock.PassiveC
 	if err != nil {
 		return clients{}, fmt.Errorf("making the client for objects: %w", err)
 	}
-	meta, err := metadata.NewForConfigAndClient(metadata.ConfigFor(config), httpClient)
+	// Protobuf would be smaller. It cannot be told what it becomes in memory before that has happened, and so the manager does
+	// not take it from any member.
+	forMetadata := metadata.ConfigFor(config)
+	forMetadata.ContentType, forMetadata.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
+	meta, err := metadata.NewForConfigAndClient(forMetadata, httpClient)
 	if err != nil {
 		return clients{}, fmt.Errorf("making the client for metadata: %w", err)
 	}

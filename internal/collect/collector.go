@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -54,6 +55,9 @@ type Collector struct {
 	factsChanged chan struct{}
 	// readmitted tells that the member answers again, after it refused or did not answer.
 	readmitted chan struct{}
+
+	// held is what all that is held of the member weighs, see larder.
+	held atomic.Int64
 
 	mu    sync.Mutex
 	book  book
