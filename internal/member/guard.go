@@ -131,8 +131,8 @@ type limited struct {
 
 	scales  *scales
 	weigher weigher
-	// weight is what of this body lies on the scales.
-	weight int
+	// bytes and weight are what of this body lies on the scales.
+	bytes, weight int
 }
 
 // Close implements io.Closer.
@@ -144,8 +144,8 @@ func (l *limited) Close() error {
 
 // lift takes what was read so far off the scales.
 func (l *limited) lift() {
-	l.scales.put(-l.weight)
-	l.weight = 0
+	l.scales.put(-l.bytes, -l.weight)
+	l.bytes, l.weight = 0, 0
 }
 
 // Read implements io.Reader.
@@ -158,8 +158,8 @@ func (l *limited) Read(p []byte) (int, error) {
 	}
 	l.read += len(fresh)
 	weight := l.weigher.weigh(fresh)
-	l.weight += weight
-	if !l.scales.put(weight) || l.read > l.max {
+	l.bytes, l.weight = l.bytes+len(fresh), l.weight+weight
+	if !l.scales.put(len(fresh), weight) || l.read > l.max {
 		return 0, &TooLargeError{Request: l.request, Max: l.max}
 	}
 	return n, err

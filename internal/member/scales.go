@@ -13,15 +13,19 @@ const (
 	// elementWeight is what an element of a list may become, fieldWeight a field of an object.
 	elementWeight = 512
 	fieldWeight   = 64
-	// maxInHand is what all answers of one member may weigh that are being read at a time.
+	// maxInHand is what all answers of one member may weigh that are being read at a time, maxList what they may be on the
+	// wire: whoever reads them holds that twice while it grows.
 	maxInHand = 256 << 20
 )
 
 // scales are those of one connection.
-type scales struct{ inHand atomic.Int64 }
+type scales struct{ bytes, weight atomic.Int64 }
 
-// put takes weight on, off when it is negative, and says whether what is on them is still what it may be.
-func (s *scales) put(weight int) bool { return s.inHand.Add(int64(weight)) <= maxInHand }
+// put takes so much on, off when it is negative, and says whether what is on them is still what it may be.
+func (s *scales) put(bytes, weight int) bool {
+	light := s.weight.Add(int64(weight)) <= maxInHand
+	return s.bytes.Add(int64(bytes)) <= maxList && light
+}
 
 // weigher weighs JSON that comes in pieces. What is no JSON it weighs as something or other, and client-go cannot read it.
 type weigher struct {

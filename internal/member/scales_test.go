@@ -66,8 +66,8 @@ func TestAListOfVeryManyVerySmallThingsIsNotTaken(t *testing.T) {
 	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 64<<20 {
 		t.Errorf("%d MiB were taken for it", (after.TotalAlloc-before.TotalAlloc)>>20)
 	}
-	if left := conn.guard.scales.inHand.Load(); left != 0 {
-		t.Errorf("%d stays on the scales", left)
+	if s := &conn.guard.scales; s.bytes.Load() != 0 || s.weight.Load() != 0 {
+		t.Errorf("%d bytes, %d of weight stay on the scales", s.bytes.Load(), s.weight.Load())
 	}
 }
 
