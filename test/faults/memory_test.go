@@ -32,7 +32,7 @@ type glutton struct {
 }
 
 var gluttons = map[string]glutton{
-	"a gigabyte":             {answers: aRead, piece: func(n int) string { return `{"kind":"` + strings.Repeat("x", 1<<20) }},
+	"a gigabyte":             {answers: aRead, piece: func(int) string { return `{"kind":"` + strings.Repeat("x", 1<<20) }},
 	"a list of empty things": {answers: aRead, piece: opening(`{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{}`, strings.Repeat(",{}", 1<<18))},
 	"an event without an end": {answers: aWatch, piece: opening(`{"type":"ADDED","object":{"metadata":{"name":"`,
 		strings.Repeat("x", 1<<20))},
