@@ -98,7 +98,7 @@ func (a *author) wish(w *wish) {
 		objects = append(objects, content)
 	}
 	wanted := build.Federated("web").In(a.shop).With(objects...).To(w.members...).Obj()
-	wanted.Spec.Rollout.MaxRemoval = new(intstr.FromString("100%")) // an hour has many wishes here
+	wanted.Spec.Rollout.MaxRemoval = new(intstr.FromInt32(1000)) // an hour has many wishes here, more than members
 	if a.report {
 		wanted.Spec.Drift = v1alpha1.DriftReport
 	}
