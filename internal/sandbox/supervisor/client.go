@@ -7,12 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -196,16 +198,25 @@ func (c *Client) ask(ctx context.Context, req request) (answer, error) {
 	}
 	defer func() { _ = conn.Close() }() // nothing more is sent or read
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
-	if err := json.NewEncoder(conn).Encode(req); err != nil {
-		return a, fmt.Errorf("asking the supervisor for %s: %w", req.Op, err)
+	err = json.NewEncoder(conn).Encode(req)
+	if err == nil {
+		err = json.NewDecoder(conn).Decode(&a)
 	}
-	if err := json.NewDecoder(conn).Decode(&a); err != nil {
+	if hungUp(err) { // a process that was killed is gone a moment before its socket is
+		err = errors.Join(ErrNotRunning, err)
+	}
+	if err != nil {
 		return a, fmt.Errorf("asking the supervisor for %s: %w", req.Op, err)
 	}
 	if a.Error != "" {
 		return a, errors.New(a.Error)
 	}
 	return a, nil
+}
+
+// hungUp says whether whoever was asked has ended before the answer.
+func hungUp(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF)
 }
 
 // tailOf is the end of a log, indented, for a message.
