@@ -108,10 +108,9 @@ func (c *Collector) deliveryFeed() *feed {
 	return &feed{
 		name:      "deliveries",
 		clock:     c.clock,
-		held:      &c.held,
 		essential: true,
 		open: func(context.Context) (cache.ListerWatcher, runtime.Object, error) {
-			return c.clients.objectSource(deliveriesGVR, v1alpha1.SystemNamespace), &v1alpha1.Delivery{}, nil
+			return c.clients.objectSource(deliveriesGVR, v1alpha1.SystemNamespace), &unstructured.Unstructured{}, nil
 		},
 		trim: func(obj any) (any, error) {
 			if u, ok := obj.(*unstructured.Unstructured); ok {
@@ -196,7 +195,6 @@ func (c *Collector) namesFeed(
 	return &feed{
 		name:  gvr.Resource,
 		clock: c.clock,
-		held:  &c.held,
 		open: func(context.Context) (cache.ListerWatcher, runtime.Object, error) {
 			return c.clients.metadataSource(gvr, ""), &metav1.PartialObjectMetadata{}, nil
 		},

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -48,7 +49,6 @@ func (c *Collector) kindFeed(k *kind) *feed {
 	return &feed{
 		name:    "objects/" + k.gr.String(),
 		clock:   c.clock,
-		held:    &c.held,
 		kick:    k.kick,
 		awaited: true,
 		open: func(ctx context.Context) (cache.ListerWatcher, runtime.Object, error) {
@@ -62,7 +62,7 @@ func (c *Collector) kindFeed(k *kind) *feed {
 			c.mu.Lock()
 			k.gvr = gvr
 			c.mu.Unlock()
-			return c.clients.metadataSource(gvr, v1alpha1.LabelUID), &arrival{}, nil
+			return c.clients.metadataSource(gvr, v1alpha1.LabelUID), &metav1.PartialObjectMetadata{}, nil
 		},
 		trim: trimTo(k.gr),
 		put: func(obj any) {
@@ -74,11 +74,12 @@ func (c *Collector) kindFeed(k *kind) *feed {
 			}
 		},
 		drop: func(obj any) {
-			a := obj.(*arrival)
+			o := obj.(*metav1.PartialObjectMetadata)
+			key := types.NamespacedName{Namespace: o.Namespace, Name: o.Name}
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			if k.ledger.strike(a.key(), a.ResourceVersion) {
-				c.wakeObject(k.gr, a.key())
+			if k.ledger.strike(key, o.ResourceVersion) {
+				c.wakeObject(k.gr, key)
 			}
 		},
 		all: func(objs []any, resourceVersion string) {
