@@ -16,7 +16,7 @@ import (
 func (l *lane) finished(key Key, outcome Outcome, todo work) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.outcomes[key] = outcome.beside(l.outcomes[key], l.stillUnmended(key, todo))
+	l.outcomes[key] = outcome.beside(l.outcomes[key], l.stillUnmended(key, outcome.want, todo))
 	l.noteWritten(key, &outcome)
 	for _, mark := range todo.marks {
 		if l.repaired[key] == nil {
@@ -64,16 +64,16 @@ func (l *lane) suspect(err error) {
 	}
 }
 
-// stillUnmended are the drifts that an earlier pass could not mend and that the one just ended was not to
-// repair. l.mu is held.
-func (l *lane) stillUnmended(key Key, todo work) []identity {
+// stillUnmended are the drifts that an earlier pass could not mend and that the one just ended, for want, was not
+// to repair. What is not wanted any more has been let go of, whatever the Delivery still says of it. l.mu is held.
+func (l *lane) stillUnmended(key Key, want *Want, todo work) []identity {
 	drifting := make(map[identity]bool)
 	for _, o := range l.seen[key.delivery()].drifts() {
 		drifting[identity{o.Group, o.Kind, o.Name}] = true
 	}
 	var still []identity
 	for _, id := range l.outcomes[key].unmended {
-		if _, tried := todo.drifted[id]; !tried && (drifting[id] || id.isSecret()) {
+		if _, tried := todo.drifted[id]; !tried && want.lists(id) && (drifting[id] || id.isSecret()) {
 			still = append(still, id)
 		}
 	}

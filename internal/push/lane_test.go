@@ -49,7 +49,11 @@ func newBench(t *testing.T) *bench {
 }
 
 func wish(digest string) *Want {
-	return &Want{Wrapper: webID, Drift: v1alpha1.DriftRepair, Rendering: &render.Rendering{Digest: digest}}
+	listed := func(kind, name string) render.Object {
+		return render.Object{GVK: schema.GroupVersionKind{Version: "v1", Kind: kind}, Name: name}
+	}
+	return &Want{Wrapper: webID, Drift: v1alpha1.DriftRepair, Rendering: &render.Rendering{Digest: digest,
+		Objects: []render.Object{listed("ConfigMap", "a"), listed("ConfigMap", "b"), listed("Secret", "s")}}}
 }
 
 // there is what the lane sees of the pair's Delivery.

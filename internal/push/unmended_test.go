@@ -81,6 +81,17 @@ func TestAnotherPassDoesNotHideADriftThatCouldNotBeMended(t *testing.T) {
 }
 
 // Nobody tells of a Secret, so its own outcome is all there is to come back for.
+// As when somebody makes an object anew that is dropped at that very moment.
+func TestADriftOfWhatIsNotWantedAnyMoreIsForgotten(t *testing.T) {
+	b := unmendedDrift(t)
+	without := wish("2")
+	without.Rendering.Objects = without.Rendering.Objects[1:]
+	b.ended(without, 2, Outcome{Done: true})
+	if got := b.outcomes[web]; !got.Done || got.IsUnmended() {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestASecretWhoseRepairWasRefusedIsTriedAgain(t *testing.T) {
 	b := newBench(t)
 	b.there(1, "1", true)

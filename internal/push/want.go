@@ -3,6 +3,7 @@
 package push
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -99,4 +100,11 @@ type Outcome struct {
 	unmended []identity
 	// again is when the pair is tried again by itself; zero when it waits for a change. Set by the lane.
 	again time.Time
+}
+
+// lists says whether an object is among those that are wanted.
+func (w *Want) lists(id identity) bool {
+	return w != nil && w.Rendering != nil && slices.ContainsFunc(w.Rendering.Objects, func(o render.Object) bool {
+		return identity{o.GVK.Group, o.GVK.Kind, o.Name} == id
+	})
 }
