@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
@@ -45,6 +46,7 @@ type Collector struct {
 	clients     clients
 	mapper      meta.RESTMapper
 	clock       clock.WithTicker
+	refusals    wait.Backoff
 
 	// deliveries are the names of Deliveries to look at, groups the API groups to ask for kinds.
 	deliveries workqueue.TypedRateLimitingInterface[string]
@@ -82,6 +84,7 @@ func New(o Options) (*Collector, error) {
 		clients:      clients,
 		mapper:       o.Mapper,
 		clock:        o.Clock,
+		refusals:     refusals(),
 		deliveries:   newQueue(o.Clock, 500*time.Millisecond),
 		groups:       newQueue(o.Clock, 200*time.Millisecond),
 		feedsChanged: make(chan struct{}, 1),

@@ -190,8 +190,7 @@ func (c *Collector) driverFeed() *feed {
 // what matters in them.
 func (c *Collector) classFeed() *feed {
 	return &feed{
-		name:  classesGVR.Resource,
-		clock: c.clock,
+		name: classesGVR.Resource,
 		open: func(context.Context) (cache.ListerWatcher, runtime.Object, error) {
 			return c.clients.objectSource(classesGVR, ""), &unstructured.Unstructured{}, nil
 		},

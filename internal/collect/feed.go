@@ -14,19 +14,22 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// How long a feed waits before it lists again. A refusal changes when a person changes a role, so
-// there is no hurry to ask again; an outage ends at any moment.
+// How long a feed waits before it lists again.
 const (
-	retryFirst     = time.Second
-	retryMost      = 30 * time.Second
-	forbiddenFirst = time.Minute
-	forbiddenMost  = 5 * time.Minute
+	retryFirst = time.Second
+	retryMost  = 30 * time.Second
 	// An API server that has just come up refuses everything until it has read its roles: a refusal is
 	// believed, and told, when it has lasted for this long.
 	forbiddenDoubted = 10 * time.Second
 	// A feed that has run for this long was well: its next failure starts at retryFirst again.
 	retryForgets = time.Minute
 )
+
+// refusals are the pauses after a refusal that is believed, 5 s to 5 minutes. A role changes when a person changes it,
+// so there is no hurry in the long run; but right after a join or the arrival of a CRD the host is about to write it.
+func refusals() wait.Backoff {
+	return wait.Backoff{Duration: 5 * time.Second, Factor: 1.5, Jitter: 0.2, Steps: 12, Cap: 5 * time.Minute}
+}
 
 // feed keeps one list-and-watch alive through outages and hands what arrives to its callbacks, which
 // are called one at a time and must not block.
@@ -52,12 +55,14 @@ type feed struct {
 	essential bool
 
 	clock clock.WithTicker
+	// refusals are the pauses while the member refuses.
+	refusals wait.Backoff
 }
 
 // run blocks until ctx ends.
 func (f *feed) run(ctx context.Context) {
 	log := klog.FromContext(ctx).WithValues("feed", f.name)
-	retry, forbidden := f.backoff(retryFirst, retryMost), f.backoff(forbiddenFirst, forbiddenMost)
+	retry, forbidden := retries(), f.refusals
 	var refusedSince time.Time
 	for ctx.Err() == nil {
 		began := f.clock.Now()
@@ -66,7 +71,7 @@ func (f *feed) run(ctx context.Context) {
 			return
 		}
 		if f.clock.Since(began) > retryForgets {
-			retry, forbidden = f.backoff(retryFirst, retryMost), f.backoff(forbiddenFirst, forbiddenMost)
+			retry, forbidden = retries(), f.refusals
 		}
 		if !apierrors.IsForbidden(err) {
 			refusedSince = time.Time{}
@@ -84,7 +89,7 @@ func (f *feed) run(ctx context.Context) {
 		case apierrors.IsForbidden(err) && f.clock.Since(refusedSince) < forbiddenDoubted:
 			pause = retryFirst
 		case apierrors.IsForbidden(err) && !f.essential:
-			log.Info("The collector may not watch this; it asks again in some minutes", "reason", err.Error())
+			log.Info("The collector may not watch this; it asks again, after five minutes at most", "reason", err.Error())
 			f.report(err)
 			pause = forbidden.Step()
 		default:
@@ -114,8 +119,8 @@ func (f *feed) report(err error) {
 	}
 }
 
-func (f *feed) backoff(first, most time.Duration) *wait.Backoff {
-	return &wait.Backoff{Duration: first, Factor: 2, Jitter: 0.5, Steps: 10, Cap: most}
+func retries() wait.Backoff {
+	return wait.Backoff{Duration: retryFirst, Factor: 2, Jitter: 0.5, Steps: 10, Cap: retryMost}
 }
 
 func (f *feed) pause(ctx context.Context, d time.Duration) {

@@ -39,6 +39,7 @@ func (c *Collector) keepFeeds(ctx context.Context) {
 				continue
 			}
 			f := build()
+			f.clock, f.refusals = c.clock, c.refusals
 			if f.kick == nil {
 				f.kick = make(chan struct{}, 1)
 			}
@@ -107,7 +108,6 @@ func (c *Collector) deliveryFeed() *feed {
 	lost := false
 	return &feed{
 		name:      "deliveries",
-		clock:     c.clock,
 		essential: true,
 		open: func(context.Context) (cache.ListerWatcher, runtime.Object, error) {
 			return c.clients.objectSource(deliveriesGVR, v1alpha1.SystemNamespace), &unstructured.Unstructured{}, nil
@@ -193,8 +193,7 @@ func (c *Collector) namesFeed(
 	gvr schema.GroupVersionResource, put, drop func(*metav1.PartialObjectMetadata), all func([]*metav1.PartialObjectMetadata),
 ) *feed {
 	return &feed{
-		name:  gvr.Resource,
-		clock: c.clock,
+		name: gvr.Resource,
 		open: func(context.Context) (cache.ListerWatcher, runtime.Object, error) {
 			return c.clients.metadataSource(gvr, ""), &metav1.PartialObjectMetadata{}, nil
 		},

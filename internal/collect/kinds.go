@@ -48,7 +48,6 @@ func newKind(gr schema.GroupResource) *kind {
 func (c *Collector) kindFeed(k *kind) *feed {
 	return &feed{
 		name:    "objects/" + k.gr.String(),
-		clock:   c.clock,
 		kick:    k.kick,
 		awaited: true,
 		open: func(ctx context.Context) (cache.ListerWatcher, runtime.Object, error) {

@@ -131,6 +131,11 @@ func (m *member) makeNamespace(name string) string {
 // collect runs a Collector until the test ends.
 func (m *member) collect(change ...func(*Options)) *Collector {
 	m.t.Helper()
+	return m.collectAs(func(*Collector) {}, change...)
+}
+
+func (m *member) collectAs(tune func(*Collector), change ...func(*Options)) *Collector {
+	m.t.Helper()
 	o := Options{Config: m.config, Version: "v0.0.0-test", Clock: clock.RealClock{}}
 	for _, f := range change {
 		f(&o)
@@ -139,6 +144,7 @@ func (m *member) collect(change ...func(*Options)) *Collector {
 	if err != nil {
 		m.t.Fatal(err)
 	}
+	tune(c)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- c.Run(ctx) }()

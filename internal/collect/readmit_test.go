@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // gate refuses what its member is asked for, by resource, as a member does that was unjoined.
@@ -58,7 +60,9 @@ func (g *gate) set(resources ...string) {
 func TestWhatWasRefusedIsAskedAgainOnceTheMemberLetsTheCollectorIn(t *testing.T) {
 	m, g := newMember(t), &gate{}
 	g.set(configMapsGVR.Resource)
-	m.collect(func(o *Options) { o.Config.Wrap(g.wrap) })
+	m.collectAs(func(c *Collector) { // left alone, the feed of ConfigMaps would ask again after an hour
+		c.refusals = wait.Backoff{Duration: time.Hour}
+	}, func(o *Options) { o.Config.Wrap(g.wrap) })
 	m.deliver("sha256:1", m.push(configMapsGVR, m.configMap("settings", "blue")))
 	m.waitForStatus(forbiddenDoubted+30*time.Second, "ConfigMap settings Waiting/NotGranted")
 
@@ -72,6 +76,32 @@ func TestWhatWasRefusedIsAskedAgainOnceTheMemberLetsTheCollectorIn(t *testing.T)
 		return fmt.Sprintf("refused %d times", g.count)
 	})
 	g.set()
-	// Left alone, the feed of ConfigMaps would ask again after forbiddenFirst at the soonest.
-	m.waitForStatus(forbiddenFirst / 2)
+	m.waitForStatus(30 * time.Second)
+}
+
+func TestARoleThatComesLateIsSeenSoon(t *testing.T) {
+	m, g := newMember(t), &gate{}
+	g.set(configMapsGVR.Resource)
+	m.collect(func(o *Options) { o.Config.Wrap(g.wrap) })
+	m.deliver("sha256:1", m.push(configMapsGVR, m.configMap("settings", "blue")))
+	m.waitForStatus(forbiddenDoubted+30*time.Second, "ConfigMap settings Waiting/NotGranted")
+	g.set()
+	m.waitForStatus(30 * time.Second)
+}
+
+func TestTheMemberIsAskedLessAndLessWhileItRefuses(t *testing.T) {
+	pauses, asked, last := refusals(), 0, time.Duration(0)
+	for total := time.Duration(0); total < time.Hour; asked++ {
+		last = pauses.Step()
+		if limit := 5 * time.Minute * 12 / 10; last > limit {
+			t.Fatalf("pause %d is %s: more than %s", asked, last, limit)
+		}
+		total += last
+	}
+	if asked > 25 {
+		t.Errorf("asked %d times in an hour", asked)
+	}
+	if last < 4*time.Minute {
+		t.Errorf("after an hour of refusals still asked after %s", last)
+	}
 }
