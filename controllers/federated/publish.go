@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate"
 	"github.com/fairlead-dev/fairlead/federate/report"
+	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
 const (
@@ -105,7 +106,7 @@ func (p *pass) observe(name string, leaving bool) report.Member {
 		RepairsDrift: p.wrapper.WrapperSpec().Drift != v1alpha1.DriftReport,
 		Contested:    pair.Contested,
 		Refusal:      p.refusals[name],
-		Standing:     p.standing(name, pair.Listed),
+		Standing:     p.standing(name, pair),
 	}
 	if want := p.wants[name]; want != nil {
 		m.Rendering = want.Rendering.Digest
@@ -120,7 +121,7 @@ func (p *pass) observe(name string, leaving bool) report.Member {
 }
 
 // standing is whether a member can be asked, as its last probe and its connection tell.
-func (p *pass) standing(name string, listed bool) report.Standing {
+func (p *pass) standing(name string, pair push.Pair) report.Standing {
 	standing, connected := p.fleet.Standing(name)
 	if !connected {
 		if mc := p.members[name]; mc != nil {
@@ -132,8 +133,8 @@ func (p *pass) standing(name string, listed bool) report.Standing {
 		return report.Standing{}
 	}
 	s := report.Standing{Heard: standing.Probed, Usable: standing.Usable(), Reason: standing.Reason, Message: standing.Message}
-	if s.Usable && !listed {
-		s = report.Standing{}
+	if s.Usable && !pair.Listed {
+		s = report.Standing{Message: pair.Unlisted}
 	}
 	return s
 }

@@ -115,7 +115,7 @@ func (r *Reconciler) renew(ctx context.Context, mc *v1alpha1.MemberCluster, refu
 	if err := r.client.Get(ctx, credentialsOf(mc), secret); err != nil {
 		return join.Renewal{}
 	}
-	renewal, err := join.Renew(ctx, r.client, conn.GetClient(), secret, r.clock.Now())
+	renewal, err := join.Renew(ctx, r.client, conn.GetClient(), secret, standing.There(r.clock.Now()))
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "the credentials are not renewed", "member", mc.Name, "expires", renewal.Expires)
 	}

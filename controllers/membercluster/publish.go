@@ -5,6 +5,7 @@ package membercluster
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -22,13 +23,16 @@ import (
 // maxMessage bounds what a member's error may say in a condition, in bytes.
 const maxMessage = 1024
 
+// clockTolerance is how far the clocks of host and member may be apart without a word about it.
+const clockTolerance = 5 * time.Minute
+
 // publish says on the MemberCluster how the member stands, when that is something new.
 func (r *Reconciler) publish(
 	ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError, renewal join.Renewal, leaving error,
 ) (ctrl.Result, error) {
 	standing, connected := r.fleet.Standing(mc.Name)
 	ended := r.collectors.ended(mc.Name).unlessHeardOf(standing.HeartbeatChanged)
-	again := r.lookAgain(mc, renewal, ended)
+	again := r.lookAgain(mc, standing, renewal, ended)
 	if refusal == nil && (!connected || !standing.Probed) {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
@@ -45,10 +49,10 @@ func (r *Reconciler) publish(
 }
 
 // lookAgain is when to come back without any news: a heartbeat can stop, or come again, and a token runs out.
-func (r *Reconciler) lookAgain(mc *v1alpha1.MemberCluster, renewal join.Renewal, ended *ending) time.Duration {
+func (r *Reconciler) lookAgain(mc *v1alpha1.MemberCluster, standing member.Standing, renewal join.Renewal, ended *ending) time.Duration {
 	again := time.Duration(0)
 	if !renewal.Due.IsZero() {
-		again = max(time.Minute, renewal.Due.Sub(r.clock.Now()))
+		again = max(time.Minute, renewal.Due.Sub(standing.There(r.clock.Now())))
 	}
 	if mc.Spec.Collector == v1alpha1.CollectorExternal || ended != nil {
 		again = time.Minute
@@ -91,7 +95,22 @@ func (d described) write(mc *v1alpha1.MemberCluster) {
 	case d.leaving != nil: // the way out of that trouble is not the only one any more
 		ready.Message = fmt.Sprintf("it is being unjoined, which waits for this (`hostctl unjoin %s --forget` does not): %s", mc.Name, ready.Message)
 	}
+	ready.Message += d.clocks()
 	d.set(mc, ready)
+}
+
+// clocks says how far the member's clock is from the host's, where it is far. A member that is not well may be so for that
+// very reason, so it is said of any.
+func (d described) clocks() string {
+	off, where := d.standing.Ahead, "ahead of"
+	if off < 0 {
+		off, where = -off, "behind"
+	}
+	if off < clockTolerance {
+		return ""
+	}
+	return fmt.Sprintf("; its clock is %s %s the host's, which Fairlead allows for and certificates may not: mend the time there, or here",
+		strings.TrimSuffix(off.Round(time.Minute).String(), "0s"), where)
 }
 
 func (d described) set(mc *v1alpha1.MemberCluster, c metav1.Condition) {

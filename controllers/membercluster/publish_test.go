@@ -183,6 +183,32 @@ func TestTextFromAMemberIsBoundedAndPlain(t *testing.T) {
 	}
 }
 
+func TestClocksThatAreFarApartAreTold(t *testing.T) {
+	for name, test := range map[string]struct {
+		ahead time.Duration
+		words string
+	}{
+		"clocks that agree":       {},
+		"some minutes":            {ahead: 4 * time.Minute},
+		"the member's is ahead":   {ahead: time.Hour + 20*time.Second, words: "; its clock is 1h0m ahead of the host's"},
+		"the member's is behind":  {ahead: -90 * time.Minute, words: "; its clock is 1h30m behind the host's"},
+		"by no more than minutes": {ahead: -7 * time.Minute, words: "; its clock is 7m behind the host's"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, valid := range []bool{true, false} { // a member that does not accept us may do so for that very reason
+				s := well()
+				s.Ahead, s.Valid, s.Message = test.ahead, valid, "no"
+				mc := registered(v1alpha1.CollectorHost)
+				described{standing: s, now: now}.write(mc)
+				got := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady).Message
+				if told := strings.Contains(got, "clock"); told != (test.words != "") || !strings.Contains(got, test.words) {
+					t.Errorf("valid %t: %s", valid, got)
+				}
+			}
+		})
+	}
+}
+
 func TestCollects(t *testing.T) {
 	for name, test := range map[string]struct {
 		mode   v1alpha1.CollectorMode
@@ -233,17 +259,19 @@ func TestWhenToLookAgain(t *testing.T) {
 	for name, test := range map[string]struct {
 		mode  v1alpha1.CollectorMode
 		due   time.Time
+		ahead time.Duration
 		ended *ending
 		want  time.Duration
 	}{
-		"nothing changes by itself":         {mode: v1alpha1.CollectorHost},
-		"a heartbeat may stop":              {mode: v1alpha1.CollectorExternal, want: time.Minute},
-		"a token runs out":                  {mode: v1alpha1.CollectorHost, due: now.Add(time.Hour), want: time.Hour},
-		"a collector may come back":         {mode: v1alpha1.CollectorHost, due: now.Add(time.Hour), ended: &ending{}, want: time.Minute},
-		"a token that is due is not fought": {mode: v1alpha1.CollectorHost, due: now.Add(-time.Hour), want: time.Minute},
+		"nothing changes by itself":              {mode: v1alpha1.CollectorHost},
+		"a heartbeat may stop":                   {mode: v1alpha1.CollectorExternal, want: time.Minute},
+		"a token runs out":                       {mode: v1alpha1.CollectorHost, due: now.Add(time.Hour), want: time.Hour},
+		"a collector may come back":              {mode: v1alpha1.CollectorHost, due: now.Add(time.Hour), ended: &ending{}, want: time.Minute},
+		"a token runs out by the member's clock": {mode: v1alpha1.CollectorHost, due: now.Add(3 * time.Hour), ahead: time.Hour, want: 2 * time.Hour},
+		"a token that is due is not fought":      {mode: v1alpha1.CollectorHost, due: now.Add(-time.Hour), want: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := r.lookAgain(registered(test.mode), join.Renewal{Due: test.due}, test.ended); got != test.want {
+			if got := r.lookAgain(registered(test.mode), member.Standing{Ahead: test.ahead}, join.Renewal{Due: test.due}, test.ended); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})

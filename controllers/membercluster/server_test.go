@@ -9,9 +9,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,6 +44,9 @@ type apiServer struct {
 	uid types.UID
 	// joined is whether it has the Membership of east at the host host-uid.
 	joined bool
+	// date is what it says that time it is, token what it gives to who asks for a new one.
+	date  time.Time
+	token string
 
 	mu      sync.Mutex
 	crds    []string
@@ -85,14 +91,25 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		s.writes = append(s.writes, req.Method+" "+req.URL.Path)
 		s.mu.Unlock()
 	}
+	if !s.date.IsZero() {
+		w.Header().Set("Date", s.date.UTC().Format(http.TimeFormat))
+	}
 	query := req.URL.Query()
 	switch {
+	case strings.HasSuffix(req.URL.Path, "/token"):
+		answer(w, authenticationv1.TokenRequest{TypeMeta: metav1.TypeMeta{Kind: "TokenRequest", APIVersion: "authentication.k8s.io/v1"},
+			Status: authenticationv1.TokenRequestStatus{Token: s.token}})
 	case req.URL.Path == systemPath:
 		answer(w, metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: s.uid}})
 	case req.URL.Path == membershipPath && s.joined:
 		answer(w, v1alpha1.Membership{Spec: v1alpha1.MembershipSpec{Host: v1alpha1.HostIdentity{UID: "host-uid", Name: "prod"}, ClusterName: "east"}})
 	case req.URL.Path == "/version":
 		answer(w, version.Info{GitVersion: "v1.36.3"})
+	case req.URL.Path == "/api":
+		answer(w, metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions", APIVersion: "v1"}, Versions: []string{"v1"}})
+	case req.URL.Path == "/api/v1":
+		answer(w, metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: "v1",
+			APIResources: []metav1.APIResource{{Name: "serviceaccounts", Kind: "ServiceAccount", Namespaced: true, Verbs: []string{"get"}}}})
 	case req.URL.Path == "/apis":
 		answer(w, metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"},
 			Groups: []metav1.APIGroup{group(rbacv1.GroupName)}})

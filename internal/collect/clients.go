@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
@@ -37,9 +38,10 @@ type clients struct {
 	dynamic   dynamic.Interface
 	metadata  metadata.Interface
 	discovery *discovery.DiscoveryClient
+	there     *dates
 }
 
-func newClients(config *rest.Config, httpClient *http.Client) (clients, error) {
+func newClients(config *rest.Config, httpClient *http.Client, clk clock.PassiveClock) (clients, error) {
 	config = rest.CopyConfig(config)
 	// A watch lasts; what must not last carries a deadline of its own.
 	config.Timeout = 0
@@ -57,12 +59,21 @@ func newClients(config *rest.Config, httpClient *http.Client) (clients, error) {
 	// The manager's connection may have a deadline for every request, which would end every watch.
 	lasting := *httpClient
 	lasting.Timeout = 0
+	there := &dates{next: lasting.Transport, clock: clk}
+	if there.next == nil { // client-go's word for the default one
+		there.next = http.DefaultTransport
+	}
+	lasting.Transport = there
 	httpClient = &lasting
 	objects, err := dynamic.NewForConfigAndClient(config, httpClient)
 	if err != nil {
 		return clients{}, fmt.Errorf("making the client for objects: %w", err)
 	}
-	meta, err := metadata.NewForConfigAndClient(metadata.ConfigFor(config), httpClient)
+	// Protobuf would be smaller. It cannot be told what it becomes in memory before that has happened, and so the manager does
+	// not take it from any member.
+	forMetadata := metadata.ConfigFor(config)
+	forMetadata.ContentType, forMetadata.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
+	meta, err := metadata.NewForConfigAndClient(forMetadata, httpClient)
 	if err != nil {
 		return clients{}, fmt.Errorf("making the client for metadata: %w", err)
 	}
@@ -70,7 +81,7 @@ func newClients(config *rest.Config, httpClient *http.Client) (clients, error) {
 	if err != nil {
 		return clients{}, fmt.Errorf("making the client for discovery: %w", err)
 	}
-	return clients{dynamic: objects, metadata: meta, discovery: kinds}, nil
+	return clients{dynamic: objects, metadata: meta, discovery: kinds, there: there}, nil
 }
 
 // metadataSource lists and watches the metadata of one kind, of those that selector selects.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -57,6 +58,9 @@ type Collector struct {
 	// readmitted tells that the member answers again, after it refused or did not answer.
 	readmitted chan struct{}
 
+	// held is what all that is held of the member weighs, see larder.
+	held atomic.Int64
+
 	mu    sync.Mutex
 	book  book
 	kinds map[schema.GroupResource]*kind
@@ -74,7 +78,7 @@ func New(o Options) (*Collector, error) {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	clients, err := newClients(o.Config, o.HTTPClient)
+	clients, err := newClients(o.Config, o.HTTPClient, o.Clock)
 	if err != nil {
 		return nil, fmt.Errorf("making the collector of member %s: %w", o.ClusterName, err)
 	}

@@ -191,6 +191,12 @@ func (c *Collector) driverFeed() *feed {
 func (c *Collector) classFeed() *feed {
 	return &feed{
 		name: classesGVR.Resource,
+		trim: func(obj any) (any, error) {
+			if u, ok := obj.(*unstructured.Unstructured); ok {
+				u.SetManagedFields(nil)
+			}
+			return obj, nil
+		},
 		open: func(context.Context) (cache.ListerWatcher, runtime.Object, error) {
 			return c.clients.objectSource(classesGVR, ""), &unstructured.Unstructured{}, nil
 		},

@@ -76,7 +76,7 @@ func (c *Collector) fare(ctx context.Context, p *pass, e *v1alpha1.InventoryEntr
 	if err != nil {
 		return nil, err
 	}
-	verdict, err := c.judge(ctx, obj, ref, now)
+	verdict, err := c.judge(ctx, obj, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -116,8 +116,10 @@ func sooner(a, b time.Duration) time.Duration {
 }
 
 // judge reads what stands around an object and asks the rules. The newest warning is read only where
-// something is wrong with it.
-func (c *Collector) judge(ctx context.Context, obj *unstructured.Unstructured, ref objectRef, now time.Time) (health.Verdict, error) {
+// something is wrong with it. What an object says of times, the member's own programs have written, and the collector may
+// run elsewhere: it is judged by the member's clock.
+func (c *Collector) judge(ctx context.Context, obj *unstructured.Unstructured, ref objectRef) (health.Verdict, error) {
+	now := c.clients.there.now()
 	around, err := c.readAround(ctx, obj, ref)
 	if err != nil {
 		return health.Verdict{}, err

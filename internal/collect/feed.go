@@ -4,6 +4,7 @@ package collect
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,10 +36,12 @@ func refusals() wait.Backoff {
 // are called one at a time and must not block.
 type feed struct {
 	name string
-	// open says what to list; it may ask the member, and is called before each new list.
+	// open says what to list, and what trim makes of it; it may ask the member, and is called before each new list.
 	open func(context.Context) (cache.ListerWatcher, runtime.Object, error)
 	// trim cuts an object down before it is held anywhere.
 	trim cache.TransformFunc
+	// held is what everything that the collector holds weighs, see larder.
+	held *atomic.Int64
 	// put takes an object that was made or changed, drop one that is gone, all the whole list as it
 	// was at a resourceVersion.
 	put  func(obj any)
@@ -107,7 +110,9 @@ func (f *feed) follow(ctx context.Context) error {
 		return err
 	}
 	log := klog.FromContext(ctx)
-	r := cache.NewReflectorWithOptions(source, example, (*feedStore)(f), cache.ReflectorOptions{
+	in := &larder{source: cache.ToListerWatcherWithContext(source), trim: f.trim, total: f.held, held: map[string]int64{}}
+	defer in.empty()
+	r := cache.NewReflectorWithOptions(in, example, (*feedStore)(f), cache.ReflectorOptions{
 		Name: f.name, Logger: &log, Clock: f.clock,
 	})
 	return r.ListAndWatchWithContext(ctx)
@@ -140,20 +145,13 @@ func (f *feed) sleepUntilKicked(ctx context.Context) {
 	}
 }
 
-// feedStore is a feed as the reflector sees it.
+// feedStore is a feed as the reflector sees it. What comes is cut down already.
 type feedStore feed
 
-var _ cache.TransformingStore = (*feedStore)(nil)
+var _ cache.ReflectorStore = (*feedStore)(nil)
 
 // Add implements cache.ReflectorStore.
 func (s *feedStore) Add(obj any) error {
-	if s.trim != nil {
-		trimmed, err := s.trim(obj)
-		if err != nil {
-			return err
-		}
-		obj = trimmed
-	}
 	s.put(obj)
 	return nil
 }
@@ -169,26 +167,9 @@ func (s *feedStore) Delete(obj any) error {
 
 // Replace implements cache.ReflectorStore.
 func (s *feedStore) Replace(objs []any, resourceVersion string) error {
-	if s.trim != nil {
-		for i := range objs {
-			trimmed, err := s.trim(objs[i])
-			if err != nil {
-				return err
-			}
-			objs[i] = trimmed
-		}
-	}
 	s.all(objs, resourceVersion)
 	return nil
 }
 
 // Resync implements cache.ReflectorStore.
 func (s *feedStore) Resync() error { return nil }
-
-// Transformer implements cache.TransformingStore, so that a streamed list is trimmed as it arrives.
-func (s *feedStore) Transformer() cache.TransformFunc {
-	if s.trim == nil {
-		return func(obj any) (any, error) { return obj, nil }
-	}
-	return s.trim
-}

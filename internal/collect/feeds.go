@@ -39,7 +39,7 @@ func (c *Collector) keepFeeds(ctx context.Context) {
 				continue
 			}
 			f := build()
-			f.clock, f.refusals = c.clock, c.refusals
+			f.clock, f.refusals, f.held = c.clock, c.refusals, &c.held
 			if f.kick == nil {
 				f.kick = make(chan struct{}, 1)
 			}
@@ -110,7 +110,7 @@ func (c *Collector) deliveryFeed() *feed {
 		name:      "deliveries",
 		essential: true,
 		open: func(context.Context) (cache.ListerWatcher, runtime.Object, error) {
-			return c.clients.objectSource(deliveriesGVR, v1alpha1.SystemNamespace), &unstructured.Unstructured{}, nil
+			return c.clients.objectSource(deliveriesGVR, v1alpha1.SystemNamespace), &v1alpha1.Delivery{}, nil
 		},
 		trim: func(obj any) (any, error) {
 			if u, ok := obj.(*unstructured.Unstructured); ok {

@@ -6,7 +6,6 @@ import (
 	"context"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -61,7 +60,7 @@ func (c *Collector) kindFeed(k *kind) *feed {
 			c.mu.Lock()
 			k.gvr = gvr
 			c.mu.Unlock()
-			return c.clients.metadataSource(gvr, v1alpha1.LabelUID), &metav1.PartialObjectMetadata{}, nil
+			return c.clients.metadataSource(gvr, v1alpha1.LabelUID), &arrival{}, nil
 		},
 		trim: trimTo(k.gr),
 		put: func(obj any) {
@@ -73,12 +72,11 @@ func (c *Collector) kindFeed(k *kind) *feed {
 			}
 		},
 		drop: func(obj any) {
-			o := obj.(*metav1.PartialObjectMetadata)
-			key := types.NamespacedName{Namespace: o.Namespace, Name: o.Name}
+			a := obj.(*arrival)
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			if k.ledger.strike(key, o.ResourceVersion) {
-				c.wakeObject(k.gr, key)
+			if k.ledger.strike(a.key(), a.ResourceVersion) {
+				c.wakeObject(k.gr, a.key())
 			}
 		},
 		all: func(objs []any, resourceVersion string) {

@@ -188,29 +188,17 @@ func TestAKindThatAppearsWakesWhatWaitsForIt(t *testing.T) {
 		return "the collector has not asked for the kind"
 	})
 
-	crd := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "greetings."+group)
-	crd.Object["spec"] = map[string]any{
-		"group": group, "scope": "Namespaced", "names": map[string]any{"plural": "greetings", "singular": "greeting", "kind": "Greeting"},
-		"versions": []any{map[string]any{
-			"name": "v1", "served": true, "storage": true,
-			"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
-		}},
-	}
-	crdBack, err := m.client.Resource(crdsGVR).Create(t.Context(), crd, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	gvr := m.serveGreetings()
 	m.waitForStatus(5*time.Second, "Greeting hello Waiting/APIServed")
 
 	// The host pushes it, and the line goes; a custom resource without a status then settles.
-	gvr := schema.GroupVersionResource{Group: group, Version: "v1", Resource: "greetings"}
 	hello := object(group+"/v1", "Greeting", m.namespace, "hello")
 	hello.Object["spec"] = map[string]any{"text": "hi"}
 	m.deliver("sha256:1", m.push(gvr, hello))
 	m.waitForStatus(10*time.Second, "Greeting hello Progressing/Settling")
 
 	// The kind goes, and its objects with it.
-	if err := m.client.Resource(crdsGVR).Delete(t.Context(), crdBack.GetName(), metav1.DeleteOptions{}); err != nil {
+	if err := m.client.Resource(crdsGVR).Delete(t.Context(), gvr.GroupResource().String(), metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	m.waitForStatus(20*time.Second, `Greeting hello Healthy/Drifted Gone by "" []`)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -111,8 +112,14 @@ func recordOf(gr schema.GroupResource, obj *metav1.PartialObjectMetadata) record
 
 // arrival is an object on its way from the wire to the records: its name and its record.
 type arrival struct {
+	metav1.TypeMeta
 	metav1.ObjectMeta
 	record record
+}
+
+// DeepCopyObject implements runtime.Object. A record never changes.
+func (a *arrival) DeepCopyObject() runtime.Object {
+	return &arrival{TypeMeta: a.TypeMeta, ObjectMeta: *a.ObjectMeta.DeepCopy(), record: a.record}
 }
 
 func (a *arrival) key() types.NamespacedName {
@@ -122,15 +129,13 @@ func (a *arrival) key() types.NamespacedName {
 // trimTo makes arrivals of objects of one kind, so that not even a long list is held with its payload.
 func trimTo(gr schema.GroupResource) func(any) (any, error) {
 	return func(in any) (any, error) {
-		switch obj := in.(type) {
-		case *arrival:
-			return obj, nil
-		case *metav1.PartialObjectMetadata:
-			return &arrival{
-				ObjectMeta: metav1.ObjectMeta{Namespace: obj.Namespace, Name: obj.Name, ResourceVersion: obj.ResourceVersion},
-				record:     recordOf(gr, obj),
-			}, nil
+		obj, ok := in.(*metav1.PartialObjectMetadata)
+		if !ok {
+			return nil, fmt.Errorf("trimming %s: got a %T", gr, in)
 		}
-		return nil, fmt.Errorf("trimming %s: got a %T", gr, in)
+		return &arrival{
+			ObjectMeta: metav1.ObjectMeta{Namespace: obj.Namespace, Name: obj.Name, ResourceVersion: obj.ResourceVersion},
+			record:     recordOf(gr, obj),
+		}, nil
 	}
 }

@@ -28,7 +28,9 @@ type Renewal struct {
 
 // Renew asks the member for a new token with the one that the host has, once two thirds of that one's life are over,
 // and puts it into the Secret. The old one goes on to work until it ends, so nothing is cut off in between. Credentials
-// that a person put there (a certificate, a token without an end) are left alone.
+// that a person put there (a certificate, a token without an end) are left alone. now is the member's time, which is what
+// tokens are dated by: where the clocks are further apart than a token lives, the host's own would never have it renewed, or
+// always. A new token that would be due at once is not kept for the same reason, whoever is wrong about the time.
 func Renew(ctx context.Context, host, member client.Client, secret *corev1.Secret, now time.Time) (Renewal, error) {
 	have, err := readToken(string(secret.Data[v1alpha1.SecretToken]))
 	if err != nil {
@@ -45,6 +47,10 @@ func Renew(ctx context.Context, host, member client.Client, secret *corev1.Secre
 	got, err := readToken(request.Status.Token)
 	if err != nil {
 		return renewal(have, false), fmt.Errorf("renewing the token in Secret %s: %w", secret.Name, err)
+	}
+	if !got.fresh(now) {
+		return renewal(have, false), fmt.Errorf("renewing the token in Secret %s: the member gave one for %s to %s, of which too little is left at %s there",
+			secret.Name, when(got.issued), when(got.expires), when(now))
 	}
 	next := secret.DeepCopy()
 	next.Data[v1alpha1.SecretToken] = []byte(got.token)

@@ -3,6 +3,7 @@
 package join
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"testing"
@@ -26,17 +27,24 @@ func tokenFor(issued, expires time.Time) string {
 func TestRenew(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	months := func(n int) time.Time { return now.AddDate(0, n, 0) }
-	next := tokenFor(now, months(12))
+	next, hour := tokenFor(now, months(12)), now.Add(time.Hour)
 	for name, tt := range map[string]struct {
 		token       string
+		gives       string // next where it is empty
+		now         time.Time
 		wantRenewed bool
 		wantToken   string
 		wantDue     bool
+		wantErr     string
 	}{
 		"a token with most of its life ahead stays":              {token: tokenFor(months(-1), months(11)), wantToken: tokenFor(months(-1), months(11)), wantDue: true},
 		"one with less than a third ahead is replaced":           {token: tokenFor(months(-10), months(2)), wantRenewed: true, wantToken: next, wantDue: true},
 		"one that has ended is tried too, the clocks may differ": {token: tokenFor(months(-13), months(-1)), wantRenewed: true, wantToken: next, wantDue: true},
-		"a token that is none of ours is left alone":             {token: "opaque", wantToken: "opaque"},
+		"an hour of life is judged by the clock of whoever gave it": {now: hour, token: tokenFor(hour, hour.Add(time.Hour)),
+			wantToken: tokenFor(hour, hour.Add(time.Hour)), wantDue: true},
+		"one that would be due at once is not kept": {token: tokenFor(months(-13), months(-1)), gives: tokenFor(months(-12), months(-1)),
+			wantToken: tokenFor(months(-13), months(-1)), wantDue: true, wantErr: "of which too little is left"},
+		"a token that is none of ours is left alone": {token: "opaque", wantToken: "opaque"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			secret := &corev1.Secret{
@@ -49,16 +57,20 @@ func TestRenew(t *testing.T) {
 					if sub != "token" || account.GetName() != HostAccount {
 						t.Errorf("asked for %s of %s", sub, account.GetName())
 					}
-					request.(*authenticationv1.TokenRequest).Status.Token = next
+					request.(*authenticationv1.TokenRequest).Status.Token = cmp.Or(tt.gives, next)
 					return nil
 				},
 			}).Build()
 			if err := host.Get(t.Context(), client.ObjectKeyFromObject(secret), secret); err != nil {
 				t.Fatal(err)
 			}
-			got, err := Renew(t.Context(), host, member, secret, now)
-			if err != nil {
-				t.Fatal(err)
+			at := now
+			if !tt.now.IsZero() {
+				at = tt.now
+			}
+			got, err := Renew(t.Context(), host, member, secret, at)
+			if diff := wordsDiff(tt.wantErr, err); diff != "" {
+				t.Fatal(diff)
 			}
 			if got.Renewed != tt.wantRenewed || got.Due.IsZero() == tt.wantDue {
 				t.Errorf("Renew() = %+v, want renewed %t, due %t", got, tt.wantRenewed, tt.wantDue)

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
@@ -48,7 +49,7 @@ func Connect(name string, config *rest.Config, shared *Mappings) (*Conn, error) 
 	if client.Transport == nil { // client-go's word for the default one
 		client.Transport = http.DefaultTransport
 	}
-	station := &guard{next: client.Transport, mayWrite: func() error { return nil }, headWithin: headWithin}
+	station := &guard{next: client.Transport, mayWrite: func() error { return nil }, headWithin: headWithin, clock: clock.RealClock{}}
 	client.Transport = station
 	raw := rest.CopyConfig(config)
 	raw.GroupVersion = &v1alpha1.GroupVersion

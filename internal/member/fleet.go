@@ -110,6 +110,7 @@ func (f *Fleet) Connect(ctx context.Context, name string, config *rest.Config, j
 	if err != nil {
 		return err
 	}
+	conn.guard.clock = f.clock
 	if f.mayWrite != nil {
 		conn.guard.mayWrite = f.mayWrite
 	}
@@ -283,6 +284,6 @@ func nextProbe(unsettled int) time.Duration {
 func (s Standing) Same(other Standing) bool {
 	return s.Probed == other.Probed && s.Reachable == other.Reachable && s.Valid == other.Valid && s.Reason == other.Reason &&
 		s.UID == other.UID && s.Version == other.Version && s.CollectorVersion == other.CollectorVersion &&
-		s.HeartbeatChanged.IsZero() == other.HeartbeatChanged.IsZero() &&
+		s.HeartbeatChanged.IsZero() == other.HeartbeatChanged.IsZero() && s.Ahead == other.Ahead &&
 		slices.Equal(s.Grants, other.Grants) && reflect.DeepEqual(s.Facts, other.Facts)
 }

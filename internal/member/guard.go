@@ -8,14 +8,25 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
+	"sync/atomic"
 	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/clock"
+
+	"github.com/fairlead-dev/fairlead/federate"
 )
 
 const (
-	// maxAnswer is how much of one answer is read. A page of 500 Deliveries, each with all that it may hold, is less.
-	maxAnswer = 64 << 20
-	// maxEvent is how much of one event of a watch is read: no object in etcd is larger than 1.5 MiB.
+	// maxList is how much of one answer to a list is read. A page of 500 Deliveries, each with all that it may hold, is less.
+	maxList = 64 << 20
+	// maxAnswer is how much of any other answer is read: no object in etcd is larger than 1.5 MiB, of which JSON may make more.
+	maxAnswer = 8 << 20
+	// maxEvent is how much of one event of a watch is read.
 	maxEvent = 4 << 20
+	// maxRefusal is how much of a refusal is read: it is a sentence for people.
+	maxRefusal = 64 << 10
 	// headWithin is how long an answer, also that of a watch, may take to begin. A watch that never begins would be waited for
 	// until somebody asked the network.
 	headWithin = 30 * time.Second
@@ -29,7 +40,8 @@ type TooLargeError struct {
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the answer to %s is larger than %d MiB and is not read: is this a Kubernetes API server?", e.Request, e.Max>>20)
+	return fmt.Sprintf("the answer to %s is larger than %s, or would be in memory, and is not read: is this a Kubernetes API server?",
+		e.Request, resource.NewQuantity(int64(e.Max), resource.BinarySI))
 }
 
 // HeldBackError says that this manager may not write now. It says nothing of the member.
@@ -49,6 +61,10 @@ type guard struct {
 	mayWrite func() error
 	// headWithin is the constant, or shorter in tests.
 	headWithin time.Duration
+	clock      clock.PassiveClock
+	scales     scales
+	// ahead is by how much the member's clock was ahead of ours in its last answer, see federate.ClockOffset.
+	ahead atomic.Int64
 }
 
 var _ http.RoundTripper = &guard{}
@@ -67,6 +83,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	late := time.AfterFunc(g.headWithin, func() {
 		cancel(fmt.Errorf("%s %s: no answer has begun within %s", req.Method, req.URL.Path, g.headWithin))
 	})
+	asked := g.clock.Now()
 	resp, err := g.next.RoundTrip(req.WithContext(ctx))
 	if !late.Stop() && err != nil && req.Context().Err() == nil {
 		err = context.Cause(ctx)
@@ -75,12 +92,30 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		cancel(nil)
 		return nil, err
 	}
-	l := &limited{ReadCloser: resp.Body, closed: func() { cancel(nil) }, max: maxAnswer, request: req.Method + " " + req.URL.Path}
-	if req.URL.Query().Has("watch") {
-		l.max, l.lines = maxEvent, true
+	if ahead, known := federate.ClockOffset(resp.Header.Get("Date"), asked, g.clock.Now()); known {
+		g.ahead.Store(int64(ahead))
 	}
-	resp.Body = l
+	if kind := resp.Header.Get("Content-Type"); strings.Contains(kind, "protobuf") || strings.Contains(kind, "cbor") {
+		_ = resp.Body.Close() // nothing of it is read
+		cancel(nil)
+		return nil, fmt.Errorf("%s %s: the answer is %.80q, and JSON was asked for: nothing else can be weighed", req.Method, req.URL.Path, kind)
+	}
+	resp.Body = g.limit(req, resp, func() { cancel(nil) })
 	return resp, nil
+}
+
+// limit is the body of an answer, of which no more is read than may be.
+func (g *guard) limit(req *http.Request, resp *http.Response, closed func()) io.ReadCloser {
+	l := &limited{ReadCloser: resp.Body, closed: closed, scales: &g.scales, max: maxAnswer, request: req.Method + " " + req.URL.Path}
+	switch asked := req.URL.Query(); {
+	case resp.StatusCode >= http.StatusBadRequest:
+		l.max = maxRefusal
+	case asked.Has("watch"):
+		l.max, l.lines = maxEvent, true
+	case asked.Has("limit"), asked.Has("resourceVersion"):
+		l.max = maxList
+	}
+	return l
 }
 
 // WrappedRoundTripper lets client-go find the transport below.
@@ -93,24 +128,38 @@ type limited struct {
 	lines     bool
 	request   string
 	closed    func()
+
+	scales  *scales
+	weigher weigher
+	// bytes and weight are what of this body lies on the scales.
+	bytes, weight int
 }
 
 // Close implements io.Closer.
 func (l *limited) Close() error {
 	defer l.closed()
+	l.lift()
 	return l.ReadCloser.Close()
+}
+
+// lift takes what was read so far off the scales.
+func (l *limited) lift() {
+	l.scales.put(-l.bytes, -l.weight)
+	l.bytes, l.weight = 0, 0
 }
 
 // Read implements io.Reader.
 func (l *limited) Read(p []byte) (int, error) {
 	n, err := l.ReadCloser.Read(p)
-	l.read += n
-	if l.lines {
-		if last := bytes.LastIndexByte(p[:n], '\n'); last >= 0 {
-			l.read = n - last - 1
-		}
+	fresh := p[:n]
+	if last := bytes.LastIndexByte(fresh, '\n'); l.lines && last >= 0 {
+		fresh, l.read, l.weigher = fresh[last+1:], 0, weigher{} // an event has been read, and the next begins
+		l.lift()
 	}
-	if l.read > l.max {
+	l.read += len(fresh)
+	weight := l.weigher.weigh(fresh)
+	l.bytes, l.weight = l.bytes+len(fresh), l.weight+weight
+	if !l.scales.put(len(fresh), weight) || l.read > l.max {
 		return 0, &TooLargeError{Request: l.request, Max: l.max}
 	}
 	return n, err

@@ -52,7 +52,7 @@ func TestAnAnswerWithoutAnEndIsNotReadToTheEnd(t *testing.T) {
 	e := newEndless(t)
 	_, err := Do(t.Context(), e.connect(t).REST().Get().AbsPath("/version"), false)
 	var tooLarge *TooLargeError
-	if !errors.As(err, &tooLarge) || !strings.Contains(err.Error(), "GET /version is larger than 64 MiB") {
+	if !errors.As(err, &tooLarge) || !strings.Contains(err.Error(), "GET /version is larger than 8Mi") {
 		t.Error(err)
 	}
 	// What the network holds on top is not much.
@@ -136,19 +136,24 @@ func TestNothingIsWrittenWhileItMayNotBe(t *testing.T) {
 
 // A watch too: its events may take as long as they like, but not its beginning.
 func TestAnAnswerThatDoesNotBeginIsGivenUp(t *testing.T) {
-	gone := make(chan struct{})
+	begun, gone := make(chan struct{}), make(chan struct{})
 	server := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		close(begun)
 		<-req.Context().Done()
 		close(gone)
 	}))
 	defer server.Close()
 	conn := (&endless{Server: server}).connect(t)
-	conn.guard.headWithin = 10 * time.Millisecond
+	conn.guard.headWithin = 50 * time.Millisecond
 	_, err := conn.REST().Get().AbsPath("/x").VersionedParams(&metav1.ListOptions{Watch: true}, metav1.ParameterCodec).Watch(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "GET /x: no answer has begun within 10ms") {
+	if err == nil || !strings.Contains(err.Error(), "GET /x: no answer has begun within 50ms") {
 		t.Error(err)
 	}
-	<-gone
+	select {
+	case <-begun:
+		<-gone
+	default: // on a machine that is busy it is given up before it has got there
+	}
 }
 
 func TestAnAnswerOfAnotherKindIsNoAnswer(t *testing.T) {

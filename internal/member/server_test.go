@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,6 +34,7 @@ type apiServer struct {
 
 	mu      sync.Mutex
 	answers map[string]any // *apierrors.StatusError, or an object
+	date    string
 	asked   []string
 }
 
@@ -97,6 +99,9 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	s.mu.Lock()
 	answer, known := s.answers[req.URL.Path]
 	s.asked = append(s.asked, req.URL.Path)
+	if s.date != "" {
+		w.Header().Set("Date", s.date)
+	}
 	s.mu.Unlock()
 	if !known {
 		answer = apierrors.NewNotFound(schema.GroupResource{Resource: "any"}, req.URL.Path)
@@ -116,6 +121,13 @@ func (s *apiServer) says(path string, answer any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answers[path] = answer
+}
+
+// showsClock has every answer from now on say that it is this time.
+func (s *apiServer) showsClock(at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.date = at.UTC().Format(http.TimeFormat)
 }
 
 // times is how often a path was asked for.

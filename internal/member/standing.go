@@ -27,6 +27,8 @@ const (
 	ProbeTimeout = 10 * time.Second
 	// HeartbeatTimeout is how old a collector's sign of life may be; it is renewed every 60 s.
 	HeartbeatTimeout = 3 * time.Minute
+	// aheadSteady is how far two answers may differ about the member's clock without that being news.
+	aheadSteady = time.Minute
 )
 
 // Host is what a member is joined to.
@@ -62,6 +64,9 @@ type Standing struct {
 	// HeartbeatChanged is when, by the host's clock, the heartbeat was last seen to change: clocks of
 	// host and member need not agree.
 	HeartbeatChanged time.Time
+	// Ahead is by how much the member's clock is ahead of the host's, negative where it is behind, to the minute: it stays
+	// what it was until an answer says otherwise by more than that.
+	Ahead time.Duration
 }
 
 // Usable says whether pushes reach the member.
@@ -71,8 +76,20 @@ func (s Standing) Usable() bool { return s.Reachable && s.Valid }
 // whoever joins a member waits for.
 func (s Standing) settled() bool { return s.Usable() && !s.Heartbeat.IsZero() }
 
+// There is what a time of the host's clock is by the member's. What the member's API server has dated, tokens above all,
+// is compared with that.
+func (s Standing) There(now time.Time) time.Time { return now.Add(s.Ahead) }
+
 // probe asks the member who it is. It never fails: what goes wrong is what it found.
 func (c *Conn) probe(ctx context.Context, host Host, last Standing, now time.Time) Standing {
+	found := c.ask(ctx, host, last, now)
+	if ahead := time.Duration(c.guard.ahead.Load()); (ahead - last.Ahead).Abs() > aheadSteady {
+		found.Ahead = ahead
+	}
+	return found
+}
+
+func (c *Conn) ask(ctx context.Context, host Host, last Standing, now time.Time) Standing {
 	ctx, cancel := context.WithTimeout(ctx, ProbeTimeout)
 	defer cancel()
 

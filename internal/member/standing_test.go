@@ -128,3 +128,24 @@ func TestIdentityIsAskedForOnceAndAHeartbeatIsTimedByTheHostsClock(t *testing.T)
 		t.Error("the first heartbeat is news, a silence is none")
 	}
 }
+
+func TestAnHourBetweenTheClocksIsSeenAndStaysWhatItIs(t *testing.T) {
+	r, server := newRunning(t), newAPIServer(t)
+	server.showsClock(now.Add(time.Hour))
+	r.mustConnect(t, server, "t")
+	first := r.next(t).is
+	if (first.Ahead-time.Hour).Abs() > time.Second || !first.There(now).Equal(now.Add(first.Ahead)) {
+		t.Errorf("ahead by %s", first.Ahead)
+	}
+	for _, test := range []struct {
+		is   time.Duration
+		news bool
+	}{{time.Hour + 40*time.Second, false}, {-2 * time.Hour, true}, {0, true}} {
+		server.showsClock(r.clock.Now().Add(ProbeInterval + test.is))
+		r.waits(t, ProbeInterval)
+		p := r.next(t)
+		if p.was.Same(p.is) == test.news || test.news && (p.is.Ahead-test.is).Abs() > time.Second {
+			t.Errorf("a clock that is %s ahead: %s after %s", test.is, p.is.Ahead, p.was.Ahead)
+		}
+	}
+}

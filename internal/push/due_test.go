@@ -71,7 +71,7 @@ func TestWhenAPairIsDue(t *testing.T) {
 				b.ended(wish("1"), 5, Outcome{Done: true})
 				d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: webID}}
 				d.Name, d.UID, d.Generation = web.delivery(), "another", 1
-				b.observe(d)
+				b.observe(sight(d))
 			}, want: wish("1"), due: true,
 		},
 		"the member was restored from a backup of before the pass": {

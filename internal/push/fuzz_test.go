@@ -25,7 +25,7 @@ func FuzzDelivery(f *testing.F) {
 		}
 		b := newBench(t)
 		b.pusher.Want("east", wish("1"))
-		b.observe(d)
+		b.observe(sight(d))
 		key := KeyOf(d.Spec.Wrapper)
 		seen := b.pusher.Pair(key, "east").Seen
 		_ = seen.servedNow()

@@ -41,8 +41,11 @@ type lane struct {
 	// memberUID is which cluster the last probe that got through has found.
 	memberUID types.UID
 	// synced is whether the Deliveries were listed since the lane began: before that nothing is known.
-	synced   bool
-	seen     map[string]*Seen
+	synced bool
+	seen   map[string]*Seen
+	// kept is what seen weighs, unlisted why the Deliveries cannot be read, "" when they can.
+	kept     int
+	unlisted string
 	outcomes map[Key]Outcome
 	// repaired are the drifts that have been dealt with, by pair.
 	repaired map[Key]sets.Set[string]

@@ -66,7 +66,7 @@ func (b *bench) there(generation int64, digest string, complete bool, objects ..
 	}
 	d.Spec.Inventory = []v1alpha1.InventoryEntry{{Kind: "ConfigMap", Name: "a", State: state}}
 	d.Status.Objects = objects
-	b.observe(d)
+	b.observe(sight(d))
 }
 
 func drift(kind v1alpha1.DriftKind, version string) v1alpha1.ObjectStatus {
@@ -249,7 +249,7 @@ func TestAListTellsWhatIsGone(t *testing.T) {
 	other := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: v1alpha1.WrapperIdentity{Kind: v1alpha1.KindFederated,
 		Namespace: "shop", Name: "other"}}}
 	other.Name = "fed.shop.other"
-	if err := store.Replace([]any{other}, ""); err != nil {
+	if err := store.Replace([]any{sight(other)}, ""); err != nil {
 		t.Fatal(err)
 	}
 	if !b.synced {

@@ -29,7 +29,7 @@ func (o *orphanage) holds(name string, uid types.UID) {
 	id := v1alpha1.WrapperIdentity{Kind: v1alpha1.KindFederated, Namespace: "shop", Name: name, UID: uid, Generation: 1}
 	d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: id}}
 	d.Name, d.UID = KeyOf(id).delivery(), types.UID("d-"+name)
-	o.observe(d)
+	o.observe(sight(d))
 }
 
 func (o *orphanage) want(names ...string) {
@@ -149,7 +149,7 @@ func TestADeliveryUnderAnotherNameThanItsWrappersIsAnOrphan(t *testing.T) {
 	o.pusher.Enrolled()
 	d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: webID}}
 	d.Name = "by-hand"
-	o.observe(d)
+	o.observe(sight(d))
 	o.want("by-hand")
 }
 

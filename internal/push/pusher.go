@@ -132,6 +132,8 @@ func (p *Pusher) Drop(key Key, memberName string) {
 type Pair struct {
 	// Listed is whether the member's Deliveries are known.
 	Listed bool
+	// Unlisted is why they cannot be, where that is for what they are; "" when nothing is known to be in the way.
+	Unlisted string
 	// Seen is the member's Delivery, nil when there is none, or not known.
 	Seen *Seen
 	// Holds is whether the member holds just what is wanted.
@@ -152,7 +154,7 @@ func (p *Pusher) Pair(key Key, memberName string) Pair {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	pair := Pair{Listed: l.synced, Seen: l.seen[key.delivery()], Contested: l.contested(key)}
+	pair := Pair{Listed: l.synced, Unlisted: l.unlisted, Seen: l.seen[key.delivery()], Contested: l.contested(key)}
 	if want != nil && !want.Leaving() {
 		pair.Holds = pair.Seen.holds(want)
 	}

@@ -79,7 +79,7 @@ func TestWhoHoldsASealedDelivery(t *testing.T) {
 			if test.sealed {
 				d.Spec.Seal = NewSeals([]byte("k"), "host", "m").of(&d.Spec.Wrapper, d.Spec.Target)
 			}
-			b.observe(d)
+			b.observe(sight(d))
 			if diff := cmp.Diff(test.want, b.pusher.Sealed(web)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

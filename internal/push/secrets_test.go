@@ -197,7 +197,7 @@ func TestTheSecretsOfAPairThatEndsAreForgotten(t *testing.T) {
 			d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: webID, Target: &v1alpha1.DeliveryTarget{Rendering: "1"},
 				Inventory: []v1alpha1.InventoryEntry{{Kind: "Secret", Name: "s", State: v1alpha1.EntryApplied}}}}
 			d.Name, d.UID, d.Generation = web.delivery(), "d", 1
-			b.observe(d)
+			b.observe(sight(d))
 			if len(b.pusher.rounds.queue) != 1 {
 				t.Fatal("it is not enlisted")
 			}

@@ -36,37 +36,32 @@ type Seen struct {
 // summarise trims a Delivery to what is kept.
 func summarise(d *v1alpha1.Delivery) *Seen {
 	s := &Seen{
-		UID:        d.UID,
+		UID:        types.UID(cut(string(d.UID), maxName)),
 		Generation: d.Generation,
-		Wrapper:    d.Spec.Wrapper,
-		Seal:       d.Spec.Seal,
+		Wrapper:    cutIdentity(d.Spec.Wrapper),
+		Seal:       cut(d.Spec.Seal, maxName),
 		Complete:   true,
 	}
 	if d.Spec.Target != nil {
-		s.Revision, s.Rendering = d.Spec.Target.Revision, d.Spec.Target.Rendering
+		s.Revision, s.Rendering = cut(d.Spec.Target.Revision, maxName), cut(d.Spec.Target.Rendering, maxName)
 	}
 	for i := range d.Spec.Inventory {
 		e := &d.Spec.Inventory[i]
 		if e.State != v1alpha1.EntryApplied {
 			s.Complete = false
 		}
-		if isSecret(e) && e.State != v1alpha1.EntryRemoving {
-			s.Secrets = append(s.Secrets, e.Name)
+		if isSecret(e) && e.State != v1alpha1.EntryRemoving && len(s.Secrets) < maxObjects {
+			s.Secrets = append(s.Secrets, cut(e.Name, maxName))
 		}
 		if health.HasProgress(schema.GroupKind{Group: e.Group, Kind: e.Kind}) {
 			s.Judged = true
 		}
 	}
 	if d.Status.ObservedRendering != "" || d.Status.Version != "" || len(d.Status.Objects) > 0 {
-		s.Status = d.Status.DeepCopy()
-		// As many as the schema allows: a member whose API server keeps to none must not fill the host's memory.
-		s.Status.Objects = s.Status.Objects[:min(len(s.Status.Objects), maxObjects)]
+		s.Status = cutStatus(&d.Status)
 	}
 	return s
 }
-
-// maxObjects is the schema's limit for status.objects of a Delivery.
-const maxObjects = 256
 
 // holds says whether the member holds just what is wanted, drift aside.
 func (s *Seen) holds(w *Want) bool { return s.isFor(w) && s.Complete }

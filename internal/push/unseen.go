@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
 // unseenFor is how long the watch may take to bring what a pass wrote. After that it is taken for dead: something
@@ -32,9 +30,9 @@ func (l *lane) noteWritten(key Key, out *Outcome) {
 }
 
 // noteSeen takes in what the watch brought. l.mu is held.
-func (l *lane) noteSeen(d *v1alpha1.Delivery) {
-	if w, waits := l.unseen[d.Name]; waits && (d.UID != w.uid || d.Generation >= w.generation) {
-		delete(l.unseen, d.Name)
+func (l *lane) noteSeen(s *sighting) {
+	if w, waits := l.unseen[s.Name]; waits && (s.seen.UID != w.uid || s.seen.Generation >= w.generation) {
+		delete(l.unseen, s.Name)
 	}
 }
 

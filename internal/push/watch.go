@@ -4,18 +4,12 @@ package push
 
 import (
 	"context"
-	"fmt"
 	"reflect"
 	"slices"
 	"sync"
-	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -24,7 +18,7 @@ import (
 func (l *lane) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		life, cancel := context.WithCancel(ctx)
-		reflector := cache.NewReflectorWithOptions(&deliveryLister{lane: l, conn: l.conn}, &v1alpha1.Delivery{}, &seenStore{lane: l},
+		reflector := cache.NewReflectorWithOptions(&deliveryLister{lane: l, conn: l.conn}, &sighting{}, &seenStore{lane: l},
 			cache.ReflectorOptions{Name: "deliveries of " + l.conn.Name()})
 		reflector.WatchListPageSize = member.PageSize
 		var running sync.WaitGroup
@@ -39,59 +33,6 @@ func (l *lane) watch(ctx context.Context) {
 	}
 }
 
-// deliveryLister lists and watches the Deliveries of a member. One reflector uses it.
-type deliveryLister struct {
-	lane *lane
-	conn *member.Conn
-	// pages are those of the list that is being read.
-	pages int
-}
-
-// pageTimeout is how long a member may take to answer with one page.
-const pageTimeout = time.Minute
-
-var _ cache.ListerWatcherWithContext = &deliveryLister{}
-
-func (d *deliveryLister) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	if options.Continue == "" {
-		d.pages = 0
-		// "Any version will do" would be answered from the cache of the API server, with everything at once.
-		options.ResourceVersion, options.ResourceVersionMatch = "", ""
-	}
-	if d.pages++; d.pages > member.MaxPages {
-		return nil, fmt.Errorf("listing the Deliveries of member %s: %w", d.conn.Name(), member.ErrEndlessList)
-	}
-	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
-	defer cancel()
-	d.lane.isListing(true)
-	list := &v1alpha1.DeliveryList{}
-	err := d.conn.REST().Get().AbsPath(deliveryPath("")...).VersionedParams(&options, metav1.ParameterCodec).Do(ctx).Into(list)
-	for i := range list.Items {
-		list.Items[i].ManagedFields = nil // half of each, and all pages are in memory until the last has come
-	}
-	if err != nil || list.Continue == "" {
-		d.lane.isListing(false)
-	}
-	return list, err
-}
-
-func (d *deliveryLister) WatchWithContext(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
-	options.Watch = true
-	return d.conn.REST().Get().AbsPath(deliveryPath("")...).VersionedParams(&options, metav1.ParameterCodec).Watch(ctx)
-}
-
-func (d *deliveryLister) List(options metav1.ListOptions) (runtime.Object, error) {
-	return d.ListWithContext(context.Background(), options)
-}
-
-func (d *deliveryLister) Watch(options metav1.ListOptions) (apiwatch.Interface, error) {
-	return d.WatchWithContext(context.Background(), options)
-}
-
-// IsWatchListSemanticsUnSupported keeps the reflector to paged lists: a streamed one would hold all
-// Deliveries in memory before the first of them is trimmed.
-func (d *deliveryLister) IsWatchListSemanticsUnSupported() bool { return true }
-
 // seenStore takes what the reflector brings, and keeps of it what Seen keeps.
 type seenStore struct{ lane *lane }
 
@@ -101,12 +42,12 @@ func (s *seenStore) Add(obj any) error { return s.Update(obj) }
 func (s *seenStore) Resync() error     { return nil }
 
 func (s *seenStore) Update(obj any) error {
-	s.lane.observe(obj.(*v1alpha1.Delivery)) //nolint:forcetypeassert // the reflector checks the type
+	s.lane.observe(obj.(*sighting)) //nolint:forcetypeassert // the reflector checks the type
 	return nil
 }
 
 func (s *seenStore) Delete(obj any) error {
-	s.lane.vanish(obj.(*v1alpha1.Delivery).Name) //nolint:forcetypeassert // the reflector checks the type
+	s.lane.vanish(obj.(*sighting).Name) //nolint:forcetypeassert // the reflector checks the type
 	return nil
 }
 
@@ -114,8 +55,8 @@ func (s *seenStore) Delete(obj any) error {
 func (s *seenStore) Replace(objs []any, _ string) error {
 	listed := make(map[string]int64, len(objs)) // generations by name
 	for _, obj := range objs {
-		d := obj.(*v1alpha1.Delivery) //nolint:forcetypeassert // the list is decoded into Deliveries
-		listed[d.Name] = d.Generation
+		d := obj.(*sighting) //nolint:forcetypeassert // the lister makes nothing else of a list
+		listed[d.Name] = d.seen.Generation
 		s.lane.observe(d)
 	}
 	for _, name := range s.lane.names() {
@@ -130,19 +71,20 @@ func (s *seenStore) Replace(objs []any, _ string) error {
 }
 
 // observe takes in a Delivery as it is on the member now.
-func (l *lane) observe(d *v1alpha1.Delivery) {
-	is := summarise(d)
+func (l *lane) observe(s *sighting) {
+	is := s.seen
 	key := KeyOf(is.Wrapper)
 	l.mu.Lock()
-	was := l.seen[d.Name]
-	l.seen[d.Name] = is
-	l.noteSeen(d)
+	was := l.seen[s.Name]
+	l.seen[s.Name] = is
+	l.kept += is.weight() - was.weight()
+	l.noteSeen(s)
 	if len(is.drifts()) == 0 {
 		delete(l.repaired, key)
 	}
 	l.mu.Unlock()
 	if was == nil || was.Wrapper.UID != is.Wrapper.UID || KeyOf(was.Wrapper) != key {
-		l.pusher.account(l, d.Name)
+		l.pusher.account(l, s.Name)
 	}
 	if was == nil && len(is.Secrets) > 0 || was != nil && !slices.Equal(was.Secrets, is.Secrets) {
 		l.pusher.enlist(key, l.conn.Name())
@@ -158,6 +100,7 @@ func (l *lane) vanish(name string) {
 	l.mu.Lock()
 	was := l.seen[name]
 	delete(l.seen, name)
+	l.kept -= was.weight()
 	delete(l.unseen, name)
 	if was == nil {
 		l.mu.Unlock()
@@ -203,7 +146,7 @@ func (l *lane) names() []string {
 func (l *lane) listed() {
 	l.mu.Lock()
 	first := !l.synced
-	l.synced = true
+	l.synced, l.unlisted = true, ""
 	l.mu.Unlock()
 	if first {
 		l.pusher.opened(l)

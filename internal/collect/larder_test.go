@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+// newLarder takes ConfigMaps from a member that brings what source brings.
+func newLarder(source cache.ListerWatcherWithContext) *larder {
+	return &larder{source: source, trim: trimTo(configMapsGVR.GroupResource()), total: new(atomic.Int64), held: map[string]int64{}}
+}
+
+func something(name string, length int) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(strings.Repeat("u", length))}}
+}
+
+// brings is a member that lists pages and watches events as it is told.
+type brings struct {
+	page   func(n int) *metav1.PartialObjectMetadataList
+	events *watch.FakeWatcher
+	pages  int
+}
+
+func (b *brings) ListWithContext(context.Context, metav1.ListOptions) (runtime.Object, error) {
+	b.pages++
+	return b.page(b.pages), nil
+}
+
+func (b *brings) WatchWithContext(context.Context, metav1.ListOptions) (watch.Interface, error) {
+	return b.events, nil
+}
+
+func TestAListWithoutAnEndIsNotHeld(t *testing.T) {
+	for name, page := range map[string]func(n int) *metav1.PartialObjectMetadataList{
+		"pages of large things": func(n int) *metav1.PartialObjectMetadataList {
+			return &metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{Continue: "more"},
+				Items: []metav1.PartialObjectMetadata{*something(fmt.Sprint(n), 4<<20)}}
+		},
+		"pages of nothing": func(int) *metav1.PartialObjectMetadataList {
+			return &metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{Continue: "more"}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &brings{page: page}
+			l := newLarder(b)
+			err, next := error(nil), ""
+			for ; err == nil && b.pages < 1000; next = "more" {
+				_, err = l.ListWithContext(t.Context(), metav1.ListOptions{Continue: next})
+			}
+			if err == nil || l.total.Load() > maxHeld || b.pages > maxPages {
+				t.Errorf("%d pages, %d MiB: %v", b.pages, l.total.Load()>>20, err)
+			}
+			if l.empty(); l.total.Load() != 0 {
+				t.Errorf("%d are held by nobody", l.total.Load())
+			}
+		})
+	}
+}
+
+func TestEventsWithoutAnEndAreNotHeld(t *testing.T) {
+	b := &brings{events: watch.NewFake()}
+	l := newLarder(b)
+	stream, err := l.WatchWithContext(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := func() watch.Event { return <-stream.ResultChan() }
+	for range 100 { // the same one again and again, and others that go again, are no more than one
+		for _, name := range []string{"a", "b"} {
+			go b.events.Add(something(name, 1<<20))
+			if e := next(); e.Type != watch.Added {
+				t.Fatalf("%+v", e)
+			}
+		}
+		go b.events.Delete(something("b", 0))
+		if e := next(); e.Type != watch.Deleted || e.Object.(*arrival).Name != "b" {
+			t.Fatalf("%+v", e)
+		}
+	}
+	if held := l.total.Load(); held < 1<<20 || held > 2<<20 {
+		t.Errorf("%d is held", held)
+	}
+	for n := range 1000 {
+		go b.events.Add(something(fmt.Sprint(n), 1<<20))
+		if e := next(); e.Type == watch.Error {
+			if err := e.Object.(*metav1.Status); !strings.Contains(err.Message, errTooMuch.Error()) || n < 100 {
+				t.Errorf("after %d: %v", n, err)
+			}
+			return
+		}
+	}
+	t.Errorf("%d MiB are held", l.total.Load()>>20)
+}
+
+func TestTheEndOfWhatThereWasAtFirstIsPassedOn(t *testing.T) {
+	b := &brings{events: watch.NewFake()}
+	l := newLarder(b)
+	l.trim = func(obj any) (any, error) { // as namesFeed does, which cuts in place
+		obj.(*metav1.PartialObjectMetadata).Annotations = nil
+		return obj, nil
+	}
+	stream, err := l.WatchWithContext(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bookmark := something("", 0)
+	bookmark.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
+	go b.events.Action(watch.Bookmark, bookmark)
+	e := <-stream.ResultChan()
+	if got := e.Object.(metav1.Object).GetAnnotations()[metav1.InitialEventsAnnotationKey]; got != "true" || len(l.held) > 0 {
+		t.Errorf("%q, %d are held", got, len(l.held))
+	}
+}
+
+func TestWhatCannotBeCutDownIsNotTaken(t *testing.T) {
+	l := newLarder(&brings{})
+	l.trim = func(any) (any, error) { return nil, errors.New("no") }
+	if is, err := l.cut(something("a", 1)); err == nil || is != nil || len(l.held) > 0 {
+		t.Errorf("%v, %v", is, err)
+	}
+}

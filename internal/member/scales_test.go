@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package member
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+func TestAnAnswerIsWeighedByWhatItMayBecome(t *testing.T) {
+	for name, test := range map[string]struct {
+		json             string
+		elements, fields int
+	}{
+		"a field":                              {json: `{"a":1}`, fields: 1},
+		"two fields":                           {json: `{"a":1,"b":2}`, fields: 2},
+		"elements of a list":                   {json: `[1,2,3]`, elements: 3},
+		"things in a list":                     {json: `{"items":[{},{},{}]}`, elements: 3, fields: 4},
+		"a list that has ended is none":        {json: `{"a":[1,2],"b":1}`, elements: 2, fields: 2},
+		"what stands in words":                 {json: `{"a":"[{,,,]"}`, fields: 1},
+		"what is escaped does not end words":   {json: `{"a":"\",,\\","b":1}`, fields: 2},
+		"ends without beginnings do no damage": {json: `]}],`, fields: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := len(test.json) + test.elements*elementWeight + test.fields*fieldWeight
+			for size := 1; size <= len(test.json); size++ {
+				w, got := weigher{}, 0
+				for rest := test.json; rest != ""; {
+					n := min(size, len(rest))
+					got += w.weigh([]byte(rest[:n]))
+					rest = rest[n:]
+				}
+				if got != want {
+					t.Fatalf("in pieces of %d: %d, want %d", size, got, want)
+				}
+			}
+		})
+	}
+}
+
+// says answers everything with this body.
+func says(t *testing.T, code int, kind, body string) *Conn {
+	t.Helper()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", kind)
+		w.WriteHeader(code)
+		_, _ = w.Write([]byte(body)) // what is not taken is what the test is about
+	}))
+	t.Cleanup(server.Close)
+	return (&endless{Server: server}).connect(t)
+}
+
+// 20 million Deliveries of three bytes each would be 9 GiB of them.
+func TestAListOfVeryManyVerySmallThingsIsNotTaken(t *testing.T) {
+	conn := says(t, http.StatusOK, "application/json", `{"items":[`+strings.Repeat("{},", 20<<20)+`{}]}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err := EachMetadata(t.Context(), conn, []string{"/api/v1/namespaces"}, nil)
+	if tooLarge := (*TooLargeError)(nil); !errors.As(err, &tooLarge) || !strings.Contains(err.Error(), "or would be in memory") {
+		t.Error(err)
+	}
+	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 64<<20 {
+		t.Errorf("%d MiB were taken for it", (after.TotalAlloc-before.TotalAlloc)>>20)
+	}
+	if s := &conn.guard.scales; s.bytes.Load() != 0 || s.weight.Load() != 0 {
+		t.Errorf("%d bytes, %d of weight stay on the scales", s.bytes.Load(), s.weight.Load())
+	}
+}
+
+func TestARefusalIsASentence(t *testing.T) {
+	conn := says(t, http.StatusForbidden, "application/json", `{"kind":"Status","message":"`+strings.Repeat("no ", 1<<20)+`"}`)
+	if _, err := Do(t.Context(), conn.REST().Get().AbsPath("/version"), false); err == nil || len(err.Error()) > maxRefusal {
+		t.Errorf("%.100s", err)
+	}
+}
+
+func TestWhatCannotBeWeighedIsNotTaken(t *testing.T) {
+	conn := says(t, http.StatusOK, "application/vnd.kubernetes.protobuf", "k8s\x00")
+	_, err := Do(t.Context(), conn.REST().Get().AbsPath("/version"), false)
+	if err == nil || !strings.Contains(err.Error(), "JSON was asked for") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	metainternal "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// sighting is a Delivery on its way from the wire to the lane: its name, and what is kept of it.
+type sighting struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta
+	seen *Seen
+}
+
+func sight(d *v1alpha1.Delivery) *sighting {
+	return &sighting{ObjectMeta: metav1.ObjectMeta{Name: cut(d.Name, maxName), ResourceVersion: d.ResourceVersion}, seen: summarise(d)}
+}
+
+// DeepCopyObject implements runtime.Object. What is seen never changes.
+func (s *sighting) DeepCopyObject() runtime.Object {
+	return &sighting{TypeMeta: s.TypeMeta, ObjectMeta: *s.ObjectMeta.DeepCopy(), seen: s.seen}
+}
+
+// errTooMuch says that a member holds more than the host keeps in memory of one.
+var errTooMuch = fmt.Errorf("its Deliveries take more than the %d MiB of memory that the host has for those of one member", maxSeen>>20)
+
+// deliveryLister lists and watches the Deliveries of a member, each of them cut down at once. One reflector uses it.
+type deliveryLister struct {
+	lane *lane
+	conn *member.Conn
+	// pages are those of the list that is being read, weight what they weigh.
+	pages, weight int
+}
+
+// pageTimeout is how long a member may take to answer with one page.
+const pageTimeout = time.Minute
+
+var _ cache.ListerWatcherWithContext = &deliveryLister{}
+
+func (d *deliveryLister) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	if options.Continue == "" {
+		d.pages, d.weight = 0, 0
+		// "Any version will do" would be answered from the cache of the API server, with everything at once.
+		options.ResourceVersion, options.ResourceVersionMatch = "", ""
+	}
+	list, err := d.page(ctx, options)
+	if err != nil {
+		d.lane.noteUnlisted(err)
+		return nil, fmt.Errorf("listing the Deliveries of member %s: %w", d.conn.Name(), err)
+	}
+	return list, nil
+}
+
+func (d *deliveryLister) page(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	if d.pages++; d.pages > member.MaxPages {
+		return nil, member.ErrEndlessList
+	}
+	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
+	defer cancel()
+	d.lane.isListing(true)
+	whole, page := &v1alpha1.DeliveryList{}, &metainternal.List{}
+	err := d.conn.REST().Get().AbsPath(deliveryPath("")...).VersionedParams(&options, metav1.ParameterCodec).Do(ctx).Into(whole)
+	if err != nil || whole.Continue == "" {
+		d.lane.isListing(false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	page.ListMeta = whole.ListMeta
+	for i := range whole.Items { // all pages are in memory until the last has come
+		s := sight(&whole.Items[i])
+		if d.weight += s.seen.weight(); d.weight > maxSeen {
+			d.lane.isListing(false)
+			return nil, errTooMuch
+		}
+		page.Items = append(page.Items, s)
+	}
+	return page, nil
+}
+
+func (d *deliveryLister) WatchWithContext(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
+	options.Watch = true
+	whole, err := d.conn.REST().Get().AbsPath(deliveryPath("")...).VersionedParams(&options, metav1.ParameterCodec).Watch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return apiwatch.Filter(whole, func(e apiwatch.Event) (apiwatch.Event, bool) {
+		is, ok := e.Object.(*v1alpha1.Delivery)
+		if !ok {
+			return e, true
+		}
+		s := sight(is)
+		if e.Type != apiwatch.Deleted && !d.lane.hasRoomFor(s) {
+			d.lane.noteUnlisted(errTooMuch)
+			return apiwatch.Event{Type: apiwatch.Error, Object: &metav1.Status{Status: metav1.StatusFailure, Message: errTooMuch.Error()}}, true
+		}
+		e.Object = s
+		return e, true
+	}), nil
+}
+
+func (d *deliveryLister) List(options metav1.ListOptions) (runtime.Object, error) {
+	return d.ListWithContext(context.Background(), options)
+}
+
+func (d *deliveryLister) Watch(options metav1.ListOptions) (apiwatch.Interface, error) {
+	return d.WatchWithContext(context.Background(), options)
+}
+
+// IsWatchListSemanticsUnSupported keeps the reflector to paged lists: a streamed one would hold all
+// Deliveries in memory before the first of them is trimmed.
+func (d *deliveryLister) IsWatchListSemanticsUnSupported() bool { return true }
+
+// hasRoomFor says whether one more Delivery, or another state of one, may be kept.
+func (l *lane) hasRoomFor(s *sighting) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.kept-l.seen[s.Name].weight()+s.seen.weight() <= maxSeen
+}
+
+// noteUnlisted takes in why the Deliveries cannot be read, where that is for what they are: what the wire does, the probe
+// tells.
+func (l *lane) noteUnlisted(err error) {
+	tooLarge := (*member.TooLargeError)(nil)
+	if !errors.Is(err, errTooMuch) && !errors.Is(err, member.ErrEndlessList) && !errors.As(err, &tooLarge) {
+		return
+	}
+	l.mu.Lock()
+	news := l.unlisted != err.Error()
+	l.unlisted = err.Error()
+	l.mu.Unlock()
+	if news {
+		l.pusher.wakeAllOf(l.conn.Name())
+	}
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// oneMember is what one member may take of the manager's memory, whatever it answers; see docs/design.md, section 3.
+const oneMember = 512 << 20
+
+// glutton is a member that answers with more than anybody can hold.
+type glutton struct {
+	// answers says whether a request is answered so; all others go through.
+	answers func(r *http.Request) bool
+	// piece is the n-th piece of an answer, "" when that is through. What has no end is what is tried.
+	piece func(n int) string
+}
+
+var gluttons = map[string]glutton{
+	"a gigabyte":             {answers: aRead, piece: func(int) string { return `{"kind":"` + strings.Repeat("x", 1<<20) }},
+	"a list of empty things": {answers: aRead, piece: opening(`{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{}`, strings.Repeat(",{}", 1<<18))},
+	"an event without an end": {answers: aWatch, piece: opening(`{"type":"ADDED","object":{"metadata":{"name":"`,
+		strings.Repeat("x", 1<<20))},
+	"an event of empty things": {answers: aWatch, piece: opening(`{"type":"ADDED","object":`+delivery(0, 0)[:len(delivery(0, 0))-2]+`,"objects":[{}`,
+		strings.Repeat(",{}", 1<<18))},
+	"events without an end": {answers: aWatch, piece: func(n int) string { return `{"type":"ADDED","object":` + delivery(n, 256) + "}\n" }},
+	"pages without an end": {answers: func(r *http.Request) bool { return aRead(r) && strings.HasSuffix(r.URL.Path, "/deliveries") }, piece: func(n int) string {
+		switch {
+		case n == 0:
+			return `{"kind":"DeliveryList","apiVersion":"` + v1alpha1.GroupVersion.String() + `","metadata":{"resourceVersion":"1","continue":"more"},"items":[` + delivery(0, 64)
+		case n < 400:
+			return "," + delivery(n, 64)
+		case n == 400:
+			return "]}"
+		}
+		return ""
+	}},
+}
+
+// Of these everybody meets some; all of them with CRASH=all.
+var dailyGluttons = []string{"a list of empty things", "events without an end"}
+
+func aWatch(r *http.Request) bool { return r.URL.Query().Has("watch") }
+
+func aRead(r *http.Request) bool {
+	return r.Method == http.MethodGet && !aWatch(r) && !strings.Contains(r.URL.Path, "/memberships/")
+}
+
+func opening(first, then string) func(int) string {
+	return func(n int) string {
+		if n == 0 {
+			return first
+		}
+		return then
+	}
+}
+
+var named atomic.Int64
+
+// delivery is one that nobody has written, in which many objects have much to say.
+func delivery(n, objects int) string {
+	var b strings.Builder
+	name := fmt.Sprint("x", n)
+	if n > 0 {
+		name = fmt.Sprint("x", named.Add(1)) // never the same one
+	}
+	fmt.Fprintf(&b, `{"kind":"Delivery","apiVersion":"%s","metadata":{"name":"fed.none.%[2]s","namespace":"%[3]s","uid":"%[2]s","resourceVersion":"%[4]d"},`+
+		`"spec":{"wrapper":{"kind":"Federated","namespace":"none","name":"%[2]s","uid":"%[2]s"},"target":{"rendering":"x"}},"status":{"version":"x"`,
+		v1alpha1.GroupVersion, name, v1alpha1.SystemNamespace, n+1)
+	for i := range objects {
+		b.WriteString(map[bool]string{true: `,"objects":[`, false: ","}[i == 0])
+		fmt.Fprintf(&b, `{"kind":"X","name":"x%d","health":"Degraded","message":"%s"}`, i, words)
+	}
+	if objects > 0 {
+		b.WriteString("]")
+	}
+	b.WriteString("}}")
+	return b.String()
+}
+
+var words = strings.Repeat("much ado ", 113) // 1 KiB
+
+// A member that answers with more than the host has must not take the host with it, nor the other members.
+func TestAMemberCannotFillTheHostsMemory(t *testing.T) {
+	f := newFleet(t, v1alpha1.CollectorHost)
+	names := dailyGluttons
+	if all {
+		names = slices.Sorted(maps.Keys(gluttons))
+	}
+	l := born(t, manager, f.manager, end{})
+	defer l.kill()
+	well := f.newAuthor(t)
+	well.wish(first)
+	well.rest([]*wish{first})
+	defer debug.SetGCPercent(debug.SetGCPercent(25)) // what is not collected yet is not what is held
+
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			east, g := f.proxies["east"], gluttons[name]
+			heap := watchHeap()
+			var offered, refused atomic.Int64
+			var bad mood = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				if !g.answers(r) {
+					next.ServeHTTP(w, r)
+					return
+				}
+				if query := r.URL.Query(); query.Has("limit") && query.Get("continue") == "" {
+					refused.Add(1) // or it is begun, which the numbers allow for
+				}
+				w.Header().Set("Content-Type", "application/json")
+				for n := range 1 << 20 {
+					piece := g.piece(n)
+					if piece == "" {
+						return
+					}
+					sent, err := io.WriteString(w, piece)
+					if offered.Add(int64(sent)); err != nil {
+						refused.Add(1)
+						panic(http.ErrAbortHandler)
+					}
+				}
+			}
+			east.mood.Store(&bad)
+			defer east.mood.Store(nil)
+			east.server.CloseClientConnections()
+			a := f.newAuthor(t)
+			a.wish(first)
+			a.eventually(t, "the other is served", func(ctx context.Context) string { return a.served(ctx, "west") })
+			// What nobody breaks off grows until the heap tells.
+			a.eventually(t, "it is refused again and again", func(context.Context) string {
+				if refused.Load() < 5 && heap.most() < oneMember {
+					return fmt.Sprintf("%d MiB were taken, and %d answers broken off", offered.Load()>>20, refused.Load())
+				}
+				return ""
+			})
+			heap.close()
+			most := heap.most()
+			t.Logf("%d MiB more at most; %d MiB were taken, and %d answers broken off", most>>20, offered.Load()>>20, refused.Load())
+			if most > oneMember {
+				t.Errorf("the heap has grown by %d MiB", most>>20)
+			}
+			east.mood.Store(nil)
+			east.server.CloseClientConnections()
+			a.rest([]*wish{first})
+			a.wish(nil)
+			a.rest([]*wish{first, nil})
+		})
+	}
+}
+
+// heapWatch looks at the heap, again and again, until it is closed.
+type heapWatch struct {
+	before, peak atomic.Int64
+	done         chan struct{}
+	looking      sync.WaitGroup
+}
+
+func watchHeap() *heapWatch {
+	h := &heapWatch{done: make(chan struct{})}
+	runtime.GC()
+	h.before.Store(heapNow())
+	h.looking.Go(func() {
+		for {
+			select {
+			case <-h.done:
+				return
+			case <-time.After(20 * time.Millisecond):
+				h.peak.Store(max(h.peak.Load(), heapNow()-h.before.Load()))
+			}
+		}
+	})
+	return h
+}
+
+// most is by how many bytes the heap has grown at most.
+func (h *heapWatch) most() int64 { return h.peak.Load() }
+
+func (h *heapWatch) close() {
+	close(h.done)
+	h.looking.Wait()
+}
+
+func heapNow() int64 {
+	var is runtime.MemStats
+	runtime.ReadMemStats(&is)
+	return int64(is.HeapAlloc) //nolint:gosec // no machine has that much
+}
