@@ -38,7 +38,7 @@ type clients struct {
 	dynamic   dynamic.Interface
 	metadata  metadata.Interface
 	discovery *discovery.DiscoveryClient
-	there     *dates
+	there     *station
 }
 
 func newClients(config *rest.Config, httpClient *http.Client, clk clock.PassiveClock) (clients, error) {
@@ -59,7 +59,7 @@ func newClients(config *rest.Config, httpClient *http.Client, clk clock.PassiveC
 	// The manager's connection may have a deadline for every request, which would end every watch.
 	lasting := *httpClient
 	lasting.Timeout = 0
-	there := &dates{next: lasting.Transport, clock: clk}
+	there := &station{next: lasting.Transport, clock: clk}
 	if there.next == nil { // client-go's word for the default one
 		there.next = http.DefaultTransport
 	}
@@ -69,11 +69,7 @@ func newClients(config *rest.Config, httpClient *http.Client, clk clock.PassiveC
 	if err != nil {
 		return clients{}, fmt.Errorf("making the client for objects: %w", err)
 	}
-	// Protobuf would be smaller. It cannot be told what it becomes in memory before that has happened, and so the manager does
-	// not take it from any member.
-	forMetadata := metadata.ConfigFor(config)
-	forMetadata.ContentType, forMetadata.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
-	meta, err := metadata.NewForConfigAndClient(forMetadata, httpClient)
+	meta, err := metadata.NewForConfigAndClient(metadata.ConfigFor(config), httpClient)
 	if err != nil {
 		return clients{}, fmt.Errorf("making the client for metadata: %w", err)
 	}

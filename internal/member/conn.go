@@ -42,6 +42,9 @@ type Conn struct {
 
 // Connect prepares a connection; it does not talk to the member yet.
 func Connect(name string, config *rest.Config, shared *Mappings) (*Conn, error) {
+	// The guard takes nothing else, see scales; and some clients would ask for protobuf by themselves.
+	config = rest.CopyConfig(config)
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to member %s: %w", name, err)

@@ -9,6 +9,11 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 func TestAnAnswerIsWeighedByWhatItMayBecome(t *testing.T) {
@@ -83,5 +88,30 @@ func TestWhatCannotBeWeighedIsNotTaken(t *testing.T) {
 	_, err := Do(t.Context(), conn.REST().Get().AbsPath("/version"), false)
 	if err == nil || !strings.Contains(err.Error(), "JSON was asked for") {
 		t.Error(err)
+	}
+}
+
+// A client that asks for protobuf is answered in it, and gets nothing.
+func TestEveryClientAsksForJSON(t *testing.T) {
+	server := newAPIServer(t)
+	var asked []string
+	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		asked = append(asked, req.Header.Get("Accept")+req.Header.Get("Content-Type"))
+		server.ServeHTTP(w, req)
+	})
+	c := connected(t, server.config("t"), nil).GetClient()
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "a"}}
+	for _, err := range []error{c.Get(t.Context(), client.ObjectKeyFromObject(settings), settings), c.Create(t.Context(), settings)} {
+		if !apierrors.IsNotFound(err) { // which is what the server says to all of them
+			t.Error(err)
+		}
+	}
+	for _, kinds := range asked {
+		if strings.Contains(kinds, "protobuf") {
+			t.Error(kinds)
+		}
+	}
+	if len(asked) < 2 {
+		t.Error("nobody asked")
 	}
 }

@@ -51,19 +51,24 @@ type program struct {
 	begin func(ctx context.Context, config *rest.Config, version string) (run func(context.Context) error, err error)
 }
 
-var manager = program{"fairlead-manager", func(ctx context.Context, config *rest.Config, version string) (func(context.Context) error, error) {
-	again, never := true, time.Duration(0)
-	mgr, err := controllers.NewManager(ctx, config, ctrl.Options{
-		Metrics:                 metricsserver.Options{BindAddress: "0"},
-		HealthProbeBindAddress:  "0",
-		GracefulShutdownTimeout: &never,
-		Controller:              ctrlconfig.Controller{SkipNameValidation: &again},
-	}, controllers.Options{Version: version, Clock: clock.RealClock{}})
-	if err != nil {
-		return nil, err
-	}
-	return mgr.Start, nil
-}}
+var manager = managerBy(clock.RealClock{})
+
+// managerBy is the manager that goes by a clock.
+func managerBy(clk clock.WithTicker) program {
+	return program{"fairlead-manager", func(ctx context.Context, config *rest.Config, version string) (func(context.Context) error, error) {
+		again, never := true, time.Duration(0)
+		mgr, err := controllers.NewManager(ctx, config, ctrl.Options{
+			Metrics:                 metricsserver.Options{BindAddress: "0"},
+			HealthProbeBindAddress:  "0",
+			GracefulShutdownTimeout: &never,
+			Controller:              ctrlconfig.Controller{SkipNameValidation: &again},
+		}, controllers.Options{Version: version, Clock: clk})
+		if err != nil {
+			return nil, err
+		}
+		return mgr.Start, nil
+	}}
+}
 
 var collector = program{"fairlead-collector", func(_ context.Context, config *rest.Config, version string) (func(context.Context) error, error) {
 	c, err := collect.New(collect.Options{Config: config, Version: version})

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
@@ -16,6 +17,13 @@ import (
 // moods are the ways in which a member misbehaves.
 var moods = map[string]mood{
 	"never answers": func(_ http.ResponseWriter, r *http.Request, _ http.Handler) { <-r.Context().Done() },
+	"answers after half a minute": func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		select {
+		case <-r.Context().Done():
+		case <-time.After(30 * time.Second):
+			next.ServeHTTP(w, r)
+		}
+	},
 	"answers with the head only": func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusOK)

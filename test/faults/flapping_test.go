@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// A member that comes and goes, each time in the middle of what is pushed to it, costs the others no call. The test says
+// when it does: by the clock, a machine that is busy would be somewhere else in it each time.
+func TestAMemberThatComesAndGoesCostsOnlyItself(t *testing.T) {
+	f := newFleet(t, v1alpha1.CollectorHost)
+	l := born(t, manager, f.manager, end{})
+	defer l.kill()
+	east, west, a := f.proxies["east"], f.proxies["west"], f.newAuthor(t)
+	wishes := []*wish{first}
+	a.wish(first)
+	a.rest(wishes)
+	// change has a served, by west, and says by how many calls.
+	change := func() int {
+		t.Helper()
+		w := &wish{objects: map[string]string{"a": fmt.Sprint(len(wishes) + 1), "b": "1", "c": "1"}, members: both}
+		wishes = append(wishes, w)
+		west.count()
+		a.wish(w)
+		a.eventually(t, "the other is served", func(ctx context.Context) string { return a.served(ctx, "west") })
+		return len(west.counted())
+	}
+	needed := 0
+	for range 2 {
+		needed = change()
+		a.rest(wishes)
+	}
+
+	var gone mood = func(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) }
+	for round := range 6 {
+		is, mood := "gone", &gone
+		if round%2 == 1 {
+			is, mood = "there", nil
+		}
+		east.mood.Store(mood)
+		east.server.CloseClientConnections()
+		if got := change(); got != needed {
+			t.Errorf("round %d, it is %s: %d calls, and %d when all are well: %v", round, is, got, needed, slices.Clone(west.counted()))
+		}
+	}
+	east.mood.Store(nil)
+	a.rest(wishes)
+	a.wish(nil)
+	a.rest(wishes, []*wish{nil})
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// running is a clock that goes on by itself, and is put forward by the test.
+type running struct {
+	*clocktesting.FakeClock
+	mu     sync.Mutex
+	frozen bool
+}
+
+func newRunning(t *testing.T) *running {
+	t.Helper()
+	r := &running{FakeClock: clocktesting.NewFakeClock(time.Now())}
+	done := make(chan struct{})
+	var ticking sync.WaitGroup
+	ticking.Go(func() {
+		for last := time.Now(); ; {
+			select {
+			case <-done:
+				return
+			case now := <-time.After(5 * time.Millisecond):
+				r.mu.Lock()
+				if !r.frozen {
+					r.Step(now.Sub(last))
+				}
+				r.mu.Unlock()
+				last = now
+			}
+		}
+	})
+	t.Cleanup(func() { close(done); ticking.Wait() })
+	return r
+}
+
+// freeze stops it, or has it go on.
+func (r *running) freeze(is bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.frozen = is
+}
+
+// cutOff puts a member out of reach, and counts who tries nevertheless.
+func (p *proxy) cutOff() *atomic.Int64 {
+	tries := &atomic.Int64{}
+	var cut mood = func(http.ResponseWriter, *http.Request, http.Handler) {
+		tries.Add(1)
+		panic(http.ErrAbortHandler)
+	}
+	p.mood.Store(&cut)
+	p.server.CloseClientConnections()
+	return tries
+}
+
+// A partition is over when the member answers again: nothing sleeps on because it was long, and nothing is to be restarted.
+func TestAPartitionOfAnHourHealsWithinOneProbe(t *testing.T) {
+	f, clk := newFleet(t, v1alpha1.CollectorHost), newRunning(t)
+	l := born(t, managerBy(clk), f.manager, end{})
+	defer l.kill()
+	p := f.newPartition(t)
+
+	tries := f.proxies["east"].cutOff()
+	defer f.proxies["east"].mood.Store(nil)
+	p.change()
+	for began := clk.Now(); clk.Since(began) < time.Hour; {
+		before := tries.Load()
+		clk.Step(member.RetryInterval)
+		f.eventually(t, "it is tried again", func(context.Context) string {
+			if tries.Load() == before {
+				return "nobody has"
+			}
+			return ""
+		})
+	}
+
+	clk.freeze(true)
+	heard := make(chan struct{})
+	var once sync.Once
+	var healed mood = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		once.Do(func() { close(heard) })
+		next.ServeHTTP(w, r)
+	}
+	f.proxies["east"].count()
+	f.proxies["east"].mood.Store(&healed)
+	clk.Step(member.RetryInterval)
+	select {
+	case <-heard:
+	case <-time.After(settleWithin):
+		t.Fatalf("nobody asks, though %s have passed", member.RetryInterval)
+	}
+	clk.freeze(false)
+	p.heals()
+}
+
+// The same by the clocks that there are: those of the network, the kernel and the libraries too.
+func TestAPartitionOfAMinuteHeals(t *testing.T) {
+	if !all {
+		t.Skip("takes a minute: run with CRASH=all")
+	}
+	f := newFleet(t, v1alpha1.CollectorHost)
+	l := born(t, managerBy(clock.RealClock{}), f.manager, end{})
+	defer l.kill()
+	p := f.newPartition(t)
+
+	f.proxies["east"].cutOff()
+	defer f.proxies["east"].mood.Store(nil)
+	p.change()
+	<-time.After(time.Minute)
+	f.proxies["east"].count()
+	f.proxies["east"].mood.Store(nil)
+	p.heals()
+}
+
+// partition is what people do while a member cannot be reached: one wrapper is edited, one made, one deleted, one not touched.
+type partition struct {
+	*fleet
+	t                                *testing.T
+	edited, made, deleted, untouched *author
+	third                            *wish
+}
+
+func (f *fleet) newPartition(t *testing.T) *partition {
+	t.Helper()
+	p := &partition{fleet: f, t: t, edited: f.newAuthor(t), made: f.newAuthor(t), deleted: f.newAuthor(t), untouched: f.newAuthor(t)}
+	p.third = &wish{objects: map[string]string{"a": "3", "b": "1", "d": "1"}, members: both}
+	for _, a := range []*author{p.edited, p.deleted, p.untouched} {
+		a.wish(first)
+	}
+	for _, a := range []*author{p.edited, p.deleted, p.untouched} {
+		a.rest([]*wish{first})
+	}
+	return p
+}
+
+func (p *partition) change() {
+	p.t.Helper()
+	p.edited.wish(&wish{objects: map[string]string{"a": "2", "b": "2"}, members: both})
+	p.edited.eventually(p.t, "the other is served", func(ctx context.Context) string { return p.edited.served(ctx, "west") })
+	p.edited.wish(p.third)
+	p.made.wish(first)
+	p.deleted.wish(nil)
+	for _, a := range []*author{p.edited, p.made} {
+		a.eventually(p.t, "the other is served", func(ctx context.Context) string { return a.served(ctx, "west") })
+	}
+}
+
+func (p *partition) heals() {
+	p.t.Helper()
+	p.edited.rest([]*wish{first, p.third})
+	p.made.rest([]*wish{first})
+	p.deleted.rest([]*wish{first, nil})
+	p.untouched.rest([]*wish{first})
+	writes := make(map[string]int)
+	for _, call := range p.proxies["east"].counted() {
+		if strings.Contains(call, p.untouched.shop) && !strings.HasPrefix(call, http.MethodGet) {
+			p.t.Errorf("%s, though nothing of that has changed", call)
+		}
+		if strings.Contains(call, "/configmaps/") && !strings.HasPrefix(call, http.MethodGet) {
+			writes[call]++
+		}
+	}
+	var twice []string
+	for call, n := range writes {
+		if n > 1 {
+			twice = append(twice, call)
+		}
+	}
+	if slices.Sort(twice); len(twice) > 0 || len(writes) == 0 {
+		p.t.Errorf("of %d writes twice: %v", len(writes), twice)
+	}
+	for _, a := range []*author{p.edited, p.made, p.untouched} {
+		a.wish(nil)
+		a.rest([]*wish{first, nil})
+	}
+}
