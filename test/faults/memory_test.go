@@ -32,17 +32,27 @@ type glutton struct {
 }
 
 var gluttons = map[string]glutton{
-	"a gigabyte":             {answers: aRead, piece: func(int) string { return `{"kind":"` + strings.Repeat("x", 1<<20) }},
-	"a list of empty things": {answers: aRead, piece: opening(`{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{}`, strings.Repeat(",{}", 1<<18))},
+	"a gigabyte":             {answers: aRead, piece: func(n int) string { return `{"kind":"` + strings.Repeat("x", 1<<20) }},
+	"a list of empty things": {answers: aList, piece: func(n int) string { // 20 MB
+		switch {
+		case n == 0:
+			return listOfDeliveries + "{}"
+		case n < 25:
+			return strings.Repeat(",{}", 1<<18)
+		case n == 25:
+			return "]}"
+		}
+		return ""
+	}},
 	"an event without an end": {answers: aWatch, piece: opening(`{"type":"ADDED","object":{"metadata":{"name":"`,
 		strings.Repeat("x", 1<<20))},
 	"an event of empty things": {answers: aWatch, piece: opening(`{"type":"ADDED","object":`+delivery(0, 0)[:len(delivery(0, 0))-2]+`,"objects":[{}`,
 		strings.Repeat(",{}", 1<<18))},
 	"events without an end": {answers: aWatch, piece: func(n int) string { return `{"type":"ADDED","object":` + delivery(n, 256) + "}\n" }},
-	"pages without an end": {answers: func(r *http.Request) bool { return aRead(r) && strings.HasSuffix(r.URL.Path, "/deliveries") }, piece: func(n int) string {
+	"pages without an end": {answers: aList, piece: func(n int) string {
 		switch {
 		case n == 0:
-			return `{"kind":"DeliveryList","apiVersion":"` + v1alpha1.GroupVersion.String() + `","metadata":{"resourceVersion":"1","continue":"more"},"items":[` + delivery(0, 64)
+			return listOfDeliveries + delivery(0, 64)
 		case n < 400:
 			return "," + delivery(n, 64)
 		case n == 400:
@@ -52,10 +62,14 @@ var gluttons = map[string]glutton{
 	}},
 }
 
+const listOfDeliveries = `{"kind":"DeliveryList","apiVersion":"` + v1alpha1.Group + `/v1alpha1","metadata":{"resourceVersion":"1","continue":"more"},"items":[`
+
 // Of these everybody meets some; all of them with CRASH=all.
 var dailyGluttons = []string{"a list of empty things", "events without an end"}
 
 func aWatch(r *http.Request) bool { return r.URL.Query().Has("watch") }
+
+func aList(r *http.Request) bool { return aRead(r) && strings.HasSuffix(r.URL.Path, "/deliveries") }
 
 func aRead(r *http.Request) bool {
 	return r.Method == http.MethodGet && !aWatch(r) && !strings.Contains(r.URL.Path, "/memberships/")
@@ -115,7 +129,12 @@ func TestAMemberCannotFillTheHostsMemory(t *testing.T) {
 			heap := watchHeap()
 			var offered, refused atomic.Int64
 			var bad mood = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-				if !g.answers(r) {
+				switch {
+				case g.answers(r):
+				case aWatch(r): // who would have it go on where it was is to list again
+					status(http.StatusGone, "", "")(w, r, next)
+					return
+				default:
 					next.ServeHTTP(w, r)
 					return
 				}
