@@ -93,23 +93,12 @@ func (d *deliveryLister) page(ctx context.Context, options metav1.ListOptions) (
 
 func (d *deliveryLister) WatchWithContext(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
 	options.Watch = true
-	whole, err := d.conn.REST().Get().AbsPath(deliveryPath("")...).VersionedParams(&options, metav1.ParameterCodec).Watch(ctx)
+	body, err := d.conn.REST().Get().AbsPath(deliveryPath("")...).VersionedParams(&options, metav1.ParameterCodec).
+		SetHeader("Accept", "application/json").Stream(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return apiwatch.Filter(whole, func(e apiwatch.Event) (apiwatch.Event, bool) {
-		is, ok := e.Object.(*v1alpha1.Delivery)
-		if !ok {
-			return e, true
-		}
-		s := sight(is)
-		if e.Type != apiwatch.Deleted && !d.lane.hasRoomFor(s) {
-			d.lane.noteUnlisted(errTooMuch)
-			return apiwatch.Event{Type: apiwatch.Error, Object: &metav1.Status{Status: metav1.StatusFailure, Message: errTooMuch.Error()}}, true
-		}
-		e.Object = s
-		return e, true
-	}), nil
+	return newWatch(d.lane, body), nil
 }
 
 func (d *deliveryLister) List(options metav1.ListOptions) (runtime.Object, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -22,7 +23,8 @@ func TestAMemberThatComesAndGoesCostsOnlyItself(t *testing.T) {
 	wishes := []*wish{first}
 	a.wish(first)
 	a.rest(wishes)
-	// change has a served, by west, and says by how many calls.
+	// change has a served, by west, and says by how many calls about objects. Those about the Delivery are not counted: host
+	// and collector both write it, and whoever comes second reads and writes again.
 	change := func() int {
 		t.Helper()
 		w := &wish{objects: map[string]string{"a": fmt.Sprint(len(wishes) + 1), "b": "1", "c": "1"}, members: both}
@@ -30,7 +32,7 @@ func TestAMemberThatComesAndGoesCostsOnlyItself(t *testing.T) {
 		west.count()
 		a.wish(w)
 		a.eventually(t, "the other is served", func(ctx context.Context) string { return a.served(ctx, "west") })
-		return len(west.counted())
+		return len(slices.DeleteFunc(west.counted(), func(call string) bool { return strings.Contains(call, "/deliveries/") }))
 	}
 	needed := 0
 	for range 2 {
@@ -47,7 +49,7 @@ func TestAMemberThatComesAndGoesCostsOnlyItself(t *testing.T) {
 		east.mood.Store(mood)
 		east.server.CloseClientConnections()
 		if got := change(); got != needed {
-			t.Errorf("round %d, it is %s: %d calls, and %d when all are well: %v", round, is, got, needed, slices.Clone(west.counted()))
+			t.Errorf("round %d, it is %s: %d calls, and %d when all are well: %v", round, is, got, needed, west.counted())
 		}
 	}
 	east.mood.Store(nil)

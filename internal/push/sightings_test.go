@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// told is what a watch tells of an answer, a line each.
+func told(b *bench, answer string) (lines []string) {
+	w := newWatch(b.lane, io.NopCloser(strings.NewReader(answer)))
+	defer w.Stop()
+	for e := range w.ResultChan() {
+		switch is := e.Object.(type) {
+		case *sighting:
+			lines = append(lines, fmt.Sprintf("%s %s@%s of %s, %s", e.Type, is.Name, is.ResourceVersion, is.seen.Wrapper.Name, is.seen.Rendering))
+		case *metav1.Status:
+			lines = append(lines, fmt.Sprintf("%s %d %s", e.Type, is.Code, is.Message))
+		}
+	}
+	return lines
+}
+
+// unread is what a watch says of an answer that it cannot read.
+func unread(why string) string {
+	return fmt.Sprintf("ERROR 500 an error on the server (%q) has prevented the request from succeeding", "unable to decode an event from the watch stream: "+why)
+}
+
+func event(what, object string) string { return fmt.Sprintf("{\"type\":%q,\"object\":%s}\n", what, object) }
+
+func TestAWatchTellsWhatBecomesOfDeliveries(t *testing.T) {
+	one := func(version string) string {
+		return fmt.Sprintf(`{"kind":"Delivery","apiVersion":"federation.fairlead.dev/v1alpha1","metadata":{"name":"fed.shop.web",
+			"resourceVersion":%q,"uid":"u","generation":3,"managedFields":[{"manager":"fairlead","time":"never"}]},
+			"spec":{"wrapper":{"name":"web"},"target":{"rendering":"sha256:1"}}}`, version)
+	}
+	for name, test := range map[string]struct {
+		answer string
+		want   []string
+	}{
+		"all that may happen": {
+			event("ADDED", one("1")) + event("MODIFIED", one("2")) + event("DELETED", one("3")) +
+				event("BOOKMARK", `{"kind":"Delivery","metadata":{"resourceVersion":"4"}}`),
+			[]string{"ADDED fed.shop.web@1 of web, sha256:1", "MODIFIED fed.shop.web@2 of web, sha256:1", "DELETED fed.shop.web@3 of web, sha256:1", "BOOKMARK @4 of , "},
+		},
+		"a version that is too old": {
+			event("ERROR", `{"kind":"Status","status":"Failure","reason":"Expired","code":410,"message":"too old resource version"}`),
+			[]string{"ERROR 410 too old resource version"},
+		},
+		"another kind": {
+			event("ADDED", `{"kind":"Pod","metadata":{"name":"p"}}`),
+			[]string{unread("reading an event of a watch: it is of a Pod and not of a Delivery")},
+		},
+		"another event": {
+			event("PERHAPS", one("1")),
+			[]string{unread(`reading an event of a watch: "PERHAPS" is no type of any`)},
+		},
+		"what is no JSON": {
+			event("ADDED", one("1")) + "<html>",
+			[]string{"ADDED fed.shop.web@1 of web, sha256:1", unread("invalid character '<' looking for beginning of value")},
+		},
+		"an end in the middle": {event("ADDED", one("1")) + event("MODIFIED", one("2"))[:80], []string{"ADDED fed.shop.web@1 of web, sha256:1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, told(newBench(t), test.answer)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAWatchEndsWhereTheMemoryForTheMemberDoes(t *testing.T) {
+	b := newBench(t)
+	b.kept = maxSeen
+	small := event("ADDED", `{"kind":"Delivery","metadata":{"name":"d"}}`)
+	if diff := cmp.Diff([]string{"ERROR 0 " + errTooMuch.Error()}, told(b, small)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func FuzzWatch(f *testing.F) {
+	f.Add(event("ADDED", `{"kind":"Delivery","metadata":{"name":"d","generation":1},"spec":{"inventory":[{}]},"status":{"objects":[{"drift":{}}]}}`))
+	f.Add(event("ERROR", `{"kind":"Status","code":410}`) + event("BOOKMARK", `{"kind":"Delivery"}`))
+	f.Add(event("DELETED", `[]`))
+	f.Add(strings.Repeat(`{"object":`, 5))
+	f.Fuzz(func(t *testing.T, answer string) {
+		b := newBench(t)
+		w := newWatch(b.lane, io.NopCloser(strings.NewReader(answer)))
+		defer w.Stop()
+		for e := range w.ResultChan() {
+			is, ok := e.Object.(*sighting)
+			switch {
+			case ok && len(is.Name) > maxName:
+				t.Fatalf("a name of %d bytes is kept", len(is.Name))
+			case ok && e.Type == apiwatch.Deleted:
+				b.vanish(is.Name)
+			case ok && e.Type != apiwatch.Bookmark:
+				b.observe(is)
+			}
+		}
+	})
+}
+
+// BenchmarkAnEventOfAWatch reads one event: each write of ours to a member comes back as one.
+func BenchmarkAnEventOfAWatch(b *testing.B) {
+	d := &v1alpha1.Delivery{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Delivery"}}
+	d.Name, d.UID, d.ResourceVersion = "fed.shop.web", "00000000-0000-0000-0000-000000000001", "4711"
+	d.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "fairlead", FieldsType: "FieldsV1",
+		FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{` + strings.Repeat(`"f:field":{},`, 100) + `"f:last":{}}}`)}}}
+	d.Spec.Wrapper = v1alpha1.WrapperIdentity{Kind: "Federated", Namespace: "shop", Name: "web", UID: "u", Generation: 2}
+	d.Spec.Target = &v1alpha1.DeliveryTarget{Revision: "fed-web-1", Rendering: "sha256:1"}
+	d.Spec.Inventory = []v1alpha1.InventoryEntry{{Kind: "ConfigMap", Resource: "configmaps", Name: "settings", State: v1alpha1.EntryApplied}}
+	raw, err := json.Marshal(d)
+	if err != nil {
+		b.Fatal(err)
+	}
+	one := event("MODIFIED", string(raw))
+	b.SetBytes(int64(len(one)))
+	b.ReportAllocs()
+	l := &lane{}
+	for b.Loop() {
+		s := &sightings{lane: l, body: io.NopCloser(nil), events: json.NewDecoder(strings.NewReader(one))}
+		if _, _, err := s.Decode(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// What one wrapper asks of the host, it asks a thousand times for a thousand of them. There is no webhook here, so that the
+// first call puts the finalizer on.
+func TestAWrapperCostsTheHostThreeWrites(t *testing.T) {
+	f, clk := newFleet(t, v1alpha1.CollectorHost), newRunning(t)
+	l := born(t, managerBy(clk), f.manager, end{})
+	defer l.kill()
+	a := f.newAuthor(t)
+	ready := &wish{objects: map[string]string{"a": "1"}, members: both}
+	a.wish(ready) // finds out how members serve the kind, and that the manager runs
+	a.rest([]*wish{ready})
+	a.wish(nil)
+	a.rest([]*wish{ready, nil})
+
+	// A status of what is under way is written after a second, however busy the machine is: not while the clock stands.
+	clk.freeze(true)
+	defer clk.freeze(false)
+	var (
+		finalizer = "PATCH federateds/web"
+		revision  = "POST controllerrevisions"
+		status    = "PATCH federateds/web/status"
+	)
+	history := []*wish{ready, nil}
+	for _, step := range []struct {
+		what string
+		wish *wish
+		want []string
+	}{
+		{"is created", &wish{objects: map[string]string{"a": "1"}, members: both}, []string{finalizer, revision, status, status}},
+		{"is changed", &wish{objects: map[string]string{"a": "2"}, members: both}, []string{revision, status, status}},
+		{"is deleted", nil, []string{status, finalizer}},
+	} {
+		l.count(end{})
+		a.wish(step.wish)
+		history = append(history, step.wish)
+		a.rest(history)
+		if diff := cmp.Diff(step.want, onHost(l.calls())); diff != "" {
+			t.Errorf("when a wrapper %s (-want +got):\n%s", step.what, diff)
+		}
+	}
+}
+
+// onHost are those calls that went to the host, in order, without where the object is.
+func onHost(calls []string) []string {
+	var found []string
+	for _, call := range calls {
+		verb, path, _ := strings.Cut(call, " ")
+		for _, resource := range []string{"federateds", "clusterfederateds", "memberclusters", "controllerrevisions", "events", "approvals"} {
+			if i := strings.Index(path, "/"+resource); i >= 0 {
+				found = append(found, verb+" "+path[i+1:])
+				break
+			}
+		}
+	}
+	return found
+}
