@@ -41,8 +41,10 @@ func (p *pass) publish(ctx context.Context) (ctrl.Result, error) {
 		p.memory.published(p.key, p.now, final)
 		return ctrl.Result{}, nil
 	}
-	if wait := p.memory.dueIn(p.key, p.now, paced(before)); wait > 0 && !final {
-		return ctrl.Result{RequeueAfter: wait}, nil
+	if !final {
+		if wait := p.memory.dueIn(p.key, p.now, paced(before)); wait > 0 {
+			return ctrl.Result{RequeueAfter: wait}, nil
+		}
 	}
 	base := p.object().DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy of an object is one
 	*status = next

@@ -90,6 +90,9 @@ func (p *pass) takeRevision(ctx context.Context, wanted *appsv1.ControllerRevisi
 // trimRevisions deletes the oldest revisions past the limit, but none that is in use on a member, as
 // far as is known, or named by the status.
 func (p *pass) trimRevisions(ctx context.Context) error {
+	if p.wrapper.GetGeneration() <= historyLimit {
+		return nil // a generation writes one revision at most: there is nothing to ask for
+	}
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ControllerRevisionList"))
 	if err := p.live.List(ctx, list, client.InNamespace(v1alpha1.Identity(p.wrapper).Beside()),

@@ -172,7 +172,7 @@ func (s *Sandbox) runManager(ctx context.Context, o Options) (webhooks int, err 
 			"--kubeconfig=" + c.ManagerKubeconfig(), "--metrics-address=0", "--health-address=" + healthAddress,
 			"--webhook-port=" + strconv.Itoa(webhooks), "--webhook-cert-dir=" + certDir,
 		}, o.ManagerArgs),
-		Env: []string{"GOGC=50"}, Unset: []string{"KUBECONFIG"},
+		Env: append([]string{"GOGC=50"}, o.ManagerEnv...), Unset: []string{"KUBECONFIG"},
 		After: []string{binaries.APIServer}, ReadyURL: "http://" + healthAddress + "/readyz",
 	})
 	if err != nil {

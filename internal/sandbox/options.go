@@ -25,6 +25,7 @@ type Options struct {
 	APIServerArgs []string // more flags for every API server; they win
 
 	ManagerArgs []string // more flags for Fairlead's manager; they win
+	ManagerEnv  []string // and more of its environment, as in NAME=value
 
 	// Programs is the folder with Fairlead's manager and collector; empty = the folder of this program.
 	Programs string

@@ -55,7 +55,8 @@ func makeBed(ctx context.Context, o options, p *progress.Printer) (*bed, error) 
 
 // up makes the sandbox have so many members.
 func (b *bed) up(ctx context.Context, members int) error {
-	o := sandbox.Options{Name: b.name, Members: members, Audit: true, Fsync: true, Programs: b.programs}
+	o := sandbox.Options{Name: b.name, Members: members, Audit: true, Fsync: true, Programs: b.programs,
+		ManagerEnv: []string{"GOGC=100"}} // what it is in a cluster; the sandbox saves memory
 	if b.profiles != "" {
 		o.ManagerArgs = []string{"--pprof-address=" + pprofAddress}
 	}
@@ -110,9 +111,16 @@ func (b *bed) clusters() []*cluster { return append([]*cluster{b.host}, b.member
 
 // until waits for a condition, whose text is what is missing; "" is nothing. It is shown while it lasts.
 func (b *bed) until(ctx context.Context, within time.Duration, missing func(context.Context) (string, error)) error {
+	return b.untilEach(ctx, 100*time.Millisecond, within, missing)
+}
+
+// untilEach is until for a condition that is looked at so often.
+func (b *bed) untilEach(
+	ctx context.Context, every, within time.Duration, missing func(context.Context) (string, error),
+) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	tick := time.NewTicker(100 * time.Millisecond)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		what, err := missing(ctx)

@@ -90,7 +90,8 @@ func (b *bed) allReady(ctx context.Context, all []*v1alpha1.Federated) error {
 	for _, w := range all {
 		generations[client.ObjectKeyFromObject(w)] = w.Generation
 	}
-	return b.until(ctx, patience, func(ctx context.Context) (string, error) {
+	// Seldom: reading all wrappers takes more of the machine than what is measured.
+	return b.untilEach(ctx, 2*time.Second, patience, func(ctx context.Context) (string, error) {
 		list := &v1alpha1.FederatedList{}
 		if err := b.host.List(ctx, list); err != nil {
 			return "", err
