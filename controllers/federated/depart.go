@@ -113,16 +113,24 @@ func (p *pass) departing() []string {
 }
 
 // sweptAway says whether the wrapper is only deleted because its namespace or its CRD is: that states
-// no intent about members. (docs/design.md, section 7, invariant 4.)
+// no intent about members. (docs/design.md, section 7, invariant 4.) It is asked until the answer is no: whoever deletes
+// these from then on does so after the wrapper was deleted.
 func (p *pass) sweptAway(ctx context.Context) (bool, error) {
+	if p.memory.isMeant(p.key, p.wrapper.GetUID()) {
+		return false, nil
+	}
 	if p.key.Namespace != "" {
 		swept, err := p.deletedBefore(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, p.key.Namespace)
 		if swept || err != nil {
 			return swept, err
 		}
 	}
-	return p.deletedBefore(ctx, schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
+	swept, err := p.deletedBefore(ctx, schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
 		strings.ToLower(string(p.key.Kind))+"s."+v1alpha1.Group)
+	if !swept && err == nil {
+		p.memory.mean(p.key, p.wrapper.GetUID())
+	}
+	return swept, err
 }
 
 // deletedBefore says whether the deletion of a cluster-scoped object of the host began no later than

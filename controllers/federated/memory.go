@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
@@ -23,6 +25,8 @@ type wrote struct {
 	wrapper v1alpha1.Wrapper
 	// revision is the last ControllerRevision that was written, which the status names only later.
 	revision string
+	// meant is the uid of the wrapper that was seen deleted while what it stands in was not.
+	meant types.UID
 	// published is when a status was last written, by the host's clock.
 	published time.Time
 	// started is when the work that is not yet reported began.
@@ -67,6 +71,20 @@ func (m *memory) revise(key push.Key, revision string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.entry(key).revision = revision
+}
+
+// isMeant says whether somebody is known to have deleted this very wrapper, and not what it stands in.
+func (m *memory) isMeant(key push.Key, uid types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.entry(key).meant == uid
+}
+
+// mean notes that somebody has deleted this very wrapper.
+func (m *memory) mean(key push.Key, uid types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.entry(key).meant = uid
 }
 
 func (m *memory) forget(key push.Key) {

@@ -18,7 +18,7 @@ func TestAWrapperCostsTheHostThreeWrites(t *testing.T) {
 	l := born(t, managerBy(clk), f.manager, end{})
 	defer l.kill()
 	a := f.newAuthor(t)
-	ready := &wish{objects: map[string]string{"a": "1"}, members: both}
+	ready := &wish{objects: map[string]string{"a": "0"}, members: both}
 	a.wish(ready) // finds out how members serve the kind, and that the manager runs
 	a.rest([]*wish{ready})
 	a.wish(nil)
@@ -31,6 +31,7 @@ func TestAWrapperCostsTheHostThreeWrites(t *testing.T) {
 		finalizer = "PATCH federateds/web"
 		revision  = "POST controllerrevisions"
 		status    = "PATCH federateds/web/status"
+		isCRD     = "GET customresourcedefinitions/federateds.federation.fairlead.dev"
 	)
 	history := []*wish{ready, nil}
 	for _, step := range []struct {
@@ -40,7 +41,7 @@ func TestAWrapperCostsTheHostThreeWrites(t *testing.T) {
 	}{
 		{"is created", &wish{objects: map[string]string{"a": "1"}, members: both}, []string{finalizer, revision, status, status}},
 		{"is changed", &wish{objects: map[string]string{"a": "2"}, members: both}, []string{revision, status, status}},
-		{"is deleted", nil, []string{status, finalizer}},
+		{"is deleted", nil, []string{isCRD, finalizer}},
 	} {
 		l.count(end{})
 		a.wish(step.wish)
@@ -57,8 +58,8 @@ func onHost(calls []string) []string {
 	var found []string
 	for _, call := range calls {
 		verb, path, _ := strings.Cut(call, " ")
-		for _, resource := range []string{"federateds", "clusterfederateds", "memberclusters", "controllerrevisions", "events", "approvals"} {
-			if i := strings.Index(path, "/"+resource); i >= 0 {
+		for _, resource := range []string{"federateds", "memberclusters", "controllerrevisions", "customresourcedefinitions", "events", "approvals"} {
+			if i := strings.Index(path+"/", "/"+resource+"/"); i >= 0 {
 				found = append(found, verb+" "+path[i+1:])
 				break
 			}
