@@ -36,7 +36,9 @@ func unread(why string) string {
 	return fmt.Sprintf("ERROR 500 an error on the server (%q) has prevented the request from succeeding", "unable to decode an event from the watch stream: "+why)
 }
 
-func event(what, object string) string { return fmt.Sprintf("{\"type\":%q,\"object\":%s}\n", what, object) }
+func event(what, object string) string {
+	return fmt.Sprintf("{\"type\":%q,\"object\":%s}\n", what, object)
+}
 
 func TestAWatchTellsWhatBecomesOfDeliveries(t *testing.T) {
 	one := func(version string) string {
@@ -116,7 +118,7 @@ func BenchmarkAnEventOfAWatch(b *testing.B) {
 	d := &v1alpha1.Delivery{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Delivery"}}
 	d.Name, d.UID, d.ResourceVersion = "fed.shop.web", "00000000-0000-0000-0000-000000000001", "4711"
 	d.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "fairlead", FieldsType: "FieldsV1",
-		FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{` + strings.Repeat(`"f:field":{},`, 100) + `"f:last":{}}}`)}}}
+		FieldsV1: metav1.NewFieldsV1(`{"f:spec":{` + strings.Repeat(`"f:field":{},`, 100) + `"f:last":{}}}`)}}
 	d.Spec.Wrapper = v1alpha1.WrapperIdentity{Kind: "Federated", Namespace: "shop", Name: "web", UID: "u", Generation: 2}
 	d.Spec.Target = &v1alpha1.DeliveryTarget{Revision: "fed-web-1", Rendering: "sha256:1"}
 	d.Spec.Inventory = []v1alpha1.InventoryEntry{{Kind: "ConfigMap", Resource: "configmaps", Name: "settings", State: v1alpha1.EntryApplied}}

@@ -32,7 +32,7 @@ type glutton struct {
 }
 
 var gluttons = map[string]glutton{
-	"a gigabyte":             {answers: aRead, piece: func(n int) string { return `{"kind":"` + strings.Repeat("x", 1<<20) }},
+	"a gigabyte": {answers: aRead, piece: func(int) string { return `{"kind":"` + strings.Repeat("x", 1<<20) }},
 	"a list of empty things": {answers: aList, piece: func(n int) string { // 20 MB
 		switch {
 		case n == 0:
