@@ -90,7 +90,7 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	}
 	ready := healthz.Ping
 	if options.WebhookServer != nil {
-		admission.Register(local.GetWebhookServer(), local.GetScheme())
+		admission.Register(local.GetWebhookServer())
 		ready = local.GetWebhookServer().StartedChecker()
 	}
 	if err := errors.Join(local.AddHealthzCheck("ping", healthz.Ping), local.AddReadyzCheck("webhooks", ready)); err != nil {

@@ -3,7 +3,7 @@
 package admission
 
 import (
-	"context"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -12,11 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
-	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/overrides"
@@ -29,80 +28,97 @@ const (
 )
 
 // Register serves the webhooks.
-func Register(server webhook.Server, scheme *runtime.Scheme) {
-	decoder := admission.NewDecoder(scheme)
-	server.Register(PathMutate, shallow(&webhook.Admission{Handler: admission.HandlerFunc(
-		func(_ context.Context, req admission.Request) admission.Response { return mutate(req) })}))
-	server.Register(PathValidate, shallow(&webhook.Admission{Handler: admission.HandlerFunc(
-		func(_ context.Context, req admission.Request) admission.Response { return validate(decoder, req) })}))
+func Register(server webhook.Server) {
+	server.Register(PathMutate, answering(mutate))
+	server.Register(PathValidate, answering(validate))
 }
 
 // mutate puts the finalizer on a wrapper that is being created. It looks at the metadata alone: it is asked before the
 // schema is, whose words for a field of the wrong form name the field and the form, and ours would be a decoder's.
-func mutate(req admission.Request) admission.Response {
-	if req.Operation != admissionv1.Create {
-		return admission.Allowed("")
+func mutate(q *question) *admissionv1.AdmissionResponse {
+	if q.Operation != admissionv1.Create {
+		return allowed()
 	}
-	if _, err := newWrapper(req.Kind.Kind); err != nil {
-		return admission.Errored(http.StatusBadRequest, err)
+	if _, err := q.wrapperKind(); err != nil {
+		return unanswerable(err)
 	}
 	wrapper := metav1.PartialObjectMetadata{}
-	if err := json.Unmarshal(req.Object.Raw, &wrapper); err != nil {
-		return admission.Errored(http.StatusBadRequest, fmt.Errorf("reading the metadata of the %s: %w", req.Kind.Kind, err))
+	if err := json.Unmarshal(q.Object, &wrapper); err != nil {
+		return unanswerable(fmt.Errorf("reading the metadata of the %s: %w", q.Kind.Kind, err))
 	}
 	if !controllerutil.AddFinalizer(&wrapper, v1alpha1.Finalizer) {
-		return admission.Allowed("")
+		return allowed()
 	}
 	// Only the finalizers are written back: what the author sent otherwise stays to the byte.
 	patch := fmt.Sprintf(`[{"op":"add","path":"/metadata/finalizers","value":%s}]`, mustJSON(wrapper.Finalizers))
 	kind := admissionv1.PatchTypeJSONPatch
-	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Allowed: true, Patch: []byte(patch), PatchType: &kind}}
+	return &admissionv1.AdmissionResponse{Allowed: true, Patch: []byte(patch), PatchType: &kind}
 }
 
 // validate refuses a wrapper that could not be pushed to anybody.
-func validate(decoder admission.Decoder, req admission.Request) admission.Response {
-	wrapper, err := decode(decoder, req.Kind.Kind, req.Object)
+func validate(q *question) *admissionv1.AdmissionResponse {
+	kind, err := q.wrapperKind()
 	if err != nil {
-		return admission.Errored(http.StatusBadRequest, err)
+		return unanswerable(err)
 	}
-	if wrapper.GetDeletionTimestamp() != nil {
-		return admission.Allowed("")
+	wrapper, err := read(q.Object)
+	if err != nil {
+		return unanswerable(fmt.Errorf("reading the %s: %w", kind, err))
 	}
-	if req.Operation == admissionv1.Update {
-		old, err := decode(decoder, req.Kind.Kind, req.OldObject)
-		if err == nil && equality.Semantic.DeepEqual(old.WrapperSpec(), wrapper.WrapperSpec()) {
-			return admission.Allowed("")
+	if wrapper.Metadata.DeletionTimestamp != nil {
+		return allowed()
+	}
+	old := &judged{}
+	if q.Operation == admissionv1.Update {
+		if old, err = read(q.OldObject); err == nil && bytes.Equal(old.Spec, wrapper.Spec) {
+			return allowed()
 		}
 	}
-	faults := overrides.Validate(wrapper.WrapperSpec(), req.Namespace, wrapper.WrapperKind())
-	if len(faults) == 0 {
-		return admission.Allowed("")
-	}
-	refusal := apierrors.NewInvalid(schema.GroupKind{Group: v1alpha1.Group, Kind: req.Kind.Kind}, wrapper.GetName(), faults)
-	status := refusal.Status()
-	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Allowed: false, Result: &status}}
-}
-
-func decode(decoder admission.Decoder, kind string, raw runtime.RawExtension) (v1alpha1.Wrapper, error) {
-	wrapper, err := newWrapper(kind)
+	spec, err := wrapper.spec()
 	if err != nil {
-		return nil, err
+		return unanswerable(fmt.Errorf("reading the %s: %w", kind, err))
 	}
-	if err := decoder.DecodeRaw(raw, wrapper); err != nil {
-		return nil, fmt.Errorf("reading the %s: %w", kind, err)
+	if q.Operation == admissionv1.Update {
+		if before, err := old.spec(); err == nil && equality.Semantic.DeepEqual(before, spec) {
+			return allowed()
+		}
 	}
-	return wrapper, nil
+	faults := overrides.Validate(spec, q.Namespace, kind)
+	if len(faults) == 0 {
+		return allowed()
+	}
+	refusal := apierrors.NewInvalid(schema.GroupKind{Group: v1alpha1.Group, Kind: string(kind)}, wrapper.Metadata.Name, faults)
+	status := refusal.Status()
+	return &admissionv1.AdmissionResponse{Result: &status}
 }
 
-func newWrapper(kind string) (v1alpha1.Wrapper, error) {
-	switch v1alpha1.WrapperKind(kind) {
-	case v1alpha1.KindFederated:
-		return &v1alpha1.Federated{}, nil
-	case v1alpha1.KindClusterFederated:
-		return &v1alpha1.ClusterFederated{}, nil
-	default:
-		return nil, fmt.Errorf("this webhook knows no kind %q", kind)
+// judged is as much of a wrapper as is judged. Its status and its managedFields are longer than that.
+type judged struct {
+	Metadata struct {
+		Name              string       `json:"name"`
+		DeletionTimestamp *metav1.Time `json:"deletionTimestamp"`
+	} `json:"metadata"`
+	Spec json.RawMessage `json:"spec"`
+}
+
+func read(object []byte) (*judged, error) {
+	j := &judged{}
+	return j, json.Unmarshal(object, j)
+}
+
+func (j *judged) spec() (*v1alpha1.WrapperSpec, error) {
+	spec := &v1alpha1.WrapperSpec{}
+	if len(j.Spec) == 0 {
+		return spec, nil
 	}
+	return spec, kjson.UnmarshalCaseSensitivePreserveInts(j.Spec, spec)
+}
+
+func allowed() *admissionv1.AdmissionResponse { return &admissionv1.AdmissionResponse{Allowed: true} }
+
+// unanswerable is the answer to what an API server does not ask, or asks in another way.
+func unanswerable(err error) *admissionv1.AdmissionResponse {
+	return &admissionv1.AdmissionResponse{Result: &metav1.Status{Code: http.StatusBadRequest, Message: err.Error()}}
 }
 
 func mustJSON(names []string) []byte {

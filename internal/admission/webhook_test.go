@@ -3,16 +3,17 @@
 package admission
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -47,31 +48,22 @@ spec:
 	deleting = `, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [federation.fairlead.dev/members]`
 )
 
-func request(t *testing.T, operation admissionv1.Operation, kind, object, old string) admission.Request {
+func request(t testing.TB, operation admissionv1.Operation, kind, object, old string) *question {
 	t.Helper()
-	raw := func(text string) runtime.RawExtension {
+	raw := func(text string) []byte {
 		if text == "" {
-			return runtime.RawExtension{}
+			return nil
 		}
 		data, err := yaml.YAMLToJSON([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return runtime.RawExtension{Raw: data}
+		return data
 	}
-	return admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+	return &question{
 		Operation: operation, Namespace: "shop", Object: raw(object), OldObject: raw(old),
 		Kind: metav1.GroupVersionKind{Group: v1alpha1.Group, Version: "v1alpha1", Kind: kind},
-	}}
-}
-
-func decoder(t *testing.T) admission.Decoder {
-	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
 	}
-	return admission.NewDecoder(scheme)
 }
 
 func of(text, meta string) string { return strings.Replace(text, "%s", meta, 1) }
@@ -95,7 +87,7 @@ func TestValidate(t *testing.T) {
 			of(elsewhere, deleting), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := validate(decoder(t), request(t, test.operation, "Federated", test.object, test.old))
+			got := validate(request(t, test.operation, "Federated", test.object, test.old))
 			if got.Allowed != (test.refused == "") {
 				t.Fatalf("allowed: %v (%+v)", got.Allowed, got.Result)
 			}
@@ -148,9 +140,36 @@ func TestMutate(t *testing.T) {
 
 func TestAKindThatIsNoWrapperIsAnError(t *testing.T) {
 	req := request(t, admissionv1.Create, "MemberCluster", of(good, ""), "")
-	for name, got := range map[string]admission.Response{"mutate": mutate(req), "validate": validate(decoder(t), req)} {
+	for name, got := range map[string]*admissionv1.AdmissionResponse{"mutate": mutate(req), "validate": validate(req)} {
 		if got.Allowed || got.Result.Code != http.StatusBadRequest || !strings.Contains(got.Result.Message, "MemberCluster") {
 			t.Errorf("%s: %+v", name, got.Result)
+		}
+	}
+}
+
+// BenchmarkAnUpdateIsValidated is what the API server asks when one field of a wrapper with a ConfigMap of 1 KiB changes.
+func BenchmarkAnUpdateIsValidated(b *testing.B) {
+	fields := strings.Builder{}
+	for i := range 150 {
+		_, _ = fmt.Fprintf(&fields, `"f:field-%d": {}, `, i)
+	}
+	object := func(value string) string {
+		return strings.Replace(of(good, `, managedFields: [{manager: author, fieldsV1: {`+fields.String()+`}}]`),
+			"metadata: {name: a}", "metadata: {name: a}, data: {a: '"+value+"', payload: "+strings.Repeat("x", 1024)+"}", 1)
+	}
+	q := request(b, admissionv1.Update, "Federated", object("1"), object("2"))
+	body, err := json.Marshal(review{Request: q})
+	if err != nil {
+		b.Fatal(err)
+	}
+	handler := answering(validate)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(body)))
+	for b.Loop() {
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, PathValidate, bytes.NewReader(body)))
+		if answer.Code != http.StatusOK {
+			b.Fatal(answer.Body)
 		}
 	}
 }

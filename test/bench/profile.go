@@ -15,8 +15,8 @@ import (
 // pprofAddress is where the manager serves its profiles while they are wanted.
 const pprofAddress = "127.0.0.1:6069"
 
-// profileSeconds is how long a CPU profile is: W1 and W3 are over by then.
-const profileSeconds = 30
+// profileSeconds is how long a CPU profile is: on two cores W1 and W3 take about that.
+const profileSeconds = 110
 
 // profile begins a CPU profile of the manager, where profiles are wanted; stop waits for its end and takes one of the heap.
 func (b *bed) profile(ctx context.Context, name string) (stop func() error, err error) {

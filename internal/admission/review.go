@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/overrides"
+)
+
+const (
+	// maxReview is how many bytes a question may have: an API server takes 3 MiB of an object and asks about two.
+	maxReview = 7 << 20
+	// maxReviewDepth is how deep it may be nested. Go's decoder stops at 10,000 without having read what the question's
+	// uid is, and the author would be told of an invalid answer instead of a deep object. What lies between this and the
+	// depth that a wrapper may have is refused by field.
+	maxReviewDepth = 9000
+)
+
+// answering asks answer what the API server asks, and answers itself where a question is nested so deep that nobody could
+// read it. Objects stay text until somebody reads them: they are asked about twice each time that one is written, and
+// controller-runtime's decoder makes two times as much of them (see BenchmarkAnUpdateIsValidated).
+func answering(answer func(*question) *admissionv1.AdmissionResponse) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxReview))
+		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+			http.Error(w, fmt.Sprintf("the review is larger than %d MiB", maxReview>>20), http.StatusRequestEntityTooLarge)
+			return
+		}
+		if err != nil {
+			http.Error(w, "reading the review: "+err.Error(), http.StatusBadRequest)
+			return
+		}
+		response := tooDeep(body)
+		if response == nil {
+			asked := review{}
+			if err := json.Unmarshal(body, &asked); err != nil || asked.Request == nil {
+				http.Error(w, fmt.Sprintf("this is no AdmissionReview with a request (%v)", err), http.StatusBadRequest)
+				return
+			}
+			response = answer(asked.Request)
+			response.UID = asked.Request.UID
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(admissionv1.AdmissionReview{ // who does not read the answer gets none
+			TypeMeta: metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"}, Response: response,
+		})
+	})
+}
+
+// tooDeep is the answer to a review that cannot be read, nil to any other.
+func tooDeep(body []byte) *admissionv1.AdmissionResponse {
+	if overrides.Depth(body) <= maxReviewDepth {
+		return nil
+	}
+	return &admissionv1.AdmissionResponse{UID: reviewUID(body), Result: &metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid,
+		Message: fmt.Sprintf("the wrapper is nested more than %d deep; an object, the value of a patch and a merge may be %d deep",
+			maxReviewDepth, overrides.MaxDepth),
+	}}
+}
+
+// review is an AdmissionReview as the API server sends it.
+type review struct {
+	Request *question `json:"request"`
+}
+
+// question is as much of its request as is read.
+type question struct {
+	UID       types.UID               `json:"uid"`
+	Kind      metav1.GroupVersionKind `json:"kind"`
+	Operation admissionv1.Operation   `json:"operation"`
+	Namespace string                  `json:"namespace"`
+	Object    json.RawMessage         `json:"object"`
+	OldObject json.RawMessage         `json:"oldObject"`
+}
+
+// wrapperKind is what is asked about; an error when that is no wrapper.
+func (q *question) wrapperKind() (v1alpha1.WrapperKind, error) {
+	switch kind := v1alpha1.WrapperKind(q.Kind.Kind); kind {
+	case v1alpha1.KindFederated, v1alpha1.KindClusterFederated:
+		return kind, nil
+	default:
+		return "", fmt.Errorf("this webhook knows no kind %q", q.Kind.Kind)
+	}
+}
+
+// reviewUID finds request.uid token by token, which takes no depth; "" when there is none.
+func reviewUID(body []byte) types.UID {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	for _, key := range []string{"request", "uid"} {
+		if !enter(decoder, key) {
+			return ""
+		}
+	}
+	token, _ := decoder.Token()
+	uid, _ := token.(string)
+	return types.UID(uid)
+}
+
+// enter reads on to the value of a field of the object that comes next, and says whether there is one.
+func enter(decoder *json.Decoder, field string) bool {
+	if begin, err := decoder.Token(); err != nil || begin != json.Delim('{') {
+		return false
+	}
+	for decoder.More() {
+		key, err := decoder.Token()
+		if err != nil {
+			return false
+		}
+		if key == field {
+			return true
+		}
+		if !skip(decoder) {
+			return false
+		}
+	}
+	return false
+}
+
+// skip reads over one value.
+func skip(decoder *json.Decoder) bool {
+	for depth := 0; ; {
+		token, err := decoder.Token()
+		if err != nil {
+			return false
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth == 0 {
+			return true
+		}
+	}
+}
