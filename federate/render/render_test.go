@@ -275,3 +275,11 @@ func many(n int) *v1alpha1.WrapperSpec {
 	}
 	return s
 }
+
+func TestAMemberThatNoOverrideTellsApartCostsNothing(t *testing.T) {
+	r, members := renderer(t, many(64), "shop"), fleet(2)
+	rendering(t, r, members[0])
+	if n := testing.AllocsPerRun(100, func() { rendering(t, r, members[1]) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -49,6 +49,8 @@ func playAPartIfAsked() {
 		err = serveMembers()
 	case partHolder:
 		err = hold()
+	case partFloor:
+		err = runErrand()
 	default:
 		return
 	}

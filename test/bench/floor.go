@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
+)
+
+// The floor is what no federation can go below that writes as often: a process that sends the requests of W1, of the same
+// size and as many, decodes no answer, watches nothing and decides nothing. It tells what a figure of W1 is worth on the
+// machine that it was taken on.
+
+const partFloor = "floor"
+
+// errand is what the process is to do.
+type errand struct {
+	// Kubeconfigs lead to the host, first, and to members.
+	Kubeconfigs []string `json:"kubeconfigs"`
+	Objects     int      `json:"objects"`
+}
+
+// atOnce is how many requests a cluster gets at a time.
+const atOnce = 4
+
+// runErrand is the process.
+func runErrand() error {
+	var e errand
+	if err := json.NewDecoder(os.Stdin).Decode(&e); err != nil {
+		return err
+	}
+	all, ctx := errgroup.WithContext(context.Background())
+	for i, path := range e.Kubeconfigs {
+		config, err := clientcmd.BuildConfigFromFlags("", path)
+		if err != nil {
+			return err
+		}
+		client, err := rest.HTTPClientFor(config)
+		if err != nil {
+			return err
+		}
+		all.Go(func() error {
+			some, ctx := errgroup.WithContext(ctx)
+			some.SetLimit(atOnce)
+			for n := range e.Objects {
+				some.Go(func() error { return (&caller{client, config.Host}).pair(ctx, n, i > 0) })
+			}
+			return some.Wait()
+		})
+	}
+	return all.Wait()
+}
+
+// caller sends bytes to one cluster.
+type caller struct {
+	client *http.Client
+	host   string
+}
+
+// pair is what one wrapper asks of one cluster: of a member a read and three writes, of the host three writes.
+func (c *caller) pair(ctx context.Context, n int, isMember bool) error {
+	const path = "/api/v1/namespaces/default/configmaps"
+	record, object := fmt.Sprintf("floor-record-%d", n), fmt.Sprintf("floor-object-%d", n)
+	errs := []error{
+		c.send(ctx, http.MethodPost, path, "application/json", configMap(record, 1)),
+		c.send(ctx, http.MethodPatch, path+"/"+object+"?fieldManager=floor&force=true", "application/apply-patch+yaml", configMap(object, 1)),
+		c.send(ctx, http.MethodPut, path+"/"+record, "application/json", configMap(record, 2)),
+	}
+	if isMember {
+		errs = append(errs, c.send(ctx, http.MethodGet, path+"/"+record, "", ""))
+	}
+	return errors.Join(errs...)
+}
+
+func configMap(name string, colour int) string {
+	return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q,"namespace":"default"},"data":{"colour":"%d","payload":%q}}`,
+		name, colour, strings.Repeat("x", payload))
+}
+
+func (c *caller) send(ctx context.Context, method, path, form, body string) error {
+	req, err := http.NewRequestWithContext(ctx, method, c.host+path, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", form)
+	answer, err := c.client.Do(req)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, answer.Body)
+	if answer.StatusCode >= http.StatusMultipleChoices {
+		err = errors.Join(err, fmt.Errorf("%s %s: %s", method, path, answer.Status))
+	}
+	return errors.Join(err, answer.Body.Close())
+}
+
+// floor runs that process.
+func floor(ctx context.Context, b *bed) (*reading, error) {
+	e := errand{Objects: b.objects}
+	for _, name := range append([]string{sandbox.HostName}, b.box.Members()[:firstMembers]...) {
+		path, err := b.box.Kubeconfig(name)
+		if err != nil {
+			return nil, err
+		}
+		e.Kubeconfigs = append(e.Kubeconfigs, path)
+	}
+	said, err := json.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	process := exec.CommandContext(ctx, self)
+	process.Env, process.Stderr, process.Stdin = append(os.Environ(), partVariable+"="+partFloor), os.Stderr, strings.NewReader(string(said))
+	if err := process.Run(); err != nil {
+		return nil, fmt.Errorf("sending the requests of %s: %w", deliverWork, err)
+	}
+	spent := process.ProcessState.UserTime() + process.ProcessState.SystemTime()
+	return &reading{More: map[string]float64{"cpuSeconds": round(spent.Seconds())}}, nil
+}
