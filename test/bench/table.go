@@ -21,9 +21,9 @@ type goal struct {
 	// 2026-11-20 on a machine with 2 cores (docs/benchmarks.md).
 	kubefed, karmada string
 	// most is the goal; none where it is negative.
-	most             float64
-	unit             string
-	of               func(*reading) float64
+	most float64
+	unit string
+	of   func(*reading) float64
 	// counts says that it goes with the number of objects, and means nothing with fewer.
 	counts bool
 }
