@@ -6,17 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -132,29 +129,5 @@ func TestWhatCannotBeCutDownIsNotTaken(t *testing.T) {
 	l.trim = func(any) (any, error) { return nil, errors.New("no") }
 	if is, err := l.cut(something("a", 1)); err == nil || is != nil || len(l.held) > 0 {
 		t.Errorf("%v, %v", is, err)
-	}
-}
-
-// The manager takes protobuf from no member, and client-go asks for it where it wants metadata alone.
-func TestACollectorAsksForJSON(t *testing.T) {
-	m := newMember(t)
-	var protobuf atomic.Int64
-	m.collect(func(o *Options) {
-		o.Config = rest.CopyConfig(o.Config)
-		o.Config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(r *http.Request) (*http.Response, error) {
-				resp, err := next.RoundTrip(r)
-				if err == nil && strings.Contains(resp.Header.Get("Content-Type"), "protobuf") {
-					protobuf.Add(1)
-				}
-				return resp, err
-			})
-		})
-	})
-	m.deliver("sha256:1", m.push(configMapsGVR, m.configMap("settings", "blue")))
-	m.patch("kubectl-edit", configMapsGVR, "settings", `{"data":{"color":"red"}}`)
-	m.waitForStatus(10*time.Second, `ConfigMap settings Healthy/Drifted Changed by "kubectl-edit" [.data.color]`)
-	if n := protobuf.Load(); n > 0 {
-		t.Errorf("%d answers were protobuf", n)
 	}
 }

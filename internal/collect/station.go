@@ -4,8 +4,6 @@ package collect
 
 import (
 	"net/http"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -14,7 +12,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate"
 )
 
-// station is what every request to the member passes: it asks for JSON, and learns what time it is there.
+// station is what every request to the member passes: it learns what time it is there.
 type station struct {
 	next  http.RoundTripper
 	clock clock.PassiveClock
@@ -26,13 +24,6 @@ var _ http.RoundTripper = &station{}
 
 // RoundTrip implements http.RoundTripper.
 func (s *station) RoundTrip(req *http.Request) (*http.Response, error) {
-	// Client-go asks for the metadata of objects in protobuf, which is smaller. What that becomes in memory cannot be told
-	// before it has become it, and so the manager takes it from no member.
-	if accept := req.Header.Get("Accept"); strings.Contains(accept, "protobuf") {
-		kinds := slices.DeleteFunc(strings.Split(accept, ","), func(kind string) bool { return strings.Contains(kind, "protobuf") })
-		req = req.Clone(req.Context())
-		req.Header.Set("Accept", strings.Join(kinds, ","))
-	}
 	asked := s.clock.Now()
 	resp, err := s.next.RoundTrip(req)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -79,6 +80,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, &HeldBackError{Why: err}
 		}
 	}
+	req = inJSON(req)
 	ctx, cancel := context.WithCancelCause(req.Context())
 	late := time.AfterFunc(g.headWithin, func() {
 		cancel(fmt.Errorf("%s %s: no answer has begun within %s", req.Method, req.URL.Path, g.headWithin))
@@ -102,6 +104,24 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp.Body = g.limit(req, resp, func() { cancel(nil) })
 	return resp, nil
+}
+
+// inJSON is a request that asks for JSON alone. Client-go asks for the metadata of objects in protobuf, whatever its
+// configuration says; what that becomes in memory cannot be told before it has become it.
+func inJSON(req *http.Request) *http.Request {
+	accept := req.Header.Get("Accept")
+	if !strings.Contains(accept, "protobuf") && !strings.Contains(accept, "cbor") {
+		return req
+	}
+	kinds := slices.DeleteFunc(strings.Split(accept, ","), func(kind string) bool {
+		return strings.Contains(kind, "protobuf") || strings.Contains(kind, "cbor")
+	})
+	if len(kinds) == 0 {
+		kinds = []string{acceptJSON}
+	}
+	req = req.Clone(req.Context())
+	req.Header.Set("Accept", strings.Join(kinds, ","))
+	return req
 }
 
 // limit is the body of an answer, of which no more is read than may be.

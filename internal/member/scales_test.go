@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/metadata"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -99,9 +100,15 @@ func TestEveryClientAsksForJSON(t *testing.T) {
 		asked = append(asked, req.Header.Get("Accept")+req.Header.Get("Content-Type"))
 		server.ServeHTTP(w, req)
 	})
-	c := connected(t, server.config("t"), nil).GetClient()
+	conn := connected(t, server.config("t"), nil)
+	c := conn.GetClient()
+	names, err := metadata.NewForConfigAndClient(metadata.ConfigFor(conn.GetConfig()), conn.GetHTTPClient())
+	if err != nil {
+		t.Fatal(err)
+	}
 	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "a"}}
-	for _, err := range []error{c.Get(t.Context(), client.ObjectKeyFromObject(settings), settings), c.Create(t.Context(), settings)} {
+	_, listed := names.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).List(t.Context(), metav1.ListOptions{})
+	for _, err := range []error{c.Get(t.Context(), client.ObjectKeyFromObject(settings), settings), c.Create(t.Context(), settings), listed} {
 		if !apierrors.IsNotFound(err) { // which is what the server says to all of them
 			t.Error(err)
 		}
@@ -111,7 +118,7 @@ func TestEveryClientAsksForJSON(t *testing.T) {
 			t.Error(kinds)
 		}
 	}
-	if len(asked) < 2 {
-		t.Error("nobody asked")
+	if len(asked) < 3 || !strings.Contains(asked[0], "as=PartialObjectMetadataList") {
+		t.Errorf("asked were %q", asked)
 	}
 }
