@@ -116,7 +116,7 @@ func (p *pass) departing() []string {
 // no intent about members. (docs/design.md, section 7, invariant 4.) It is asked until the answer is no: whoever deletes
 // these from then on does so after the wrapper was deleted.
 func (p *pass) sweptAway(ctx context.Context) (bool, error) {
-	if p.memory.isMeant(p.key, p.wrapper.GetUID()) {
+	if p.memory.isMeant(p.wrapper) {
 		return false, nil
 	}
 	if p.key.Namespace != "" {
@@ -128,7 +128,7 @@ func (p *pass) sweptAway(ctx context.Context) (bool, error) {
 	swept, err := p.deletedBefore(ctx, schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
 		strings.ToLower(string(p.key.Kind))+"s."+v1alpha1.Group)
 	if !swept && err == nil {
-		p.memory.mean(p.key, p.wrapper.GetUID())
+		p.memory.mean(p.wrapper)
 	}
 	return swept, err
 }
@@ -145,5 +145,9 @@ func (p *pass) deletedBefore(ctx context.Context, gvk schema.GroupVersionKind, n
 	if err != nil {
 		return false, fmt.Errorf("reading %s %s: %w", gvk.Kind, name, err)
 	}
-	return found.DeletionTimestamp != nil && !p.wrapper.GetDeletionTimestamp().Before(found.DeletionTimestamp), nil
+	deleted := p.wrapper.GetDeletionTimestamp()
+	if deleted.Before(&found.CreationTimestamp) {
+		return true, nil // it is another one: that in which the wrapper was deleted is gone
+	}
+	return found.DeletionTimestamp != nil && !deleted.Before(found.DeletionTimestamp), nil
 }

@@ -21,6 +21,7 @@ import (
 type things struct {
 	client.Reader
 	deleted map[string]time.Time
+	made    time.Time
 	fail    error
 }
 
@@ -32,6 +33,7 @@ func (r things) Get(_ context.Context, key client.ObjectKey, obj client.Object, 
 	if !there {
 		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
 	}
+	obj.SetCreationTimestamp(metav1.Time{Time: r.made})
 	if !at.IsZero() {
 		obj.SetDeletionTimestamp(&metav1.Time{Time: at})
 	}
@@ -42,6 +44,7 @@ func TestAWrapperThatGoesWithItsNamespaceOrKindIsSweptAway(t *testing.T) {
 	const crd = "federateds.federation.fairlead.dev"
 	for name, test := range map[string]struct {
 		deleted map[string]time.Time
+		made    time.Time
 		fail    error
 		want    bool
 	}{
@@ -52,17 +55,47 @@ func TestAWrapperThatGoesWithItsNamespaceOrKindIsSweptAway(t *testing.T) {
 		"its namespace is gone":                          {deleted: map[string]time.Time{crd: {}}, want: true},
 		"its kind was deleted before it":                 {deleted: map[string]time.Time{"shop": {}, crd: now.Add(-time.Minute)}, want: true},
 		"its kind was deleted after it":                  {deleted: map[string]time.Time{"shop": {}, crd: now.Add(time.Minute)}},
+		"both were made anew since":                      {deleted: map[string]time.Time{"shop": {}, crd: {}}, made: now.Add(time.Second), want: true},
+		"both were made in the second of its deletion":   {deleted: map[string]time.Time{"shop": {}, crd: {}}, made: now},
 		"it cannot be found out, and nothing is decided": {fail: errors.New("no answer")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := wrapper("u", "1", 1)
 			w.DeletionTimestamp = &metav1.Time{Time: now}
-			p := &pass{Reconciler: &Reconciler{live: things{deleted: test.deleted, fail: test.fail}}, key: web, wrapper: w}
+			p := &pass{Reconciler: &Reconciler{live: things{deleted: test.deleted, made: test.made, fail: test.fail}}, key: web, wrapper: w}
 			got, err := p.sweptAway(t.Context())
 			if got != test.want || (err != nil) != (test.fail != nil) {
 				t.Errorf("swept away: %v, %v", got, err)
 			}
 		})
+	}
+}
+
+func TestWhatAWrapperStandsInIsAskedForOnceForEachDeletion(t *testing.T) {
+	const crd = "federateds.federation.fairlead.dev"
+	w := wrapper("u", "1", 1)
+	w.DeletionTimestamp = &metav1.Time{Time: now}
+	r := &Reconciler{live: things{deleted: map[string]time.Time{"shop": {}, crd: {}}}}
+	swept := func() bool {
+		t.Helper()
+		is, err := (&pass{Reconciler: r, key: web, wrapper: w}).sweptAway(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return is
+	}
+	if swept() {
+		t.Fatal("it was deleted by itself")
+	}
+	r.live = things{fail: errors.New("nobody is to ask")}
+	if swept() {
+		t.Fatal("it was deleted by itself before")
+	}
+	// The host was restored from a backup, and now its namespace goes.
+	w.DeletionTimestamp = &metav1.Time{Time: now.Add(time.Hour)}
+	r.live = things{deleted: map[string]time.Time{"shop": now.Add(time.Hour), crd: {}}}
+	if !swept() {
+		t.Error("another deletion is taken for the first one")
 	}
 }
 

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
@@ -25,8 +23,8 @@ type wrote struct {
 	wrapper v1alpha1.Wrapper
 	// revision is the last ControllerRevision that was written, which the status names only later.
 	revision string
-	// meant is the uid of the wrapper that was seen deleted while what it stands in was not.
-	meant types.UID
+	// meant is the deletion, by uid and time, that was seen begin while what the wrapper stands in was not being deleted.
+	meant string
 	// published is when a status was last written, by the host's clock.
 	published time.Time
 	// started is when the work that is not yet reported began.
@@ -74,17 +72,22 @@ func (m *memory) revise(key push.Key, revision string) {
 }
 
 // isMeant says whether somebody is known to have deleted this very wrapper, and not what it stands in.
-func (m *memory) isMeant(key push.Key, uid types.UID) bool {
+func (m *memory) isMeant(w v1alpha1.Wrapper) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.entry(key).meant == uid
+	return m.entry(keyOf(w)).meant == deletionOf(w)
 }
 
 // mean notes that somebody has deleted this very wrapper.
-func (m *memory) mean(key push.Key, uid types.UID) {
+func (m *memory) mean(w v1alpha1.Wrapper) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.entry(key).meant = uid
+	m.entry(keyOf(w)).meant = deletionOf(w)
+}
+
+// deletionOf tells the deletions of wrappers apart: one that was restored from a backup may be deleted once more.
+func deletionOf(w v1alpha1.Wrapper) string {
+	return string(w.GetUID()) + " " + w.GetDeletionTimestamp().String()
 }
 
 func (m *memory) forget(key push.Key) {

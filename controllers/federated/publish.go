@@ -134,9 +134,14 @@ func (p *pass) standing(name string, pair push.Pair) report.Standing {
 		}
 		return report.Standing{}
 	}
-	s := report.Standing{Heard: standing.Probed, Usable: standing.Usable(), Reason: standing.Reason, Message: standing.Message}
-	if s.Usable && !pair.Listed {
-		s = report.Standing{Message: pair.Unlisted}
+	return known(report.Standing{Heard: standing.Probed, Usable: standing.Usable(), Reason: standing.Reason, Message: standing.Message}, pair)
+}
+
+// known is how a member stands as far as its Deliveries are known: of one that answers, and whose Deliveries cannot be read,
+// or cannot any more, nothing is.
+func known(s report.Standing, pair push.Pair) report.Standing {
+	if s.Usable && (!pair.Listed || pair.Unlisted != "") {
+		return report.Standing{Message: pair.Unlisted}
 	}
 	return s
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/placement"
 	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/federate/report"
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
@@ -165,5 +166,25 @@ func TestAStatusThatMeetsAConflictIsTriedAgain(t *testing.T) {
 	}
 	if got := ready(t, c); got != "" {
 		t.Errorf("it was written: %s", got)
+	}
+}
+
+func TestOfAMemberWhoseDeliveriesCannotBeReadNothingIsKnown(t *testing.T) {
+	usable, away := report.Standing{Heard: true, Usable: true}, report.Standing{Heard: true, Reason: v1alpha1.ReasonUnreachable}
+	for name, test := range map[string]struct {
+		standing report.Standing
+		pair     push.Pair
+		want     report.Standing
+	}{
+		"they are listed":                     {usable, push.Pair{Listed: true}, usable},
+		"they are not listed yet":             {usable, push.Pair{}, report.Standing{}},
+		"they were, and have become too much": {usable, push.Pair{Listed: true, Unlisted: "too much"}, report.Standing{Message: "too much"}},
+		"it does not answer either":           {away, push.Pair{Listed: true, Unlisted: "too much"}, away},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := known(test.standing, test.pair); got != test.want {
+				t.Errorf("%+v, want %+v", got, test.want)
+			}
+		})
 	}
 }

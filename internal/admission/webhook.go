@@ -103,7 +103,7 @@ type judged struct {
 
 func read(object []byte) (*judged, error) {
 	j := &judged{}
-	return j, json.Unmarshal(object, j)
+	return j, kjson.UnmarshalCaseSensitivePreserveInts(object, j)
 }
 
 func (j *judged) spec() (*v1alpha1.WrapperSpec, error) {

@@ -111,7 +111,7 @@ func (f *feed) follow(ctx context.Context) error {
 	}
 	log := klog.FromContext(ctx)
 	in := &larder{source: cache.ToListerWatcherWithContext(source), trim: f.trim, total: f.held, held: map[string]int64{}}
-	defer in.empty()
+	defer in.close()
 	r := cache.NewReflectorWithOptions(in, example, (*feedStore)(f), cache.ReflectorOptions{
 		Name: f.name, Logger: &log, Clock: f.clock,
 	})

@@ -5,6 +5,7 @@ package collect
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -37,22 +38,43 @@ type larder struct {
 	trim   cache.TransformFunc
 	// total is the weight of what all larders of the collector hold.
 	total *atomic.Int64
-	// held are the weights of what this one does, by namespace and name.
-	held  map[string]int64
 	pages int
+
+	// The reflector leaves without waiting for the pages and events that are on their way to it.
+	mu sync.Mutex
+	// held are the weights of what this one does, by namespace and name.
+	held map[string]int64
+	// shut: nobody is there any more to hold what still comes.
+	shut bool
 }
 
 var _ cache.ListerWatcherWithContext = &larder{}
 
 // empty gives back what was held.
 func (l *larder) empty() {
-	for key := range l.held {
-		l.take(key, 0)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, weight := range l.held {
+		l.total.Add(-weight)
 	}
+	clear(l.held)
+}
+
+// close gives back what was held, for good.
+func (l *larder) close() {
+	l.mu.Lock()
+	l.shut = true
+	l.mu.Unlock()
+	l.empty()
 }
 
 // take notes what an object weighs now, 0 when it is gone, and says whether there is room for that.
 func (l *larder) take(key string, weight int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.shut {
+		return false
+	}
 	more := weight - l.held[key]
 	if l.total.Add(more) > maxHeld && more > 0 {
 		l.total.Add(-more)
@@ -119,7 +141,47 @@ func (l *larder) WatchWithContext(ctx context.Context, options metav1.ListOption
 	if err != nil {
 		return nil, err
 	}
-	return watch.Filter(whole, l.cutEvent), nil
+	return newCutting(whole, l.cutEvent), nil
+}
+
+// cutting is a watch whose events are cut down. Unlike watch.Filter it ends when it is stopped, also with an event in hand.
+type cutting struct {
+	whole  watch.Interface
+	events chan watch.Event
+	// done is closed when it is stopped, ended when nothing of it is left.
+	done, ended chan struct{}
+	stop        sync.Once
+}
+
+func newCutting(whole watch.Interface, cut func(watch.Event) (watch.Event, bool)) *cutting {
+	c := &cutting{whole: whole, events: make(chan watch.Event), done: make(chan struct{}), ended: make(chan struct{})}
+	go func() {
+		defer close(c.ended)
+		defer close(c.events)
+		for e := range whole.ResultChan() {
+			cutDown, ok := cut(e)
+			if !ok {
+				continue
+			}
+			select {
+			case c.events <- cutDown:
+			case <-c.done:
+				return
+			}
+		}
+	}()
+	return c
+}
+
+// ResultChan implements watch.Interface.
+func (c *cutting) ResultChan() <-chan watch.Event { return c.events }
+
+// Stop implements watch.Interface.
+func (c *cutting) Stop() {
+	c.stop.Do(func() {
+		close(c.done)
+		c.whole.Stop()
+	})
 }
 
 func (l *larder) cutEvent(e watch.Event) (watch.Event, bool) {
@@ -169,7 +231,7 @@ func (l *larder) Watch(options metav1.ListOptions) (watch.Interface, error) {
 
 // weightOf is about how many bytes of memory it takes to hold something.
 func weightOf(obj runtime.Object) int64 {
-	const self, entry = 512, 200
+	const self = 512
 	switch o := obj.(type) {
 	case *arrival:
 		r := &o.record
@@ -181,22 +243,40 @@ func weightOf(obj runtime.Object) int64 {
 			return int64(self + 4*len(raw))
 		}
 	case *v1alpha1.Delivery:
-		weight := self + o.ObjectMeta.Size()
-		for i := range o.Spec.Inventory {
-			e := &o.Spec.Inventory[i]
-			weight += entry + len(e.Group) + len(e.Resource) + len(e.Kind) + len(e.Name) + len(e.Rendering) + len(e.UID) + len(e.Fields)
-		}
-		for i := range o.Status.Objects {
-			s := &o.Status.Objects[i]
-			weight += entry + len(s.Group) + len(s.Kind) + len(s.Name) + len(s.Reason) + len(s.Message)
-			if s.Drift != nil {
-				weight += entry + len(s.Drift.Manager) + len(s.Drift.ResourceVersion)
-				for _, field := range s.Drift.Fields {
-					weight += 16 + len(field)
-				}
-			}
-		}
-		return int64(weight)
+		return int64(self + o.ObjectMeta.Size() + weightOfSpec(&o.Spec) + weightOfStatus(&o.Status))
 	}
 	return self
+}
+
+// entryWeight is about what an element of a list takes beside its texts.
+const entryWeight = 200
+
+func weightOfSpec(spec *v1alpha1.DeliverySpec) int {
+	w := &spec.Wrapper
+	weight := len(w.Kind) + len(w.Namespace) + len(w.Name) + len(w.UID) + len(spec.Seal)
+	if t := spec.Target; t != nil {
+		weight += len(t.Revision) + len(t.Rendering)
+	}
+	for i := range spec.Inventory {
+		e := &spec.Inventory[i]
+		weight += entryWeight + len(e.Group) + len(e.Kind) + len(e.Resource) + len(e.Name) + len(e.State) + len(e.Rendering) +
+			len(e.UID) + len(e.Fields) + len(e.Adopted)
+	}
+	return weight
+}
+
+func weightOfStatus(status *v1alpha1.DeliveryStatus) int {
+	weight := len(status.ObservedRendering) + len(status.Version)
+	for i := range status.Objects {
+		o := &status.Objects[i]
+		weight += entryWeight + len(o.Group) + len(o.Kind) + len(o.Name) + len(o.Health) + len(o.Reason) + len(o.Message)
+		if o.Drift == nil {
+			continue
+		}
+		weight += entryWeight + len(o.Drift.Kind) + len(o.Drift.Manager) + len(o.Drift.ResourceVersion)
+		for _, field := range o.Drift.Fields {
+			weight += 16 + len(field)
+		}
+	}
+	return weight
 }

@@ -6,15 +6,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
 // newLarder takes ConfigMaps from a member that brings what source brings.
@@ -130,4 +134,79 @@ func TestWhatCannotBeCutDownIsNotTaken(t *testing.T) {
 	if is, err := l.cut(something("a", 1)); err == nil || is != nil || len(l.held) > 0 {
 		t.Errorf("%v, %v", is, err)
 	}
+}
+
+// The reflector leaves in the middle of whatever there is.
+func TestWhatComesAfterTheFeedHasEndedIsHeldByNobody(t *testing.T) {
+	b := &brings{events: watch.NewFake()}
+	l := newLarder(b)
+	stream, err := l.WatchWithContext(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.close()
+	go b.events.Add(something("late", 1<<20))
+	<-stream.ResultChan()
+	if held := l.total.Load(); held != 0 || len(l.held) > 0 {
+		t.Errorf("%d is held", held)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for n := range 1000 { // a list that is still being read while the feed ends
+			l.take(fmt.Sprint(n), 1)
+		}
+	}()
+	l.close()
+	<-done
+	if held := l.total.Load(); held != 0 {
+		t.Errorf("%d is held", held)
+	}
+}
+
+func TestAWatchThatIsStoppedEndsWithAnEventInHand(t *testing.T) {
+	whole := watch.NewFakeWithChanSize(2, false)
+	cut := make(chan struct{}, 2)
+	stream := newCutting(whole, func(e watch.Event) (watch.Event, bool) { cut <- struct{}{}; return e, true })
+	whole.Add(something("a", 1))
+	<-cut // and nobody takes it
+	stream.Stop()
+	stream.Stop()
+	select {
+	case <-stream.ended:
+	case <-time.After(10 * time.Second):
+		t.Error("it waits for somebody to take the event")
+	}
+}
+
+// A text that is not weighed is one with which a member fills the memory.
+func TestEveryTextOfADeliveryIsWeighed(t *testing.T) {
+	const length = 1000
+	d := &v1alpha1.Delivery{}
+	texts := fill(reflect.ValueOf(&d.Spec).Elem(), length) + fill(reflect.ValueOf(&d.Status).Elem(), length)
+	if weight := weightOf(d); weight < int64(texts*length) || texts < 20 {
+		t.Errorf("%d texts of %d bytes weigh %d", texts, length, weight)
+	}
+}
+
+// fill puts a long text into every string of v, and says how many there are.
+func fill(v reflect.Value, length int) (n int) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(strings.Repeat("x", length))
+		return 1
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		return fill(v.Elem(), length)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		return fill(v.Index(0), length)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Field(i).CanSet() {
+				n += fill(v.Field(i), length)
+			}
+		}
+	}
+	return n
 }

@@ -3,13 +3,13 @@
 package member
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -131,7 +131,7 @@ func (g *guard) limit(req *http.Request, resp *http.Response, closed func()) io.
 	case resp.StatusCode >= http.StatusBadRequest:
 		l.max = maxRefusal
 	case asked.Has("watch"):
-		l.max, l.lines = maxEvent, true
+		l.max, l.events = maxEvent, true
 	case asked.Has("limit"), asked.Has("resourceVersion"):
 		l.max = maxList
 	}
@@ -141,28 +141,36 @@ func (g *guard) limit(req *http.Request, resp *http.Response, closed func()) io.
 // WrappedRoundTripper lets client-go find the transport below.
 func (g *guard) WrappedRoundTripper() http.RoundTripper { return g.next }
 
-// limited is a body that ends with an error where it is too large, or a line of it is.
+// limited is a body that ends with an error where it is too large, or an event of it is.
 type limited struct {
 	io.ReadCloser
 	max, read int
-	lines     bool
-	request   string
-	closed    func()
+	// events says that the body is one JSON value after the other, each of which may be so large.
+	events  bool
+	request string
+	closed  func()
 
-	scales  *scales
+	scales *scales
+
+	// A watch is closed by another than reads it.
+	mu      sync.Mutex
 	weigher weigher
-	// bytes and weight are what of this body lies on the scales.
+	// bytes and weight are what of this body lies on the scales; nothing any more once it was closed.
 	bytes, weight int
+	lifted        bool
 }
 
 // Close implements io.Closer.
 func (l *limited) Close() error {
 	defer l.closed()
+	l.mu.Lock()
 	l.lift()
+	l.lifted = true
+	l.mu.Unlock()
 	return l.ReadCloser.Close()
 }
 
-// lift takes what was read so far off the scales.
+// lift takes what was read so far off the scales. The lock is held.
 func (l *limited) lift() {
 	l.scales.put(-l.bytes, -l.weight)
 	l.bytes, l.weight = 0, 0
@@ -171,16 +179,19 @@ func (l *limited) lift() {
 // Read implements io.Reader.
 func (l *limited) Read(p []byte) (int, error) {
 	n, err := l.ReadCloser.Read(p)
-	fresh := p[:n]
-	if last := bytes.LastIndexByte(fresh, '\n'); l.lines && last >= 0 {
-		fresh, l.read, l.weigher = fresh[last+1:], 0, weigher{} // an event has been read, and the next begins
-		l.lift()
-	}
-	l.read += len(fresh)
-	weight := l.weigher.weigh(fresh)
-	l.bytes, l.weight = l.bytes+len(fresh), l.weight+weight
-	if !l.scales.put(len(fresh), weight) || l.read > l.max {
-		return 0, &TooLargeError{Request: l.request, Max: l.max}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for fresh := p[:n]; len(fresh) > 0 && !l.lifted; {
+		length, weight, ended := l.weigher.weigh(fresh)
+		fresh = fresh[length:]
+		l.read, l.bytes, l.weight = l.read+length, l.bytes+length, l.weight+weight
+		if !l.scales.put(length, weight) || l.read > l.max {
+			return 0, &TooLargeError{Request: l.request, Max: l.max}
+		}
+		if ended && l.events { // the next one begins, with whatever stands between the two
+			l.read = 0
+			l.lift()
+		}
 	}
 	return n, err
 }

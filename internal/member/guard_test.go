@@ -79,6 +79,47 @@ func TestAnEventWithoutAnEndIsNotReadToTheEnd(t *testing.T) {
 	}
 }
 
+// An event may stand on any number of lines, and so nothing is said by the end of one.
+func TestAnEventOfManyLinesIsNotReadToTheEnd(t *testing.T) {
+	for name, line := range map[string]string{"of a list": "0,\n", "empty ones": "\n"} {
+		t.Run(name, func(t *testing.T) {
+			lines := strings.Repeat(line, 1<<16)
+			sent := 0
+			server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				_, err := io.WriteString(w, `{"type":"ADDED","object":{"a":[`)
+				for ; err == nil && sent < 1<<30; sent += len(lines) {
+					_, err = io.WriteString(w, lines)
+				}
+			}))
+			stream, err := (&endless{Server: server}).connect(t).REST().Get().AbsPath("/x").Param("watch", "true").Stream(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			taken, err := io.Copy(io.Discard, stream)
+			if tooLarge := (*TooLargeError)(nil); !errors.As(err, &tooLarge) || taken > maxEvent {
+				t.Errorf("%d MiB were taken, and then: %v", taken>>20, err)
+			}
+			_ = stream.Close() // it is broken
+			server.Close()
+		})
+	}
+}
+
+func TestWhatIsReadOfAnAnswerThatIsClosedWeighsNothing(t *testing.T) {
+	s := &scales{}
+	l := &limited{ReadCloser: io.NopCloser(strings.NewReader(`{"a":"late"}`)), max: 100, closed: func() {}, scales: s}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Read(make([]byte, 5)); err != nil {
+		t.Fatal(err)
+	}
+	if bytes, weight := s.bytes.Load(), s.weight.Load(); bytes != 0 || weight != 0 {
+		t.Errorf("%d bytes that weigh %d are read by nobody", bytes, weight)
+	}
+}
+
 // A watch may go on for as long as it likes: only its single events are bounded.
 func TestAWatchMayBringMuchInManyEvents(t *testing.T) {
 	const events = 6

@@ -34,9 +34,8 @@ type weigher struct {
 	lists []bool
 }
 
-// weigh is what one more piece weighs.
-func (w *weigher) weigh(piece []byte) int {
-	weight := len(piece)
+// weigh weighs one more piece: all of it, or as far as the value that is open ends, which ended says.
+func (w *weigher) weigh(piece []byte) (length, weight int, ended bool) {
 	for i := 0; i < len(piece); i++ {
 		switch b := piece[i]; {
 		case w.escaped:
@@ -44,7 +43,7 @@ func (w *weigher) weigh(piece []byte) int {
 		case w.inString:
 			end := bytes.IndexAny(piece[i:], `"\`)
 			if end < 0 {
-				return weight
+				return len(piece), weight + len(piece), false
 			}
 			i += end
 			w.escaped, w.inString = piece[i] == '\\', piece[i] == '\\'
@@ -56,10 +55,12 @@ func (w *weigher) weigh(piece []byte) int {
 		case b == ',':
 			weight += w.one()
 		case (b == ']' || b == '}') && len(w.lists) > 0:
-			w.lists = w.lists[:len(w.lists)-1]
+			if w.lists = w.lists[:len(w.lists)-1]; len(w.lists) == 0 {
+				return i + 1, weight + i + 1, true
+			}
 		}
 	}
-	return weight
+	return len(piece), weight + len(piece), false
 }
 
 // one is what one more of what is open weighs.

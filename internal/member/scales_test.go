@@ -37,7 +37,10 @@ func TestAnAnswerIsWeighedByWhatItMayBecome(t *testing.T) {
 				w, got := weigher{}, 0
 				for rest := test.json; rest != ""; {
 					n := min(size, len(rest))
-					got += w.weigh([]byte(rest[:n]))
+					for piece := []byte(rest[:n]); len(piece) > 0; {
+						length, weight, _ := w.weigh(piece)
+						got, piece = got+weight, piece[length:]
+					}
 					rest = rest[n:]
 				}
 				if got != want {
@@ -45,6 +48,17 @@ func TestAnAnswerIsWeighedByWhatItMayBecome(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestAValueEndsWhereItEnds(t *testing.T) {
+	for value, want := range map[string]int{
+		`{}`: 2, `{"a":[1,{"b":"}"}]}`: 19, "{\n}\n{}": 3, "[\n\n]": 4, "\n\n{}": 4, `"}"`: 0, "\n\n": 0, `{"a":{}`: 0, "}": 0,
+	} {
+		w := weigher{}
+		if length, _, ended := w.weigh([]byte(value)); ended != (want > 0) || ended && length != want {
+			t.Errorf("%s: it ends after %d (%v), want %d", value, length, ended, want)
+		}
 	}
 }
 

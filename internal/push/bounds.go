@@ -30,7 +30,7 @@ func (s *Seen) weight() int {
 		return 0
 	}
 	const self, object = 480, 160
-	weight := self + len(s.UID) + len(s.Wrapper.Namespace) + len(s.Wrapper.Name) + len(s.Wrapper.UID) + len(s.Revision) + len(s.Rendering) + len(s.Seal)
+	weight := self + len(s.UID) + len(s.Wrapper.Kind) + len(s.Wrapper.Namespace) + len(s.Wrapper.Name) + len(s.Wrapper.UID) + len(s.Revision) + len(s.Rendering) + len(s.Seal)
 	for _, name := range s.Secrets {
 		weight += len(name) + 16
 	}
@@ -40,11 +40,11 @@ func (s *Seen) weight() int {
 	weight += len(s.Status.ObservedRendering) + len(s.Status.Version)
 	for i := range s.Status.Objects {
 		o := &s.Status.Objects[i]
-		weight += object + len(o.Group) + len(o.Kind) + len(o.Name) + len(o.Reason) + len(o.Message)
+		weight += object + len(o.Group) + len(o.Kind) + len(o.Name) + len(o.Health) + len(o.Reason) + len(o.Message)
 		if o.Drift == nil {
 			continue
 		}
-		weight += object + len(o.Drift.Manager) + len(o.Drift.ResourceVersion)
+		weight += object + len(o.Drift.Kind) + len(o.Drift.Manager) + len(o.Drift.ResourceVersion)
 		for _, field := range o.Drift.Fields {
 			weight += len(field) + 16
 		}

@@ -72,7 +72,12 @@ func (d *deliveryLister) page(ctx context.Context, options metav1.ListOptions) (
 	defer cancel()
 	d.lane.isListing(true)
 	whole, page := &v1alpha1.DeliveryList{}, &metainternal.List{}
-	err := d.conn.REST().Get().AbsPath(deliveryPath("")...).VersionedParams(&options, metav1.ParameterCodec).Do(ctx).Into(whole)
+	req := d.conn.REST().Get().AbsPath(deliveryPath("")...).VersionedParams(&options, metav1.ParameterCodec)
+	if options.Limit == 0 {
+		// All at once, where the pages that follow have expired: by this the guard knows a list, which may be large.
+		req.Param("limit", "0")
+	}
+	err := req.Do(ctx).Into(whole)
 	if err != nil || whole.Continue == "" {
 		d.lane.isListing(false)
 	}

@@ -48,6 +48,10 @@ var gluttons = map[string]glutton{
 		strings.Repeat("x", 1<<20))},
 	"an event of empty things": {answers: aWatch, piece: opening(`{"type":"ADDED","object":`+delivery(0, 0)[:len(delivery(0, 0))-2]+`,"objects":[{}`,
 		strings.Repeat(",{}", 1<<18))},
+	"an event of many lines": {answers: aWatch, piece: opening(`{"type":"ADDED","object":{"kind":"Delivery","a":[`, strings.Repeat("0,\n", 1<<18))},
+	"deliveries with a long seal": {answers: aWatch, piece: func(n int) string {
+		return `{"type":"ADDED","object":` + strings.Replace(delivery(n+1, 0), `"spec":{`, `"spec":{"seal":"`+strings.Repeat("x", 3<<20)+`",`, 1) + "}\n"
+	}},
 	"events without an end": {answers: aWatch, piece: func(n int) string { return `{"type":"ADDED","object":` + delivery(n, 256) + "}\n" }},
 	"pages without an end": {answers: aList, piece: func(n int) string {
 		switch {
