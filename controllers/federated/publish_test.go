@@ -20,8 +20,8 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/placement"
-	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/federate/report"
+	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
