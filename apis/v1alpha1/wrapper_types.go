@@ -113,7 +113,7 @@ type Rollout struct {
 	// theirs, no longer selects them: a number from 1 to 5000, or a percentage from 1% to 100% of those
 	// where the wrapper stood when the hour began, rounded down; one always may. What is past it stays
 	// placed and waits for an Approval, or for the hour to be over. Deleting the wrapper does not wait.
-	// Defaults to 30%.
+	// With 100% nothing waits. Defaults to 30%.
 	// +optional
 	// +default="30%"
 	// +kubebuilder:validation:XIntOrString

@@ -4,6 +4,7 @@ package placement
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -125,7 +126,7 @@ func decisionOf(withheld []string, generation int64, now time.Time) string {
 }
 
 // limitOf is how many removals may begin within an hour: a share of what was placed, rounded down, but one
-// always may.
+// always may. All of them are any number: a member that was left and placed again may be left once more.
 func limitOf(maxRemoval *intstr.IntOrString, placed int) (int, error) {
 	if maxRemoval == nil {
 		maxRemoval = new(intstr.FromString(DefaultMaxRemoval))
@@ -133,6 +134,9 @@ func limitOf(maxRemoval *intstr.IntOrString, placed int) (int, error) {
 	limit, err := intstr.GetScaledValueFromIntOrPercent(maxRemoval, placed, false)
 	if err != nil {
 		return 0, fmt.Errorf("placing: spec.rollout.maxRemoval: %w", err)
+	}
+	if maxRemoval.Type == intstr.String && maxRemoval.StrVal == "100%" {
+		return math.MaxInt32, nil
 	}
 	return max(1, limit), nil
 }

@@ -47,6 +47,17 @@ func TestHowManyMayGoAtOnce(t *testing.T) {
 	}
 }
 
+func TestWhereAllMayGoAMemberMayGoTwiceWithinTheHour(t *testing.T) {
+	w := newWorld(t, 2)
+	w.maxRemoval = new(intstr.FromString("100%"))
+	for range 3 {
+		w.label(false)
+		w.expect(0, 2, 0)
+		w.label(true)
+		w.expect(2, 0, 0)
+	}
+}
+
 func TestASlipThatSelectsNobodyWaitsAndIsCalledOff(t *testing.T) {
 	w := newWorld(t, 10)
 	w.label(false)

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"strings"
 	"syscall"
 	"time"
 
@@ -98,6 +99,19 @@ var _ = Describe("When a placement lets go of more members than may be left with
 			g.Expect(fleet.Host.List(ctx, approvals, client.InNamespace(w.Namespace))).To(Succeed())
 			g.Expect(approvals.Items).To(BeEmpty(), "they go with their wrapper")
 		}).Should(Succeed())
+	})
+
+	It("may be let through by people who may write no wrapper", func(ctx SpecContext) {
+		shop := newShop(ctx)
+		Expect(fleet.Kubectl(ctx, "create", "rolebinding", "approvers", "-n", shop, "--clusterrole=fairlead-approver", "--user=casey")).To(HaveField("Code", 0))
+		may := func(verb, resource, namespace string) string {
+			GinkgoHelper()
+			return strings.TrimSpace(fleet.Kubectl(ctx, "auth", "can-i", verb, resource+"."+v1alpha1.Group, "-n", namespace, "--as=casey").Stdout)
+		}
+		Eventually(ctx, func() string { return may("create", "approvals", shop) }).Should(Equal("yes"))
+		Expect(may("get", "federateds", shop)).To(Equal("yes"))
+		Expect(may("update", "federateds", shop)).To(Equal("no"))
+		Expect(may("create", "approvals", "default")).To(Equal("no"))
 	})
 
 	It("is called off by putting the placement back", func(ctx SpecContext) {
