@@ -146,8 +146,10 @@ func (p *pass) deletedBefore(ctx context.Context, gvk schema.GroupVersionKind, n
 		return false, fmt.Errorf("reading %s %s: %w", gvk.Kind, name, err)
 	}
 	deleted := p.wrapper.GetDeletionTimestamp()
-	if deleted.Before(&found.CreationTimestamp) {
-		return true, nil // it is another one: that in which the wrapper was deleted is gone
+	if deleted.Before(&found.CreationTimestamp) && !found.CreationTimestamp.After(p.now) {
+		// It is another one: that in which the wrapper was deleted is gone. What seems to be made in the future was made while
+		// the host's clock was ahead, and says nothing.
+		return true, nil
 	}
 	return found.DeletionTimestamp != nil && !deleted.Before(found.DeletionTimestamp), nil
 }

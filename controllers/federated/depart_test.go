@@ -57,12 +57,13 @@ func TestAWrapperThatGoesWithItsNamespaceOrKindIsSweptAway(t *testing.T) {
 		"its kind was deleted after it":                  {deleted: map[string]time.Time{"shop": {}, crd: now.Add(time.Minute)}},
 		"both were made anew since":                      {deleted: map[string]time.Time{"shop": {}, crd: {}}, made: now.Add(time.Second), want: true},
 		"both were made in the second of its deletion":   {deleted: map[string]time.Time{"shop": {}, crd: {}}, made: now},
+		"both were made while the clock was ahead":       {deleted: map[string]time.Time{"shop": {}, crd: {}}, made: now.Add(time.Hour)},
 		"it cannot be found out, and nothing is decided": {fail: errors.New("no answer")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := wrapper("u", "1", 1)
 			w.DeletionTimestamp = &metav1.Time{Time: now}
-			p := &pass{Reconciler: &Reconciler{live: things{deleted: test.deleted, made: test.made, fail: test.fail}}, key: web, wrapper: w}
+			p := &pass{Reconciler: &Reconciler{live: things{deleted: test.deleted, made: test.made, fail: test.fail}}, key: web, wrapper: w, now: now.Add(time.Minute)}
 			got, err := p.sweptAway(t.Context())
 			if got != test.want || (err != nil) != (test.fail != nil) {
 				t.Errorf("swept away: %v, %v", got, err)

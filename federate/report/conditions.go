@@ -125,7 +125,8 @@ func leavingWords(in Input, lines []v1alpha1.ClusterStatus) string {
 			continue
 		}
 		leaving = append(leaving, lines[i].Name)
-		if lines[i].State != v1alpha1.StateUnknown && lines[i].Reason != v1alpha1.ReasonLeaving {
+		notHeardYet := lines[i].State == v1alpha1.StateUnknown && in.Members[i].Standing.Message == ""
+		if !notHeardYet && lines[i].Reason != v1alpha1.ReasonLeaving {
 			stuck = append(stuck, lines[i].Name)
 		}
 	}

@@ -82,6 +82,7 @@ func TestWhoIsLeftIsNamedWithTheWayToWaitNoLonger(t *testing.T) {
 	going := with(func(m *Member) { m.Leaving = true })
 	held := with(func(m *Member) { m.Leaving, m.Push = true, Push{Reason: v1alpha1.ReasonNotEmpty, Message: "theirs"} })
 	unheard := with(func(m *Member) { m.Leaving, m.Standing = true, Standing{} })
+	unread := with(func(m *Member) { m.Leaving, m.Standing = true, Standing{Message: "too much"} })
 	var many []Member
 	for i := range 13 {
 		many = append(many, away(fmt.Sprintf("m%02d", i)))
@@ -96,6 +97,7 @@ func TestWhoIsLeftIsNamedWithTheWayToWaitNoLonger(t *testing.T) {
 			"`hostctl approve web -n shop --release north` waits no longer, and leaves there what is there; north is Unreachable: no route", true},
 		"one is held up":           {[]Member{held}, "`hostctl approve web -n shop --release east`", true},
 		"one was not heard of yet": {[]Member{unheard}, "waiting for 1 being left (east); east is Unknown", true},
+		"one cannot be read":       {[]Member{unread}, "`hostctl approve web -n shop --release east` waits no longer", true},
 		"many are away": {many, "m08, m09 and 3 more); `hostctl approve web -n shop --release m00,m01,m02,m03,m04,m05,m06,m07,m08,m09` waits",
 			true},
 		"it is not deleted": {[]Member{wellMember("west"), away("north")}, "1 of 1 clusters hold the update revision, 1 being left (north); " +

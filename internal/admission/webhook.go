@@ -43,7 +43,7 @@ func mutate(q *question) *admissionv1.AdmissionResponse {
 		return unanswerable(err)
 	}
 	wrapper := metav1.PartialObjectMetadata{}
-	if err := json.Unmarshal(q.Object, &wrapper); err != nil {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(q.Object, &wrapper); err != nil {
 		return unanswerable(fmt.Errorf("reading the metadata of the %s: %w", q.Kind.Kind, err))
 	}
 	if !controllerutil.AddFinalizer(&wrapper, v1alpha1.Finalizer) {

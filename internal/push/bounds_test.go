@@ -4,6 +4,7 @@ package push
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,7 +59,12 @@ func TestWhatIsKeptOfAMemberIsSummedUp(t *testing.T) {
 	for i := range n {
 		b.vanish(fmt.Sprint("d", i))
 	}
-	if b.listed(); b.kept != 0 || b.pusher.Pair(web, "east").Unlisted != "" {
+	b.pusher.Want("east", wish("1"))
+	b.woken = nil
+	if b.listed(); !slices.Contains(b.woken, web) {
+		t.Error("nobody is told that there is room again")
+	}
+	if b.kept != 0 || b.pusher.Pair(web, "east").Unlisted != "" {
 		t.Errorf("%d is kept of nothing, %q", b.kept, b.pusher.Pair(web, "east").Unlisted)
 	}
 }

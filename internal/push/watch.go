@@ -145,11 +145,14 @@ func (l *lane) names() []string {
 // listed opens the lane for pushes: from now on it is known what the member holds.
 func (l *lane) listed() {
 	l.mu.Lock()
-	first := !l.synced
+	first, again := !l.synced, l.unlisted != ""
 	l.synced, l.unlisted = true, ""
 	l.mu.Unlock()
-	if first {
+	switch {
+	case first:
 		l.pusher.opened(l)
 		l.pusher.tellOrphans(l)
+	case again: // of most pairs nothing else will tell
+		l.pusher.wakeAllOf(l.conn.Name())
 	}
 }
