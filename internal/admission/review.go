@@ -13,7 +13,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	kjson "sigs.k8s.io/json"
+	kjson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/overrides"
@@ -45,7 +45,7 @@ func answering(answer func(*question) *admissionv1.AdmissionResponse) http.Handl
 		response := tooDeep(body)
 		if response == nil {
 			asked := review{}
-			if err := kjson.UnmarshalCaseSensitivePreserveInts(body, &asked); err != nil || asked.Request == nil {
+			if err := kjson.Unmarshal(body, &asked); err != nil || asked.Request == nil {
 				http.Error(w, fmt.Sprintf("this is no AdmissionReview with a request (%v)", err), http.StatusBadRequest)
 				return
 			}

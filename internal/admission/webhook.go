@@ -13,9 +13,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/overrides"
@@ -43,7 +43,7 @@ func mutate(q *question) *admissionv1.AdmissionResponse {
 		return unanswerable(err)
 	}
 	wrapper := metav1.PartialObjectMetadata{}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(q.Object, &wrapper); err != nil {
+	if err := kjson.Unmarshal(q.Object, &wrapper); err != nil {
 		return unanswerable(fmt.Errorf("reading the metadata of the %s: %w", q.Kind.Kind, err))
 	}
 	if !controllerutil.AddFinalizer(&wrapper, v1alpha1.Finalizer) {
@@ -103,7 +103,7 @@ type judged struct {
 
 func read(object []byte) (*judged, error) {
 	j := &judged{}
-	return j, kjson.UnmarshalCaseSensitivePreserveInts(object, j)
+	return j, kjson.Unmarshal(object, j)
 }
 
 func (j *judged) spec() (*v1alpha1.WrapperSpec, error) {
@@ -111,7 +111,7 @@ func (j *judged) spec() (*v1alpha1.WrapperSpec, error) {
 	if len(j.Spec) == 0 {
 		return spec, nil
 	}
-	return spec, kjson.UnmarshalCaseSensitivePreserveInts(j.Spec, spec)
+	return spec, kjson.Unmarshal(j.Spec, spec)
 }
 
 func allowed() *admissionv1.AdmissionResponse { return &admissionv1.AdmissionResponse{Allowed: true} }
