@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -170,5 +171,36 @@ func TestTheBeginningOfAContestIsTold(t *testing.T) {
 	r.push(t.Context(), web)
 	if r.pusher.Pair(web, "east").Contested == "" || len(r.woken) != 1 {
 		t.Errorf("contested %q, woken %v", r.pusher.Pair(web, "east").Contested, r.woken)
+	}
+}
+
+// What a pass says of itself.
+func TestAPassSaysWhichDriftItDidNotMend(t *testing.T) {
+	s := newSite(t)
+	w := s.want(configMap("a", "1"), configMap("b", "1"))
+	s.mustDeliver(w)
+	unmended := func(w *Want, drifted map[identity]v1alpha1.DriftKind) []identity {
+		t.Helper()
+		out, err := (&pass{conn: s.conn, want: w, drifted: drifted}).run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.unmended
+	}
+	gone := map[identity]v1alpha1.DriftKind{objectA: v1alpha1.DriftGone}
+
+	held := *w
+	held.Suspended = true
+	if diff := cmp.Diff([]identity{objectA}, unmended(&held, gone), cmp.AllowUnexported(identity{})); diff != "" {
+		t.Errorf("a pass that is held (-want +got):\n%s", diff)
+	}
+	s.delete("v1", "ConfigMap", "a")
+	s.create(configMap("a", "somebody's"))
+	if diff := cmp.Diff([]identity{objectA}, unmended(w, gone), cmp.AllowUnexported(identity{})); diff != "" {
+		t.Errorf("somebody is in the way (-want +got):\n%s", diff)
+	}
+	s.delete("v1", "ConfigMap", "a")
+	if got := unmended(w, gone); len(got) > 0 {
+		t.Errorf("%v was mended", got)
 	}
 }
