@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// The reflector asks for everything at once where the pages that follow have expired.
+func TestAllDeliveriesAtOnceMayBeLargerThanAnObject(t *testing.T) {
+	words := strings.Repeat("x", 10<<20)
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"kind":"DeliveryList","apiVersion":"`+v1alpha1.GroupVersion.String()+
+			`","metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"d","annotations":{"a":"`+words+`"}}}]}`) // the test fails without
+	}))
+	defer server.Close()
+	conn, err := member.Connect("east", &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lister := &deliveryLister{lane: newBench(t).lane, conn: conn}
+	for _, limit := range []int64{0, member.PageSize} {
+		if _, err := lister.ListWithContext(t.Context(), metav1.ListOptions{Limit: limit}); err != nil {
+			t.Errorf("with limit %d: %v", limit, err)
+		}
+	}
+}
