@@ -29,8 +29,8 @@ const (
 )
 
 // answering asks answer what the API server asks, and answers itself where a question is nested so deep that nobody could
-// read it. Objects stay text until somebody reads them: they are asked about twice each time that one is written, and
-// controller-runtime's decoder makes two times as much of them (see BenchmarkAnUpdateIsValidated).
+// read it. Objects stay text until somebody reads them, and then it reads what is judged: with controller-runtime's decoder an
+// update took half as much memory again (see BenchmarkAnUpdateIsValidated).
 func answering(answer func(*question) *admissionv1.AdmissionResponse) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxReview))
@@ -94,6 +94,18 @@ func (q *question) wrapperKind() (v1alpha1.WrapperKind, error) {
 	default:
 		return "", fmt.Errorf("this webhook knows no kind %q", q.Kind.Kind)
 	}
+}
+
+// old is what is changed; nil where nothing is, or where it cannot be read.
+func (q *question) old() *judged {
+	if q.Operation != admissionv1.Update {
+		return nil
+	}
+	old, err := read(q.OldObject)
+	if err != nil {
+		return nil
+	}
+	return old
 }
 
 // reviewUID finds request.uid token by token, which takes no depth; "" when there is none.

@@ -68,17 +68,15 @@ func validate(q *question) *admissionv1.AdmissionResponse {
 	if wrapper.Metadata.DeletionTimestamp != nil {
 		return allowed()
 	}
-	old := &judged{}
-	if q.Operation == admissionv1.Update {
-		if old, err = read(q.OldObject); err == nil && bytes.Equal(old.Spec, wrapper.Spec) {
-			return allowed()
-		}
+	old := q.old()
+	if old != nil && bytes.Equal(old.Spec, wrapper.Spec) {
+		return allowed()
 	}
 	spec, err := wrapper.spec()
 	if err != nil {
 		return unanswerable(fmt.Errorf("reading the %s: %w", kind, err))
 	}
-	if q.Operation == admissionv1.Update {
+	if old != nil {
 		if before, err := old.spec(); err == nil && equality.Semantic.DeepEqual(before, spec) {
 			return allowed()
 		}

@@ -38,7 +38,7 @@ type clients struct {
 	dynamic   dynamic.Interface
 	metadata  metadata.Interface
 	discovery *discovery.DiscoveryClient
-	there     *station
+	there     *dates
 }
 
 func newClients(config *rest.Config, httpClient *http.Client, clk clock.PassiveClock) (clients, error) {
@@ -59,7 +59,7 @@ func newClients(config *rest.Config, httpClient *http.Client, clk clock.PassiveC
 	// The manager's connection may have a deadline for every request, which would end every watch.
 	lasting := *httpClient
 	lasting.Timeout = 0
-	there := &station{next: lasting.Transport, clock: clk}
+	there := &dates{next: lasting.Transport, clock: clk}
 	if there.next == nil { // client-go's word for the default one
 		there.next = http.DefaultTransport
 	}

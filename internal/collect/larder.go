@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
 )
 
 const (
@@ -243,13 +244,10 @@ func weightOf(obj runtime.Object) int64 {
 			return int64(self + 4*len(raw))
 		}
 	case *v1alpha1.Delivery:
-		return int64(self + o.ObjectMeta.Size() + weightOfSpec(&o.Spec) + weightOfStatus(&o.Status))
+		return int64(self + o.ObjectMeta.Size() + weightOfSpec(&o.Spec) + federate.WeightOf(&o.Status))
 	}
 	return self
 }
-
-// entryWeight is about what an element of a list takes beside its texts.
-const entryWeight = 200
 
 func weightOfSpec(spec *v1alpha1.DeliverySpec) int {
 	w := &spec.Wrapper
@@ -259,24 +257,8 @@ func weightOfSpec(spec *v1alpha1.DeliverySpec) int {
 	}
 	for i := range spec.Inventory {
 		e := &spec.Inventory[i]
-		weight += entryWeight + len(e.Group) + len(e.Kind) + len(e.Resource) + len(e.Name) + len(e.State) + len(e.Rendering) +
+		weight += federate.EntryWeight + len(e.Group) + len(e.Kind) + len(e.Resource) + len(e.Name) + len(e.State) + len(e.Rendering) +
 			len(e.UID) + len(e.Fields) + len(e.Adopted)
-	}
-	return weight
-}
-
-func weightOfStatus(status *v1alpha1.DeliveryStatus) int {
-	weight := len(status.ObservedRendering) + len(status.Version)
-	for i := range status.Objects {
-		o := &status.Objects[i]
-		weight += entryWeight + len(o.Group) + len(o.Kind) + len(o.Name) + len(o.Health) + len(o.Reason) + len(o.Message)
-		if o.Drift == nil {
-			continue
-		}
-		weight += entryWeight + len(o.Drift.Kind) + len(o.Drift.Manager) + len(o.Drift.ResourceVersion)
-		for _, field := range o.Drift.Fields {
-			weight += 16 + len(field)
-		}
 	}
 	return weight
 }

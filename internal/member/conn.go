@@ -42,7 +42,7 @@ type Conn struct {
 
 // Connect prepares a connection; it does not talk to the member yet.
 func Connect(name string, config *rest.Config, shared *Mappings) (*Conn, error) {
-	// The guard takes nothing else, see scales; and some clients would ask for protobuf by themselves.
+	// Controller-runtime's client would write protobuf. What is asked for is seen to by the guard, whoever asks.
 	config = rest.CopyConfig(config)
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	client, err := rest.HTTPClientFor(config)

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
 )
 
 // What the schema of a Delivery allows. A member whose API server keeps to none must not fill the host's memory: what is
@@ -29,25 +30,13 @@ func (s *Seen) weight() int {
 	if s == nil {
 		return 0
 	}
-	const self, object = 480, 160
+	const self = 480
 	weight := self + len(s.UID) + len(s.Wrapper.Kind) + len(s.Wrapper.Namespace) + len(s.Wrapper.Name) + len(s.Wrapper.UID) + len(s.Revision) + len(s.Rendering) + len(s.Seal)
 	for _, name := range s.Secrets {
 		weight += len(name) + 16
 	}
-	if s.Status == nil {
-		return weight
-	}
-	weight += len(s.Status.ObservedRendering) + len(s.Status.Version)
-	for i := range s.Status.Objects {
-		o := &s.Status.Objects[i]
-		weight += object + len(o.Group) + len(o.Kind) + len(o.Name) + len(o.Health) + len(o.Reason) + len(o.Message)
-		if o.Drift == nil {
-			continue
-		}
-		weight += object + len(o.Drift.Kind) + len(o.Drift.Manager) + len(o.Drift.ResourceVersion)
-		for _, field := range o.Drift.Fields {
-			weight += len(field) + 16
-		}
+	if s.Status != nil {
+		weight += federate.WeightOf(s.Status)
 	}
 	return weight
 }

@@ -12,27 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
-
-// sighting is a Delivery on its way from the wire to the lane: its name, and what is kept of it.
-type sighting struct {
-	metav1.TypeMeta
-	metav1.ObjectMeta
-	seen *Seen
-}
-
-func sight(d *v1alpha1.Delivery) *sighting {
-	return &sighting{ObjectMeta: metav1.ObjectMeta{Name: cut(d.Name, maxName), ResourceVersion: d.ResourceVersion}, seen: summarise(d)}
-}
-
-// DeepCopyObject implements runtime.Object. What is seen never changes.
-func (s *sighting) DeepCopyObject() runtime.Object {
-	return &sighting{TypeMeta: s.TypeMeta, ObjectMeta: *s.ObjectMeta.DeepCopy(), seen: s.seen}
-}
 
 // errTooMuch says that a member holds more than the host keeps in memory of one.
 var errTooMuch = fmt.Errorf("its Deliveries take more than the %d MiB of memory that the host has for those of one member", maxSeen>>20)
@@ -72,7 +57,7 @@ func (d *deliveryLister) page(ctx context.Context, options metav1.ListOptions) (
 	defer cancel()
 	d.lane.isListing(true)
 	whole, page := &v1alpha1.DeliveryList{}, &metainternal.List{}
-	req := d.conn.REST().Get().AbsPath(deliveryPath("")...).VersionedParams(&options, metav1.ParameterCodec)
+	req := d.request(&options)
 	if options.Limit == 0 {
 		// All at once, where the pages that follow have expired: by this the guard knows a list, which may be large.
 		req.Param("limit", "0")
@@ -98,12 +83,15 @@ func (d *deliveryLister) page(ctx context.Context, options metav1.ListOptions) (
 
 func (d *deliveryLister) WatchWithContext(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
 	options.Watch = true
-	body, err := d.conn.REST().Get().AbsPath(deliveryPath("")...).VersionedParams(&options, metav1.ParameterCodec).
-		SetHeader("Accept", "application/json").Stream(ctx)
+	body, err := d.request(&options).Stream(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return newWatch(d.lane, body), nil
+}
+
+func (d *deliveryLister) request(options *metav1.ListOptions) *rest.Request {
+	return d.conn.REST().Get().AbsPath(deliveryPath("")...).VersionedParams(options, metav1.ParameterCodec)
 }
 
 func (d *deliveryLister) List(options metav1.ListOptions) (runtime.Object, error) {

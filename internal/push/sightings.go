@@ -17,6 +17,22 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
+// sighting is a Delivery on its way from the wire to the lane: its name, and what is kept of it.
+type sighting struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta
+	seen *Seen
+}
+
+func sight(d *v1alpha1.Delivery) *sighting {
+	return &sighting{ObjectMeta: metav1.ObjectMeta{Name: cut(d.Name, maxName), ResourceVersion: d.ResourceVersion}, seen: summarise(d)}
+}
+
+// DeepCopyObject implements runtime.Object. What is seen never changes.
+func (s *sighting) DeepCopyObject() runtime.Object {
+	return &sighting{TypeMeta: s.TypeMeta, ObjectMeta: *s.ObjectMeta.DeepCopy(), seen: s.seen}
+}
+
 // sightings reads the events of a member's watch of Deliveries. Every write of ours comes back by it, so that it is read
 // by a decoder of its own: client-go's takes twice the time and memory (see BenchmarkAnEventOfAWatch), and makes objects of
 // the managedFields, which are half of it.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,14 +11,13 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
 // The floor is what no federation can go below that writes as often: a process that sends the requests of W1, of the same
@@ -80,18 +80,15 @@ func (c *caller) pair(ctx context.Context, n int, isMember bool) error {
 		c.send(ctx, http.MethodPut, path+"/"+record, "application/json", configMap(record, 2)),
 	}
 	if isMember {
-		errs = append(errs, c.send(ctx, http.MethodGet, path+"/"+record, "", ""))
+		errs = append(errs, c.send(ctx, http.MethodGet, path+"/"+record, "", nil))
 	}
 	return errors.Join(errs...)
 }
 
-func configMap(name string, colour int) string {
-	return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q,"namespace":"default"},"data":{"colour":"%d","payload":%q}}`,
-		name, colour, strings.Repeat("x", payload))
-}
+func configMap(name string, colour int) []byte { return build.Raw(painted(name, colour)).Raw }
 
-func (c *caller) send(ctx context.Context, method, path, form, body string) error {
-	req, err := http.NewRequestWithContext(ctx, method, c.host+path, strings.NewReader(body))
+func (c *caller) send(ctx context.Context, method, path, form string, body []byte) error {
+	req, err := http.NewRequestWithContext(ctx, method, c.host+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -121,12 +118,11 @@ func floor(ctx context.Context, b *bed) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	self, err := os.Executable()
+	process, err := play(ctx, partFloor)
 	if err != nil {
 		return nil, err
 	}
-	process := exec.CommandContext(ctx, self)
-	process.Env, process.Stderr, process.Stdin = append(os.Environ(), partVariable+"="+partFloor), os.Stderr, strings.NewReader(string(said))
+	process.Stdin = bytes.NewReader(said)
 	if err := process.Run(); err != nil {
 		return nil, fmt.Errorf("sending the requests of %s: %w", deliverWork, err)
 	}

@@ -61,6 +61,17 @@ func playAPartIfAsked() {
 	os.Exit(0)
 }
 
+// play is this program in that part, which says on standard error what it has to.
+func play(ctx context.Context, part string) (*exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	process := exec.CommandContext(ctx, self)
+	process.Env, process.Stderr = append(os.Environ(), partVariable+"="+part), os.Stderr
+	return process, nil
+}
+
 // address is how the holder finds the members.
 type address struct {
 	URL string `json:"url"`
@@ -211,12 +222,10 @@ func holdIdle(ctx context.Context, p *progress.Printer) (r *reading, err error) 
 		}
 		step.Done()
 	}()
-	self, err := os.Executable()
+	server, err := play(ctx, partServer)
 	if err != nil {
 		return nil, err
 	}
-	server := exec.CommandContext(ctx, self)
-	server.Env, server.Stderr = append(os.Environ(), partVariable+"="+partServer), os.Stderr
 	end, err := server.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -233,8 +242,11 @@ func holdIdle(ctx context.Context, p *progress.Printer) (r *reading, err error) 
 	if err != nil {
 		return nil, err
 	}
-	holder := exec.CommandContext(ctx, self)
-	holder.Env, holder.Stderr, holder.Stdin = append(os.Environ(), partVariable+"="+partHolder), os.Stderr, strings.NewReader(line)
+	holder, err := play(ctx, partHolder)
+	if err != nil {
+		return nil, err
+	}
+	holder.Stdin = strings.NewReader(line)
 	out, err := holder.Output()
 	if err != nil {
 		return nil, fmt.Errorf("holding %d members: %w", idleMembers, err)

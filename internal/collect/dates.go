@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package collect
+
+import (
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/fairlead-dev/fairlead/federate"
+)
+
+// dates is the station of every request to the member that learns what time it is there.
+type dates struct {
+	next  http.RoundTripper
+	clock clock.PassiveClock
+	// ahead is by how much the member's clock was ahead of ours in its last answer.
+	ahead atomic.Int64
+}
+
+var _ http.RoundTripper = &dates{}
+
+// RoundTrip implements http.RoundTripper.
+func (d *dates) RoundTrip(req *http.Request) (*http.Response, error) {
+	asked := d.clock.Now()
+	resp, err := d.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	if ahead, known := federate.ClockOffset(resp.Header.Get("Date"), asked, d.clock.Now()); known {
+		d.ahead.Store(int64(ahead))
+	}
+	return resp, nil
+}
+
+// WrappedRoundTripper lets client-go find the transport below.
+func (d *dates) WrappedRoundTripper() http.RoundTripper { return d.next }
+
+// now is the time by the member's clock.
+func (d *dates) now() time.Time { return d.clock.Now().Add(time.Duration(d.ahead.Load())) }
