@@ -28,6 +28,9 @@ import (
 type Options struct {
 	// Version is the program's, said to members as the user agent and in Memberships.
 	Version string
+	// MaxInflight is how many pushes to one member, and how many looks at it, are under way at once, at most, see
+	// inflight.Limit; 0 is inflight.Most.
+	MaxInflight int
 	// Clock is the time.
 	Clock clock.WithTicker
 }
@@ -51,6 +54,7 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	options.Scheme = member.Scheme
 	options.Cache = CacheOptions()
 	fleet := member.NewFleet(host, o.Clock)
+	fleet.AtMost(o.MaxInflight)
 	if options.LeaderElection {
 		lease, err := newTenure(config, options, o.Clock)
 		if err != nil {
@@ -72,7 +76,7 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 		}
 	})
 	pusher.SealWith(seal, host.UID)
-	collectors := membercluster.NewCollectors(o.Version, o.Clock)
+	collectors := membercluster.NewCollectors(o.Version, o.MaxInflight, o.Clock)
 	for _, kind := range []v1alpha1.WrapperKind{v1alpha1.KindFederated, v1alpha1.KindClusterFederated} {
 		loop := federated.New(kind, local, fleet, pusher, o.Clock)
 		if err := loop.SetupWithManager(local); err != nil {

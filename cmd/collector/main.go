@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 
 	"k8s.io/client-go/rest"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/fairlead-dev/fairlead/internal/collect"
+	"github.com/fairlead-dev/fairlead/internal/inflight"
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
 
@@ -35,6 +37,8 @@ func run(args []string) error {
 	klog.InitFlags(flags)
 	kubeconfig := flags.String("kubeconfig", "", "file that leads to the member; without it, the cluster that this runs in")
 	clusterName := flags.String("cluster-name", "", "the name that the member joined under; a cluster with another one is refused")
+	maxInflight := flags.Int("max-inflight", inflight.Most, "how many Deliveries are looked at at once, at most; it begins with "+
+		strconv.Itoa(inflight.First)+" and grows while the member answers as quickly as before; a 429 halves it")
 	showVersion := flags.Bool("version", false, "print the version and leave")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -46,12 +50,15 @@ func run(args []string) error {
 		fmt.Println(version.String())
 		return nil
 	}
+	if *maxInflight < 1 {
+		return fmt.Errorf("--max-inflight=%d: at least 1 is needed, or nothing is looked at", *maxInflight)
+	}
 	config, err := load(*kubeconfig)
 	if err != nil {
 		return err
 	}
 	config.UserAgent = "fairlead-collector/" + version.String()
-	c, err := collect.New(collect.Options{ClusterName: *clusterName, Config: config, Version: version.String()})
+	c, err := collect.New(collect.Options{ClusterName: *clusterName, Config: config, Version: version.String(), MaxInflight: *maxInflight})
 	if err != nil {
 		return err
 	}

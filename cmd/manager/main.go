@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/controllers"
+	"github.com/fairlead-dev/fairlead/internal/inflight"
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
 
@@ -30,6 +32,8 @@ func main() {
 	webhookPort := flag.Int("webhook-port", 9443, "The port that the webhooks listen on; 0 serves none.")
 	certDir := flag.String("webhook-cert-dir", "", "The folder with tls.crt and tls.key for the webhooks.")
 	elect := flag.Bool("leader-elect", true, "Work only while holding the lease fairlead-system/fairlead-manager.")
+	maxInflight := flag.Int("max-inflight-per-member", inflight.Most, "How many wrappers are pushed to one member at once, at most. "+
+		"It begins with "+strconv.Itoa(inflight.First)+" and grows while the member answers as quickly as before; a 429 halves it.")
 	said := flag.Bool("version", false, "Print the version and exit.")
 	logging := zap.Options{}
 	logging.BindFlags(flag.CommandLine)
@@ -37,6 +41,10 @@ func main() {
 	if *said {
 		_, _ = fmt.Println("manager", version.String())
 		return
+	}
+	if *maxInflight < 1 {
+		_, _ = fmt.Fprintf(os.Stderr, "Error: --max-inflight-per-member=%d: at least 1 is needed, or nothing is pushed\n", *maxInflight)
+		os.Exit(1)
 	}
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
 
@@ -58,20 +66,22 @@ func main() {
 		options.WebhookServer = webhook.NewServer(webhook.Options{Host: *webhookAddress, Port: *webhookPort,
 			TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.GetCertificate = cert.get }}})
 	}
-	if err := run(options); err != nil {
+	if err := run(options, *maxInflight); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "Error:", err)
 		os.Exit(1)
 	}
 }
 
-func run(options ctrl.Options) error {
+func run(options ctrl.Options, maxInflight int) error {
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("finding the host: %w", err)
 	}
 	config.QPS = -1 // the API server's priority and fairness paces us
 	ctx := ctrl.SetupSignalHandler()
-	mgr, err := controllers.NewManager(ctx, config, options, controllers.Options{Version: version.String(), Clock: clock.RealClock{}})
+	mgr, err := controllers.NewManager(ctx, config, options, controllers.Options{
+		Version: version.String(), MaxInflight: maxInflight, Clock: clock.RealClock{},
+	})
 	if err != nil {
 		return err
 	}

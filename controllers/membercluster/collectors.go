@@ -78,8 +78,8 @@ type engagement struct {
 
 var _ multicluster.Aware = &Collectors{}
 
-// NewCollectors makes it; version is what the collectors say in the Membership.
-func NewCollectors(version string, clk clock.WithTicker) *Collectors {
+// NewCollectors makes it; version is what the collectors say in the Membership, maxInflight bounds each of them.
+func NewCollectors(version string, maxInflight int, clk clock.WithTicker) *Collectors {
 	c := &Collectors{
 		clock:   clk,
 		engaged: make(map[string]engagement),
@@ -94,7 +94,7 @@ func NewCollectors(version string, clk clock.WithTicker) *Collectors {
 		}
 		collector, err := collect.New(collect.Options{
 			ClusterName: name, Config: conn.GetConfig(), HTTPClient: conn.GetHTTPClient(),
-			Mapper: conn.GetRESTMapper(), Version: version, Clock: clk,
+			Mapper: conn.GetRESTMapper(), Version: version, MaxInflight: maxInflight, Clock: clk,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("making the collector of member %s: %w", name, err)

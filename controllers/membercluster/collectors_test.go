@@ -59,7 +59,7 @@ type watch struct {
 func newCrew(t *testing.T) *crew {
 	t.Helper()
 	clk := clocktesting.NewFakeClock(now)
-	c := &crew{Collectors: NewCollectors("v", clk), clock: clk, runs: make(chan *watch, 10), woken: make(chan string, 10)}
+	c := &crew{Collectors: NewCollectors("v", 0, clk), clock: clk, runs: make(chan *watch, 10), woken: make(chan string, 10)}
 	c.wake = func(name string) { c.woken <- name }
 	c.begin = func(_ task, _ string, conn *member.Conn) (func(context.Context) error, error) {
 		return func(ctx context.Context) error {

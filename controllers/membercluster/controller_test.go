@@ -35,7 +35,7 @@ func newLoop(t *testing.T, objects ...client.Object) *loop {
 	fleet := member.NewFleet(host, clk)
 	l := &loop{probes: make(chan member.Standing, 100), Reconciler: &Reconciler{
 		client: fake.NewClientBuilder().WithScheme(member.Scheme).WithObjects(objects...).WithStatusSubresource(&v1alpha1.MemberCluster{}).Build(),
-		fleet:  fleet, pusher: push.New(fleet, clk, func(push.Key) {}), collectors: NewCollectors("v", clk), host: host, clock: clk,
+		fleet:  fleet, pusher: push.New(fleet, clk, func(push.Key) {}), collectors: NewCollectors("v", 0, clk), host: host, clock: clk,
 	}}
 	l.fleet.OnProbe(func(_ string, _, is member.Standing) { l.probes <- is })
 	ctx, cancel := context.WithCancel(t.Context())

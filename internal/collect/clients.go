@@ -23,6 +23,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/inflight"
 )
 
 // requestTime is how long a request may take that is not a watch.
@@ -41,14 +42,12 @@ type clients struct {
 	there     *dates
 }
 
-func newClients(config *rest.Config, httpClient *http.Client, clk clock.PassiveClock) (clients, error) {
+func newClients(config *rest.Config, httpClient *http.Client, clk clock.PassiveClock, limit *inflight.Limit) (clients, error) {
 	config = rest.CopyConfig(config)
 	// A watch lasts; what must not last carries a deadline of its own.
 	config.Timeout = 0
 	if config.QPS == 0 {
-		// No rate that somebody guessed: a few requests are on their way at once (workers), so a slow server slows the
-		// collector down, and one that has too much to do says so (429) and is waited for as long as it asks.
-		config.QPS = -1
+		config.QPS = -1 // how much is under way at once is what is limited, see inflight.Limit
 	}
 	if httpClient == nil {
 		var err error
@@ -59,7 +58,7 @@ func newClients(config *rest.Config, httpClient *http.Client, clk clock.PassiveC
 	// The manager's connection may have a deadline for every request, which would end every watch.
 	lasting := *httpClient
 	lasting.Timeout = 0
-	there := &dates{next: lasting.Transport, clock: clk}
+	there := &dates{next: lasting.Transport, clock: clk, limit: limit}
 	if there.next == nil { // client-go's word for the default one
 		there.next = http.DefaultTransport
 	}

@@ -18,10 +18,9 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
-)
 
-// workers look at Deliveries side by side. They are all that bounds what a collector asks of the member at once.
-const workers = 2
+	"github.com/fairlead-dev/fairlead/internal/inflight"
+)
 
 // Options are what a Collector needs to know.
 type Options struct {
@@ -36,6 +35,8 @@ type Options struct {
 	Mapper meta.RESTMapper
 	// Version is the program's, for the Membership.
 	Version string
+	// MaxInflight is how many Deliveries are looked at at once, at most, see inflight.Limit; 0 is inflight.Most.
+	MaxInflight int
 	// Clock is the time; the real one by default.
 	Clock clock.WithTicker
 }
@@ -45,6 +46,7 @@ type Collector struct {
 	clusterName string
 	version     string
 	clients     clients
+	limit       *inflight.Limit
 	mapper      meta.RESTMapper
 	clock       clock.WithTicker
 	refusals    wait.Backoff
@@ -78,7 +80,8 @@ func New(o Options) (*Collector, error) {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	clients, err := newClients(o.Config, o.HTTPClient, o.Clock)
+	limit := inflight.New(o.Clock, o.MaxInflight)
+	clients, err := newClients(o.Config, o.HTTPClient, o.Clock, limit)
 	if err != nil {
 		return nil, fmt.Errorf("making the collector of member %s: %w", o.ClusterName, err)
 	}
@@ -86,6 +89,7 @@ func New(o Options) (*Collector, error) {
 		clusterName:  o.ClusterName,
 		version:      o.Version,
 		clients:      clients,
+		limit:        limit,
 		mapper:       o.Mapper,
 		clock:        o.Clock,
 		refusals:     refusals(),
@@ -123,9 +127,7 @@ func (c *Collector) Run(ctx context.Context) error {
 			cancel(err)
 		}
 	})
-	for range workers {
-		running.Go(func() { c.drain(ctx, c.deliveries, c.look) })
-	}
+	running.Go(func() { c.drain(ctx, c.deliveries, c.look) })
 	running.Go(func() { c.drain(ctx, c.groups, c.askGroup) })
 
 	<-ctx.Done()
@@ -138,23 +140,28 @@ func (c *Collector) Run(ctx context.Context) error {
 	return nil
 }
 
-// drain does one thing after the other from a queue until the queue is shut.
+// drain does what is in a queue, as much of it at once as the member bears, until the queue is shut.
 func (c *Collector) drain(ctx context.Context, queue workqueue.TypedRateLimitingInterface[string], do func(context.Context, string) error) {
+	var underWay sync.WaitGroup
+	defer underWay.Wait()
 	for {
 		item, shut := queue.Get()
-		if shut {
+		if shut || c.limit.Enter(ctx) != nil {
 			return
 		}
-		err := do(ctx, item)
-		switch {
-		case err == nil:
-			queue.Forget(item)
-		case ctx.Err() != nil:
-		default:
-			klog.FromContext(ctx).V(1).Info("Trying again", "item", item, "reason", err.Error())
-			queue.AddRateLimited(item)
-		}
-		queue.Done(item)
+		underWay.Go(func() {
+			defer c.limit.Leave()
+			defer queue.Done(item)
+			err := do(ctx, item)
+			switch {
+			case err == nil:
+				queue.Forget(item)
+			case ctx.Err() != nil:
+			default:
+				klog.FromContext(ctx).V(1).Info("Trying again", "item", item, "reason", err.Error())
+				queue.AddRateLimited(item)
+			}
+		})
 	}
 }
 

@@ -10,12 +10,14 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/internal/inflight"
 )
 
-// dates is the station of every request to the member that learns what time it is there.
+// dates is the station of every request to the member that learns what time it is there, and how much the member bears.
 type dates struct {
 	next  http.RoundTripper
 	clock clock.PassiveClock
+	limit *inflight.Limit
 	// ahead is by how much the member's clock was ahead of ours in its last answer.
 	ahead atomic.Int64
 }
@@ -29,6 +31,7 @@ func (d *dates) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.limit.Answered(resp, asked)
 	if ahead, known := federate.ClockOffset(resp.Header.Get("Date"), asked, d.clock.Now()); known {
 		d.ahead.Store(int64(ahead))
 	}

@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/inflight"
 )
 
 // Accept headers of the requests that Fairlead makes.
@@ -52,7 +53,8 @@ func Connect(name string, config *rest.Config, shared *Mappings) (*Conn, error) 
 	if client.Transport == nil { // client-go's word for the default one
 		client.Transport = http.DefaultTransport
 	}
-	station := &guard{next: client.Transport, mayWrite: func() error { return nil }, headWithin: headWithin, clock: clock.RealClock{}}
+	station := &guard{next: client.Transport, mayWrite: func() error { return nil }, headWithin: headWithin, clock: clock.RealClock{},
+		limit: inflight.New(clock.RealClock{}, inflight.Most)}
 	client.Transport = station
 	raw := rest.CopyConfig(config)
 	raw.GroupVersion = &v1alpha1.GroupVersion
@@ -71,6 +73,10 @@ var codecs = serializer.NewCodecFactory(Scheme)
 
 // Name is the name of the MemberCluster.
 func (c *Conn) Name() string { return c.name }
+
+// Limit is how much may be asked of the member at once. Who pushes takes a place of it; what is asked now and then, a probe
+// above all, needs none, and its answers count all the same.
+func (c *Conn) Limit() *inflight.Limit { return c.guard.limit }
 
 // REST speaks to the member's API server; use absolute paths.
 func (c *Conn) REST() rest.Interface { return c.rest }

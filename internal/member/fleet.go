@@ -16,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+
+	"github.com/fairlead-dev/fairlead/internal/inflight"
 )
 
 // Fleet is all members that have usable credentials, connected. It is multicluster-runtime's provider:
@@ -29,6 +31,7 @@ type Fleet struct {
 	clock    clock.WithTicker
 	mappings Mappings
 	mayWrite func() error
+	most     int
 
 	// started is closed when Start has set ctx and aware.
 	started chan struct{}
@@ -82,6 +85,9 @@ func (f *Fleet) OnProbe(listener func(name string, was, is Standing)) {
 // Register before Start.
 func (f *Fleet) OnWrite(mayWrite func() error) { f.mayWrite = mayWrite }
 
+// AtMost bounds how many pushes to one member may be under way at once, see inflight.Limit. Call it before Start.
+func (f *Fleet) AtMost(n int) { f.most = n }
+
 // Start implements multicluster.ProviderRunnable: it lets connections begin, and blocks.
 func (f *Fleet) Start(ctx context.Context, aware multicluster.Aware) error {
 	f.ctx, f.aware = ctx, aware
@@ -110,7 +116,7 @@ func (f *Fleet) Connect(ctx context.Context, name string, config *rest.Config, j
 	if err != nil {
 		return err
 	}
-	conn.guard.clock = f.clock
+	conn.guard.clock, conn.guard.limit = f.clock, inflight.New(f.clock, f.most)
 	if f.mayWrite != nil {
 		conn.guard.mayWrite = f.mayWrite
 	}

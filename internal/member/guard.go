@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/internal/inflight"
 )
 
 const (
@@ -63,6 +64,7 @@ type guard struct {
 	// headWithin is the constant, or shorter in tests.
 	headWithin time.Duration
 	clock      clock.PassiveClock
+	limit      *inflight.Limit
 	scales     scales
 	// ahead is by how much the member's clock was ahead of ours in its last answer, see federate.ClockOffset.
 	ahead atomic.Int64
@@ -94,6 +96,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		cancel(nil)
 		return nil, err
 	}
+	g.limit.Answered(resp, asked)
 	if ahead, known := federate.ClockOffset(resp.Header.Get("Date"), asked, g.clock.Now()); known {
 		g.ahead.Store(int64(ahead))
 	}
@@ -102,7 +105,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		cancel(nil)
 		return nil, fmt.Errorf("%s %s: the answer is %.80q, and JSON was asked for: nothing else can be weighed", req.Method, req.URL.Path, kind)
 	}
-	resp.Body = g.limit(req, resp, func() { cancel(nil) })
+	resp.Body = g.bounded(req, resp, func() { cancel(nil) })
 	return resp, nil
 }
 
@@ -124,8 +127,8 @@ func inJSON(req *http.Request) *http.Request {
 	return req
 }
 
-// limit is the body of an answer, of which no more is read than may be.
-func (g *guard) limit(req *http.Request, resp *http.Response, closed func()) io.ReadCloser {
+// bounded is the body of an answer, of which no more is read than may be.
+func (g *guard) bounded(req *http.Request, resp *http.Response, closed func()) io.ReadCloser {
 	l := &limited{ReadCloser: resp.Body, closed: closed, scales: &g.scales, max: maxAnswer, request: req.Method + " " + req.URL.Path}
 	switch asked := req.URL.Query(); {
 	case resp.StatusCode >= http.StatusBadRequest:

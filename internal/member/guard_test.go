@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -203,5 +204,18 @@ func TestAnAnswerOfAnotherKindIsNoAnswer(t *testing.T) {
 	is := connected(t, server.config("t"), nil).probe(t.Context(), thisHost, Standing{}, now)
 	if is.Usable() || is.Reason != v1alpha1.ReasonUnreachable || !strings.Contains(is.Message, "a PodList and not a Membership") {
 		t.Errorf("%+v", is)
+	}
+}
+
+func TestAMemberThatSays429IsAskedLessAtOnce(t *testing.T) {
+	server := newAPIServer(t)
+	server.says("/version", apierrors.NewTooManyRequestsError("not now"))
+	conn := connected(t, server.config("t"), nil)
+	before := conn.Limit().Places()
+	if _, err := conn.ServerVersion(t.Context()); !apierrors.IsTooManyRequests(err) {
+		t.Fatal(err)
+	}
+	if got := conn.Limit().Places(); got != before/2 {
+		t.Errorf("%d at once, want half of %d", got, before)
 	}
 }

@@ -18,9 +18,6 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// inFlight is how many pairs of one member are pushed at once.
-const inFlight = 4
-
 // lane is all that concerns one member: what is seen of its Deliveries, its queue of pairs to push,
 // and whether the way there is open. It lives as long as the connection that it was made with.
 type lane struct {
@@ -89,31 +86,25 @@ func newLane(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is member.
 	}
 }
 
-// run works until ctx ends.
+// run works until ctx ends: as many passes at once as the member bears.
 func (l *lane) run(ctx context.Context) {
 	go l.watch(ctx)
-	var workers sync.WaitGroup
-	for range inFlight {
-		workers.Go(func() {
-			for l.next(ctx) {
+	var passes sync.WaitGroup
+	defer passes.Wait()
+	defer context.AfterFunc(ctx, l.queue.ShutDown)()
+	for limit := l.conn.Limit(); ; {
+		key, shutdown := l.queue.Get()
+		if shutdown || limit.Enter(ctx) != nil {
+			return
+		}
+		passes.Go(func() {
+			defer limit.Leave()
+			defer l.queue.Done(key)
+			if !l.park(key) {
+				l.push(ctx, key)
 			}
 		})
 	}
-	<-ctx.Done()
-	l.queue.ShutDown()
-	workers.Wait()
-}
-
-func (l *lane) next(ctx context.Context) bool {
-	key, shutdown := l.queue.Get()
-	if shutdown {
-		return false
-	}
-	defer l.queue.Done(key)
-	if !l.park(key) {
-		l.push(ctx, key)
-	}
-	return true
 }
 
 // park puts a pair aside while the way to the member is shut.

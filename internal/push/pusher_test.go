@@ -5,17 +5,21 @@ package push
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/inflight"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -124,5 +128,42 @@ func TestADeletedDeliveryIsWrittenAgain(t *testing.T) {
 	})
 	if s.configMap("a") != nil || s.delivery() != nil {
 		t.Error("something is left")
+	}
+}
+
+func TestAsManyPassesAreUnderWayAsTheMemberBears(t *testing.T) {
+	const pairs = 3 * inflight.First
+	s := newSite(t)
+	var underWay atomic.Int64
+	goOn := make(chan struct{})
+	s.wire.answer = func(req *http.Request) *http.Response {
+		if nameOf(req) == "POST fairlead-system/deliveries" { // with which a new pair begins
+			underWay.Add(1)
+			<-goOn
+		}
+		return nil
+	}
+	p := s.engage()
+	p.probed("east", member.Standing{}, usable)
+	var keys []Key
+	for i := range pairs {
+		one := *s
+		one.wrapper.Name, one.wrapper.UID = fmt.Sprintf("w%d", i), types.UID(fmt.Sprintf("%s-%d", s.wrapper.UID, i))
+		keys = append(keys, KeyOf(one.wrapper))
+		p.Want("east", one.want(configMap(one.wrapper.Name, "1")))
+	}
+	s.await("all places are taken, and the others wait", func(context.Context) bool {
+		const handedOut = inflight.First + 1 // the next one waits for its place
+		return underWay.Load() == inflight.First && p.lanes["east"].queue.Len() == pairs-handedOut
+	})
+	close(goOn)
+	s.await("all are served", func(context.Context) bool {
+		return !slices.ContainsFunc(keys, func(key Key) bool { return !p.Pair(key, "east").Holds })
+	})
+	p.lanes["east"].queue.ShutDownWithDrain()
+	for range inflight.First { // all places were given back
+		if err := s.conn.Limit().Enter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
