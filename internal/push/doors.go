@@ -11,8 +11,11 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// openFor is how long a namespace that was found open is taken to be. Whoever closes one is obeyed after that.
-const openFor = 10 * time.Second
+// How long a namespace that was found open is taken to be. Whoever closes one is obeyed after that.
+const (
+	openForPushes  = 10 * time.Second
+	openForRepairs = time.Second
+)
 
 // doors are the namespaces of one member that were found open of late. A thousand wrappers in ten namespaces need not
 // ask a thousand times. That one has gone meanwhile, or is going, the API server says to whoever writes into it.
@@ -29,15 +32,15 @@ type door struct {
 	namespace string
 }
 
-// isOpen says whether a namespace was found open a moment ago. A nil doors has seen none.
-func (d *doors) isOpen(one door) bool {
+// isOpen says whether a namespace was found open within the last while. A nil doors has seen none.
+func (d *doors) isOpen(one door, while time.Duration) bool {
 	if d == nil {
 		return false
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	at, ok := d.seen[one]
-	return ok && d.clock.Since(at) < openFor
+	return ok && d.clock.Since(at) < while
 }
 
 // found notes that a namespace is open.

@@ -36,9 +36,45 @@ func TestANewPairCostsTheMemberFourRequests(t *testing.T) {
 	if diff := cmp.Diff(asked("one"), deliver("one")); diff != "" {
 		t.Errorf("with a namespace that was found open (-want +got):\n%s", diff)
 	}
-	clock.Step(openFor)
+	clock.Step(openForPushes)
 	if diff := cmp.Diff(asked("two", "GET namespaces/"+s.namespace), deliver("two")); diff != "" {
 		t.Errorf("a while later (-want +got):\n%s", diff)
+	}
+}
+
+func TestBringingBackWhatIsGoneCostsTheMemberFiveRequests(t *testing.T) {
+	s := newSite(t)
+	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	d := &doors{clock: clock}
+	bringBack := func(name string) []string {
+		t.Helper()
+		s.wrapper.Name = name
+		want := s.want(configMap(name, "1"))
+		s.mustDeliver(want)
+		s.delete("v1", "ConfigMap", name)
+		s.wire.begin(nil)
+		gone := map[identity]v1alpha1.DriftKind{{"", "ConfigMap", name}: v1alpha1.DriftGone}
+		out, err := (&pass{conn: s.conn, want: want, doors: d, drifted: gone}).run(t.Context())
+		if err != nil || !out.Done {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		return s.wire.all()
+	}
+	asked := func(name string, namespace ...string) []string {
+		delivery := "deliveries/fed." + s.namespace + "." + name
+		all := append([]string{"GET " + delivery}, namespace...)
+		return append(all, "PUT "+delivery, "GET configmaps/"+name, "PATCH configmaps/"+name, "PUT "+delivery)
+	}
+	look := "GET namespaces/" + s.namespace
+	if diff := cmp.Diff(asked("one", look), bringBack("one")); diff != "" {
+		t.Errorf("the first (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(asked("two"), bringBack("two")); diff != "" {
+		t.Errorf("one that went with it (-want +got):\n%s", diff)
+	}
+	clock.Step(openForRepairs)
+	if diff := cmp.Diff(asked("three", look), bringBack("three")); diff != "" {
+		t.Errorf("a moment later (-want +got):\n%s", diff)
 	}
 }
 
@@ -64,7 +100,7 @@ func TestANamespaceIsTakenToBeOpenForAWhileOnly(t *testing.T) {
 	shop := door{v1alpha1.NamespacesManaged, "shop"}
 	is := func(want bool, when string, one door) {
 		t.Helper()
-		if d.isOpen(one) != want {
+		if d.isOpen(one, openForPushes) != want {
 			t.Errorf("%s: open is %v", when, !want)
 		}
 	}
@@ -76,7 +112,7 @@ func TestANamespaceIsTakenToBeOpenForAWhileOnly(t *testing.T) {
 	d.doubt(shop)
 	is(false, "in doubt", shop)
 	d.found(shop)
-	clock.Step(openFor)
+	clock.Step(openForPushes)
 	is(false, "a while later", shop)
 }
 
@@ -87,7 +123,7 @@ func TestAPassThatMeetsTroubleHasTheNamespaceLookedAtAgain(t *testing.T) {
 	d.found(one)
 	bad := fmt.Sprintf("{apiVersion: v1, kind: Service, metadata: {name: %q}, spec: {ports: [{port: 70000}]}}", "web")
 	out, err := (&pass{conn: s.conn, want: s.want(bad), doors: d}).run(t.Context())
-	if err != nil || out.Done || d.isOpen(one) {
-		t.Errorf("%+v, %v, open is %v", out, err, d.isOpen(one))
+	if isOpen := d.isOpen(one, openForPushes); err != nil || out.Done || isOpen {
+		t.Errorf("%+v, %v, open is %v", out, err, isOpen)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -30,7 +31,7 @@ func (p *pass) enter(ctx context.Context) error {
 		return nil
 	}
 	way := door{p.want.Namespaces, namespace}
-	if len(p.drifted) == 0 && p.doors.isOpen(way) {
+	if p.doors.isOpen(way, p.openFor()) {
 		return nil
 	}
 	p.doors.doubt(way)
@@ -54,6 +55,15 @@ func (p *pass) enter(ctx context.Context) error {
 		p.doors.found(way)
 	}
 	return nil
+}
+
+// openFor is for how long a namespace that was found open is taken to be: for a repair not longer than it takes to bring
+// back what went with others, since what went may have gone with its namespace.
+func (p *pass) openFor() time.Duration {
+	if len(p.drifted) > 0 {
+		return openForRepairs
+	}
+	return openForPushes
 }
 
 // anythingToApply says whether some object is not yet recorded as wanted; a push that only removes
