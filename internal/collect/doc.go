@@ -20,10 +20,10 @@
 // whole object; it is read when its metadata changed, at most every two seconds, and let go again.
 //
 // A suspicion is confirmed before it is written. Deliveries and objects come through different watches,
-// which are not ordered against each other: the object as the host has just applied it may arrive
-// before the Delivery that says so. So the object is read again, then the Delivery; the mark is written
-// only if the Delivery's generation is still the one that was judged, and the write carries its
-// resourceVersion. Without this every second push would look like drift.
+// which are not ordered against each other: the object as the host has just applied it may arrive before
+// the Delivery that says so, or after it. So the object is read again, after the Delivery was taken to be
+// judged, and the write carries the resourceVersion of that one: where it succeeds, the record stood while
+// the object was read. Without this every second push would look like drift.
 //
 // A fact that was read outranks a watch event that is older than it: what was confirmed is put among
 // the records under its resourceVersion, and a late event does not undo it. Otherwise marks would
@@ -31,7 +31,8 @@
 //
 // All is well is silence. Kinds without progress of their own are healthy once applied, and nothing is
 // written for them; a status that would say what it said is not written; a Delivery's status is written
-// at most once a second. A quiet member costs the heartbeat, once a minute, and the watches.
+// at most once a second, and nothing is read for it sooner. A quiet member costs the heartbeat, once a
+// minute, and the watches.
 //
 // Ignorance is not news. What cannot be read (a watch that is not up yet, a member that does not answer)
 // leaves the lines as they were; what must not be read says so, with the rule that would allow it.

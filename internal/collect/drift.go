@@ -72,16 +72,13 @@ func (c *Collector) drifted(ctx context.Context, p *pass, e *v1alpha1.InventoryE
 		before.Drift.Kind == kind && before.Drift.ResourceVersion == identity(kind, e, &s.record) {
 		return before.Drift, nil
 	}
-	drift, err := c.confirmObject(ctx, e, ref, s)
-	if err != nil || drift == nil {
-		return nil, err
-	}
-	p.marked = true
-	return drift, nil
+	return c.confirm(ctx, e, ref, s)
 }
 
-// confirmObject reads an object that is suspected of drift.
-func (c *Collector) confirmObject(ctx context.Context, e *v1alpha1.InventoryEntry, ref objectRef, s *sight) (*v1alpha1.Drift, error) {
+// confirm reads an object that is suspected of drift. That the watch says Deleted is no proof: it selects by
+// our label, and says the very same of an object that lost it. Told that this one is gone, the host would
+// find it there as somebody else's, and leave it.
+func (c *Collector) confirm(ctx context.Context, e *v1alpha1.InventoryEntry, ref objectRef, s *sight) (*v1alpha1.Drift, error) {
 	key := types.NamespacedName{Namespace: ref.namespace, Name: ref.name}
 	if s.state == kindUnserved {
 		return &v1alpha1.Drift{Kind: v1alpha1.DriftGone, ResourceVersion: string(e.UID)}, nil
@@ -122,28 +119,6 @@ func (c *Collector) amend(gr schema.GroupResource, change func(*ledger)) {
 	if k := c.kinds[gr]; k != nil {
 		change(&k.ledger)
 	}
-}
-
-// confirmDelivery reads the Delivery after the objects were read: drift is what differs from a record
-// that still stands. Where the spec has changed, everything is judged again.
-func (c *Collector) confirmDelivery(ctx context.Context, p *pass) error {
-	obj, err := c.clients.read(ctx, deliveriesGVR, v1alpha1.SystemNamespace, p.delivery.Name)
-	if apierrors.IsNotFound(err) {
-		return errOvertaken
-	}
-	if err != nil {
-		return err
-	}
-	fresh, err := toDelivery(obj)
-	if err != nil {
-		return err
-	}
-	c.learn(fresh)
-	if fresh.UID != p.delivery.UID || fresh.Generation != p.delivery.Generation {
-		return errOvertaken
-	}
-	p.delivery = fresh
-	return nil
 }
 
 // driftMessage says what happened, for people.

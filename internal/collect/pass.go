@@ -23,7 +23,7 @@ const pushTime = 2 * time.Second
 // pass is one look at one Delivery: each entry of its inventory becomes a line or none, and what they
 // come to is published.
 type pass struct {
-	delivery *v1alpha1.Delivery // as it was when the pass began, or as it was read since
+	delivery *v1alpha1.Delivery // as it was known when the pass began
 	memory   *memory
 
 	before map[lineKey]*v1alpha1.ObjectStatus // what the status says now
@@ -31,8 +31,6 @@ type pass struct {
 	// progress: some entry's kind has progress; complete: every such entry was judged as it is now.
 	progress, complete bool
 	version            string
-	// marked: a drift is among the lines that the status does not know yet.
-	marked bool
 	// again is when time alone calls for another look; zero: never.
 	again time.Duration
 	// failed is the first thing that could not be read.
@@ -45,9 +43,6 @@ type lineKey struct {
 	name string
 }
 
-// errOvertaken has a Delivery looked at again, since its spec changed meanwhile.
-var errOvertaken = errors.New("the Delivery changed while it was looked at")
-
 // look looks at one Delivery.
 func (c *Collector) look(ctx context.Context, name string) error {
 	p, wait := c.open(name)
@@ -59,11 +54,6 @@ func (c *Collector) look(ctx context.Context, name string) error {
 	}
 	for i := range p.delivery.Spec.Inventory {
 		c.observe(ctx, p, &p.delivery.Spec.Inventory[i])
-	}
-	if p.marked {
-		if err := c.confirmDelivery(ctx, p); err != nil {
-			return err
-		}
 	}
 	if err := c.publish(ctx, p); err != nil {
 		return err
@@ -84,6 +74,9 @@ func (c *Collector) open(name string) (*pass, time.Duration) {
 	}
 	if left := pushTime - c.clock.Since(known.arrived); left > 0 && isPushing(known.delivery) {
 		return nil, left
+	}
+	if left := publishEvery - c.clock.Since(known.memory.published); left > 0 {
+		return nil, left // what cannot be written yet need not be read yet
 	}
 	p := &pass{delivery: known.delivery, memory: known.memory, complete: true, before: map[lineKey]*v1alpha1.ObjectStatus{}}
 	for i := range p.delivery.Status.Objects {

@@ -5,6 +5,7 @@ package collect
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -23,15 +24,16 @@ const fieldManager = "fairlead-collector"
 // publishEvery is how often a Delivery's status is written at most.
 const publishEvery = time.Second
 
-// publish writes what a pass came to, unless the status says it already or was written a moment ago.
+// publish writes what a pass came to, unless the status says it already. What was judged by a Delivery that
+// has changed since is not written: the patch names the resourceVersion that was known before any object
+// was read, so that a mark says what an object was while its record stood.
 func (c *Collector) publish(ctx context.Context, p *pass) error {
 	status := p.status()
 	if equality.Semantic.DeepEqual(status, p.delivery.Status) {
 		return nil
 	}
-	if left := publishEvery - c.clock.Since(p.memory.published); left > 0 {
-		p.recheck(left)
-		return nil
+	if c.knowsNewer(p.delivery) {
+		return nil // and is about to look at that one
 	}
 	patch, err := statusPatch(p.delivery, status)
 	if err != nil {
@@ -44,7 +46,9 @@ func (c *Collector) publish(ctx context.Context, p *pass) error {
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil // its deletion is on its way here
-	case err != nil: // among them a conflict: the spec is newer than what was judged
+	case apierrors.IsConflict(err):
+		return c.overtaken(ctx, p.delivery.Name)
+	case err != nil:
 		return fmt.Errorf("writing the status of Delivery %s: %w", p.delivery.Name, err)
 	}
 	p.memory.published = c.clock.Now()
@@ -54,6 +58,39 @@ func (c *Collector) publish(ctx context.Context, p *pass) error {
 	}
 	c.learn(written)
 	return nil
+}
+
+// knowsNewer says whether a Delivery has come, or gone, since this one was taken to be judged.
+func (c *Collector) knowsNewer(d *v1alpha1.Delivery) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.book.pages[d.Name]
+	return known == nil || known.delivery != d
+}
+
+// errOvertaken has a Delivery looked at again, since it changed while it was looked at.
+var errOvertaken = errors.New("the Delivery changed while it was looked at")
+
+// overtaken reads a Delivery that is not any more what was judged, which has it looked at again at once.
+// When that one has changed as well, it waits: for the watch, or as after any failure. A member that
+// refuses every patch is not asked without a pause.
+func (c *Collector) overtaken(ctx context.Context, name string) error {
+	if c.deliveries.NumRequeues(name) > 0 {
+		return errOvertaken
+	}
+	obj, err := c.clients.read(ctx, deliveriesGVR, v1alpha1.SystemNamespace, name)
+	if apierrors.IsNotFound(err) {
+		return nil // its deletion is on its way here
+	}
+	if err != nil {
+		return err
+	}
+	fresh, err := toDelivery(obj)
+	if err != nil {
+		return err
+	}
+	c.learn(fresh)
+	return errOvertaken
 }
 
 // status is what the lines come to. It is empty where all is well with kinds that have no progress of

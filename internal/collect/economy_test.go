@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package collect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// asked is what was asked about the test's objects and its Delivery since it was last taken.
+func (m *member) asked(requests *counter) []string {
+	var asked []string
+	for _, request := range requests.take() {
+		if !strings.Contains(request, m.namespace) {
+			continue
+		}
+		method, path, _ := strings.Cut(request, " ")
+		path = strings.Replace(path, m.deliveryName(), "Delivery", 1)
+		path = path[strings.LastIndex(strings.TrimSuffix(path, "/status"), "/")+1:]
+		asked = append(asked, method+" "+path)
+	}
+	return asked
+}
+
+// A host is told of a drift by the second request: the first tells a deletion from a label that was taken off,
+// and who changed what.
+func TestADriftCostsOneReadAndOneWriteAndItsEndAnotherWrite(t *testing.T) {
+	// Only what is gone is written down anew: our fields come back with the digest that is recorded.
+	applyAgain := func(m *member) { m.push(configMapsGVR, m.configMap("settings", "blue")) }
+	tests := map[string]struct {
+		happens, repair func(*member)
+		want            string
+	}{
+		"it is deleted": {
+			happens: func(m *member) { m.remove(configMapsGVR, "settings") },
+			want:    `ConfigMap settings Healthy/Drifted Gone by "" []`,
+			repair: func(m *member) {
+				pending := m.delivery().Spec.Inventory[0]
+				pending.State, pending.UID, pending.Fields = v1alpha1.EntryPending, "", ""
+				m.deliver("sha256:1", pending)
+				m.deliver("sha256:1", m.push(configMapsGVR, m.configMap("settings", "blue")))
+			},
+		},
+		"a field of ours is changed": {
+			happens: func(m *member) { m.patch("kubectl-edit", configMapsGVR, "settings", `{"data":{"color":"red"}}`) },
+			want:    `ConfigMap settings Healthy/Drifted Changed by "kubectl-edit" [.data.color]`,
+			repair:  applyAgain,
+		},
+		"our label is taken off, which looks like a deletion": {
+			happens: func(m *member) {
+				m.patch("mallory", configMapsGVR, "settings", `{"metadata":{"labels":{"`+v1alpha1.LabelUID+`":null}}}`)
+			},
+			want:   `ConfigMap settings Healthy/Drifted Changed by "" []`,
+			repair: applyAgain,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			m, requests := newMember(t), &counter{}
+			c := m.collect(func(o *Options) {
+				o.Config = rest.CopyConfig(o.Config)
+				o.Config.Wrap(requests.wrap)
+			})
+			m.deliver("sha256:1", m.push(configMapsGVR, m.configMap("settings", "blue")))
+			waitUntilWatched(t, c, m, "settings")
+			if asked := m.asked(requests); len(asked) > 0 {
+				t.Errorf("all is well, and it asks %q", asked)
+			}
+
+			test.happens(m)
+			m.waitForStatus(5*time.Second, test.want)
+			if diff := cmp.Diff([]string{"GET settings", "PATCH Delivery/status"}, m.asked(requests)); diff != "" {
+				t.Errorf("to tell of it: %s", diff)
+			}
+			test.repair(m)
+			m.waitForStatus(5 * time.Second)
+			if diff := cmp.Diff([]string{"PATCH Delivery/status"}, m.asked(requests)); diff != "" {
+				t.Errorf("to take it back: %s", diff)
+			}
+		})
+	}
+}
+
+// A status is written once a second at most: what drifts meanwhile is read when it can be told, not with
+// every event until then.
+func TestWhatDriftsTogetherIsReadOnceEach(t *testing.T) {
+	m, requests := newMember(t), &counter{}
+	c := m.collect(func(o *Options) {
+		o.Config = rest.CopyConfig(o.Config)
+		o.Config.Wrap(requests.wrap)
+	})
+	var entries []v1alpha1.InventoryEntry
+	var reads, lines []string
+	for i := range 20 {
+		name := fmt.Sprintf("settings-%02d", i)
+		entries = append(entries, m.push(configMapsGVR, m.configMap(name, "blue")))
+		reads = append(reads, "GET "+name)
+		lines = append(lines, fmt.Sprintf(`ConfigMap %s Healthy/Drifted Gone by "" []`, name))
+	}
+	m.deliver("sha256:1", entries...)
+	waitUntilWatched(t, c, m, entries[19].Name)
+	for i := range entries {
+		m.remove(configMapsGVR, entries[i].Name)
+	}
+	m.waitForStatus(10*time.Second, lines...)
+	asked := slices.DeleteFunc(m.asked(requests), func(r string) bool { return r == "PATCH Delivery/status" })
+	slices.Sort(asked)
+	if diff := cmp.Diff(reads, asked); diff != "" {
+		t.Error(diff)
+	}
+}

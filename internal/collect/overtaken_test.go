@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package collect
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+// unwatched is a Collector without watches, for whom time stands still: the test says what they have brought
+// so far, and has it look.
+type unwatched struct {
+	*Collector
+	m        *member
+	requests counter
+	// before is called with every request before it is sent, after with every one that was answered.
+	before, after func(*http.Request)
+}
+
+func (m *member) unwatched() *unwatched {
+	m.t.Helper()
+	nothing := func(*http.Request) {}
+	u := &unwatched{m: m, before: nothing, after: nothing}
+	config := rest.CopyConfig(m.config)
+	config.Wrap(u.requests.wrap)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			u.before(r)
+			answer, err := next.RoundTrip(r)
+			u.after(r)
+			return answer, err
+		})
+	})
+	c, err := New(Options{Config: config, Clock: clocktesting.NewFakeClock(time.Now())})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(c.deliveries.ShutDown)
+	k := newKind(configMapsGVR.GroupResource())
+	k.gvr, k.state = configMapsGVR, kindListed
+	c.kinds[k.gr] = k
+	u.Collector = c
+	return u
+}
+
+// watchBrings is a ConfigMap, as it is now, on its way through the watch.
+func (u *unwatched) watchBrings(name string) {
+	u.m.t.Helper()
+	obj, err := u.m.client.Resource(configMapsGVR).Namespace(u.m.namespace).Get(u.m.t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		u.m.t.Fatal(err)
+	}
+	about := &metav1.PartialObjectMetadata{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, about); err != nil {
+		u.m.t.Fatal(err)
+	}
+	gr := configMapsGVR.GroupResource()
+	u.amend(gr, func(l *ledger) {
+		l.enter(types.NamespacedName{Namespace: u.m.namespace, Name: name}, recordOf(gr, about))
+	})
+	u.deliveries.Add(u.m.deliveryName())
+}
+
+// watchBringsDelivery is the Delivery, as it is now, on its way through the watch.
+func (u *unwatched) watchBringsDelivery() {
+	u.m.t.Helper()
+	u.learn(u.m.delivery())
+}
+
+// looks has the Collector look once, as its workers do, and says what it asked and what it came to.
+func (u *unwatched) looks() ([]string, error) {
+	u.m.t.Helper()
+	if u.deliveries.Len() == 0 {
+		u.m.t.Fatal("there is nothing that it is to look at now")
+	}
+	name, _ := u.deliveries.Get()
+	defer u.deliveries.Done(name)
+	err := u.look(u.m.t.Context(), name)
+	if err != nil {
+		u.deliveries.AddRateLimited(name)
+	} else {
+		u.deliveries.Forget(name)
+	}
+	return u.m.asked(&u.requests), err
+}
+
+// Deliveries and objects come through watches that are not ordered against each other.
+func TestWhatIsRecordedMeanwhileIsNotTakenForDrift(t *testing.T) {
+	tests := map[string]struct {
+		// happens is a push, of which the watches bring a part, and what comes while the Collector looks.
+		happens func(*member, *unwatched)
+		asks    []string
+		err     error
+	}{
+		"the object is known, the record is not": {
+			happens: func(m *member, u *unwatched) {
+				entry := m.push(configMapsGVR, m.configMap("settings", "black"))
+				u.watchBrings("settings")
+				m.deliver("sha256:2", entry)
+			},
+			asks: []string{"GET settings", "PATCH Delivery/status", "GET Delivery"},
+			err:  errOvertaken,
+		},
+		"the object is known, the record comes while that is read": {
+			happens: func(m *member, u *unwatched) {
+				entry := m.push(configMapsGVR, m.configMap("settings", "black"))
+				u.watchBrings("settings")
+				u.after = func(r *http.Request) {
+					if r.Method == http.MethodGet {
+						m.deliver("sha256:2", entry)
+						u.watchBringsDelivery()
+					}
+				}
+			},
+			asks: []string{"GET settings"},
+		},
+		"the record is known, the object is not": {
+			happens: func(m *member, u *unwatched) {
+				m.deliver("sha256:2", m.push(configMapsGVR, m.configMap("settings", "black")))
+				u.watchBringsDelivery()
+			},
+			asks: []string{"GET settings"},
+		},
+		"the record of another one is known, the object is not": {
+			happens: func(m *member, u *unwatched) {
+				m.remove(configMapsGVR, "settings")
+				m.deliver("sha256:2", m.push(configMapsGVR, m.configMap("settings", "blue")))
+				u.watchBringsDelivery()
+			},
+			asks: []string{"GET settings"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			m := newMember(t)
+			u := m.unwatched()
+			m.deliver("sha256:1", m.push(configMapsGVR, m.configMap("settings", "blue")))
+			u.watchBrings("settings")
+			u.watchBringsDelivery()
+			if asked, err := u.looks(); len(asked) > 0 || err != nil {
+				t.Fatalf("all is well, and it asks %q: %v", asked, err)
+			}
+
+			test.happens(m, u)
+			asked, err := u.looks()
+			if diff := cmp.Diff(test.asks, asked); diff != "" || !errors.Is(err, test.err) {
+				t.Errorf("%v: %s", err, diff)
+			}
+			if u.deliveries.Len() > 0 { // it knows better now
+				if asked, err := u.looks(); len(asked) > 0 || err != nil {
+					t.Errorf("it knows all, and asks %q: %v", asked, err)
+				}
+			} else if test.err != nil {
+				t.Error("it was overtaken, and does not look again")
+			}
+			if lines := m.delivery().Status.Objects; len(lines) > 0 {
+				t.Errorf("it says %s", lineText(&lines[0]))
+			}
+		})
+	}
+}
+
+// Else a member that refuses every patch would have the manager, where its collector runs, work without a pause.
+func TestWhoIsOvertakenAgainAndAgainWaits(t *testing.T) {
+	m := newMember(t)
+	u := m.unwatched()
+	entry := m.push(configMapsGVR, m.configMap("settings", "blue"))
+	m.deliver("sha256:0", entry)
+	u.watchBringsDelivery()
+	m.patch("kubectl-edit", configMapsGVR, "settings", `{"data":{"color":"red"}}`)
+	u.watchBrings("settings")
+	version := "sha256:"
+	u.before = func(r *http.Request) {
+		if r.Method == http.MethodPatch {
+			version += "x"
+			m.deliver(version, entry)
+		}
+	}
+	for _, want := range [][]string{
+		{"GET settings", "PATCH Delivery/status", "GET Delivery"},
+		{"GET settings", "PATCH Delivery/status"},
+	} {
+		asked, err := u.looks()
+		if diff := cmp.Diff(want, asked); diff != "" || !errors.Is(err, errOvertaken) {
+			t.Errorf("%v: %s", err, diff)
+		}
+	}
+	if u.deliveries.Len() > 0 {
+		t.Error("it looks a third time at once")
+	}
+
+	u.before = func(*http.Request) {}
+	u.watchBringsDelivery()
+	if asked, err := u.looks(); err != nil {
+		t.Errorf("%q: %v", asked, err)
+	}
+	m.waitForStatus(time.Second, `ConfigMap settings Healthy/Drifted Changed by "kubectl-edit" [.data.color]`)
+}
