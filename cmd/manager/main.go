@@ -44,7 +44,7 @@ func main() {
 	}
 	if *maxInflight < 1 {
 		_, _ = fmt.Fprintf(os.Stderr, "Error: --max-inflight-per-member=%d: at least 1 is needed, or nothing is pushed\n", *maxInflight)
-		os.Exit(1)
+		os.Exit(2)
 	}
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
 

@@ -127,8 +127,8 @@ func (c *Collector) Run(ctx context.Context) error {
 			cancel(err)
 		}
 	})
-	running.Go(func() { c.drain(ctx, c.deliveries, c.look) })
-	running.Go(func() { c.drain(ctx, c.groups, c.askGroup) })
+	running.Go(func() { c.drain(ctx, c.deliveries, c.limit, c.look) })
+	running.Go(func() { c.drain(ctx, c.groups, inflight.New(c.clock, 1), c.askGroup) })
 
 	<-ctx.Done()
 	c.deliveries.ShutDown()
@@ -140,17 +140,19 @@ func (c *Collector) Run(ctx context.Context) error {
 	return nil
 }
 
-// drain does what is in a queue, as much of it at once as the member bears, until the queue is shut.
-func (c *Collector) drain(ctx context.Context, queue workqueue.TypedRateLimitingInterface[string], do func(context.Context, string) error) {
+// drain does what is in a queue, as much of it at once as limit lets, until the queue is shut.
+func (c *Collector) drain(ctx context.Context, queue workqueue.TypedRateLimitingInterface[string],
+	limit *inflight.Limit, do func(context.Context, string) error,
+) {
 	var underWay sync.WaitGroup
 	defer underWay.Wait()
 	for {
 		item, shut := queue.Get()
-		if shut || c.limit.Enter(ctx) != nil {
+		if shut || limit.Enter(ctx) != nil {
 			return
 		}
 		underWay.Go(func() {
-			defer c.limit.Leave()
+			defer limit.Leave()
 			defer queue.Done(item)
 			err := do(ctx, item)
 			switch {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-dev/fairlead/federate"
@@ -29,9 +30,12 @@ func (d *dates) RoundTrip(req *http.Request) (*http.Response, error) {
 	asked := d.clock.Now()
 	resp, err := d.next.RoundTrip(req)
 	if err != nil {
+		d.limit.Failed(err)
 		return nil, err
 	}
-	d.limit.Answered(resp, asked)
+	if d.limit.Answered(req, resp, asked) {
+		klog.FromContext(req.Context()).Info("The member has too much to do (429): less is looked at at once", "atOnce", d.limit.Places())
+	}
 	if ahead, known := federate.ClockOffset(resp.Header.Get("Date"), asked, d.clock.Now()); known {
 		d.ahead.Store(int64(ahead))
 	}

@@ -26,8 +26,9 @@ const (
 
 // memory is what a Collector remembers of a Delivery between passes. Losing it costs reads, no truth.
 type memory struct {
-	published time.Time
-	judged    map[lineKey]*judgement
+	// published is when the status was written last, reread when the Delivery was read since a write came too late.
+	published, reread time.Time
+	judged            map[lineKey]*judgement
 }
 
 func newMemory() *memory { return &memory{judged: map[lineKey]*judgement{}} }

@@ -47,7 +47,7 @@ func (c *Collector) publish(ctx context.Context, p *pass) error {
 	case apierrors.IsNotFound(err):
 		return nil // its deletion is on its way here
 	case apierrors.IsConflict(err):
-		return c.overtaken(ctx, p.delivery.Name)
+		return c.overtaken(ctx, p.delivery.Name, p.memory)
 	case err != nil:
 		return fmt.Errorf("writing the status of Delivery %s: %w", p.delivery.Name, err)
 	}
@@ -74,10 +74,11 @@ var errOvertaken = errors.New("the Delivery changed while it was looked at")
 // overtaken reads a Delivery that is not any more what was judged, which has it looked at again at once.
 // When that one has changed as well, it waits: for the watch, or as after any failure. A member that
 // refuses every patch is not asked without a pause.
-func (c *Collector) overtaken(ctx context.Context, name string) error {
-	if c.deliveries.NumRequeues(name) > 0 {
+func (c *Collector) overtaken(ctx context.Context, name string, memory *memory) error {
+	if c.clock.Since(memory.reread) < publishEvery {
 		return errOvertaken
 	}
+	memory.reread = c.clock.Now()
 	obj, err := c.clients.read(ctx, deliveriesGVR, v1alpha1.SystemNamespace, name)
 	if apierrors.IsNotFound(err) {
 		return nil // its deletion is on its way here

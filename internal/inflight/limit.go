@@ -4,19 +4,24 @@ package inflight
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"k8s.io/utils/clock"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
 const (
 	// First is how many places there are to begin with: enough to keep a server busy that is near, and few for a small one.
 	First = 4
-	// Most is how many there are at most where nothing else is said.
-	Most = 32
+	// Most is how many there are at most where nothing else is said. A thousand members that all bear as much have the host
+	// hold so many thousand pushes.
+	Most = 16
 	// restAtLeast and restAtMost bound how long nobody begins after an answer of 429, whatever it says.
 	restAtLeast = time.Second
 	restAtMost  = 15 * time.Second
@@ -26,7 +31,8 @@ const (
 	slack = 10 * time.Millisecond
 )
 
-// Limit is how many requests may be under way to one API server at once. It is safe for concurrent use.
+// Limit is how many passes, each of which sends one request after the other, may be under way to one API server at once. It
+// is safe for concurrent use.
 type Limit struct {
 	clock clock.WithTicker
 	most  int
@@ -40,13 +46,13 @@ type Limit struct {
 	// usual is how long writes take of late, best and bestBefore the quickest of the present and the last period.
 	usual, best, bestBefore time.Duration
 	bestSince               time.Time
-	// cut is when the server was last asked by somebody whom it told 429; rest is until when nobody begins.
+	// cut is when places were last halved: who was under way then says it no second time. Until rest nobody begins.
 	cut, rest time.Time
 	// freed is closed when a waiter should look again; nil when nobody waits.
 	freed chan struct{}
 }
 
-// New makes a Limit of at most so many places; 0 is Most.
+// New makes a Limit of at most so many places; Most where most is 0.
 func New(clk clock.WithTicker, most int) *Limit {
 	if most <= 0 {
 		most = Most
@@ -54,7 +60,7 @@ func New(clk clock.WithTicker, most int) *Limit {
 	return &Limit{clock: clk, most: most, places: float64(min(First, most))}
 }
 
-// Places is how many requests may be under way now.
+// Places is how many may be under way now.
 func (l *Limit) Places() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,6 +70,9 @@ func (l *Limit) Places() int {
 // Enter takes a place, and waits for one. Its error is that of ctx.
 func (l *Limit) Enter(ctx context.Context) error {
 	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		freed, rest := l.tryEnter()
 		if freed == nil {
 			return nil
@@ -118,53 +127,85 @@ func (l *Limit) Leave() {
 	}
 }
 
-// Answered takes in that a request which was sent at asked has been answered now.
-func (l *Limit) Answered(resp *http.Response, asked time.Time) {
+// Answered takes in that a request which was sent at asked has been answered now. It says whether the server had too much
+// and the limit was lowered for that.
+func (l *Limit) Answered(req *http.Request, resp *http.Response, asked time.Time) (lowered bool) {
+	if isOfMany(req) {
+		return false
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.clock.Now()
-	if resp.StatusCode == http.StatusTooManyRequests {
-		l.refused(resp.Header.Get("Retry-After"), asked, now)
-		return
+	switch {
+	case resp.StatusCode == http.StatusTooManyRequests:
+		return l.refused(resp.Header.Get("Retry-After"), asked, now)
+	case resp.StatusCode > http.StatusInternalServerError: // which a broken webhook answers for one object
+		l.places = min(l.places, First)
+		return false
+	case isTimed(req) && resp.StatusCode < http.StatusMultipleChoices:
+		l.measure(now.Sub(asked), now)
 	}
-	if resp.StatusCode >= http.StatusInternalServerError || resp.Request != nil && resp.Request.Method == http.MethodGet {
-		return // how long a page of a list takes, or a refusal, says nothing
-	}
-	l.measure(now.Sub(asked), now)
 	switch {
 	case l.places > First && l.isSlow():
-		l.places = max(l.places-1/l.places, First)
-	case l.places >= First && l.isSlow():
-	case l.short && int(l.places) < l.most:
+		if !asked.Before(l.cut) {
+			l.places, l.cut, l.short = max(First, l.places/2), now, false
+		}
+	case l.short && int(l.places) < l.most && (l.places < First || !l.isSlow()):
 		was := int(l.places)
 		if l.places += 1 / l.places; int(l.places) > was {
 			l.short = false
 		}
 	}
+	return false
 }
 
-// refused halves the limit, once for all who were under way when the server had enough, and has everybody wait.
-func (l *Limit) refused(retryAfter string, asked, now time.Time) {
+// Failed takes in that a request was not answered: what the server bore before it may not bear now.
+func (l *Limit) Failed(err error) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.places = min(l.places, First)
+}
+
+// isOfMany says whether a request is a list or a watch. How long a page takes says nothing, and an API server answers 429
+// to those of a single kind whose objects it cannot read, for as long as it cannot.
+func isOfMany(req *http.Request) bool {
+	asked := req.URL.Query()
+	return req.Method == http.MethodGet &&
+		(asked.Has("watch") || asked.Has("limit") || asked.Has("resourceVersion") || asked.Has("labelSelector"))
+}
+
+// isTimed says whether how long a request takes tells how the server fares: a write of Fairlead's own kinds. Others go
+// through the webhooks of the member's people, or change nothing and never reach etcd.
+func isTimed(req *http.Request) bool {
+	return req.Method != http.MethodGet && strings.HasPrefix(req.URL.Path, "/apis/"+v1alpha1.Group+"/")
+}
+
+// refused halves the limit, once for all who were under way when the server had enough, and has who comes next wait.
+func (l *Limit) refused(retryAfter string, asked, now time.Time) (lowered bool) {
 	seconds, _ := strconv.Atoi(retryAfter) // a date, which no API server sends, is as good as nothing
 	rest := min(max(time.Duration(seconds)*time.Second, restAtLeast), restAtMost)
 	if until := now.Add(rest); until.After(l.rest) {
 		l.rest = until
 	}
 	if asked.Before(l.cut) {
-		return
+		return false
 	}
 	l.places, l.cut, l.short = max(1, l.places/2), now, false
+	return true
 }
 
 // measure takes in how long a write took.
 func (l *Limit) measure(took time.Duration, now time.Time) {
-	if l.usual == 0 {
+	switch since := now.Sub(l.bestSince); {
+	case l.usual == 0 || since >= 2*bestOf: // nothing is known of late
 		l.usual, l.best, l.bestBefore, l.bestSince = took, took, took, now
-	}
-	l.usual += (took - l.usual) / 8
-	if now.Sub(l.bestSince) >= bestOf {
+	case since >= bestOf:
 		l.bestBefore, l.best, l.bestSince = l.best, took, now
 	}
+	l.usual += (took - l.usual) / 8
 	l.best = min(l.best, took)
 }
 

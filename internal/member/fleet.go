@@ -31,7 +31,8 @@ type Fleet struct {
 	clock    clock.WithTicker
 	mappings Mappings
 	mayWrite func() error
-	most     int
+	// most is how many pushes to one member may be under way at once; 0 is inflight.Most.
+	most int
 
 	// started is closed when Start has set ctx and aware.
 	started chan struct{}

@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-dev/fairlead/federate"
 	"github.com/fairlead-dev/fairlead/internal/inflight"
@@ -94,9 +95,13 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if err != nil {
 		cancel(nil)
+		g.limit.Failed(err)
 		return nil, err
 	}
-	g.limit.Answered(resp, asked)
+	if g.limit.Answered(req, resp, asked) {
+		log.FromContext(req.Context()).Info("the member has too much to do (429): less is pushed to it at once", "endpoint", req.URL.Host,
+			"atOnce", g.limit.Places())
+	}
 	if ahead, known := federate.ClockOffset(resp.Header.Get("Date"), asked, g.clock.Now()); known {
 		g.ahead.Store(int64(ahead))
 	}

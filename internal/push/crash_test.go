@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
@@ -21,6 +22,8 @@ type scene struct {
 	meanwhile func(s *site)
 	// drifted is what the collector has said of ConfigMap a.
 	drifted v1alpha1.DriftKind
+	// gone is the uid of it that the Delivery had when the collector said so. Set by play.
+	gone types.UID
 	// theirs is whether ConfigMap a is somebody else's in the end, and stays when the member is left.
 	theirs bool
 }
@@ -60,14 +63,25 @@ func scenes() map[string]scene {
 			after:     func(s *site) *Want { return s.want(configMap("a", "1"), configMap("b", "1")) },
 			drifted:   v1alpha1.DriftGone,
 		},
+		"a repair of an object that is said to be gone, and is there": {
+			before:  func(s *site) *Want { return s.want(configMap("a", "1"), configMap("b", "1")) },
+			after:   func(s *site) *Want { return s.want(configMap("a", "1"), configMap("b", "1")) },
+			drifted: v1alpha1.DriftGone,
+		},
+		"a repair of an adopted object that is said to be gone, and is there": {
+			before: func(s *site) *Want {
+				s.openNamespace()
+				s.create(configMap("a", "1"))
+				return s.adopting()
+			},
+			after:   func(s *site) *Want { return s.adopting() },
+			drifted: v1alpha1.DriftGone,
+			theirs:  true,
+		},
 		"an adoption": {
 			meanwhile: func(s *site) { s.openNamespace(); s.create(configMap("a", "1")) },
-			after: func(s *site) *Want {
-				w := s.want(configMap("a", "1"), configMap("b", "1"))
-				w.OnConflict = v1alpha1.ConflictAdoptIfEqual
-				return w
-			},
-			theirs: true,
+			after:     func(s *site) *Want { return s.adopting() },
+			theirs:    true,
 		},
 		"leaving": {
 			before: func(s *site) *Want { return s.want(configMap("a", "1"), configMap("b", "1")) },
@@ -76,11 +90,19 @@ func scenes() map[string]scene {
 	}
 }
 
+// adopting is what a wrapper wants that takes a into care where it is there.
+func (s *site) adopting() *Want {
+	w := s.want(configMap("a", "1"), configMap("b", "1"))
+	w.OnConflict = v1alpha1.ConflictAdoptIfEqual
+	return w
+}
+
 // push makes the scene's pass.
 func (sc *scene) push(s *site, w *Want) (Outcome, error) {
 	p := &pass{conn: s.conn, want: w}
 	if sc.drifted != "" {
-		p.drifted = map[identity]v1alpha1.DriftKind{{kind: "ConfigMap", name: "a"}: sc.drifted}
+		p.drifted = map[identity]v1alpha1.DriftKind{objectA: sc.drifted}
+		p.gone = map[identity]types.UID{objectA: sc.gone}
 	}
 	return p.run(s.Context())
 }
@@ -89,6 +111,9 @@ func (sc *scene) push(s *site, w *Want) (Outcome, error) {
 func (sc *scene) play(s *site) *Want {
 	if sc.before != nil {
 		s.mustDeliver(sc.before(s))
+	}
+	if sc.drifted == v1alpha1.DriftGone {
+		sc.gone = s.delivery().Spec.Inventory[0].UID
 	}
 	if sc.meanwhile != nil {
 		sc.meanwhile(s)
@@ -181,6 +206,28 @@ func TestAPushThatIsCutOffAnywhereCanBeLeftBehindWithoutATrace(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A mark may be of an object that was repaired long ago, by a manager that has died since.
+func TestAUIDThatNobodySaidToBeGoneStaysRecorded(t *testing.T) {
+	s := newSite(t)
+	w := s.want(configMap("a", "1"))
+	s.mustDeliver(w)
+	before := s.delivery().Spec.Inventory[0]
+	p := &pass{conn: s.conn, want: w, drifted: map[identity]v1alpha1.DriftKind{objectA: v1alpha1.DriftGone},
+		gone: map[identity]types.UID{objectA: "of the one before"}}
+	s.wire.begin(func(_ int, req *http.Request) fate {
+		if nameOf(req) == "GET configmaps/a" {
+			return lost
+		}
+		return through
+	})
+	if _, err := p.run(t.Context()); err == nil {
+		t.Fatal("the pass was not cut off")
+	}
+	if after := s.delivery().Spec.Inventory[0]; after.State != v1alpha1.EntryPending || after.UID != before.UID {
+		t.Errorf("%+v, and it was %+v", after, before)
 	}
 }
 

@@ -5,9 +5,8 @@
 // Words: a *pair* is one wrapper on one member. A *Want* is what the host wants of a pair: these
 // objects, or to leave. A *Seen* is the little that is kept of a pair's Delivery as the member has it.
 // A *pass* is one attempt to bring a pair from what is seen to what is wanted, and its *Outcome* is
-// how far it got. Each member has a *lane*: one queue, as many
-// passes at once as the member bears (package inflight), backoff and a circuit breaker, so that a hung member costs the
-// others nothing.
+// how far it got. Each member has a *lane*: one queue, as many passes at once as the member bears (package
+// inflight), backoff and a circuit breaker, so that a hung member costs the others nothing.
 //
 // A pass goes through fixed steps, a file each: resolve (how does the member serve these kinds, and
 // may they go there), intend (write into the Delivery what is about to happen), look (at what is not

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -51,10 +52,12 @@ func TestBringingBackWhatIsGoneCostsTheMemberFiveRequests(t *testing.T) {
 		s.wrapper.Name = name
 		want := s.want(configMap(name, "1"))
 		s.mustDeliver(want)
+		uid := s.configMap(name).UID
 		s.delete("v1", "ConfigMap", name)
 		s.wire.begin(nil)
-		gone := map[identity]v1alpha1.DriftKind{{"", "ConfigMap", name}: v1alpha1.DriftGone}
-		out, err := (&pass{conn: s.conn, want: want, doors: d, drifted: gone}).run(t.Context())
+		id := identity{"", "ConfigMap", name}
+		out, err := (&pass{conn: s.conn, want: want, doors: d, drifted: map[identity]v1alpha1.DriftKind{id: v1alpha1.DriftGone},
+			gone: map[identity]types.UID{id: uid}}).run(t.Context())
 		if err != nil || !out.Done {
 			t.Fatalf("%+v, %v", out, err)
 		}

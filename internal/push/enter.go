@@ -34,7 +34,6 @@ func (p *pass) enter(ctx context.Context) error {
 	if p.doors.isOpen(way, p.openFor()) {
 		return nil
 	}
-	p.doors.doubt(way)
 	found, err := p.namespace(ctx, namespace)
 	if apierrors.IsNotFound(err) {
 		found, err = p.makeNamespace(ctx, namespace)

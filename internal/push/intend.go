@@ -91,9 +91,9 @@ func (p *pass) compare(it *item, entry v1alpha1.InventoryEntry, takeover bool) {
 		if drifted && drift != v1alpha1.DriftChanged {
 			it.recorded = false
 		}
-		if drifted && drift == v1alpha1.DriftGone && entry.Adopted == "" {
-			// What make writes down before it makes another one, in the same write. Should the object be there after all,
-			// its marks say that it is ours; of one that was adopted they would not say so.
+		if gone, ok := p.gone[it.id()]; ok && gone == entry.UID && entry.Adopted == "" {
+			// What make would write down before it makes another one, in the same write. Should that very object be there
+			// after all, its marks say that it is ours; of one that was adopted they would not say so.
 			it.entry.UID, it.entry.Fields = "", ""
 		}
 	}

@@ -91,6 +91,7 @@ func (l *lane) run(ctx context.Context) {
 	go l.watch(ctx)
 	var passes sync.WaitGroup
 	defer passes.Wait()
+	defer l.queue.ShutDown()
 	defer context.AfterFunc(ctx, l.queue.ShutDown)()
 	for limit := l.conn.Limit(); ; {
 		key, shutdown := l.queue.Get()
@@ -138,7 +139,7 @@ func (l *lane) push(ctx context.Context, key Key) {
 	if len(todo.secrets) > 0 && len(todo.drifted) == 0 {
 		return
 	}
-	p := &pass{conn: l.conn, want: want, drifted: todo.drifted, claims: l.claims, doors: &l.doors, seals: l.seals(), isNew: todo.isNew}
+	p := &pass{conn: l.conn, want: want, drifted: todo.drifted, gone: todo.gone, claims: l.claims, doors: &l.doors, seals: l.seals(), isNew: todo.isNew}
 	p.wanted = func() bool {
 		now := l.pusher.want(key, l.conn.Name())
 		return now == want || now.same(want)
@@ -160,9 +161,11 @@ func (l *lane) push(ctx context.Context, key Key) {
 
 // work is what a pass is to do beside bringing about what is wanted.
 type work struct {
-	// drifted are the objects to repair, marks the IDs of these drifts.
+	// drifted are the objects to repair, marks the IDs of these drifts; of those that are gone, gone has the uid that was
+	// recorded when the collector said so.
 	drifted map[identity]v1alpha1.DriftKind
 	marks   map[identity]string
+	gone    map[identity]types.UID
 	// secrets are the Secrets to look at, of a pair that has come to rest.
 	secrets []string
 	// isNew says that nothing of the pair was ever seen on the member, nor tried.
@@ -223,7 +226,7 @@ func (l *lane) rests(key Key, want *Want) bool {
 // repairs are the drifts that no pass has dealt with, and, when it is time to try again, those that the
 // last one could not mend. l.mu is held.
 func (l *lane) repairs(key Key, want *Want, seen *Seen, retry bool) work {
-	todo := work{drifted: make(map[identity]v1alpha1.DriftKind), marks: make(map[identity]string)}
+	todo := work{drifted: make(map[identity]v1alpha1.DriftKind), marks: make(map[identity]string), gone: make(map[identity]types.UID)}
 	if want.Drift != v1alpha1.DriftRepair || seen == nil || seen.Wrapper.UID != want.Wrapper.UID {
 		return todo // what the Delivery of another wrapper says of its objects is nothing to this one
 	}
@@ -237,6 +240,9 @@ func (l *lane) repairs(key Key, want *Want, seen *Seen, retry bool) work {
 			continue
 		}
 		todo.drifted[id], todo.marks[id] = o.Drift.Kind, mark
+		if o.Drift.Kind == v1alpha1.DriftGone {
+			todo.gone[id] = types.UID(o.Drift.ResourceVersion)
+		}
 	}
 	for _, id := range unmended {
 		if retry && id.isSecret() { // nobody tells that it still is not as it should be

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/keymutex"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -22,6 +23,8 @@ type pass struct {
 	want *Want
 	// drifted are the objects to apply again although they are recorded, by identity.
 	drifted map[identity]v1alpha1.DriftKind
+	// gone are the uids of those that the collector has said to be gone.
+	gone map[identity]types.UID
 
 	// claims keeps passes of one member apart that are about to make an object of the same name; nil where
 	// there is only one.

@@ -161,9 +161,31 @@ func TestAsManyPassesAreUnderWayAsTheMemberBears(t *testing.T) {
 		return !slices.ContainsFunc(keys, func(key Key) bool { return !p.Pair(key, "east").Holds })
 	})
 	p.lanes["east"].queue.ShutDownWithDrain()
-	for range inflight.First { // all places were given back
-		if err := s.conn.Limit().Enter(t.Context()); err != nil {
+	limit := s.conn.Limit()
+	for range limit.Places() { // all were given back
+		if err := limit.Enter(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+func TestALaneThatEndsWhileItWaitsForAPlaceLeavesNothingRunning(t *testing.T) {
+	b := newBench(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	for range b.conn.Limit().Places() {
+		if err := b.conn.Limit().Enter(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.queue.Add(web)
+	ended := make(chan struct{})
+	go func() { b.run(ctx); close(ended) }()
+	for b.queue.Len() > 0 {
+		// it has not taken the pair yet, for which there is no place
+	}
+	cancel()
+	<-ended
+	if !b.queue.ShuttingDown() {
+		t.Error("its queue lives on")
 	}
 }
