@@ -160,16 +160,21 @@ func do(ctx context.Context, req *rest.Request, accept string) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
 	var status int
-	result := req.SetHeader("Accept", accept).Do(ctx).StatusCode(&status)
+	body, err := Body(req.SetHeader("Accept", accept).Do(ctx).StatusCode(&status))
+	return Answer{Status: status, Body: body}, err
+}
+
+// Body is what a request brought back, undecoded. Its errors are those of Do.
+func Body(result rest.Result) ([]byte, error) {
 	body, err := result.Raw()
 	if err != nil {
 		// Error is the decoded Status, where Raw may have kept only the transport's words.
 		if decoded := result.Error(); decoded != nil {
 			err = decoded
 		}
-		return Answer{Status: status}, err
+		return nil, err
 	}
-	return Answer{Status: status, Body: body}, nil
+	return body, nil
 }
 
 // Path is the absolute path of an object, or of a collection when name is empty.

@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -56,22 +55,22 @@ func (d *deliveryLister) page(ctx context.Context, options metav1.ListOptions) (
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()
 	d.lane.isListing(true)
-	whole, page := &v1alpha1.DeliveryList{}, &metainternal.List{}
+	whole, page := &listOnWire{}, &metainternal.List{}
 	req := d.request(&options)
 	if options.Limit == 0 {
 		// All at once, where the pages that follow have expired: by this the guard knows a list, which may be large.
 		req.Param("limit", "0")
 	}
-	err := req.Do(ctx).Into(whole)
-	if err != nil || whole.Continue == "" {
+	err := whole.read(req.Do(ctx))
+	if err != nil || whole.Metadata.Continue == "" {
 		d.lane.isListing(false)
 	}
 	if err != nil {
 		return nil, err
 	}
-	page.ListMeta = whole.ListMeta
+	page.ListMeta = whole.Metadata
 	for i := range whole.Items { // all pages are in memory until the last has come
-		s := sight(&whole.Items[i])
+		s := sight(whole.Items[i].delivery())
 		if d.weight += s.seen.weight(); d.weight > maxSeen {
 			d.lane.isListing(false)
 			return nil, errTooMuch

@@ -36,3 +36,21 @@ func TestAllDeliveriesAtOnceMayBeLargerThanAnObject(t *testing.T) {
 		}
 	}
 }
+
+func TestAnotherListIsNotTakenForOneOfDeliveries(t *testing.T) {
+	for _, answer := range []string{`{"kind":"PodList","apiVersion":"v1","items":[]}`, `{}`, `[]`, `<html>`} {
+		server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, answer) // the test fails without
+		}))
+		conn, err := member.Connect("east", &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lister := &deliveryLister{lane: newBench(t).lane, conn: conn}
+		if list, err := lister.ListWithContext(t.Context(), metav1.ListOptions{Limit: 1}); err == nil {
+			t.Errorf("%s is read as %+v", answer, list)
+		}
+		server.Close()
+	}
+}

@@ -13,8 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
 // sighting is a Delivery on its way from the wire to the lane: its name, and what is kept of it.
@@ -33,7 +35,7 @@ func (s *sighting) DeepCopyObject() runtime.Object {
 	return &sighting{TypeMeta: s.TypeMeta, ObjectMeta: *s.ObjectMeta.DeepCopy(), seen: s.seen}
 }
 
-// sightings reads the events of a member's watch of Deliveries. Every write of ours comes back by it, so that it is read
+// sightings reads the events of a member's watch of Deliveries, and listOnWire their lists. Every write of ours comes back by it, so that it is read
 // by a decoder of its own: client-go's takes twice the time and memory (see BenchmarkAnEventOfAWatch), and makes objects of
 // the managedFields, which are half of it.
 type sightings struct {
@@ -71,6 +73,28 @@ func (w *onWire) delivery() *v1alpha1.Delivery {
 		},
 		Spec: w.Spec, Status: w.Status,
 	}
+}
+
+// listOnWire is a page of Deliveries, of which no more is read either.
+type listOnWire struct {
+	Kind     string          `json:"kind"`
+	Metadata metav1.ListMeta `json:"metadata"`
+	Items    []onWire        `json:"items"`
+}
+
+// read takes in the answer to a list.
+func (w *listOnWire) read(result rest.Result) error {
+	body, err := member.Body(result)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, w); err != nil {
+		return err
+	}
+	if w.Kind != "DeliveryList" {
+		return fmt.Errorf("the answer is a %s and not a DeliveryList: is spec.endpoint that of a Kubernetes API server?", cut(w.Kind, maxName))
+	}
+	return nil
 }
 
 // Decode implements watch.Decoder.

@@ -21,10 +21,6 @@ const (
 // addMembers is W7: the same is delivered by a new manager to three members, and by another new one to six. What the
 // second cost more, by member, is in More; the rest of the reading is the second's.
 func addMembers(ctx context.Context, b *bed) (*reading, error) {
-	if err := b.clear(ctx, b.delivered); err != nil {
-		return nil, err
-	}
-	b.delivered = nil
 	first, err := b.deliverFreshly(ctx, "few")
 	if err != nil {
 		return nil, err
@@ -43,8 +39,12 @@ func addMembers(ctx context.Context, b *bed) (*reading, error) {
 	return second, nil
 }
 
-// deliverFreshly delivers by a manager that has just begun, and takes everything away again.
+// deliverFreshly delivers by a manager that has just begun, and that has nothing else; it takes everything away again.
 func (b *bed) deliverFreshly(ctx context.Context, prefix string) (*reading, error) {
+	if err := b.clear(ctx, b.delivered); err != nil {
+		return nil, err
+	}
+	b.delivered = nil
 	if err := b.makeNamespaces(ctx, prefix); err != nil {
 		return nil, err
 	}

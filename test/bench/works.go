@@ -25,7 +25,7 @@ var works = []work{
 	{name: "W4", what: "bring back 100 objects that were deleted on a member", afterDelivery: true, do: bringBack},
 	{name: "W5", what: "start the manager again", afterDelivery: true, do: startAgain},
 	{name: "W6", what: "deliver a kind that one member does not serve", do: serveOthers},
-	{name: "W7", what: "deliver 300 objects to 3 members, and to 6", do: addMembers},
 	{name: "far", what: "deliver 300 objects to members of which one is 100 ms away", do: deliverFar},
+	{name: "W7", what: "deliver 300 objects to 3 members, and to 6", do: addMembers},
 	{name: "floor", what: "send the requests of W1, and nothing else", do: floor},
 }
