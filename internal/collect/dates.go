@@ -30,7 +30,7 @@ func (d *dates) RoundTrip(req *http.Request) (*http.Response, error) {
 	asked := d.clock.Now()
 	resp, err := d.next.RoundTrip(req)
 	if err != nil {
-		d.limit.Failed(err)
+		d.limit.Failed(req, err)
 		return nil, err
 	}
 	if d.limit.Answered(req, resp, asked) {

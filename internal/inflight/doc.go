@@ -11,8 +11,9 @@
 // away and overruns a small one. What can be measured is how a server fares. So the limit begins with First, grows by
 // about one for each round of answers while somebody waits for a place and answers are not slow, and is halved when they
 // are, though not below First. An answer of 429 halves it below First too, and nobody begins until the server's
-// Retry-After is over; who is under way already goes on at client-go's pace. A request that is not answered has everybody
-// begin with First again: a server that comes back need not bear what it bore.
+// Retry-After is over; who is under way already goes on at client-go's pace. A request that is not answered, or one about
+// Fairlead's own kinds that is answered 500 and more, has everybody begin with First again: a server that comes back need
+// not bear what it bore.
 //
 // Only writes of Fairlead's own kinds are timed, which are small, always reach etcd and pass no webhook of the member's
 // people: one slow webhook says nothing of the server. Lists and watches say nothing at all.

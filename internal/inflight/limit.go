@@ -27,6 +27,8 @@ const (
 	restAtMost  = 15 * time.Second
 	// bestOf is for how long the quickest write is remembered: a server that was moved further away has another.
 	bestOf = 5 * time.Minute
+	// usualFor is for how long what writes took says how the server fares.
+	usualFor = time.Minute
 	// slack is by how much writes may take longer without being slow: what a disk makes of some of them.
 	slack = 10 * time.Millisecond
 )
@@ -45,7 +47,7 @@ type Limit struct {
 	short bool
 	// usual is how long writes take of late, best and bestBefore the quickest of the present and the last period.
 	usual, best, bestBefore time.Duration
-	bestSince               time.Time
+	bestSince, measured     time.Time
 	// cut is when places were last halved: who was under way then says it no second time. Until rest nobody begins.
 	cut, rest time.Time
 	// freed is closed when a waiter should look again; nil when nobody waits.
@@ -139,18 +141,20 @@ func (l *Limit) Answered(req *http.Request, resp *http.Response, asked time.Time
 	switch {
 	case resp.StatusCode == http.StatusTooManyRequests:
 		return l.refused(resp.Header.Get("Retry-After"), asked, now)
-	case resp.StatusCode > http.StatusInternalServerError: // which a broken webhook answers for one object
-		l.places = min(l.places, First)
+	case resp.StatusCode >= http.StatusInternalServerError:
+		if isOfOurs(req) { // of others it may be a webhook's fault, or that of the API server of one group
+			l.places = min(l.places, First)
+		}
 		return false
-	case isTimed(req) && resp.StatusCode < http.StatusMultipleChoices:
+	case isOfOurs(req) && req.Method != http.MethodGet && resp.StatusCode < http.StatusMultipleChoices:
 		l.measure(now.Sub(asked), now)
 	}
 	switch {
-	case l.places > First && l.isSlow():
+	case l.places > First && l.isSlow(now):
 		if !asked.Before(l.cut) {
 			l.places, l.cut, l.short = max(First, l.places/2), now, false
 		}
-	case l.short && int(l.places) < l.most && (l.places < First || !l.isSlow()):
+	case l.short && int(l.places) < l.most && (l.places < First || !l.isSlow(now)):
 		was := int(l.places)
 		if l.places += 1 / l.places; int(l.places) > was {
 			l.short = false
@@ -160,8 +164,8 @@ func (l *Limit) Answered(req *http.Request, resp *http.Response, asked time.Time
 }
 
 // Failed takes in that a request was not answered: what the server bore before it may not bear now.
-func (l *Limit) Failed(err error) {
-	if errors.Is(err, context.Canceled) {
+func (l *Limit) Failed(req *http.Request, err error) {
+	if isOfMany(req) || errors.Is(err, context.Canceled) {
 		return
 	}
 	l.mu.Lock()
@@ -177,10 +181,11 @@ func isOfMany(req *http.Request) bool {
 		(asked.Has("watch") || asked.Has("limit") || asked.Has("resourceVersion") || asked.Has("labelSelector"))
 }
 
-// isTimed says whether how long a request takes tells how the server fares: a write of Fairlead's own kinds. Others go
-// through the webhooks of the member's people, or change nothing and never reach etcd.
-func isTimed(req *http.Request) bool {
-	return req.Method != http.MethodGet && strings.HasPrefix(req.URL.Path, "/apis/"+v1alpha1.Group+"/")
+// isOfOurs says whether a request is about Fairlead's own kinds, whose answers tell how the server itself fares. Writes of
+// others go through the webhooks of the member's people, or change nothing and never reach etcd. An endpoint may have a
+// path before the API server's.
+func isOfOurs(req *http.Request) bool {
+	return strings.Contains(req.URL.Path, "/apis/"+v1alpha1.Group+"/")
 }
 
 // refused halves the limit, once for all who were under way when the server had enough, and has who comes next wait.
@@ -193,8 +198,9 @@ func (l *Limit) refused(retryAfter string, asked, now time.Time) (lowered bool) 
 	if asked.Before(l.cut) {
 		return false
 	}
+	was := l.places
 	l.places, l.cut, l.short = max(1, l.places/2), now, false
-	return true
+	return l.places < was
 }
 
 // measure takes in how long a write took.
@@ -206,7 +212,10 @@ func (l *Limit) measure(took time.Duration, now time.Time) {
 		l.bestBefore, l.best, l.bestSince = l.best, took, now
 	}
 	l.usual += (took - l.usual) / 8
-	l.best = min(l.best, took)
+	l.best, l.measured = min(l.best, took), now
 }
 
-func (l *Limit) isSlow() bool { return l.usual > 2*min(l.best, l.bestBefore)+slack }
+// isSlow says whether writes were slow of late. Who only reads is not kept from growing by writes of long ago.
+func (l *Limit) isSlow(now time.Time) bool {
+	return now.Sub(l.measured) < usualFor && l.usual > 2*min(l.best, l.bestBefore)+slack
+}

@@ -39,15 +39,25 @@ func (s *server) enter() bool {
 // ofOurs is what is timed: a write of Fairlead's own kinds.
 const ofOurs = "PATCH /apis/federation.fairlead.dev/v1alpha1/namespaces/fairlead-system/deliveries/a/status"
 
+// behind is the same by an endpoint that has a path.
+const behind = "PUT /k8s/clusters/c-1/apis/federation.fairlead.dev/v1alpha1/namespaces/fairlead-system/deliveries/a"
+
 // answer answers "METHOD /path"; it says whether the limit was lowered for that.
 func (s *server) answer(what string, code int, header http.Header, asked time.Time) bool {
+	s.t.Helper()
+	return s.Answered(s.request(what), &http.Response{StatusCode: code, Header: header}, asked)
+}
+
+func (s *server) fail(what string, err error) { s.Failed(s.request(what), err) }
+
+func (s *server) request(what string) *http.Request {
 	s.t.Helper()
 	method, path, _ := strings.Cut(what, " ")
 	req, err := http.NewRequestWithContext(s.t.Context(), method, path, nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return s.Answered(req, &http.Response{StatusCode: code, Header: header}, asked)
+	return req
 }
 
 // rounds has all places taken, one more asked for, and all answered, so many times; it returns how many places there are.
@@ -195,6 +205,7 @@ func TestOnlyAnsweredWritesOfOursSayHowQuickAServerIs(t *testing.T) {
 		"GET /api/v1/namespaces/a/configmaps/a":          http.StatusOK,
 		"PATCH /api/v1/namespaces/a/configmaps/a":        http.StatusOK, // through a slow webhook of the member's people
 		"PATCH /api/v1/namespaces/a/configmaps/b":        http.StatusInternalServerError,
+		"GET /apis/metrics.k8s.io/v1beta1":               http.StatusServiceUnavailable,
 		strings.Replace(ofOurs, "/a/status", "/b", 1):    http.StatusForbidden,
 		"GET /api/v1/namespaces/a/configmaps?limit=500":  http.StatusGatewayTimeout,
 		"GET /api/v1/configmaps?labelSelector=a&watch=1": http.StatusTooManyRequests, // one kind's conversion is broken
@@ -234,16 +245,62 @@ func TestAServerThatDidNotAnswerBeginsAnew(t *testing.T) {
 		fails func(*server)
 		want  int
 	}{
-		"the wire broke":               {func(s *server) { s.Failed(io.ErrUnexpectedEOF) }, First},
-		"it took too long":             {func(s *server) { s.Failed(context.DeadlineExceeded) }, First},
-		"etcd does not answer":         {func(s *server) { s.answer(ofOurs, http.StatusGatewayTimeout, nil, s.clock.Now()) }, First},
-		"whoever asked has lost heart": {func(s *server) { s.Failed(context.Canceled) }, Most},
+		"the wire broke":                {func(s *server) { s.fail("GET /a", io.ErrUnexpectedEOF) }, First},
+		"it took too long":              {func(s *server) { s.fail("GET /a", context.DeadlineExceeded) }, First},
+		"a watch did not begin":         {func(s *server) { s.fail("GET /a?watch=1", context.DeadlineExceeded) }, Most},
+		"whoever asked has lost heart":  {func(s *server) { s.fail("GET /a", context.Canceled) }, Most},
+		"it timed out":                  {func(s *server) { s.answer(ofOurs, http.StatusGatewayTimeout, nil, s.clock.Now()) }, First},
+		"etcd timed out, which is 500":  {func(s *server) { s.answer(ofOurs, http.StatusInternalServerError, nil, s.clock.Now()) }, First},
+		"it timed out behind a gateway": {func(s *server) { s.answer(behind, http.StatusInternalServerError, nil, s.clock.Now()) }, First},
 	} {
 		s := newServer(t, Most, steady(50*time.Millisecond))
 		s.rounds(100)
+		s.enter()
 		if test.fails(s); s.Places() != test.want {
 			t.Errorf("%s: %d places, want %d", name, s.Places(), test.want)
 		}
+	}
+}
+
+func TestAServerThatOnlyAnswers500GetsNoMoreAtOnce(t *testing.T) {
+	s := newServer(t, Most, nil)
+	for range 100 {
+		for s.enter() {
+		}
+		s.answer(ofOurs, http.StatusInternalServerError, nil, s.clock.Now())
+		s.Leave()
+	}
+	if got := s.Places(); got != First {
+		t.Errorf("%d places, want %d", got, First)
+	}
+}
+
+func TestWhatWritesTookLongAgoKeepsNobodyFromGrowing(t *testing.T) {
+	s := newServer(t, Most, steady(50*time.Millisecond))
+	s.rounds(10)
+	s.takes = steady(time.Second)
+	if got := s.rounds(20); got != First {
+		t.Fatalf("%d places at a slow server, want %d", got, First)
+	}
+	s.clock.Step(usualFor)
+	for range 500 {
+		for s.enter() {
+		}
+		s.answer("GET /api/v1/namespaces/a/configmaps/a", http.StatusOK, nil, s.clock.Now())
+		s.Leave()
+	}
+	if got := s.Places(); got != Most {
+		t.Errorf("%d places, want %d", got, Most)
+	}
+}
+
+func TestThatTheLimitIsLoweredIsToldOnlyWhenItIs(t *testing.T) {
+	s := newServer(t, Most, nil)
+	for _, want := range []bool{true, true, false, false} { // 4, 2, 1
+		if got := s.answer(ofOurs, http.StatusTooManyRequests, nil, s.clock.Now()); got != want {
+			t.Errorf("lowered: %v, want %v, at %d places", got, want, s.Places())
+		}
+		s.clock.Step(restAtMost)
 	}
 }
 

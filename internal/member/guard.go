@@ -95,7 +95,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if err != nil {
 		cancel(nil)
-		g.limit.Failed(err)
+		g.limit.Failed(req, err)
 		return nil, err
 	}
 	if g.limit.Answered(req, resp, asked) {

@@ -45,8 +45,10 @@ func (p *pass) enter(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("entering namespace %s on member %s: %w", namespace, p.conn.Name(), err)
 	case found.DeletionTimestamp != nil:
+		p.doors.doubt(way) // for who comes in by it at this moment; conclude doubts for those after
 		p.refuseAll(waiting(retrySoon, v1alpha1.ReasonNamespaceTerminating, "namespace %s is being deleted on the member", namespace))
 	case !p.isOpen(found):
+		p.doors.doubt(way)
 		p.refuseAll(stalled(v1alpha1.ReasonNamespaceNotOpen,
 			"namespace %s was not made by Fairlead and is not open to it: label it %s=true on the member, or join with --namespaces All",
 			namespace, v1alpha1.LabelOpen))

@@ -96,7 +96,7 @@ func (l *lane) run(ctx context.Context) {
 	for limit := l.conn.Limit(); ; {
 		key, shutdown := l.queue.Get()
 		if shutdown || limit.Enter(ctx) != nil {
-			return
+			break
 		}
 		passes.Go(func() {
 			defer limit.Leave()
@@ -106,6 +106,7 @@ func (l *lane) run(ctx context.Context) {
 			}
 		})
 	}
+	<-ctx.Done() // what is seen of the member is good until then
 }
 
 // park puts a pair aside while the way to the member is shut.

@@ -35,9 +35,9 @@ func (s *sighting) DeepCopyObject() runtime.Object {
 	return &sighting{TypeMeta: s.TypeMeta, ObjectMeta: *s.ObjectMeta.DeepCopy(), seen: s.seen}
 }
 
-// sightings reads the events of a member's watch of Deliveries, and listOnWire their lists. Every write of ours comes back by it, so that it is read
-// by a decoder of its own: client-go's takes twice the time and memory (see BenchmarkAnEventOfAWatch), and makes objects of
-// the managedFields, which are half of it.
+// sightings reads the events of a member's watch of Deliveries. Every write of ours comes back by it, so that it is read
+// by a decoder of its own, as lists are (listOnWire): client-go's takes twice the time and memory (see
+// BenchmarkAnEventOfAWatch), and makes objects of the managedFields, which are half of it.
 type sightings struct {
 	lane   *lane
 	body   io.Closer
