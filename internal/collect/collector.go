@@ -144,27 +144,17 @@ func (c *Collector) Run(ctx context.Context) error {
 func (c *Collector) drain(ctx context.Context, queue workqueue.TypedRateLimitingInterface[string],
 	limit *inflight.Limit, do func(context.Context, string) error,
 ) {
-	var underWay sync.WaitGroup
-	defer underWay.Wait()
-	for {
-		item, shut := queue.Get()
-		if shut || limit.Enter(ctx) != nil {
-			return
+	inflight.Serve(ctx, queue, limit, func(item string) {
+		err := do(ctx, item)
+		switch {
+		case err == nil:
+			queue.Forget(item)
+		case ctx.Err() != nil:
+		default:
+			klog.FromContext(ctx).V(1).Info("Trying again", "item", item, "reason", err.Error())
+			queue.AddRateLimited(item)
 		}
-		underWay.Go(func() {
-			defer limit.Leave()
-			defer queue.Done(item)
-			err := do(ctx, item)
-			switch {
-			case err == nil:
-				queue.Forget(item)
-			case ctx.Err() != nil:
-			default:
-				klog.FromContext(ctx).V(1).Info("Trying again", "item", item, "reason", err.Error())
-				queue.AddRateLimited(item)
-			}
-		})
-	}
+	})
 }
 
 // wake leaves a sign for whoever waits on a channel of one.

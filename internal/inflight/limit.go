@@ -36,7 +36,7 @@ const (
 // Limit is how many passes, each of which sends one request after the other, may be under way to one API server at once. It
 // is safe for concurrent use.
 type Limit struct {
-	clock clock.WithTicker
+	clock clock.Clock
 	most  int
 
 	mu sync.Mutex
@@ -55,7 +55,7 @@ type Limit struct {
 }
 
 // New makes a Limit of at most so many places; Most where most is 0.
-func New(clk clock.WithTicker, most int) *Limit {
+func New(clk clock.Clock, most int) *Limit {
 	if most <= 0 {
 		most = Most
 	}
@@ -176,9 +176,11 @@ func (l *Limit) Failed(req *http.Request, err error) {
 // isOfMany says whether a request is a list or a watch. How long a page takes says nothing, and an API server answers 429
 // to those of a single kind whose objects it cannot read, for as long as it cannot.
 func isOfMany(req *http.Request) bool {
+	if req.Method != http.MethodGet {
+		return false
+	}
 	asked := req.URL.Query()
-	return req.Method == http.MethodGet &&
-		(asked.Has("watch") || asked.Has("limit") || asked.Has("resourceVersion") || asked.Has("labelSelector"))
+	return asked.Has("watch") || asked.Has("limit") || asked.Has("resourceVersion") || asked.Has("labelSelector")
 }
 
 // isOfOurs says whether a request is about Fairlead's own kinds, whose answers tell how the server itself fares. Writes of

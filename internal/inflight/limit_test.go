@@ -81,6 +81,17 @@ func (s *server) rounds(n int) int {
 	return s.Places()
 }
 
+// busy has all places taken, one more asked for, and one answered at once, so many times.
+func (s *server) busy(n int, what string, code int) {
+	s.t.Helper()
+	for range n {
+		for s.enter() {
+		}
+		s.answer(what, code, nil, s.clock.Now())
+		s.Leave()
+	}
+}
+
 func steady(took time.Duration) func(int) time.Duration {
 	return func(int) time.Duration { return took }
 }
@@ -229,12 +240,7 @@ func TestWhoMostlyReadsGetsMoreAtOnceToo(t *testing.T) {
 	s := newServer(t, Most, nil)
 	s.answer(ofOurs, http.StatusTooManyRequests, nil, s.clock.Now())
 	s.clock.Step(restAtLeast)
-	for range 500 {
-		for s.enter() {
-		}
-		s.answer("GET /api/v1/namespaces/a/configmaps/a", http.StatusOK, nil, s.clock.Now())
-		s.Leave()
-	}
+	s.busy(500, "GET /api/v1/namespaces/a/configmaps/a", http.StatusOK)
 	if got := s.Places(); got != Most {
 		t.Errorf("%d places, want %d", got, Most)
 	}
@@ -264,12 +270,7 @@ func TestAServerThatDidNotAnswerBeginsAnew(t *testing.T) {
 
 func TestAServerThatOnlyAnswers500GetsNoMoreAtOnce(t *testing.T) {
 	s := newServer(t, Most, nil)
-	for range 100 {
-		for s.enter() {
-		}
-		s.answer(ofOurs, http.StatusInternalServerError, nil, s.clock.Now())
-		s.Leave()
-	}
+	s.busy(100, ofOurs, http.StatusInternalServerError)
 	if got := s.Places(); got != First {
 		t.Errorf("%d places, want %d", got, First)
 	}
@@ -283,12 +284,7 @@ func TestWhatWritesTookLongAgoKeepsNobodyFromGrowing(t *testing.T) {
 		t.Fatalf("%d places at a slow server, want %d", got, First)
 	}
 	s.clock.Step(usualFor)
-	for range 500 {
-		for s.enter() {
-		}
-		s.answer("GET /api/v1/namespaces/a/configmaps/a", http.StatusOK, nil, s.clock.Now())
-		s.Leave()
-	}
+	s.busy(500, "GET /api/v1/namespaces/a/configmaps/a", http.StatusOK)
 	if got := s.Places(); got != Most {
 		t.Errorf("%d places, want %d", got, Most)
 	}

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/inflight"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -89,23 +90,13 @@ func newLane(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is member.
 // run works until ctx ends: as many passes at once as the member bears.
 func (l *lane) run(ctx context.Context) {
 	go l.watch(ctx)
-	var passes sync.WaitGroup
-	defer passes.Wait()
 	defer l.queue.ShutDown()
 	defer context.AfterFunc(ctx, l.queue.ShutDown)()
-	for limit := l.conn.Limit(); ; {
-		key, shutdown := l.queue.Get()
-		if shutdown || limit.Enter(ctx) != nil {
-			break
+	inflight.Serve(ctx, l.queue, l.conn.Limit(), func(key Key) {
+		if !l.park(key) {
+			l.push(ctx, key)
 		}
-		passes.Go(func() {
-			defer limit.Leave()
-			defer l.queue.Done(key)
-			if !l.park(key) {
-				l.push(ctx, key)
-			}
-		})
-	}
+	})
 	<-ctx.Done() // what is seen of the member is good until then
 }
 

@@ -16,20 +16,26 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// The reflector asks for everything at once where the pages that follow have expired.
-func TestAllDeliveriesAtOnceMayBeLargerThanAnObject(t *testing.T) {
-	words := strings.Repeat("x", 10<<20)
+// listing reads the Deliveries of a member that answers just this.
+func listing(t *testing.T, answer string) *deliveryLister {
+	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"kind":"DeliveryList","apiVersion":"`+v1alpha1.GroupVersion.String()+
-			`","metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"d","annotations":{"a":"`+words+`"}}}]}`) // the test fails without
+		_, _ = io.WriteString(w, answer) // the test fails without
 	}))
-	defer server.Close()
+	t.Cleanup(server.Close)
 	conn, err := member.Connect("east", &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lister := &deliveryLister{lane: newBench(t).lane, conn: conn}
+	return &deliveryLister{lane: newBench(t).lane, conn: conn}
+}
+
+// The reflector asks for everything at once where the pages that follow have expired.
+func TestAllDeliveriesAtOnceMayBeLargerThanAnObject(t *testing.T) {
+	words := strings.Repeat("x", 10<<20)
+	lister := listing(t, `{"kind":"DeliveryList","apiVersion":"`+v1alpha1.GroupVersion.String()+
+		`","metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"d","annotations":{"a":"`+words+`"}}}]}`)
 	for _, limit := range []int64{0, member.PageSize} {
 		if _, err := lister.ListWithContext(t.Context(), metav1.ListOptions{Limit: limit}); err != nil {
 			t.Errorf("with limit %d: %v", limit, err)
@@ -39,18 +45,8 @@ func TestAllDeliveriesAtOnceMayBeLargerThanAnObject(t *testing.T) {
 
 func TestAnotherListIsNotTakenForOneOfDeliveries(t *testing.T) {
 	for _, answer := range []string{`{"kind":"PodList","apiVersion":"v1","items":[]}`, `{}`, `[]`, `<html>`} {
-		server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, answer) // the test fails without
-		}))
-		conn, err := member.Connect("east", &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lister := &deliveryLister{lane: newBench(t).lane, conn: conn}
-		if list, err := lister.ListWithContext(t.Context(), metav1.ListOptions{Limit: 1}); err == nil {
+		if list, err := listing(t, answer).ListWithContext(t.Context(), metav1.ListOptions{Limit: 1}); err == nil {
 			t.Errorf("%s is read as %+v", answer, list)
 		}
-		server.Close()
 	}
 }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inflight
+
+import (
+	"context"
+	"sync"
+
+	"k8s.io/client-go/util/workqueue"
+)
+
+// Serve does what is in a queue, as much of it at once as the limit lets, until the queue is shut or ctx ends. It returns
+// when nothing is under way any more.
+func Serve[T comparable](ctx context.Context, queue workqueue.TypedInterface[T], limit *Limit, do func(T)) {
+	var underWay sync.WaitGroup
+	defer underWay.Wait()
+	for {
+		item, shut := queue.Get()
+		if shut || limit.Enter(ctx) != nil {
+			return
+		}
+		underWay.Go(func() {
+			defer limit.Leave()
+			defer queue.Done(item)
+			do(item)
+		})
+	}
+}
