@@ -19,9 +19,21 @@ const maxNames = 10
 
 // said is what a condition is to say.
 type said struct {
-	ok      bool
+	ok bool
+	// unknown is whether nobody judges it: the condition is neither True nor False.
+	unknown bool
 	reason  string
 	message string
+}
+
+func (s said) status() metav1.ConditionStatus {
+	switch {
+	case s.unknown:
+		return metav1.ConditionUnknown
+	case s.ok:
+		return metav1.ConditionTrue
+	}
+	return metav1.ConditionFalse
 }
 
 // conditions writes Placed, Pushed, Healthy and their summary Ready, and Reconciling and Stalled while
@@ -34,18 +46,14 @@ func conditions(in Input, t tally, lines []v1alpha1.ClusterStatus, now time.Time
 		}
 	}
 	set := func(kind string, s said) {
-		status := metav1.ConditionFalse
-		if s.ok {
-			status = metav1.ConditionTrue
-		}
-		meta.SetStatusCondition(&all, metav1.Condition{Type: kind, Status: status, Reason: s.reason, Message: s.message,
+		meta.SetStatusCondition(&all, metav1.Condition{Type: kind, Status: s.status(), Reason: s.reason, Message: s.message,
 			ObservedGeneration: in.Generation, LastTransitionTime: metav1.NewTime(now)})
 	}
 	worst := worstLine(lines)
 	placed, pushed, healthy := placedSays(in), pushedSays(in, t, lines, worst), healthySays(t, worst)
 	ready := readySays(in, placed, pushed, healthy)
 	if in.Deleting {
-		ready = deletingSays(in, t, lines, worst)
+		pushed, healthy, ready = leftSays(in, t, lines, worst), unjudgedSays(), deletingSays(in, t, lines, worst)
 	}
 	set(v1alpha1.ConditionPlaced, placed)
 	set(v1alpha1.ConditionPushed, pushed)
@@ -71,14 +79,14 @@ func conditions(in Input, t tally, lines []v1alpha1.ClusterStatus, now time.Time
 }
 
 func placedSays(in Input) said {
-	return said{in.PlacedOK, in.PlacedReason, in.PlacedMessage}
+	return said{ok: in.PlacedOK, reason: in.PlacedReason, message: in.PlacedMessage}
 }
 
 func pushedSays(in Input, t tally, lines []v1alpha1.ClusterStatus, worst *v1alpha1.ClusterStatus) said {
 	if t.updated == t.placed && t.leaving == 0 {
-		return said{true, v1alpha1.ReasonAllUpdated, fmt.Sprintf("%s the update revision", holds(t.placed))}
+		return said{ok: true, reason: v1alpha1.ReasonAllUpdated, message: fmt.Sprintf("%s the update revision", holds(t.placed))}
 	}
-	s := said{false, v1alpha1.ReasonPushing, fmt.Sprintf("%d of %d clusters hold the update revision", t.updated, t.placed)}
+	s := said{reason: v1alpha1.ReasonPushing, message: fmt.Sprintf("%d of %d clusters hold the update revision", t.updated, t.placed)}
 	if words := leavingWords(in, lines); words != "" {
 		s.message += "," + words
 	}
@@ -87,29 +95,45 @@ func pushedSays(in Input, t tally, lines []v1alpha1.ClusterStatus, worst *v1alph
 
 func healthySays(t tally, worst *v1alpha1.ClusterStatus) said {
 	if t.healthy == t.placed {
-		return said{true, v1alpha1.ReasonAllHealthy, fmt.Sprintf("%d of %d clusters are healthy", t.healthy, t.placed)}
+		return said{ok: true, reason: v1alpha1.ReasonAllHealthy, message: fmt.Sprintf("%d of %d clusters are healthy", t.healthy, t.placed)}
 	}
-	return blame(said{false, v1alpha1.ReasonApplying, fmt.Sprintf("%d of %d clusters are healthy", t.healthy, t.placed)}, worst)
+	return blame(said{reason: v1alpha1.ReasonApplying, message: fmt.Sprintf("%d of %d clusters are healthy", t.healthy, t.placed)}, worst)
 }
 
 // readySays picks what a person has to know first of a wrapper that is not being deleted.
 func readySays(in Input, placed, pushed, healthy said) said {
 	switch {
 	case in.Invalid != "":
-		return said{false, v1alpha1.ReasonSpecInvalid, in.Invalid}
+		return said{reason: v1alpha1.ReasonSpecInvalid, message: in.Invalid}
 	case !placed.ok:
-		return said{false, placed.reason, placed.message}
+		return said{reason: placed.reason, message: placed.message}
 	case !pushed.ok:
 		return pushed
 	case !healthy.ok:
 		return healthy
 	}
-	return said{true, v1alpha1.ReasonAllHealthy, healthy.message}
+	return said{ok: true, reason: v1alpha1.ReasonAllHealthy, message: healthy.message}
+}
+
+// leftSays is Pushed of a wrapper that is being deleted: it is placed nowhere, so there is nothing to count.
+func leftSays(in Input, t tally, lines []v1alpha1.ClusterStatus, worst *v1alpha1.ClusterStatus) said {
+	s := said{reason: v1alpha1.ReasonLeaving, message: "no cluster is to hold it any more"}
+	if t.leaving > 0 {
+		s.message += "," + leavingWords(in, lines)
+	}
+	return blame(s, worst)
+}
+
+// unjudgedSays is Healthy of a wrapper that is being deleted. Its collectors judge nothing any more, and
+// health that is not known is neither good nor bad.
+func unjudgedSays() said {
+	return said{unknown: true, reason: v1alpha1.ReasonDeleting,
+		message: "the wrapper is being deleted: what its clusters still hold is not judged any more"}
 }
 
 // deletingSays names whom the deletion waits for.
 func deletingSays(in Input, t tally, lines []v1alpha1.ClusterStatus, worst *v1alpha1.ClusterStatus) said {
-	s := said{false, v1alpha1.ReasonDeleting, "no cluster is left to wait for"}
+	s := said{reason: v1alpha1.ReasonDeleting, message: "no cluster is left to wait for"}
 	if t.leaving > 0 {
 		s.message = blame(said{message: "waiting for" + leavingWords(in, lines)}, worst).message
 	}

@@ -7,8 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
@@ -112,4 +116,51 @@ func TestWhoIsLeftIsNamedWithTheWayToWaitNoLonger(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A wrapper that is being deleted is placed nowhere, so that every count of placed members is "0 of 0". No condition says
+// by such a count that all is well, and kstatus takes the wrapper for what it is.
+func TestAWrapperThatIsBeingDeletedIsNotCalledHealthy(t *testing.T) {
+	away := with(func(m *Member) {
+		m.Leaving, m.Standing = true, Standing{Heard: true, Reason: v1alpha1.ReasonUnreachable, Message: "no route"}
+	})
+	for name, members := range map[string][]Member{
+		"it goes on":                    {with(func(m *Member) { m.Leaving = true })},
+		"a member is away":              {away},
+		"every member has been left":    nil,
+		"the others still have objects": {away, with(func(m *Member) { m.Name, m.Leaving, m.Status = "west", true, judged() })},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := build(members...)
+			in.Approve, in.Deleting, in.PlacedOK, in.PlacedReason = approve, true, false, v1alpha1.ReasonDeleting
+			w := &v1alpha1.Federated{Status: Build(in, now)}
+			w.Generation = in.Generation
+			for _, c := range w.Status.Conditions {
+				if strings.Contains(c.Message, "0 of 0") || strings.Contains(c.Message, "all 0") ||
+					c.Status == metav1.ConditionTrue && c.Type != v1alpha1.ConditionReconciling {
+					t.Errorf("%s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
+				}
+			}
+			if diff := cmp.Diff(status.InProgressStatus, kstatusOf(t, w)); diff != "" {
+				t.Errorf("kstatus, by the conditions alone (-want +got):\n%s", diff)
+			}
+			w.DeletionTimestamp = &metav1.Time{Time: now}
+			if diff := cmp.Diff(status.TerminatingStatus, kstatusOf(t, w)); diff != "" {
+				t.Errorf("kstatus (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func kstatusOf(t *testing.T, w *v1alpha1.Federated) status.Status {
+	t.Helper()
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := status.Compute(&unstructured.Unstructured{Object: content})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result.Status
 }

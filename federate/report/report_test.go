@@ -166,7 +166,7 @@ func TestTheConditionsOfAWrapper(t *testing.T) {
 			"Ready=False Leaving", "Reconciling=True Leaving"}},
 		"the spec is invalid": {invalid, []string{"Pushed=True AllUpdated", "Healthy=True AllHealthy", "Ready=False SpecInvalid",
 			"Stalled=True SpecInvalid"}},
-		"it is being deleted": {deleting, []string{"Pushed=False Leaving", "Healthy=True AllHealthy", "Ready=False Deleting",
+		"it is being deleted": {deleting, []string{"Pushed=False Leaving", "Healthy=Unknown Deleting", "Ready=False Deleting",
 			"Reconciling=True Deleting"}},
 		"nothing is selected": {unplaced, []string{"Placed=False NoClusterMatches", "Pushed=True AllUpdated", "Healthy=True AllHealthy",
 			"Ready=False NoClusterMatches"}},
