@@ -47,10 +47,6 @@ func (p *pass) place(ctx context.Context) error {
 		candidates = append(candidates, placement.Member{Name: name, Labels: mc.Labels})
 	}
 	spec := p.wrapper.WrapperSpec()
-	if previous.ObservedGeneration == 0 {
-		// Made from Git once more, or its status is lost: members know where it was.
-		before = placement.Rebuild(spec.Placement, candidates, p.pusher.Sealed(p.key))
-	}
 	decided, err := placement.Decide(placement.Input{
 		Wrapper:    v1alpha1.Identity(p.wrapper),
 		Spec:       spec.Placement,

@@ -31,7 +31,7 @@ func (s *Seen) weight() int {
 		return 0
 	}
 	const self = 480
-	weight := self + len(s.UID) + len(s.Wrapper.Kind) + len(s.Wrapper.Namespace) + len(s.Wrapper.Name) + len(s.Wrapper.UID) + len(s.Revision) + len(s.Rendering) + len(s.Seal)
+	weight := self + len(s.UID) + len(s.Wrapper.Kind) + len(s.Wrapper.Namespace) + len(s.Wrapper.Name) + len(s.Wrapper.UID) + len(s.Revision) + len(s.Rendering)
 	for _, name := range s.Secrets {
 		weight += len(name) + 16
 	}

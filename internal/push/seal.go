@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -73,24 +72,4 @@ func (l *lane) seals() Seals {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return NewSeals(l.pusher.sealKey, l.pusher.sealHost, l.memberUID)
-}
-
-// Sealed are the members that hold a whole Delivery of a wrapper's name, sealed by this host: where it,
-// or one of its name before it, was placed. Sorted.
-func (p *Pusher) Sealed(key Key) []string {
-	var names []string
-	for _, l := range p.allLanes() {
-		l.mu.Lock()
-		seen := l.seen[key.delivery()]
-		l.mu.Unlock()
-		if seen == nil || seen.Rendering == "" || KeyOf(seen.Wrapper) != key {
-			continue
-		}
-		target := &v1alpha1.DeliveryTarget{Revision: seen.Revision, Rendering: seen.Rendering}
-		if l.seals().know(seen.Seal, &seen.Wrapper, target) {
-			names = append(names, l.conn.Name())
-		}
-	}
-	slices.Sort(names)
-	return names
 }

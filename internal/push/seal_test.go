@@ -5,8 +5,6 @@ package push
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
@@ -50,39 +48,5 @@ func TestWithoutAKeyNothingIsSealedAndNothingKnown(t *testing.T) {
 		if seal := seals.of(&id, nil); seal != "" || seals.know("", &id, nil) {
 			t.Errorf("%s: sealed %q, or no seal is known for one", name, seal)
 		}
-	}
-}
-
-// Where a wrapper was is told by whole Deliveries of its name that the host itself has sealed.
-func TestWhoHoldsASealedDelivery(t *testing.T) {
-	for name, test := range map[string]struct {
-		change func(*v1alpha1.Delivery)
-		sealed bool
-		want   []string
-	}{
-		"a sealed one":         {sealed: true, want: []string{"east"}},
-		"a forged one":         {},
-		"of an earlier of us":  {change: func(d *v1alpha1.Delivery) { d.Spec.Wrapper.UID = "earlier" }, sealed: true, want: []string{"east"}},
-		"while it is left":     {change: func(d *v1alpha1.Delivery) { d.Spec.Target = nil }, sealed: true},
-		"of another's content": {change: func(d *v1alpha1.Delivery) { d.Spec.Wrapper.Name = "other" }, sealed: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := newBench(t)
-			b.pusher.SealWith([]byte("k"), "host")
-			b.memberUID = "m"
-			d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: webID, Target: &v1alpha1.DeliveryTarget{Revision: "r", Rendering: "d"}}}
-			d.Name, d.UID, d.Generation = web.delivery(), "d", 1
-			if test.change != nil {
-				test.change(d)
-			}
-			d.Spec.Seal = sealPrefix + "00"
-			if test.sealed {
-				d.Spec.Seal = NewSeals([]byte("k"), "host", "m").of(&d.Spec.Wrapper, d.Spec.Target)
-			}
-			b.observe(sight(d))
-			if diff := cmp.Diff(test.want, b.pusher.Sealed(web)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
 	}
 }

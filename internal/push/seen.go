@@ -20,8 +20,6 @@ type Seen struct {
 	Wrapper v1alpha1.WrapperIdentity
 	// Revision and Rendering are the target's; both empty while the member is being left.
 	Revision, Rendering string
-	// Seal is the Delivery's own, whoever made it.
-	Seal string
 	// Complete is whether every entry is Applied: the member holds the target and nothing else.
 	Complete bool
 	// Judged is whether the collector has to speak before the pair is known to be well, because some
@@ -39,7 +37,6 @@ func summarise(d *v1alpha1.Delivery) *Seen {
 		UID:        types.UID(cut(string(d.UID), maxName)),
 		Generation: d.Generation,
 		Wrapper:    cutIdentity(d.Spec.Wrapper),
-		Seal:       cut(d.Spec.Seal, maxName),
 		Complete:   true,
 	}
 	if d.Spec.Target != nil {
