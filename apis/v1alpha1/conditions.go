@@ -119,7 +119,8 @@ const (
 	ReasonForbidden = "Forbidden"
 	// ReasonCredentialsMissing surfaces when the Secret is absent or incomplete.
 	ReasonCredentialsMissing = "CredentialsMissing"
-	// ReasonEndpointMismatch surfaces when the credentials are for another endpoint.
+	// ReasonEndpointMismatch surfaces when the credentials are for another member, or for another connection to it:
+	// endpoint, caBundle, tlsServerName, proxyURL.
 	ReasonEndpointMismatch = "EndpointMismatch"
 	// ReasonNotJoined surfaces when the member has no Membership.
 	ReasonNotJoined = "NotJoined"

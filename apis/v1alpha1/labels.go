@@ -46,14 +46,18 @@ const Finalizer = Group + "/members"
 // SecretTypeMember is the type of a Secret that holds a member's credentials.
 const SecretTypeMember = Group + "/member"
 
-// The keys of a Secret of SecretTypeMember. The endpoint and the CA are those that the credentials are
-// for: they are sent nowhere else.
+// The keys of a Secret of SecretTypeMember. The first five say for which MemberCluster the credentials are, and for which
+// connection to it: they are used for no other member, and sent no other way. A Secret without SecretCluster is for the
+// member of its own name. The proxy's user and password stand here alone.
 const (
-	SecretEndpoint = "endpoint"
-	SecretCA       = "ca.crt"
-	SecretToken    = "token"
-	SecretCert     = "tls.crt"
-	SecretKey      = "tls.key"
+	SecretCluster       = "cluster"
+	SecretEndpoint      = "endpoint"
+	SecretCA            = "ca.crt"
+	SecretTLSServerName = "tlsServerName"
+	SecretProxyURL      = "proxyURL"
+	SecretToken         = "token"
+	SecretCert          = "tls.crt"
+	SecretKey           = "tls.key"
 )
 
 // SealSecret is the Secret in fairlead-system of the host that holds, as SecretSealKey, the key that

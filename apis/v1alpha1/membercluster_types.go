@@ -77,15 +77,17 @@ type MemberClusterSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	TLSServerName string `json:"tlsServerName,omitempty"`
 
-	// proxyURL is the proxy on the way to the endpoint: http, https or socks5.
+	// proxyURL is the proxy on the way to the endpoint: http, https or socks5. The user and password of the proxy
+	// stand in the Secret alone: `hostctl join NAME --proxy-url URL` puts them there.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http', 'https', 'socks5']",message="proxyURL is an http, https or socks5 URL"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^[^/?#]*//[^/?#]*@')",message="proxyURL holds no user and password, which all who read MemberClusters would see: `hostctl join NAME --proxy-url URL` puts them into the Secret"
 	ProxyURL string `json:"proxyURL,omitempty"`
 
 	// credentialsRef names the Secret in fairlead-system that holds the credentials, of type
-	// federation.fairlead.dev/member.
+	// federation.fairlead.dev/member. The Secret says for which member and which connection they are.
 	// +required
 	CredentialsRef CredentialsRef `json:"credentialsRef,omitzero"`
 

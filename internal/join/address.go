@@ -3,6 +3,7 @@
 package join
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/x509"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/credentials"
 )
 
 // address is how the host will reach the member.
@@ -25,13 +27,14 @@ type address struct {
 	proxyURL      string
 }
 
-// addressOf takes the address from what the join was told, from what the host knows already, and from the kubeconfig
-// that the join uses, in this order.
-func addressOf(host, member *rest.Config, opts Options, known *v1alpha1.MemberCluster) (address, error) {
+// addressOf takes the address from what the join was told, from what an earlier one bound the host's credentials to, and
+// from the kubeconfig that the join uses, in this order. What stands in the MemberCluster counts for nothing: who may edit
+// that could have a person who joins again send the new token to them.
+func addressOf(host, member *rest.Config, opts Options, bound credentials.Binding) (address, error) {
 	a := address{
-		endpoint:      cmp.Or(opts.Server, known.Spec.Endpoint, member.Host),
-		tlsServerName: cmp.Or(member.ServerName, known.Spec.TLSServerName),
-		proxyURL:      cmp.Or(opts.ProxyURL, known.Spec.ProxyURL),
+		endpoint:      cmp.Or(opts.Server, bound.Endpoint, member.Host),
+		tlsServerName: cmp.Or(member.ServerName, bound.TLSServerName),
+		proxyURL:      cmp.Or(opts.ProxyURL, bound.ProxyURL),
 	}
 	if member.Insecure {
 		return a, errors.New("the cluster's kubeconfig says insecure-skip-tls-verify: the host would send the member's token to whoever answers there; " +
@@ -53,6 +56,28 @@ func addressOf(host, member *rest.Config, opts Options, known *v1alpha1.MemberCl
 	return a, a.checkLoopback(host.Host)
 }
 
+// edits are the fields of the connection in which a MemberCluster differs from what the host's credentials are bound to:
+// a person or a program wrote them, and no join.
+func edits(have v1alpha1.MemberClusterSpec, bound credentials.Binding) []edit {
+	var found []edit
+	for _, e := range []edit{
+		{"endpoint", have.Endpoint, bound.Endpoint, "give --server"},
+		{"tlsServerName", have.TLSServerName, bound.TLSServerName, "give a kubeconfig with that tls-server-name"},
+		{"proxyURL", credentials.WithoutUser(have.ProxyURL), credentials.WithoutUser(bound.ProxyURL), "give --proxy-url"},
+	} {
+		if e.have != e.bound {
+			found = append(found, e)
+		}
+	}
+	if !bytes.Equal(bytes.TrimSpace(have.CABundle), bytes.TrimSpace(bound.CA)) {
+		found = append(found, edit{"caBundle", "one certificate authority", "another", "give a kubeconfig with that certificate-authority-data"})
+	}
+	return found
+}
+
+// edit is one field of the connection, as it is in the MemberCluster and in the Secret; meant is how to have it all the same.
+type edit struct{ field, have, bound, meant string }
+
 // checkLoopback refuses an address that leads the host to itself. A host that is on loopback too runs on the same
 // machine, as in the sandbox. Behind a proxy the proxy's address counts: the member's is looked up there.
 func (a address) checkLoopback(host string) error {
@@ -61,7 +86,7 @@ func (a address) checkLoopback(host string) error {
 	}
 	if a.proxyURL != "" {
 		if isLoopback(a.proxyURL) {
-			return fmt.Errorf("--proxy-url %s is a loopback address: at the host it leads to the host itself", a.proxyURL)
+			return fmt.Errorf("--proxy-url %s is a loopback address: at the host it leads to the host itself", credentials.WithoutUser(a.proxyURL))
 		}
 		return nil
 	}
@@ -74,7 +99,11 @@ func (a address) checkLoopback(host string) error {
 
 func checkURL(what, raw string, schemes ...string) error {
 	u, err := url.Parse(raw)
-	if err != nil || u.Hostname() == "" {
+	if err != nil {
+		return fmt.Errorf("%s is no URL: write %s://HOST:PORT", what, schemes[0]) // it may hold a password
+	}
+	raw = u.Redacted()
+	if u.Hostname() == "" {
 		return fmt.Errorf("%s: %q is no URL: write %s://HOST:PORT", what, raw, schemes[0])
 	}
 	for _, s := range schemes {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
 
-	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/credentials"
 )
 
 func TestIsLoopback(t *testing.T) {
@@ -47,12 +47,12 @@ func TestAddressOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	const far, near = "https://10.0.0.7:6443", "https://127.0.0.1:6443"
-	earlier := v1alpha1.MemberClusterSpec{Endpoint: "https://old:6443", ProxyURL: "http://proxy:3128", TLSServerName: "kubernetes"}
+	earlier := credentials.Binding{Endpoint: "https://old:6443", ProxyURL: "http://me:secret@proxy:3128", TLSServerName: "kubernetes"}
 	for name, tc := range map[string]struct {
 		host    string
 		member  rest.Config
 		opts    Options
-		known   v1alpha1.MemberClusterSpec
+		bound   credentials.Binding
 		want    address
 		wantErr string
 	}{
@@ -63,15 +63,17 @@ func TestAddressOf(t *testing.T) {
 			want:   address{endpoint: far, ca: ca, tlsServerName: "kubernetes"}},
 		"the system's roots": {member: rest.Config{Host: far}, want: address{endpoint: far}},
 		"--server wins":      {member: rest.Config{Host: near}, opts: Options{Server: far + "/"}, want: address{endpoint: far}},
-		"an earlier join's word stays": {member: rest.Config{Host: near}, known: earlier,
-			want: address{endpoint: "https://old:6443", proxyURL: "http://proxy:3128", tlsServerName: "kubernetes"}},
-		"--server wins over an earlier join": {member: rest.Config{Host: near}, known: earlier, opts: Options{Server: far, ProxyURL: "socks5://p:1080"},
+		"an earlier join's word stays": {member: rest.Config{Host: near}, bound: earlier,
+			want: address{endpoint: "https://old:6443", proxyURL: "http://me:secret@proxy:3128", tlsServerName: "kubernetes"}},
+		"--server wins over an earlier join": {member: rest.Config{Host: near}, bound: earlier, opts: Options{Server: far, ProxyURL: "socks5://p:1080"},
 			want: address{endpoint: far, proxyURL: "socks5://p:1080", tlsServerName: "kubernetes"}},
 		"loopback, host elsewhere":           {member: rest.Config{Host: near}, wantErr: "--server https://ADDRESS:PORT"},
 		"loopback, host on the same machine": {host: "https://localhost:1", member: rest.Config{Host: near}, want: address{endpoint: near}},
 		"loopback behind a proxy":            {member: rest.Config{Host: near}, opts: Options{ProxyURL: "http://proxy:3128"}, want: address{endpoint: near, proxyURL: "http://proxy:3128"}},
 		"a proxy on loopback":                {member: rest.Config{Host: far}, opts: Options{ProxyURL: "http://localhost:3128"}, wantErr: "--proxy-url http://localhost:3128 is a loopback address"},
 		"a proxy of an unknown kind":         {member: rest.Config{Host: far}, opts: Options{ProxyURL: "ftp://proxy"}, wantErr: "the scheme is not http, https, socks5"},
+		"a password is not told": {member: rest.Config{Host: far}, opts: Options{ProxyURL: "http://me:secret@localhost:1"},
+			wantErr: "--proxy-url http://localhost:1 is a loopback address"},
 		"http is refused":                    {member: rest.Config{Host: "http://10.0.0.7:8080"}, wantErr: "the scheme is not https"},
 		"--server without a scheme":          {member: rest.Config{Host: far}, opts: Options{Server: "10.0.0.7:6443"}, wantErr: "write https://HOST:PORT"},
 		"a certificate that nobody verifies": {member: rest.Config{Host: far, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, wantErr: "insecure-skip-tls-verify"},
@@ -83,7 +85,7 @@ func TestAddressOf(t *testing.T) {
 			if tc.host != "" {
 				host.Host = tc.host
 			}
-			got, err := addressOf(host, &tc.member, tc.opts, &v1alpha1.MemberCluster{Spec: tc.known})
+			got, err := addressOf(host, &tc.member, tc.opts, tc.bound)
 			if diff := wordsDiff(tc.wantErr, err); diff != "" {
 				t.Fatal(diff)
 			}

@@ -13,8 +13,9 @@ var (
 	Established = established
 	IdentityOf  = identityOf
 
-	ServiceAccount = serviceAccount
-	WordsDiff      = wordsDiff
+	ServiceAccount  = serviceAccount
+	SystemNamespace = systemNamespace
+	WordsDiff       = wordsDiff
 )
 
 // The CRDs of the kinds that live on members.

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/credentials"
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
 
@@ -46,6 +47,7 @@ type pass struct {
 	// Filled by meetHost.
 	identity v1alpha1.HostIdentity
 	known    *v1alpha1.MemberCluster // as it is at the host; empty but for its name when it is not there
+	bound    credentials.Binding     // what the host's credentials are for; empty where it has none
 
 	// Filled by meetMember.
 	memberUID  types.UID

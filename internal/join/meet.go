@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/credentials"
 )
 
 // oldest is the oldest Kubernetes that a member may have: CEL in CRDs is generally available from there on.
@@ -44,8 +45,33 @@ func (p *pass) meetHost(ctx context.Context) error {
 	case p.known.DeletionTimestamp != nil:
 		return fmt.Errorf("MemberCluster %s is being deleted: wait until it is gone, or `hostctl unjoin %s --forget` if the member is gone for good", p.opts.Name, p.opts.Name)
 	}
+	switch secret, err := p.hostSecret(ctx); {
+	case err != nil:
+		return err
+	case secret != nil:
+		p.bound = credentials.BindingOf(secret)
+	}
 	p.checked("the host at %s", p.hostConfig.Host)
 	return nil
+}
+
+// hostSecret reads the Secret at the host that holds the member's credentials, nil where there is none. One of another type
+// or for another member is in the way.
+func (p *pass) hostSecret(ctx context.Context) (*corev1.Secret, error) {
+	secret := p.secret()
+	switch err := p.host.get(ctx, secret); {
+	case errors.Is(err, errAbsent):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading Secret %s at the host: %w", secret.Name, err)
+	case secret.Type != v1alpha1.SecretTypeMember:
+		return nil, fmt.Errorf("reading Secret %s/%s at the host: it is of type %q, somebody else's; choose another name for the member, or remove it",
+			secret.Namespace, secret.Name, secret.Type)
+	case !credentials.IsFor(secret, p.opts.Name):
+		return nil, fmt.Errorf("reading Secret %s/%s at the host: it holds the credentials of the member %q; choose another name for this member, or remove it",
+			secret.Namespace, secret.Name, credentials.BindingOf(secret).Cluster)
+	}
+	return secret, nil
 }
 
 // isNoHost tells a host that lacks the kind from one that lacks the object.
@@ -70,7 +96,7 @@ func (p *pass) meetMember(ctx context.Context) error {
 	if p.memberUID, err = identityOf(ctx, p.member.client); err != nil {
 		return explain(err, p.member.cluster, p.memberConfig.Host)
 	}
-	if p.address, err = addressOf(p.hostConfig, p.memberConfig, p.opts, p.known); err != nil {
+	if p.address, err = addressOf(p.hostConfig, p.memberConfig, p.opts, p.bound); err != nil {
 		return err
 	}
 	p.membership = &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}
@@ -96,6 +122,12 @@ func (p *pass) remark() {
 	}
 	if p.address.endpoint != p.memberConfig.Host && p.opts.Server == "" {
 		p.note("the host keeps reaching %s at %s, as an earlier join said; --server %s would change that", p.member.cluster, p.address.endpoint, p.memberConfig.Host)
+	}
+	if p.known.UID != "" && p.bound.Cluster != "" {
+		for _, e := range edits(p.known.Spec, p.bound) {
+			p.note("spec.%s of MemberCluster %s is %q, and the host's credentials are for %q: the MemberCluster is not asked; %s where it is right",
+				e.field, p.opts.Name, e.have, e.bound, e.meant)
+		}
 	}
 	if proxy := proxyOf(p.memberConfig); proxy != "" && p.address.proxyURL == "" {
 		p.note("the cluster's kubeconfig goes through the proxy %s, the host will not: give --proxy-url where it has to", proxy)

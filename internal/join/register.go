@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/credentials"
 )
 
 // register writes at the host how the member is reached: first the Secret, so that the MemberCluster is never seen
@@ -38,10 +39,9 @@ func (p *pass) putHostNamespace(ctx context.Context) error {
 }
 
 func (p *pass) putSecret(ctx context.Context) error {
-	want := map[string][]byte{v1alpha1.SecretEndpoint: []byte(p.address.endpoint), v1alpha1.SecretToken: []byte(p.token.token)}
-	if len(p.address.ca) > 0 {
-		want[v1alpha1.SecretCA] = p.address.ca
-	}
+	want := credentials.Binding{Cluster: p.opts.Name, Endpoint: p.address.endpoint, CA: p.address.ca,
+		TLSServerName: p.address.tlsServerName, ProxyURL: p.address.proxyURL}.Data()
+	want[v1alpha1.SecretToken] = []byte(p.token.token)
 	secret := p.secret()
 	secret.Type = v1alpha1.SecretTypeMember
 	_, outcome, err := put(ctx, p.host, secret, func(have *corev1.Secret) {
@@ -89,7 +89,7 @@ func (p *pass) fillMemberCluster(m *v1alpha1.MemberCluster) {
 	m.Spec.Endpoint = p.address.endpoint
 	m.Spec.CABundle = p.address.ca
 	m.Spec.TLSServerName = p.address.tlsServerName
-	m.Spec.ProxyURL = p.address.proxyURL
+	m.Spec.ProxyURL = credentials.WithoutUser(p.address.proxyURL)
 	m.Spec.CredentialsRef.Name = p.opts.Name
 	m.Spec.Collector = p.collector
 	m.Spec.NamespacePolicy = cmp.Or(p.opts.Namespaces, m.Spec.NamespacePolicy, v1alpha1.NamespacesManaged)

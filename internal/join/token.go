@@ -106,15 +106,12 @@ func (p *pass) obtainToken(ctx context.Context) error {
 
 // keepToken takes the token that the host has. If it cannot be kept it says why.
 func (p *pass) keepToken(ctx context.Context) (why string, err error) {
-	secret := p.secret()
-	switch err := p.host.get(ctx, secret); {
-	case errors.Is(err, errAbsent):
+	secret, err := p.hostSecret(ctx)
+	if err != nil {
+		return "", err
+	}
+	if secret == nil {
 		return "the host has none", nil
-	case err != nil:
-		return "", fmt.Errorf("reading Secret %s at the host: %w", secret.Name, err)
-	case secret.Type != v1alpha1.SecretTypeMember:
-		return "", fmt.Errorf("reading Secret %s/%s at the host: it is of type %q, somebody else's; choose another name for the member, or remove it",
-			secret.Namespace, secret.Name, secret.Type)
 	}
 	c, err := readToken(string(secret.Data[v1alpha1.SecretToken]))
 	switch {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/credentials"
 )
 
 // CredentialsError says why a member's credentials cannot be used at all.
@@ -26,9 +27,9 @@ type CredentialsError struct {
 
 func (e *CredentialsError) Error() string { return e.Message }
 
-// ConfigFor makes the client configuration for a member out of its registry entry and its Secret. A
-// secret is only ever sent to the endpoint that it was made for. The error is a *CredentialsError
-// when the Secret is absent, incomplete or for another endpoint, or nothing can be made of the entry.
+// ConfigFor makes the client configuration for a member out of its registry entry and its Secret. Credentials are used for
+// the member, and sent the way, that they were made for: a registry entry that says otherwise gets none. The error is a
+// *CredentialsError when the Secret is absent, incomplete or for something else, or nothing can be made of the entry.
 func ConfigFor(mc *v1alpha1.MemberCluster, secret *corev1.Secret, userAgent string) (*rest.Config, error) {
 	where := v1alpha1.SystemNamespace + "/" + mc.Spec.CredentialsRef.Name
 	if secret == nil {
@@ -39,25 +40,18 @@ func ConfigFor(mc *v1alpha1.MemberCluster, secret *corev1.Secret, userAgent stri
 		return nil, &CredentialsError{v1alpha1.ReasonCredentialsMissing, fmt.Sprintf(
 			"Secret %s is of type %q, not %q: run `hostctl join %s` again", where, secret.Type, v1alpha1.SecretTypeMember, mc.Name)}
 	}
-	if for_ := string(secret.Data[v1alpha1.SecretEndpoint]); for_ != mc.Spec.Endpoint {
-		return nil, &CredentialsError{v1alpha1.ReasonEndpointMismatch, fmt.Sprintf(
-			"put spec.endpoint back, or run `hostctl join %s` again for the new one: the credentials in Secret %s are for %q and are not sent to %q",
-			mc.Name, where, for_, mc.Spec.Endpoint)}
-	}
-	if !bytes.Equal(bytes.TrimSpace(secret.Data[v1alpha1.SecretCA]), bytes.TrimSpace(mc.Spec.CABundle)) {
-		// Who may edit a MemberCluster could else have the token sent to a server of their own.
-		return nil, &CredentialsError{v1alpha1.ReasonEndpointMismatch, fmt.Sprintf(
-			"put spec.caBundle back, or run `hostctl join %s` again: the credentials in Secret %s are for another certificate authority and are not sent",
-			mc.Name, where)}
+	bound := credentials.BindingOf(secret)
+	if why := mismatch(mc, bound, where); why != "" {
+		return nil, &CredentialsError{v1alpha1.ReasonEndpointMismatch, why}
 	}
 	config := &rest.Config{
-		Host:      mc.Spec.Endpoint,
+		Host:      bound.Endpoint,
 		UserAgent: userAgent,
 		// The API server's own priority and fairness paces us, and its 429s are obeyed; a silent limit
 		// of five requests a second would be ours alone.
 		QPS: -1,
 		TLSClientConfig: rest.TLSClientConfig{
-			ServerName: mc.Spec.TLSServerName,
+			ServerName: bound.TLSServerName,
 			CAData:     mc.Spec.CABundle,
 			CertData:   secret.Data[v1alpha1.SecretCert],
 			KeyData:    secret.Data[v1alpha1.SecretKey],
@@ -69,10 +63,11 @@ func ConfigFor(mc *v1alpha1.MemberCluster, secret *corev1.Secret, userAgent stri
 			"Secret %s has neither %s nor %s and %s: run `hostctl join %s` again",
 			where, v1alpha1.SecretToken, v1alpha1.SecretCert, v1alpha1.SecretKey, mc.Name)}
 	}
-	if mc.Spec.ProxyURL != "" {
-		proxy, err := url.Parse(mc.Spec.ProxyURL)
-		if err != nil {
-			return nil, &CredentialsError{v1alpha1.ReasonUnreachable, "spec.proxyURL is no URL: put it right: " + err.Error()}
+	if bound.ProxyURL != "" {
+		proxy, err := url.Parse(bound.ProxyURL)
+		if err != nil { // whose words would repeat it, with its password
+			return nil, &CredentialsError{v1alpha1.ReasonUnreachable, fmt.Sprintf(
+				"%s of Secret %s is no URL: run `hostctl join %s --proxy-url URL` again", v1alpha1.SecretProxyURL, where, mc.Name)}
 		}
 		config.Proxy = http.ProxyURL(proxy)
 	}
@@ -80,6 +75,39 @@ func ConfigFor(mc *v1alpha1.MemberCluster, secret *corev1.Secret, userAgent stri
 		return nil, refusal
 	}
 	return config, nil
+}
+
+// mismatch says in what a registry entry differs from what the credentials are for, "" when in nothing. Whoever may edit a
+// MemberCluster could else have them used for another member, or sent to a server of their own.
+func mismatch(mc *v1alpha1.MemberCluster, bound credentials.Binding, where string) string {
+	switch spec := mc.Spec; {
+	case bound.Cluster != mc.Name:
+		return fmt.Sprintf("put spec.credentialsRef back, or run `hostctl join %s` again: the credentials in Secret %s are for the member %s and are not used for this one",
+			mc.Name, where, bound.Cluster)
+	case bound.Endpoint != spec.Endpoint:
+		return fmt.Sprintf("put spec.endpoint back, or run `hostctl join %s` again for the new one: the credentials in Secret %s are for %q and are not sent to %q",
+			mc.Name, where, bound.Endpoint, spec.Endpoint)
+	case !bytes.Equal(bytes.TrimSpace(bound.CA), bytes.TrimSpace(spec.CABundle)):
+		return fmt.Sprintf("put spec.caBundle back, or run `hostctl join %s` again: the credentials in Secret %s are for another certificate authority and are not sent",
+			mc.Name, where)
+	case bound.TLSServerName != spec.TLSServerName:
+		return fmt.Sprintf("put spec.tlsServerName back, or run `hostctl join %s` again with a kubeconfig that has the tls-server-name: "+
+			"the credentials in Secret %s are for the server name %q and are not sent to %q", mc.Name, where, bound.TLSServerName, spec.TLSServerName)
+	case credentials.HasUser(spec.ProxyURL):
+		return fmt.Sprintf("take user and password out of spec.proxyURL, where all who read MemberClusters see them: "+
+			"run `hostctl join %s --proxy-url URL` again, which puts them into Secret %s", mc.Name, where)
+	case credentials.WithoutUser(bound.ProxyURL) != spec.ProxyURL:
+		return fmt.Sprintf("put spec.proxyURL back, or run `hostctl join %s --proxy-url URL` again: the credentials in Secret %s are for %s and are not sent through %q",
+			mc.Name, where, proxyText(bound.ProxyURL), spec.ProxyURL)
+	}
+	return ""
+}
+
+func proxyText(raw string) string {
+	if raw == "" {
+		return "a connection without a proxy"
+	}
+	return fmt.Sprintf("the proxy %q", credentials.WithoutUser(raw))
 }
 
 // unusable says what no connection can be made with, whoever answers: it would be tried again for ever, and the status

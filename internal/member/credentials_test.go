@@ -19,7 +19,8 @@ import (
 func TestConfigFor(t *testing.T) {
 	const endpoint = "https://10.0.0.7:6443"
 	secret := func(pairs ...string) *corev1.Secret {
-		s := &corev1.Secret{Type: v1alpha1.SecretTypeMember, Data: map[string][]byte{v1alpha1.SecretEndpoint: []byte(endpoint)}}
+		s := &corev1.Secret{Type: v1alpha1.SecretTypeMember, Data: map[string][]byte{v1alpha1.SecretCluster: []byte("east"),
+			v1alpha1.SecretEndpoint: []byte(endpoint), v1alpha1.SecretProxyURL: []byte("http://me:secret@proxy:3128")}}
 		for i := 0; i < len(pairs); i += 2 {
 			s.Data[pairs[i]] = []byte(pairs[i+1])
 		}
@@ -47,6 +48,16 @@ func TestConfigFor(t *testing.T) {
 			reason: v1alpha1.ReasonEndpointMismatch, words: `"https://evil"`},
 		"credentials for another authority": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretCA, "another"),
 			reason: v1alpha1.ReasonEndpointMismatch, words: "another certificate authority"},
+		"credentials for another member": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretCluster, "west"),
+			reason: v1alpha1.ReasonEndpointMismatch, words: "are for the member west and are not used for this one"},
+		"credentials for another server name": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretTLSServerName, "kubernetes"),
+			reason: v1alpha1.ReasonEndpointMismatch, words: `are for the server name "kubernetes"`},
+		"credentials for another proxy": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretProxyURL, "http://me:secret@other:3128"),
+			reason: v1alpha1.ReasonEndpointMismatch, words: `are for the proxy "http://other:3128" and are not sent through "http://proxy:3128"`},
+		"credentials of the version before, which bound no proxy": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretProxyURL, ""),
+			reason: v1alpha1.ReasonEndpointMismatch, words: "run `hostctl join east --proxy-url URL` again"},
+		"a proxy in the Secret that is no URL": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretProxyURL, "http://me:secret@proxy/%zz"),
+			reason: v1alpha1.ReasonEndpointMismatch, words: "put spec.proxyURL back"},
 		"credentials that say no endpoint": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretEndpoint, ""),
 			reason: v1alpha1.ReasonEndpointMismatch, words: "not sent"},
 	} {
@@ -61,15 +72,15 @@ func TestConfigFor(t *testing.T) {
 					test.words) || !strings.Contains(refusal.Message, "hostctl join east") {
 					t.Fatalf("want %s saying %q and the way out, got %v", test.reason, test.words, err)
 				}
-				if config != nil {
-					t.Error("there is a configuration all the same")
+				if config != nil || strings.Contains(refusal.Message, "me:secret") {
+					t.Errorf("there is a configuration all the same, or the password is told: %v", refusal)
 				}
 				return
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			if config.Host != endpoint || config.UserAgent != "fairlead/1" || config.QPS != -1 || proxyOf(config).String() != "http://proxy:3128" {
+			if config.Host != endpoint || config.UserAgent != "fairlead/1" || config.QPS != -1 || proxyOf(config).String() != "http://me:secret@proxy:3128" {
 				t.Errorf("%+v", config)
 			}
 		})
@@ -115,13 +126,23 @@ func TestAMemberClusterEditedByHandIntoNonsense(t *testing.T) {
 		"no authority": {func(mc *v1alpha1.MemberCluster, _ *corev1.Secret) { mc.Spec.CABundle = nil },
 			v1alpha1.ReasonEndpointMismatch, []string{"put spec.caBundle back"}},
 		"a proxy that is no URL": {func(mc *v1alpha1.MemberCluster, _ *corev1.Secret) { mc.Spec.ProxyURL = "http://proxy/?#%zz" },
-			v1alpha1.ReasonUnreachable, []string{"spec.proxyURL is no URL: put it right"}},
+			v1alpha1.ReasonEndpointMismatch, []string{"put spec.proxyURL back", "hostctl join east"}},
+		"a proxy where there is none": {func(mc *v1alpha1.MemberCluster, _ *corev1.Secret) { mc.Spec.ProxyURL = "http://evil:3128" },
+			v1alpha1.ReasonEndpointMismatch, []string{"put spec.proxyURL back", "are for a connection without a proxy", `not sent through "http://evil:3128"`}},
+		"a password, as the version before took it": {func(mc *v1alpha1.MemberCluster, _ *corev1.Secret) {
+			mc.Spec.ProxyURL = "http://me:secret@proxy:3128"
+		}, v1alpha1.ReasonEndpointMismatch, []string{"take user and password out of spec.proxyURL", "hostctl join east --proxy-url URL"}},
+		"another server name": {func(mc *v1alpha1.MemberCluster, _ *corev1.Secret) { mc.Spec.TLSServerName = "evil" },
+			v1alpha1.ReasonEndpointMismatch, []string{"put spec.tlsServerName back", `not sent to "evil"`, "hostctl join east"}},
+		"the Secret of another member": {func(_ *v1alpha1.MemberCluster, secret *corev1.Secret) { secret.Name = "west" },
+			v1alpha1.ReasonEndpointMismatch, []string{"put spec.credentialsRef back", "for the member west"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			mc := &v1alpha1.MemberCluster{}
 			mc.Name, mc.Spec.Endpoint, mc.Spec.CABundle = "east", "https://10.0.0.7:6443", []byte(cert)
 			secret := &corev1.Secret{Type: v1alpha1.SecretTypeMember, Data: map[string][]byte{v1alpha1.SecretEndpoint: []byte(mc.Spec.Endpoint),
 				v1alpha1.SecretCA: mc.Spec.CABundle, v1alpha1.SecretToken: []byte("t")}}
+			secret.Name = "east" // and no key that says so, as the version before wrote it
 			if _, err := ConfigFor(mc, secret, "fairlead/1"); err != nil {
 				t.Fatal(err)
 			}

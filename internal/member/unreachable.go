@@ -9,6 +9,8 @@ import (
 	"net/url"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/fairlead-dev/fairlead/internal/credentials"
 )
 
 // unreachable says why a member's API server does not answer, and which field of its MemberCluster may be to blame: one
@@ -25,11 +27,12 @@ func unreachable(name string, config *rest.Config, err error) string {
 		return fmt.Sprintf("the API server's certificate is not signed by spec.caBundle: another cluster answers there, or its authority "+
 			"was renewed; lead spec.endpoint back, or run `hostctl join %s` again: %v", name, err)
 	case errors.As(err, &host) && config.ServerName != "":
-		return fmt.Sprintf("the API server's certificate is not for spec.tlsServerName %q: put that right: %v", config.ServerName, err)
+		return fmt.Sprintf("the API server's certificate is not for spec.tlsServerName %q: run `hostctl join %s` again with a kubeconfig that has the right tls-server-name: %v",
+			config.ServerName, name, err)
 	case errors.As(err, &host):
 		return fmt.Sprintf("the API server's certificate is not for the host of spec.endpoint: put that right, or give spec.tlsServerName: %v", err)
 	case proxy != nil:
-		return fmt.Sprintf("the API server does not answer through spec.proxyURL %s: %v", proxy.Redacted(), err)
+		return fmt.Sprintf("the API server does not answer through spec.proxyURL %s: %v", credentials.WithoutUser(proxy.String()), err)
 	}
 	return "the API server does not answer: " + err.Error()
 }

@@ -52,18 +52,18 @@ func TestWhyAMemberDoesNotAnswerNamesTheFieldToLookAt(t *testing.T) {
 		"another authority": {func(c *rest.Config) { c.CAData = other },
 			[]string{"not signed by spec.caBundle", "lead spec.endpoint back", "hostctl join east"}},
 		"another name": {func(c *rest.Config) { c.ServerName = "east.example.org" },
-			[]string{`not for spec.tlsServerName "east.example.org": put that right`, "example.com"}},
+			[]string{`not for spec.tlsServerName "east.example.org"`, "hostctl join east", "example.com"}},
 		"a host that the certificate does not have": {func(c *rest.Config) { c.Host = strings.Replace(c.Host, "127.0.0.1", "localhost", 1) },
 			[]string{"not for the host of spec.endpoint", "give spec.tlsServerName"}},
 		"a proxy that is not there": {func(c *rest.Config) {
 			c.Proxy = http.ProxyURL(&url.URL{Scheme: "http", User: url.UserPassword("me", "hunter2"), Host: free})
-		}, []string{"does not answer through spec.proxyURL http://me:xxxxx@" + free, "connection refused"}},
+		}, []string{"does not answer through spec.proxyURL http://" + free, "connection refused"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := newAPIServer(t).config("t")
 			test.edit(config)
 			is := connected(t, config, nil).probe(t.Context(), thisHost, Standing{}, now)
-			if is.Reachable || is.Reason != v1alpha1.ReasonUnreachable || strings.Contains(is.Message, "hunter2") {
+			if is.Reachable || is.Reason != v1alpha1.ReasonUnreachable || strings.Contains(is.Message, "hunter2") || strings.Contains(is.Message, "me@") {
 				t.Fatalf("%+v", is)
 			}
 			for _, words := range test.words {

@@ -56,9 +56,9 @@ var _ = Describe("When a MemberCluster is edited by hand into nonsense", func() 
 		Entry("no caBundle", func(s *v1alpha1.MemberClusterSpec) { s.CABundle = nil },
 			v1alpha1.ReasonEndpointMismatch, "put spec.caBundle back", "hostctl join member-3"),
 		Entry("the name of somebody else", func(s *v1alpha1.MemberClusterSpec) { s.TLSServerName = "no such name" },
-			v1alpha1.ReasonUnreachable, `not for spec.tlsServerName "no such name": put that right`),
+			v1alpha1.ReasonEndpointMismatch, "put spec.tlsServerName back", "hostctl join member-3"),
 		Entry("a proxy that is not there", func(s *v1alpha1.MemberClusterSpec) { s.ProxyURL = "socks5://127.0.0.1:1" },
-			v1alpha1.ReasonUnreachable, "does not answer through spec.proxyURL socks5://127.0.0.1:1"),
+			v1alpha1.ReasonEndpointMismatch, "put spec.proxyURL back", "hostctl join member-3", "socks5://127.0.0.1:1"),
 	)
 
 	DescribeTable("is refused by the host's API server where it can see that", func(ctx SpecContext, patch, words string) {
@@ -72,6 +72,7 @@ var _ = Describe("When a MemberCluster is edited by hand into nonsense", func() 
 		Entry("no credentials", `{"spec":{"credentialsRef":null}}`, "spec.credentialsRef: Required value"),
 		Entry("a proxy that is no URL", `{"spec":{"proxyURL":"http://proxy/?#%zz"}}`, "proxyURL is an http, https or socks5 URL"),
 		Entry("a proxy of another protocol", `{"spec":{"proxyURL":"ftp://proxy"}}`, "proxyURL is an http, https or socks5 URL"),
+		Entry("a proxy with its password", `{"spec":{"proxyURL":"http://me:secret@proxy"}}`, "proxyURL holds no user and password"),
 		Entry("a collector of nobody", `{"spec":{"collector":"Nobody"}}`, "spec.collector: Unsupported value"),
 		Entry("a pause that is none", `{"spec":{"suspend":true}}`, "spec.suspend"),
 		Entry("a policy that is none", `{"spec":{"namespacePolicy":"Whatever"}}`, "spec.namespacePolicy: Unsupported value"),

@@ -89,7 +89,7 @@ can be said again if it was stopped half-way, and changes nothing where the clus
 	f.StringVar(&o.Namespaces, "namespaces", "", `namespaces that are open to the host: Managed (those it made, or labelled `+v1alpha1.LabelOpen+`: "true") or All (default Managed)`)
 	f.StringToStringVar(&o.Labels, "labels", nil, "labels of the MemberCluster, as in env=production,cloud=aws; others that it has stay")
 	f.StringVar(&o.Server, "server", "", "URL by which the host reaches the member (default that of the cluster's kubeconfig)")
-	f.StringVar(&o.ProxyURL, "proxy-url", "", "proxy by which the host reaches the member")
+	f.StringVar(&o.ProxyURL, "proxy-url", "", "proxy by which the host reaches the member; its user and password are kept in the Secret")
 	f.StringVar(&o.Collector, "collector", "", "who observes the member: Host (the host's manager) or External (a collector that you run) (default Host)")
 	f.StringVar(&o.HostName, "host-name", "", "what the member calls the host (default the cluster name of the host's context)")
 	f.BoolVar(&o.TakeOver, "take-over", false, "take the cluster from the host that it belongs to, and revoke that one's account there")

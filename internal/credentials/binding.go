@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package credentials
+
+import (
+	"cmp"
+	"net/url"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// Binding is what the credentials in a Secret are for.
+type Binding struct {
+	// Cluster is the name of the MemberCluster.
+	Cluster string
+	// Endpoint is the URL of the member's API server, CA the PEM bundle that its certificate is verified with, TLSServerName
+	// the name that it is verified for. An empty CA stands for the system's roots.
+	Endpoint      string
+	CA            []byte
+	TLSServerName string
+	// ProxyURL is the proxy on the way there, with its user and password. It is empty for none.
+	ProxyURL string
+}
+
+// BindingOf reads the binding of a Secret. A join of the version before wrote endpoint and CA only: such a Secret is for the
+// member of its own name, without a proxy and without a server name.
+func BindingOf(secret *corev1.Secret) Binding {
+	return Binding{
+		Cluster:       cmp.Or(string(secret.Data[v1alpha1.SecretCluster]), secret.Name),
+		Endpoint:      string(secret.Data[v1alpha1.SecretEndpoint]),
+		CA:            secret.Data[v1alpha1.SecretCA],
+		TLSServerName: string(secret.Data[v1alpha1.SecretTLSServerName]),
+		ProxyURL:      string(secret.Data[v1alpha1.SecretProxyURL]),
+	}
+}
+
+// Data is the binding as a Secret holds it; what is empty has no key.
+func (b Binding) Data() map[string][]byte {
+	data := make(map[string][]byte)
+	for key, value := range map[string][]byte{
+		v1alpha1.SecretCluster: []byte(b.Cluster), v1alpha1.SecretEndpoint: []byte(b.Endpoint), v1alpha1.SecretCA: b.CA,
+		v1alpha1.SecretTLSServerName: []byte(b.TLSServerName), v1alpha1.SecretProxyURL: []byte(b.ProxyURL),
+	} {
+		if len(value) > 0 {
+			data[key] = value
+		}
+	}
+	return data
+}
+
+// IsFor says whether a Secret holds the credentials of a member.
+func IsFor(secret *corev1.Secret, cluster string) bool {
+	return secret.Type == v1alpha1.SecretTypeMember && BindingOf(secret).Cluster == cluster
+}
+
+// WithoutUser is a URL without its user and password, as all may read it. It is empty for what is no URL.
+func WithoutUser(raw string) string {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil:
+		return ""
+	case u.User == nil:
+		return raw
+	}
+	u.User = nil
+	return u.String()
+}
+
+// HasUser says whether a URL holds a user or a password.
+func HasUser(raw string) bool {
+	u, err := url.Parse(raw)
+	return err == nil && u.User != nil
+}
