@@ -94,7 +94,7 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	}
 	ready := healthz.Ping
 	if options.WebhookServer != nil {
-		admission.Register(local.GetWebhookServer())
+		admission.Register(local.GetWebhookServer(), admission.MembersOf(local.GetClient()))
 		ready = local.GetWebhookServer().StartedChecker()
 	}
 	if err := errors.Join(local.AddHealthzCheck("ping", healthz.Ping), local.AddReadyzCheck("webhooks", ready)); err != nil {

@@ -35,7 +35,8 @@ const (
 	ReasonPlaced = "Placed"
 	// ReasonNoClusterMatches surfaces when spec.placement selects no member.
 	ReasonNoClusterMatches = "NoClusterMatches"
-	// ReasonClusterNotFound surfaces when spec.placement names a member that is not registered.
+	// ReasonClusterNotFound surfaces when spec.placement names a member that is not registered. Where only an override
+	// names one, it is the reason of a Ready that stays True.
 	ReasonClusterNotFound = "ClusterNotFound"
 	// ReasonRemovalNeedsApproval surfaces when more members would be left within an hour than
 	// spec.rollout.maxRemoval lets go; of a member's line too.

@@ -50,6 +50,7 @@ func (p *pass) place(ctx context.Context) error {
 	decided, err := placement.Decide(placement.Input{
 		Wrapper:    v1alpha1.Identity(p.wrapper),
 		Spec:       spec.Placement,
+		Overrides:  spec.Overrides,
 		MaxRemoval: spec.Rollout.MaxRemoval,
 		Members:    candidates,
 		Previous:   before,

@@ -72,6 +72,7 @@ func (p *pass) snapshot(before *v1alpha1.WrapperStatus) report.Input {
 		PlacedOK:       p.decision.Placed == metav1.ConditionTrue,
 		PlacedReason:   p.decision.Reason,
 		PlacedMessage:  p.decision.Message,
+		Notice:         p.decision.Notice,
 		Invalid:        p.invalid,
 		Approve:        federate.ApproveCommand(p.key.Kind, p.key.Namespace, p.key.Name),
 		Before:         before,

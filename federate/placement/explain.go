@@ -28,8 +28,7 @@ func (d *Decision) explain(in Input, p pace, selected int) {
 		}
 	case len(d.Status.NotFound) > 0:
 		d.Placed, d.Reason = metav1.ConditionFalse, v1alpha1.ReasonClusterNotFound
-		d.Message = fmt.Sprintf("spec.placement.clusters.names: no MemberCluster is named %s (see `kubectl get memberclusters`); %s",
-			list(d.Status.NotFound), served(selected))
+		d.Message = fmt.Sprintf("%s; %s", Unknown{Field: "spec.placement.clusters.names", Names: d.Status.NotFound}, served(selected))
 	case selected == 0 && members == 0:
 		d.Placed, d.Reason = metav1.ConditionFalse, v1alpha1.ReasonNoClusterMatches
 		d.Message = "the fleet has no member yet; `hostctl join` adds one"
@@ -39,6 +38,9 @@ func (d *Decision) explain(in Input, p pace, selected int) {
 	default:
 		d.Placed, d.Reason = metav1.ConditionTrue, v1alpha1.ReasonPlaced
 		d.Message = fmt.Sprintf("%d of %s", selected, count(members))
+	}
+	if d.Notice != "" {
+		d.Message += "; " + d.Notice
 	}
 }
 

@@ -24,6 +24,8 @@ type Input struct {
 	Wrapper v1alpha1.WrapperIdentity
 	// Spec is where its author wants it.
 	Spec v1alpha1.Placement
+	// Overrides are spec.overrides, of which only the names of clusters are read.
+	Overrides []v1alpha1.Override
 	// MaxRemoval is spec.rollout.maxRemoval; nil is the default.
 	MaxRemoval *intstr.IntOrString
 	// Members are all that are registered, in any order.
@@ -42,6 +44,9 @@ type Decision struct {
 	Placed  metav1.ConditionStatus
 	Reason  string
 	Message string
+	// Notice says which names in overrides no MemberCluster has, "" when there are none. Placed stays as it is: the
+	// members are served, and an override may be written before its member joins.
+	Notice string
 	// Again is when another decision may let more members go without anybody's doing; zero when nothing
 	// waits.
 	Again time.Time
@@ -67,18 +72,14 @@ func Decide(in Input, now time.Time) (Decision, error) {
 			status.Clusters = append(status.Clusters, m.Name)
 		}
 	}
-	for _, name := range in.Spec.Clusters.Names {
-		if _, exists := known[name]; !exists {
-			status.NotFound = append(status.NotFound, name)
-		}
-	}
+	registered := func(name string) bool { _, exists := known[name]; return exists }
+	status.NotFound = unknownIn(in.Spec.Clusters, registered)
 	selected := len(status.Clusters)
 	pace, err := in.pace(known, now)
 	if err != nil {
 		return Decision{}, err
 	}
 	status.Clusters = sorted(append(status.Clusters, pace.withheld...))
-	status.NotFound = sorted(status.NotFound)
 	status.Withheld, status.Decision, status.Removals = pace.withheld, pace.decision, pace.removals
 	in.leave(&status, known, pace.going)
 	if in.differsOnlyInAge(status, now) {
@@ -86,7 +87,7 @@ func Decide(in Input, now time.Time) (Decision, error) {
 		status.Removals = in.Previous.Removals
 	}
 
-	decision := Decision{Status: status}
+	decision := Decision{Status: status, Notice: notice(unknownInOverrides(in.Overrides, registered))}
 	if len(status.Withheld) > 0 {
 		decision.Again = pace.again
 	}

@@ -111,6 +111,10 @@ func readySays(in Input, placed, pushed, healthy said) said {
 		return pushed
 	case !healthy.ok:
 		return healthy
+	case in.Notice != "":
+		// Ready stays True: the override may be meant for a member that joins later, and one that left must not
+		// make every wrapper wait that names it. The reason is what `kubectl get` shows.
+		return said{ok: true, reason: v1alpha1.ReasonClusterNotFound, message: healthy.message + "; " + in.Notice}
 	}
 	return said{ok: true, reason: v1alpha1.ReasonAllHealthy, message: healthy.message}
 }

@@ -147,6 +147,8 @@ func TestTheConditionsOfAWrapper(t *testing.T) {
 	leave := with(func(m *Member) { m.Leaving = true })
 	invalid, deleting, unplaced := build(wellMember("west")), build(leave), build()
 	invalid.Invalid, deleting.Deleting = "objects[0]: no", true
+	unknown, unknownAndStalled := build(wellMember("east")), build(stalledM)
+	unknown.Notice, unknownAndStalled.Notice = "spec.overrides[0].clusters.names: no MemberCluster is named ghost", "the same"
 	unplaced.PlacedOK, unplaced.PlacedReason, unplaced.PlacedMessage = false, v1alpha1.ReasonNoClusterMatches, "none"
 	for name, test := range map[string]struct {
 		in   Input
@@ -170,6 +172,10 @@ func TestTheConditionsOfAWrapper(t *testing.T) {
 			"Reconciling=True Deleting"}},
 		"nothing is selected": {unplaced, []string{"Placed=False NoClusterMatches", "Pushed=True AllUpdated", "Healthy=True AllHealthy",
 			"Ready=False NoClusterMatches"}},
+		"an override names a cluster that is not registered, and all members are well": {unknown, []string{"Pushed=True AllUpdated",
+			"Healthy=True AllHealthy", "Ready=True ClusterNotFound"}},
+		"the same, and a member is not well": {unknownAndStalled, []string{"Pushed=False Invalid", "Healthy=False Invalid", "Ready=False Invalid",
+			"Stalled=True Invalid"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status := Build(test.in, now)

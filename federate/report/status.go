@@ -26,6 +26,9 @@ type Input struct {
 	// it stands without reservation.
 	PlacedOK                    bool
 	PlacedReason, PlacedMessage string
+	// Notice is what the author is to know although nothing is wrong with any member, "" for nothing: names in
+	// overrides that no MemberCluster has.
+	Notice string
 	// Invalid is why the spec cannot be rendered for anybody, "" when it can.
 	Invalid string
 	// Approve is the command by which a person approves what waits, up to what that is.

@@ -4,6 +4,7 @@ package admission
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ const (
 // answering asks answer what the API server asks, and answers itself where a question is nested so deep that nobody could
 // read it. Objects stay text until somebody reads them, and then it reads what is judged: with controller-runtime's decoder an
 // update took half as much memory again (see BenchmarkAnUpdateIsValidated).
-func answering(answer func(*question) *admissionv1.AdmissionResponse) http.Handler {
+func answering(answer func(context.Context, *question) *admissionv1.AdmissionResponse) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxReview))
 		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
@@ -49,7 +50,7 @@ func answering(answer func(*question) *admissionv1.AdmissionResponse) http.Handl
 				http.Error(w, fmt.Sprintf("this is no AdmissionReview with a request (%v)", err), http.StatusBadRequest)
 				return
 			}
-			response = answer(asked.Request)
+			response = answer(req.Context(), asked.Request)
 			response.UID = asked.Request.UID
 		}
 		w.Header().Set("Content-Type", "application/json")

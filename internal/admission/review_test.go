@@ -17,7 +17,7 @@ import (
 // An author is told of the object, not of the webhook.
 func TestAWrapperOfAnyDepthGetsAnAnswer(t *testing.T) {
 	server := webhook.NewServer(webhook.Options{})
-	Register(server)
+	Register(server, nobody)
 	const review = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"kind":{"group":"federation.fairlead.dev",` +
 		`"version":"v1alpha1","kind":"Federated"},"uid":"u-1","operation":"CREATE","namespace":"shop","object":{"metadata":{"name":"web","uid":"u-2"},` +
 		`"spec":{"objects":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":%s}],"placement":{"clusters":{"names":["east"]}}}}}}`

@@ -4,6 +4,7 @@ package admission
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -27,10 +28,10 @@ const (
 	PathValidate = "/validate-wrappers"
 )
 
-// Register serves the webhooks.
-func Register(server webhook.Server) {
-	server.Register(PathMutate, answering(mutate))
-	server.Register(PathValidate, answering(validate))
+// Register serves the webhooks. members tells the names that a wrapper may mean.
+func Register(server webhook.Server, members Members) {
+	server.Register(PathMutate, answering(func(_ context.Context, q *question) *admissionv1.AdmissionResponse { return mutate(q) }))
+	server.Register(PathValidate, answering(members.validate))
 }
 
 // mutate puts the finalizer on a wrapper that is being created. It looks at the metadata alone: it is asked before the
@@ -55,8 +56,8 @@ func mutate(q *question) *admissionv1.AdmissionResponse {
 	return &admissionv1.AdmissionResponse{Allowed: true, Patch: []byte(patch), PatchType: &kind}
 }
 
-// validate refuses a wrapper that could not be pushed to anybody.
-func validate(q *question) *admissionv1.AdmissionResponse {
+// validate refuses a wrapper that could not be pushed to anybody, and warns of what may not be meant.
+func (m Members) validate(ctx context.Context, q *question) *admissionv1.AdmissionResponse {
 	kind, err := q.wrapperKind()
 	if err != nil {
 		return unanswerable(err)
@@ -83,7 +84,9 @@ func validate(q *question) *admissionv1.AdmissionResponse {
 	}
 	faults := overrides.Validate(spec, q.Namespace, kind)
 	if len(faults) == 0 {
-		return allowed()
+		response := allowed()
+		response.Warnings = m.warnings(ctx, spec)
+		return response
 	}
 	refusal := apierrors.NewInvalid(schema.GroupKind{Group: v1alpha1.Group, Kind: string(kind)}, wrapper.Metadata.Name, faults)
 	status := refusal.Status()

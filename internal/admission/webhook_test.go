@@ -87,7 +87,7 @@ func TestValidate(t *testing.T) {
 			of(elsewhere, deleting), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := validate(request(t, test.operation, "Federated", test.object, test.old))
+			got := nobody.validate(t.Context(), request(t, test.operation, "Federated", test.object, test.old))
 			if got.Allowed != (test.refused == "") {
 				t.Fatalf("allowed: %v (%+v)", got.Allowed, got.Result)
 			}
@@ -140,7 +140,7 @@ func TestMutate(t *testing.T) {
 
 func TestAKindThatIsNoWrapperIsAnError(t *testing.T) {
 	req := request(t, admissionv1.Create, "MemberCluster", of(good, ""), "")
-	for name, got := range map[string]*admissionv1.AdmissionResponse{"mutate": mutate(req), "validate": validate(req)} {
+	for name, got := range map[string]*admissionv1.AdmissionResponse{"mutate": mutate(req), "validate": nobody.validate(t.Context(), req)} {
 		if got.Allowed || got.Result.Code != http.StatusBadRequest || !strings.Contains(got.Result.Message, "MemberCluster") {
 			t.Errorf("%s: %+v", name, got.Result)
 		}
@@ -162,7 +162,7 @@ func BenchmarkAnUpdateIsValidated(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	handler := answering(validate)
+	handler := answering(nobody.validate)
 	b.ReportAllocs()
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -65,6 +66,28 @@ var _ = Describe("When an author creates a Federated ConfigMap", func() {
 		Expect(w.Status.Placement.NotFound).To(Equal([]string{"atlantis"}))
 		Expect(w).To(haveCondition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonClusterNotFound))
 		Expect(fleet.Member("member-1").has("ConfigMap", w.Namespace, "settings")(ctx)).To(BeTrue())
+	})
+
+	It("says that an override names a cluster that is unknown, as a warning, and stays ready", func(ctx SpecContext) {
+		shop := newShop(ctx)
+		run := fleet.KubectlWith(ctx, fmt.Sprintf(`
+apiVersion: federation.fairlead.dev/v1alpha1
+kind: Federated
+metadata: {name: settings, namespace: %s}
+spec:
+  placement: {clusters: {names: [member-1]}}
+  objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}]
+  overrides:
+  - clusters: {names: [member-1, atlantis]}
+    target: {kind: ConfigMap}
+    patch: [{op: add, path: /data, value: {a: b}}]
+`, shop), "create", "-f", "-")
+		Expect(run.Code).To(BeZero(), run.Stderr)
+		Expect(run.Stderr).To(ContainSubstring("Warning: spec.overrides[0].clusters.names: no MemberCluster is named atlantis"))
+		w := build.Federated("settings").In(shop).Obj()
+		Eventually(ctx, reread(ctx, w)).Should(haveCondition(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonClusterNotFound))
+		Expect(conditionMessage(w, v1alpha1.ConditionReady)).To(ContainSubstring("spec.overrides[0].clusters.names: no MemberCluster is named atlantis"))
+		Expect(fleet.Hostctl(ctx, "render", "settings", "-n", shop).Stderr).To(ContainSubstring("no MemberCluster is named atlantis"))
 	})
 
 	It("says that no member matches", func(ctx SpecContext) {

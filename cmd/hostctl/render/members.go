@@ -13,6 +13,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/federate/placement"
 	"github.com/fairlead-dev/fairlead/overrides"
 )
 
@@ -31,11 +32,11 @@ func (o *Options) choose(w v1alpha1.Wrapper, members []overrides.Member) ([]chos
 			return nil, fmt.Errorf("choosing clusters: there is no cluster %s: there %s", name, listed(members))
 		}
 	}
-	placement := w.WrapperSpec().Placement.Clusters
-	if placement == nil {
-		placement = &v1alpha1.ClusterSelection{}
+	clusters := w.WrapperSpec().Placement.Clusters
+	if clusters == nil {
+		clusters = &v1alpha1.ClusterSelection{}
 	}
-	selection, err := overrides.NewSelection(placement)
+	selection, err := overrides.NewSelection(clusters)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: spec.placement.clusters: %w", TitleOf(w), err)
 	}
@@ -48,6 +49,20 @@ func (o *Options) choose(w v1alpha1.Wrapper, members []overrides.Member) ([]chos
 	}
 	slices.SortFunc(out, func(a, b chosen) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
+}
+
+// noteUnknown tells which names in a wrapper no MemberCluster has. Assumed members are not the whole fleet: with
+// these nothing is told.
+func (o *Options) noteUnknown(w v1alpha1.Wrapper, members []overrides.Member) {
+	if len(o.assumed) > 0 {
+		return
+	}
+	registered := func(name string) bool {
+		return slices.ContainsFunc(members, func(m overrides.Member) bool { return m.Name == name })
+	}
+	for _, unknown := range placement.UnknownNames(w.WrapperSpec(), registered) {
+		fmt.Fprintf(o.ErrOut, "note: %s: %s\n", TitleOf(w), unknown)
+	}
 }
 
 // asks says whether the flags choose members at all.

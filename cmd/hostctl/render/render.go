@@ -158,6 +158,7 @@ func (o *Options) Run(ctx context.Context) error {
 	var previews []*preview
 	var failed []error
 	for _, w := range wrappers {
+		o.noteUnknown(w, members)
 		chosen, err := o.choose(w, members)
 		if err != nil {
 			return err

@@ -158,6 +158,24 @@ func TestAMemberThatIsNotPlacedIsMarked(t *testing.T) {
 	}
 }
 
+func TestANameThatNoClusterHasIsNoted(t *testing.T) {
+	h := fleet
+	h.wrapper = wrapperAt(&v1alpha1.ClusterSelection{Names: []string{"eu-1", "spook"}}, v1alpha1.Override{
+		Clusters: &v1alpha1.ClusterSelection{Names: []string{"us-1", "ghost"}},
+		Target:   v1alpha1.OverrideTarget{Kind: "ConfigMap"},
+		Patch:    []v1alpha1.PatchOperation{{Op: v1alpha1.PatchAdd, Path: "/data/color", Value: value(`"red"`)}},
+	})
+	const want = "note: Federated shop/web: spec.placement.clusters.names: no MemberCluster is named spook (see `kubectl get memberclusters`)\n" +
+		"note: Federated shop/web: spec.overrides[0].clusters.names: no MemberCluster is named ghost (see `kubectl get memberclusters`)\n"
+	out, notes, err := run(t, h, Options{}, "web")
+	if err != nil || notes != want || len(comments(out, "# cluster eu-1")) != 1 {
+		t.Errorf("%v, notes (-want +got):\n%s", err, cmp.Diff(want, notes))
+	}
+	if _, notes, err = run(t, h, Options{Assumed: []string{"eu-1"}}, "web"); err != nil || notes != "" {
+		t.Errorf("assumed clusters are not the fleet, and it said %q (%v)", notes, err)
+	}
+}
+
 func TestAnOverrideThatFailsDoesNotHideTheOthers(t *testing.T) {
 	h := fleet
 	h.wrapper = wrapperAt(&v1alpha1.ClusterSelection{Names: []string{"eu-1", "us-1"}}, v1alpha1.Override{

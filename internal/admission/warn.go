@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/placement"
+)
+
+const (
+	// maxWarnings bounds the warnings of one answer: API servers drop what is more than 4 KiB altogether.
+	maxWarnings = 10
+	// maxRegistryWait is how long an answer waits for the list of members, which a manager that has just started may
+	// not have yet. A wrapper is taken without a warning then.
+	maxRegistryWait = time.Second
+)
+
+// Members says which MemberClusters are registered; false where that is not known now.
+type Members func(ctx context.Context) (registered func(name string) bool, known bool)
+
+// MembersOf reads the registry from a cache.
+func MembersOf(cache client.Reader) Members {
+	return func(ctx context.Context) (func(string) bool, bool) {
+		ctx, cancel := context.WithTimeout(ctx, maxRegistryWait)
+		defer cancel()
+		list := &v1alpha1.MemberClusterList{}
+		if err := cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, false
+		}
+		names := make(map[string]bool, len(list.Items))
+		for i := range list.Items {
+			// A member that is leaving counts as gone, as it does for the placement.
+			if list.Items[i].DeletionTimestamp == nil {
+				names[list.Items[i].Name] = true
+			}
+		}
+		return func(name string) bool { return names[name] }, true
+	}
+}
+
+// warnings are what an author is told about a wrapper that is taken.
+func (m Members) warnings(ctx context.Context, spec *v1alpha1.WrapperSpec) []string {
+	var out []string
+	if registered, known := m(ctx); known {
+		for _, unknown := range placement.UnknownNames(spec, registered) {
+			out = append(out, unknown.String())
+		}
+	}
+	if over := len(out) - maxWarnings; over > 0 {
+		out = append(out[:maxWarnings], fmt.Sprintf("%d more warnings of this kind are left out", over))
+	}
+	return out
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// nobody is a registry that is not known.
+var nobody Members = func(context.Context) (func(string) bool, bool) { return nil, false }
+
+// override is a wrapper with an override for one cluster.
+func override(clusters string) string {
+	return strings.Replace(of(good, ""), "spec:", "spec:\n  overrides: [{clusters: {names: ["+clusters+
+		"]}, target: {kind: ConfigMap}, patch: [{op: add, path: /data, value: {}}]}]", 1)
+}
+
+func TestANameThatNoMemberClusterHasIsWarnedOf(t *testing.T) {
+	leaving := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "north", DeletionTimestamp: new(metav1.Now()), Finalizers: []string{"a/b"}}}
+	members := []client.Object{&v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "east"}}, leaving}
+	registry := func(err error) Members {
+		return MembersOf(fake.NewClientBuilder().WithScheme(member.Scheme).WithObjects(members...).
+			WithInterceptorFuncs(interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+				if err != nil {
+					return err
+				}
+				return c.List(ctx, list, opts...)
+			}}).Build())
+	}
+	const see = " (see `kubectl get memberclusters`)"
+	for name, test := range map[string]struct {
+		operation   admissionv1.Operation
+		object, old string
+		registry    Members
+		want        []string
+	}{
+		"every name is known": {admissionv1.Create, override("east"), "", registry(nil), nil},
+		"an override names somebody unknown": {admissionv1.Create, override("east, ghost"), "", registry(nil),
+			[]string{"spec.overrides[0].clusters.names: no MemberCluster is named ghost" + see}},
+		"an override names a member that is leaving": {admissionv1.Create, override("north"), "", registry(nil),
+			[]string{"spec.overrides[0].clusters.names: no MemberCluster is named north" + see}},
+		"the placement names somebody unknown": {admissionv1.Create, strings.Replace(of(good, ""), "[east]", "[ghost]", 1), "", registry(nil),
+			[]string{"spec.placement.clusters.names: no MemberCluster is named ghost" + see}},
+		"an update that brings the name":           {admissionv1.Update, override("ghost"), of(good, ""), registry(nil), []string{"spec.overrides[0].clusters.names: no MemberCluster is named ghost" + see}},
+		"an update that leaves the spec":           {admissionv1.Update, override("ghost"), override("ghost"), registry(nil), nil},
+		"the registry cannot be read: all is well": {admissionv1.Create, override("ghost"), "", registry(errors.New("not yet")), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := test.registry.validate(t.Context(), request(t, test.operation, "Federated", test.object, test.old))
+			if !got.Allowed {
+				t.Fatalf("refused: %+v", got.Result)
+			}
+			if diff := cmp.Diff(test.want, got.Warnings); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWarningsAreFewAndSayHowManyAreLeftOut(t *testing.T) {
+	spec := &v1alpha1.WrapperSpec{}
+	for range 14 {
+		spec.Overrides = append(spec.Overrides, v1alpha1.Override{Clusters: &v1alpha1.ClusterSelection{Names: []string{"ghost"}}})
+	}
+	none := Members(func(context.Context) (func(string) bool, bool) { return func(string) bool { return false }, true })
+	got := none.warnings(t.Context(), spec)
+	if len(got) != maxWarnings+1 || got[maxWarnings] != "4 more warnings of this kind are left out" {
+		t.Errorf("%d warnings: %q", len(got), got)
+	}
+}
