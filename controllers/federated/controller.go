@@ -43,6 +43,8 @@ type Reconciler struct {
 
 	mu    sync.Mutex
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
+	// started is when the loop began, which is when the process became leader. Set by listen.
+	started time.Time
 }
 
 // New makes the reconciler of one scope.
@@ -184,7 +186,7 @@ func (r *Reconciler) forget(key push.Key) {
 func (r *Reconciler) listen(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.queue = queue
+	r.queue, r.started = queue, r.clock.Now()
 	return nil
 }
 

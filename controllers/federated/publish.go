@@ -27,6 +27,8 @@ const (
 	statusInterval = time.Second
 	// statusBytesPerSecond paces large statuses further.
 	statusBytesPerSecond = 64 << 10
+	// startupGrace is how long after its start the manager may not know of a member what the status says already.
+	startupGrace = 30 * time.Second
 )
 
 // publish writes the status, when it says something else than the one that stands.
@@ -34,12 +36,16 @@ func (p *pass) publish(ctx context.Context) (ctrl.Result, error) {
 	p.tellKept()
 	status := p.wrapper.WrapperStatus()
 	before := status.DeepCopy()
-	next := report.Build(p.snapshot(before), p.now)
+	snapshot := p.snapshot(before)
+	next := report.Build(snapshot, p.now)
 	next.Placement = before.Placement
 	final := settled(&next)
 	if equality.Semantic.DeepEqual(*before, next) {
 		p.memory.published(p.key, p.now, final)
 		return ctrl.Result{}, nil
+	}
+	if wait := p.learning(p.now); wait > 0 && report.KnowsLess(snapshot, p.now) {
+		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	if !final {
 		if wait := p.memory.dueIn(p.key, p.now, paced(before)); wait > 0 {
@@ -61,6 +67,16 @@ func (p *pass) publish(ctx context.Context) (ctrl.Result, error) {
 	p.memory.published(p.key, p.now, final)
 	p.tell(before, &next)
 	return ctrl.Result{}, nil
+}
+
+// learning is for how much longer the manager holds back statuses that only know less than those that stand.
+func (r *Reconciler) learning(now time.Time) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.started.IsZero() {
+		return 0
+	}
+	return max(0, r.started.Add(startupGrace).Sub(now))
 }
 
 // snapshot collects what is known for the report.
@@ -110,6 +126,8 @@ func (p *pass) observe(name string, leaving bool) report.Member {
 		Contested:    pair.Contested,
 		Refusal:      p.refusals[name],
 		Standing:     p.standing(name, pair),
+		Listed:       pair.Listed,
+		Tried:        pair.Outcome != nil,
 	}
 	if want := p.wants[name]; want != nil {
 		m.Rendering = want.Rendering.Digest

@@ -153,6 +153,51 @@ func TestNoStatusIsLostByPacing(t *testing.T) {
 	}
 }
 
+// A restart tells nobody of itself: what the manager does not know yet changes no status, until the grace is over.
+func TestAStartWritesNothingThatItOnlyDoesNotKnowYet(t *testing.T) {
+	well := report.Build(report.Input{Generation: 1, UpdateRevision: "fed-web-1", PlacedOK: true, PlacedReason: v1alpha1.ReasonPlaced,
+		Before: &v1alpha1.WrapperStatus{}, Members: []report.Member{{Name: "east", Revision: "fed-web-1", Held: true,
+			Standing: report.Standing{Heard: true, Usable: true}}}}, now.Add(-time.Hour))
+	w := wrapper("u", "", 1)
+	w.Status = well
+	r, c := host(t, nil, w)
+	recorder := r.events.(*events.FakeRecorder) //nolint:forcetypeassert // host made it
+	if err := r.listen(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, after := range []time.Duration{0, 2 * time.Second, startupGrace - time.Second} {
+		result, err := at(r, w, now.Add(after), "east").publish(t.Context())
+		if err != nil || result.RequeueAfter != startupGrace-after || ready(t, c) != "True AllHealthy" {
+			t.Fatalf("%s after the start: %v %v %q", after, result, err, ready(t, c))
+		}
+	}
+	if len(recorder.Events) != 0 {
+		t.Fatalf("an event tells of a restart: %s", <-recorder.Events)
+	}
+	// It stays silent: now that is the news.
+	if result, err := at(r, w, now.Add(startupGrace), "east").publish(t.Context()); err != nil || result.RequeueAfter != statusInterval {
+		t.Fatalf("%v %v", result, err)
+	}
+	if _, err := at(r, w, now.Add(startupGrace+statusInterval), "east").publish(t.Context()); err != nil || ready(t, c) != "False NotHeardFrom" {
+		t.Fatalf("after the grace: %v %q", err, ready(t, c))
+	}
+	if len(recorder.Events) != 1 {
+		t.Fatal("nobody is told that a member was not heard from")
+	}
+}
+
+// What is known holds nothing back: a wrapper that is nowhere, or that was edited, is reported at once after a start.
+func TestAStartHoldsNoNewsBack(t *testing.T) {
+	w := wrapper("u", "", 1)
+	r, c := host(t, nil, w)
+	if err := r.listen(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := at(r, w, now).publish(t.Context()); err != nil || ready(t, c) != "True AllHealthy" {
+		t.Fatalf("%v %q", err, ready(t, c))
+	}
+}
+
 func TestAStatusThatMeetsAConflictIsTriedAgain(t *testing.T) {
 	w := wrapper("u", "", 1)
 	conflict := apierrors.NewConflict(schema.GroupResource{}, "web", nil)

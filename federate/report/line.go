@@ -45,6 +45,9 @@ type Member struct {
 	Refusal string
 	// Standing is whether the member can be asked.
 	Standing Standing
+	// Listed is whether the member's Deliveries were read since the manager started, Tried whether a pass for what is
+	// wanted there has ended since. See KnowsLess.
+	Listed, Tried bool
 }
 
 // Push is what a push could not do.

@@ -42,10 +42,7 @@ type Input struct {
 // Build makes the status, all but placement, which is the scheduler's. It is a pure function: the same
 // input and time give the same status, and an unchanged world an unchanged status.
 func Build(in Input, now time.Time) v1alpha1.WrapperStatus {
-	before := make(map[string]*v1alpha1.ClusterStatus, len(in.Before.Clusters))
-	for i := range in.Before.Clusters {
-		before[in.Before.Clusters[i].Name] = &in.Before.Clusters[i]
-	}
+	before := linesBefore(in.Before)
 	lines := make([]v1alpha1.ClusterStatus, 0, len(in.Members))
 	for i := range in.Members {
 		in.Members[i].Approve = in.Approve

@@ -6,10 +6,12 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
+	"github.com/fairlead-dev/fairlead/internal/testing/audit"
 )
 
 const (
@@ -88,10 +90,35 @@ func startAgain(ctx context.Context, b *bed) (*reading, error) {
 		return nil, err
 	}
 	r, err := m.end(ctx, 0)
-	if err == nil {
-		r.Seconds = round(r.Seconds - calm.Seconds())
+	if err != nil {
+		return nil, err
 	}
-	return r, err
+	r.Seconds = round(r.Seconds - calm.Seconds())
+	written, err := m.writtenToHost()
+	if err != nil {
+		return nil, err
+	}
+	r.More = map[string]float64{"hostWritesWithoutLeases": float64(len(written))}
+	if len(written) > 0 || r.HostEvents > 0 {
+		return nil, fmt.Errorf("a restart of a fleet that is well tells of itself: %d events, and %d writes to the host, as in: %s",
+			r.HostEvents, len(written), strings.Join(written[:min(len(written), 10)], "; "))
+	}
+	return r, nil
+}
+
+// writtenToHost are the manager's writes to the host since the meter began, but for those of its lease.
+func (m *meter) writtenToHost() ([]string, error) {
+	requests, err := m.marks[sandbox.HostName].Requests(isFairleads, audit.Request.IsWrite)
+	if err != nil {
+		return nil, err
+	}
+	var written []string
+	for _, one := range requests {
+		if one.Object.Resource != "leases" {
+			written = append(written, one.What())
+		}
+	}
+	return written, nil
 }
 
 // restartManager ends the manager, and waits until the next one leads.

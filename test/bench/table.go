@@ -68,6 +68,8 @@ var goals = []goal{
 	{work: "W4", what: "100 objects deleted: the slowest is back after", kubefed: "13.3", karmada: "0.5", most: 0.5, unit: "s", of: seconds},
 	{work: "W5", what: "manager restarted: requests to each member", kubefed: "81", karmada: "89-138", most: 20,
 		of: func(r *reading) float64 { return most(r.MemberRequests) }},
+	{work: "W5", what: "writes to the host, leases aside", most: 0, of: more("hostWritesWithoutLeases", 1)},
+	{work: "W5", what: "events on the host", most: 0, of: func(r *reading) float64 { return float64(r.HostEvents) }},
 	{work: "W5", what: "writes to a member", most: 0, of: func(r *reading) float64 { return most(r.MemberWrites) - most(r.CollectorWrites) }},
 	{work: "W5", what: "idempotent writes", most: 0, of: func(r *reading) float64 { return float64(r.IdempotentWrites) }},
 	{work: "W5", what: "CPU", kubefed: "1.7", karmada: "13.6", most: 1, unit: "s", of: cpu},

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// slowList has a member answer lists of Deliveries only once release is called, and counts them.
+func (p *proxy) slowList(t *testing.T) (lists *atomic.Int64, release func()) {
+	t.Helper()
+	lists, open := &atomic.Int64{}, make(chan struct{})
+	var slow mood = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/deliveries") && r.URL.Query().Get("watch") == "" {
+			lists.Add(1)
+			select {
+			case <-open:
+			case <-r.Context().Done():
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	}
+	p.mood.Store(&slow)
+	t.Cleanup(func() { p.mood.Store(nil) })
+	return lists, func() { close(open); p.mood.Store(nil) }
+}
+
+// wake has the manager look at the wrapper, which stays what it is.
+func (a *author) wake() {
+	a.t.Helper()
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		w := a.wrapper()
+		if err := a.host.Get(a.t.Context(), client.ObjectKeyFromObject(w), w); err != nil {
+			return err
+		}
+		w.Annotations = map[string]string{"test": fmt.Sprint(shops.Add(1))}
+		return a.host.Update(a.t.Context(), w)
+	})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// writesAbout are the calls of a life that wrote something about a namespace of the host, or about its members.
+func (l *life) writesAbout(shop string) []string {
+	var found []string
+	for _, call := range l.calls() {
+		about := strings.Contains(call, "/"+shop+"/") || strings.Contains(call, "/memberclusters/") || strings.HasSuffix(call, "/events")
+		if about && !strings.HasPrefix(call, http.MethodGet) {
+			found = append(found, call)
+		}
+	}
+	return found
+}
+
+// A manager that was killed while all was well says nothing when it is back, however long a member takes to list its
+// Deliveries.
+func TestARestartWithASlowMemberWritesNothingToTheHost(t *testing.T) {
+	f, clk := newFleet(t, v1alpha1.CollectorHost), newRunning(t)
+	before := born(t, managerBy(clk), f.manager, end{})
+	a, other := f.newAuthor(t), f.newAuthor(t)
+	a.wish(first)
+	a.rest([]*wish{first})
+	before.kill()
+
+	lists, release := f.proxies["west"].slowList(t)
+	l := born(t, managerBy(clk), f.manager, end{})
+	defer l.kill()
+	f.eventually(t, "the Deliveries of the slow member are asked for", func(context.Context) string {
+		if lists.Load() == 0 {
+			return "nobody has"
+		}
+		return ""
+	})
+	a.wake() // begins the interval of a status
+	east := &wish{objects: map[string]string{"a": "1"}, members: []string{"east"}}
+	other.wish(east)
+	other.rest([]*wish{east}) // the manager is at work
+	clk.Step(10 * time.Second)
+	a.wake()
+	east2 := &wish{objects: map[string]string{"a": "2"}, members: []string{"east"}}
+	other.wish(east2)
+	other.rest([]*wish{east, east2})
+	release()
+	both := &wish{objects: map[string]string{"a": "3"}, members: both}
+	other.wish(both)
+	other.rest([]*wish{east, east2, both}) // the slow one is served again
+	if got := l.writesAbout(a.shop); len(got) > 0 {
+		t.Errorf("a restart is told of: %v", got)
+	}
+	a.rest([]*wish{first})
+}
+
+// A member that is away when the manager starts is told of, when the grace is over and not before.
+func TestAMemberThatIsAwayAtARestartIsTold(t *testing.T) {
+	f, clk := newFleet(t, v1alpha1.CollectorHost), newRunning(t)
+	before := born(t, managerBy(clk), f.manager, end{})
+	a := f.newAuthor(t)
+	a.wish(first)
+	a.rest([]*wish{first})
+	before.kill()
+
+	tries := f.proxies["west"].cutOff()
+	defer f.proxies["west"].mood.Store(nil)
+	l := born(t, managerBy(clk), f.manager, end{})
+	defer l.kill()
+	f.eventually(t, "the member is asked", func(context.Context) string {
+		if tries.Load() == 0 {
+			return "nobody has"
+		}
+		return ""
+	})
+	clk.Step(time.Minute)
+	f.eventually(t, "the wrapper says so", func(ctx context.Context) string {
+		a.wake()
+		w := a.wrapper()
+		if err := f.host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
+			return err.Error()
+		}
+		for _, line := range w.Status.Clusters {
+			if line.Name == "west" && line.State == v1alpha1.StateUnreachable {
+				return ""
+			}
+		}
+		return fmt.Sprintf("%+v", w.Status.Clusters)
+	})
+	f.proxies["west"].mood.Store(nil)
+	clk.Step(time.Minute)
+	a.rest([]*wish{first})
+}
