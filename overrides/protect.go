@@ -5,6 +5,8 @@ package overrides
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
@@ -33,6 +35,8 @@ var protected = []protection{
 	{pointer{"metadata", "annotations", v1alpha1.AnnotationRendering}, "Fairlead stamps its marks itself"},
 	{pointer{"metadata", "labels", v1alpha1.LabelAggregateToHost}, "what Fairlead may do on a member is the member's to grant"},
 	{pointer{"metadata", "labels", v1alpha1.LabelAggregateToCollector}, "what Fairlead may do on a member is the member's to grant"},
+	{pointer{"metadata", "labels", v1alpha1.LabelOpen}, "which namespaces are open is the member's to say"},
+	{pointer{"metadata", "labels", v1alpha1.LabelMade}, "the manager sets it when it creates a namespace, and nothing else does"},
 }
 
 type protection struct {
@@ -49,6 +53,9 @@ func trespass(before, after map[string]any) (pointer, *trouble) {
 		if !equal(was, is) {
 			return p.path, &trouble{problem: fmt.Sprintf("this would change %s, which no override may: %s", p.path, p.why)}
 		}
+	}
+	if r := reserved(&unstructured.Unstructured{Object: after}); r != nil {
+		return r.path, &trouble{problem: fmt.Sprintf("this would make an object that is not federated by its %s: %s", r.path, r.why)}
 	}
 	return malformed(after)
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
 func TestOverridesNeverCross(t *testing.T) {
@@ -36,6 +38,8 @@ func TestOverridesNeverCross(t *testing.T) {
 		"the object mark, in a new map":     {patch: `[{op: add, path: /metadata/annotations, value: {federation.fairlead.dev/object: x}}]`, want: "this would change /metadata/annotations/federation.fairlead.dev~1object"},
 		"the rendering mark":                {merge: `{metadata: {annotations: {federation.fairlead.dev/rendering: x}}}`, want: "this would change /metadata/annotations/federation.fairlead.dev~1rendering"},
 		"what widens the host's rights":     {merge: `{metadata: {labels: {federation.fairlead.dev/aggregate-to-host: "true"}}}`, want: "this would change /metadata/labels/federation.fairlead.dev~1aggregate-to-host"},
+		"what opens a namespace":            {merge: `{metadata: {labels: {federation.fairlead.dev/open: "true"}}}`, want: "this would change /metadata/labels/federation.fairlead.dev~1open"},
+		"what says that the host made it":   {patch: `[{op: add, path: /metadata/labels, value: {federation.fairlead.dev/made: "true"}}]`, want: "this would change /metadata/labels/federation.fairlead.dev~1made"},
 		"a label that is a number":          {patch: `[{op: add, path: /metadata/labels/a, value: 1}]`, want: "/metadata/labels/a has to be a string; put it in quotes"},
 		"labels that are a list":            {patch: `[{op: add, path: /metadata/labels, value: []}]`, want: "/metadata/labels has to be an object"},
 		"metadata, taken away by a replace": {patch: `[{op: replace, path: /metadata, value: 3}]`, want: "this would change /metadata/name"},
@@ -53,6 +57,21 @@ func TestOverridesNeverCross(t *testing.T) {
 			}
 			if text := err.Error(); !strings.HasPrefix(text, at) || !strings.Contains(text, " of Widget cog for member east: "+tc.want) {
 				t.Errorf("got  %s\nwant %s … %s", text, at, tc.want)
+			}
+		})
+	}
+}
+
+func TestNoOverrideMakesAReservedObject(t *testing.T) {
+	crd := `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a.example.com}, spec: {group: example.com}}`
+	for name, list := range map[string][]v1alpha1.Override{
+		"by a patch": patchOf(t, "CustomResourceDefinition", `[{op: replace, path: /spec/group, value: federation.fairlead.dev}]`),
+		"by a merge": mergeOf(t, "CustomResourceDefinition", `{spec: {group: federation.fairlead.dev}}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Apply([]*unstructured.Unstructured{object(t, crd)}, list, east)
+			if err == nil || !strings.Contains(err.Error(), "for member east: this would make an object that is not federated by its /spec/group") {
+				t.Errorf("got %v", err)
 			}
 		})
 	}

@@ -26,9 +26,9 @@ const (
 // when the overrides are laid over the objects for one (a path that is not there) Set.Apply says.
 func Validate(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1.WrapperKind) field.ErrorList {
 	var errs field.ErrorList
-	if kind == v1alpha1.KindFederated && isNoHome(namespace) {
+	if kind == v1alpha1.KindFederated && IsSystemNamespace(namespace) {
 		errs = append(errs, field.Forbidden(field.NewPath("metadata", "namespace"),
-			fmt.Sprintf("nothing is federated into %s: kube-* namespaces are Kubernetes' own and %s is Fairlead's", namespace, v1alpha1.SystemNamespace)))
+			fmt.Sprintf("nothing is federated into %s: %s", namespace, whySystem)))
 	}
 	path := field.NewPath("spec")
 	objects, objectErrs := validateObjects(spec, namespace, kind, path.Child("objects"))
@@ -44,11 +44,6 @@ func Validate(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1.Wrappe
 		errs = append(errs, validateOverride(&spec.Overrides[i], objects, matched, at)...)
 	}
 	return errs
-}
-
-// isNoHome says whether a namespace takes nothing from Fairlead, on any member.
-func isNoHome(namespace string) bool {
-	return namespace == v1alpha1.SystemNamespace || strings.HasPrefix(namespace, "kube-")
 }
 
 // validateSelection checks a selection; a required one may not be left out.

@@ -31,16 +31,11 @@ var foreign = []pointer{
 }
 
 // stamped are labels and annotations that no author writes.
-var stamped = []struct {
-	path pointer
-	why  string
-}{
+var stamped = []protection{
 	{pointer{"metadata", "labels", v1alpha1.LabelUID}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
 	{pointer{"metadata", "annotations", v1alpha1.AnnotationWrapper}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
 	{pointer{"metadata", "annotations", v1alpha1.AnnotationObject}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
 	{pointer{"metadata", "annotations", v1alpha1.AnnotationRendering}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
-	{pointer{"metadata", "labels", v1alpha1.LabelAggregateToHost}, "it would widen what Fairlead may do on the member; the member's administrator sets it there"},
-	{pointer{"metadata", "labels", v1alpha1.LabelAggregateToCollector}, "it would widen what Fairlead may read on the member; the member's administrator sets it there"},
 }
 
 // validateObjects checks the wrapped objects, and returns those that could be read, for the targets
@@ -169,16 +164,9 @@ func validateHome(obj *unstructured.Unstructured, namespace string, kind v1alpha
 			errs = append(errs, field.Invalid(path, text, fmt.Sprintf("objects of a Federated land in its own namespace, %q: leave it out, or write a Federated in namespace %s", namespace, text)))
 		}
 	}
-	gvk := obj.GroupVersionKind()
-	group, _, _ := unstructured.NestedString(obj.Object, "spec", "group")
-	switch {
-	case gvk.Group == v1alpha1.Group:
-		errs = append(errs, field.Forbidden(at.Child("apiVersion"), "Fairlead's own kinds are not federated: write them at the host that is to act on them"))
-	case gvk.Kind == "CustomResourceDefinition" && group == v1alpha1.Group:
-		errs = append(errs, field.Forbidden(at.Child("spec", "group"), "Fairlead's own kinds are not federated: `hostctl join` installs what a member needs"))
-	case gvk.Group == "" && gvk.Kind == "Namespace" && isNoHome(obj.GetName()):
-		errs = append(errs, field.Forbidden(at.Child("metadata", "name"), "kube-* namespaces are Kubernetes' own and "+v1alpha1.SystemNamespace+" is Fairlead's"))
-	case isList(obj):
+	if r := reserved(obj); r != nil {
+		errs = append(errs, field.Forbidden(childAt(at, r.path), r.why))
+	} else if isList(obj) {
 		errs = append(errs, field.Forbidden(at.Child("kind"), "a list is not an object: put each of its items into objects (`hostctl federate` does)"))
 	}
 	return errs

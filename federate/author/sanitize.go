@@ -111,9 +111,12 @@ func withoutLastApplied(c *cleaning) {
 }
 
 // withoutMarks takes Fairlead's own marks, so that an object read back from a member can be wrapped
-// again. What people write (keep, replace, open) stays.
+// again. What authors write (keep, replace) stays; which namespaces are open is not theirs to write.
 func withoutMarks(c *cleaning) {
-	c.dropLabels(oneOf(v1alpha1.LabelUID, v1alpha1.LabelMade))
+	if _, found := mapAt(c.content, "metadata", "labels")[v1alpha1.LabelOpen]; found {
+		c.note("label %s left out: each member's administrator opens namespaces there", v1alpha1.LabelOpen)
+	}
+	c.dropLabels(oneOf(v1alpha1.LabelUID, v1alpha1.LabelMade, v1alpha1.LabelOpen))
 	c.dropAnnotations(oneOf(v1alpha1.AnnotationWrapper, v1alpha1.AnnotationObject, v1alpha1.AnnotationRendering))
 }
 

@@ -3,6 +3,7 @@
 package render
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 
@@ -45,7 +46,23 @@ func (o *Object) identity() []byte {
 	return []byte(o.GVK.Group + "/" + o.GVK.Kind + "/" + o.Namespace + "/" + o.Name)
 }
 
+// Reserved is overrides.Reserved for the rendered object. Objects whose text has none of the words that all the
+// rules need are not decoded for it.
+func (o *Object) Reserved() error {
+	if !bytes.Contains(o.JSON, []byte("fairlead")) && !bytes.Contains(o.JSON, []byte("kube-")) {
+		return nil
+	}
+	obj, err := o.Unstructured()
+	if err != nil {
+		return err
+	}
+	return overrides.Reserved(obj)
+}
+
 func newObject(obj *unstructured.Unstructured) (Object, error) {
+	if err := overrides.Reserved(obj); err != nil {
+		return Object{}, err
+	}
 	data, err := federate.CanonicalJSON(obj.Object)
 	if err != nil {
 		return Object{}, err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/overrides"
 )
 
 var namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
@@ -26,7 +27,7 @@ func (p *pass) enter(ctx context.Context) error {
 	if p.want.Leaving() || namespace == "" || !p.anythingToApply() {
 		return nil
 	}
-	if isSystemNamespace(namespace) {
+	if overrides.IsSystemNamespace(namespace) {
 		p.refuseAll(stalled(v1alpha1.ReasonNamespaceNotOpen, "namespace %s is the system's: nothing is federated into it", namespace))
 		return nil
 	}

@@ -9,11 +9,13 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate"
 	"github.com/fairlead-dev/fairlead/federate/render"
+	"github.com/fairlead-dev/fairlead/overrides"
 )
 
 // removal is one entry on its way out.
@@ -116,6 +118,9 @@ func (p *pass) letGo(ctx context.Context, r *removal, path []string, found *meta
 	case found.DeletionTimestamp != nil:
 		p.trouble = append(p.trouble, waiting(retrySoon, v1alpha1.ReasonRemovalWaits, "%s is being deleted%s", r, heldBy(found)))
 		return nil
+	case r.isReserved():
+		p.keep(r, "it is Fairlead's own, or a system namespace")
+		return nil
 	case federate.IsKept(p.want.OnDelete, r.groupKind(), found.Annotations[v1alpha1.AnnotationKeep]):
 		p.keep(r, whyKept(found.Annotations[v1alpha1.AnnotationKeep]))
 		return nil
@@ -132,6 +137,15 @@ func (p *pass) letGo(ctx context.Context, r *removal, path []string, found *meta
 		return err
 	}
 	return p.delete(ctx, r, path, found)
+}
+
+// isReserved reports whether the entry is of an object that is not federated. A version that let it through may have
+// recorded it, and deleting the host's own rights would leave all else on the member for good.
+func (r *removal) isReserved() bool {
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(r.groupKind().WithVersion("v1")) // no rule looks at the version
+	obj.SetName(r.entry.Name)
+	return overrides.Reserved(obj) != nil
 }
 
 // isMeant says whether an object is the one that was delivered: it has the recorded uid; or, where the

@@ -5,7 +5,6 @@ package push
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,6 +28,12 @@ func (p *pass) resolve(ctx context.Context) error {
 			State: v1alpha1.EntryPending, Rendering: object.Digest,
 		}}
 		p.items = append(p.items, it)
+		if err := object.Reserved(); err != nil {
+			// Admission and rendering have refused it: this is for what got around both.
+			it.refused = true
+			p.trouble = append(p.trouble, stalled(v1alpha1.ReasonSpecInvalid, "%s is not federated: %s", ref(object.GVK.Kind, object.Name), err))
+			continue
+		}
 		if err := p.mapItem(ctx, it); err != nil {
 			return err
 		}
@@ -83,9 +88,4 @@ func scopeMismatch(it *item, namespaced bool) trouble {
 	}
 	return stalled(v1alpha1.ReasonScopeMismatch,
 		"%s is cluster-scoped on this member: wrap it in a ClusterFederated, not in a Federated", ref(it.object.GVK.Kind, it.object.Name))
-}
-
-// isSystemNamespace says whether a namespace is nobody's home, whatever the policy.
-func isSystemNamespace(name string) bool {
-	return strings.HasPrefix(name, "kube-") || name == v1alpha1.SystemNamespace
 }

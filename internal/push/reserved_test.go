@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/render"
+)
+
+// rendered is an object in a rendering that nobody has checked.
+func (s *site) rendered(text string) render.Object {
+	s.Helper()
+	obj := s.parse(text)
+	data, err := obj.MarshalJSON()
+	if err != nil {
+		s.Fatal(err)
+	}
+	return render.Object{GVK: obj.GroupVersionKind(), Name: obj.GetName(), JSON: data, Digest: "sha256:" + obj.GetName()}
+}
+
+func TestReservedObjectsAreNotPushedWhoeverRenderedThem(t *testing.T) {
+	for name, text := range map[string]string{
+		"the host's own role":      "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: fairlead-host}, rules: []}",
+		"a role that widens it":    "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: wide, labels: {federation.fairlead.dev/aggregate-to-host: 'true'}}, rules: []}",
+		"a system namespace":       "{apiVersion: v1, kind: Namespace, metadata: {name: kube-extra}}",
+		"a namespace that is open": "{apiVersion: v1, kind: Namespace, metadata: {name: opened, labels: {federation.fairlead.dev/open: 'true'}}}",
+		"a webhook configuration":  "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: fairlead}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newClusterSite(t)
+			w := s.want("{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: " + s.namespace + "}, rules: []}")
+			reserved := s.rendered(text)
+			w.Rendering = &render.Rendering{Digest: "sha256:both", Objects: append(slices.Clone(w.Rendering.Objects), reserved)}
+			s.mustFail(w, v1alpha1.ReasonSpecInvalid, reserved.String()+" is not federated: /metadata/")
+			if s.get("rbac.authorization.k8s.io/v1", "ClusterRole", s.namespace) == nil {
+				t.Error("the other object was held up")
+			}
+			if got := s.get(reserved.GVK.GroupVersion().String(), reserved.GVK.Kind, reserved.Name); got != nil {
+				t.Error("it is there")
+			}
+			for _, call := range s.wire.writes() {
+				if strings.HasSuffix(call, "/"+reserved.Name) {
+					t.Errorf("%s was sent", call)
+				}
+			}
+		})
+	}
+}
+
+// A version before may have pushed the host's own role; the host must not take away what it comes by.
+func TestReservedObjectsAreKeptByRemovals(t *testing.T) {
+	for entry, want := range map[v1alpha1.InventoryEntry]bool{
+		{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "fairlead-host-core"}:                               true,
+		{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "deliveries.federation.fairlead.dev"}:       true,
+		{Kind: "Namespace", Name: v1alpha1.SystemNamespace}:                                                                 true,
+		{Group: v1alpha1.Group, Kind: "Membership", Name: "self"}:                                                           true,
+		{Kind: "Namespace", Name: "shop"}:                                                                                   false,
+		{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "web"}:                                              false,
+		{Kind: "ConfigMap", Name: "fairlead-host"}:                                                                          false,
+		{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "deliveries.example.com", Resource: "crds"}: false,
+	} {
+		if r := (&removal{entry: entry}); r.isReserved() != want {
+			t.Errorf("%s of %s is reserved: %v", r, schema.GroupKind{Group: entry.Group, Kind: entry.Kind}, !want)
+		}
+	}
+	s := newClusterSite(t)
+	name := "fairlead-host-" + s.namespace
+	role := s.create("{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: " + name + "}, rules: []}")
+	s.mustDeliver(s.want("{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: " + s.namespace + "}, rules: []}"))
+	d := s.delivery()
+	d.Spec.Inventory = append(d.Spec.Inventory, v1alpha1.InventoryEntry{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole",
+		Resource: "clusterroles", Name: name, State: v1alpha1.EntryApplied, Rendering: "sha256:x", UID: role.GetUID()})
+	if err := s.admin.Update(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	leave := s.leave()
+	leave.OnDelete = v1alpha1.DeleteAll
+	out := s.mustPush(leave)
+	if !out.Done || len(out.Kept) != 1 || !strings.Contains(out.Kept[0], name) {
+		t.Errorf("done %v, kept %q: %s", out.Done, out.Kept, out.Message)
+	}
+	if s.get("rbac.authorization.k8s.io/v1", "ClusterRole", name) == nil {
+		t.Error("it was deleted")
+	}
+	if s.get("rbac.authorization.k8s.io/v1", "ClusterRole", s.namespace) != nil {
+		t.Error("the wrapper's own is still there")
+	}
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package overrides
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// Reserved returns an error for an object that no wrapper may bring to a member, whoever wrote it: Fairlead's own
+// objects, system namespaces, and objects with a label by which a member's administrator grants something to Fairlead. The error
+// begins with the JSON pointer of the field that gives the object away. Admission, rendering and push all ask it.
+func Reserved(obj *unstructured.Unstructured) error {
+	if r := reserved(obj); r != nil {
+		return fmt.Errorf("%s: %s", r.path, r.why)
+	}
+	return nil
+}
+
+// IsSystemNamespace reports whether a namespace takes nothing from Fairlead, on any member and under any policy.
+func IsSystemNamespace(name string) bool {
+	return name == v1alpha1.SystemNamespace || strings.HasPrefix(name, "kube-")
+}
+
+const (
+	whyOwn    = "Fairlead's own objects are not federated: `hostctl join` installs what a member needs"
+	whySystem = "kube-* namespaces are Kubernetes' own and " + v1alpha1.SystemNamespace + " is Fairlead's"
+)
+
+// reservedLabels are labels that no wrapper sets on any object.
+var reservedLabels = []protection{
+	{pointer{"metadata", "labels", v1alpha1.LabelAggregateToHost},
+		"it would widen what Fairlead may do on the member; the member's administrator sets it there"},
+	{pointer{"metadata", "labels", v1alpha1.LabelAggregateToCollector},
+		"it would widen what Fairlead may read on the member; the member's administrator sets it there"},
+	{pointer{"metadata", "labels", v1alpha1.LabelOpen},
+		"it opens a namespace to Fairlead; the member's administrator sets it there"},
+	{pointer{"metadata", "labels", v1alpha1.LabelMade},
+		"the manager sets it when it creates a namespace, and nothing else does"},
+}
+
+// reservedNames are the kinds whose objects called fairlead or fairlead-… are Fairlead's own. OpenShift serves RBAC under a
+// second group.
+var reservedNames = map[schema.GroupKind]bool{
+	{Kind: "ServiceAccount"}:                                                          true,
+	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}:                         true,
+	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}:                  true,
+	{Group: "rbac.authorization.k8s.io", Kind: "Role"}:                                true,
+	{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}:                         true,
+	{Group: "authorization.openshift.io", Kind: "ClusterRole"}:                        true,
+	{Group: "authorization.openshift.io", Kind: "ClusterRoleBinding"}:                 true,
+	{Group: "authorization.openshift.io", Kind: "Role"}:                               true,
+	{Group: "authorization.openshift.io", Kind: "RoleBinding"}:                        true,
+	{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy"}:        true,
+	{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicyBinding"}: true,
+	{Group: "admissionregistration.k8s.io", Kind: "MutatingAdmissionPolicy"}:          true,
+	{Group: "admissionregistration.k8s.io", Kind: "MutatingAdmissionPolicyBinding"}:   true,
+	{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}:   true,
+	{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"}:     true,
+}
+
+// reservations are the rules, in order; each returns nil where it has nothing to say.
+var reservations = []func(*unstructured.Unstructured) *protection{
+	ofOurGroup, servingOurGroup, calledLikeOurs, systemNamespace, withReservedLabel,
+}
+
+// reserved is the field for which an object is reserved, nil when it is not. The object may be malformed.
+func reserved(obj *unstructured.Unstructured) *protection {
+	for _, rule := range reservations {
+		if r := rule(obj); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+func ofOurGroup(obj *unstructured.Unstructured) *protection {
+	if obj.GroupVersionKind().Group != v1alpha1.Group {
+		return nil
+	}
+	return &protection{pointer{"apiVersion"}, "Fairlead's own kinds are not federated: write them at the host that is to act on them"}
+}
+
+// servingOurGroup recognises a CRD and an APIService, which decide who serves a group; both are named after it.
+func servingOurGroup(obj *unstructured.Unstructured) *protection {
+	if kind := obj.GetKind(); kind != "CustomResourceDefinition" && kind != "APIService" {
+		return nil
+	}
+	if strings.HasSuffix(nameOf(obj), "."+v1alpha1.Group) {
+		return &protection{pointer{"metadata", "name"}, whyOwn}
+	}
+	if group, _ := (pointer{"spec", "group"}).lookup(obj.Object); group == v1alpha1.Group {
+		return &protection{pointer{"spec", "group"}, whyOwn}
+	}
+	return nil
+}
+
+func calledLikeOurs(obj *unstructured.Unstructured) *protection {
+	name := nameOf(obj)
+	if !reservedNames[obj.GroupVersionKind().GroupKind()] || name != "fairlead" && !strings.HasPrefix(name, "fairlead-") {
+		return nil
+	}
+	return &protection{pointer{"metadata", "name"}, whyOwn + "; rename yours"}
+}
+
+func systemNamespace(obj *unstructured.Unstructured) *protection {
+	if obj.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Namespace"}) || !IsSystemNamespace(nameOf(obj)) {
+		return nil
+	}
+	return &protection{pointer{"metadata", "name"}, whySystem}
+}
+
+func withReservedLabel(obj *unstructured.Unstructured) *protection {
+	i := slices.IndexFunc(reservedLabels, func(l protection) bool {
+		value, _ := l.path.lookup(obj.Object)
+		return value != nil
+	})
+	if i < 0 {
+		return nil
+	}
+	return &reservedLabels[i]
+}
+
+func nameOf(obj *unstructured.Unstructured) string {
+	name, _ := (pointer{"metadata", "name"}).lookup(obj.Object)
+	text, _ := name.(string)
+	return text
+}
