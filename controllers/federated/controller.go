@@ -55,7 +55,7 @@ func New(kind v1alpha1.WrapperKind, mgr ctrl.Manager, fleet *member.Fleet, pushe
 		live:   mgr.GetAPIReader(),
 		fleet:  fleet,
 		pusher: pusher,
-		events: mgr.GetEventRecorder("fairlead"),
+		events: boundedRecorder{mgr.GetEventRecorder("fairlead")},
 		clock:  clk,
 	}
 }

@@ -9,13 +9,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/federate/report"
 )
 
-// maxNote is how many bytes an event may say.
-const maxNote = 1024
+// boundedRecorder records events whose notes the API server takes. All events of this package go through it.
+type boundedRecorder struct{ events.EventRecorder }
+
+// Eventf implements events.EventRecorder. Related may be nil.
+func (r boundedRecorder) Eventf(regarding, related runtime.Object, kind, reason, action, note string, args ...any) {
+	r.EventRecorder.Eventf(regarding, related, kind, reason, action, "%s", report.Note(fmt.Sprintf(note, args...)))
+}
 
 // tell makes an event of a change that a person wants to find later: trouble that begins or takes
 // another turn, and its end. When all goes well there is none.
@@ -37,8 +44,8 @@ func (p *pass) tell(before, after *v1alpha1.WrapperStatus) {
 // on, and nothing else says that it is there.
 func (p *pass) tellKept() {
 	for name, kept := range p.pusher.TakeKept(p.key) {
-		p.events.Eventf(p.wrapper, nil, corev1.EventTypeNormal, v1alpha1.ReasonKept, "Remove", "%s",
-			health.Clean(fmt.Sprintf("left on member %s: %s", name, strings.Join(kept, "; ")), maxNote))
+		p.events.Eventf(p.wrapper, nil, corev1.EventTypeNormal, v1alpha1.ReasonKept, "Remove",
+			"left on member %s: %s", name, strings.Join(kept, "; "))
 	}
 }
 

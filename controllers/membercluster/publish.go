@@ -15,13 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/federate/report"
 	"github.com/fairlead-dev/fairlead/internal/join"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
-
-// maxMessage bounds what a member's error may say in a condition, in bytes.
-const maxMessage = 1024
 
 // clockTolerance is how far the clocks of host and member may be apart without a word about it.
 const clockTolerance = 5 * time.Minute
@@ -114,7 +111,7 @@ func (d described) clocks() string {
 }
 
 func (d described) set(mc *v1alpha1.MemberCluster, c metav1.Condition) {
-	c.Message = health.Clean(c.Message, maxMessage)
+	c.Message = report.Condition(c.Message)
 	was := meta.FindStatusCondition(mc.Status.Conditions, c.Type)
 	if was != nil && was.Status == c.Status && was.Reason == c.Reason && c.Reason == v1alpha1.ReasonUnreachable {
 		// The words of a network error differ from one try to the next and say the same.

@@ -46,7 +46,7 @@ func conditions(in Input, t tally, lines []v1alpha1.ClusterStatus, now time.Time
 		}
 	}
 	set := func(kind string, s said) {
-		meta.SetStatusCondition(&all, metav1.Condition{Type: kind, Status: s.status(), Reason: s.reason, Message: s.message,
+		meta.SetStatusCondition(&all, metav1.Condition{Type: kind, Status: s.status(), Reason: s.reason, Message: Condition(s.message),
 			ObservedGeneration: in.Generation, LastTransitionTime: metav1.NewTime(now)})
 	}
 	worst := worstLine(lines)
@@ -61,7 +61,7 @@ func conditions(in Input, t tally, lines []v1alpha1.ClusterStatus, now time.Time
 	set(v1alpha1.ConditionReady, ready)
 
 	keep := func(kind string, was *metav1.Condition, s said) {
-		c := metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: s.reason, Message: s.message,
+		c := metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: s.reason, Message: Condition(s.message),
 			ObservedGeneration: in.Generation, LastTransitionTime: metav1.NewTime(now)}
 		if was != nil {
 			c.LastTransitionTime = was.LastTransitionTime

@@ -12,9 +12,6 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/health"
 )
 
-// maxMessage is how many bytes of a message one line holds.
-const maxMessage = 256
-
 // Member is a snapshot of one member with one wrapper.
 type Member struct {
 	Name string
@@ -100,13 +97,13 @@ func lineOf(m *Member, before *v1alpha1.ClusterStatus, now time.Time) v1alpha1.C
 		}
 		line.Name = m.Name
 		line.Message = health.Clean(line.Message, maxMessage)
-		line.Reason = health.Clean(line.Reason, 64)
-		line.Revision = health.Clean(m.HeldRevision, 253) // a member's word, as the version is
+		line.Reason = health.Clean(line.Reason, maxReason)
+		line.Revision = health.Clean(m.HeldRevision, maxName) // a member's word, as the version is
 		if m.Held || line.Revision == "" {
 			line.Revision = m.Revision
 		}
 		if m.Status != nil && !m.Leaving {
-			line.Version = health.Clean(m.Status.Version, 253)
+			line.Version = health.Clean(m.Status.Version, maxName)
 		}
 		line.LastTransitionTime = metav1.NewTime(now)
 		if before != nil && before.State == line.State {

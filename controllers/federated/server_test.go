@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package federated
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	manifests "github.com/fairlead-dev/fairlead/config"
+	"github.com/fairlead-dev/fairlead/federate/placement"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push"
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
+	"github.com/fairlead-dev/fairlead/internal/testing/plane"
+)
+
+// shared is the host of the tests that need a real API server; they stay apart by namespaces.
+var shared = plane.New("unit-federated", 0, prepare)
+
+var (
+	config *rest.Config
+	sites  atomic.Int64
+)
+
+func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
+
+// prepare installs the wrappers, as far as these tests are concerned.
+func prepare(ctx context.Context, s *sandbox.Sandbox) (err error) {
+	if config, err = s.RESTConfig(sandbox.HostName); err != nil {
+		return err
+	}
+	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
+	c, err := client.New(config, client.Options{Scheme: member.Scheme})
+	if err != nil {
+		return err
+	}
+	crd, err := manifests.CustomResourceDefinition("federateds." + v1alpha1.Group)
+	if err != nil {
+		return err
+	}
+	if err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(crd), client.FieldOwner("test"), client.ForceOwnership); err != nil {
+		return err
+	}
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		return c.List(ctx, &v1alpha1.FederatedList{}) == nil, nil
+	})
+}
+
+// site is a namespace of a real host with one wrapper in it, and a reconciler that records events as the manager does.
+type site struct {
+	*testing.T
+	client.Client
+	*Reconciler
+	wrapper *v1alpha1.Federated
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	shared.Sandbox(t)
+	c, err := client.New(config, client.Options{Scheme: member.Scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespace := &corev1.Namespace{}
+	namespace.Name = fmt.Sprintf("s%d-%d", os.Getpid(), sites.Add(1))
+	w := &v1alpha1.Federated{}
+	w.Namespace, w.Name = namespace.Name, "web"
+	w.Spec.Objects = []runtime.RawExtension{{Raw: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`)}}
+	w.Spec.Placement.Clusters = &v1alpha1.ClusterSelection{Names: []string{"east"}}
+	for _, obj := range []client.Object{namespace, w} {
+		if err := c.Create(t.Context(), obj); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clientset, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: clientset.EventsV1()})
+	if err := broadcaster.StartRecordingToSinkWithContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(broadcaster.Shutdown)
+	clk := clocktesting.NewFakeClock(now)
+	fleet := member.NewFleet(member.Host{}, clk)
+	r := &Reconciler{kind: v1alpha1.KindFederated, client: c, live: c, fleet: fleet, clock: clk,
+		pusher: push.New(fleet, clk, func(push.Key) {}), events: boundedRecorder{broadcaster.NewRecorder(member.Scheme, "fairlead")}}
+	return &site{T: t, Client: c, Reconciler: r, wrapper: w}
+}
+
+// pass is a pass over the wrapper whose decision is this one.
+func (s *site) pass(decided v1alpha1.PlacementStatus) *pass {
+	return &pass{Reconciler: s.Reconciler, key: keyOf(s.wrapper), wrapper: s.wrapper, now: now, revision: "fed-web-1",
+		decision: placement.Decision{Status: decided, Placed: metav1.ConditionTrue, Reason: v1alpha1.ReasonPlaced}}
+}
+
+// ready is the wrapper's condition as the API server has stored it.
+func (s *site) ready() metav1.Condition {
+	s.Helper()
+	stored := &v1alpha1.Federated{}
+	if err := s.Get(s.Context(), client.ObjectKeyFromObject(s.wrapper), stored); err != nil {
+		s.Fatal(err)
+	}
+	found := meta.FindStatusCondition(stored.Status.Conditions, v1alpha1.ConditionReady)
+	if found == nil {
+		s.Fatal("no condition Ready is stored")
+	}
+	return *found
+}
+
+// events are those about the wrapper with a reason, once there are so many.
+func (s *site) eventsOf(reason string, count int) []eventsv1.Event {
+	s.Helper()
+	var found []eventsv1.Event
+	err := wait.PollUntilContextTimeout(s.Context(), 20*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {
+		list := &eventsv1.EventList{}
+		if err := s.List(ctx, list, client.InNamespace(s.wrapper.Namespace)); err != nil {
+			return false, err
+		}
+		found = nil
+		for _, e := range list.Items {
+			if e.Reason == reason && e.Regarding.UID == s.wrapper.UID {
+				found = append(found, e)
+			}
+		}
+		return len(found) >= count, nil
+	})
+	if err != nil {
+		s.Fatalf("%d events %s, want %d", len(found), reason, count)
+	}
+	return found
+}
+
+// The warning of a large outage names many members, and events.k8s.io takes 1,024 bytes.
+func TestTheEventOfALargeOutageArrives(t *testing.T) {
+	s := newSite(t)
+	decided := v1alpha1.PlacementStatus{}
+	p := s.pass(decided)
+	p.members = make(map[string]*v1alpha1.MemberCluster)
+	for i := range 40 {
+		mc := &v1alpha1.MemberCluster{}
+		mc.Name = fmt.Sprintf("a-member-whose-name-is-as-long-as-a-label-may-be-at-most-%06d", i)
+		mc.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse,
+			Reason: v1alpha1.ReasonUnreachable, Message: strings.Repeat("no route to hôst; ", 100)}}
+		p.members[mc.Name] = mc
+		if i < 20 {
+			p.decision.Status.Clusters = append(p.decision.Status.Clusters, mc.Name)
+		} else {
+			p.decision.Status.Leaving = append(p.decision.Status.Leaving, mc.Name)
+		}
+	}
+	if _, err := p.publish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	note := s.eventsOf(v1alpha1.ReasonUnreachable, 1)[0].Note
+	if !strings.HasPrefix(note, "0 of 20 clusters hold the update revision, 20 being left (") || len(note) < 900 {
+		t.Errorf("%d bytes: %s", len(note), note)
+	}
+	if got := s.ready().Message; len(got) <= len(note) {
+		t.Errorf("the status has no more to say than the event: %s", got)
+	}
+}
+
+// What is wrong with a spec may be more than a condition may say: then as much of it as fits is stored.
+func TestAHugeSpecInvalidIsStored(t *testing.T) {
+	s := newSite(t)
+	p := s.pass(v1alpha1.PlacementStatus{})
+	p.invalid = "spec.overrides[0]: no\n" + strings.Repeat("spec.overrides[1].patch[0].value: größer als 64 Bits; ", 10_000)
+	p.decision = placement.Decision{}
+	if _, err := p.publish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.ready(); got.Reason != v1alpha1.ReasonSpecInvalid || !strings.HasPrefix(got.Message, "spec.overrides[0]: no spec.overrides[1]") ||
+		!strings.HasSuffix(got.Message, "…") {
+		t.Errorf("%s: %.80s", got.Reason, got.Message)
+	}
+}
