@@ -159,6 +159,12 @@ type MemberClusterStatus struct {
 	// +kubebuilder:validation:MinProperties=1
 	Facts MemberFacts `json:"facts,omitzero"`
 
+	// leaving says how far the host has come with leaving a member that is being deleted. Cleared: Deliveries, Membership
+	// and CRDs are off the member, and the host's account is what is left. It is absent before.
+	// +optional
+	// +kubebuilder:validation:Enum=Cleared
+	Leaving LeavingProgress `json:"leaving,omitempty"`
+
 	// orphans are Deliveries on the member that no wrapper of the host accounts for: the wrapper is gone
 	// without having been deleted in order, or was made anew and is not placed there. Nothing is deleted for
 	// that; `hostctl recover` says what to do. It is absent when there are none.
@@ -261,6 +267,12 @@ const (
 	NamespacesManaged NamespacePolicy = "Managed"
 	NamespacesAll     NamespacePolicy = "All"
 )
+
+// LeavingProgress says how far the host has come with leaving a member.
+type LeavingProgress string
+
+// LeavingCleared: everything of Fairlead that carries no right of the host is off the member.
+const LeavingCleared LeavingProgress = "Cleared"
 
 // OLMGeneration is a generation of the Operator Lifecycle Manager.
 type OLMGeneration string

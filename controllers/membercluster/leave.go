@@ -57,7 +57,7 @@ func confirm(ctx context.Context, mc *v1alpha1.MemberCluster, conn *member.Conn)
 	}
 	uid, err := conn.ClusterUID(ctx)
 	switch {
-	case (apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err)) && mc.Annotations[join.AnnotationCleared] != "":
+	case (apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err)) && join.WasCleared(mc):
 		return nil // a host that is half gone already, see join.Sever
 	case err != nil:
 		return fmt.Errorf("leaving member %s: %w", mc.Name, err)

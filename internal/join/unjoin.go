@@ -101,7 +101,7 @@ func (u *unjoin) leave(ctx context.Context) error {
 		if err := Withdraw(ctx, u.member, u.hostUID, u.opts.Name, u.report); err != nil {
 			return err
 		}
-		return dropSecret(ctx, u.host, u.opts.Name, u.report)
+		return dropSecrets(ctx, u.host, u.opts.Name, u.opts.Name, u.report)
 	}
 	if u.known.DeletionTimestamp == nil {
 		if err := client.IgnoreNotFound(u.host.Delete(ctx, u.known, client.Preconditions{UID: &u.known.UID})); err != nil {
@@ -158,7 +158,7 @@ func (u *unjoin) awaitGone(ctx context.Context) error {
 		return err
 	}
 	tell(u.report, Removed, "host: MemberCluster %s", u.opts.Name)
-	return dropSecret(ctx, u.host, u.known.Spec.CredentialsRef.Name, u.report)
+	return dropSecrets(ctx, u.host, u.opts.Name, u.known.Spec.CredentialsRef.Name, u.report)
 }
 
 // StillThereError says that the host's manager has not withdrawn in time. It goes on trying.

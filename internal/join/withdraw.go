@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/credentials"
 )
 
 // NotOursError says that a cluster has become another's member: nothing on it is ours to take away.
@@ -149,30 +150,38 @@ func lastThing(ctx context.Context, member client.Client) (client.Object, error)
 // refused: the account is not there any more, or its rights are not.
 func refused(err error) bool { return apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) }
 
-// AnnotationCleared is on a MemberCluster that is being deleted once Clear is through on its member.
+// AnnotationCleared was on a MemberCluster, in the version before, once Clear was through on its member. Who may write
+// MemberClusters may set it, so it proves nothing; see WasCleared.
 const AnnotationCleared = v1alpha1.Group + "/cleared"
 
+// WasCleared says whether Clear is through on a member that is being left, so that a refusal there, or credentials that are
+// gone, are no reason to wait. The version before noted it as an annotation. That is taken where the member cannot be asked any
+// more, and gives no more than removing the finalizer does, which the same people may; where it can be asked, Clear is
+// called again.
+func WasCleared(m *v1alpha1.MemberCluster) bool {
+	return m.Status.Leaving == v1alpha1.LeavingCleared || m.Annotations[AnnotationCleared] != ""
+}
+
 // Leave ends a registration that is being deleted: it withdraws from the member, then releases the MemberCluster. It
-// can be called again after any failure, a killed process included. Once it has noted on the MemberCluster that the
+// can be called again after any failure, a killed process included. Once the status of the MemberCluster says that the
 // member is cleared, a member that refuses the host keeps nobody waiting, nor do credentials that are gone: member may
 // then be nil.
 func Leave(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, member client.Client, hostUID types.UID, report Reporter) error {
-	cleared := m.Annotations[AnnotationCleared] != ""
 	var notOurs *NotOursError
-	if member == nil && !cleared {
+	if member == nil && !WasCleared(m) {
 		return fmt.Errorf("leaving member %s: there is no connection to it", m.Name)
 	}
-	if !cleared {
+	if member != nil && m.Status.Leaving != v1alpha1.LeavingCleared {
 		err := Clear(ctx, member, hostUID, m.Name, report)
-		if errors.As(err, &notOurs) {
+		switch {
+		case errors.As(err, &notOurs):
 			return letGo(ctx, host, m, notOurs, report)
-		}
-		if err != nil {
+		case err != nil && !(refused(err) && WasCleared(m)):
 			return err
 		}
 		before := m.DeepCopy()
-		metav1.SetMetaDataAnnotation(&m.ObjectMeta, AnnotationCleared, "true")
-		if err := host.Patch(ctx, m, client.MergeFrom(before)); err != nil {
+		m.Status.Leaving = v1alpha1.LeavingCleared
+		if err := host.Status().Patch(ctx, m, client.MergeFrom(before)); err != nil {
 			return fmt.Errorf("leaving member %s: noting that it is cleared: %w", m.Name, err)
 		}
 	}
@@ -195,9 +204,9 @@ func letGo(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, o
 }
 
 // Release lets a MemberCluster go that is being deleted: its Secret is removed, then its finalizer. Nothing is done on
-// the member.
+// the member. A Secret that holds another member's credentials stays, whatever the MemberCluster points at.
 func Release(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, report Reporter) error {
-	if err := dropSecret(ctx, host, m.Spec.CredentialsRef.Name, report); err != nil {
+	if err := dropSecrets(ctx, host, m.Name, m.Spec.CredentialsRef.Name, report); err != nil {
 		return fmt.Errorf("releasing MemberCluster %s: %w", m.Name, err)
 	}
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -220,18 +229,32 @@ func Release(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster,
 	return wrapf(client.IgnoreNotFound(err), "releasing MemberCluster %s", m.Name)
 }
 
-// dropSecret removes a member's credentials; a Secret of another type is somebody else's.
-func dropSecret(ctx context.Context, host client.Client, name string, report Reporter) error {
+// dropSecrets removes a member's credentials: those that join made, under the member's name, and those that its MemberCluster
+// points at. What is another's stays.
+func dropSecrets(ctx context.Context, host client.Client, cluster, ref string, report Reporter) error {
+	for _, name := range sorted([]string{cluster, ref}) {
+		if err := dropSecret(ctx, host, cluster, name, report); err != nil {
+			return fmt.Errorf("removing Secret %s/%s: %w", v1alpha1.SystemNamespace, name, err)
+		}
+	}
+	return nil
+}
+
+func dropSecret(ctx context.Context, host client.Client, cluster, name string, report Reporter) error {
 	secret := &corev1.Secret{}
-	err := host.Get(ctx, types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: name}, secret)
-	if absent(err) || (err == nil && secret.Type != v1alpha1.SecretTypeMember) {
+	switch err := host.Get(ctx, types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: name}, secret); {
+	case absent(err):
+		return nil
+	case err != nil:
+		return err
+	case !credentials.IsFor(secret, cluster):
+		tell(report, Noted, "host: Secret %s/%s stays: it does not hold the credentials of %s", v1alpha1.SystemNamespace, name, cluster)
 		return nil
 	}
-	if err == nil {
-		err = client.IgnoreNotFound(host.Delete(ctx, secret, client.Preconditions{UID: &secret.UID}))
-	}
-	if err != nil {
-		return fmt.Errorf("removing Secret %s/%s: %w", v1alpha1.SystemNamespace, name, err)
+	// Bound anew, it is another's.
+	err := host.Delete(ctx, secret, client.Preconditions{UID: &secret.UID, ResourceVersion: &secret.ResourceVersion})
+	if client.IgnoreNotFound(err) != nil {
+		return err
 	}
 	tell(report, Removed, "host: Secret %s/%s", v1alpha1.SystemNamespace, name)
 	return nil

@@ -54,6 +54,9 @@ func (l *life) mortal(c client.WithWatch) client.Client {
 		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
 			return l.write(func() error { return c.Patch(ctx, obj, patch, opts...) })
 		},
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+			return l.write(func() error { return c.SubResource(sub).Patch(ctx, obj, patch, opts...) })
+		},
 	})
 }
 
