@@ -33,6 +33,8 @@ func newOperation(from *v1alpha1.PatchOperation) (operation, error) {
 
 func (op *operation) readValue(from *v1alpha1.PatchOperation) (err error) {
 	switch {
+	case from.Op == v1alpha1.PatchTest && from.Value == nil && from.ValueFrom == nil:
+		// API servers drop a null, and what is left is a test for it (RFC 6902, section 4.6).
 	case (from.Value == nil) == (from.ValueFrom == nil):
 		return fmt.Errorf("%s takes value or valueFrom, exactly one of them (a null counts as left out: to take a field away use remove)", from.Op)
 	case from.ValueFrom != nil:

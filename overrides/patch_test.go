@@ -33,6 +33,7 @@ spec: `
 		"copy leaves the original":          {"{a: {x: 1}}", `[{op: copy, from: /spec/a, path: /spec/b}, {op: replace, path: /spec/b/x, value: 2}]`, "{a: {x: 1}, b: {x: 2}}"},
 		"test passes on equal objects":      {"{a: {x: 1, y: [a]}}", `[{op: test, path: /spec/a, value: {y: [a], x: 1}}]`, "{a: {x: 1, y: [a]}}"},
 		"test compares numbers by value":    {"{a: 1}", `[{op: test, path: /spec/a, value: 1.0}]`, "{a: 1}"},
+		"test passes on null":               {"{a: null, b: 1}", `[{op: test, path: /spec/a, value: null}, {op: replace, path: /spec/a, value: 2}]`, "{a: 2, b: 1}"},
 		"escapes in keys are resolved":      {"{a/b: 1, m~n: 2}", `[{op: remove, path: /spec/a~1b}, {op: replace, path: /spec/m~0n, value: 3}]`, "{m~n: 3}"},
 		"operations see what was before":    {"{}", `[{op: add, path: /spec/a, value: {}}, {op: add, path: /spec/a/b, value: 1}]`, "{a: {b: 1}}"},
 		"an empty key is a key":             {`{"": 1}`, `[{op: replace, path: /spec/, value: 2}]`, `{"": 2}`},
@@ -143,6 +144,19 @@ func TestPatchErrorsSayWhereWhatAndTheWayOut(t *testing.T) {
 		"a test of what is not there": {
 			patch: `[{op: test, path: /spec/paused, value: true}]`,
 			want:  `overrides[0].patch[0]: testing /spec/paused of Deployment web for member east: /spec/paused is not there; the test wants true`,
+		},
+		"a test for null of what is not null": {
+			patch: `[{op: test, path: /spec/replicas, value: null}]`,
+			want:  `overrides[0].patch[0]: testing /spec/replicas of Deployment web for member east: it is 3, the test wants null`,
+			found: "3",
+		},
+		"a test for null of what is not there": {
+			patch: `[{op: test, path: /spec/paused, value: null}]`,
+			want:  `overrides[0].patch[0]: testing /spec/paused of Deployment web for member east: /spec/paused is not there; the test wants null`,
+		},
+		"a null to be added": {
+			patch: `[{op: add, path: /spec/x, value: null}]`,
+			want:  `overrides[0].patch[0]: reading it: add takes value or valueFrom, exactly one of them (a null counts as left out: to take a field away use remove)`,
 		},
 		"moving into itself": {
 			patch: `[{op: move, from: /spec, path: /spec/template/spec}]`,

@@ -83,7 +83,7 @@ type PatchOperation struct {
 	From string `json:"from,omitempty"`
 
 	// value is the value to add, to replace with or to test for; any JSON. Exactly one of value and
-	// valueFrom.
+	// valueFrom; a test without either tests for null.
 	// +optional
 	Value *apiextensionsv1.JSON `json:"value,omitempty"`
 

@@ -18,6 +18,7 @@ var lints = []func(m Manifest) []string{
 	hostPaths,
 	fixedAddresses,
 	madeByOLM,
+	nullItems,
 }
 
 // Lint tells what is accepted and may not be meant, in the order of the manifests. Their namespaces

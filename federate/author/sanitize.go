@@ -16,6 +16,7 @@ import (
 // cleaning is one object on its way through the rules.
 type cleaning struct {
 	content map[string]any
+	gk      schema.GroupKind
 	name    string
 	// live: the object was read from a cluster.
 	live  bool
@@ -47,15 +48,15 @@ var general = []rule{
 	withoutMarks,
 	withoutTemplateTimes,
 	withoutEmptyMetadata,
+	withoutNulls,
 }
 
 // Sanitize returns a copy of an object without what a cluster put there, and notes on what may be
 // missed. Doing it twice changes nothing.
 func Sanitize(object *unstructured.Unstructured) (*unstructured.Unstructured, []string) {
 	clean := object.DeepCopy()
-	c := &cleaning{content: clean.Object, name: clean.GetName(), live: isLive(clean.Object)}
-	gk := clean.GroupVersionKind().GroupKind()
-	for _, r := range byKind[gk] {
+	c := &cleaning{content: clean.Object, gk: clean.GroupVersionKind().GroupKind(), name: clean.GetName(), live: isLive(clean.Object)}
+	for _, r := range byKind[c.gk] {
 		r(c)
 	}
 	for _, r := range general {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/placement"
+	"github.com/fairlead-dev/fairlead/overrides"
 )
 
 const (
@@ -52,8 +53,9 @@ func (m Members) warnings(ctx context.Context, spec *v1alpha1.WrapperSpec) []str
 			out = append(out, unknown.String())
 		}
 	}
+	out = append(out, overrides.Warnings(spec)...)
 	if over := len(out) - maxWarnings; over > 0 {
-		out = append(out[:maxWarnings], fmt.Sprintf("%d more warnings of this kind are left out", over))
+		out = append(out[:maxWarnings], fmt.Sprintf("%d more warnings are left out", over))
 	}
 	return out
 }

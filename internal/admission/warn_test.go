@@ -54,7 +54,9 @@ func TestANameThatNoMemberClusterHasIsWarnedOf(t *testing.T) {
 			[]string{"spec.overrides[0].clusters.names: no MemberCluster is named north" + see}},
 		"the placement names somebody unknown": {admissionv1.Create, strings.Replace(of(good, ""), "[east]", "[ghost]", 1), "", registry(nil),
 			[]string{"spec.placement.clusters.names: no MemberCluster is named ghost" + see}},
-		"an update that brings the name":           {admissionv1.Update, override("ghost"), of(good, ""), registry(nil), []string{"spec.overrides[0].clusters.names: no MemberCluster is named ghost" + see}},
+		"an update that brings the name": {admissionv1.Update, override("ghost"), of(good, ""), registry(nil), []string{"spec.overrides[0].clusters.names: no MemberCluster is named ghost" + see}},
+		"a field is null": {admissionv1.Create, strings.Replace(of(good, ""), "{name: a}}", "{name: a}, data: {x: null}}", 1), "", registry(nil),
+			[]string{"spec.objects[0].data.x of ConfigMap a is null: take it out, members refuse null where a field is not nullable"}},
 		"an update that leaves the spec":           {admissionv1.Update, override("ghost"), override("ghost"), registry(nil), nil},
 		"the registry cannot be read: all is well": {admissionv1.Create, override("ghost"), "", registry(errors.New("not yet")), nil},
 	} {
@@ -77,7 +79,7 @@ func TestWarningsAreFewAndSayHowManyAreLeftOut(t *testing.T) {
 	}
 	none := Members(func(context.Context) (func(string) bool, bool) { return func(string) bool { return false }, true })
 	got := none.warnings(t.Context(), spec)
-	if len(got) != maxWarnings+1 || got[maxWarnings] != "4 more warnings of this kind are left out" {
+	if len(got) != maxWarnings+1 || got[maxWarnings] != "4 more warnings are left out" {
 		t.Errorf("%d warnings: %q", len(got), got)
 	}
 }

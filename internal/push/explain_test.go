@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	kfield "k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -121,6 +123,37 @@ func TestWhatAMemberSaysOfAFormIsWithoutGosOwnNames(t *testing.T) {
 	want := "applying ConfigMap a: failed to create typed patch object (n/a; /v1, Kind=ConfigMap): .data.x: expected string, got 5"
 	if diff := cmp.Diff(want, got.message); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestARefusalOfNullsNamesThemAndTheWayOut(t *testing.T) {
+	// The words are those of a real API server.
+	null := func(field, form string) *kfield.Error {
+		return &kfield.Error{Type: kfield.ErrorTypeTypeInvalid, Field: field, BadValue: "null", Detail: fmt.Sprintf("%s in body must be of type %s: \"null\"", field, form)}
+	}
+	other := kfield.Invalid(kfield.NewPath("spec", "size"), 9, "spec.size in body should be less than or equal to 5")
+	refusal := func(errs ...*kfield.Error) error {
+		return apierrors.NewInvalid(schema.GroupKind{Group: "example.com", Kind: "Gauge"}, "g", errs)
+	}
+	const way = ": take it out of the wrapper (`kubectl create` drops nulls, server-side apply does not; `hostctl federate` leaves them out); "
+	for name, test := range map[string]struct {
+		err  error
+		want string // what the message begins with
+	}{
+		"one":          {refusal(null("spec.cephfs", "object")), "applying Gauge g: null in spec.cephfs" + way},
+		"many":         {refusal(null("spec.d", "object"), null("spec.a", "object"), null("spec.b", "integer"), null("spec.c", "string")), "applying Gauge g: null in spec.a, spec.b, spec.c and 1 more" + way},
+		"among others": {refusal(other, null("spec.cephfs", "object")), "applying Gauge g: null in spec.cephfs" + way},
+		"none":         {refusal(other), "applying Gauge g: Gauge.example.com \"g\" is invalid: spec.size"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := explain("applying", "Gauge g", test.err)
+			if got.reason != v1alpha1.ReasonInvalid || got.state != v1alpha1.StateStalled || !strings.HasPrefix(got.message, test.want) {
+				t.Errorf("%s %s: %s", got.state, got.reason, got.message)
+			}
+			if !strings.Contains(got.message, test.err.Error()) {
+				t.Errorf("the API server's words are missing in %s", got.message)
+			}
+		})
 	}
 }
 

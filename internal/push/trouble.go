@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -144,6 +146,10 @@ func explainWithout(rights, verb, object string, err error) trouble {
 					"have it deleted and made again",
 				object, field, v1alpha1.AnnotationReplace)
 		}
+		if fields := nullFields(err); len(fields) > 0 {
+			words = fmt.Sprintf("null in %s: take it out of the wrapper (`kubectl create` drops nulls, server-side apply does not; "+
+				"`hostctl federate` leaves them out); %s", federate.Few(fields, maxNullFields), words)
+		}
 		return stalled(v1alpha1.ReasonInvalid, "%s %s: %s", verb, object, words)
 	case apierrors.IsConflict(err), apierrors.IsInternalError(err), isAway(err):
 		return trouble{state: v1alpha1.StateDegraded, reason: v1alpha1.ReasonPushError,
@@ -191,6 +197,25 @@ func withoutGo(words string) string { return goValue.ReplaceAllString(words, "$1
 func isRBAC(words string) bool {
 	return strings.Contains(words, " cannot ") && strings.Contains(words, "in API group") ||
 		strings.Contains(words, "attempting to grant RBAC permissions not currently held")
+}
+
+// maxNullFields is how many fields a refusal of nulls names before the way out.
+const maxNullFields = 3
+
+// nullFields are the fields that a 422 says are null and may not be.
+func nullFields(err error) []string {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return nil
+	}
+	var fields []string
+	for _, cause := range status.Status().Details.Causes {
+		if strings.Contains(cause.Message, " must be of type ") && strings.HasSuffix(cause.Message, `: "null"`) {
+			fields = append(fields, cause.Field)
+		}
+	}
+	slices.Sort(fields)
+	return fields
 }
 
 // immutableField is the field that a 422 says cannot be changed, "" when it says something else.

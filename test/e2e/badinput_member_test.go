@@ -3,6 +3,10 @@
 package e2e
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -77,6 +81,37 @@ var _ = Describe("When members do not take what a wrapper holds", func() {
 			member.speak(ctx, full, shop, "g", "True", "Running", "")
 		}
 		expectReady(ctx, w)
+		remove(ctx, w) // a CRD is not deleted from under objects
+	})
+
+	It("a null where the schema has none is told with its field and the way out; hostctl federate leaves it out", func(ctx SpecContext) {
+		shop := newShop(ctx)
+		kind, plural := newKind("Gauge")
+		for _, member := range fleet.Members() {
+			member.create(ctx, gauges(kind, plural, 5))
+		}
+		manifest := fmt.Sprintf("{apiVersion: e2e.fairlead.dev/v1, kind: %s, metadata: {name: g, namespace: %s}, spec: {size: null}}", kind, shop)
+		run := fleet.KubectlWith(ctx, fmt.Sprintf(`
+apiVersion: federation.fairlead.dev/v1alpha1
+kind: Federated
+metadata: {name: gauge, namespace: %s}
+spec:
+  placement: {clusters: {names: [member-1]}}
+  objects: [%s]
+`, shop, manifest), "create", "-f", "-")
+		Expect(run.Code).To(BeZero(), run.Stderr)
+		Expect(run.Stderr).To(ContainSubstring("Warning: spec.objects[0].spec.size of " + kind + " g is null: take it out"))
+		w := build.Federated("gauge").In(shop).Obj()
+		Eventually(ctx, reread(ctx, w)).Should(haveLine("member-1", v1alpha1.StateStalled, v1alpha1.ReasonInvalid,
+			kind+" g: null in spec.size: take it out of the wrapper", "`hostctl federate` leaves them out"))
+
+		file := filepath.Join(GinkgoT().TempDir(), "gauge.yaml")
+		Expect(os.WriteFile(file, []byte(manifest), 0o600)).To(Succeed())
+		run = fleet.Hostctl(ctx, "federate", "-f", file, "--bundle", "gauge", "--clusters", "member-1")
+		Expect(run.Stderr).To(ContainSubstring("spec.size left out: it was null"))
+		Expect(fleet.KubectlWith(ctx, run.Stdout, "replace", "-f", "-").Code).To(BeZero())
+		Eventually(ctx, fleet.Member("member-1").has(kind+".v1.e2e.fairlead.dev", shop, "g")).Should(BeTrue())
+		Eventually(ctx, reread(ctx, w)).ShouldNot(haveLine("member-1", v1alpha1.StateStalled, v1alpha1.ReasonInvalid))
 		remove(ctx, w) // a CRD is not deleted from under objects
 	})
 
