@@ -10,7 +10,7 @@ COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 VERSION ?= v0.0.0-dev+$(COMMIT)
 LDFLAGS := -s -w -X github.com/fairlead-dev/fairlead/internal/version.Version=$(VERSION)
 
-# Of make e2e, make crash, make fuzz and make bench.
+# Of make e2e, make crash, make fuzz, make bench and make images.
 PROVIDER ?= sandbox
 FOCUS    ?=
 KEEP     ?=
@@ -19,7 +19,8 @@ TIME     ?= 30s
 OUT      ?=
 WORKS    ?=
 PROFILE  ?=
-export PROVIDER FOCUS KEEP SEED TIME OUT WORKS PROFILE
+PUSH     ?=
+export PROVIDER FOCUS KEEP SEED TIME OUT WORKS PROFILE PUSH
 
 ##@ Look
 
@@ -49,6 +50,10 @@ build: ## Build hostctl, manager and collector into bin/
 		echo "• bin/$$name"; \
 		CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o "bin/$$name" "./cmd/$$name"; \
 	done
+
+.PHONY: images
+images: ## Build container images into _artifacts/images, and push them [PUSH=REGISTRY/PREFIX]
+	VERSION="$(VERSION)" hack/images.sh
 
 .PHONY: generate
 generate: ## Write what follows from the Go types: deep copies and CRDs

@@ -1,0 +1,25 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Container images of manager, collector and hostctl, for linux/amd64 and linux/arm64, without a container engine.
+#   PUSH=REGISTRY/PREFIX  push them there, with the credentials of `docker login`
+#   OUT=DIR               where they are written; _artifacts/images by default
+# Files in the images are as old as the commit, so that the same commit gives the same digests.
+set -eu
+
+cd "$(dirname "$0")/.."
+
+commit=$(git rev-parse HEAD)
+if [ -n "$(git status --porcelain)" ]; then
+	echo "make images: the work tree differs from commit $commit: the images say .dirty" >&2
+	VERSION="$VERSION.dirty" commit="$commit.dirty"
+fi
+out=${OUT:-_artifacts/images}
+mkdir -p "$(dirname "$out")"
+out=$(cd "$(dirname "$out")" && pwd)/$(basename "$out")
+root=$(pwd)
+
+cd hack/images
+go run . -root "$root" -out "$out" -push "${PUSH:-}" \
+	-version "$VERSION" -commit "$commit" -time "$(git log -1 --format=%ct)"
+echo "✓ $out: oci/ is an OCI layout; docker load -i $out/manager-linux-amd64.tar" >&2

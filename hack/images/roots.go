@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"encoding/pem"
+	"errors"
+
+	"golang.org/x/crypto/x509roots/fallback/bundle"
+)
+
+// caBundle is what an image trusts, in PEM. A root that is trusted under a condition only is left out: a PEM file cannot say
+// the condition.
+func caBundle() ([]byte, error) {
+	var all bytes.Buffer
+	for root := range bundle.Roots() {
+		if root.Constraint != nil {
+			continue
+		}
+		if err := pem.Encode(&all, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}); err != nil {
+			return nil, err
+		}
+	}
+	if all.Len() == 0 {
+		return nil, errors.New("making the CA bundle: the module x509roots holds no certificate")
+	}
+	return all.Bytes(), nil
+}
