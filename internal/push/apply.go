@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
@@ -45,6 +46,11 @@ func (p *pass) apply(ctx context.Context) error {
 // applyItem brings one object there: what is recorded by its uid, all else after a look.
 func (p *pass) applyItem(ctx context.Context, it *item) error {
 	if it.recorded {
+		if it.isNamespace() {
+			if closed, err := p.closesNamespace(ctx, it); closed || err != nil {
+				return err
+			}
+		}
 		again, err := p.applyOver(ctx, it, it.entry.UID, "")
 		if err != nil || !again {
 			return err
@@ -111,7 +117,7 @@ func (p *pass) applyLooked(ctx context.Context, it *item) (again bool, err error
 			// It was to be adopted and is not to be any more: what the entry names it may remove.
 			it.entry.UID, it.entry.Fields, it.entry.Adopted = "", "", ""
 		}
-	case dying:
+	case dying, closed:
 	}
 	return false, nil
 }
@@ -126,6 +132,9 @@ func (p *pass) make(ctx context.Context, it *item) (again bool, err error) {
 		if err := p.note(ctx); err != nil {
 			return false, err
 		}
+	}
+	if it.isNamespace() {
+		return p.makeNamespace(ctx, it)
 	}
 	body, err := p.stamped(it, "", "")
 	if err != nil {
@@ -221,14 +230,19 @@ func (p *pass) stamped(it *item, uid types.UID, resourceVersion string) ([]byte,
 	if err != nil {
 		return nil, err
 	}
+	p.stamp(it, obj)
+	obj.SetUID(uid)
+	obj.SetResourceVersion(resourceVersion)
+	return obj.MarshalJSON()
+}
+
+// stamp writes the item's marks on an object.
+func (p *pass) stamp(it *item, obj *unstructured.Unstructured) {
 	w := &p.want.Wrapper
 	federate.Stamp(obj, federate.Marks{
 		UID: w.UID, Wrapper: federate.WrapperPath(w.Kind, w.Namespace, w.Name),
 		Object: it.mark(), Rendering: it.object.Digest,
 	})
-	obj.SetUID(uid)
-	obj.SetResourceVersion(resourceVersion)
-	return obj.MarshalJSON()
 }
 
 func (p *pass) applyRequest(it *item, body []byte, force bool) *rest.Request {

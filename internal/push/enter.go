@@ -4,21 +4,16 @@ package push
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/overrides"
 )
-
-var namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 
 // enter sees to it that the wrapper's namespace is there and open. A member that keeps it closed gets
 // nothing; what was delivered while it was open stays.
@@ -37,7 +32,7 @@ func (p *pass) enter(ctx context.Context) error {
 	}
 	found, err := p.namespace(ctx, namespace)
 	if apierrors.IsNotFound(err) {
-		found, err = p.makeNamespace(ctx, namespace)
+		found, err = p.makeNamespaceOnTheWay(ctx, namespace)
 	}
 	switch {
 	case err != nil && answered(err):
@@ -50,9 +45,7 @@ func (p *pass) enter(ctx context.Context) error {
 		p.refuseAll(waiting(retrySoon, v1alpha1.ReasonNamespaceTerminating, "namespace %s is being deleted on the member", namespace))
 	case !p.isOpen(found):
 		p.doors.doubt(way)
-		p.refuseAll(stalled(v1alpha1.ReasonNamespaceNotOpen,
-			"namespace %s was not made by Fairlead and is not open to it: label it %s=true on the member, or join with --namespaces All",
-			namespace, v1alpha1.LabelOpen))
+		p.refuseAll(notOpen(namespace))
 	default:
 		p.doors.found(way)
 	}
@@ -85,12 +78,6 @@ func (p *pass) anythingToApply() bool {
 	return false
 }
 
-func (p *pass) isOpen(namespace *metav1.PartialObjectMetadata) bool {
-	return p.want.Namespaces == v1alpha1.NamespacesAll ||
-		namespace.Labels[v1alpha1.LabelMade] == "true" || namespace.Labels[v1alpha1.LabelOpen] == "true" ||
-		namespace.Labels[v1alpha1.LabelUID] != ""
-}
-
 func (p *pass) refuseAll(t trouble) {
 	for _, it := range p.items {
 		it.refused = true
@@ -98,33 +85,14 @@ func (p *pass) refuseAll(t trouble) {
 	p.trouble = append(p.trouble, t)
 }
 
-func (p *pass) namespace(ctx context.Context, name string) (*metav1.PartialObjectMetadata, error) {
-	answer, err := member.Do(ctx, p.conn.REST().Get().AbsPath(member.Path(namespaces, "", name)...), true)
-	if err != nil {
-		return nil, err
-	}
-	found := &metav1.PartialObjectMetadata{}
-	return found, answer.Into(found)
-}
-
-// makeNamespace makes a namespace on the way. It stands in no inventory and is never deleted by a
+// makeNamespaceOnTheWay creates the wrapper's namespace. It stands in no inventory and is never deleted by a
 // Federated: what others have put into it meanwhile is not ours to lose.
-func (p *pass) makeNamespace(ctx context.Context, name string) (*metav1.PartialObjectMetadata, error) {
-	body, err := json.Marshal(&corev1.Namespace{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1alpha1.LabelMade: "true"}},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("encoding Namespace %s: %w", name, err)
-	}
-	answer, err := member.Do(ctx, p.conn.REST().Post().AbsPath(member.Path(namespaces, "", "")...).
-		Param("fieldManager", v1alpha1.FieldManager).Body(body), true)
+func (p *pass) makeNamespaceOnTheWay(ctx context.Context, name string) (*metav1.PartialObjectMetadata, error) {
+	ns := &unstructured.Unstructured{Object: map[string]any{}}
+	ns.SetName(name)
+	made, err := p.createNamespace(ctx, ns)
 	if apierrors.IsAlreadyExists(err) {
 		return p.namespace(ctx, name)
 	}
-	if err != nil {
-		return nil, err
-	}
-	made := &metav1.PartialObjectMetadata{}
-	return made, answer.Into(made)
+	return made, err
 }

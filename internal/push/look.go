@@ -30,6 +30,8 @@ const (
 	taken
 	// dying: it is being deleted, or cannot be asked for now; there is trouble that says so.
 	dying
+	// closed: a namespace that the member keeps to itself; what is recorded of it stands. There is trouble that says so.
+	closed
 )
 
 // look finds out whose an object is that is not recorded as applied. The metadata that it read comes
@@ -65,6 +67,8 @@ func (p *pass) look(ctx context.Context, it *item) (claim, *metav1.PartialObject
 func (p *pass) judge(ctx context.Context, it *item, found *metav1.PartialObjectMetadata) (claim, *metav1.PartialObjectMetadata, error) {
 	mine := federate.WrapperPath(p.want.Wrapper.Kind, p.want.Wrapper.Namespace, p.want.Wrapper.Name)
 	switch {
+	case (found.Labels[v1alpha1.LabelUID] != "" || p.want.OnConflict == v1alpha1.ConflictAdoptIfEqual) && p.isClosed(it, found):
+		return closed, found, nil
 	case federate.IsOurs(found, p.want.Wrapper.UID, it.mark()):
 		return ours, found, nil
 	case federate.IsPushed(found, it.mark()) && found.Annotations[v1alpha1.AnnotationWrapper] == mine && it.isLeftToUs(found):
@@ -77,7 +81,7 @@ func (p *pass) judge(ctx context.Context, it *item, found *metav1.PartialObjectM
 		p.trouble = append(p.trouble, stalled(v1alpha1.ReasonOwnedByOther,
 			"%s belongs to %s: an object can be in one wrapper only", it, found.Annotations[v1alpha1.AnnotationWrapper]))
 		return taken, found, nil
-	case it.entry.Kind == "Namespace" && it.entry.Group == "" && found.Labels[v1alpha1.LabelMade] == "true":
+	case it.isNamespace() && found.Labels[v1alpha1.LabelMade] == "true":
 		// Made on the way of some Federated, in no inventory: it was waiting for a wrapper of its own.
 		return ours, found, nil
 	case p.want.OnConflict == v1alpha1.ConflictAdoptIfEqual:

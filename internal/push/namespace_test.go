@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// bare is a Namespace without anything.
+func (s *site) bare() string {
+	return fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s}}", s.namespace)
+}
+
+// adoptingNamespace is what a ClusterFederated wants that takes the namespace into care where it is there.
+func (s *site) adoptingNamespace(text string) *Want {
+	s.Helper()
+	w := s.want(text)
+	w.OnConflict = v1alpha1.ConflictAdoptIfEqual
+	return w
+}
+
+// inside is a site of a Federated in the namespace of a ClusterFederated's site.
+func (s *site) inside() *site {
+	in := *s
+	in.wrapper.Kind, in.wrapper.Namespace, in.wrapper.Name = v1alpha1.KindFederated, s.namespace, "web"
+	in.wrapper.UID = "inside-" + s.wrapper.UID
+	return &in
+}
+
+func (s *site) labels() map[string]string { return s.get("v1", "Namespace", s.namespace).GetLabels() }
+
+// label has the member's administrator set a label of the namespace, or take it off.
+func (s *site) label(key, value string) {
+	s.Helper()
+	s.edit("v1", "Namespace", s.namespace, "admin", func(ns *unstructured.Unstructured) {
+		labels := ns.GetLabels()
+		if labels[key] = value; value == "" {
+			delete(labels, key)
+		}
+		ns.SetLabels(labels)
+	})
+}
+
+func TestANamespaceIsAdoptedOnlyWhereItIsOpen(t *testing.T) {
+	s := newClusterSite(t)
+	s.create(s.bare())
+	w := s.adoptingNamespace(s.bare())
+	s.mustFail(w, v1alpha1.ReasonNamespaceNotOpen, s.namespace, v1alpha1.LabelOpen)
+	if got := s.labels(); got[v1alpha1.LabelUID] != "" || got[v1alpha1.LabelMade] != "" {
+		t.Errorf("the closed namespace was written: %v", got)
+	}
+	if slices.Contains(s.wire.writes(), "PATCH namespaces/"+s.namespace) {
+		t.Error("an apply was sent")
+	}
+	s.inside().mustFail(s.inside().want(configMap("a", "1")), v1alpha1.ReasonNamespaceNotOpen)
+
+	s.label(v1alpha1.LabelOpen, "true")
+	s.mustDeliver(w)
+	if got := s.delivery().Spec.Inventory[0].Adopted; got != v1alpha1.AdoptedYes {
+		t.Errorf("adopted: %q", got)
+	}
+	if got := s.labels(); got[v1alpha1.LabelMade] != "" {
+		t.Errorf("it is said to be made by Fairlead: %v", got)
+	}
+	s.inside().mustDeliver(s.inside().want(configMap("a", "1")))
+}
+
+func TestAnyNamespaceIsAdoptedWhereThePolicySaysSo(t *testing.T) {
+	s := newClusterSite(t)
+	s.create(s.bare())
+	w := s.adoptingNamespace(s.bare())
+	w.Namespaces = v1alpha1.NamespacesAll
+	s.mustDeliver(w)
+}
+
+// What the member's administrator opened the administrator may close, though a wrapper has adopted it meanwhile.
+func TestAnAdoptedNamespaceThatIsClosedIsObeyed(t *testing.T) {
+	s := newClusterSite(t)
+	s.openNamespace()
+	s.mustDeliver(s.adoptingNamespace(s.bare()))
+	s.label(v1alpha1.LabelOpen, "")
+
+	s.inside().mustFail(s.inside().want(configMap("a", "1")), v1alpha1.ReasonNamespaceNotOpen)
+	changed := s.adoptingNamespace(fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {team: x}}}", s.namespace))
+	for range 2 { // the second time it is no longer recorded as applied
+		s.mustFail(changed, v1alpha1.ReasonNamespaceNotOpen)
+	}
+	if s.labels()["team"] != "" {
+		t.Error("the closed namespace was written")
+	}
+	entry := s.delivery().Spec.Inventory[0]
+	if entry.UID != s.get("v1", "Namespace", s.namespace).GetUID() || entry.Adopted != v1alpha1.AdoptedYes {
+		t.Errorf("the record of what was adopted is lost: %+v", entry)
+	}
+	s.label(v1alpha1.LabelOpen, "true")
+	s.mustDeliver(changed)
+	s.inside().mustDeliver(s.inside().want(configMap("a", "1")))
+}
+
+func TestANamespaceThatAClusterFederatedBringsIsMarkedInItsCreation(t *testing.T) {
+	s := newClusterSite(t)
+	bodies := s.bodiesTo("/namespaces/" + s.namespace)
+	text := fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {team: x}}}", s.namespace)
+	s.mustDeliver(s.want(text))
+	if got := s.labels(); got[v1alpha1.LabelMade] != "true" || got["team"] != "x" || got[v1alpha1.LabelUID] != string(s.wrapper.UID) {
+		t.Errorf("labels %v", got)
+	}
+	s.inside().mustDeliver(s.inside().want(configMap("a", "1")))
+
+	s.mustDeliver(s.want(s.bare()))
+	if got := s.labels(); got[v1alpha1.LabelMade] != "true" || got["team"] != "" {
+		t.Errorf("what was dropped stays, or what Fairlead made is not marked any more: %v", got)
+	}
+	for _, body := range *bodies {
+		if strings.Contains(body, v1alpha1.LabelMade) {
+			t.Errorf("an apply carries the label: %s", body)
+		}
+	}
+	if len(*bodies) == 0 {
+		t.Error("no apply was seen")
+	}
+}
+
+// bodiesTo notes the bodies of writes whose path ends so.
+func (s *site) bodiesTo(path string) *[]string {
+	var bodies []string
+	s.wire.answer = func(req *http.Request) *http.Response {
+		if req.GetBody != nil && strings.HasSuffix(req.URL.Path, path) {
+			if body, err := req.GetBody(); err == nil {
+				data := make([]byte, req.ContentLength)
+				_, _ = body.Read(data) // it is in memory
+				bodies = append(bodies, string(data))
+			}
+		}
+		return nil
+	}
+	return &bodies
+}
+
+func TestANamespaceWhosePushIsCutOffAnywhereIsFinishedOrLeftWithoutATrace(t *testing.T) {
+	whole := newClusterSite(t)
+	whole.mustDeliver(whole.want(whole.bare()))
+	for n := range len(whole.wire.all()) {
+		for how, cut := range cuts(n + 1) {
+			t.Run(fmt.Sprintf("request %d, %s", n+1, how), func(t *testing.T) {
+				t.Parallel()
+				s := newClusterSite(t)
+				w := s.want(s.bare())
+				s.wire.begin(cut)
+				_, _ = s.push(w)
+				s.connect(config)
+				if strings.HasPrefix(how, "the pusher") == (n%2 == 0) {
+					s.mustDeliver(w)
+					if got := s.labels(); got[v1alpha1.LabelMade] != "true" || got[v1alpha1.LabelUID] != string(s.wrapper.UID) {
+						t.Errorf("labels %v", got)
+					}
+					if got := s.delivery().Spec.Inventory[0]; got.Adopted != "" || got.State != v1alpha1.EntryApplied {
+						t.Errorf("recorded as %+v", got)
+					}
+				}
+				leave := s.leave()
+				leave.OnDelete = v1alpha1.DeleteAll
+				s.eventually(leave)
+				if s.get("v1", "Namespace", s.namespace) != nil {
+					t.Error("the namespace is left")
+				}
+			})
+		}
+	}
+}
+
+func TestANamespaceThatSomebodyMakesMeanwhileIsNotTaken(t *testing.T) {
+	s := newClusterSite(t)
+	s.wire.begin(s.atOnce("POST v1/namespaces", func() { s.create(s.bare()) }))
+	w := s.adoptingNamespace(s.bare())
+	s.mustFail(w, v1alpha1.ReasonNamespaceNotOpen)
+	if got := s.labels(); got[v1alpha1.LabelUID] != "" || got[v1alpha1.LabelMade] != "" {
+		t.Errorf("labels %v", got)
+	}
+}
+
+func TestWhichNamespacesAreOpen(t *testing.T) {
+	for name, tc := range map[string]struct {
+		labels string
+		// apply has the namespace made by server-side apply under this name, and by a plain create where it is empty.
+		apply string
+		// marked has Fairlead apply its mark to what is there, as versions did that did not ask whether it was open.
+		marked bool
+		open   bool
+	}{
+		"made by a ClusterFederated of a version before":    {apply: v1alpha1.FieldManager, marked: true, open: true},
+		"marked by one and made by kubectl":                 {marked: true},
+		"marked by one and made by another's apply":         {apply: "argocd", marked: true},
+		"made on the way of a Federated":                    {labels: `federation.fairlead.dev/made: "true"`, open: true},
+		"opened by the member":                              {labels: `federation.fairlead.dev/open: "true"`, open: true},
+		"opened with another word":                          {labels: `federation.fairlead.dev/open: "false"`},
+		"with a mark that the member's administrator wrote": {labels: `federation.fairlead.dev/uid: x`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			ns := s.parse(fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {%s}}}", s.namespace, tc.labels))
+			if tc.apply == "" {
+				if err := s.admin.Create(t.Context(), ns, client.FieldOwner("kubectl-create")); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				s.applyAs(tc.apply, ns)
+			}
+			if tc.marked {
+				ns := s.parse(s.bare())
+				ns.SetLabels(map[string]string{v1alpha1.LabelUID: "some-wrapper"})
+				s.applyAs(v1alpha1.FieldManager, ns)
+				s.label("touched-by", "admin")
+			}
+			if w := s.want(configMap("a", "1")); tc.open {
+				s.mustDeliver(w)
+			} else {
+				s.mustFail(w, v1alpha1.ReasonNamespaceNotOpen)
+			}
+		})
+	}
+}
+
+func (s *site) applyAs(manager string, obj *unstructured.Unstructured) {
+	s.Helper()
+	obj.SetManagedFields([]metav1.ManagedFieldsEntry(nil))
+	if err := s.admin.Apply(s.Context(), client.ApplyConfigurationFromUnstructured(obj), client.FieldOwner(manager), client.ForceOwnership); err != nil {
+		s.Fatal(err)
+	}
+}
