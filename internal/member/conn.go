@@ -28,11 +28,13 @@ const (
 	acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 )
 
-// Conn is the lean connection to one member. It is safe for concurrent use and never changes: other
-// credentials or another endpoint are another Conn.
+// Conn is the lean connection to one member. It is safe for concurrent use. A token that was renewed takes the place of the
+// old one; all else never changes: another endpoint or other credentials are another Conn.
 type Conn struct {
-	name   string
+	name string
+	// config holds no token: that is bearer's.
 	config *rest.Config
+	bearer *bearer
 	http   *http.Client
 	guard  *guard
 	rest   rest.Interface
@@ -46,6 +48,10 @@ func Connect(name string, config *rest.Config, shared *Mappings) (*Conn, error) 
 	// Controller-runtime's client would write protobuf. What is asked for is seen to by the guard, whoever asks.
 	config = rest.CopyConfig(config)
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
+	token, err := newBearer(config)
+	if err != nil {
+		return nil, fmt.Errorf("preparing the connection to member %s: %w", name, err)
+	}
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to member %s: %w", name, err)
@@ -53,7 +59,8 @@ func Connect(name string, config *rest.Config, shared *Mappings) (*Conn, error) 
 	if client.Transport == nil { // client-go's word for the default one
 		client.Transport = http.DefaultTransport
 	}
-	station := &guard{next: client.Transport, mayWrite: func() error { return nil }, headWithin: headWithin, clock: clock.RealClock{},
+	token.next = client.Transport
+	station := &guard{next: token, mayWrite: func() error { return nil }, headWithin: headWithin, clock: clock.RealClock{},
 		limit: inflight.New(clock.RealClock{}, inflight.Most)}
 	client.Transport = station
 	raw := rest.CopyConfig(config)
@@ -64,7 +71,7 @@ func Connect(name string, config *rest.Config, shared *Mappings) (*Conn, error) 
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to member %s: %w", name, err)
 	}
-	conn := &Conn{name: name, config: config, http: client, guard: station, rest: restClient}
+	conn := &Conn{name: name, config: config, bearer: token, http: client, guard: station, rest: restClient}
 	conn.mapper = newMapper(conn, shared)
 	return conn, nil
 }

@@ -164,15 +164,17 @@ func TestAMemberClusterEditedByHandIntoNonsense(t *testing.T) {
 func TestAnotherConfigurationIsAnotherConnection(t *testing.T) {
 	server := newAPIServer(t)
 	for name, test := range map[string]struct {
-		token, proxy string
-		same         bool
+		proxy string
+		name  string
+		same  bool
 	}{
-		"the same":      {token: "a", same: true},
-		"another token": {token: "b"},
-		"a proxy":       {token: "a", proxy: "http://proxy"},
+		"the same":            {same: true},
+		"a proxy":             {proxy: "http://proxy"},
+		"another server name": {name: "kubernetes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := server.config(test.token)
+			b := server.config("a")
+			b.ServerName = test.name
 			if test.proxy != "" {
 				to, _ := url.Parse(test.proxy)
 				b.Proxy = http.ProxyURL(to)

@@ -137,13 +137,13 @@ func (f *Fleet) Connect(ctx context.Context, name string, config *rest.Config, j
 	return nil
 }
 
-// expect tells the connection to a member which cluster the registry says was joined; false when there is none with this
-// configuration. "" says nothing: the registry learns the uid from the connection.
+// expect tells the connection to a member which cluster the registry says was joined, and which token is the host's now; false
+// when there is none with this configuration. "" says nothing: the registry learns the uid from the connection.
 func (f *Fleet) expect(name string, config *rest.Config, joined types.UID) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t := f.members[name]
-	if t == nil || !sameConfig(t.conn.config, config) {
+	if t == nil || !sameConfig(t.conn.config, config) || !t.takes(config.BearerToken) {
 		return false
 	}
 	if joined != "" && joined != t.joined {
@@ -151,6 +151,20 @@ func (f *Fleet) expect(name string, config *rest.Config, joined types.UID) bool 
 		t.standing = t.standing.joinedAs(name, joined)
 		t.probeNow() // so that the listeners hear of it
 	}
+	return true
+}
+
+// takes has the connection use a token from now on; false when it cannot. It cannot where the one before is refused: what
+// was begun with that has to be begun anew. f.mu is held.
+func (t *tracked) takes(token string) bool {
+	if t.conn.Uses(token) {
+		return true
+	}
+	if token == "" || t.conn.Uses("") || !t.standing.Usable() {
+		return false
+	}
+	t.conn.bearer.token.Store(&token)
+	t.probeNow()
 	return true
 }
 
@@ -218,10 +232,10 @@ func (t *tracked) probeNow() {
 	}
 }
 
-// sameConfig compares what ConfigFor sets, but for the proxy function, whose URL cannot be read back
-// from it other than by calling it.
+// sameConfig compares what ConfigFor sets but for the token, which takes compares; the URL of the proxy function cannot be
+// read back from it other than by calling it.
 func sameConfig(a, b *rest.Config) bool {
-	return a.Host == b.Host && a.BearerToken == b.BearerToken && a.UserAgent == b.UserAgent &&
+	return a.Host == b.Host && a.UserAgent == b.UserAgent &&
 		reflect.DeepEqual(proxyOf(a), proxyOf(b)) && reflect.DeepEqual(a.TLSClientConfig, b.TLSClientConfig)
 }
 

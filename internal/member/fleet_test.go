@@ -135,17 +135,19 @@ func TestAConnectedMemberIsEngagedAndProbed(t *testing.T) {
 }
 
 // The end of the old connection must not take the new one along.
-func TestAMemberWithOtherCredentialsIsConnectedAnewAndStaysSo(t *testing.T) {
+func TestAMemberWithAnotherConfigurationIsConnectedAnewAndStaysSo(t *testing.T) {
 	r, server := newRunning(t), newAPIServer(t)
-	tokens := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
-	for _, token := range tokens {
-		r.mustConnect(t, server, token)
+	agents := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+	for _, agent := range agents {
+		if err := r.Connect(t.Context(), "east", server.configAs(agent), ""); err != nil {
+			t.Fatal(err)
+		}
 		if !r.next(t).is.Usable() {
 			t.Fatal("not usable")
 		}
 	}
 	all := r.crew.engagements()
-	if len(all) != len(tokens) {
+	if len(all) != len(agents) {
 		t.Fatalf("%d engagements", len(all))
 	}
 	for i, e := range all {

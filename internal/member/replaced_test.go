@@ -15,7 +15,9 @@ func TestWhatAnOldConnectionFindsLateIsNotToldOfTheNew(t *testing.T) {
 	r.mustConnect(t, server, "a")
 	r.next(t)
 	old := r.members["east"]
-	r.mustConnect(t, server, "b")
+	if err := r.Connect(t.Context(), "east", server.configAs("b"), ""); err != nil {
+		t.Fatal(err)
+	}
 	r.next(t)
 
 	// The probe of the old one was under way while it was replaced.
@@ -47,7 +49,7 @@ func TestANewConnectionIsEngagedWhenTheOldOneHasSaidItsLast(t *testing.T) {
 	r.mustConnect(t, server, "a")
 	await(t, telling)
 	done := make(chan error)
-	go func() { done <- r.Connect(t.Context(), "east", server.config("b"), "") }()
+	go func() { done <- r.Connect(t.Context(), "east", server.configAs("b"), "") }()
 	await(t, r.crew.engagements()[0].ctx.Done())
 	for range 10_000 { // the other goroutine's chance to go too far
 		runtime.Gosched()

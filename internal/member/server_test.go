@@ -154,6 +154,13 @@ func (s *apiServer) config(token string) *rest.Config {
 	return &rest.Config{Host: s.URL, BearerToken: token, QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}
 }
 
+// configAs is a configuration for which another connection is needed than for one of another name.
+func (s *apiServer) configAs(agent string) *rest.Config {
+	config := s.config("t")
+	config.UserAgent = agent
+	return config
+}
+
 func connected(t *testing.T, config *rest.Config, shared *Mappings) *Conn {
 	t.Helper()
 	conn, err := Connect("east", config, shared)

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package member
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// noted is a member's API server that notes the token of each request, by path. A watch stays open until the test is over.
+type noted struct {
+	*apiServer
+	mu     sync.Mutex
+	tokens map[string]string
+	over   chan struct{}
+}
+
+func newNoted(t *testing.T) *noted {
+	t.Helper()
+	s := &noted{apiServer: newAPIServer(t), tokens: map[string]string{}, over: make(chan struct{})}
+	answer := s.Config.Handler
+	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		s.mu.Lock()
+		s.tokens[req.URL.Path] = req.Header.Get("Authorization")
+		s.mu.Unlock()
+		if !req.URL.Query().Has("watch") {
+			answer.ServeHTTP(w, req)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusOK)
+		w.(http.Flusher).Flush()
+		select {
+		case <-s.over:
+		case <-req.Context().Done():
+		}
+	})
+	t.Cleanup(func() { close(s.over) })
+	return s
+}
+
+func (s *noted) token(path string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tokens[path]
+}
+
+func TestARenewedTokenTakesThePlaceOfTheOldWhileWatchesGoOn(t *testing.T) {
+	s := newNoted(t)
+	r := newRunning(t)
+	if err := r.Connect(t.Context(), "east", s.config("first"), ""); err != nil {
+		t.Fatal(err)
+	}
+	<-r.probes
+	conn := r.Conn("east")
+	watch, err := conn.REST().Get().AbsPath("/api/v1/configmaps").Param("watch", "true").Stream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = watch.Close() }()
+	ended := make(chan error, 1)
+	go func() { _, err := watch.Read(make([]byte, 1)); ended <- err }()
+
+	if err := r.Connect(t.Context(), "east", s.config("second"), ""); err != nil {
+		t.Fatal(err)
+	}
+	if r.Conn("east") != conn || len(r.crew.engagements()) != 1 {
+		t.Error("the connection was replaced, and every watch with it")
+	}
+	if !conn.Uses("second") || conn.Uses("first") {
+		t.Error("it uses the old token")
+	}
+	<-r.probes // at once, to see whether the new one is accepted
+	if got := s.token(membershipPath); got != "Bearer second" {
+		t.Errorf("the probe came with %q", got)
+	}
+	select {
+	case err := <-ended:
+		t.Errorf("the watch ended: %v", err)
+	default:
+	}
+}
+
+// A watch that was begun with a token that is refused may be dead; only a new connection begins all of them anew.
+func TestATokenInPlaceOfARefusedOneIsAnotherConnection(t *testing.T) {
+	s := newNoted(t)
+	s.says(membershipPath, apierrors.NewUnauthorized("no"))
+	r := newRunning(t)
+	if err := r.Connect(t.Context(), "east", s.config("first"), ""); err != nil {
+		t.Fatal(err)
+	}
+	<-r.probes
+	conn := r.Conn("east")
+	if err := r.Connect(t.Context(), "east", s.config("second"), ""); err != nil {
+		t.Fatal(err)
+	}
+	if r.Conn("east") == conn {
+		t.Error("the connection is the old one")
+	}
+}
+
+func TestTheTokenGoesToTheMemberAlone(t *testing.T) {
+	s, other := newNoted(t), newNoted(t)
+	conn := connected(t, s.config("mine"), nil)
+	for name, tc := range map[string]struct {
+		url, header, want string
+		to                *noted
+	}{
+		"to the member":                    {url: s.URL, to: s, want: "Bearer mine"},
+		"to another address":               {url: other.URL, to: other},
+		"a request that brings its own":    {url: s.URL, to: s, header: "Bearer theirs", want: "Bearer theirs"},
+		"to another address with its own ": {url: other.URL, to: other, header: "Bearer theirs", want: "Bearer theirs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, tc.url+"/version", http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tc.header != "" {
+				req.Header.Set("Authorization", tc.header)
+			}
+			resp, err := conn.GetHTTPClient().Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+			if diff := cmp.Diff(tc.want, tc.to.token("/version")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	if conn.GetConfig().BearerToken != "" {
+		t.Error("the configuration holds the token, which would outlive it there")
+	}
+	if err := conn.Accepts(t.Context(), "next"); err != nil || s.token(membershipPath) != "Bearer next" {
+		t.Errorf("another token was not tried: %v, %s", err, s.token(membershipPath))
+	}
+}
