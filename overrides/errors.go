@@ -30,6 +30,16 @@ type Error struct {
 	Found string
 	// Problem says what is wrong, and the way out.
 	Problem string
+	// TooCostly is whether the override works, and takes more work than it may: then it wraps ErrTooCostly.
+	TooCostly bool
+}
+
+// Unwrap lets errors.Is find ErrTooCostly.
+func (e *Error) Unwrap() error {
+	if e.TooCostly {
+		return ErrTooCostly
+	}
+	return nil
 }
 
 // Field is the place in the wrapper's spec: overrides[2].patch[0].
@@ -49,6 +59,13 @@ func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Field())
 	b.WriteString(": ")
+	b.WriteString(e.inWords())
+	return b.String()
+}
+
+// inWords is the error without its place.
+func (e *Error) inWords() string {
+	var b strings.Builder
 	b.WriteString(e.Doing)
 	if e.Object != "" {
 		b.WriteString(" of ")
@@ -74,6 +91,7 @@ func (e *Error) For(member string) *Error {
 type trouble struct {
 	problem string
 	found   string
+	costly  bool
 }
 
 func (t *trouble) Error() string { return t.problem }

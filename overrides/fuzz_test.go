@@ -166,7 +166,7 @@ func FuzzValidate(f *testing.F) {
 				}
 				objects = append(objects, obj)
 			}
-			if _, err := set.Apply(objects, east); err != nil && strings.Contains(err.Error(), ".target:") {
+			if _, _, err := set.Apply(objects, east); err != nil && strings.Contains(err.Error(), ".target:") {
 				t.Fatalf("Validate let a target through: %v", err)
 			}
 		}

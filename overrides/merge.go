@@ -19,7 +19,10 @@ func isStrategic(gvk schema.GroupVersionKind) bool {
 }
 
 // merge lays patch over an object and returns the result; the object is used up, patch is not.
-func merge(object map[string]any, gvk schema.GroupVersionKind, patch map[string]any) (merged map[string]any, err error) {
+func merge(object map[string]any, gvk schema.GroupVersionKind, patch map[string]any, b *budget) (merged map[string]any, err error) {
+	if err := b.write(size(patch)); err != nil {
+		return nil, err
+	}
 	patch = runtime.DeepCopyJSON(patch)
 	if !isStrategic(gvk) {
 		return mergeJSON(object, patch), nil
@@ -34,7 +37,14 @@ func merge(object map[string]any, gvk schema.GroupVersionKind, patch map[string]
 			merged, err = nil, fmt.Errorf("the strategic merge cannot read it: %v", r)
 		}
 	}()
-	merged, err = strategicpatch.StrategicMergeMapPatch(object, patch, typed)
+	tags, err := strategicpatch.NewPatchMetaFromStruct(typed)
+	if err != nil {
+		return nil, fmt.Errorf("finding the merge keys of %s: %w", gvk.Kind, err)
+	}
+	if err := takeMerge(b, object, patch, tags, 0); err != nil {
+		return nil, err
+	}
+	merged, err = strategicpatch.StrategicMergeMapPatchUsingLookupPatchMeta(object, patch, tags)
 	if err != nil {
 		return nil, fmt.Errorf("the strategic merge does not take it: %w", err)
 	}

@@ -79,12 +79,12 @@ func TestAMergeIsNotSharedBetweenTheObjectsOfASet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, err := set.Apply([]*unstructured.Unstructured{object(t, widget)}, east)
+	one, _, err := set.Apply([]*unstructured.Unstructured{object(t, widget)}, east)
 	if err != nil {
 		t.Fatal(err)
 	}
 	one[0].Object["extra"].(map[string]any)["list"].([]any)[0] = "spoilt"
-	two, err := set.Apply([]*unstructured.Unstructured{object(t, widget)}, east)
+	two, _, err := set.Apply([]*unstructured.Unstructured{object(t, widget)}, east)
 	if err != nil {
 		t.Fatal(err)
 	}

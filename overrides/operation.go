@@ -45,6 +45,7 @@ func (op *operation) readValue(from *v1alpha1.PatchOperation) (err error) {
 		if op.value, err = DecodeValue(from.Value.Raw); err != nil {
 			return fmt.Errorf("value: %w", err)
 		}
+		op.size, op.depth = size(op.value), depthOf(op.value)
 	}
 	return nil
 }
@@ -60,7 +61,7 @@ func (op *operation) failed(override, index int, m Member, err error) *Error {
 		Problem:   err.Error(),
 	}
 	if t := (*trouble)(nil); errors.As(err, &t) {
-		e.Found = t.found
+		e.Found, e.TooCostly = t.found, t.costly
 	}
 	return e
 }

@@ -17,12 +17,17 @@ type document struct {
 	root map[string]any
 	// secret keeps values out of errors.
 	secret bool
-	// budget is how many bytes copy may still add: doubled 64 times, a byte is more than any memory.
-	budget *int
+	// budget is what may still be done: doubled 64 times, a byte is more than any memory.
+	budget *budget
+	// depth is how deep root may be nested by now.
+	depth *int
 }
 
 // do carries out one operation; value is that of add, replace and test.
 func (d *document) do(op *operation, value any) error {
+	if err := d.take(op, value); err != nil {
+		return err
+	}
 	switch op.op {
 	case v1alpha1.PatchAdd:
 		return d.add(op.path, runtime.DeepCopyJSONValue(value))
@@ -50,6 +55,9 @@ func (d *document) add(path pointer, value any) error {
 		case []any:
 			i, err := d.insertAt(path, c)
 			if err != nil {
+				return nil, err
+			}
+			if err := d.budget.take(shift(c, i, true)); err != nil {
 				return nil, err
 			}
 			return slices.Insert(c, i, value), nil
@@ -100,6 +108,9 @@ func (d *document) remove(path pointer, absent string) (removed any, err error) 
 			if err != nil {
 				return nil, err
 			}
+			if err := d.budget.take(shift(c, i, false)); err != nil {
+				return nil, err
+			}
 			removed = c[i]
 			return slices.Delete(c, i, i+1), nil
 		}
@@ -116,6 +127,9 @@ func (d *document) move(from, path pointer) error {
 		}
 		return &trouble{problem: fmt.Sprintf("%s lies within %s: nothing can be moved into itself", path, from)}
 	}
+	if list, ok := d.listOf(from, path); ok {
+		return d.moveWithin(list, from, path)
+	}
 	value, err := d.remove(from, "so there is nothing to move")
 	if err != nil {
 		return err
@@ -123,13 +137,47 @@ func (d *document) move(from, path pointer) error {
 	return d.add(path, value)
 }
 
+// listOf is the list that two paths both lead into.
+func (d *document) listOf(from, path pointer) ([]any, bool) {
+	last := len(from) - 1
+	if len(path) != len(from) || !slices.Equal(from[:last], path[:last]) {
+		return nil, false
+	}
+	value, _ := from[:last].lookup(d.root)
+	list, ok := value.([]any)
+	return list, ok
+}
+
+// moveWithin moves an item of a list to another place in it, and what lies between by one.
+func (d *document) moveWithin(list []any, from, path pointer) error {
+	i, err := d.itemAt(from, len(from)-1, list)
+	if err != nil {
+		return err
+	}
+	j, err := d.insertAt(path, list[:len(list)-1]) // the places are those without the item
+	if err != nil {
+		return err
+	}
+	if err := d.budget.take(int64(max(i, j) - min(i, j))); err != nil {
+		return err
+	}
+	item := list[i]
+	if i < j {
+		copy(list[i:j], list[i+1:j+1])
+	} else {
+		copy(list[j+1:i+1], list[j:i])
+	}
+	list[j] = item
+	return nil
+}
+
 func (d *document) copy(from, path pointer) error {
 	value, err := d.get(from)
 	if err != nil {
 		return err
 	}
-	if *d.budget -= size(value); *d.budget < 0 {
-		return &trouble{problem: fmt.Sprintf("the copies for this member come to more than %d KiB; write the values out, or use fewer", maxCopied>>10)}
+	if err := d.budget.write(size(value)); err != nil {
+		return err
 	}
 	return d.add(path, runtime.DeepCopyJSONValue(value))
 }

@@ -4,6 +4,7 @@ package overrides
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -83,4 +84,22 @@ func malformed(object map[string]any) (pointer, *trouble) {
 		}
 	}
 	return nil, nil
+}
+
+// servedGroup is the group that a CustomResourceDefinition serves, by which it can be reserved.
+var servedGroup = pointer{"spec", "group"}
+
+// mayTrespass says whether an operation can change a field that trespass looks at. It only tells after which operations
+// to look, so that the one that crosses is named; the result is looked at in any case.
+func (op *operation) mayTrespass() bool {
+	if op.op == v1alpha1.PatchTest {
+		return false
+	}
+	return holdsProtected(op.path) || op.op == v1alpha1.PatchMove && holdsProtected(op.from)
+}
+
+// holdsProtected says whether a pointer leads into a part of the object in which protected fields are.
+func holdsProtected(p pointer) bool {
+	return p.contains(servedGroup) || servedGroup.contains(p) ||
+		slices.ContainsFunc(protected, func(one protection) bool { return one.path[0] == p[0] })
 }

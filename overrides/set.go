@@ -4,17 +4,12 @@ package overrides
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
-
-// maxCopied bounds what the copy operations of all overrides may add for one member, in bytes.
-const maxCopied = 1 << 20
 
 // Set is a list of overrides, read once and ready to be applied for many members. It is safe for
 // concurrent use.
@@ -28,12 +23,15 @@ type override struct {
 	target    v1alpha1.OverrideTarget
 	patch     []operation
 	merge     map[string]any // nil where it is a patch
+	directive string         // one of the strategic merge that merge holds, or ""
 }
 
 type operation struct {
 	op         v1alpha1.PatchOp
 	path, from pointer
 	value      any
+	size       int     // of value, in bytes
+	depth      int     // of value
 	source     *source // nil where the value is given
 }
 
@@ -67,6 +65,7 @@ func compile(index int, from *v1alpha1.Override) (override, error) {
 		if o.merge, err = decodeObject(from.Merge.Raw); err != nil {
 			return fail(None, "merge", err)
 		}
+		o.directive = directive(o.merge)
 		return o, nil
 	}
 	o.patch = make([]operation, len(from.Patch))
@@ -115,97 +114,6 @@ func (s *Set) Variant(key []byte, m Member) []byte {
 	return key
 }
 
-// Apply lays the overrides that speak to a member over objects and returns the result. An object that
-// no override changes is the very one that was given; the others are copies. An error is an *Error.
-func (s *Set) Apply(objects []*unstructured.Unstructured, m Member) ([]*unstructured.Unstructured, error) {
-	result := slices.Clone(objects)
-	budget := maxCopied
-	for i := range s.overrides {
-		o := &s.overrides[i]
-		if !o.selection.Selects(m) {
-			continue
-		}
-		targets, err := match(&o.target, objects)
-		if err != nil {
-			return nil, &Error{Override: o.index, Operation: None, Part: "target", Doing: "looking for its objects", Member: m.Name, Problem: err.Error()}
-		}
-		for _, t := range targets {
-			if result[t] == objects[t] {
-				result[t] = objects[t].DeepCopy()
-			}
-			if err := o.apply(result[t], objects[t], m, &budget); err != nil {
-				err.Object = objects[t].GetKind() + " " + objects[t].GetName()
-				return nil, err
-			}
-		}
-	}
-	return result, nil
-}
-
-// apply changes obj, which was once original.
-func (o *override) apply(obj, original *unstructured.Unstructured, m Member, budget *int) *Error {
-	if o.merge != nil {
-		return o.applyMerge(obj, original, m)
-	}
-	doc := &document{root: obj.Object, secret: isSecret(original), budget: budget}
-	var crossed *Error // the first operation after which a protected field was another
-	for j := range o.patch {
-		op := &o.patch[j]
-		value := op.value
-		if op.source != nil {
-			text, there := op.source.value(m)
-			if !there && op.source.skip {
-				continue
-			}
-			if !there {
-				return op.failed(o.index, j, m, &trouble{problem: fmt.Sprintf(
-					"the member has no label %s; label its MemberCluster, or give a default or whenMissing: Skip", op.source.label)})
-			}
-			value = text
-		}
-		if err := doc.do(op, value); err != nil {
-			return op.failed(o.index, j, m, err)
-		}
-		if crossed == nil && op.op != v1alpha1.PatchTest {
-			if _, t := trespass(original.Object, obj.Object); t != nil {
-				crossed = op.failed(o.index, j, m, t)
-			}
-		}
-	}
-	if crossed != nil {
-		// What counts is the result: a field may be moved away and back.
-		if _, t := trespass(original.Object, obj.Object); t != nil {
-			return crossed
-		}
-	}
-	return nil
-}
-
-func (o *override) applyMerge(obj, original *unstructured.Unstructured, m Member) *Error {
-	fail := func(path, problem string) *Error {
-		return &Error{Override: o.index, Operation: None, Part: "merge", Doing: "changing fields", Path: path, Member: m.Name, Problem: problem}
-	}
-	gvk := original.GroupVersionKind()
-	if !isStrategic(gvk) {
-		if found := directive(o.merge); found != "" {
-			return fail("", fmt.Sprintf("%s belongs to the strategic merge, which %s has not: it gets a JSON merge patch; to remove a field use patch", found, gvk.Kind))
-		}
-	}
-	merged, err := merge(obj.Object, gvk, o.merge)
-	if err != nil {
-		problem := err.Error()
-		if isSecret(original) {
-			problem = "the strategic merge does not take it (the reason is withheld: it may hold a Secret's values)"
-		}
-		return fail("", problem)
-	}
-	obj.Object = merged
-	if path, t := trespass(original.Object, obj.Object); t != nil {
-		return fail(path.String(), t.problem)
-	}
-	return nil
-}
-
 // Speaking is the indexes of the overrides in list that speak to a member, in order.
 func Speaking(list []v1alpha1.Override, m Member) ([]int, error) {
 	set, err := Compile(list)
@@ -221,5 +129,6 @@ func Apply(objects []*unstructured.Unstructured, list []v1alpha1.Override, m Mem
 	if err != nil {
 		return nil, err
 	}
-	return set.Apply(objects, m)
+	result, _, err := set.Apply(objects, m)
+	return result, err
 }

@@ -159,9 +159,10 @@ func validateMerge(raw []byte, objects []*unstructured.Unstructured, matched []i
 			}
 		}
 	}
+	found := directive(patch)
 	for _, i := range matched {
 		gvk := objects[i].GroupVersionKind()
-		if found := directive(patch); found != "" && !isStrategic(gvk) {
+		if found != "" && !isStrategic(gvk) {
 			errs = append(errs, field.Invalid(path, found,
 				fmt.Sprintf("this belongs to the strategic merge, which %s has not: it gets a JSON merge patch; to remove a field use patch", gvk.Kind)))
 			break

@@ -98,23 +98,23 @@ func equalNumbers(i int64, f float64) bool {
 	return f >= math.MinInt64 && f < math.MaxInt64 && f == math.Trunc(f) && int64(f) == i
 }
 
-// size is about how many bytes a value takes as JSON.
+// size is about how many bytes a value takes in memory.
 func size(value any) int {
 	switch v := value.(type) {
 	case map[string]any:
-		n := 2
+		n := 64
 		for key := range v {
-			n += len(key) + 4 + size(v[key])
+			n += len(key) + 32 + size(v[key])
 		}
 		return n
 	case []any:
-		n := 2
+		n := 24
 		for i := range v {
-			n += 1 + size(v[i])
+			n += 16 + size(v[i])
 		}
 		return n
 	case string:
-		return len(v) + 2
+		return len(v) + 16
 	}
 	return 8
 }

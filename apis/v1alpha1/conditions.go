@@ -64,6 +64,9 @@ const (
 	ReasonLeaving = "Leaving"
 	// ReasonOverrideInvalid surfaces when an override cannot be applied for a member.
 	ReasonOverrideInvalid = "OverrideInvalid"
+	// ReasonOverrideTooCostly surfaces when overrides take more work for a member than a rendering may, or when
+	// a wrapper's distinct renderings take more together than one wrapper may.
+	ReasonOverrideTooCostly = "OverrideTooCostly"
 	// ReasonAPINotServed surfaces when the member does not serve a kind.
 	ReasonAPINotServed = "APINotServed"
 	// ReasonAPIServed marks, in a Delivery's status, an object whose kind is served now.

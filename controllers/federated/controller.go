@@ -23,6 +23,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/placement"
+	"github.com/fairlead-dev/fairlead/federate/report"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
@@ -131,7 +132,7 @@ type pass struct {
 	decision placement.Decision
 	// wants is what is wanted of each placed member, set by render; refusals why nothing can be.
 	wants    map[string]*push.Want
-	refusals map[string]string
+	refusals map[string]report.Refusal
 }
 
 // advance takes a living wrapper along the stations. What one finds wrong with the wrapper is no error: it

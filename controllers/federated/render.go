@@ -4,6 +4,7 @@ package federated
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/render"
+	"github.com/fairlead-dev/fairlead/federate/report"
 	"github.com/fairlead-dev/fairlead/internal/push"
 	"github.com/fairlead-dev/fairlead/overrides"
 )
@@ -34,19 +36,23 @@ type renderer struct {
 // checked again, since a webhook can be bypassed.
 func (r *renderers) of(key push.Key, w v1alpha1.Wrapper) (*render.Renderer, error) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	known := r.byKey[key]
-	if known == nil || known.uid != w.GetUID() || known.generation != w.GetGeneration() {
-		known = &renderer{uid: w.GetUID(), generation: w.GetGeneration()}
-		known.err = overrides.Validate(w.WrapperSpec(), w.GetNamespace(), w.WrapperKind()).ToAggregate()
-		if known.err == nil {
-			known.renderer, known.err = render.New(w.WrapperSpec(), w.GetNamespace())
-		}
-		if r.byKey == nil {
-			r.byKey = make(map[push.Key]*renderer)
-		}
-		r.byKey[key] = known
+	r.mu.Unlock()
+	if known != nil && known.uid == w.GetUID() && known.generation == w.GetGeneration() {
+		return known.renderer, known.err
 	}
+	// Without the lock: reading a large spec takes a while, and the other wrappers do not wait for it.
+	known = &renderer{uid: w.GetUID(), generation: w.GetGeneration()}
+	known.err = overrides.Validate(w.WrapperSpec(), w.GetNamespace(), w.WrapperKind()).ToAggregate()
+	if known.err == nil {
+		known.renderer, known.err = render.New(w.WrapperSpec(), w.GetNamespace())
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.byKey == nil {
+		r.byKey = make(map[push.Key]*renderer)
+	}
+	r.byKey[key] = known
 	return known.renderer, known.err
 }
 
@@ -58,7 +64,7 @@ func (r *renderers) forget(key push.Key) {
 
 // render makes what each placed member is to get. A member for which an override does not work keeps
 // what it has, and says why; the others go on.
-func (p *pass) render(context.Context) error {
+func (p *pass) render(ctx context.Context) error {
 	if p.invalid != "" {
 		return nil
 	}
@@ -68,12 +74,16 @@ func (p *pass) render(context.Context) error {
 		return nil
 	}
 	p.wants = make(map[string]*push.Want, len(p.decision.Status.Clusters))
-	p.refusals = make(map[string]string)
+	p.refusals = make(map[string]report.Refusal)
+	round := renderer.NewRound()
 	for _, name := range p.decision.Status.Clusters {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		mc := p.members[name]
-		rendering, err := renderer.For(overrides.Member{Name: name, Labels: mc.Labels})
+		rendering, err := round.For(overrides.Member{Name: name, Labels: mc.Labels})
 		if err != nil {
-			p.refusals[name] = err.Error()
+			p.refusals[name] = refusal(err)
 			continue
 		}
 		want := p.want(mc)
@@ -81,6 +91,14 @@ func (p *pass) render(context.Context) error {
 		p.wants[name] = want
 	}
 	return nil
+}
+
+// refusal is why a member gets nothing new.
+func refusal(err error) report.Refusal {
+	if errors.Is(err, overrides.ErrTooCostly) {
+		return report.Refusal{Reason: v1alpha1.ReasonOverrideTooCostly, Message: err.Error()}
+	}
+	return report.Refusal{Reason: v1alpha1.ReasonOverrideInvalid, Message: err.Error()}
 }
 
 // want is what all wants of one wrapper have in common, for one member.

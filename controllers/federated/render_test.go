@@ -3,6 +3,9 @@
 package federated
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -10,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/overrides"
 )
 
 func rendered(uid types.UID, object string, generation int64) *v1alpha1.Federated {
@@ -89,5 +93,30 @@ func TestWhichNewsOfAMemberConcernsWrappers(t *testing.T) {
 				t.Errorf("concerns them: %v", got)
 			}
 		})
+	}
+}
+
+// A manager that is told to end does not render for a thousand members first.
+func TestRenderingEndsBetweenMembersWithItsContext(t *testing.T) {
+	p := &pass{Reconciler: &Reconciler{}, key: web, wrapper: rendered("u", object, 1), members: map[string]*v1alpha1.MemberCluster{"east": {}}}
+	p.decision.Status.Clusters = []string{"east"}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.render(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if err := p.render(t.Context()); err != nil || p.wants["east"] == nil {
+		t.Errorf("with time left: %v", err)
+	}
+}
+
+func TestOverridesThatAreTooCostlyHaveAReasonOfTheirOwn(t *testing.T) {
+	for want, err := range map[string]error{
+		v1alpha1.ReasonOverrideTooCostly: fmt.Errorf("rendering: %w", overrides.ErrTooCostly),
+		v1alpha1.ReasonOverrideInvalid:   &overrides.Error{Problem: "the path is not there"},
+	} {
+		if got := refusal(err); got.Reason != want || got.Message != err.Error() {
+			t.Errorf("got %+v, want %s", got, want)
+		}
 	}
 }

@@ -3,6 +3,7 @@
 package render
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -46,9 +47,10 @@ type Renderer struct {
 	pieces  [][]byte // identity and digest of each of base, two for each
 
 	maxKept int
+	maxWork int64 // of a Round
 
 	mu       sync.Mutex
-	variants map[string]*variant
+	variants map[variantKey]*variant
 	kept     int // bytes of the variants that are not those of base
 }
 
@@ -56,7 +58,8 @@ type Renderer struct {
 type variant struct {
 	once      sync.Once
 	rendering *Rendering
-	own       int // bytes that it does not share with others
+	own       int   // bytes that it does not share with others
+	work      int64 // see overrides.Set.Apply, and what it took to write the result
 	err       error
 }
 
@@ -64,7 +67,7 @@ type variant struct {
 // ClusterFederated's is "", and its objects stay without. An error is final for this spec; one about
 // an override is an *overrides.Error.
 func New(spec *v1alpha1.WrapperSpec, namespace string) (*Renderer, error) {
-	r := &Renderer{maxKept: maxKept, variants: make(map[string]*variant, 1)}
+	r := &Renderer{maxKept: maxKept, maxWork: maxWork, variants: make(map[variantKey]*variant, 1)}
 	for i := range spec.Objects {
 		obj, err := overrides.Decode(spec.Objects[i])
 		if err != nil {
@@ -115,21 +118,10 @@ func settle(obj *unstructured.Unstructured, namespace string) error {
 // For is the rendering for a member: the very same one for members that no override tells apart. An
 // error from an override is an *overrides.Error that names the member.
 func (r *Renderer) For(m overrides.Member) (*Rendering, error) {
-	var space [64]byte
-	key := r.set.Variant(space[:0], m)
+	return r.variant(r.key(m), m).forMember(m)
+}
 
-	r.mu.Lock()
-	v := r.variants[string(key)]
-	if v == nil {
-		v = &variant{}
-		r.variants[string(key)] = v
-	}
-	r.mu.Unlock()
-
-	v.once.Do(func() {
-		v.rendering, v.own, v.err = r.render(m)
-		r.keep(string(key), v)
-	})
+func (v *variant) forMember(m overrides.Member) (*Rendering, error) {
 	if v.err != nil {
 		if e := (*overrides.Error)(nil); errors.As(v.err, &e) {
 			return nil, e.For(m.Name) // it may have been another's, of the same variant
@@ -139,8 +131,34 @@ func (r *Renderer) For(m overrides.Member) (*Rendering, error) {
 	return v.rendering, nil
 }
 
+// variantKey tells apart the members that overrides tell apart.
+type variantKey [sha256.Size]byte
+
+func (r *Renderer) key(m overrides.Member) variantKey {
+	var space [64]byte
+	// A digest: an author can have a member's labels put into it thousands of times.
+	return sha256.Sum256(r.set.Variant(space[:0], m))
+}
+
+// variant is the rendering of a member's variant, made now unless it is there.
+func (r *Renderer) variant(key variantKey, m overrides.Member) *variant {
+	r.mu.Lock()
+	v := r.variants[key]
+	if v == nil {
+		v = &variant{}
+		r.variants[key] = v
+	}
+	r.mu.Unlock()
+
+	v.once.Do(func() {
+		r.render(v, m)
+		r.keep(key, v)
+	})
+	return v
+}
+
 // keep counts what a variant weighs, and lets go of it where that is too much.
-func (r *Renderer) keep(key string, v *variant) {
+func (r *Renderer) keep(key variantKey, v *variant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.kept+v.own > r.maxKept {
@@ -157,12 +175,19 @@ func (r *Renderer) Distinct() int {
 	return len(r.variants)
 }
 
-// render makes a rendering, and says how many bytes of it are its own.
-func (r *Renderer) render(m overrides.Member) (out *Rendering, own int, err error) {
-	tailored, err := r.set.Apply(r.objects, m)
-	if err != nil {
-		return nil, 0, err
+// render fills in a variant.
+func (r *Renderer) render(v *variant, m overrides.Member) {
+	tailored, work, err := r.set.Apply(r.objects, m)
+	v.work = work
+	if err == nil {
+		v.rendering, v.own, err = r.write(tailored)
+		v.work += workPerByte * int64(v.own)
 	}
+	v.err = err
+}
+
+// write makes a rendering of tailored objects, and says how many bytes of it are its own.
+func (r *Renderer) write(tailored []*unstructured.Unstructured) (out *Rendering, own int, err error) {
 	out = &Rendering{Objects: slices.Clone(r.base)}
 	pieces := slices.Clone(r.pieces)
 	total := 0
@@ -170,10 +195,10 @@ func (r *Renderer) render(m overrides.Member) (out *Rendering, own int, err erro
 		o := &out.Objects[i]
 		if obj != r.objects[i] {
 			if *o, err = newObject(obj); err != nil {
-				return nil, 0, fmt.Errorf("writing %s %s: %w", obj.GetKind(), obj.GetName(), err)
+				return nil, own, fmt.Errorf("writing %s %s: %w", obj.GetKind(), obj.GetName(), err)
 			}
 			if err := bounded(o); err != nil {
-				return nil, 0, err
+				return nil, own + len(o.JSON), err
 			}
 			own += len(o.JSON)
 			pieces[2*i+1] = []byte(o.Digest)
@@ -181,7 +206,7 @@ func (r *Renderer) render(m overrides.Member) (out *Rendering, own int, err erro
 		total += len(o.JSON)
 	}
 	if total > maxRendering {
-		return nil, 0, fmt.Errorf("the objects come to %d KiB with the overrides, %d at most", total>>10, maxRendering>>10)
+		return nil, own, fmt.Errorf("the objects come to %d KiB with the overrides, %d at most", total>>10, maxRendering>>10)
 	}
 	out.Digest = federate.Digest(pieces...)
 	return out, own, nil

@@ -38,8 +38,8 @@ type Member struct {
 	Contested string
 	// Push is what is in the way of the push; the zero value when nothing is, or none was tried.
 	Push Push
-	// Refusal is why nothing can be rendered for this member, "" when something can.
-	Refusal string
+	// Refusal is why nothing can be rendered for this member; its reason is "" when something can.
+	Refusal Refusal
 	// Standing is whether the member can be asked.
 	Standing Standing
 	// Listed is whether the member's Deliveries were read since the manager started, Tried whether a pass for what is
@@ -57,6 +57,9 @@ type Push struct {
 	// Delivery is the one that a person has to say a word about, nil when none is.
 	Delivery *v1alpha1.DeliveryVersion
 }
+
+// Refusal is why nothing can be rendered for a member.
+type Refusal struct{ Reason, Message string }
 
 // Standing is whether a member can be asked. Missing is a registry entry without usable connection
 // yet.
@@ -135,7 +138,7 @@ func leaving(m *Member) (v1alpha1.ClusterStatus, bool) {
 }
 
 func refused(m *Member) (v1alpha1.ClusterStatus, bool) {
-	return v1alpha1.ClusterStatus{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonOverrideInvalid, Message: m.Refusal}, m.Refusal != ""
+	return v1alpha1.ClusterStatus{State: v1alpha1.StateStalled, Reason: m.Refusal.Reason, Message: m.Refusal.Message}, m.Refusal.Reason != ""
 }
 
 func hindered(m *Member) (v1alpha1.ClusterStatus, bool) {

@@ -55,7 +55,7 @@ func TestTheLineOfAMember(t *testing.T) {
 			m.Leaving, m.Push = true, Push{Reason: v1alpha1.ReasonNotEmpty,
 				Message: "theirs"}
 		}), state: v1alpha1.StateRemoving, reason: v1alpha1.ReasonNotEmpty, words: "theirs"},
-		"nothing can be rendered": {m: with(func(m *Member) { m.Held, m.Refusal = false, "overrides[0]" }), state: v1alpha1.StateStalled,
+		"nothing can be rendered": {m: with(func(m *Member) { m.Held, m.Refusal = false, Refusal{v1alpha1.ReasonOverrideInvalid, "overrides[0]"} }), state: v1alpha1.StateStalled,
 			reason: v1alpha1.ReasonOverrideInvalid, words: "overrides[0]"},
 		"the push is held up": {m: with(func(m *Member) {
 			m.Held, m.Push = false, Push{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonInvalid,

@@ -84,6 +84,9 @@ func (m Members) validate(ctx context.Context, q *question) *admissionv1.Admissi
 	}
 	faults := overrides.Validate(spec, q.Namespace, kind)
 	if len(faults) == 0 {
+		faults = overrides.ValidateWork(spec)
+	}
+	if len(faults) == 0 {
 		response := allowed()
 		response.Warnings = m.warnings(ctx, spec)
 		return response

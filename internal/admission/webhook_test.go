@@ -66,6 +66,11 @@ func request(t testing.TB, operation admissionv1.Operation, kind, object, old st
 	}
 }
 
+// costly moves an item through a long list, again and again.
+var costly = strings.Replace(good, "metadata: {name: a}", "metadata: {name: a}, data: ["+strings.Repeat("1, ", 300_000)+"1]", 1) +
+	"  overrides: [" + strings.Repeat("{target: {kind: ConfigMap}, patch: ["+
+	strings.Repeat("{op: move, from: /data/300000, path: /data/0}, ", 60)+"]}, ", 8) + "]\n"
+
 func of(text, meta string) string { return strings.Replace(text, "%s", meta, 1) }
 
 func TestValidate(t *testing.T) {
@@ -77,6 +82,7 @@ func TestValidate(t *testing.T) {
 		"a good wrapper":                     {admissionv1.Create, of(good, ""), "", ""},
 		"an object of another namespace":     {admissionv1.Create, of(elsewhere, ""), "", "spec.objects[0].metadata.namespace"},
 		"an override that speaks to nothing": {admissionv1.Create, of(stray, ""), "", "spec.overrides[0].target"},
+		"overrides that take too much work":  {admissionv1.Create, of(costly, ""), "", "spec.overrides[2].patch["},
 		"a good wrapper that is made bad": {admissionv1.Update, of(elsewhere, ""), of(good, ""),
 			"spec.objects[0].metadata.namespace"},
 		"a bad one that is mended":                        {admissionv1.Update, of(good, ""), of(elsewhere, ""), ""},

@@ -42,8 +42,9 @@ func newPreview(w v1alpha1.Wrapper, members []chosen) (*preview, error) {
 	p := &preview{wrapper: w}
 	byDigest := map[string]*group{}
 	var failed []error
+	round := renderer.NewRound()
 	for _, m := range members {
-		rendering, err := renderer.For(m.Member)
+		rendering, err := round.For(m.Member)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("rendering %s: %w", TitleOf(w), err))
 			continue
@@ -68,6 +69,9 @@ func check(w v1alpha1.Wrapper, members []chosen) error {
 			continue
 		}
 		errs = append(errs, err)
+	}
+	if len(errs) == 0 {
+		errs = overrides.ValidateWork(w.WrapperSpec())
 	}
 	if len(errs) > 0 {
 		return fmt.Errorf("checking %s: %w", TitleOf(w), errs.ToAggregate())

@@ -197,6 +197,26 @@ func TestAnOverrideThatFailsDoesNotHideTheOthers(t *testing.T) {
 	}
 }
 
+// What render says is what admission says.
+func TestOverridesThatTakeTooMuchWorkAreRefused(t *testing.T) {
+	w := wrapperAt(&v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{{}}})
+	w.Spec.Objects[0] = raw(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":[` + strings.Repeat("1,", 500_000) + "1]}")
+	w.Spec.Overrides = nil
+	for range 8 {
+		o := v1alpha1.Override{Target: v1alpha1.OverrideTarget{Kind: "ConfigMap"}}
+		for range 60 {
+			o.Patch = append(o.Patch, v1alpha1.PatchOperation{Op: v1alpha1.PatchMove, From: "/data/500000", Path: "/data/0"})
+		}
+		w.Spec.Overrides = append(w.Spec.Overrides, o)
+	}
+	faults := overrides.ValidateWork(&w.Spec)
+	h := fleet
+	h.wrapper = w
+	if _, _, err := run(t, h, Options{}, "shop"); len(faults) != 1 || err == nil || !strings.Contains(err.Error(), faults[0].Error()) {
+		t.Errorf("admission says %v, render %v", faults, err)
+	}
+}
+
 func TestJSONHasAnEntryPerMember(t *testing.T) {
 	options := Options{Files: []string{samples + "shop.yaml"}, Output: "json", ClusterSelectors: []string{"cloud in (aws,gcp)"}}
 	out, _, err := run(t, fleet, options)

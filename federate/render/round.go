@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+
+	"github.com/fairlead-dev/fairlead/overrides"
+)
+
+const (
+	// workPerByte is what encoding and digesting a byte takes, in the units of overrides.
+	workPerByte = 4
+	// maxWork bounds what the distinct renderings of one wrapper may take together, in units of overrides: about a
+	// minute of one processor. It is no number of renderings, since a thousand small ones cost less than ten large ones:
+	// two thousand may differ in all of a full wrapper, 1 MiB, tens of thousands in an object of 64 KiB.
+	maxWork = 16 << 30
+)
+
+// Round renders a wrapper for the members that it is placed on, in the order of their names, and bounds what that may
+// take. What is refused depends on the wrapper and on these members alone, not on what was rendered before. It is not
+// safe for concurrent use; the Renderer is.
+type Round struct {
+	renderer *Renderer
+	seen     map[variantKey]bool // the variants that were rendered in this round
+	left     int64
+}
+
+// NewRound begins a round.
+func (r *Renderer) NewRound() *Round {
+	return &Round{renderer: r, seen: map[variantKey]bool{}, left: r.maxWork}
+}
+
+// For is Renderer.For, within what the round may take. An error that wraps overrides.ErrTooCostly says that the member's
+// rendering, or the wrapper's renderings together, take more work than they may.
+func (x *Round) For(m overrides.Member) (*Rendering, error) {
+	key := x.renderer.key(m)
+	seen := x.seen[key]
+	if !seen && x.left <= 0 {
+		return nil, fmt.Errorf("rendering for member %s: %w: the %d different renderings of the members before it are all that one wrapper may have: "+
+			"let fewer or smaller objects differ between members, or split the wrapper", m.Name, overrides.ErrTooCostly, len(x.seen))
+	}
+	v := x.renderer.variant(key, m)
+	if !seen {
+		x.seen[key] = true
+		x.left -= v.work
+	}
+	return v.forMember(m)
+}

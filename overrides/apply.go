@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package overrides
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Apply lays the overrides that speak to a member over objects and returns the result. An object that
+// no override changes is the very one that was given; the others are copies. work is how many units it
+// took, also where it failed. An error is an *Error.
+func (s *Set) Apply(objects []*unstructured.Unstructured, m Member) (result []*unstructured.Unstructured, work int64, err error) {
+	r := &rendering{member: m, objects: objects, result: slices.Clone(objects), depths: make([]int, len(objects))}
+	r.budget.left = maxWork
+	for i := range s.overrides {
+		if o := &s.overrides[i]; o.selection.Selects(m) {
+			if err := r.lay(o); err != nil {
+				return nil, r.budget.spent(), err
+			}
+		}
+	}
+	return r.result, r.budget.spent(), nil
+}
+
+// rendering is what overrides have made of objects so far, for one member.
+type rendering struct {
+	member  Member
+	objects []*unstructured.Unstructured // as the wrapper has them
+	result  []*unstructured.Unstructured
+	depths  []int // how deep the JSON of result may be nested, at most; 0 where nothing has changed it
+	budget  budget
+	// rehearsing is whether no member is meant: what only a member could tell is passed over.
+	rehearsing bool
+}
+
+// lay lays one override over the objects that it targets.
+func (r *rendering) lay(o *override) *Error {
+	fail := func(part, doing string, err error) *Error {
+		return &Error{Override: o.index, Operation: None, Part: part, Doing: doing, Member: r.member.Name,
+			Problem: err.Error(), TooCostly: isCostly(err)}
+	}
+	targets, err := match(&o.target, r.objects)
+	if err != nil {
+		return fail("target", "looking for its objects", err)
+	}
+	for _, t := range targets {
+		original := r.objects[t]
+		if r.result[t] == original {
+			if err := r.budget.write(size(original.Object)); err != nil {
+				return fail("target", "copying "+title(original), err)
+			}
+			r.result[t], r.depths[t] = original.DeepCopy(), MaxDepth
+		}
+		var failed *Error
+		if o.merge != nil {
+			failed = r.merge(o, r.result[t], original)
+		} else {
+			failed = r.patch(o, t)
+		}
+		if failed != nil {
+			failed.Object = title(original)
+			return failed
+		}
+	}
+	return nil
+}
+
+func title(obj *unstructured.Unstructured) string { return obj.GetKind() + " " + obj.GetName() }
+
+// patch changes the object of an index by the operations of an override.
+func (r *rendering) patch(o *override, index int) *Error {
+	obj, original, m := r.result[index], r.objects[index], r.member
+	doc := &document{root: obj.Object, secret: isSecret(original), budget: &r.budget, depth: &r.depths[index]}
+	var crossed *Error // the first operation after which a protected field was another
+	for j := range o.patch {
+		op := &o.patch[j]
+		value, there := op.value, true
+		if op.source != nil {
+			if value, there = op.source.value(m); !there && op.source.skip {
+				continue
+			}
+		}
+		if !there && r.rehearsing {
+			value = ""
+		} else if !there {
+			return op.failed(o.index, j, m, &trouble{problem: fmt.Sprintf(
+				"the member has no label %s; label its MemberCluster, or give a default or whenMissing: Skip", op.source.label)})
+		}
+		if err := doc.do(op, value); err != nil {
+			if r.rehearsing && !isCostly(err) {
+				continue
+			}
+			return op.failed(o.index, j, m, err)
+		}
+		if crossed != nil || !op.mayTrespass() {
+			continue
+		}
+		if err := r.budget.take(metadataEntries(obj.Object)); err != nil {
+			return op.failed(o.index, j, m, err)
+		}
+		if r.rehearsing {
+			continue
+		}
+		if _, t := trespass(original.Object, obj.Object); t != nil {
+			crossed = op.failed(o.index, j, m, t)
+		}
+	}
+	if r.rehearsing {
+		return nil
+	}
+	last := len(o.patch) - 1
+	if err := r.budget.take(metadataEntries(obj.Object)); err != nil {
+		return o.patch[last].failed(o.index, last, m, err)
+	}
+	// What counts is the result: a field may be moved away and back.
+	_, t := trespass(original.Object, obj.Object)
+	if t != nil && crossed == nil {
+		crossed = o.patch[last].failed(o.index, last, m, t)
+	}
+	if t != nil {
+		return crossed
+	}
+	return nil
+}
+
+// merge changes an object by the merge of an override.
+func (r *rendering) merge(o *override, obj, original *unstructured.Unstructured) *Error {
+	fail := func(path, problem string, costly bool) *Error {
+		return &Error{Override: o.index, Operation: None, Part: "merge", Doing: "changing fields", Path: path, Member: r.member.Name,
+			Problem: problem, TooCostly: costly}
+	}
+	gvk := original.GroupVersionKind()
+	if !isStrategic(gvk) && o.directive != "" {
+		return fail("", fmt.Sprintf("%s belongs to the strategic merge, which %s has not: it gets a JSON merge patch; to remove a field use patch",
+			o.directive, gvk.Kind), false)
+	}
+	merged, err := merge(obj.Object, gvk, o.merge, &r.budget)
+	if err == nil {
+		err = r.budget.take(metadataEntries(merged))
+	}
+	if err != nil {
+		problem := err.Error()
+		if isSecret(original) && !isCostly(err) {
+			problem = "the strategic merge does not take it (the reason is withheld: it may hold a Secret's values)"
+		}
+		return fail("", problem, isCostly(err))
+	}
+	obj.Object = merged
+	if path, t := trespass(original.Object, obj.Object); t != nil {
+		return fail(path.String(), t.problem, false)
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package overrides
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// ValidateWork says whether the overrides that speak to every member take more work than they may. It lays them over
+// the objects for a member without name and labels; an operation that fails there is passed over, since it may work
+// for a real one. Admission and hostctl ask it of a spec that Validate has nothing against. What it lets through can
+// still be too costly for a member that more overrides speak to: Set.Apply says so.
+func ValidateWork(spec *v1alpha1.WrapperSpec) field.ErrorList {
+	set, err := Compile(spec.Overrides)
+	if err != nil {
+		return nil // Validate's to say
+	}
+	objects := make([]*unstructured.Unstructured, 0, len(spec.Objects))
+	for i := range spec.Objects {
+		obj, err := Decode(spec.Objects[i])
+		if err != nil {
+			return nil
+		}
+		objects = append(objects, obj)
+	}
+	r := &rendering{objects: objects, result: slices.Clone(objects), depths: make([]int, len(objects)), rehearsing: true}
+	r.budget.left = maxWork
+	for i := range set.overrides {
+		o := &set.overrides[i]
+		if !o.selection.Selects(r.member) {
+			continue
+		}
+		if err := r.lay(o); err != nil && err.TooCostly {
+			return field.ErrorList{field.Invalid(field.NewPath("spec").Child(err.Field()), field.OmitValueType{}, err.inWords())}
+		}
+	}
+	return nil
+}
