@@ -74,7 +74,7 @@ func newCrew(t *testing.T) *crew {
 // engage connects the member east anew, and says that it is the one that was joined.
 func (c *crew) engage(t *testing.T) (conn *member.Conn, disengage func()) {
 	t.Helper()
-	conn, err := member.Connect("east", &rest.Config{Host: "https://192.0.2.1"}, nil)
+	conn, err := member.Connect("east", &rest.Config{Host: "https://192.0.2.1"})
 	if err != nil {
 		t.Fatal(err)
 	}

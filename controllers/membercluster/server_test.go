@@ -68,7 +68,7 @@ func newAPIServer(t *testing.T, uid types.UID) *apiServer {
 
 func (s *apiServer) connect(t *testing.T) *member.Conn {
 	t.Helper()
-	conn, err := member.Connect("east", s.config(), nil)
+	conn, err := member.Connect("east", s.config())
 	if err != nil {
 		t.Fatal(err)
 	}

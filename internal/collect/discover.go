@@ -5,11 +5,12 @@ package collect
 import (
 	"context"
 	"fmt"
-	"strings"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-dev/fairlead/internal/discovery"
 )
 
 // versionOf finds the version to read a resource in: the mapper's, where one was given and is to be
@@ -20,7 +21,7 @@ func (c *Collector) versionOf(ctx context.Context, gr schema.GroupResource, trus
 			return gvr, nil
 		}
 	}
-	gvr, err := c.discover(ctx, gr.Group, func(r metav1.APIResource) bool { return r.Name == gr.Resource })
+	gvr, err := c.discover(ctx, gr.Group, func(r discovery.Resource) bool { return r.Name != "" && r.Name == gr.Resource })
 	if err != nil {
 		return schema.GroupVersionResource{}, fmt.Errorf("finding the version of %s: %w", gr, err)
 	}
@@ -29,9 +30,7 @@ func (c *Collector) versionOf(ctx context.Context, gr schema.GroupResource, trus
 
 // servesKind says whether the member serves a kind now.
 func (c *Collector) servesKind(ctx context.Context, gk schema.GroupKind) (bool, error) {
-	_, err := c.discover(ctx, gk.Group, func(r metav1.APIResource) bool {
-		return r.Kind == gk.Kind && !strings.Contains(r.Name, "/")
-	})
+	_, err := c.discover(ctx, gk.Group, func(r discovery.Resource) bool { return r.Kind == gk.Kind })
 	switch {
 	case err == nil:
 		return true, nil
@@ -43,46 +42,27 @@ func (c *Collector) servesKind(ctx context.Context, gk schema.GroupKind) (bool, 
 
 // discover looks for a resource in one group, in the preferred version first. It asks for that group
 // alone: a member may serve hundreds.
-func (c *Collector) discover(ctx context.Context, group string, wanted func(metav1.APIResource) bool) (schema.GroupVersionResource, error) {
+func (c *Collector) discover(ctx context.Context, group string, wanted func(discovery.Resource) bool) (schema.GroupVersionResource, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
-	versions := []string{"v1"} // of the core group, which has no document of its own
-	if group != "" {
-		var served metav1.APIGroup
-		err := c.clients.discovery.RESTClient().Get().AbsPath("/apis", group).Do(ctx).Into(&served)
-		if apierrors.IsNotFound(err) {
-			return schema.GroupVersionResource{}, errNotServed
-		}
-		if err != nil {
-			return schema.GroupVersionResource{}, err
-		}
-		versions = versions[:0]
-		if served.PreferredVersion.Version != "" {
-			versions = append(versions, served.PreferredVersion.Version)
-		}
-		for _, v := range served.Versions {
-			if v.Version != served.PreferredVersion.Version {
-				versions = append(versions, v.Version)
-			}
-		}
+	versions, err := discovery.Versions(ctx, c.clients.discovery.RESTClient(), group)
+	if apierrors.IsNotFound(err) {
+		return schema.GroupVersionResource{}, errNotServed
+	}
+	if err != nil {
+		return schema.GroupVersionResource{}, err
 	}
 	for _, version := range versions {
-		path := []string{"/apis", group, version}
-		if group == "" {
-			path = []string{"/api", version}
-		}
-		var list metav1.APIResourceList
-		err := c.clients.discovery.RESTClient().Get().AbsPath(path...).Do(ctx).Into(&list)
+		gv := schema.GroupVersion{Group: group, Version: version}
+		resources, err := discovery.Resources(ctx, c.clients.discovery.RESTClient(), gv)
 		if apierrors.IsNotFound(err) {
 			continue
 		}
 		if err != nil {
 			return schema.GroupVersionResource{}, err
 		}
-		for _, r := range list.APIResources {
-			if wanted(r) {
-				return schema.GroupVersionResource{Group: group, Version: version, Resource: r.Name}, nil
-			}
+		if i := slices.IndexFunc(resources, wanted); i >= 0 {
+			return gv.WithResource(resources[i].Name), resources[i].Usable()
 		}
 	}
 	return schema.GroupVersionResource{}, errNotServed

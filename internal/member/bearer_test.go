@@ -107,7 +107,7 @@ func TestATokenInPlaceOfARefusedOneIsAnotherConnection(t *testing.T) {
 
 func TestTheTokenGoesToTheMemberAlone(t *testing.T) {
 	s, other := newNoted(t), newNoted(t)
-	conn := connected(t, s.config("mine"), nil)
+	conn := connected(t, s.config("mine"))
 	for name, tc := range map[string]struct {
 		url, header, want string
 		to                *noted

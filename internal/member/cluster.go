@@ -45,11 +45,11 @@ func (c *Conn) GetConfig() *rest.Config { return c.config }
 func (c *Conn) GetScheme() *runtime.Scheme { return Scheme }
 
 // GetRESTMapper implements cluster.Cluster.
-func (c *Conn) GetRESTMapper() meta.RESTMapper { return c.mapper }
+func (c *Conn) GetRESTMapper() meta.RESTMapper { return restMapper{c.mapper} }
 
 // GetClient implements cluster.Cluster. The client reads from the API server, never from a cache.
 func (c *Conn) GetClient() client.Client {
-	cl, err := client.New(c.config, client.Options{HTTPClient: c.http, Scheme: Scheme, Mapper: c.mapper})
+	cl, err := client.New(c.config, client.Options{HTTPClient: c.http, Scheme: Scheme, Mapper: restMapper{c.mapper}})
 	if err != nil {
 		// Everything that client.New could refuse was accepted by Connect.
 		panic("member " + c.name + ": " + err.Error())

@@ -44,7 +44,7 @@ type Conn struct {
 }
 
 // Connect prepares a connection; it does not talk to the member yet.
-func Connect(name string, config *rest.Config, shared *Mappings) (*Conn, error) {
+func Connect(name string, config *rest.Config) (*Conn, error) {
 	// Controller-runtime's client would write protobuf. What is asked for is seen to by the guard, whoever asks.
 	config = rest.CopyConfig(config)
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
@@ -72,7 +72,7 @@ func Connect(name string, config *rest.Config, shared *Mappings) (*Conn, error) 
 		return nil, fmt.Errorf("preparing the connection to member %s: %w", name, err)
 	}
 	conn := &Conn{name: name, config: config, bearer: token, http: client, guard: station, rest: restClient}
-	conn.mapper = newMapper(conn, shared)
+	conn.mapper = newMapper(conn)
 	return conn, nil
 }
 
@@ -88,15 +88,20 @@ func (c *Conn) Limit() *inflight.Limit { return c.guard.limit }
 // REST speaks to the member's API server; use absolute paths.
 func (c *Conn) REST() rest.Interface { return c.rest }
 
-// Mapping finds out how the member serves a kind: its resource, version and scope. The error
-// satisfies meta.IsNoMatchError when it does not serve it.
-func (c *Conn) Mapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
-	return c.mapper.RESTMapping(gk, versions...)
+// Mapping is how the member serves a kind: its resource, version and scope, in the first of the versions in which it does,
+// or in the one that it prefers. Name and scope of a built-in kind are Kubernetes' own, whatever the member says; that it
+// serves the kind is taken for granted until DoubtMapping. The error satisfies meta.IsNoMatchError when the member does not
+// serve it, and is a *discovery.InvalidError when what it says cannot be used.
+func (c *Conn) Mapping(ctx context.Context, gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
+	return c.mapper.mapping(ctx, gk, versions...)
 }
 
-// ForgetMappings makes the next Mapping of a kind that is not built in ask the member again, for
-// when a CRD has come, gone or changed.
+// ForgetMappings makes the next Mapping of a kind that is not built in ask the member again: CRDs have come or changed.
 func (c *Conn) ForgetMappings() { c.mapper.forget() }
+
+// DoubtMapping is ForgetMappings, and makes the next Mapping of this kind ask the member even where it is built in: nothing
+// was served at the path that it was mapped to.
+func (c *Conn) DoubtMapping(gk schema.GroupKind) { c.mapper.doubt(gk) }
 
 // ServerVersion asks for the version of the member's API server, as in v1.36.3.
 func (c *Conn) ServerVersion(ctx context.Context) (string, error) {

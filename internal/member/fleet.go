@@ -29,7 +29,6 @@ import (
 type Fleet struct {
 	host     Host
 	clock    clock.WithTicker
-	mappings Mappings
 	mayWrite func() error
 	// most is how many pushes to one member may be under way at once; 0 is inflight.Most.
 	most int
@@ -113,7 +112,7 @@ func (f *Fleet) Connect(ctx context.Context, name string, config *rest.Config, j
 	if f.expect(name, config, joined) {
 		return nil
 	}
-	conn, err := Connect(name, config, &f.mappings)
+	conn, err := Connect(name, config)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func newEndless(t *testing.T) *endless {
 
 func (e *endless) connect(t *testing.T) *Conn {
 	t.Helper()
-	conn := connected(t, (&apiServer{Server: e.Server}).config("t"), nil)
+	conn := connected(t, (&apiServer{Server: e.Server}).config("t"))
 	return conn
 }
 
@@ -152,7 +152,7 @@ func TestAWatchMayBringMuchInManyEvents(t *testing.T) {
 
 func TestNothingIsWrittenWhileItMayNotBe(t *testing.T) {
 	server := newAPIServer(t)
-	conn, no := connected(t, server.config("t"), nil), errors.New("not the leader")
+	conn, no := connected(t, server.config("t")), errors.New("not the leader")
 	conn.guard.mayWrite = func() error { return no }
 	for name, write := range map[string]func() error{
 		"an apply": func() error {
@@ -201,7 +201,7 @@ func TestAnAnswerThatDoesNotBeginIsGivenUp(t *testing.T) {
 func TestAnAnswerOfAnotherKindIsNoAnswer(t *testing.T) {
 	server := newAPIServer(t)
 	server.says(membershipPath, corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}})
-	is := connected(t, server.config("t"), nil).probe(t.Context(), thisHost, Standing{}, now)
+	is := connected(t, server.config("t")).probe(t.Context(), thisHost, Standing{}, now)
 	if is.Usable() || is.Reason != v1alpha1.ReasonUnreachable || !strings.Contains(is.Message, "a PodList and not a Membership") {
 		t.Errorf("%+v", is)
 	}
@@ -210,7 +210,7 @@ func TestAnAnswerOfAnotherKindIsNoAnswer(t *testing.T) {
 func TestAMemberThatSays429IsAskedLessAtOnce(t *testing.T) {
 	server := newAPIServer(t)
 	server.says("/version", apierrors.NewTooManyRequestsError("not now"))
-	conn := connected(t, server.config("t"), nil)
+	conn := connected(t, server.config("t"))
 	before := conn.Limit().Places()
 	if _, err := conn.ServerVersion(t.Context()); !apierrors.IsTooManyRequests(err) {
 		t.Fatal(err)

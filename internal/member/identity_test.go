@@ -94,7 +94,7 @@ func TestWhatTheRegistrySaysLaterCountsAtOnce(t *testing.T) {
 // The Membership is the sign by which the uid is asked for again: one more request for a new one, none for the same.
 func TestTheUIDIsReadOnceForEachMembership(t *testing.T) {
 	server := newAPIServer(t)
-	conn := connected(t, server.config("t"), nil)
+	conn := connected(t, server.config("t"))
 	last := Standing{}
 	for i, step := range []struct {
 		becomes string
@@ -112,7 +112,7 @@ func TestTheUIDIsReadOnceForEachMembership(t *testing.T) {
 
 func TestAClusterThatDoesNotSayWhichItIsIsNotTakenForTheLastOne(t *testing.T) {
 	server := newAPIServer(t)
-	conn := connected(t, server.config("t"), nil)
+	conn := connected(t, server.config("t"))
 	well := conn.probe(t.Context(), thisHost, Standing{}, now)
 	server.becomes("clone-uid")
 	server.says(systemPath, apierrors.NewInternalError(errors.New("etcd")))

@@ -3,142 +3,200 @@
 package member
 
 import (
+	"context"
 	"fmt"
-	"strings"
+	"slices"
 	"sync"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/fairlead-dev/fairlead/internal/discovery"
 )
 
-// Mappings are the REST mappings of built-in kinds by server version, shared by all members. What one
-// member has answered, no other of its version is asked again; nobody waits for anybody's answer.
-type Mappings struct {
-	known sync.Map // mappingKey → *meta.RESTMapping
-}
+const (
+	// maxKnown is how many resources of one member are remembered at most: 2 MiB. With more than that, what was remembered
+	// is forgotten and asked for again.
+	maxKnown = 8192
+	// mapWithin is how long it may take to ask a member how it serves a kind, over all versions.
+	mapWithin = 30 * time.Second
+)
 
-type mappingKey struct {
-	server, versions string
-	gk               schema.GroupKind
-}
-
-// mapper maps kinds to resources: from what is shared where it can, else by asking its own member,
-// lazily and one group at a time.
+// mapper maps the kinds of one member to resources. Built-in kinds are known. For all others it asks the member, one version
+// of a group at a time, and remembers what it said. Nothing that one member says reaches another one.
+//
+// That a kind is missing is never remembered: its CRD may come at any moment.
 type mapper struct {
-	conn   *Conn
-	shared *Mappings
+	conn *Conn
+	// asking holds one token while the member is asked: those that want to know the same wait for it.
+	asking chan struct{}
 
-	mu  sync.Mutex
-	own meta.RESTMapper
+	mu       sync.Mutex
+	versions map[string][]string
+	known    map[schema.GroupVersion][]discovery.Resource
+	count    int // of resources in known
+	// doubted are the built-in kinds that were not found where every API server serves them: the member is asked
+	// whether it has them.
+	doubted map[schema.GroupKind]bool
 }
 
-func newMapper(conn *Conn, shared *Mappings) *mapper {
-	if shared == nil {
-		shared = &Mappings{}
-	}
-	return &mapper{conn: conn, shared: shared}
+func newMapper(conn *Conn) *mapper {
+	m := &mapper{conn: conn, asking: make(chan struct{}, 1), doubted: map[schema.GroupKind]bool{}}
+	m.forget()
+	return m
 }
 
-// isBuiltIn says whether a group is Kubernetes' own, and so the same on all members of one version.
-func isBuiltIn(group string) bool {
-	if !strings.Contains(group, ".") {
-		return true
-	}
-	switch group {
-	case "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
-		"certificates.k8s.io", "coordination.k8s.io", "discovery.k8s.io", "networking.k8s.io",
-		"node.k8s.io", "rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io",
-		"storage.k8s.io":
-		return true
-	}
-	return false
-}
-
-// asking is the mapper that asks the member.
-func (m *mapper) asking() (meta.RESTMapper, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.own == nil {
-		own, err := apiutil.NewDynamicRESTMapper(m.conn.config, m.conn.http)
-		if err != nil {
-			return nil, fmt.Errorf("discovering the kinds of member %s: %w", m.conn.name, err)
-		}
-		m.own = own
-	}
-	return m.own, nil
-}
-
+// forget drops what was remembered. What was asked for before and comes later is forgotten too.
 func (m *mapper) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.own = nil
+	m.versions, m.known, m.count = map[string][]string{}, map[schema.GroupVersion][]discovery.Resource{}, 0
 }
 
-func (m *mapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
-	server := m.conn.serverVersion()
-	key := mappingKey{server: server, versions: strings.Join(versions, ","), gk: gk}
-	share := server != "" && isBuiltIn(gk.Group)
-	if share {
-		if found, ok := m.shared.known.Load(key); ok {
-			return found.(*meta.RESTMapping), nil
+// doubt has the next mapping of a kind asked for.
+func (m *mapper) doubt(gk schema.GroupKind) {
+	m.forget()
+	if builtIn.mapping(gk, "") == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.doubted[gk] = true
+}
+
+// byItself is the mapping that needs no answer of the member's, nil when there is none.
+func (m *mapper) byItself(gk schema.GroupKind, versions []string) *meta.RESTMapping {
+	found := builtIn.mapping(gk, "")
+	if found == nil || len(versions) > 0 && versions[0] != found.Resource.Version {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.doubted[gk] {
+		return nil
+	}
+	return found
+}
+
+// mapping maps a kind, in the first of the versions in which the member serves it; without any, in the one it prefers.
+func (m *mapper) mapping(ctx context.Context, gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
+	if found := m.byItself(gk, versions); found != nil {
+		return found, nil
+	}
+	gv, r, err := m.find(ctx, gk.Group, versions, func(r discovery.Resource) bool { return r.Kind == gk.Kind })
+	if err != nil {
+		return nil, err
+	}
+	if r == nil {
+		return nil, &meta.NoKindMatchError{GroupKind: gk, SearchedVersions: versions}
+	}
+	if found := builtIn.mapping(gk, gv.Version); found != nil {
+		return found, nil // whatever the member says of its name and scope
+	}
+	if err := r.Usable(); err != nil {
+		return nil, err
+	}
+	scope := meta.RESTScopeRoot
+	if r.Namespaced {
+		scope = meta.RESTScopeNamespace
+	}
+	return &meta.RESTMapping{Resource: gv.WithResource(r.Name), GroupVersionKind: gv.WithKind(gk.Kind), Scope: scope}, nil
+}
+
+// resource is the version and kind in which the member serves a resource.
+func (m *mapper) resource(ctx context.Context, gr schema.GroupResource, versions ...string) (schema.GroupVersion, string, error) {
+	if gk, ok := builtIn.byResource[gr]; ok {
+		found, err := m.mapping(ctx, gk, versions...)
+		if err != nil {
+			return schema.GroupVersion{}, "", err
+		}
+		return found.GroupVersionKind.GroupVersion(), gk.Kind, nil
+	}
+	gv, r, err := m.find(ctx, gr.Group, versions, func(r discovery.Resource) bool { return r.Name == gr.Resource && r.Name != "" })
+	if err != nil {
+		return schema.GroupVersion{}, "", err
+	}
+	if r == nil {
+		return schema.GroupVersion{}, "", &meta.NoResourceMatchError{PartialResource: gr.WithVersion("")}
+	}
+	return gv, r.Kind, nil
+}
+
+// find looks for a resource in versions of a group, in all of them when none is given: first in what is remembered, then by
+// asking. nil is for none.
+func (m *mapper) find(ctx context.Context, group string, versions []string, is func(discovery.Resource) bool,
+) (schema.GroupVersion, *discovery.Resource, error) {
+	if gv, r := m.remembered(group, versions, is); r != nil {
+		return gv, r, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, mapWithin)
+	defer cancel()
+	select {
+	case m.asking <- struct{}{}:
+		defer func() { <-m.asking }()
+	case <-ctx.Done():
+		return schema.GroupVersion{}, nil, context.Cause(ctx)
+	}
+	if gv, r := m.remembered(group, versions, is); r != nil { // somebody else has asked meanwhile
+		return gv, r, nil
+	}
+	return m.ask(ctx, group, versions, is)
+}
+
+func (m *mapper) remembered(group string, versions []string, is func(discovery.Resource) bool) (schema.GroupVersion, *discovery.Resource) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(versions) == 0 {
+		versions = m.versions[group]
+	}
+	for _, version := range versions {
+		gv := schema.GroupVersion{Group: group, Version: version}
+		if i := slices.IndexFunc(m.known[gv], is); i >= 0 {
+			return gv, &m.known[gv][i]
 		}
 	}
-	own, err := m.asking()
-	if err != nil {
-		return nil, err
-	}
-	found, err := own.RESTMapping(gk, versions...)
-	if err == nil && share {
-		m.shared.known.Store(key, found)
-	}
-	return found, err
+	return schema.GroupVersion{}, nil
 }
 
-func (m *mapper) RESTMappings(gk schema.GroupKind, versions ...string) ([]*meta.RESTMapping, error) {
-	own, err := m.asking()
-	if err != nil {
-		return nil, err
+func (m *mapper) ask(ctx context.Context, group string, versions []string, is func(discovery.Resource) bool,
+) (schema.GroupVersion, *discovery.Resource, error) {
+	none := schema.GroupVersion{}
+	if len(versions) == 0 {
+		var err error
+		if versions, err = discovery.Versions(ctx, m.conn.rest, group); apierrors.IsNotFound(err) {
+			return none, nil, nil
+		} else if err != nil {
+			return none, nil, err
+		}
+		m.mu.Lock()
+		m.versions[group] = versions
+		m.mu.Unlock()
 	}
-	return own.RESTMappings(gk, versions...)
+	for _, version := range versions {
+		gv := schema.GroupVersion{Group: group, Version: version}
+		resources, err := discovery.Resources(ctx, m.conn.rest, gv)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return none, nil, fmt.Errorf("reading the kinds of %s: %w", gv, err)
+		}
+		m.remember(gv, resources)
+		if i := slices.IndexFunc(resources, is); i >= 0 {
+			return gv, &resources[i], nil
+		}
+	}
+	return none, nil, nil
 }
 
-func (m *mapper) KindFor(resource schema.GroupVersionResource) (schema.GroupVersionKind, error) {
-	own, err := m.asking()
-	if err != nil {
-		return schema.GroupVersionKind{}, err
+func (m *mapper) remember(gv schema.GroupVersion, resources []discovery.Resource) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.count += len(resources) - len(m.known[gv])
+	if m.count > maxKnown {
+		m.versions, m.known, m.count = map[string][]string{}, map[schema.GroupVersion][]discovery.Resource{}, len(resources)
 	}
-	return own.KindFor(resource)
-}
-
-func (m *mapper) KindsFor(resource schema.GroupVersionResource) ([]schema.GroupVersionKind, error) {
-	own, err := m.asking()
-	if err != nil {
-		return nil, err
-	}
-	return own.KindsFor(resource)
-}
-
-func (m *mapper) ResourceFor(input schema.GroupVersionResource) (schema.GroupVersionResource, error) {
-	own, err := m.asking()
-	if err != nil {
-		return schema.GroupVersionResource{}, err
-	}
-	return own.ResourceFor(input)
-}
-
-func (m *mapper) ResourcesFor(input schema.GroupVersionResource) ([]schema.GroupVersionResource, error) {
-	own, err := m.asking()
-	if err != nil {
-		return nil, err
-	}
-	return own.ResourcesFor(input)
-}
-
-func (m *mapper) ResourceSingularizer(resource string) (string, error) {
-	own, err := m.asking()
-	if err != nil {
-		return "", err
-	}
-	return own.ResourceSingularizer(resource)
+	m.known[gv] = resources
 }

@@ -28,7 +28,7 @@ func paged(t *testing.T) (conn *Conn, asked *[]string) {
 		_ = json.NewEncoder(w).Encode(page) // what cannot be sent, the client notices
 	}))
 	t.Cleanup(server.Close)
-	return connected(t, &rest.Config{Host: server.URL}, nil), asked
+	return connected(t, &rest.Config{Host: server.URL}), asked
 }
 
 func TestAListIsReadPageByPageAndMetadataOnly(t *testing.T) {
@@ -62,7 +62,7 @@ func TestAListWithoutAnEndEnds(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{Continue: "more"}}) // see above
 	}))
 	defer server.Close()
-	conn := connected(t, &rest.Config{Host: server.URL, QPS: -1}, nil)
+	conn := connected(t, &rest.Config{Host: server.URL, QPS: -1})
 	err := EachMetadata(t.Context(), conn, []string{"/api/v1/persistentvolumeclaims"}, func(*metav1.PartialObjectMetadata) error { return nil })
 	if !errors.Is(err, ErrEndlessList) {
 		t.Error(err)

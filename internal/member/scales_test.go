@@ -114,7 +114,7 @@ func TestEveryClientAsksForJSON(t *testing.T) {
 		asked = append(asked, req.Header.Get("Accept")+req.Header.Get("Content-Type"))
 		server.ServeHTTP(w, req)
 	})
-	conn := connected(t, server.config("t"), nil)
+	conn := connected(t, server.config("t"))
 	c := conn.GetClient()
 	names, err := metadata.NewForConfigAndClient(metadata.ConfigFor(conn.GetConfig()), conn.GetHTTPClient())
 	if err != nil {

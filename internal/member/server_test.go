@@ -161,9 +161,9 @@ func (s *apiServer) configAs(agent string) *rest.Config {
 	return config
 }
 
-func connected(t *testing.T, config *rest.Config, shared *Mappings) *Conn {
+func connected(t *testing.T, config *rest.Config) *Conn {
 	t.Helper()
-	conn, err := Connect("east", config, shared)
+	conn, err := Connect("east", config)
 	if err != nil {
 		t.Fatal(err)
 	}

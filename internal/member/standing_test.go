@@ -65,7 +65,7 @@ func TestWhatAProbeFinds(t *testing.T) {
 			if test.path != "" {
 				server.says(test.path, test.answer)
 			}
-			is := connected(t, server.config("t"), nil).probe(t.Context(), thisHost, Standing{}, now)
+			is := connected(t, server.config("t")).probe(t.Context(), thisHost, Standing{}, now)
 			want := []any{true, test.reachable, test.valid, test.reason, test.valid, test.valid}
 			if diff := cmp.Diff(want, []any{is.Probed, is.Reachable, is.Valid, is.Reason, is.Usable(), is.Ours}); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -87,7 +87,7 @@ func TestAProbeThatIsBrokenOffHalfWayFoundNobody(t *testing.T) {
 
 func TestAMemberThatIsGoneIsUnreachableAndWhatWasKnownStays(t *testing.T) {
 	server := newAPIServer(t)
-	conn := connected(t, server.config("t"), nil)
+	conn := connected(t, server.config("t"))
 	well := conn.probe(t.Context(), thisHost, Standing{}, now)
 	server.Close()
 	is := conn.probe(t.Context(), thisHost, well, now.Add(time.Minute))
@@ -102,7 +102,7 @@ func TestAMemberThatIsGoneIsUnreachableAndWhatWasKnownStays(t *testing.T) {
 
 func TestIdentityIsAskedForOnceAndAHeartbeatIsTimedByTheHostsClock(t *testing.T) {
 	server := newAPIServer(t)
-	conn := connected(t, server.config("t"), nil)
+	conn := connected(t, server.config("t"))
 	beat := func(at time.Time) {
 		m := membership("host-uid", "east")
 		m.Status.RenewTime = metav1.NewMicroTime(at)

@@ -191,7 +191,9 @@ func (p *pass) refusedApply(ctx context.Context, it *item, uid types.UID, err er
 	}
 	if apierrors.IsNotFound(err) {
 		// The kind itself is gone: its CRD was deleted since it was mapped.
-		p.conn.ForgetMappings()
+		if isPathGone(err) {
+			p.conn.DoubtMapping(it.groupKind())
+		}
 		p.trouble = append(p.trouble, waiting(retrySoon, v1alpha1.ReasonAPINotServed,
 			"%s: the member does not serve %s any more, or its namespace is gone", it, it.entry.Kind))
 		return nil

@@ -99,7 +99,8 @@ func (p *pass) owner(ctx context.Context, namespace string, ref metav1.OwnerRefe
 	if err != nil {
 		return nil, nil //nolint:nilerr // garbage collection cannot read it either
 	}
-	mapping, err := p.conn.Mapping(schema.GroupKind{Group: gv.Group, Kind: ref.Kind}, gv.Version)
+	gk := schema.GroupKind{Group: gv.Group, Kind: ref.Kind}
+	mapping, err := p.conn.Mapping(ctx, gk, gv.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +112,7 @@ func (p *pass) owner(ctx context.Context, namespace string, ref metav1.OwnerRefe
 	owner, err := metadata(ctx, p.conn, member.Path(mapping.Resource, namespace, ref.Name))
 	switch {
 	case isPathGone(err):
-		p.conn.ForgetMappings()
+		p.conn.DoubtMapping(gk)
 		return nil, err
 	case apierrors.IsNotFound(err) || err == nil && owner.UID != ref.UID:
 		return nil, nil

@@ -12,9 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/discovery"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -27,13 +27,13 @@ func (p *pass) otherThingsInside(ctx context.Context, r *removal, found *metav1.
 	switch r.groupKind() {
 	case schema.GroupKind{Kind: "Namespace"}:
 		namespace = found.Name
-		inside, err = p.namespacedResources()
+		inside, err = discovery.ListableInNamespaces(ctx, p.conn.REST())
 	case schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
 		inside, err = p.resourceOf(ctx, found.Name)
 	default:
 		return nil, nil
 	}
-	if discovery.IsGroupDiscoveryFailedError(err) || errors.Is(err, errNotServed) || err != nil && answered(err) {
+	if errors.Is(err, errNotServed) || err != nil && (answered(err) || isAway(err)) {
 		t := stalled(v1alpha1.ReasonNotEmpty,
 			"%s is not deleted: what is in it cannot be found out (%s); mend that, or set onDelete: KeepData", r, err)
 		return &t, nil
@@ -109,27 +109,6 @@ func madeByKubernetes(gvr schema.GroupVersionResource, obj metav1.Object) bool {
 		return true
 	}
 	return false
-}
-
-func (p *pass) namespacedResources() ([]schema.GroupVersionResource, error) {
-	client, err := discovery.NewDiscoveryClientForConfigAndClient(p.conn.GetConfig(), p.conn.GetHTTPClient())
-	if err != nil {
-		return nil, err
-	}
-	lists, err := client.ServerPreferredNamespacedResources()
-	if err != nil {
-		return nil, err
-	}
-	listable := discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list"}}, lists)
-	set, err := discovery.GroupVersionResources(listable)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]schema.GroupVersionResource, 0, len(set))
-	for gvr := range set {
-		all = append(all, gvr)
-	}
-	return all, nil
 }
 
 // errNotServed: objects of a CRD may be there that nobody can list.

@@ -104,7 +104,7 @@ func TestAnObjectWhoseVersionWentIsStillRemoved(t *testing.T) {
 	definition := s.create(crd("crates", "Crate", group, "Namespaced", "v1", "v2"))
 	s.served(group+"/v2", "Crate")
 	s.mustDeliver(s.want(configMap("a", "1"), fmt.Sprintf("{apiVersion: %s/v2, kind: Crate, metadata: {name: c}}", group)))
-	if _, err := s.conn.Mapping(schema.GroupKind{Group: group, Kind: "Crate"}); err != nil { // the preferred one, v2, is remembered
+	if _, err := s.conn.Mapping(t.Context(), schema.GroupKind{Group: group, Kind: "Crate"}); err != nil { // the preferred one, v2, is remembered
 		t.Fatal(err)
 	}
 

@@ -36,7 +36,7 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))}
-	conn, err := member.Connect("east", &rest.Config{Host: "https://192.0.2.1"}, nil)
+	conn, err := member.Connect("east", &rest.Config{Host: "https://192.0.2.1"})
 	if err != nil {
 		t.Fatal(err)
 	}

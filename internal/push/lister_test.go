@@ -24,7 +24,7 @@ func listing(t *testing.T, answer string) *deliveryLister {
 		_, _ = io.WriteString(w, answer) // the test fails without
 	}))
 	t.Cleanup(server.Close)
-	conn, err := member.Connect("east", &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, nil)
+	conn, err := member.Connect("east", &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

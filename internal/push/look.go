@@ -40,7 +40,7 @@ func (p *pass) look(ctx context.Context, it *item) (claim, *metav1.PartialObject
 	found, err := metadata(ctx, p.conn, it.path())
 	if isPathGone(err) {
 		// The kind is served in another way than it was mapped: whether the object is there is not known.
-		p.conn.ForgetMappings()
+		p.conn.DoubtMapping(it.groupKind())
 		p.trouble = append(p.trouble, waiting(retrySoon, v1alpha1.ReasonAPINotServed,
 			"%s: the member serves %s in another way than before", it, it.entry.Kind))
 		return dying, nil, nil

@@ -170,7 +170,7 @@ func TestAnObjectThatThisHostMadesMeanwhileIsKept(t *testing.T) {
 		p := &pass{conn: other.conn, want: w}
 		it := &item{object: &w.Rendering.Objects[0], entry: v1alpha1.InventoryEntry{Kind: "ConfigMap", Resource: "configmaps", Name: "a"}}
 		var err error
-		if it.mapping, err = other.conn.Mapping(it.groupKind()); err == nil {
+		if it.mapping, err = other.conn.Mapping(t.Context(), it.groupKind()); err == nil {
 			_, err = p.make(t.Context(), it)
 		}
 		if err != nil {

@@ -109,7 +109,7 @@ func (s *site) connect(to *rest.Config) {
 	s.wire = &wire{}
 	cfg := rest.CopyConfig(to)
 	cfg.WrapTransport = func(next http.RoundTripper) http.RoundTripper { s.wire.next = next; return s.wire }
-	conn, err := member.Connect("east", cfg, nil)
+	conn, err := member.Connect("east", cfg)
 	if err != nil {
 		s.Fatal(err)
 	}

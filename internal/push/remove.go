@@ -86,7 +86,7 @@ func (p *pass) removeOne(ctx context.Context, r *removal) error {
 	switch {
 	case isPathGone(err):
 		// The version that we knew the kind by is not served any more; the object may well be there.
-		p.conn.ForgetMappings()
+		p.conn.DoubtMapping(r.groupKind())
 		p.trouble = append(p.trouble, waiting(retrySoon, v1alpha1.ReasonRemovalWaits,
 			"%s: the member serves %s in another way than before", r, r.entry.Kind))
 		return nil

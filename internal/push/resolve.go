@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/discovery"
 )
 
 // resolve finds out how the member serves each kind. A kind that it does not serve, or serves in the
@@ -44,11 +45,11 @@ func (p *pass) resolve(ctx context.Context) error {
 // mapItem asks how the member serves one object's kind.
 func (p *pass) mapItem(ctx context.Context, it *item) error {
 	gvk := it.object.GVK
-	mapping, err := p.conn.Mapping(gvk.GroupKind(), gvk.Version)
+	mapping, err := p.conn.Mapping(ctx, gvk.GroupKind(), gvk.Version)
 	retry := time.Duration(0) // the collector tells when the kind has come
 	if meta.IsNoMatchError(err) {
 		// A group whose server is away looks like one that is not there, and nobody tells when it is back.
-		switch _, unheard := p.serves(ctx, gvk.GroupKind()); {
+		switch _, unheard := discovery.Serves(ctx, p.conn.REST(), gvk.GroupKind()); {
 		case apierrors.IsNotFound(unheard):
 			retry = retrySoon // it is on its way, or out
 		case unheard != nil:

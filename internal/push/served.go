@@ -8,26 +8,20 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/discovery"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
 // pathOf is where a recorded object is served now. It is nil where there is nothing more to do about it now:
 // it is gone, or there is trouble that says why that cannot be told.
 func (p *pass) pathOf(ctx context.Context, r *removal) ([]string, error) {
-	mapping, err := p.conn.Mapping(r.groupKind())
-	if meta.IsNoMatchError(err) {
-		// What is remembered may be old, or of a moment in which the kind was away.
-		p.conn.ForgetMappings()
-		mapping, err = p.conn.Mapping(r.groupKind())
-	}
+	mapping, err := p.conn.Mapping(ctx, r.groupKind())
 	switch {
 	case meta.IsNoMatchError(err):
 		return nil, p.withoutKind(ctx, r)
-	case err != nil && answered(err):
+	case err != nil && answeredAbout(r.entry.Group, err):
 		p.cannotTell(r, err)
 		return nil, nil
 	case err != nil:
@@ -46,7 +40,14 @@ func (p *pass) pathOf(ctx context.Context, r *removal) ([]string, error) {
 // withoutKind forgets an object whose kind the member serves no more, and with which it went: but only when
 // the whole group was heard, and there is no definition left that would bring it back.
 func (p *pass) withoutKind(ctx context.Context, r *removal) error {
-	served, err := p.serves(ctx, r.groupKind())
+	served, err := discovery.Serves(ctx, p.conn.REST(), r.groupKind())
+	if err == nil && !served && member.ServedEverywhere(r.groupKind()) {
+		// Where an API is switched off its objects stay, and are there again with it.
+		p.trouble = append(p.trouble, trouble{state: v1alpha1.StateDegraded, reason: v1alpha1.ReasonRemovalWaits, retry: retrySoon,
+			message: fmt.Sprintf("%s may still be there: the member does not serve %s in %s any more; switch that API on there, or set onDelete: KeepAll",
+				r, r.entry.Kind, r.entry.Group)})
+		return nil
+	}
 	if err == nil && !served && !member.Scheme.IsGroupRegistered(r.entry.Group) {
 		name := r.entry.Resource + "." + r.entry.Group
 		_, err = metadata(ctx, p.conn, member.Path(crds, "", name))
@@ -82,44 +83,4 @@ func (p *pass) cannotTell(r *removal, err error) {
 	}
 	p.trouble = append(p.trouble, trouble{state: v1alpha1.StateDegraded, reason: v1alpha1.ReasonRemovalWaits, retry: retrySoon,
 		message: fmt.Sprintf("%s may still be there, its kind is not served (mend that, or set onDelete: KeepAll): %s", r, err)})
-}
-
-// serves asks the member, past all that is remembered, whether it serves a kind in any version. An error
-// means that this cannot be told: where one version of a group does not answer, the kind may be in that.
-func (p *pass) serves(ctx context.Context, gk schema.GroupKind) (bool, error) {
-	base, versions := []string{"/api"}, []string{"v1"}
-	if gk.Group != "" {
-		base = []string{"/apis", gk.Group}
-		answer, err := member.Do(ctx, p.conn.REST().Get().AbsPath(base...), false)
-		if apierrors.IsNotFound(err) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		group := metav1.APIGroup{}
-		if err := answer.Into(&group); err != nil {
-			return false, err
-		}
-		versions = nil
-		for _, v := range group.Versions {
-			versions = append(versions, v.Version)
-		}
-	}
-	for _, version := range versions {
-		answer, err := member.Do(ctx, p.conn.REST().Get().AbsPath(append(base, version)...), false)
-		if err != nil {
-			return false, fmt.Errorf("reading the kinds of %s %s: %w", gk.Group, version, err)
-		}
-		list := metav1.APIResourceList{}
-		if err := answer.Into(&list); err != nil {
-			return false, err
-		}
-		for i := range list.APIResources {
-			if list.APIResources[i].Kind == gk.Kind {
-				return true, nil
-			}
-		}
-	}
-	return false, nil
 }

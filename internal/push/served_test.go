@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/discovery"
 )
 
 func (s *site) crate(group string) string {
@@ -40,7 +41,7 @@ func (s *site) unserved(group string) {
 	s.Helper()
 	s.await("it is served no more", func(context.Context) bool {
 		s.conn.ForgetMappings()
-		_, err := s.conn.Mapping(schema.GroupKind{Group: group, Kind: "Crate"})
+		_, err := s.conn.Mapping(s.Context(), schema.GroupKind{Group: group, Kind: "Crate"})
 		return meta.IsNoMatchError(err)
 	})
 }
@@ -78,7 +79,7 @@ func TestAKindThatIsNotRememberedIsAskedForAgain(t *testing.T) {
 	}
 	define(crd("boxes", "Box", group, "Namespaced", "v1"))
 	s.await("the group is remembered", func(context.Context) bool {
-		_, err := s.conn.Mapping(schema.GroupKind{Group: group, Kind: "Box"})
+		_, err := s.conn.Mapping(t.Context(), schema.GroupKind{Group: group, Kind: "Box"})
 		return err == nil
 	})
 	define(crd("crates", "Crate", group, "Namespaced", "v2"))
@@ -112,7 +113,7 @@ func (s *site) aggregate(group string) client.Object {
 		version: v1, groupPriorityMinimum: 100, versionPriority: 100, service: {namespace: default, name: nobody}}}`, group, group))
 	s.Cleanup(func() { _ = s.admin.Delete(context.Background(), down) })
 	s.await("the group is announced and does not answer", func(ctx context.Context) bool {
-		_, err := (&pass{conn: s.conn}).serves(ctx, schema.GroupKind{Group: group, Kind: "Crate"})
+		_, err := discovery.Serves(ctx, s.conn.REST(), schema.GroupKind{Group: group, Kind: "Crate"})
 		return isAway(err)
 	})
 	s.conn.ForgetMappings()

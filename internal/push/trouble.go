@@ -13,13 +13,11 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/internal/discovery"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -71,8 +69,8 @@ func worstOf(all []trouble) trouble {
 // such a word: it is what a webhook or a conversion that does not work makes of one object, and must not
 // cost the others their turn; where the whole member is in trouble the probe tells.
 func answered(err error) bool {
-	if failed := (*apiutil.ErrResourceDiscoveryFailed)(nil); errors.As(err, &failed) {
-		return answeredDiscovery(*failed)
+	if invalid := (*discovery.InvalidError)(nil); errors.As(err, &invalid) {
+		return true
 	}
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || apierrors.IsUnauthorized(err) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) {
@@ -87,17 +85,6 @@ func answered(err error) bool {
 // no trouble of the member's.
 func answeredAbout(group string, err error) bool {
 	return answered(err) || isAway(err) && !member.Scheme.IsGroupRegistered(group)
-}
-
-// answeredDiscovery says whether it was the API server that could not tell of a group, rather than that
-// nobody could ask it.
-func answeredDiscovery(failed map[schema.GroupVersion]error) bool {
-	for _, err := range failed {
-		if !meta.IsNoMatchError(err) && !answered(err) && !isAway(err) {
-			return false
-		}
-	}
-	return true
 }
 
 // isAway recognises what the API server says where somebody else who was to answer does not.

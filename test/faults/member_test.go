@@ -17,7 +17,8 @@ import (
 )
 
 // A few of the moods that everybody meets; all of them with CRASH=all.
-var daily = []string{"never answers", "breaks every answer off in the middle", "answers 503", "answers another kind", "lists without an end"}
+var daily = []string{"never answers", "breaks every answer off in the middle", "answers 503", "answers another kind", "lists without an end",
+	"lies in discovery"}
 
 // Whatever one member does, the others are served by the same calls, and it is served itself when it has come to its senses.
 func TestAMemberThatMisbehavesCostsOnlyItself(t *testing.T) {
@@ -65,6 +66,25 @@ func TestAMemberThatMisbehavesCostsOnlyItself(t *testing.T) {
 			a.wish(nil)
 			a.rest([]*wish{first, changed, nil})
 		})
+	}
+}
+
+// The first member that a manager meets says that every kind is another one, and in no namespace: none of that is believed of
+// another member, in what is pushed there and in what is removed.
+func TestWhatAMemberLiesInDiscoveryReachesNoOtherMember(t *testing.T) {
+	f := newFleet(t, v1alpha1.CollectorHost)
+	for _, liar := range members { // either may be asked first
+		liar := f.proxies[liar]
+		lies := moods["lies in discovery"]
+		liar.mood.Store(&lies)
+		l := born(t, manager, f.manager, end{})
+		a := f.newAuthor(t)
+		a.wish(first)
+		a.rest([]*wish{first})
+		a.wish(nil)
+		a.rest([]*wish{first, nil})
+		l.kill()
+		liar.mood.Store(nil)
 	}
 }
 

@@ -74,6 +74,22 @@ var moods = map[string]mood{
 		stutter := &stutterer{ResponseWriter: w}
 		next.ServeHTTP(stutter, r)
 	},
+	"lies in discovery": func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		gv, core := strings.CutPrefix(r.URL.Path, "/api/")
+		if !core {
+			gv = strings.TrimPrefix(r.URL.Path, "/apis/")
+		}
+		if slashes := strings.Count(gv, "/"); r.Method != http.MethodGet || core && slashes != 0 || !core && slashes != 1 {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":%q,"resources":[`, gv)
+		for _, kind := range []string{"ConfigMap", "Secret", "Namespace", "Deployment", "StatefulSet", "PersistentVolumeClaim", "Delivery"} {
+			_, _ = fmt.Fprintf(w, `{"name":"evil","kind":%q,"namespaced":false,"verbs":["list"]},{"name":"..","kind":%[1]q,"verbs":["list"]},`, kind)
+		}
+		_, _ = io.WriteString(w, `{"name":"last","kind":"Last","verbs":[]}]}`)
+	},
 	"lists without an end": func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/deliveries") || r.URL.Query().Get("watch") != "" {
 			next.ServeHTTP(w, r)

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package discovery
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/rest"
+)
+
+// Bounds of what a member may say. Real clusters with a thousand CRDs stay far below them.
+const (
+	// MaxGroups is how many API groups a member may serve, MaxVersions how many versions one of them may have.
+	MaxGroups, MaxVersions = 1000, 32
+	// MaxResources is how many resources one version of a group may have, subresources included.
+	MaxResources = 4096
+	// Timeout is how long one answer may take.
+	Timeout = 15 * time.Second
+)
+
+// InvalidError says that a member serves something that no Kubernetes API server serves.
+type InvalidError struct {
+	// What is what it was asked for, Why what is wrong with the answer. Neither holds text of the member's that is not plain.
+	What, Why string
+}
+
+func (e *InvalidError) Error() string {
+	return fmt.Sprintf("%s of the member cannot be used: %s: is this a Kubernetes API server?", e.What, e.Why)
+}
+
+// Resource is a kind as a member serves it.
+type Resource struct {
+	Kind string
+	// Name is the plural, a DNS label; "" where the member names it otherwise. Such a resource cannot be reached.
+	Name string
+	// Namespaced is its scope; Listable is whether it has objects that can be listed.
+	Namespaced, Listable bool
+}
+
+// Usable is nil, or an *InvalidError for a resource that cannot be reached.
+func (r Resource) Usable() error {
+	if r.Name != "" {
+		return nil
+	}
+	return &InvalidError{What: "kind " + r.Kind, Why: "the name of its resource is no DNS label"}
+}
+
+// Versions are the versions of a group, the preferred one first. The error satisfies apierrors.IsNotFound where the
+// member does not serve the group; it is an *InvalidError where the answer cannot be used.
+func Versions(ctx context.Context, c rest.Interface, group string) ([]string, error) {
+	if group == "" { // it has no document of its own
+		return []string{"v1"}, nil
+	}
+	served := metav1.APIGroup{}
+	if err := read(ctx, c, &served, "/apis", group); err != nil {
+		return nil, err
+	}
+	return versionsOf(group, served)
+}
+
+func versionsOf(group string, served metav1.APIGroup) ([]string, error) {
+	what := "group " + group
+	if len(served.Versions) > MaxVersions {
+		return nil, &InvalidError{What: what, Why: fmt.Sprintf("it has %d versions, %d at most", len(served.Versions), MaxVersions)}
+	}
+	var versions []string
+	if preferred := served.PreferredVersion.Version; preferred != "" {
+		versions = append(versions, preferred)
+	}
+	for _, v := range served.Versions {
+		if !slices.Contains(versions, v.Version) {
+			versions = append(versions, v.Version)
+		}
+	}
+	for _, v := range versions {
+		if !isLabel(v) {
+			return nil, &InvalidError{What: what, Why: "the name of a version is no DNS label"}
+		}
+	}
+	return versions, nil
+}
+
+// Resources are those of one version of a group. The error satisfies apierrors.IsNotFound where the member does not serve
+// that version; it is an *InvalidError where the answer cannot be used.
+func Resources(ctx context.Context, c rest.Interface, gv schema.GroupVersion) ([]Resource, error) {
+	path := []string{"/apis", gv.Group, gv.Version}
+	if gv.Group == "" {
+		path = []string{"/api", gv.Version}
+	}
+	list := metav1.APIResourceList{}
+	if err := read(ctx, c, &list, path...); err != nil {
+		return nil, err
+	}
+	if len(list.APIResources) > MaxResources {
+		return nil, &InvalidError{What: "version " + gv.String(), Why: fmt.Sprintf("it has %d resources, %d at most", len(list.APIResources), MaxResources)}
+	}
+	resources := make([]Resource, 0, len(list.APIResources))
+	for i := range list.APIResources {
+		r := &list.APIResources[i]
+		if strings.Contains(r.Name, "/") || !isLabel(strings.ToLower(r.Kind)) {
+			continue // a subresource, or nothing that an object can be of
+		}
+		resource := Resource{Kind: r.Kind, Namespaced: r.Namespaced, Listable: slices.Contains(r.Verbs, "list")}
+		if isLabel(r.Name) {
+			resource.Name = r.Name
+		}
+		resources = append(resources, resource)
+	}
+	return slices.Clip(resources), nil
+}
+
+// Serves is whether the member serves a kind in any version. An error means that this cannot be told: where one version of
+// a group does not answer, the kind may be in that.
+func Serves(ctx context.Context, c rest.Interface, gk schema.GroupKind) (bool, error) {
+	versions, err := Versions(ctx, c, gk.Group)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, version := range versions {
+		gv := schema.GroupVersion{Group: gk.Group, Version: version}
+		resources, err := Resources(ctx, c, gv)
+		if err != nil {
+			return false, fmt.Errorf("reading the kinds of %s: %w", gv, err)
+		}
+		if slices.ContainsFunc(resources, func(r Resource) bool { return r.Kind == gk.Kind }) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// ListableInNamespaces are all resources whose objects are in namespaces, each in one version. An error means that there may
+// be more of them.
+func ListableInNamespaces(ctx context.Context, c rest.Interface) ([]schema.GroupVersionResource, error) {
+	groups := metav1.APIGroupList{}
+	if err := read(ctx, c, &groups, "/apis"); err != nil {
+		return nil, err
+	}
+	if len(groups.Groups) > MaxGroups {
+		return nil, &InvalidError{What: "list of API groups", Why: fmt.Sprintf("it has %d, %d at most", len(groups.Groups), MaxGroups)}
+	}
+	all, err := listable(ctx, c, "", []string{"v1"})
+	if err != nil {
+		return nil, err
+	}
+	for _, group := range groups.Groups {
+		if len(validation.IsDNS1123Subdomain(group.Name)) > 0 {
+			return nil, &InvalidError{What: "list of API groups", Why: "the name of one is no DNS name"}
+		}
+		versions, err := versionsOf(group.Name, group)
+		if err != nil {
+			return nil, err
+		}
+		found, err := listable(ctx, c, group.Name, versions)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+func listable(ctx context.Context, c rest.Interface, group string, versions []string) ([]schema.GroupVersionResource, error) {
+	var found []schema.GroupVersionResource
+	seen := map[string]bool{}
+	for _, version := range versions {
+		gv := schema.GroupVersion{Group: group, Version: version}
+		resources, err := Resources(ctx, c, gv)
+		if err != nil {
+			return nil, fmt.Errorf("reading the kinds of %s: %w", gv, err)
+		}
+		for _, r := range resources {
+			if !r.Namespaced || !r.Listable || seen[r.Name] {
+				continue
+			}
+			if err := r.Usable(); err != nil {
+				return nil, err
+			}
+			seen[r.Name] = true
+			found = append(found, gv.WithResource(r.Name))
+		}
+	}
+	return found, nil
+}
+
+func read(ctx context.Context, c rest.Interface, into runtime.Object, path ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	return c.Get().AbsPath(path...).SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx).Into(into)
+}
+
+func isLabel(s string) bool { return len(validation.IsDNS1123Label(s)) == 0 }

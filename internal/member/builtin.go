@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package member
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// kindMap says how kinds are served: by group and kind, and by group and resource.
+type kindMap struct {
+	byKind     map[schema.GroupKind]meta.RESTMapping
+	byResource map[schema.GroupResource]schema.GroupKind
+}
+
+// builtIn are the kinds that Kubernetes 1.36 serves in a stable version, in the version that its API server prefers, and
+// Fairlead's own. How they are served is the same on every member, and no member is asked or believed about it; one that
+// is older or has an API switched off may lack a kind. Plurals follow from the kinds.
+// TestBuiltInKindsAreThoseOfARealAPIServer compares this with a real one.
+var builtIn = newKindMap([]builtInGroup{
+	{"", "v1", "ConfigMap Endpoints Event LimitRange PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount",
+		"Namespace Node PersistentVolume"},
+	{"admissionregistration.k8s.io", "v1", "", "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding MutatingWebhookConfiguration " +
+		"ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration"},
+	{"apiextensions.k8s.io", "v1", "", "CustomResourceDefinition"},
+	{"apiregistration.k8s.io", "v1", "", "APIService"},
+	{"apps", "v1", "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet", ""},
+	{"autoscaling", "v2", "HorizontalPodAutoscaler", ""},
+	{"batch", "v1", "CronJob Job", ""},
+	{"certificates.k8s.io", "v1", "", "CertificateSigningRequest"},
+	{"coordination.k8s.io", "v1", "Lease", ""},
+	{"discovery.k8s.io", "v1", "EndpointSlice", ""},
+	{"events.k8s.io", "v1", "Event", ""},
+	{"flowcontrol.apiserver.k8s.io", "v1", "", "FlowSchema PriorityLevelConfiguration"},
+	{"networking.k8s.io", "v1", "Ingress NetworkPolicy", "IPAddress IngressClass ServiceCIDR"},
+	{"node.k8s.io", "v1", "", "RuntimeClass"},
+	{"policy", "v1", "PodDisruptionBudget", ""},
+	{"rbac.authorization.k8s.io", "v1", "Role RoleBinding", "ClusterRole ClusterRoleBinding"},
+	{"resource.k8s.io", "v1", "ResourceClaim ResourceClaimTemplate", "DeviceClass ResourceSlice"},
+	{"scheduling.k8s.io", "v1", "", "PriorityClass"},
+	{"storage.k8s.io", "v1", "CSIStorageCapacity", "CSIDriver CSINode StorageClass VolumeAttachment VolumeAttributesClass"},
+	{v1alpha1.Group, v1alpha1.GroupVersion.Version, "Delivery", "Membership"},
+})
+
+type builtInGroup struct{ group, version, namespaced, clusterScoped string }
+
+func newKindMap(groups []builtInGroup) kindMap {
+	all := kindMap{byKind: map[schema.GroupKind]meta.RESTMapping{}, byResource: map[schema.GroupResource]schema.GroupKind{}}
+	add := func(g builtInGroup, kinds string, scope meta.RESTScope) {
+		for kind := range strings.FieldsSeq(kinds) {
+			gvk := schema.GroupVersionKind{Group: g.group, Version: g.version, Kind: kind}
+			resource, _ := meta.UnsafeGuessKindToResource(gvk)
+			all.byKind[gvk.GroupKind()] = meta.RESTMapping{Resource: resource, GroupVersionKind: gvk, Scope: scope}
+			all.byResource[resource.GroupResource()] = gvk.GroupKind()
+		}
+	}
+	for _, g := range groups {
+		add(g, g.namespaced, meta.RESTScopeNamespace)
+		add(g, g.clusterScoped, meta.RESTScopeRoot)
+	}
+	return all
+}
+
+// ServedEverywhere is whether every API server serves a kind, but one that is older or has its API switched off.
+func ServedEverywhere(gk schema.GroupKind) bool { return builtIn.mapping(gk, "") != nil }
+
+// mapping is how a built-in kind is served in a version; nil for another kind. The version "" is the one that is preferred.
+func (m kindMap) mapping(gk schema.GroupKind, version string) *meta.RESTMapping {
+	found, ok := m.byKind[gk]
+	if !ok {
+		return nil
+	}
+	if version != "" {
+		found.Resource.Version, found.GroupVersionKind.Version = version, version
+	}
+	return &found
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// What is compiled in is what a real API server serves: every kind of a stable version that has objects, and nothing else.
+func TestBuiltInKindsAreThoseOfARealAPIServer(t *testing.T) {
+	s := newSite(t)
+	lists, err := discovery.NewDiscoveryClientForConfigOrDie(config).ServerPreferredResources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := map[schema.GroupKind]meta.RESTMapping{}
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range list.APIResources {
+			r := &list.APIResources[i]
+			scope := meta.RESTScopeRoot
+			if r.Namespaced {
+				scope = meta.RESTScopeNamespace
+			}
+			served[schema.GroupKind{Group: gv.Group, Kind: r.Kind}] = meta.RESTMapping{
+				Resource: gv.WithResource(r.Name), GroupVersionKind: gv.WithKind(r.Kind), Scope: scope}
+			own := !strings.Contains(gv.Group, ".") || member.Scheme.IsGroupRegistered(gv.Group)
+			if !own || strings.Contains(gv.Version, "alpha") || strings.Contains(gv.Version, "beta") || len(r.Verbs) < 5 {
+				continue // somebody's, unstable, or no objects
+			}
+			gk := schema.GroupKind{Group: gv.Group, Kind: r.Kind}
+			before := len(s.wire.all())
+			found, err := s.conn.Mapping(t.Context(), gk)
+			if err != nil || *found != served[gk] || len(s.wire.all()) != before {
+				t.Errorf("%s: it is %+v, and is known as %+v after %d requests (%v)", gk, served[gk], found, len(s.wire.all())-before, err)
+			}
+		}
+	}
+	for gvk := range member.Scheme.AllKnownTypes() {
+		if gvk.Group == v1alpha1.Group {
+			continue // of these a member has some
+		}
+		before := len(s.wire.all())
+		found, err := s.conn.Mapping(t.Context(), gvk.GroupKind())
+		if len(s.wire.all()) == before && (err != nil || *found != served[gvk.GroupKind()]) {
+			t.Errorf("%s: nobody serves it as %+v (%v)", gvk, found, err)
+		}
+	}
+}
+
+// A member that is older, or has an API switched off, lacks a kind that others have.
+func TestABuiltInKindThatAMemberLacksIsToldAndHoldsUpNobodyElse(t *testing.T) {
+	s := newSite(t)
+	lacking := atomic.Bool{}
+	lacking.Store(true)
+	s.wire.answer = func(req *http.Request) *http.Response {
+		if !lacking.Load() || !strings.HasPrefix(req.URL.Path, "/apis/batch") {
+			return nil
+		}
+		return &http.Response{StatusCode: http.StatusNotFound, Request: req, Header: http.Header{"Content-Type": []string{"text/plain"}},
+			Body: io.NopCloser(strings.NewReader("404 page not found\n"))}
+	}
+	want := s.want(configMap("a", "1"), `{apiVersion: batch/v1, kind: CronJob, metadata: {name: j}, spec: {schedule: "0 0 * * *", jobTemplate: {spec: {template:
+		{spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}}}`)
+	s.mustFail(want, v1alpha1.ReasonAPINotServed, "CronJob j")
+	out := s.mustFail(want, v1alpha1.ReasonAPINotServed, "CronJob j: the member does not serve CronJob in batch/v1; it follows by itself")
+	if s.get("v1", "ConfigMap", "a") == nil {
+		t.Errorf("the other object waits: %+v", out)
+	}
+	lacking.Store(false)
+	s.eventually(want)
+	if s.get("batch/v1", "CronJob", "j") == nil {
+		t.Error("it does not follow")
+	}
+	lacking.Store(true)
+	for range 3 {
+		s.mustFail(s.leave(), v1alpha1.ReasonRemovalWaits, "CronJob j")
+	}
+	lacking.Store(false)
+	s.eventually(s.leave())
+	if s.get("batch/v1", "CronJob", "j") != nil {
+		t.Error("it was forgotten")
+	}
+}
