@@ -11,9 +11,8 @@
 //
 // Why it is so: a controller-runtime cluster costs 584 KiB and 13 goroutines for each member before
 // it has done anything, and KubeFed saturated on less. A Conn has no informer factory, no event
-// broadcaster and no discovery of its own for built-in groups: the REST mapping of these is the same
-// on all members of one version and is shared by them. Asking a Conn for a cache is a fault and says
-// so.
+// broadcaster and no discovery for built-in kinds: how these are served is the same on all members, and is
+// compiled in. Asking a Conn for a cache is a fault and says so.
 //
 // A watch is no proof of life: a server does not cut it when the token dies, and a half-open
 // connection delivers silence. That is why standing comes from the probe alone.
