@@ -11,13 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kfield "k8s.io/apimachinery/pkg/util/validation/field"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/discovery"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -76,15 +75,6 @@ func TestExplain(t *testing.T) {
 			}
 		})
 	}
-}
-
-// discoveryOf is how a mapper says that it could not find out what a group has.
-func discoveryOf(errs ...error) error {
-	failed := apiutil.ErrResourceDiscoveryFailed{}
-	for i, err := range errs {
-		failed[schema.GroupVersion{Group: "shop.example.com", Version: fmt.Sprint("v", i)}] = err
-	}
-	return fmt.Errorf("failed to get API group resources: %w", &failed)
 }
 
 // An API that the member's API server only passes on fails alone.
@@ -174,13 +164,8 @@ func TestWhatConcernsTheMemberAsAWhole(t *testing.T) {
 		"a refusal":                     {apierrors.NewForbidden(schema.GroupResource{}, "x", nil), false},
 		"a failure with one object":     {apierrors.NewInternalError(errors.New("webhook")), false},
 		"our own lease":                 {fmt.Errorf("applying: %w", &member.HeldBackError{Why: errors.New("it is old")}), false},
-		"a group whose server is away":  {discoveryOf(apierrors.NewServiceUnavailable("away")), false},
-		"a group whose server is away, and one version that is not there": {discoveryOf(apierrors.NewServiceUnavailable("away"),
-			&meta.NoKindMatchError{}), false},
-		"a group that nobody could ask for":       {discoveryOf(errors.New("connection refused")), true},
-		"a group that we are not known well for":  {discoveryOf(apierrors.NewUnauthorized("no")), true},
-		"an API server that is not there for any": {fmt.Errorf("failed to get server groups: %w", apierrors.NewServiceUnavailable("bye")), true},
-		"a refusal, explained":                    {fmt.Errorf("applying: %w", apierrors.NewBadRequest("no")), false},
+		"discovery that cannot be used": {fmt.Errorf("finding: %w", &discovery.InvalidError{What: "group x", Why: "it has too many"}), false},
+		"a refusal, explained":          {fmt.Errorf("applying: %w", apierrors.NewBadRequest("no")), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := IsWire(test.err); got != test.wire {
