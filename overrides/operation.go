@@ -13,6 +13,9 @@ import (
 // here because admission can be bypassed.
 func newOperation(from *v1alpha1.PatchOperation) (operation, error) {
 	op := operation{op: from.Op}
+	if from.Op == "" {
+		return op, errors.New("op: is missing: give add, remove, replace, move, copy or test")
+	}
 	var err error
 	if op.path, err = parsePointer(from.Path); err != nil {
 		return op, fmt.Errorf("path: %w", err)

@@ -16,6 +16,9 @@ import (
 
 // match is the indexes of the objects that a target means.
 func match(target *v1alpha1.OverrideTarget, objects []*unstructured.Unstructured) ([]int, error) {
+	if target.Kind == "" {
+		return nil, errors.New("kind is missing: it says which objects of the wrapper the override changes; it holds " + holds(objects))
+	}
 	var matched []int
 	var groups []string
 	for i, obj := range objects {

@@ -35,6 +35,14 @@ func faultf(field fieldPath, format string, args ...any) error {
 
 // decode reads the values of one document: one, or several where JSON values follow each other.
 func decode(text []byte) ([]any, error) {
+	values, err := decodeValues(text)
+	if f := (*fault)(nil); errors.As(err, &f) && bytes.Contains(text, []byte("{{")) {
+		return nil, faultf(f.field, "%s; if it is a Helm template: %s", f.text, wayOfHelm)
+	}
+	return values, err
+}
+
+func decodeValues(text []byte) ([]any, error) {
 	if looksLikeJSON(text) {
 		values, err := decodeJSON(text)
 		var f *fault

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -105,36 +104,44 @@ func indent(out *bytes.Buffer, text []byte, firstPrefix, prefix string) {
 	}
 }
 
-// WriteJSON writes one wrapper as an object, several as a v1 List.
+// WriteJSON writes one wrapper as an object, several as a v1 List, a line for each wrapper: indented, a deep object would
+// come out many times as long as it was.
 func WriteJSON(w io.Writer, wrappers []*Wrapper) error {
-	var items []any
-	for _, wrapper := range wrappers {
-		objects := make([]any, 0, len(wrapper.Objects))
-		for _, object := range wrapper.Objects {
-			objects = append(objects, object.Object)
-		}
-		clusters := wrapper.Clusters
-		if clusters == nil {
-			clusters = &v1alpha1.ClusterSelection{}
-		}
-		items = append(items, map[string]any{
-			"apiVersion": v1alpha1.GroupVersion.String(),
-			"kind":       wrapper.Kind,
-			"metadata":   wrapper.metadata(),
-			"spec":       map[string]any{"objects": objects, "placement": map[string]any{"clusters": clusters}},
-		})
-	}
-	var value any = map[string]any{"apiVersion": "v1", "kind": "List", "items": items}
-	if len(items) == 1 {
-		value = items[0]
-	}
-	var out strings.Builder
+	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "    ")
-	if err := encoder.Encode(value); err != nil {
-		return fmt.Errorf("encoding the wrappers: %w", err)
+	if len(wrappers) != 1 {
+		out.WriteString(`{"apiVersion":"v1","kind":"List","items":[` + "\n")
 	}
-	_, err := io.WriteString(w, out.String())
+	for n, wrapper := range wrappers {
+		if n > 0 {
+			out.WriteByte(',')
+		}
+		if err := encoder.Encode(wrapper.content()); err != nil {
+			return fmt.Errorf("encoding %s %s: %w", wrapper.Kind, wrapper.Name, err)
+		}
+	}
+	if len(wrappers) != 1 {
+		out.WriteString("]}\n")
+	}
+	_, err := w.Write(out.Bytes())
 	return err
+}
+
+// content is the wrapper as JSON has it.
+func (w *Wrapper) content() map[string]any {
+	objects := make([]any, 0, len(w.Objects))
+	for _, object := range w.Objects {
+		objects = append(objects, object.Object)
+	}
+	clusters := w.Clusters
+	if clusters == nil {
+		clusters = &v1alpha1.ClusterSelection{}
+	}
+	return map[string]any{
+		"apiVersion": v1alpha1.GroupVersion.String(),
+		"kind":       w.Kind,
+		"metadata":   w.metadata(),
+		"spec":       map[string]any{"objects": objects, "placement": map[string]any{"clusters": clusters}},
+	}
 }

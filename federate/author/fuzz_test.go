@@ -33,7 +33,7 @@ func FuzzParse(f *testing.F) {
 
 func checkPromises(t *testing.T, data []byte) {
 	t.Helper()
-	manifests, err := Parse([]Source{{Name: "in", Data: data}})
+	manifests, _, err := Parse([]Source{{Name: "in", Data: data}})
 	if err != nil {
 		return
 	}

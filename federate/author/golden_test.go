@@ -71,7 +71,7 @@ func golden(t *testing.T, path string, got []byte) {
 
 func wrap(t *testing.T, text string, options Options) ([]*Wrapper, []Note) {
 	t.Helper()
-	manifests, err := Parse([]Source{{Name: "in.yaml", Data: []byte(text)}})
+	manifests, _, err := Parse([]Source{{Name: "in.yaml", Data: []byte(text)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,12 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
 )
 
 // The limits of what is read and written.
 const (
-	// MaxInput is how many bytes all sources may have together.
-	MaxInput = 3 << 20
+	// MaxInput is how many bytes the sources of manifests may have together, MaxOutput how many the wrappers that are
+	// made of them: a wrapper around each of many small objects is longer than these.
+	MaxInput  = 3 << 20
+	MaxOutput = 12 << 20
 	// MaxObjects and MaxBytes are what one wrapper may hold; the API says so too.
 	MaxObjects = 64
 	MaxBytes   = 1 << 20
@@ -25,75 +28,101 @@ const (
 	MaxDepth = 100
 )
 
-// Parse reads the objects of all sources, in order. Lists are unfolded, empty documents left out. The
-// first fault ends it, as an *Error where it has a place.
-func Parse(sources []Source) ([]Manifest, error) {
-	manifests, err := parseAll(sources)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range manifests {
-		if gvk := m.Object.GroupVersionKind(); gvk.Group == v1alpha1.Group {
-			return nil, &Error{Where: m.Where, Field: "apiVersion",
-				Text: gvk.Kind + " is Fairlead's own kind and is not federated: create it at the host"}
-		}
-	}
-	return manifests, nil
-}
-
-func parseAll(sources []Source) ([]Manifest, error) {
-	total := 0
-	names := make([]string, 0, len(sources))
-	for _, s := range sources {
-		total += len(s.Data)
-		names = append(names, s.Name)
-	}
-	if total > MaxInput {
-		return nil, fmt.Errorf("reading %s: the input is larger than %d MiB: take it in parts", strings.Join(names, ", "), MaxInput>>20)
-	}
+// Parse reads the objects of all sources, in order. Lists are unfolded, empty documents left out. Notes are about files
+// that were left out. An error has all faults, a line each and an *Error where it has a place; the objects without a
+// fault come with it, so that what is wrong with these can be told too.
+func Parse(sources []Source) ([]Manifest, []Note, error) {
+	all, notes, found := parseAll(sources, MaxInput)
 	var manifests []Manifest
-	for _, s := range sources {
-		found, err := parseSource(s)
-		if err != nil {
-			return nil, err
+	for _, m := range all {
+		if gvk := m.Object.GroupVersionKind(); gvk.Group == v1alpha1.Group {
+			found.add(&Error{Where: m.Where, Field: "apiVersion",
+				Text: gvk.Kind + " is Fairlead's own kind and is not federated: create it at the host"})
+			continue
 		}
-		manifests = append(manifests, found...)
+		manifests = append(manifests, m)
 	}
-	if len(manifests) == 0 {
-		return nil, fmt.Errorf("reading %s: there is no object in it", strings.Join(names, ", "))
-	}
-	return manifests, nil
+	return manifests, notes, found.err()
 }
 
-func parseSource(s Source) ([]Manifest, error) {
+func parseAll(sources []Source, limit int) ([]Manifest, []Note, *faults) {
+	var manifests []Manifest
+	var notes []Note
+	found := &faults{}
+	names := make([]string, 0, len(sources))
+	total := 0
+	for _, s := range sources {
+		names = append(names, s.Name)
+		total += len(s.Data)
+	}
+	if total > limit {
+		found.add(fmt.Errorf("reading %s: the input is larger than %d MiB: take it in parts", federate.Few(names, maxNames), limit>>20))
+		return nil, nil, found
+	}
+	for _, s := range sources {
+		documents, err := s.decode()
+		if err != nil {
+			found.add(err)
+			continue
+		}
+		if why, skipped := s.skip(documents); skipped {
+			notes = append(notes, Note{Text: fmt.Sprintf("%s: skipped: %s", s.Name, why)})
+			continue
+		}
+		for _, d := range documents {
+			manifests = append(manifests, d.manifests(found)...)
+		}
+	}
+	if len(manifests) == 0 && len(found.told) == 0 {
+		found.add(fmt.Errorf("reading %s: there is no object in it", federate.Few(names, maxNames)))
+	}
+	return manifests, notes, found
+}
+
+// maxNames is how many files a message names.
+const maxNames = 5
+
+// decoded is one document: its values, each numbered, or why there are none.
+type decoded struct {
+	where  Where
+	values []any
+	err    error
+}
+
+// decode reads the documents of a source.
+func (s Source) decode() ([]decoded, error) {
 	if !utf8.Valid(s.Data) {
 		return nil, fmt.Errorf("reading %s: it is not UTF-8 text", s.Name)
 	}
-	var manifests []Manifest
+	var documents []decoded
 	count := 0
 	for _, d := range split(s.Data) {
 		if isBlank(d.text) {
 			continue
 		}
-		where := Where{Source: s.Name, Document: count + 1, Line: d.firstLine()}
-		values, err := decode(d.text)
-		if err != nil {
-			return nil, placed(where, err)
-		}
-		for _, value := range values {
-			count++
-			where.Document = count
-			if value == nil {
-				continue
-			}
-			found, err := unfold(value, where, nil)
-			if err != nil {
-				return nil, placed(where, err)
-			}
-			manifests = append(manifests, found...)
+		next := decoded{where: Where{Source: s.Name, Document: count + 1, Line: d.firstLine()}}
+		next.values, next.err = decode(d.text)
+		count += max(1, len(next.values))
+		documents = append(documents, next)
+	}
+	return documents, nil
+}
+
+// manifests are the objects of a document.
+func (d decoded) manifests(found *faults) []Manifest {
+	if d.err != nil {
+		found.add(placed(d.where, d.err))
+		return nil
+	}
+	var manifests []Manifest
+	for i, value := range d.values {
+		where := d.where
+		where.Document += i
+		if value != nil {
+			manifests = append(manifests, unfold(value, where, nil, found)...)
 		}
 	}
-	return manifests, nil
+	return manifests
 }
 
 // placed gives a fault its place.
@@ -111,19 +140,21 @@ func placed(where Where, err error) error {
 
 // unfold turns a value into manifests: itself, or a List's items. Items of a typed list (ConfigMapList)
 // may leave out what the list already says.
-func unfold(value any, where Where, path fieldPath) ([]Manifest, error) {
+func unfold(value any, where Where, path fieldPath, found *faults) []Manifest {
 	content, isMapping := value.(map[string]any)
 	if !isMapping {
-		return nil, faultf(path, "is not a mapping with apiVersion, kind and metadata")
+		found.add(placed(where, faultf(path, "is not a mapping with apiVersion, kind and metadata")))
+		return nil
 	}
 	kind, _ := content["kind"].(string)
 	items, hasItems := content["items"].([]any)
 	if !strings.HasSuffix(kind, "List") || !hasItems {
 		m, err := manifest(content, where, path)
 		if err != nil {
-			return nil, err
+			found.add(err)
+			return nil
 		}
-		return []Manifest{m}, nil
+		return []Manifest{m}
 	}
 	var manifests []Manifest
 	for i, item := range items {
@@ -131,13 +162,9 @@ func unfold(value any, where Where, path fieldPath) ([]Manifest, error) {
 			inherit(object, "apiVersion", content["apiVersion"])
 			inherit(object, "kind", strings.TrimSuffix(kind, "List"))
 		}
-		found, err := unfold(item, where, path.key("items").index(i))
-		if err != nil {
-			return nil, err
-		}
-		manifests = append(manifests, found...)
+		manifests = append(manifests, unfold(item, where, path.key("items").index(i), found)...)
 	}
-	return manifests, nil
+	return manifests
 }
 
 func inherit(object map[string]any, key string, value any) {
@@ -160,6 +187,8 @@ func manifest(content map[string]any, where Where, path fieldPath) (Manifest, er
 	}
 	gv, err := schema.ParseGroupVersion(object.GetAPIVersion())
 	switch {
+	case gv.Group == kustomizeGroup:
+		return fail("apiVersion", "it is kustomize's own and no object: %s", wayOfKustomize)
 	case object.GetAPIVersion() == "" || err != nil || gv.Version == "":
 		return fail("apiVersion", "must be VERSION or GROUP/VERSION, as in apps/v1")
 	case kind == "":

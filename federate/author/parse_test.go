@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
 const webMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: shop}\n"
@@ -55,7 +53,7 @@ func TestEveryObjectIsFound(t *testing.T) {
 		"a scalar with a marker in it": {webMap + "data:\n  text: |\n    ---\n    more\n", []string{"1:1 ConfigMap web"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			manifests, err := Parse([]Source{{Name: "in.yaml", Data: []byte(tc.text)}})
+			manifests, _, err := Parse([]Source{{Name: "in.yaml", Data: []byte(tc.text)}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +119,7 @@ func TestFaultsSayWhereAndTheWayOut(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Parse([]Source{{Name: "in.yaml", Data: []byte(tc.text)}})
+			_, _, err := Parse([]Source{{Name: "in.yaml", Data: []byte(tc.text)}})
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("want an error with %q, got: %v", tc.want, err)
 			}
@@ -130,15 +128,16 @@ func TestFaultsSayWhereAndTheWayOut(t *testing.T) {
 }
 
 func TestMisspeltFieldsOfWrappersAreErrors(t *testing.T) {
-	const head = "apiVersion: federation.fairlead.dev/v1alpha1\nkind: Federated\nmetadata: {name: a}\nspec:\n"
-	read := func(text string) ([]v1alpha1.Wrapper, error) {
-		return ParseWrappers([]Source{{Name: "in.yaml", Data: []byte(text)}})
+	const head = "apiVersion: federation.fairlead.dev/v1alpha1\nkind: Federated\nmetadata: {name: a}\nspec:\n  objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}]\n"
+	read := func(text string) ([]Found, error) {
+		found, _, err := ParseWrappers([]Source{{Name: "in.yaml", Data: []byte(text)}})
+		return found, err
 	}
 	wrappers, err := read(webMap + "---\n" + head + "  placement: {clusters: {names: [eu-1]}}\n")
-	if err != nil || len(wrappers) != 1 || wrappers[0].WrapperSpec().Placement.Clusters.Names[0] != "eu-1" {
+	if err != nil || len(wrappers) != 1 || wrappers[0].Wrapper.WrapperSpec().Placement.Clusters.Names[0] != "eu-1" {
 		t.Errorf("one wrapper for eu-1 was to be read, got %v, %v", wrappers, err)
 	}
-	if _, err = read(head + "  override: []\n"); err == nil || !strings.Contains(err.Error(), "override") {
+	if _, err = read(head + "  placement: {clusters: {}}\n  override: []\n"); err == nil || !strings.Contains(err.Error(), "override") {
 		t.Errorf("want an error that names the unknown field, got: %v", err)
 	}
 	if _, err = read(webMap); err == nil {

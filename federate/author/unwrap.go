@@ -4,20 +4,25 @@ package author
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// ParseWrappers reads the wrappers of all sources, in order, and leaves other objects aside. A field
-// that wrappers do not have is an error: a misspelt `override` would otherwise be left out in silence.
-func ParseWrappers(sources []Source) ([]v1alpha1.Wrapper, error) {
-	manifests, err := parseAll(sources)
-	if err != nil {
-		return nil, err
-	}
-	var wrappers []v1alpha1.Wrapper
+// Found is a wrapper as it was found.
+type Found struct {
+	Where
+	Wrapper v1alpha1.Wrapper
+}
+
+// ParseWrappers reads the wrappers of all sources, in order; what else is there is passed over. Each is checked
+// against the schema that the host's API server has, so that a slip is told with its field. An error has all faults.
+func ParseWrappers(sources []Source) ([]Found, []Note, error) {
+	manifests, notes, found := parseAll(sources, MaxOutput)
+	var wrappers []Found
 	for _, m := range manifests {
 		var w v1alpha1.Wrapper
 		switch gvk := m.Object.GroupVersionKind(); gvk {
@@ -28,13 +33,42 @@ func ParseWrappers(sources []Source) ([]v1alpha1.Wrapper, error) {
 		default:
 			continue
 		}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(m.Object.Object, w, true); err != nil {
-			return nil, &Error{Where: m.Where, Text: err.Error()}
+		if misfits := misfits(m); len(misfits) > 0 {
+			for _, err := range misfits {
+				found.add(err)
+			}
+			continue
 		}
-		wrappers = append(wrappers, w)
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(m.Object.Object, w, true); err != nil {
+			for _, fault := range unknownFields(m, err) {
+				found.add(fault)
+			}
+			continue
+		}
+		wrappers = append(wrappers, Found{Where: m.Where, Wrapper: w})
 	}
-	if len(wrappers) == 0 {
-		return nil, fmt.Errorf("reading %s: there is no Federated or ClusterFederated in it; hostctl federate writes them", manifests[0].Source)
+	if len(wrappers) == 0 && len(found.told) == 0 {
+		found.add(fmt.Errorf("reading %s: there is no Federated or ClusterFederated in it; hostctl federate writes them", manifests[0].Source))
 	}
-	return wrappers, nil
+	return wrappers, notes, found.err()
+}
+
+// unknownFields are the fields that a wrapper has not, each as a fault of its own.
+func unknownFields(m Manifest, err error) []error {
+	strict, isStrict := runtime.AsStrictDecodingError(err)
+	if !isStrict {
+		return []error{&Error{Where: m.Where, Text: err.Error()}}
+	}
+	var all []error
+	for _, one := range strict.Errors() {
+		text := one.Error()
+		if quoted, is := strings.CutPrefix(text, "unknown field "); is {
+			if field, err := strconv.Unquote(quoted); err == nil {
+				all = append(all, &Error{Where: m.Where, Field: field, Text: "is no field of a " + m.Object.GetKind()})
+				continue
+			}
+		}
+		all = append(all, &Error{Where: m.Where, Text: text})
+	}
+	return all
 }

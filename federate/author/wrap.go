@@ -107,39 +107,48 @@ func prepare(manifests []Manifest, options Options) ([]*item, []Note, error) {
 	var items []*item
 	var settled []Manifest
 	var notes []Note
+	found := &faults{}
 	for _, m := range manifests {
-		scope, err := scopes.scopeOf(m)
+		i, texts, err := settle(m, scopes, options)
 		if err != nil {
-			return nil, nil, err
-		}
-		clean, texts := Sanitize(m.Object)
-		m.Object = clean
-		switch namespace := clean.GetNamespace(); {
-		case scope == ClusterScoped && namespace != "":
-			texts = append(texts, fmt.Sprintf("metadata.namespace %s left out: %s is cluster-scoped", namespace, clean.GetKind()))
-			clean.SetNamespace("")
-		case scope == Namespaced && namespace == "" && options.Namespace == "":
-			return nil, nil, &Error{Where: m.Where, Field: "metadata.namespace",
-				Text: "is missing: give it there, or with --namespace for all that have none"}
-		case scope == Namespaced && namespace == "":
-			clean.SetNamespace(options.Namespace)
+			found.add(err)
+			continue
 		}
 		for _, text := range texts {
 			notes = append(notes, Note{Where: m.Where, Text: text})
 		}
-		i := &item{Manifest: m, scope: scope}
-		if i.size, err = sizeOf(m); err != nil {
-			return nil, nil, err
-		}
-		if err := admissible(i); err != nil {
-			return nil, nil, err
-		}
-		items, settled = append(items, i), append(settled, m)
+		items, settled = append(items, i), append(settled, i.Manifest)
 	}
-	if err := distinct(settled); err != nil {
+	distinct(settled, found)
+	if err := found.err(); err != nil {
 		return nil, nil, err
 	}
 	return items, append(notes, Lint(settled)...), nil
+}
+
+// settle gives a manifest its scope and namespace, and takes from it what a cluster wrote.
+func settle(m Manifest, scopes *scopes, options Options) (*item, []string, error) {
+	scope, err := scopes.scopeOf(m)
+	if err != nil {
+		return nil, nil, err
+	}
+	clean, texts := Sanitize(m.Object)
+	m.Object = clean
+	switch namespace := clean.GetNamespace(); {
+	case scope == ClusterScoped && namespace != "":
+		texts = append(texts, fmt.Sprintf("metadata.namespace %s left out: %s is cluster-scoped", namespace, clean.GetKind()))
+		clean.SetNamespace("")
+	case scope == Namespaced && namespace == "" && options.Namespace == "":
+		return nil, nil, &Error{Where: m.Where, Field: "metadata.namespace",
+			Text: "is missing: give it there, or with --namespace for all that have none"}
+	case scope == Namespaced && namespace == "":
+		clean.SetNamespace(options.Namespace)
+	}
+	i := &item{Manifest: m, scope: scope}
+	if i.size, err = sizeOf(m); err != nil {
+		return nil, nil, err
+	}
+	return i, texts, admissible(i)
 }
 
 // admissible asks of each object what admission will ask of the wrapper, while it is still known where
@@ -151,12 +160,16 @@ func admissible(i *item) error {
 	if err != nil {
 		return err
 	}
-	errs := overrides.Validate(spec, i.Object.GetNamespace(), wrapperKind(i.scope))
-	if len(errs) == 0 {
-		return nil
+	if namespace := i.Object.GetNamespace(); strings.HasPrefix(namespace, "kube-") {
+		return &Error{Where: i.Where, Field: "metadata.namespace", Text: fmt.Sprintf("nothing is federated into %s, which is Kubernetes' own on each "+
+			"member: give it a namespace of its own (in the subjects of bindings too), or leave it out and install it on the members by another way", namespace)}
 	}
-	field := strings.TrimPrefix(strings.TrimPrefix(errs[0].Field, "spec.objects[0]"), ".")
-	return &Error{Where: i.Where, Field: field, Text: cmp.Or(errs[0].Detail, errs[0].ErrorBody())}
+	found := &faults{}
+	for _, err := range overrides.Validate(spec, i.Object.GetNamespace(), wrapperKind(i.scope)) {
+		field := strings.TrimPrefix(strings.TrimPrefix(err.Field, "spec.objects[0]"), ".")
+		found.add(&Error{Where: i.Where, Field: field, Text: cmp.Or(err.Detail, err.ErrorBody())})
+	}
+	return found.err()
 }
 
 func sizeOf(m Manifest) (int, error) {
@@ -171,7 +184,7 @@ func sizeOf(m Manifest) (int, error) {
 }
 
 // distinct refuses an object that is there twice: one of the two would silently lose.
-func distinct(manifests []Manifest) error {
+func distinct(manifests []Manifest, found *faults) {
 	type identity struct {
 		schema.GroupKind
 		namespace, name string
@@ -180,11 +193,11 @@ func distinct(manifests []Manifest) error {
 	for _, m := range manifests {
 		id := identity{m.Object.GroupVersionKind().GroupKind(), m.Object.GetNamespace(), m.Object.GetName()}
 		if first, twice := seen[id]; twice {
-			return &Error{Where: m.Where, Text: fmt.Sprintf("is there already in %s: only one of them can be meant", first)}
+			found.add(&Error{Where: m.Where, Text: fmt.Sprintf("is there already in %s: only one of them can be meant", first)})
+			continue
 		}
 		seen[id] = m.Where
 	}
-	return nil
 }
 
 func wrapperKind(scope Scope) v1alpha1.WrapperKind {

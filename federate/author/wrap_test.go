@@ -35,7 +35,7 @@ func parseFile(t *testing.T, file string) []Manifest {
 	if err != nil {
 		t.Fatal(err)
 	}
-	manifests, err := Parse([]Source{{Name: file, Data: data}})
+	manifests, _, err := Parse([]Source{{Name: file, Data: data}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestScopes(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			manifests, err := Parse([]Source{{Name: "in.yaml", Data: []byte(tc.text)}})
+			manifests, _, err := Parse([]Source{{Name: "in.yaml", Data: []byte(tc.text)}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -250,7 +250,7 @@ func TestWhatAdmissionRefusesIsRefusedWithItsPlace(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			manifests, err := Parse([]Source{{Name: "in.yaml", Data: []byte(tc.text)}})
+			manifests, _, err := Parse([]Source{{Name: "in.yaml", Data: []byte(tc.text)}})
 			if err != nil {
 				t.Fatal(err)
 			}

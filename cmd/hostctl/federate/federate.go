@@ -5,6 +5,8 @@
 package federate
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -169,18 +171,16 @@ func (o *Options) Validate() error {
 
 // Run reads, wraps and prints. Nothing is printed on stdout unless all of it can be.
 func (o *Options) Run() error {
-	sources, err := files.Read(o.Files, o.Recursive, o.In)
+	sources, err := files.Read(o.Files, o.Recursive, o.In, author.MaxInput)
 	if err != nil {
 		return err
 	}
-	manifests, err := author.Parse(sources)
-	if err != nil {
-		return err
-	}
+	manifests, skipped, parseErr := author.Parse(sources)
 	wrappers, notes, err := author.Wrap(manifests, o.author)
-	if err != nil {
+	if err := errors.Join(parseErr, err); err != nil {
 		return err
 	}
+	notes = append(skipped, notes...)
 	if err := o.check(wrappers); err != nil {
 		return err
 	}
@@ -192,7 +192,16 @@ func (o *Options) Run() error {
 			"fill it in, or give --clusters, --cluster-selector or --all-clusters")
 	}
 	write := map[string]func(io.Writer, []*author.Wrapper) error{"yaml": author.WriteYAML, "json": author.WriteJSON}[o.Output]
-	return write(o.Out, wrappers)
+	var out bytes.Buffer
+	if err := write(&out, wrappers); err != nil {
+		return err
+	}
+	if out.Len() > author.MaxOutput {
+		return fmt.Errorf("writing %d wrappers: they come to %d MiB, and hostctl render takes %d: take the input in parts, or give --bundle",
+			len(wrappers), out.Len()>>20, author.MaxOutput>>20)
+	}
+	_, err = o.Out.Write(out.Bytes())
+	return err
 }
 
 // check asks of the wrappers what admission will ask, so that what comes out can be created. A

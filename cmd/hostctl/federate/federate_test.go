@@ -3,6 +3,7 @@
 package federate
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/federate/author"
 )
 
 const samples = "../../../config/samples"
@@ -163,5 +165,107 @@ func TestWrongUseIsUsage(t *testing.T) {
 func TestInputIsBounded(t *testing.T) {
 	if _, _, err := run(t, "", "-f", "/dev/zero"); err == nil || !strings.Contains(err.Error(), "larger than 3 MiB") {
 		t.Errorf("want the limit told, got: %v", err)
+	}
+}
+
+// folder writes files by name, and returns where.
+func folder(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+const webMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: shop}\n"
+
+func TestAllFaultsOfATreeAreToldInOneRun(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"a.yaml": "kind: ConfigMap\nmetadata: {name: a}\n",
+		"b.yaml": webMap + "data: [\n---\n" + webMap + "---\napiVersion: v1\nkind: Pod\nmetadata: {}\n",
+		"c.yaml": "apiVersion: example.com/v1\nkind: Teapot\nmetadata: {name: betty}\n",
+		"d.yaml": "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: csi, namespace: kube-system}\n",
+		"e.yaml": webMap,
+		"f.yaml": webMap + "---\n- text\n",
+	})
+	out, _, err := run(t, "", "-f", dir, "--all-clusters")
+	if err == nil || out != "" {
+		t.Fatalf("no error, and %s", out)
+	}
+	for _, want := range []string{
+		"a.yaml, document 1 (line 1), ConfigMap a: apiVersion: must be VERSION or GROUP/VERSION",
+		"b.yaml, document 1 (line 1): is not valid YAML",
+		"b.yaml, document 3 (line 10), Pod: metadata.name: is missing",
+		"c.yaml, document 1 (line 1), Teapot betty: kind: Teapot is not known here",
+		"d.yaml, document 1 (line 1), ServiceAccount csi: metadata.namespace: nothing is federated into kube-system",
+		"e.yaml, document 1 (line 1), ConfigMap web: is there already",
+		"f.yaml, document 2 (line 5): is not a mapping with apiVersion, kind and metadata",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q in:\n%v", want, err)
+		}
+	}
+	many := strings.Repeat("kind: ConfigMap\nmetadata: {name: a}\n---\n", 60)
+	if _, _, err := run(t, many, "-f", "-"); err == nil || !strings.HasSuffix(err.Error(), "\nand 10 faults more") {
+		t.Errorf("60 faults: %v", err)
+	}
+}
+
+func TestWhatIsNoObjectInAFolderIsSkippedWithAWord(t *testing.T) {
+	files := map[string]string{
+		"kustomization.yaml": "resources: [web.yaml]\n",
+		"component.yaml":     "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n",
+		"Chart.yaml":         "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
+		"values.yaml":        "replicas: 3\n---\nmore: true\n",
+		"package.json":       `[1, 2]`,
+		"empty.yaml":         "# nothing yet\n",
+		"web.yaml":           webMap,
+	}
+	dir := folder(t, files)
+	out, notes, err := run(t, "", "-f", dir, "--all-clusters")
+	if err != nil || strings.Count(out, "kind: Federated\n") != 1 {
+		t.Fatalf("%v, %s", err, out)
+	}
+	for name, want := range map[string]string{
+		"kustomization.yaml": "skipped: it is kustomize's own; `kubectl kustomize FOLDER | hostctl federate -f -`",
+		"component.yaml":     "skipped: it is kustomize's own",
+		"Chart.yaml":         "skipped: it describes a Helm chart; `helm template … | hostctl federate -f -`",
+		"values.yaml":        "skipped: it holds no Kubernetes object",
+		"package.json":       "skipped: it holds no Kubernetes object",
+	} {
+		if want = "note: " + filepath.Join(dir, name) + ": " + want; !strings.Contains(notes, want) {
+			t.Errorf("want %q in:\n%s", want, notes)
+		}
+		if _, _, err := run(t, "", "-f", filepath.Join(dir, name), "--all-clusters"); err == nil {
+			t.Errorf("%s was named and is no object: that is a fault", name)
+		}
+	}
+	if n := strings.Count(notes, "skipped"); n != 5 {
+		t.Errorf("%d files are skipped:\n%s", n, notes)
+	}
+}
+
+func TestWhatIsWrittenIsNoLargerThanRenderTakes(t *testing.T) {
+	deep := strings.Repeat(`{"a":`, 90) + "1" + strings.Repeat("}", 90)
+	var small strings.Builder
+	for i := range 12_000 {
+		fmt.Fprintf(&small, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c%d","namespace":"shop"}}`+"\n", i)
+	}
+	nested := `{"apiVersion":"example.com/v1","kind":"Teapot","metadata":{"name":"t","namespace":"shop"},"x":[` + strings.Repeat(deep+",", 1500) + "1]}"
+	for name, input := range map[string]string{"many small objects": small.String(), "one that is nested deep": nested} {
+		out, _, err := run(t, input, "-f", "-", "--all-clusters", "-o", "json")
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if len(out) > author.MaxOutput {
+			t.Errorf("%s: %d bytes", name, len(out))
+		}
+	}
+	// As YAML the second comes out indented, and larger than anything is read.
+	if _, _, err := run(t, nested, "-f", "-", "--all-clusters"); err == nil || !strings.Contains(err.Error(), "hostctl render takes 12: take the input in parts") {
+		t.Errorf("YAML of great depth: %v", err)
 	}
 }

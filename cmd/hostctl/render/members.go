@@ -26,7 +26,7 @@ type chosen struct {
 
 // choose returns the members to render a wrapper for, by name: those of the flags, or, without flags,
 // those that the placement selects.
-func (o *Options) choose(w v1alpha1.Wrapper, members []overrides.Member) ([]chosen, error) {
+func (o *Options) choose(w found, members []overrides.Member) ([]chosen, error) {
 	for _, name := range o.Clusters {
 		if !slices.ContainsFunc(members, func(m overrides.Member) bool { return m.Name == name }) {
 			return nil, fmt.Errorf("choosing clusters: there is no cluster %s: there %s", name, listed(members))
@@ -38,7 +38,7 @@ func (o *Options) choose(w v1alpha1.Wrapper, members []overrides.Member) ([]chos
 	}
 	selection, err := overrides.NewSelection(clusters)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: spec.placement.clusters: %w", TitleOf(w), err)
+		return nil, fmt.Errorf("reading %s: spec.placement.clusters: %w", w.title(), err)
 	}
 	var out []chosen
 	for _, m := range members {
@@ -53,7 +53,7 @@ func (o *Options) choose(w v1alpha1.Wrapper, members []overrides.Member) ([]chos
 
 // noteUnknown tells which names in a wrapper no MemberCluster has. Assumed members are not the whole fleet: with
 // these nothing is told.
-func (o *Options) noteUnknown(w v1alpha1.Wrapper, members []overrides.Member) {
+func (o *Options) noteUnknown(w found, members []overrides.Member) {
 	if len(o.assumed) > 0 {
 		return
 	}
@@ -61,7 +61,7 @@ func (o *Options) noteUnknown(w v1alpha1.Wrapper, members []overrides.Member) {
 		return slices.ContainsFunc(members, func(m overrides.Member) bool { return m.Name == name })
 	}
 	for _, unknown := range placement.UnknownNames(w.WrapperSpec(), registered) {
-		fmt.Fprintf(o.ErrOut, "note: %s: %s\n", TitleOf(w), unknown)
+		fmt.Fprintf(o.ErrOut, "note: %s: %s\n", w.title(), unknown)
 	}
 }
 

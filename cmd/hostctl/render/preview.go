@@ -31,22 +31,22 @@ type group struct {
 }
 
 // newPreview renders for each member. With an error there may be a preview of the other members too.
-func newPreview(w v1alpha1.Wrapper, members []chosen) (*preview, error) {
+func newPreview(w found, members []chosen) (*preview, error) {
 	if err := check(w, members); err != nil {
 		return nil, err
 	}
 	renderer, err := render.New(w.WrapperSpec(), w.GetNamespace())
 	if err != nil {
-		return nil, fmt.Errorf("rendering %s: %w", TitleOf(w), err)
+		return nil, fmt.Errorf("rendering %s: %w", w.title(), err)
 	}
-	p := &preview{wrapper: w}
+	p := &preview{wrapper: w.Wrapper}
 	byDigest := map[string]*group{}
 	var failed []error
 	round := renderer.NewRound()
 	for _, m := range members {
 		rendering, err := round.For(m.Member)
 		if err != nil {
-			failed = append(failed, fmt.Errorf("rendering %s: %w", TitleOf(w), err))
+			failed = append(failed, fmt.Errorf("rendering %s: %w", w.title(), err))
 			continue
 		}
 		g := byDigest[rendering.Digest]
@@ -62,7 +62,7 @@ func newPreview(w v1alpha1.Wrapper, members []chosen) (*preview, error) {
 
 // check asks what admission asks. A placement that is still open does not matter to a member that was
 // asked for by flag.
-func check(w v1alpha1.Wrapper, members []chosen) error {
+func check(w found, members []chosen) error {
 	var errs field.ErrorList
 	for _, err := range overrides.Validate(w.WrapperSpec(), w.GetNamespace(), w.WrapperKind()) {
 		if err.Field == "spec.placement.clusters" && err.Type == field.ErrorTypeRequired && len(members) > 0 && !members[0].placed {
@@ -73,10 +73,11 @@ func check(w v1alpha1.Wrapper, members []chosen) error {
 	if len(errs) == 0 {
 		errs = overrides.ValidateWork(w.WrapperSpec())
 	}
-	if len(errs) > 0 {
-		return fmt.Errorf("checking %s: %w", TitleOf(w), errs.ToAggregate())
+	all := make([]error, 0, len(errs))
+	for _, err := range errs {
+		all = append(all, fmt.Errorf("checking %s: %w", w.title(), err))
 	}
-	return nil
+	return errors.Join(all...)
 }
 
 // TitleOf is as in "Federated shop/storefront".

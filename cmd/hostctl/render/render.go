@@ -161,11 +161,12 @@ func (o *Options) Run(ctx context.Context) error {
 		o.noteUnknown(w, members)
 		chosen, err := o.choose(w, members)
 		if err != nil {
-			return err
+			failed = append(failed, err)
+			continue
 		}
 		if len(chosen) == 0 {
 			fmt.Fprintf(o.ErrOut, "note: %s is placed on none of the %d clusters: --cluster NAME renders for one nevertheless\n",
-				TitleOf(w), len(members))
+				w.title(), len(members))
 			continue
 		}
 		p, err := newPreview(w, chosen)
@@ -182,9 +183,23 @@ func (o *Options) Run(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
+// found is a wrapper, and where it was found: nowhere when the host has it.
+type found struct {
+	v1alpha1.Wrapper
+	where author.Where
+}
+
+// title is as in "Federated shop/storefront", and where it stands.
+func (w found) title() string {
+	if w.where == (author.Where{}) {
+		return TitleOf(w.Wrapper)
+	}
+	return fmt.Sprintf("%s, document %d (line %d), %s", w.where.Source, w.where.Document, w.where.Line, TitleOf(w.Wrapper))
+}
+
 // wrappers come from files or from the host. One in a file that names no namespace goes where kubectl
 // would create it.
-func (o *Options) wrappers(ctx context.Context) ([]v1alpha1.Wrapper, error) {
+func (o *Options) wrappers(ctx context.Context) ([]found, error) {
 	namespace, err := o.Host.Namespace()
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
@@ -194,20 +209,25 @@ func (o *Options) wrappers(ctx context.Context) ([]v1alpha1.Wrapper, error) {
 		if err != nil {
 			return nil, fmt.Errorf("getting %s %s from the host: %w", o.kind, o.name, err)
 		}
-		return []v1alpha1.Wrapper{w}, nil
+		return []found{{Wrapper: w}}, nil
 	}
-	sources, err := files.Read(o.Files, o.Recursive, o.In)
+	sources, err := files.Read(o.Files, o.Recursive, o.In, author.MaxOutput)
 	if err != nil {
 		return nil, err
 	}
-	wrappers, err := author.ParseWrappers(sources)
+	parsed, notes, err := author.ParseWrappers(sources)
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range wrappers {
-		if w.WrapperKind() == v1alpha1.KindFederated && w.GetNamespace() == "" {
-			w.SetNamespace(namespace)
+	for _, note := range notes {
+		fmt.Fprintln(o.ErrOut, "note:", note)
+	}
+	wrappers := make([]found, 0, len(parsed))
+	for _, p := range parsed {
+		if p.Wrapper.WrapperKind() == v1alpha1.KindFederated && p.Wrapper.GetNamespace() == "" {
+			p.Wrapper.SetNamespace(namespace)
 		}
+		wrappers = append(wrappers, found{Wrapper: p.Wrapper, where: p.Where})
 	}
 	return wrappers, nil
 }

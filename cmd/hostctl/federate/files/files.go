@@ -14,18 +14,18 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/author"
 )
 
-// Read reads what -f names, in that order, folders by the alphabet. It stops soon behind the limit on
-// input: what is larger is refused anyway, and /dev/zero has no end.
-func Read(names []string, recursive bool, stdin io.Reader) ([]author.Source, error) {
+// Read reads what -f names, in that order, folders by the alphabet. It stops soon behind the limit, in bytes: what is
+// larger is refused anyway, and /dev/zero has no end.
+func Read(names []string, recursive bool, stdin io.Reader, limit int) ([]author.Source, error) {
 	var sources []author.Source
-	left := int64(author.MaxInput + 1)
-	add := func(name string, from io.Reader) error {
+	left := int64(limit + 1)
+	add := func(name string, found bool, from io.Reader) error {
 		data, err := io.ReadAll(io.LimitReader(from, left))
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", name, err)
 		}
 		left -= int64(len(data))
-		sources = append(sources, author.Source{Name: name, Data: data})
+		sources = append(sources, author.Source{Name: name, Data: data, Found: found})
 		return nil
 	}
 	seenStdin := false
@@ -35,7 +35,7 @@ func Read(names []string, recursive bool, stdin io.Reader) ([]author.Source, err
 				return nil, fmt.Errorf("reading standard input: -f - is there twice")
 			}
 			seenStdin = true
-			if err := add("standard input", stdin); err != nil {
+			if err := add("standard input", false, stdin); err != nil {
 				return nil, err
 			}
 			continue
@@ -45,7 +45,7 @@ func Read(names []string, recursive bool, stdin io.Reader) ([]author.Source, err
 			return nil, err
 		}
 		for _, path := range paths {
-			if err := addFile(path, add); err != nil {
+			if err := addFile(path, path != name, add); err != nil {
 				return nil, err
 			}
 		}
@@ -53,13 +53,13 @@ func Read(names []string, recursive bool, stdin io.Reader) ([]author.Source, err
 	return sources, nil
 }
 
-func addFile(path string, add func(string, io.Reader) error) error {
+func addFile(path string, found bool, add func(string, bool, io.Reader) error) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", path, err)
 	}
 	defer file.Close() //nolint:errcheck // it was only read
-	return add(path, file)
+	return add(path, found, file)
 }
 
 // files are the manifests that a name stands for: itself, or those in the folder.

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package author
+
+import (
+	"errors"
+	"fmt"
+)
+
+// maxFaults is how many faults of one input are told. A person mends these first.
+const maxFaults = 50
+
+// faults collects what is wrong with an input, so that one run tells all of it.
+type faults struct {
+	told []error
+	more int
+}
+
+func (f *faults) add(err error) {
+	switch {
+	case err == nil:
+	case len(f.told) == maxFaults:
+		f.more++
+	default:
+		f.told = append(f.told, err)
+	}
+}
+
+// err is all of them, a line each; nil when there are none.
+func (f *faults) err() error {
+	if f.more > 0 {
+		return errors.Join(append(f.told, fmt.Errorf("and %d faults more", f.more))...)
+	}
+	return errors.Join(f.told...)
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package author
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// kustomizeGroup is the API group of kustomize's own files.
+const kustomizeGroup = "kustomize.config.k8s.io"
+
+// The ways to what kustomize and Helm make.
+const (
+	wayOfKustomize = "`kubectl kustomize FOLDER | hostctl federate -f -` takes what kustomize makes of it"
+	wayOfHelm      = "`helm template … | hostctl federate -f -` takes what the chart makes"
+)
+
+// ownFiles are files that lie beside manifests and are none, by name.
+var ownFiles = map[string]string{
+	"kustomization.yaml": "it is kustomize's own; " + wayOfKustomize,
+	"kustomization.yml":  "it is kustomize's own; " + wayOfKustomize,
+	"Chart.yaml":         "it describes a Helm chart; " + wayOfHelm,
+}
+
+// skip says why a file is left out that nobody named: it was found in a folder, and holds no Kubernetes object.
+func (s Source) skip(documents []decoded) (why string, skipped bool) {
+	if !s.Found {
+		return "", false
+	}
+	base := s.Name[strings.LastIndexAny(s.Name, `/\`)+1:]
+	if why, known := ownFiles[base]; known {
+		return why, true
+	}
+	if len(documents) == 0 {
+		return "", false
+	}
+	kustomize := true
+	for _, d := range documents {
+		if d.err != nil {
+			return "", false
+		}
+		for _, value := range d.values {
+			group, isObject := groupOf(value)
+			if isObject && group != kustomizeGroup {
+				return "", false
+			}
+			kustomize = kustomize && isObject
+		}
+	}
+	if kustomize {
+		return ownFiles["kustomization.yaml"], true
+	}
+	return "it holds no Kubernetes object: none of its documents has apiVersion, kind and metadata", true
+}
+
+// groupOf is the API group of what is meant as an object, with or without a fault.
+func groupOf(value any) (group string, isObject bool) {
+	content, isMapping := value.(map[string]any)
+	if !isMapping {
+		return "", false
+	}
+	gv, _ := schema.ParseGroupVersion(textAt(content, "apiVersion"))
+	said := 0
+	for _, key := range []string{"apiVersion", "kind", "metadata"} {
+		if content[key] != nil {
+			said++
+		}
+	}
+	return gv.Group, said >= 2
+}
