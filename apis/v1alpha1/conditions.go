@@ -104,6 +104,8 @@ const (
 	ReasonNotEmpty = "NotEmpty"
 	// ReasonUnreachable surfaces when the member's API server does not answer.
 	ReasonUnreachable = "Unreachable"
+	// ReasonRedirected surfaces when the member's endpoint answers with a redirect, which is not followed.
+	ReasonRedirected = "Redirected"
 	// ReasonNotHeardFrom surfaces before anything was heard from a member.
 	ReasonNotHeardFrom = "NotHeardFrom"
 	// ReasonHostBehindMember surfaces when a member holds a newer generation than the host knows.

@@ -24,6 +24,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/inflight"
+	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
 // requestTime is how long a request may take that is not a watch.
@@ -58,10 +59,10 @@ func newClients(config *rest.Config, httpClient *http.Client, clk clock.PassiveC
 	// The manager's connection may have a deadline for every request, which would end every watch.
 	lasting := *httpClient
 	lasting.Timeout = 0
-	there := &dates{next: lasting.Transport, clock: clk, limit: limit}
-	if there.next == nil { // client-go's word for the default one
-		there.next = http.DefaultTransport
+	if lasting.Transport == nil { // client-go's word for the default one
+		lasting.Transport = http.DefaultTransport
 	}
+	there := &dates{next: redirect.Refuse(lasting.Transport), clock: clk, limit: limit}
 	lasting.Transport = there
 	httpClient = &lasting
 	objects, err := dynamic.NewForConfigAndClient(config, httpClient)

@@ -16,6 +16,8 @@ import (
 	"syscall"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
 // explain puts what keeps a cluster from answering into words: which cluster, at which address, why, and what to look
@@ -30,7 +32,10 @@ func explain(err error, cluster, endpoint string) error {
 	}
 	var dns *net.DNSError
 	var dial *net.OpError
+	var elsewhere *redirect.Error
 	switch {
+	case errors.As(err, &elsewhere):
+		return fmt.Errorf("%s: %w", at, err)
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("%s: the credentials of the kubeconfig are not accepted: expired, or those of another cluster: %w", at, err)
 	case apierrors.IsForbidden(err):

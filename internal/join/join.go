@@ -20,6 +20,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/credentials"
+	"github.com/fairlead-dev/fairlead/internal/redirect"
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
 
@@ -133,6 +134,7 @@ func newWriter(cfg *rest.Config, cluster string, dry bool) (writer, error) {
 // bounded is a connection whose requests end, and whose warnings are not for the person who joins.
 func bounded(cfg *rest.Config) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
+	cfg.Wrap(redirect.Refuse)
 	if cfg.Timeout == 0 {
 		cfg.Timeout = requestTimeout
 	}

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
 // tokenLifetime is asked for; API servers may give less (--service-account-max-token-expiration), and what comes is
@@ -154,6 +155,7 @@ func (p *pass) awaitAccepted(ctx context.Context) error {
 func (p *pass) try(ctx context.Context, token string) error {
 	cfg := rest.AnonymousClientConfig(p.memberConfig)
 	cfg.BearerToken = token
+	cfg.Wrap(redirect.Refuse)
 	c, err := client.New(cfg, client.Options{Scheme: scheme, Mapper: p.member.client.RESTMapper()})
 	if err != nil {
 		return fmt.Errorf("connecting: %w", err)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/federate"
 	"github.com/fairlead-dev/fairlead/internal/inflight"
+	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
 const (
@@ -104,6 +105,10 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if ahead, known := federate.ClockOffset(resp.Header.Get("Date"), asked, g.clock.Now()); known {
 		g.ahead.Store(int64(ahead))
+	}
+	if err := redirect.Refused(resp); err != nil {
+		cancel(nil)
+		return nil, err
 	}
 	if kind := resp.Header.Get("Content-Type"); strings.Contains(kind, "protobuf") || strings.Contains(kind, "cbor") {
 		_ = resp.Body.Close() // nothing of it is read

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
 // Timings of the probe.
@@ -196,6 +197,9 @@ func (c *Conn) get(ctx context.Context, into any, path ...string) error {
 func (s Standing) refused(name string, config *rest.Config, err error) Standing {
 	if status := apierrors.APIStatus(nil); !errors.As(err, &status) {
 		s.Reachable, s.Reason, s.Message = false, v1alpha1.ReasonUnreachable, unreachable(name, config, err)
+		if elsewhere := (*redirect.Error)(nil); errors.As(err, &elsewhere) {
+			s.Reason = v1alpha1.ReasonRedirected
+		}
 		return s
 	}
 	again := fmt.Sprintf("; run `hostctl join %s` again to mend it", name)

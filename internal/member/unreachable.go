@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-dev/fairlead/internal/credentials"
+	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
 // unreachable says why a member's API server does not answer, and which field of its MemberCluster may be to blame: one
@@ -19,6 +20,9 @@ func unreachable(name string, config *rest.Config, err error) string {
 	// Method and URL say nothing that spec.endpoint does not, and would come before what matters.
 	if asking := (*url.Error)(nil); errors.As(err, &asking) {
 		err = asking.Err
+	}
+	if elsewhere := (*redirect.Error)(nil); errors.As(err, &elsewhere) {
+		return "spec.endpoint does not lead to an API server: " + elsewhere.Error()
 	}
 	var authority x509.UnknownAuthorityError
 	var host x509.HostnameError
