@@ -58,6 +58,9 @@ const (
 	SecretToken         = "token"
 	SecretCert          = "tls.crt"
 	SecretKey           = "tls.key"
+	// SecretSuperseded names, one a line, the Secrets on the member that tokens before this one are bound to, as NAME/UID. The
+	// manager deletes them, which revokes those tokens.
+	SecretSuperseded = "superseded"
 )
 
 // SealSecret is the Secret in fairlead-system of the host that holds, as SecretSealKey, the key that

@@ -18,6 +18,7 @@ import (
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.kubernetesVersion`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Orphans",type=integer,priority=1,JSONPath=`.status.orphans.count`
+// +kubebuilder:printcolumn:name="Credentials Expire",type=string,priority=1,JSONPath=`.status.credentialsExpireTime`
 // +kubebuilder:printcolumn:name="Endpoint",type=string,priority=1,JSONPath=`.spec.endpoint`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="the name of a MemberCluster is a DNS label: lower case letters, digits and '-', 63 at most"
@@ -158,6 +159,11 @@ type MemberClusterStatus struct {
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MinProperties=1
 	Facts MemberFacts `json:"facts,omitzero"`
+
+	// credentialsExpireTime is when the host's token for the member ends. The manager renews it daily, or after a third of its
+	// life, so it is about 30 days ahead while all is well. It is absent for credentials that say no end.
+	// +optional
+	CredentialsExpireTime metav1.Time `json:"credentialsExpireTime,omitzero"`
 
 	// leaving says how far the host has come with leaving a member that is being deleted. Cleared: Deliveries, Membership
 	// and CRDs are off the member, and the host's account is what is left. It is absent before.

@@ -631,6 +631,7 @@ func (in *MemberClusterStatus) DeepCopyInto(out *MemberClusterStatus) {
 		copy(*out, *in)
 	}
 	in.Facts.DeepCopyInto(&out.Facts)
+	in.CredentialsExpireTime.DeepCopyInto(&out.CredentialsExpireTime)
 	in.Orphans.DeepCopyInto(&out.Orphans)
 }
 

@@ -83,6 +83,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		r.collectors.Forget(req.Name)
 		r.fleet.Disconnect(req.Name)
+		unmeasure(req.Name)
 		return ctrl.Result{}, nil
 	}
 	refusal, err := r.connect(ctx, mc)
@@ -115,9 +116,15 @@ func (r *Reconciler) renew(ctx context.Context, mc *v1alpha1.MemberCluster, refu
 	if err := r.client.Get(ctx, credentialsOf(mc), secret); err != nil {
 		return join.Renewal{}
 	}
-	renewal, err := join.Renew(ctx, r.client, conn.GetClient(), secret, standing.There(r.clock.Now()))
+	renewal, err := join.Renew(ctx, r.client, conn.GetClient(), conn.Accepts, secret, standing.There(r.clock.Now()))
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "the credentials are not renewed", "member", mc.Name, "expires", renewal.Expires)
+	}
+	if renewal.Renewed || !conn.Uses(string(secret.Data[v1alpha1.SecretToken])) {
+		return renewal // the loop comes again with what the Secret holds now
+	}
+	if err := join.Revoke(ctx, r.client, conn.GetClient(), secret); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "tokens that were replaced are not revoked yet", "member", mc.Name)
 	}
 	return renewal
 }

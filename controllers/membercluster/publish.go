@@ -36,6 +36,7 @@ func (r *Reconciler) publish(
 	base := mc.DeepCopy()
 	described{standing: standing, refusal: refusal, renewal: renewal, ended: ended, leaving: leaving, now: r.clock.Now()}.write(mc)
 	r.tellOrphans(ctx, mc)
+	measure(mc)
 	if equality.Semantic.DeepEqual(base.Status, mc.Status) {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
@@ -77,6 +78,9 @@ func (d described) write(mc *v1alpha1.MemberCluster) {
 			mc.Status.UID = s.UID
 		}
 		mc.Status.KubernetesVersion, mc.Status.Grants, mc.Status.Facts = s.Version, s.Grants, s.Facts
+		if d.leaving == nil {
+			mc.Status.CredentialsExpireTime = metav1.NewTime(d.renewal.Expires)
+		}
 	}
 	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonReady,
 		Message: "pushes reach the member"}
@@ -127,7 +131,7 @@ func (d described) conditions(mc *v1alpha1.MemberCluster) []metav1.Condition {
 	reachable := metav1.Condition{Type: v1alpha1.ConditionReachable, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonAnswers,
 		Message: "the API server answers"}
 	valid := metav1.Condition{Type: v1alpha1.ConditionCredentialsValid, Status: metav1.ConditionTrue, Reason: d.standing.Reason,
-		Message: acceptedUntil(d.renewal)}
+		Message: acceptedUntil(mc.Name, d.renewal)}
 	unknown := func(kind, reason, message string) metav1.Condition {
 		return metav1.Condition{Type: kind, Status: metav1.ConditionUnknown, Reason: reason, Message: message}
 	}
@@ -176,9 +180,13 @@ func (d described) collects(mc *v1alpha1.MemberCluster) metav1.Condition {
 }
 
 // acceptedUntil says how long the credentials hold, which is how a renewal is seen.
-func acceptedUntil(renewal join.Renewal) string {
+func acceptedUntil(name string, renewal join.Renewal) string {
 	if renewal.Expires.IsZero() {
 		return "the member accepts the host's credentials"
 	}
-	return "the member accepts the host's token, which holds until " + renewal.Expires.UTC().Format(time.DateOnly)
+	message := "the member accepts the host's token, which holds until " + renewal.Expires.UTC().Format(time.DateOnly)
+	if renewal.Unbound {
+		message += fmt.Sprintf("; when it is renewed, the one before cannot be revoked: the host's Role there is of the version before: run `hostctl join %s` again", name)
+	}
+	return message
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,6 +35,7 @@ const (
 	systemPath     = "/api/v1/namespaces/kube-system"
 	membershipPath = "/apis/" + v1alpha1.Group + "/v1alpha1/memberships/" + v1alpha1.MembershipName
 	crdsPath       = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+	secretsPath    = "/api/v1/namespaces/" + v1alpha1.SystemNamespace + "/secrets"
 	rolePath       = "/apis/rbac.authorization.k8s.io/v1/clusterroles/" + join.CollectorAccount + "-granted"
 )
 
@@ -53,6 +55,7 @@ type apiServer struct {
 	watches []chan string // each of them gets the CRDs that come
 	role    rbacv1.ClusterRole
 	writes  []string // METHOD PATH
+	bearers []string // of the writes
 	refuses int      // how many writes of the role are refused
 	changed chan struct{}
 }
@@ -89,6 +92,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodGet {
 		s.mu.Lock()
 		s.writes = append(s.writes, req.Method+" "+req.URL.Path)
+		s.bearers = append(s.bearers, strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "))
 		s.mu.Unlock()
 	}
 	if !s.date.IsZero() {
@@ -99,6 +103,13 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case strings.HasSuffix(req.URL.Path, "/token"):
 		answer(w, authenticationv1.TokenRequest{TypeMeta: metav1.TypeMeta{Kind: "TokenRequest", APIVersion: "authentication.k8s.io/v1"},
 			Status: authenticationv1.TokenRequestStatus{Token: s.token}})
+	case req.URL.Path == secretsPath && req.Method == http.MethodPost:
+		made := &corev1.Secret{}
+		_ = json.NewDecoder(req.Body).Decode(made) // what cannot be read has no name
+		made.TypeMeta, made.UID = metav1.TypeMeta{Kind: "Secret", APIVersion: "v1"}, "made"
+		answer(w, made)
+	case strings.HasPrefix(req.URL.Path, secretsPath+"/") && req.Method == http.MethodDelete:
+		answer(w, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess})
 	case req.URL.Path == systemPath:
 		answer(w, metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: s.uid}})
 	case req.URL.Path == membershipPath && s.joined:
@@ -109,7 +120,8 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		answer(w, metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions", APIVersion: "v1"}, Versions: []string{"v1"}})
 	case req.URL.Path == "/api/v1":
 		answer(w, metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: "v1",
-			APIResources: []metav1.APIResource{{Name: "serviceaccounts", Kind: "ServiceAccount", Namespaced: true, Verbs: []string{"get"}}}})
+			APIResources: []metav1.APIResource{{Name: "secrets", Kind: "Secret", Namespaced: true, Verbs: []string{"create"}},
+				{Name: "serviceaccounts", Kind: "ServiceAccount", Namespaced: true, Verbs: []string{"get"}}}})
 	case req.URL.Path == "/apis":
 		answer(w, metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"},
 			Groups: []metav1.APIGroup{group(rbacv1.GroupName)}})

@@ -37,7 +37,10 @@ func TestATokenThatLivesForAnHourIsRenewedByTheMembersClock(t *testing.T) {
 	}
 }
 
-func tokenFor(issued time.Time) string {
-	claims := fmt.Sprintf(`{"iat":%d,"exp":%d}`, issued.Unix(), issued.Add(time.Hour).Unix())
+func tokenFor(issued time.Time) string { return tokenBoundTo(issued, "", "") }
+
+// tokenBoundTo is a token that lives for an hour, bound to a Secret.
+func tokenBoundTo(issued time.Time, name, uid string) string {
+	claims := fmt.Sprintf(`{"iat":%d,"exp":%d,"kubernetes.io":{"secret":{"name":%q,"uid":%q}}}`, issued.Unix(), issued.Add(time.Hour).Unix(), name, uid)
 	return "e30." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".c2ln"
 }

@@ -91,6 +91,7 @@ func Join(ctx context.Context, host, member *rest.Config, opts Options, report R
 		p.refuseOthers,
 		p.decide,
 		p.takeOver,
+		p.rotate,
 		p.install,
 		p.own,
 		p.obtainToken,

@@ -117,7 +117,8 @@ func TestTheHostsAccountHoldsWhatWasGrantedAndNoMore(t *testing.T) {
 			"patch operators.coreos.com/installplans shop": true, "create namespaces": true, "delete namespaces": false,
 			"get secrets shop": false, "create rbac.authorization.k8s.io/roles shop": false, "list pods shop": true, "create pods shop": false,
 			"get namespaces": true, "create federation.fairlead.dev/deliveries fairlead-system": true, "create federation.fairlead.dev/deliveries shop": false,
-			"get secrets fairlead-system": false, "impersonate users": false, "list nodes": true, "create example.com/widgets shop": false,
+			"get secrets fairlead-system": false, "list secrets fairlead-system": false, "delete secrets fairlead-system": false,
+			"create secrets fairlead-system": true, "create secrets shop": false, "impersonate users": false, "list nodes": true, "create example.com/widgets shop": false,
 		}},
 		{allow: []string{"core", "secrets", "example.com/widgets"}, can: map[string]bool{
 			"create configmaps shop": true, "patch storage.k8s.io/storageclasses": false, "patch operators.coreos.com/installplans shop": false,

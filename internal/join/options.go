@@ -40,6 +40,8 @@ type Options struct {
 	// Confirm is asked before anything is taken from another host, in a dry run too; an error calls the join off. Nil
 	// is a yes.
 	Confirm func(Takeover) error
+	// Rotate makes the host's account on its member anew, and the collector's, which revokes every token of theirs.
+	Rotate bool
 	// DryRun writes nothing.
 	DryRun bool
 	// Wait is how long to wait for the member to be Ready; zero does not wait.

@@ -45,6 +45,10 @@ func (p *pass) putSecret(ctx context.Context) error {
 	secret := p.secret()
 	secret.Type = v1alpha1.SecretTypeMember
 	_, outcome, err := put(ctx, p.host, secret, func(have *corev1.Secret) {
+		want[v1alpha1.SecretSuperseded] = supersede(have.Data, p.token)
+		if len(want[v1alpha1.SecretSuperseded]) == 0 {
+			delete(want, v1alpha1.SecretSuperseded)
+		}
 		if !sameData(have.Data, want) {
 			have.Data = want
 		}

@@ -3,15 +3,20 @@
 package join
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -19,67 +24,196 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// tokenFor is a token with a life, as far as readToken reads one.
-func tokenFor(issued, expires time.Time) string {
-	return jwt(fmt.Sprintf(`{"iat":%d,"exp":%d}`, issued.Unix(), expires.Unix()))
+// tokenFor is a token with a life, as far as readToken reads one; boundTo is the Secret that it is bound to, "" for none.
+func tokenFor(issued, expires time.Time, boundTo string) string {
+	secret := ""
+	if boundTo != "" {
+		secret = fmt.Sprintf(`"secret":{"name":%q,"uid":%q},`, boundTo, "uid-of-"+boundTo)
+	}
+	return jwt(fmt.Sprintf(`{"iat":%d,"exp":%d,"kubernetes.io":{%s"serviceaccount":{"uid":"account"}}}`, issued.Unix(), expires.Unix(), secret))
+}
+
+// renewing is a member that gives tokens, as far as Renew needs one, and a host with a Secret for it.
+type renewing struct {
+	host, member client.Client
+	secret       *corev1.Secret
+	// issued and expires are the life of the tokens that the member gives.
+	issued, expires time.Time
+	// forbids says that the host may make no Secret there.
+	forbids bool
+}
+
+func (r *renewing) start(t *testing.T, token string, held ...string) {
+	t.Helper()
+	r.secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "east"},
+		Type: v1alpha1.SecretTypeMember, Data: map[string][]byte{v1alpha1.SecretToken: []byte(token)}}
+	r.host = fake.NewClientBuilder().WithScheme(scheme).WithObjects(r.secret).Build()
+	var there []client.Object
+	for _, name := range held {
+		there = append(there, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name, UID: types.UID("uid-of-" + name)}})
+	}
+	r.member = fake.NewClientBuilder().WithScheme(scheme).WithObjects(there...).WithInterceptorFuncs(interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+			if r.forbids {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, obj.GetName(), nil)
+			}
+			obj.SetUID(types.UID("uid-of-" + obj.GetName()))
+			return c.Create(ctx, obj, opts...)
+		},
+		SubResourceCreate: func(_ context.Context, _ client.Client, sub string, account client.Object, request client.Object, _ ...client.SubResourceCreateOption) error {
+			if sub != "token" || account.GetName() != HostAccount {
+				t.Errorf("asked for %s of %s", sub, account.GetName())
+			}
+			asked := request.(*authenticationv1.TokenRequest)
+			boundTo := ""
+			if ref := asked.Spec.BoundObjectRef; ref != nil {
+				boundTo = ref.Name
+			}
+			asked.Status.Token = tokenFor(r.issued, r.expires, boundTo)
+			return nil
+		},
+	}).Build()
+	if err := r.host.Get(t.Context(), client.ObjectKeyFromObject(r.secret), r.secret); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// held are the names of the Secrets that tokens on the member are bound to.
+func (r *renewing) held(t *testing.T) []string {
+	t.Helper()
+	var list corev1.SecretList
+	if err := r.member.List(t.Context(), &list); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, s := range list.Items {
+		names = append(names, strings.TrimPrefix(s.Name, HostAccount+"-token-"))
+	}
+	slices.Sort(names)
+	return names
 }
 
 func TestRenew(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
-	months := func(n int) time.Time { return now.AddDate(0, n, 0) }
-	next, hour := tokenFor(now, months(12)), now.Add(time.Hour)
+	at := func(h float64) time.Time { return now.Add(time.Duration(h * float64(time.Hour))) }
+	const month = 30 * 24
+	slot := func(n int) string { return tokenSecrets()[n-1] }
+	of := func(age, life float64, boundTo string) string { return tokenFor(at(-age), at(life-age), boundTo) }
 	for name, tt := range map[string]struct {
-		token       string
-		gives       string // next where it is empty
-		now         time.Time
-		wantRenewed bool
-		wantToken   string
-		wantDue     bool
-		wantErr     string
+		token string
+		// held are the Secrets on the member beside that of the token.
+		held []string
+		// life is that of the tokens that the member gives in hours, a month where it is 0; late is how old they are.
+		life, late float64
+		forbids    bool
+		refuses    bool // the new token
+		raced      bool // by another that writes the Secret at the host
+		want       string
+		wantHeld   []string
+		wantErr    string
+		superseded string
+		unbound    bool
 	}{
-		"a token with most of its life ahead stays":              {token: tokenFor(months(-1), months(11)), wantToken: tokenFor(months(-1), months(11)), wantDue: true},
-		"one with less than a third ahead is replaced":           {token: tokenFor(months(-10), months(2)), wantRenewed: true, wantToken: next, wantDue: true},
-		"one that has ended is tried too, the clocks may differ": {token: tokenFor(months(-13), months(-1)), wantRenewed: true, wantToken: next, wantDue: true},
-		"an hour of life is judged by the clock of whoever gave it": {now: hour, token: tokenFor(hour, hour.Add(time.Hour)),
-			wantToken: tokenFor(hour, hour.Add(time.Hour)), wantDue: true},
-		"one that would be due at once is not kept": {token: tokenFor(months(-13), months(-1)), gives: tokenFor(months(-12), months(-1)),
-			wantToken: tokenFor(months(-13), months(-1)), wantDue: true, wantErr: "of which too little is left"},
-		"a token that is none of ours is left alone": {token: "opaque", wantToken: "opaque"},
+		"a token of today stays":                         {token: of(23, month, slot(1)), want: of(23, month, slot(1)), wantHeld: []string{"1"}},
+		"one of yesterday is replaced":                   {token: of(25, month, slot(1)), want: of(0, month, slot(2)), wantHeld: []string{"1", "2"}, superseded: slot(1) + "/uid-of-" + slot(1)},
+		"one that was given for a year is replaced, too": {token: of(25, 365*24, ""), want: of(0, month, slot(1)), wantHeld: []string{"1"}},
+		"one that has ended is tried, the clocks may differ": {token: of(2*month, month, slot(4)), want: of(0, month, slot(1)), wantHeld: []string{"1", "4"},
+			superseded: slot(4) + "/uid-of-" + slot(4)},
+		"one of an hour stays for a third of it": {token: of(0.3, 1, slot(1)), life: 1, want: of(0.3, 1, slot(1)), wantHeld: []string{"1"}},
+		"and is replaced then":                   {token: of(0.4, 1, slot(1)), life: 1, want: of(0, 1, slot(2)), wantHeld: []string{"1", "2"}, superseded: slot(1) + "/uid-of-" + slot(1)},
+		"names that others hold are left alone": {token: of(25, month, slot(1)), held: []string{slot(2), slot(3)}, want: of(0, month, slot(4)),
+			wantHeld: []string{"1", "2", "3", "4"}, superseded: slot(1) + "/uid-of-" + slot(1)},
+		"where all names are held, tokens were lost that nobody has": {token: of(25, month, slot(1)), held: []string{slot(2), slot(3), slot(4)},
+			want: of(0, month, slot(2)), wantHeld: []string{"1", "2", "3", "4"}, superseded: slot(1) + "/uid-of-" + slot(1)},
+		"one that would be due at once is not kept": {token: of(25, month, slot(1)), late: 24, want: of(25, month, slot(1)), wantHeld: []string{"1"},
+			wantErr: "of which too little is left"},
+		"one that does not work is not kept":                                {token: of(25, month, slot(1)), refuses: true, want: of(25, month, slot(1)), wantHeld: []string{"1"}, wantErr: "not this one"},
+		"one that comes too late is revoked":                                {token: of(25, month, slot(1)), raced: true, want: "another", wantHeld: []string{"1"}, wantErr: "object was modified"},
+		"a member of the version before gives one that is bound to nothing": {token: of(25, 365*24, ""), forbids: true, want: of(0, month, ""), unbound: true},
+		"a token that is none of ours is left alone":                        {token: "opaque", want: "opaque"},
+		"so is one that says an end that no status can hold":                {token: tokenFor(now, time.Unix(1<<60, 0), ""), want: tokenFor(now, time.Unix(1<<60, 0), "")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			secret := &corev1.Secret{
-				ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "east"},
-				Type:       v1alpha1.SecretTypeMember, Data: map[string][]byte{v1alpha1.SecretToken: []byte(tt.token)},
+			life := tt.life
+			if life == 0 {
+				life = month
 			}
-			host := fake.NewClientBuilder().WithScheme(scheme).WithObjects(secret).Build()
-			member := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{
-				SubResourceCreate: func(_ context.Context, _ client.Client, sub string, account client.Object, request client.Object, _ ...client.SubResourceCreateOption) error {
-					if sub != "token" || account.GetName() != HostAccount {
-						t.Errorf("asked for %s of %s", sub, account.GetName())
-					}
-					request.(*authenticationv1.TokenRequest).Status.Token = cmp.Or(tt.gives, next)
-					return nil
-				},
-			}).Build()
-			if err := host.Get(t.Context(), client.ObjectKeyFromObject(secret), secret); err != nil {
-				t.Fatal(err)
+			r := &renewing{issued: at(-tt.late), expires: at(life - tt.late), forbids: tt.forbids}
+			held := tt.held
+			if have, err := readToken(tt.token); err == nil && have.secret.known() {
+				held = append(held, have.secret.name)
 			}
-			at := now
-			if !tt.now.IsZero() {
-				at = tt.now
+			r.start(t, tt.token, held...)
+			accepts := func(ctx context.Context, token string) error {
+				if tt.raced {
+					other := r.secret.DeepCopy()
+					other.Data[v1alpha1.SecretToken] = []byte("another")
+					return r.host.Update(ctx, other)
+				}
+				if tt.refuses {
+					return apierrors.NewUnauthorized("not this one")
+				}
+				if c, err := readToken(token); err != nil || !c.fresh(now) {
+					t.Errorf("tried %s: %v", token, err)
+				}
+				return nil
 			}
-			got, err := Renew(t.Context(), host, member, secret, at)
+			got, err := Renew(t.Context(), r.host, r.member, accepts, r.secret, now)
 			if diff := wordsDiff(tt.wantErr, err); diff != "" {
 				t.Fatal(diff)
 			}
-			if got.Renewed != tt.wantRenewed || got.Due.IsZero() == tt.wantDue {
-				t.Errorf("Renew() = %+v, want renewed %t, due %t", got, tt.wantRenewed, tt.wantDue)
+			if renewed := tt.want != tt.token && !tt.raced; got.Renewed != renewed || got.Unbound != tt.unbound {
+				t.Errorf("Renew() = %+v, want renewed %t, unbound %t", got, renewed, tt.unbound)
 			}
-			if err := host.Get(t.Context(), client.ObjectKeyFromObject(secret), secret); err != nil {
+			if err := r.host.Get(t.Context(), client.ObjectKeyFromObject(r.secret), r.secret); err != nil {
 				t.Fatal(err)
 			}
-			if have := string(secret.Data[v1alpha1.SecretToken]); have != tt.wantToken {
-				t.Errorf("the Secret holds %s, want %s", have, tt.wantToken)
+			if diff := cmp.Diff(tt.want, string(r.secret.Data[v1alpha1.SecretToken])); diff != "" {
+				t.Errorf("the Secret: %s", diff)
+			}
+			if diff := cmp.Diff(tt.superseded, string(r.secret.Data[v1alpha1.SecretSuperseded])); diff != "" {
+				t.Errorf("what is to be revoked: %s", diff)
+			}
+			if diff := cmp.Diff(tt.wantHeld, r.held(t)); diff != "" {
+				t.Errorf("Secrets on the member: %s", diff)
+			}
+		})
+	}
+}
+
+func TestRevokeDeletesWhatWasReplacedAndNothingElse(t *testing.T) {
+	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	line := func(n int) string { return tokenSecrets()[n-1] + "/uid-of-" + tokenSecrets()[n-1] }
+	current := tokenFor(now, now.Add(time.Hour), tokenSecrets()[1])
+	for name, tt := range map[string]struct {
+		token, superseded string
+		want              []string
+		left              bool
+	}{
+		"what was replaced":                      {token: current, superseded: line(1), want: []string{"2", "3", "4"}},
+		"several":                                {token: current, superseded: line(1) + "\n" + line(3), want: []string{"2", "4"}},
+		"never that of the token in use":         {token: current, superseded: line(2), want: []string{"1", "2", "3", "4"}},
+		"nor what is no Secret for tokens":       {token: current, superseded: "default/u", want: []string{"1", "2", "3", "4"}},
+		"nothing while another credential is in": {token: "opaque", superseded: line(1), want: []string{"1", "2", "3", "4"}, left: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &renewing{}
+			r.start(t, tt.token, tokenSecrets()...)
+			r.secret.Data[v1alpha1.SecretSuperseded] = []byte(tt.superseded)
+			if err := r.host.Update(t.Context(), r.secret); err != nil {
+				t.Fatal(err)
+			}
+			if err := Revoke(t.Context(), r.host, r.member, r.secret); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, r.held(t)); diff != "" {
+				t.Errorf("Secrets on the member: %s", diff)
+			}
+			if err := r.host.Get(t.Context(), client.ObjectKeyFromObject(r.secret), r.secret); err != nil {
+				t.Fatal(err)
+			}
+			if _, left := r.secret.Data[v1alpha1.SecretSuperseded]; left != tt.left {
+				t.Errorf("the Secret still says what is to be revoked: %t", left)
 			}
 		})
 	}

@@ -58,6 +58,9 @@ func hostSystemRules() []rbacv1.PolicyRule {
 			Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}},
 		{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, ResourceNames: []string{HostAccount}, Verbs: []string{"get", "delete"}},
 		{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, ResourceNames: []string{HostAccount}, Verbs: []string{"create"}},
+		// What its tokens are bound to. RBAC cannot say by which name a thing may be made; what is in them it may not read.
+		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"create"}},
+		{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: tokenSecrets(), Verbs: []string{"delete"}},
 		{APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{v1alpha1.SystemNamespace}, Verbs: []string{"get", "delete"}},
 	}
 }

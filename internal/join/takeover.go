@@ -74,7 +74,7 @@ func (p *pass) takeOver(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, step := range []func(context.Context) error{p.stillTheirs, p.revoke, p.awaitForgotten, p.hush, p.own} {
+	for _, step := range []func(context.Context) error{p.stillTheirs, p.revokeTheirs, p.awaitForgotten, p.hush, p.own} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("taking it over from host %q: %w", p.from.Name, err)
 		}
@@ -128,10 +128,12 @@ func (p *pass) stillTheirs(ctx context.Context) error {
 	return nil
 }
 
-// revoke ends what the old host, and a collector of its own, come with: rights first. Cluster roles stay, without anybody
+func (p *pass) revokeTheirs(ctx context.Context) error { return p.revoke(ctx, p.from.Name) }
+
+// revoke ends what a host, and a collector of its own, come with: rights first. Cluster roles stay, without anybody
 // who has them, for this join to correct. Everything that belongs to the account goes by name before it, so that the garbage
 // collector has nothing left to do that could meet what this join makes.
-func (p *pass) revoke(ctx context.Context) error {
+func (p *pass) revoke(ctx context.Context, host string) error {
 	bindings, others, err := p.bindings(ctx)
 	if err != nil {
 		return err
@@ -153,7 +155,7 @@ func (p *pass) revoke(ctx context.Context) error {
 	if t.removed > 0 {
 		outcome = Removed
 	}
-	p.done(outcome, fmt.Sprintf("%s: account of host %s, its tokens and bindings", p.member.cluster, p.from.Name), "")
+	p.done(outcome, fmt.Sprintf("%s: account of host %s, its tokens and bindings", p.member.cluster, host), "")
 	if len(others) > 0 {
 		p.note("%s: somebody else bound roles to the account's name, and this host gets them with it: %s", p.member.cluster, list(others))
 	}

@@ -11,38 +11,48 @@ import (
 	"strings"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
-// tokenLifetime is asked for; API servers may give less (--service-account-max-token-expiration), and what comes is
-// taken.
-const tokenLifetime = 365 * 24 * time.Hour
+const (
+	// tokenLifetime is asked for; API servers may give less (--service-account-max-token-expiration), and what comes is
+	// taken. It is as long as a member may be away and be served again without a person.
+	tokenLifetime = 30 * 24 * time.Hour
+	// tokenAge is how old a token gets: for longer no stolen one works. One that lives for less than three times that is
+	// renewed after a third of its life.
+	tokenAge = 24 * time.Hour
+)
 
 // tokenTimeout bounds the wait until a new token is accepted: roles reach the authorizer a moment after they are made.
 const tokenTimeout = 15 * time.Second
 
-// credential is a token of the host's account, with whose it is and its life as the token itself says.
+// credential is a token of the host's account, with whose it is, the Secret that it is bound to, and its life as the token
+// itself says.
 type credential struct {
 	token           string
 	account         types.UID
+	secret          tokenSecret
 	issued, expires time.Time
 }
 
-// fresh: more than a third of its life is ahead.
-func (c credential) fresh(now time.Time) bool {
-	return c.expires.Sub(now) > c.expires.Sub(c.issued)/3
+// due is when another is to take its place.
+func (c credential) due() time.Time {
+	return c.issued.Add(min(tokenAge, c.expires.Sub(c.issued)/3))
 }
+
+func (c credential) fresh(now time.Time) bool { return now.Before(c.due()) }
+
+// lastSecond is the last one of the year 9999, past which JSON knows no time.
+const lastSecond = 253402300799
 
 // readToken reads the life of a service account's token. It verifies nothing: that is the API server's part.
 func readToken(token string) (credential, error) {
@@ -58,6 +68,10 @@ func readToken(token string) (credential, error) {
 		IssuedAt int64 `json:"iat"`
 		Expires  int64 `json:"exp"`
 		Kube     struct {
+			Secret struct {
+				Name string    `json:"name"`
+				UID  types.UID `json:"uid"`
+			} `json:"secret"`
 			ServiceAccount struct {
 				UID types.UID `json:"uid"`
 			} `json:"serviceaccount"`
@@ -69,8 +83,11 @@ func readToken(token string) (credential, error) {
 	if claims.Expires == 0 {
 		return credential{}, errors.New("reading a token: it does not say when it expires")
 	}
+	if claims.IssuedAt < 0 || claims.Expires < 0 || claims.IssuedAt > lastSecond || claims.Expires > lastSecond {
+		return credential{}, errors.New("reading a token: it is issued, or expires, at no time that a status can hold")
+	}
 	return credential{
-		token: token, account: claims.Kube.ServiceAccount.UID,
+		token: token, account: claims.Kube.ServiceAccount.UID, secret: tokenSecret{claims.Kube.Secret.Name, claims.Kube.Secret.UID},
 		issued: time.Unix(claims.IssuedAt, 0), expires: time.Unix(claims.Expires, 0),
 	}, nil
 }
@@ -78,7 +95,7 @@ func readToken(token string) (credential, error) {
 // obtainToken keeps the token that the host has while it works and lasts, so that joining again writes nothing; else
 // it asks for a new one.
 func (p *pass) obtainToken(ctx context.Context) error {
-	why, err := p.keepToken(ctx)
+	why, have, err := p.keepToken(ctx)
 	if err != nil {
 		return err
 	}
@@ -91,49 +108,50 @@ func (p *pass) obtainToken(ctx context.Context) error {
 		p.done(Created, what, why)
 		return nil
 	}
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To(int64(tokenLifetime / time.Second))}}
-	if err := p.member.client.SubResource("token").Create(ctx, p.account, request); err != nil {
-		return fmt.Errorf("asking %s for a token of %s: %w", p.member.cluster, HostAccount, err)
-	}
-	if p.token, err = readToken(request.Status.Token); err != nil {
+	if p.token, err = issue(ctx, p.member.client, p.account, have); err != nil {
 		return fmt.Errorf("asking %s for a token of %s: %w", p.member.cluster, HostAccount, err)
 	}
 	if err := p.awaitAccepted(ctx); err != nil {
 		return fmt.Errorf("trying the new token of %s on %s: %w", HostAccount, p.member.cluster, err)
 	}
 	p.done(Created, what, why+"; it holds until "+when(p.token.expires))
+	if have.secret.name == "" && have.account == p.account.UID && have.expires.After(p.now()) {
+		p.note("%s: the token before goes on to work until %s; `hostctl join %s --rotate` revokes it at once", p.member.cluster, when(have.expires), p.opts.Name)
+	}
 	return nil
 }
 
-// keepToken takes the token that the host has. If it cannot be kept it says why.
-func (p *pass) keepToken(ctx context.Context) (why string, err error) {
+// keepToken takes the token that the host has, which it hands back too. If it cannot be kept it says why.
+func (p *pass) keepToken(ctx context.Context) (why string, have credential, err error) {
 	secret, err := p.hostSecret(ctx)
 	if err != nil {
-		return "", err
+		return "", have, err
 	}
 	if secret == nil {
-		return "the host has none", nil
+		return "the host has none", have, nil
 	}
-	c, err := readToken(string(secret.Data[v1alpha1.SecretToken]))
+	have, err = readToken(string(secret.Data[v1alpha1.SecretToken]))
 	switch {
 	case err != nil:
-		return "the host's cannot be read", nil
-	case c.account != p.account.UID: // an API server may take it a few seconds longer, from its cache
-		return "the host's is of an account that was made anew", nil
-	case !c.expires.After(p.now()):
-		return "the host's expired on " + when(c.expires), nil
-	case !c.fresh(p.now()):
-		return "the host's expires on " + when(c.expires), nil
+		return "the host's cannot be read", have, nil
+	case have.account != p.account.UID: // an API server may take it a few seconds longer, from its cache
+		return "the host's is of an account that was made anew", have, nil
+	case have.secret.name == "":
+		return "the host's could not be revoked", have, nil
+	case !have.expires.After(p.now()):
+		return "the host's expired on " + when(have.expires), have, nil
+	case !have.fresh(p.now()):
+		return "the host's is of " + when(have.issued), have, nil
 	}
-	switch err := p.try(ctx, c.token); {
+	switch err := p.try(ctx, have.token); {
 	case apierrors.IsUnauthorized(err):
-		return "the member no longer accepts the host's", nil
+		return "the member no longer accepts the host's", have, nil
 	case apierrors.IsForbidden(err), absent(err): // it is known: rights and Membership are this join's to mend
 	case err != nil:
-		return "", fmt.Errorf("trying the host's token on %s: %w", p.member.cluster, err)
+		return "", have, fmt.Errorf("trying the host's token on %s: %w", p.member.cluster, err)
 	}
-	p.token = c
-	return "", nil
+	p.token = have
+	return "", have, nil
 }
 
 func (p *pass) awaitAccepted(ctx context.Context) error {

@@ -26,6 +26,11 @@ func TestReadToken(t *testing.T) {
 			want: credential{
 				token:   jwt(`{"iat":100,"exp":400,"kubernetes.io":{"namespace":"fairlead-system","serviceaccount":{"name":"fairlead-host","uid":"u-1"}}}`),
 				account: "u-1", issued: time.Unix(100, 0), expires: time.Unix(400, 0)}},
+		"what it is bound to": {
+			token: jwt(`{"iat":100,"exp":400,"kubernetes.io":{"secret":{"name":"s","uid":"u-2"}}}`),
+			want: credential{token: jwt(`{"iat":100,"exp":400,"kubernetes.io":{"secret":{"name":"s","uid":"u-2"}}}`),
+				secret: tokenSecret{"s", "u-2"}, issued: time.Unix(100, 0), expires: time.Unix(400, 0)}},
+		"an end after all times": {token: jwt(`{"iat":100,"exp":9223372036854775807}`), wantErr: "at no time that a status can hold"},
 		"no token":               {token: "", wantErr: "no JWT"},
 		"an opaque one":          {token: "abc", wantErr: "no JWT"},
 		"one without an end":     {token: jwt(`{"iat":100}`), wantErr: "when it expires"},
@@ -37,26 +42,9 @@ func TestReadToken(t *testing.T) {
 			if diff := wordsDiff(tc.wantErr, err); diff != "" {
 				t.Fatal(diff)
 			}
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(credential{})); diff != "" {
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(credential{}, tokenSecret{})); diff != "" {
 				t.Error(diff)
 			}
 		})
-	}
-}
-
-func TestATokenIsKeptForTwoThirdsOfItsLife(t *testing.T) {
-	c := credential{issued: time.Unix(0, 0), expires: time.Unix(300, 0)}
-	for name, tc := range map[string]struct {
-		at   int64
-		want bool
-	}{
-		"new":                   {at: 0, want: true},
-		"before the last third": {at: 199, want: true},
-		"in the last third":     {at: 200, want: false},
-		"expired":               {at: 301, want: false},
-	} {
-		if got := c.fresh(time.Unix(tc.at, 0)); got != tc.want {
-			t.Errorf("%s: want %t, got %t", name, tc.want, got)
-		}
 	}
 }

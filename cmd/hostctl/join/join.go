@@ -57,6 +57,10 @@ until the host calls the member Ready.
 It can be run again at any time: what is there is kept, what is missing or changed is mended, and what a flag does not
 mention stays as an earlier join left it. What --allow no longer names is taken away.
 
+The host's token holds for 30 days and is renewed daily; the one before is revoked once the new one has worked. Where one may
+have been stolen, --rotate makes the account anew, and the collector's: every token of theirs is refused from then on. It takes
+some 15 seconds, in which the member is not served.
+
 A member of another host is refused. With --take-over it changes hosts: join says whose it is and what follows, and asks.
 The other host's account there is revoked, and every token of it, before this one gets an account; nothing else on the
 member is written or deleted. What the other host has delivered stays as it is: it is told as orphaned until wrappers of
@@ -93,6 +97,7 @@ can be said again if it was stopped half-way, and changes nothing where the clus
 	f.StringVar(&o.Collector, "collector", "", "who observes the member: Host (the host's manager) or External (a collector that you run) (default Host)")
 	f.StringVar(&o.HostName, "host-name", "", "what the member calls the host (default the cluster name of the host's context)")
 	f.BoolVar(&o.TakeOver, "take-over", false, "take the cluster from the host that it belongs to, and revoke that one's account there")
+	f.BoolVar(&o.Rotate, "rotate", false, "make the host's account on the member anew, which revokes every token of it")
 	f.BoolVarP(&o.Yes, "yes", "y", false, "with --take-over: do not ask")
 	f.BoolVar(&o.DryRun, "dry-run", false, "say what would be done and write nothing")
 	f.BoolVar(&o.WaitForReady, "wait", true, "wait until the member is Ready")

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join"
+)
+
+// ask asks the member for its Membership.
+func ask(ctx context.Context, c client.Client) error {
+	return c.Get(ctx, types.NamespacedName{Name: v1alpha1.MembershipName}, &v1alpha1.Membership{})
+}
+
+// renew has the host's token for east renewed as the manager does, when it is due.
+func (f *fleet) renew(t *testing.T) join.Renewal {
+	t.Helper()
+	_, secret := f.registered(t, "east")
+	account := f.asHost(t, "east")
+	accepts := func(ctx context.Context, token string) error {
+		cfg := rest.AnonymousClientConfig(f.eastConfig)
+		cfg.BearerToken = token
+		return ask(ctx, clientFor(t, cfg))
+	}
+	renewal, err := join.Renew(within(t), f.host, account, accepts, secret, time.Now())
+	if err != nil || renewal.Renewed {
+		t.Fatalf("the token is new, and yet: %+v %v", renewal, err)
+	}
+	due := renewal.Due
+	eventually(t, "the member gives a token that is younger by a second", func(ctx context.Context) bool {
+		renewal, err = join.Renew(ctx, f.host, account, accepts, secret, due)
+		return err == nil && renewal.Renewed
+	})
+	return renewal
+}
+
+// tokenSecrets are the names of the Secrets on the member that tokens are bound to.
+func (f *fleet) tokenSecrets(t *testing.T) []string {
+	t.Helper()
+	var list corev1.SecretList
+	if err := f.east.List(within(t), &list, client.InNamespace(v1alpha1.SystemNamespace)); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, s := range list.Items {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func TestATokenIsRevokedOnceItsSuccessorHasWorked(t *testing.T) {
+	f := newFleet(t)
+	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
+	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
+	stolen := f.asHost(t, "east")
+	if renewal := f.renew(t); renewal.Unbound || time.Until(renewal.Expires) > 31*24*time.Hour {
+		t.Errorf("%+v", renewal)
+	}
+	next := f.asHost(t, "east")
+	if err := ask(within(t), stolen); err != nil {
+		t.Errorf("the old token is refused before the new one has worked: %v", err)
+	}
+	_, secret := f.registered(t, "east")
+	if err := join.Revoke(within(t), f.host, next, secret); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the old token is refused", func(ctx context.Context) bool { return apierrors.IsUnauthorized(ask(ctx, stolen)) })
+	if err := ask(within(t), next); err != nil {
+		t.Errorf("the new token: %v", err)
+	}
+	held := f.tokenSecrets(t)
+	if len(held) != 1 {
+		t.Fatalf("Secrets on the member: %v", held)
+	}
+	// One that was made anew under the name of what is to be revoked stays.
+	_, secret = f.registered(t, "east")
+	secret.Data[v1alpha1.SecretSuperseded] = []byte(held[0] + "/another-uid")
+	if err := f.host.Update(within(t), secret); err != nil {
+		t.Fatal(err)
+	}
+	if err := join.Revoke(within(t), f.host, next, secret); err != nil || len(f.tokenSecrets(t)) != 1 {
+		t.Errorf("%v; Secrets on the member: %v", err, f.tokenSecrets(t))
+	}
+	if again := f.mustJoin(t, f.eastConfig, join.Options{Name: "east"}); again.Changes != 0 {
+		t.Errorf("a join wrote something: %+v", again)
+	}
+}
+
+// A member that was joined by the version before gives no bound tokens until it is joined again.
+func TestAMemberOfTheVersionBeforeIsServedAndMendedByAJoin(t *testing.T) {
+	f := newFleet(t)
+	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
+	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
+	role := &rbacv1.Role{}
+	if err := f.east.Get(within(t), types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: join.HostAccount}, role); err != nil {
+		t.Fatal(err)
+	}
+	var before []rbacv1.PolicyRule
+	for _, rule := range role.Rules {
+		if rule.Resources[0] != "secrets" {
+			before = append(before, rule)
+		}
+	}
+	role.Rules = before
+	if err := f.east.Update(within(t), role); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the host may make no Secret there", func(ctx context.Context) bool {
+		none := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "none"}}
+		return apierrors.IsForbidden(f.asHost(t, "east").Create(ctx, none, client.DryRunAll))
+	})
+	if renewal := f.renew(t); !renewal.Unbound {
+		t.Errorf("%+v", renewal)
+	}
+	if err := ask(within(t), f.asHost(t, "east")); err != nil {
+		t.Errorf("the token that is bound to nothing: %v", err)
+	}
+	_, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(notes(steps), "`hostctl join east --rotate` revokes it at once") {
+		t.Errorf("the join does not say that the token before cannot be revoked: %s", notes(steps))
+	}
+	if renewal := f.renew(t); renewal.Unbound {
+		t.Errorf("after a join: %+v", renewal)
+	}
+}
+
+func TestRotateRefusesEveryTokenThatThereWas(t *testing.T) {
+	f := newFleet(t)
+	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
+	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
+	stolen := f.asHost(t, "east")
+	f.renew(t)
+	later := f.asHost(t, "east")
+	delivery := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "fed.shop.web"}}
+	delivery.Spec.Wrapper = v1alpha1.WrapperIdentity{Kind: v1alpha1.KindFederated, Namespace: "shop", Name: "web", UID: "u-1", Generation: 1}
+	if err := f.east.Create(within(t), delivery); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := f.join(t, f.eastConfig, join.Options{Name: "east", Rotate: true, DryRun: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := ask(within(t), later); err != nil {
+		t.Errorf("after a dry run: %v", err)
+	}
+	f.mustJoin(t, f.eastConfig, join.Options{Name: "east", Rotate: true}.Remembering(time.Millisecond))
+	for name, c := range map[string]client.Client{"the first": stolen, "the second": later} {
+		eventually(t, name+" token is refused", func(ctx context.Context) bool { return apierrors.IsUnauthorized(ask(ctx, c)) })
+	}
+	if err := ask(within(t), f.asHost(t, "east")); err != nil {
+		t.Errorf("the new token: %v", err)
+	}
+	if err := f.east.Get(within(t), client.ObjectKeyFromObject(delivery), delivery); err != nil {
+		t.Errorf("what was delivered: %v", err)
+	}
+}
