@@ -36,3 +36,11 @@ func IsKept(policy v1alpha1.DeletionPolicy, gk schema.GroupKind, keep string) bo
 	}
 	return HoldsData(gk)
 }
+
+// WhyKept says why IsKept says so.
+func WhyKept(keep string) string {
+	if keep == "true" {
+		return `its annotation ` + v1alpha1.AnnotationKeep + `: "true" asks for it`
+	}
+	return "it holds data, or is the ground that data stands on"
+}

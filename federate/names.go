@@ -65,8 +65,17 @@ func Few(names []string, most int) string {
 
 // ApproveCommand is how a person begins to approve something for a wrapper: what is allowed follows it.
 func ApproveCommand(kind v1alpha1.WrapperKind, namespace, name string) string {
+	return command("approve", kind, namespace, name)
+}
+
+// KeptCommand is how a person lists what members keep of a wrapper that is out of care there.
+func KeptCommand(kind v1alpha1.WrapperKind, namespace, name string) string {
+	return command("kept", kind, namespace, name)
+}
+
+func command(verb string, kind v1alpha1.WrapperKind, namespace, name string) string {
 	if kind == v1alpha1.KindClusterFederated {
-		return "hostctl approve cfed/" + name
+		return "hostctl " + verb + " cfed/" + name
 	}
-	return "hostctl approve " + name + " -n " + namespace
+	return "hostctl " + verb + " " + name + " -n " + namespace
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/federate"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/join"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/kept"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/recover"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/sandbox"
@@ -40,6 +41,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 differs, 4 waits for a person.`,
 	root.AddCommand(
 		approve.New(streams),
 		federate.New(streams),
+		kept.New(streams),
 		recover.New(streams),
 		render.New(streams),
 		join.New(streams),

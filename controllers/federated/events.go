@@ -13,7 +13,9 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
 	"github.com/fairlead-dev/fairlead/federate/report"
+	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
 // boundedRecorder records events whose notes the API server takes. All events of this package go through it.
@@ -41,12 +43,49 @@ func (p *pass) tell(before, after *v1alpha1.WrapperStatus) {
 }
 
 // tellKept makes an event for each member on which something was left on purpose: it is out of care from then
-// on, and nothing else says that it is there.
+// on. The member is what the event relates to: the recorder compares that, and not the words, and would else fold what is
+// told of several members into the first.
 func (p *pass) tellKept() {
 	for name, kept := range p.pusher.TakeKept(p.key) {
-		p.events.Eventf(p.wrapper, nil, corev1.EventTypeNormal, v1alpha1.ReasonKept, "Remove",
-			"left on member %s: %s", name, strings.Join(kept, "; "))
+		p.tellKeptOn(name, kept)
 	}
+}
+
+func (p *pass) tellKeptOn(name string, kept []push.Kept) {
+	related := &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "MemberCluster", Name: name}
+	if mc := p.members[name]; mc != nil {
+		related.UID = mc.UID
+	}
+	p.events.Eventf(p.wrapper, related, corev1.EventTypeNormal, v1alpha1.ReasonKept, "Remove", "%s",
+		keptWords(name, federate.KeptCommand(p.key.Kind, p.key.Namespace, p.key.Name), kept))
+}
+
+// maxReasons is how many reasons keptWords spells out.
+const maxReasons = 3
+
+// keptWords says how many objects stay on a member, where all of them are listed, and why; then which, as far as that fits.
+func keptWords(member, command string, kept []push.Kept) string {
+	counts := make(map[string]int)
+	var reasons, names []string
+	for _, k := range kept {
+		if counts[k.Why]++; counts[k.Why] == 1 {
+			reasons = append(reasons, k.Why)
+		}
+		names = append(names, k.Object)
+	}
+	var why strings.Builder
+	for i, reason := range reasons {
+		if i == maxReasons {
+			fmt.Fprintf(&why, "; %d other reasons", len(reasons)-i)
+			break
+		}
+		fmt.Fprintf(&why, "; %d because %s", counts[reason], reason)
+	}
+	stay := fmt.Sprintf("%d objects stay", len(kept))
+	if len(kept) == 1 {
+		stay = "1 object stays"
+	}
+	return fmt.Sprintf("%s on member %s (`%s` lists all)%s: %s", stay, member, command, why.String(), strings.Join(names, ", "))
 }
 
 // inTrouble says whether a member fares badly, or a removal waits that may be a slip.

@@ -193,3 +193,33 @@ func TestAHugeSpecInvalidIsStored(t *testing.T) {
 		t.Errorf("%s: %.80s", got.Reason, got.Message)
 	}
 }
+
+// What was kept on each of three members is told of each, although nothing else changes in between: 60 objects, whose names do
+// not fit into an event.
+func TestWhatWasKeptIsToldOfEveryMember(t *testing.T) {
+	s := newSite(t)
+	p := s.pass(v1alpha1.PlacementStatus{})
+	for n, name := range []string{"east", "north", "west"} {
+		var kept []push.Kept
+		for i := range 60 - n {
+			why := "it holds data, or is the ground that data stands on"
+			if i%3 == 0 {
+				why = "its controller holds it by finalizer ceph.rook.io/disaster-protection"
+			}
+			kept = append(kept, push.Kept{Object: fmt.Sprintf("CustomResourceDefinition kind-%02d.of.%s.example.com", i, name), Why: why})
+		}
+		p.tellKeptOn(name, kept)
+	}
+	found := make(map[string]string)
+	for _, e := range s.eventsOf(v1alpha1.ReasonKept, 3) {
+		found[e.Related.Name] = e.Note
+	}
+	for name, begins := range map[string]string{"east": "60 objects stay on member east", "north": "59 objects stay on member north",
+		"west": "58 objects stay on member west"} {
+		note := found[name]
+		if !strings.HasPrefix(note, begins+" (`hostctl kept web -n "+s.wrapper.Namespace+"` lists all); 20 because its controller holds it") ||
+			!strings.Contains(note, "because it holds data") || !strings.Contains(note, "kind-07.of."+name) || !strings.HasSuffix(note, "…") {
+			t.Errorf("%s: %q", name, note)
+		}
+	}
+}

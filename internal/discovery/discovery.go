@@ -141,9 +141,15 @@ func Serves(ctx context.Context, c rest.Interface, gk schema.GroupKind) (bool, e
 	return false, nil
 }
 
-// ListableInNamespaces are all resources whose objects are in namespaces, each in one version. An error means that there may
-// be more of them.
-func ListableInNamespaces(ctx context.Context, c rest.Interface) ([]schema.GroupVersionResource, error) {
+// Collection is a kind whose objects can be listed, and where.
+type Collection struct {
+	schema.GroupVersionResource
+	Kind string
+}
+
+// Listable are all kinds that can be listed, each in one version: those whose objects are in namespaces, or the others. An
+// error means that there may be more of them.
+func Listable(ctx context.Context, c rest.Interface, namespaced bool) ([]Collection, error) {
 	groups := metav1.APIGroupList{}
 	if err := read(ctx, c, &groups, "/apis"); err != nil {
 		return nil, err
@@ -151,7 +157,7 @@ func ListableInNamespaces(ctx context.Context, c rest.Interface) ([]schema.Group
 	if len(groups.Groups) > MaxGroups {
 		return nil, &InvalidError{What: "list of API groups", Why: fmt.Sprintf("it has %d, %d at most", len(groups.Groups), MaxGroups)}
 	}
-	all, err := listable(ctx, c, "", []string{"v1"})
+	all, err := listable(ctx, c, "", []string{"v1"}, namespaced)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +169,7 @@ func ListableInNamespaces(ctx context.Context, c rest.Interface) ([]schema.Group
 		if err != nil {
 			return nil, err
 		}
-		found, err := listable(ctx, c, group.Name, versions)
+		found, err := listable(ctx, c, group.Name, versions, namespaced)
 		if err != nil {
 			return nil, err
 		}
@@ -172,8 +178,8 @@ func ListableInNamespaces(ctx context.Context, c rest.Interface) ([]schema.Group
 	return all, nil
 }
 
-func listable(ctx context.Context, c rest.Interface, group string, versions []string) ([]schema.GroupVersionResource, error) {
-	var found []schema.GroupVersionResource
+func listable(ctx context.Context, c rest.Interface, group string, versions []string, namespaced bool) ([]Collection, error) {
+	var found []Collection
 	seen := map[string]bool{}
 	for _, version := range versions {
 		gv := schema.GroupVersion{Group: group, Version: version}
@@ -182,14 +188,14 @@ func listable(ctx context.Context, c rest.Interface, group string, versions []st
 			return nil, fmt.Errorf("reading the kinds of %s: %w", gv, err)
 		}
 		for _, r := range resources {
-			if !r.Namespaced || !r.Listable || seen[r.Name] {
+			if r.Namespaced != namespaced || !r.Listable || seen[r.Name] {
 				continue
 			}
 			if err := r.Usable(); err != nil {
 				return nil, err
 			}
 			seen[r.Name] = true
-			found = append(found, gv.WithResource(r.Name))
+			found = append(found, Collection{gv.WithResource(r.Name), r.Kind})
 		}
 	}
 	return found, nil

@@ -22,13 +22,22 @@ var ErrEndlessList = fmt.Errorf("the list goes on after %d pages of %d", MaxPage
 
 const acceptMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
-// EachMetadata lists a collection page by page, metadata only, and hands over each object; an error of each ends it. The
+// EachMetadata lists a collection as EachSelected does, all of it.
+func EachMetadata(ctx context.Context, conn *Conn, path []string, each func(*metav1.PartialObjectMetadata) error) error {
+	return EachSelected(ctx, conn, path, "", each)
+}
+
+// EachSelected lists what a label selector selects of a collection, "" for all, page by page, metadata only, and hands over
+// each object; an error of each ends it. The
 // other errors are those of Do; a list that has expired half-way is one of the API server's words (410), and begins anew
 // with the next call.
-func EachMetadata(ctx context.Context, conn *Conn, path []string, each func(*metav1.PartialObjectMetadata) error) error {
+func EachSelected(ctx context.Context, conn *Conn, path []string, selector string, each func(*metav1.PartialObjectMetadata) error) error {
 	token := ""
 	for range MaxPages {
 		req := conn.rest.Get().AbsPath(path...).Param("limit", strconv.Itoa(PageSize))
+		if selector != "" {
+			req = req.Param("labelSelector", selector)
+		}
 		if token != "" {
 			req = req.Param("continue", token)
 		}

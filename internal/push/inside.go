@@ -27,7 +27,7 @@ func (p *pass) otherThingsInside(ctx context.Context, r *removal, found *metav1.
 	switch r.groupKind() {
 	case schema.GroupKind{Kind: "Namespace"}:
 		namespace = found.Name
-		inside, err = discovery.ListableInNamespaces(ctx, p.conn.REST())
+		inside, err = p.namespacedResources(ctx)
 	case schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
 		inside, err = p.resourceOf(ctx, found.Name)
 	default:
@@ -66,6 +66,15 @@ func (p *pass) otherThingsInside(ctx context.Context, r *removal, found *metav1.
 		t.retry = retrySoon
 	}
 	return &t, nil
+}
+
+func (p *pass) namespacedResources(ctx context.Context) ([]schema.GroupVersionResource, error) {
+	collections, err := discovery.Listable(ctx, p.conn.REST(), true)
+	all := make([]schema.GroupVersionResource, 0, len(collections))
+	for _, c := range collections {
+		all = append(all, c.GroupVersionResource)
+	}
+	return all, err
 }
 
 // others are names of objects of a resource that this wrapper did not push. What cannot be listed

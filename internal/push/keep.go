@@ -5,17 +5,8 @@ package push
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate"
 )
-
-// whyKept says why federate.IsKept says so.
-func whyKept(keep string) string {
-	if keep == "true" {
-		return `its annotation ` + v1alpha1.AnnotationKeep + `: "true" asks for it`
-	}
-	return "it holds data, or is the ground that data stands on"
-}
 
 // mayReplace says whether an object of a kind may be deleted to be made again; what KeepData keeps
 // never is, whatever its annotation says, but for StorageClasses, which hold no data themselves.

@@ -97,7 +97,7 @@ func (p *pass) spareReplaced(ctx context.Context, it *item, uid types.UID) (bool
 // keep leaves an object as it is, marks and all, and says why.
 func (p *pass) keep(r *removal, why string) {
 	r.gone = true
-	p.kept = append(p.kept, r.String()+": "+why)
+	p.kept = append(p.kept, Kept{Object: r.String(), Why: why})
 }
 
 // retain has a StatefulSet that would take its claims along let go of them. retained says that it was told so,

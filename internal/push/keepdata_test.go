@@ -93,7 +93,7 @@ func TestAnObjectThatAClaimLeadsToIsKept(t *testing.T) {
 				t.Error("the ConfigMap, or the Delivery, is still there")
 			}
 			if test.kept && (after.GetLabels()[v1alpha1.LabelUID] != string(s.wrapper.UID) || len(out.Kept) != 1 ||
-				!strings.HasPrefix(out.Kept[0], "Crate c: ") || test.keep == "" && !strings.Contains(out.Kept[0], "PersistentVolumeClaim data")) {
+				out.Kept[0].Object != "Crate c" || test.keep == "" && !strings.Contains(out.Kept[0].Why, "PersistentVolumeClaim data")) {
 				t.Errorf("labels %v, said to be kept: %q", after.GetLabels(), out.Kept)
 			}
 			if !test.kept && len(out.Kept) > 0 {
@@ -139,7 +139,7 @@ func TestACustomResourceOnWhichAControllerHasPutAFinalizerIsKept(t *testing.T) {
 			if deleted := after == nil || after.GetDeletionTimestamp() != nil; deleted == test.kept {
 				t.Fatalf("deleted: %v (%+v)", deleted, out)
 			}
-			if test.kept && (!out.Done || len(out.Kept) != 1 || !strings.Contains(out.Kept[0], "operator.example.com/backup")) {
+			if test.kept && (!out.Done || len(out.Kept) != 1 || !strings.Contains(out.Kept[0].Why, "operator.example.com/backup")) {
 				t.Errorf("done %v, said to be kept: %q", out.Done, out.Kept)
 			}
 		})
@@ -260,7 +260,7 @@ func TestAWrapperMadeAnewTakesItsClaimsBack(t *testing.T) {
 	s.mustDeliver(s.want(configMap("a", "1"), claimNamed("")))
 	before := s.get("v1", "PersistentVolumeClaim", "data").GetUID()
 	out := s.mustPush(s.leave())
-	if !out.Done || !slices.ContainsFunc(out.Kept, func(k string) bool { return strings.HasPrefix(k, "PersistentVolumeClaim data: it holds data") }) {
+	if !out.Done || !slices.ContainsFunc(out.Kept, func(k Kept) bool { return strings.HasPrefix(k.String(), "PersistentVolumeClaim data: it holds data") }) {
 		t.Fatalf("done %v, said to be kept: %q", out.Done, out.Kept)
 	}
 	s.wrapper.UID += types.UID("-anew")

@@ -49,7 +49,7 @@ type pass struct {
 	// waits says which removal waits for what could not be applied; "" when none does. Set by remove.
 	waits string
 	// kept are objects that the member keeps although it, or they, are left, each with the reason. Set by remove.
-	kept []string
+	kept []Kept
 	// dependents is to which objects the claims there lead; nil while nobody has asked. Set by remove.
 	dependents *dependents
 	// freed is whether something that kept others out has gone, so that these may come through now. Set by

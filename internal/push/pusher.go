@@ -40,7 +40,7 @@ type Pusher struct {
 	wants map[Key]map[string]*Want
 	lanes map[string]*lane
 	// kept is what passes have left on members and nobody has told yet, by wrapper and member.
-	kept map[Key]map[string][]string
+	kept map[Key]map[string][]Kept
 }
 
 var _ multicluster.Aware = &Pusher{}

@@ -122,7 +122,7 @@ func (p *pass) letGo(ctx context.Context, r *removal, path []string, found *meta
 		p.keep(r, "it is Fairlead's own, or a system namespace")
 		return nil
 	case federate.IsKept(p.want.OnDelete, r.groupKind(), found.Annotations[v1alpha1.AnnotationKeep]):
-		p.keep(r, whyKept(found.Annotations[v1alpha1.AnnotationKeep]))
+		p.keep(r, federate.WhyKept(found.Annotations[v1alpha1.AnnotationKeep]))
 		return nil
 	case r.entry.Adopted == v1alpha1.AdoptedYes && (p.want.OnDelete != v1alpha1.DeleteAll || holdsOthers(r.groupKind())):
 		return p.giveBack(ctx, r, path, found)

@@ -82,7 +82,7 @@ func TestReservedObjectsAreKeptByRemovals(t *testing.T) {
 	leave := s.leave()
 	leave.OnDelete = v1alpha1.DeleteAll
 	out := s.mustPush(leave)
-	if !out.Done || len(out.Kept) != 1 || !strings.Contains(out.Kept[0], name) {
+	if !out.Done || len(out.Kept) != 1 || !strings.Contains(out.Kept[0].Object, name) {
 		t.Errorf("done %v, kept %q: %s", out.Done, out.Kept, out.Message)
 	}
 	if s.get("rbac.authorization.k8s.io/v1", "ClusterRole", name) == nil {

@@ -87,7 +87,7 @@ type Outcome struct {
 	// Retry is when to try again by ourselves; zero waits for a change.
 	Retry time.Duration
 	// Kept are objects that the pass left on the member, out of care from now on, each with the reason.
-	Kept []string
+	Kept []Kept
 	// Overtaken is the Delivery that the pair is held for, until a person says whose word counts; nil when
 	// it is not.
 	Overtaken *v1alpha1.DeliveryVersion

@@ -4,7 +4,9 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -13,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
@@ -93,4 +96,42 @@ spec:
 		Expect(back.GetUID()).To(Equal(there.GetUID()))
 		Expect(back.GetLabels()).To(HaveKeyWithValue(v1alpha1.LabelUID, string(again.GetUID())))
 	})
+})
+
+var _ = Describe("When a wrapper leaves more behind than one event can name", func() {
+	It("tells of every member, and hostctl kept lists all of it", func(ctx SpecContext) {
+		shop := newShop(ctx)
+		bundle := func() *v1alpha1.Federated {
+			b := build.Federated("many").In(shop).ToMatching().With(build.ConfigMap("plain"))
+			for i := range 60 {
+				b = b.With(build.Kept(build.ConfigMap(fmt.Sprintf("a-rather-long-name-of-an-object-%02d", i)), "true"))
+			}
+			return author(ctx, b)
+		}
+		w := bundle()
+		expectReady(ctx, w)
+		nothing := fleet.Hostctl(ctx, "kept", "many", "-n", shop)
+		Expect(nothing).To(And(HaveField("Code", exit.Done), HaveField("Stdout", BeEmpty())), "all is in its care")
+
+		remove(ctx, w)
+		var notes []any
+		for _, name := range memberNames {
+			notes = append(notes, HavePrefix("60 objects stay on member %s (`hostctl kept many -n %s` lists all); 60 because", name, shop))
+		}
+		Eventually(ctx, told(shop, "many", v1alpha1.ReasonKept)).Should(ConsistOf(notes...))
+		kept := fleet.Hostctl(ctx, "kept", "many", "-n", shop)
+		Expect(kept.Code).To(Equal(exit.Done), kept.Stderr)
+		lines := strings.Split(strings.TrimSpace(kept.Stdout), "\n")
+		Expect(lines).To(HaveLen(1 + 60*len(memberNames)))
+		for _, name := range memberNames {
+			Expect(kept.Stdout).To(MatchRegexp(name + ` +configmaps/a-rather-long-name-of-an-object-59 +its annotation `))
+		}
+		one := fleet.Hostctl(ctx, "kept", "many", "-n", shop, "--cluster", "member-2")
+		Expect(strings.Count(one.Stdout, "member-2 ")).To(Equal(60))
+		Expect(one.Stdout).NotTo(ContainSubstring("member-1"))
+
+		By("making it anew, which takes all of it back")
+		expectReady(ctx, bundle())
+		Expect(fleet.Hostctl(ctx, "kept", "many", "-n", shop).Stdout).To(BeEmpty())
+	}, SpecTimeout(3*time.Minute))
 })

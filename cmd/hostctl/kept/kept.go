@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kept is `hostctl kept`: what members keep of a wrapper that has left it behind. Nothing on the host lists it any
+// more, so the members are asked: what was kept carries the wrapper's marks, and no Delivery lists it.
+package kept
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
+	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// Options are the flags, and what Complete makes of them.
+type Options struct {
+	genericiooptions.IOStreams
+
+	Clusters []string
+	// Host connects to the host; namespace is the one of the flags or of the kubeconfig's context.
+	Host func() (host client.Client, namespace string, err error)
+
+	// filled in by Complete
+	kind v1alpha1.WrapperKind
+	name string
+}
+
+// New is the command.
+func New(streams genericiooptions.IOStreams) *cobra.Command {
+	_, cmd := newCommand(streams)
+	return cmd
+}
+
+func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
+	flags := connect.Flags()
+	o := &Options{IOStreams: streams}
+	o.Host = func() (client.Client, string, error) {
+		namespace, err := connect.Namespace(flags)
+		if err != nil {
+			return nil, "", err
+		}
+		config, err := flags.ToRESTConfig()
+		if err != nil {
+			return nil, "", fmt.Errorf("reading the host's kubeconfig: %w", err)
+		}
+		host, err := client.New(config, client.Options{Scheme: member.Scheme}) // it reads Secrets as well
+		if err != nil {
+			return nil, "", fmt.Errorf("connecting to the host: %w", err)
+		}
+		return host, namespace, nil
+	}
+	cmd := &cobra.Command{
+		Use:   "kept NAME | cfed/NAME",
+		Short: "List what members keep of a wrapper that was deleted, or that does not list it any more",
+		Long: `kept lists the objects that a wrapper brought to members and that stayed there when it let go of them: data and the ground
+that data stands on, what would take data along, and what is annotated federation.fairlead.dev/keep. An event (Kept) says
+so when it happens; these objects keep their marks, and kept finds them by these: it asks every member for each kind that
+the host may list there. A wrapper of the same name takes them back.
+
+It writes nothing. It uses the host's own credentials for the members, so it needs the right to read Secrets in
+fairlead-system. A member that cannot be asked is named, and the exit code is 1.`,
+		Example: `  hostctl kept storefront -n shop
+  hostctl kept cfed/rook --cluster eu-1`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if o.kind, o.name, err = render.ParseName(args[0]); err != nil {
+				return err
+			}
+			return o.Run(cmd.Context())
+		},
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&o.Clusters, "cluster", nil, "only on this cluster; may be repeated (default all of them)")
+	flags.AddFlags(f)
+	return o, cmd
+}
+
+// Run asks the members, one after the other, and prints what they keep.
+func (o *Options) Run(ctx context.Context) error {
+	host, namespace, err := o.Host()
+	if err != nil {
+		return err
+	}
+	if o.kind == v1alpha1.KindClusterFederated {
+		namespace = ""
+	}
+	members, err := o.members(ctx, host)
+	if err != nil {
+		return err
+	}
+	asked := search{wrapper: federate.WrapperPath(o.kind, namespace, o.name), namespace: namespace,
+		delivery: federate.DeliveryName(o.kind, namespace, o.name)}
+	var found []object
+	var silent int
+	for i := range members {
+		there, unlisted, err := o.ask(ctx, host, &members[i], asked)
+		if err != nil {
+			silent++
+			_, _ = fmt.Fprintf(o.ErrOut, "✗ %s: %s\n", members[i].Name, health.Clean(err.Error(), 1024))
+			continue
+		}
+		if unlisted > 0 {
+			_, _ = fmt.Fprintf(o.ErrOut, "• %s: %d kinds left out that the host may not list there\n", members[i].Name, unlisted)
+		}
+		found = append(found, there...)
+	}
+	switch {
+	case len(found) > 0:
+		if err := printTable(o.Out, found); err != nil {
+			return err
+		}
+	case silent == 0:
+		_, _ = fmt.Fprintf(o.ErrOut, "No member keeps anything of %s that it has let go of; `hostctl recover` shows Deliveries without a wrapper.\n", asked.wrapper)
+	}
+	if silent > 0 {
+		return fmt.Errorf("listing what is kept of %s: %d of %d members could not be asked", asked.wrapper, silent, len(members))
+	}
+	return nil
+}
+
+// members are the ones that are meant, by name.
+func (o *Options) members(ctx context.Context, host client.Client) ([]v1alpha1.MemberCluster, error) {
+	list := &v1alpha1.MemberClusterList{}
+	if err := host.List(ctx, list); err != nil {
+		return nil, fmt.Errorf("listing members: %w", err)
+	}
+	for _, name := range o.Clusters {
+		if !slices.ContainsFunc(list.Items, func(mc v1alpha1.MemberCluster) bool { return mc.Name == name }) {
+			return nil, exit.Usagef("--cluster %s: there is no such member; see `kubectl get memberclusters`", name)
+		}
+	}
+	if len(o.Clusters) > 0 {
+		list.Items = slices.DeleteFunc(list.Items, func(mc v1alpha1.MemberCluster) bool { return !slices.Contains(o.Clusters, mc.Name) })
+	}
+	slices.SortFunc(list.Items, func(a, b v1alpha1.MemberCluster) int { return cmp.Compare(a.Name, b.Name) })
+	return list.Items, nil
+}
+
+// ask connects to one member as the host does, and searches it.
+func (o *Options) ask(ctx context.Context, host client.Client, mc *v1alpha1.MemberCluster, what search) ([]object, int, error) {
+	secret := &corev1.Secret{}
+	err := host.Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: mc.Spec.CredentialsRef.Name}, secret)
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil, 0, errors.New("its credentials may not be read: ask for the right to read Secrets in " + v1alpha1.SystemNamespace + " on the host")
+	case apierrors.IsNotFound(err):
+		secret = nil
+	case err != nil:
+		return nil, 0, fmt.Errorf("reading its credentials: %w", err)
+	}
+	config, err := member.ConfigFor(mc, secret, "hostctl")
+	if err != nil {
+		return nil, 0, err
+	}
+	conn, err := member.Connect(mc.Name, config)
+	if err != nil {
+		return nil, 0, err
+	}
+	return what.on(ctx, conn)
+}
+
+func printTable(out io.Writer, found []object) error {
+	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	_, _ = fmt.Fprintln(w, "MEMBER\tOBJECT\tWHY") // Flush says what went wrong
+	for _, one := range found {
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", one.member, one.name, one.why)
+	}
+	return w.Flush()
+}
