@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -15,23 +14,6 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 )
-
-// fault is something wrong at a field; the caller adds where.
-type fault struct {
-	field fieldPath
-	text  string
-}
-
-func (f *fault) Error() string {
-	if len(f.field) == 0 {
-		return f.text
-	}
-	return f.field.String() + ": " + f.text
-}
-
-func faultf(field fieldPath, format string, args ...any) error {
-	return &fault{field: field, text: fmt.Sprintf(format, args...)}
-}
 
 // decode reads the values of one document: one, or several where JSON values follow each other.
 func decode(text []byte) ([]any, error) {

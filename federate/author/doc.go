@@ -20,6 +20,10 @@
 // there is one: it is never guessed from an absent namespace, since a ClusterRole pushed as a
 // namespaced kind would fail on every member.
 //
+// All faults of an input are told at once. A file of a folder that holds no object is skipped with a note, since
+// kustomize's and Helm's own files lie beside manifests; a file that was named is not skipped. A wrapper is read by
+// the schema of its CustomResourceDefinition, with the validator that the API server has.
+//
 // Documents are put out in an order of their own (kind, namespace, name), not in that of the input, so
 // that the output does not change when a file is split in two.
 package author

@@ -53,13 +53,21 @@ func writeWrapper(out *bytes.Buffer, w *Wrapper) error {
 	out.WriteString("  placement:\n")
 	if w.Clusters == nil {
 		out.WriteString("    " + Placeholder + "\n    clusters: {}\n")
+	} else {
+		clusters, err := yaml.Marshal(map[string]any{"clusters": w.Clusters})
+		if err != nil {
+			return fmt.Errorf("encoding the placement: %w", err)
+		}
+		indent(out, clusters, "    ", "    ")
+	}
+	if len(w.Overrides) == 0 {
 		return nil
 	}
-	clusters, err := yaml.Marshal(map[string]any{"clusters": w.Clusters})
+	overrides, err := yaml.Marshal(map[string]any{"overrides": w.Overrides})
 	if err != nil {
-		return fmt.Errorf("encoding the placement: %w", err)
+		return fmt.Errorf("encoding the overrides: %w", err)
 	}
-	indent(out, clusters, "    ", "    ")
+	indent(out, overrides, "  ", "  ")
 	return nil
 }
 
@@ -138,10 +146,14 @@ func (w *Wrapper) content() map[string]any {
 	if clusters == nil {
 		clusters = &v1alpha1.ClusterSelection{}
 	}
+	spec := map[string]any{"objects": objects, "placement": map[string]any{"clusters": clusters}}
+	if len(w.Overrides) > 0 {
+		spec["overrides"] = w.Overrides
+	}
 	return map[string]any{
 		"apiVersion": v1alpha1.GroupVersion.String(),
 		"kind":       w.Kind,
 		"metadata":   w.metadata(),
-		"spec":       map[string]any{"objects": objects, "placement": map[string]any{"clusters": clusters}},
+		"spec":       spec,
 	}
 }

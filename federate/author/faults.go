@@ -33,3 +33,20 @@ func (f *faults) err() error {
 	}
 	return errors.Join(f.told...)
 }
+
+// fault is something wrong at a field; the caller adds where.
+type fault struct {
+	field fieldPath
+	text  string
+}
+
+func (f *fault) Error() string {
+	if len(f.field) == 0 {
+		return f.text
+	}
+	return f.field.String() + ": " + f.text
+}
+
+func faultf(field fieldPath, format string, args ...any) error {
+	return &fault{field: field, text: fmt.Sprintf(format, args...)}
+}

@@ -107,25 +107,37 @@ var podSpecs = map[schema.GroupKind][]string{
 	of("batch", "CronJob"):        {"spec", "jobTemplate", "spec", "template", "spec"},
 }
 
+// nodeFolders are on every node, whatever it is: a DaemonSet that reaches into them, as a CSI node plugin does, finds
+// them there, and keeps no data in them.
+var nodeFolders = []string{"/dev", "/sys", "/proc", "/run", "/var/run", "/lib/modules", "/etc", "/var/lib/kubelet"}
+
+func isNodeFolder(path string) bool {
+	path = strings.TrimSuffix(path, "/")
+	return slices.ContainsFunc(nodeFolders, func(folder string) bool {
+		return path == folder || strings.HasPrefix(path, folder+"/")
+	})
+}
+
 func hostPaths(m Manifest) []string {
 	gk := m.Object.GroupVersionKind().GroupKind()
 	var found []string
 	if path, isPodSpec := podSpecs[gk]; isPodSpec {
 		for _, volume := range mapsAt(m.Object.Object, append(slices.Clone(path), "volumes")...) {
-			if hostPath := mapAt(volume, "hostPath"); hostPath != nil {
-				found = append(found, textAt(hostPath, "path"))
+			hostPath := mapAt(volume, "hostPath")
+			if hostPath == nil || gk == of("apps", "DaemonSet") && isNodeFolder(textAt(hostPath, "path")) {
+				continue
 			}
+			found = append(found, textAt(hostPath, "path"))
 		}
 	}
 	if hostPath := mapAt(m.Object.Object, "spec", "hostPath"); hostPath != nil && gk == core("PersistentVolume") {
 		found = append(found, textAt(hostPath, "path"))
 	}
-	notes := make([]string, 0, len(found))
-	for _, path := range found {
-		notes = append(notes, fmt.Sprintf("hostPath %s is a folder of one node: nodes of members may lack it, "+
-			"and data in it does not follow the pod; a PersistentVolumeClaim does", path))
+	if len(found) == 0 {
+		return nil
 	}
-	return notes
+	return []string{fmt.Sprintf("hostPath %s: a folder of one node, which nodes of members may lack, "+
+		"and whose data does not follow the pod; a PersistentVolumeClaim does", strings.Join(found, ", "))}
 }
 
 func fixedAddresses(m Manifest) []string {

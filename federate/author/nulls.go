@@ -15,7 +15,7 @@ var textMaps = oneOf("annotations", "binaryData", "data", "labels", "matchLabels
 // withoutNulls takes nulls away, as `kubectl create` does for custom resources: a member's server-side apply does
 // not, and refuses them. A null in a list stays, or the items after it would have other indexes.
 func withoutNulls(c *cleaning) {
-	isOwn := builtIn(c.gk) != ""
+	_, isOwn := kubernetes[c.gk.Group]
 	for _, null := range overrides.Nulls(c.content, nil) {
 		switch {
 		case null.Parent == nil: // nullItems notes it

@@ -40,6 +40,15 @@ func Parse(sources []Source) ([]Manifest, []Note, error) {
 				Text: gvk.Kind + " is Fairlead's own kind and is not federated: create it at the host"})
 			continue
 		}
+		if isKubeFed(m) {
+			unwrapped, err := fromKubeFed(m)
+			if err != nil {
+				found.add(err)
+				continue
+			}
+			notes = append(notes, Note{Where: m.Where, Text: unwrapped.kubeFed.note(unwrapped.Object.GetKind())})
+			m = unwrapped
+		}
 		manifests = append(manifests, m)
 	}
 	return manifests, notes, found.err()

@@ -4,7 +4,6 @@ package author
 
 import (
 	"fmt"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -17,41 +16,6 @@ const (
 	Namespaced    Scope = "Namespaced"
 	ClusterScoped Scope = "Cluster"
 )
-
-// known is, by group, what this program knows by itself: the kinds of Kubernetes, of OLM and of the
-// snapshot controller that people keep in manifests. Two lists and not one: a kind in neither is
-// unknown, not namespaced.
-var known = map[string]struct{ cluster, namespaced string }{
-	"": {"Namespace Node PersistentVolume", "ConfigMap Endpoints Event LimitRange PersistentVolumeClaim Pod PodTemplate " +
-		"ReplicationController ResourceQuota Secret Service ServiceAccount"},
-	"apps":        {"", "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet"},
-	"autoscaling": {"", "HorizontalPodAutoscaler"},
-	"batch":       {"", "CronJob Job"},
-	"policy":      {"", "PodDisruptionBudget"},
-	"admissionregistration.k8s.io": {"MutatingAdmissionPolicy MutatingAdmissionPolicyBinding MutatingWebhookConfiguration " +
-		"ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration", ""},
-	"apiextensions.k8s.io":         {"CustomResourceDefinition", ""},
-	"apiregistration.k8s.io":       {"APIService", ""},
-	"certificates.k8s.io":          {"CertificateSigningRequest ClusterTrustBundle", "PodCertificateRequest"},
-	"coordination.k8s.io":          {"", "Lease LeaseCandidate"},
-	"discovery.k8s.io":             {"", "EndpointSlice"},
-	"events.k8s.io":                {"", "Event"},
-	"flowcontrol.apiserver.k8s.io": {"FlowSchema PriorityLevelConfiguration", ""},
-	"gateway.networking.k8s.io": {"GatewayClass", "BackendTLSPolicy GRPCRoute Gateway HTTPRoute ListenerSet ReferenceGrant TCPRoute " +
-		"TLSRoute UDPRoute"},
-	"networking.k8s.io":         {"IPAddress IngressClass ServiceCIDR", "Ingress NetworkPolicy"},
-	"node.k8s.io":               {"RuntimeClass", ""},
-	"rbac.authorization.k8s.io": {"ClusterRole ClusterRoleBinding", "Role RoleBinding"},
-	"resource.k8s.io":           {"DeviceClass DeviceTaintRule ResourceSlice", "ResourceClaim ResourceClaimTemplate"},
-	"scheduling.k8s.io":         {"PriorityClass", ""},
-	"storage.k8s.io":            {"CSIDriver CSINode StorageClass VolumeAttachment VolumeAttributesClass", "CSIStorageCapacity"},
-	"snapshot.storage.k8s.io":   {"VolumeSnapshotClass VolumeSnapshotContent", "VolumeSnapshot"},
-	"groupsnapshot.storage.k8s.io": {"VolumeGroupSnapshotClass VolumeGroupSnapshotContent",
-		"VolumeGroupSnapshot"},
-	"operators.coreos.com": {"OLMConfig Operator", "CatalogSource ClusterServiceVersion InstallPlan OperatorCondition OperatorGroup " +
-		"Subscription"},
-	"olm.operatorframework.io": {"ClusterCatalog ClusterExtension", ""},
-}
 
 // scopes answers for the kinds of one input.
 type scopes struct {
@@ -104,21 +68,6 @@ func (s *scopes) scopeOf(m Manifest) (Scope, error) {
 	return "", &Error{Where: m.Where, Field: "kind", Text: fmt.Sprintf(
 		"%s is not known here, so its scope must be said: --namespaced %s or --cluster-scoped %s "+
 			"(or metadata.namespace, its CRD in the input, or --kubeconfig or --context to ask the host)", gk.Kind, name(gk), name(gk))}
-}
-
-func builtIn(gk schema.GroupKind) Scope {
-	kinds := known[gk.Group]
-	for kind := range strings.FieldsSeq(kinds.cluster) {
-		if kind == gk.Kind {
-			return ClusterScoped
-		}
-	}
-	for kind := range strings.FieldsSeq(kinds.namespaced) {
-		if kind == gk.Kind {
-			return Namespaced
-		}
-	}
-	return ""
 }
 
 // name is the kind as flags take it: KIND.GROUP.

@@ -23,6 +23,8 @@ type Source struct {
 type Manifest struct {
 	Where
 	Object *unstructured.Unstructured
+	// kubeFed is set where the object was unwrapped from one of KubeFed's.
+	kubeFed *kubeFed
 }
 
 // Where says where something was found.

@@ -29,6 +29,8 @@ type Options struct {
 	Clusters *v1alpha1.ClusterSelection
 	// Scopes are the scopes of kinds as the author said them; they win over everything.
 	Scopes map[schema.GroupKind]Scope
+	// HasNamespace says whether the host has a namespace; nil when nobody can be asked.
+	HasNamespace func(namespace string) (bool, error)
 	// Lookup is asked for the scope of kinds that nothing else tells; nil when nobody can be asked.
 	Lookup func(schema.GroupVersionKind) (Scope, error)
 }
@@ -41,11 +43,13 @@ type Wrapper struct {
 	Objects []*unstructured.Unstructured
 	// Clusters is nil where placement was left open.
 	Clusters *v1alpha1.ClusterSelection
+	// Overrides are those of an object that was unwrapped from KubeFed's.
+	Overrides []v1alpha1.Override
 }
 
 // Spec is the wrapper's spec as the API has it.
 func (w *Wrapper) Spec() (*v1alpha1.WrapperSpec, error) {
-	spec := &v1alpha1.WrapperSpec{Placement: v1alpha1.Placement{Clusters: w.Clusters}}
+	spec := &v1alpha1.WrapperSpec{Placement: v1alpha1.Placement{Clusters: w.Clusters}, Overrides: w.Overrides}
 	if w.Clusters == nil {
 		spec.Placement.Clusters = &v1alpha1.ClusterSelection{}
 	}
@@ -86,14 +90,31 @@ func Wrap(manifests []Manifest, options Options) ([]*Wrapper, []Note, error) {
 	})
 	var wrappers []*Wrapper
 	if options.Bundle != "" {
+		// What has a placement of its own is not bundled.
+		var bundled, own []*item
+		for _, i := range items {
+			if i.kubeFed == nil {
+				bundled = append(bundled, i)
+			} else {
+				own = append(own, i)
+			}
+		}
 		var split []Note
-		wrappers, split = bundles(items, options.Bundle)
+		wrappers, split = bundles(bundled, options.Bundle)
+		wrappers = append(wrappers, singles(own)...)
 		notes = append(notes, split...)
 	} else {
 		wrappers = singles(items)
 	}
+	missing, err := homes(items, wrappers, options.HasNamespace)
+	if err != nil {
+		return nil, nil, err
+	}
+	notes = append(notes, missing...)
 	for _, w := range wrappers {
-		w.Clusters = options.Clusters
+		if w.Clusters == nil {
+			w.Clusters = options.Clusters
+		}
 		for _, object := range w.Objects {
 			object.SetNamespace("")
 		}
@@ -212,10 +233,14 @@ func singles(items []*item) []*Wrapper {
 	names := wrapperNames(items)
 	wrappers := make([]*Wrapper, 0, len(items))
 	for n, i := range items {
-		wrappers = append(wrappers, &Wrapper{
+		w := &Wrapper{
 			Kind: wrapperKind(i.scope), Namespace: i.Object.GetNamespace(), Name: names[n],
 			Objects: []*unstructured.Unstructured{i.Object},
-		})
+		}
+		if i.kubeFed != nil {
+			w.Clusters, w.Overrides = i.kubeFed.clusters, i.kubeFed.overrides
+		}
+		wrappers = append(wrappers, w)
 	}
 	return wrappers
 }

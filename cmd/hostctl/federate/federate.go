@@ -57,6 +57,9 @@ What a cluster wrote into them (status, uid, clusterIP, volumeName …) is left 
 stderr. Each object gets a wrapper of its own, named <kind>-<name>, or --bundle puts them together: one wrapper per
 namespace and one for what is cluster-scoped. Nothing is written to any cluster.
 
+All faults of the input are told at once. Files of a folder that hold no Kubernetes object are skipped, with a note. What
+KubeFed wrapped (FederatedDeployment …) is unwrapped, and keeps its placement and overrides.
+
 Without a placement the wrappers hold a placeholder, which the host refuses until somebody says where.`,
 		Example: `  # one wrapper for a folder of manifests, on every cluster
   hostctl federate -f shop/ --bundle shop --all-clusters > shop.yaml
@@ -90,8 +93,10 @@ Without a placement the wrappers hold a placeholder, which the host refuses unti
 	f.BoolVar(&o.AllClusters, "all-clusters", false, "place on every cluster")
 	f.StringSliceVar(&o.ClusterScoped, "cluster-scoped", nil, "KIND.GROUP that is cluster-scoped, for kinds that hostctl does not know")
 	f.StringSliceVar(&o.Namespaced, "namespaced", nil, "KIND.GROUP that is namespaced, for kinds that hostctl does not know")
-	f.StringVar(&o.Host.kubeconfig, "kubeconfig", "", "ask the cluster of this kubeconfig for the scope of kinds that hostctl does not know")
-	f.StringVar(&o.Host.context, "context", "", "ask the cluster of this context for the scope of kinds that hostctl does not know")
+	f.StringVar(&o.Host.kubeconfig, "kubeconfig", "",
+		"ask the host of this kubeconfig for the scope of kinds that hostctl does not know, and whether it has the namespaces")
+	f.StringVar(&o.Host.context, "context", "",
+		"ask the host of this context for the scope of kinds that hostctl does not know, and whether it has the namespaces")
 	return cmd
 }
 
@@ -111,7 +116,7 @@ func (o *Options) Complete() error {
 	if o.author.Clusters, err = o.placement(); err != nil {
 		return err
 	}
-	o.author.Lookup = o.Host.lookup()
+	o.author.Lookup, o.author.HasNamespace = o.Host.lookup(), o.Host.hasNamespace()
 	return nil
 }
 
@@ -187,7 +192,7 @@ func (o *Options) Run() error {
 	for _, note := range notes {
 		fmt.Fprintln(o.ErrOut, "note:", note)
 	}
-	if o.author.Clusters == nil {
+	if slices.ContainsFunc(wrappers, func(w *author.Wrapper) bool { return w.Clusters == nil }) {
 		fmt.Fprintln(o.ErrOut, "note: spec.placement.clusters is a placeholder, which the host refuses: "+
 			"fill it in, or give --clusters, --cluster-selector or --all-clusters")
 	}
@@ -207,10 +212,10 @@ func (o *Options) Run() error {
 // check asks of the wrappers what admission will ask, so that what comes out can be created. A
 // placement that was left open is the one thing that admission is to refuse.
 func (o *Options) check(wrappers []*author.Wrapper) error {
-	if o.author.Clusters == nil {
-		return nil
-	}
 	for _, w := range wrappers {
+		if w.Clusters == nil {
+			continue
+		}
 		spec, err := w.Spec()
 		if err != nil {
 			return err

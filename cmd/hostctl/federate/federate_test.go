@@ -251,7 +251,7 @@ func TestWhatIsNoObjectInAFolderIsSkippedWithAWord(t *testing.T) {
 func TestWhatIsWrittenIsNoLargerThanRenderTakes(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 90) + "1" + strings.Repeat("}", 90)
 	var small strings.Builder
-	for i := range 12_000 {
+	for i := range 5000 {
 		fmt.Fprintf(&small, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c%d","namespace":"shop"}}`+"\n", i)
 	}
 	nested := `{"apiVersion":"example.com/v1","kind":"Teapot","metadata":{"name":"t","namespace":"shop"},"x":[` + strings.Repeat(deep+",", 1500) + "1]}"

@@ -3,9 +3,14 @@
 package federate
 
 import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/fairlead-dev/fairlead/federate/author"
 )
@@ -36,5 +41,32 @@ func (h hostFlags) lookup() func(schema.GroupVersionKind) (author.Scope, error) 
 			return author.Namespaced, nil
 		}
 		return author.ClusterScoped, nil
+	}
+}
+
+// hasNamespace asks the named cluster for a namespace; nil when none was named.
+func (h hostFlags) hasNamespace() func(string) (bool, error) {
+	if h.kubeconfig == "" && h.context == "" {
+		return nil
+	}
+	flags := genericclioptions.NewConfigFlags(true)
+	flags.KubeConfig, flags.Context = &h.kubeconfig, &h.context
+	return func(namespace string) (bool, error) {
+		config, err := flags.ToRESTConfig()
+		if err != nil {
+			return false, err
+		}
+		host, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			return false, err
+		}
+		_, err = host.CoreV1().Namespaces().Get(context.Background(), namespace, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return false, nil
+		case apierrors.IsForbidden(err):
+			return true, nil // the author may not know, and is told nothing
+		}
+		return err == nil, err
 	}
 }

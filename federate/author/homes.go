@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package author
+
+import "fmt"
+
+// homes tells which namespaces the wrappers need at the host. Whether the host has them is only known when it was
+// asked; a Namespace in the input that goes to the members says that it may not.
+func homes(items []*item, wrappers []*Wrapper, hasNamespace func(string) (bool, error)) ([]Note, error) {
+	brought := map[string]bool{}
+	for _, i := range items {
+		if i.gk() == core("Namespace") {
+			brought[i.Object.GetName()] = true
+		}
+	}
+	var notes []Note
+	told := map[string]bool{"": true}
+	for _, w := range wrappers {
+		if told[w.Namespace] {
+			continue
+		}
+		told[w.Namespace] = true
+		switch {
+		case hasNamespace != nil:
+			has, err := hasNamespace(w.Namespace)
+			if err != nil {
+				return nil, fmt.Errorf("asking the host for namespace %s: %w", w.Namespace, err)
+			}
+			if !has {
+				notes = append(notes, Note{Text: fmt.Sprintf("%s %s: the host has no namespace %s for it to live in: `kubectl create namespace %s` there first",
+					w.Kind, w.Name, w.Namespace, w.Namespace)})
+			}
+		case brought[w.Namespace]:
+			notes = append(notes, Note{Text: fmt.Sprintf("%s %s: Namespace %s of the input goes to the members; the wrapper lives in one of that name at the host: "+
+				"`kubectl create namespace %s` there first, where it lacks it", w.Kind, w.Name, w.Namespace, w.Namespace)})
+		}
+	}
+	return notes, nil
+}

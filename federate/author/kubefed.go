@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package author
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// The API groups of KubeFed: of what it federates, and of its own configuration.
+const (
+	kubeFedTypes = "types.kubefed.io"
+	kubeFedCore  = "core.kubefed.io"
+)
+
+// kubeFedVersions are the apiVersions that KubeFed's templates leave out, by the kind that is federated.
+var kubeFedVersions = map[string]string{
+	"ConfigMap": "v1", "LimitRange": "v1", "Namespace": "v1", "PersistentVolumeClaim": "v1", "ResourceQuota": "v1", "Secret": "v1",
+	"Service": "v1", "ServiceAccount": "v1",
+	"DaemonSet": "apps/v1", "Deployment": "apps/v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1",
+	"CronJob": "batch/v1", "Job": "batch/v1",
+	"ClusterRole": "rbac.authorization.k8s.io/v1", "ClusterRoleBinding": "rbac.authorization.k8s.io/v1",
+	"Role": "rbac.authorization.k8s.io/v1", "RoleBinding": "rbac.authorization.k8s.io/v1",
+	"CustomResourceDefinition": "apiextensions.k8s.io/v1", "Ingress": "networking.k8s.io/v1", "NetworkPolicy": "networking.k8s.io/v1",
+	"StorageClass": "storage.k8s.io/v1",
+}
+
+// kubeFed is what a KubeFed object says of itself: where it goes, nil where it does not say, and what differs there.
+type kubeFed struct {
+	clusters  *v1alpha1.ClusterSelection
+	overrides []v1alpha1.Override
+}
+
+// isKubeFed says whether an object is one of KubeFed's.
+func isKubeFed(m Manifest) bool {
+	group := m.Object.GroupVersionKind().Group
+	return group == kubeFedTypes || group == kubeFedCore
+}
+
+// fromKubeFed unwraps a FederatedX: its template becomes the object, its placement and overrides go with it. What has
+// no counterpart is refused with the way.
+func fromKubeFed(m Manifest) (Manifest, error) {
+	fail := func(field, format string, args ...any) (Manifest, error) {
+		return Manifest{}, &Error{Where: m.Where, Field: field, Text: fmt.Sprintf(format, args...)}
+	}
+	kind, isFederated := strings.CutPrefix(m.Object.GetKind(), "Federated")
+	if m.Object.GroupVersionKind().Group != kubeFedTypes || !isFederated {
+		return fail("kind", "%s is KubeFed's own configuration: leave it out; `hostctl join` registers clusters", m.Object.GetKind())
+	}
+	spec := mapAt(m.Object.Object, "spec")
+	for _, key := range sortedKeys(spec) {
+		switch key {
+		case "template", "placement", "overrides":
+		case "retainReplicas":
+			return fail("spec.retainReplicas", "has no counterpart: leave spec.replicas out of the template, then each member keeps its own, and take this out")
+		default:
+			return fail("spec."+key, "has no counterpart: take it out, or write the wrapper by hand from spec.template")
+		}
+	}
+	template := mapAt(spec, "template")
+	if template == nil {
+		return fail("spec.template", "is missing: there is nothing to wrap")
+	}
+	object := (&unstructured.Unstructured{Object: template}).DeepCopy()
+	if object.GetKind() == "" {
+		object.SetKind(kind)
+	}
+	if object.GetAPIVersion() == "" {
+		version, known := kubeFedVersions[kind]
+		if !known {
+			return fail("spec.template.apiVersion", "is missing, and %s is not known here: give apiVersion and kind in the template", kind)
+		}
+		object.SetAPIVersion(version)
+	}
+	object.SetName(m.Object.GetName())
+	if builtIn(object.GroupVersionKind().GroupKind()) != ClusterScoped {
+		object.SetNamespace(m.Object.GetNamespace())
+	}
+	out := Manifest{Where: m.Where, Object: object, kubeFed: &kubeFed{}}
+	var err error
+	if out.kubeFed.clusters, err = kubeFedPlacement(spec); err != nil {
+		return fail("spec.placement", "%s", err)
+	}
+	out.kubeFed.overrides, err = kubeFedOverrides(out, spec)
+	return out, err
+}
+
+// kubeFedPlacement is where a KubeFed object goes. As with KubeFed, names win over a selector.
+func kubeFedPlacement(spec map[string]any) (*v1alpha1.ClusterSelection, error) {
+	placement := mapAt(spec, "placement")
+	if clusters, named := placement["clusters"]; named {
+		selection := &v1alpha1.ClusterSelection{}
+		for _, cluster := range mapsAt(map[string]any{"clusters": clusters}, "clusters") {
+			selection.Names = append(selection.Names, textAt(cluster, "name"))
+		}
+		if len(selection.Names) == 0 {
+			return nil, fmt.Errorf("clusters is empty, so KubeFed places it nowhere: take it out of the input, or name clusters")
+		}
+		return selection, nil
+	}
+	if placement["clusterSelector"] == nil {
+		return nil, nil
+	}
+	data, err := json.Marshal(placement["clusterSelector"])
+	if err != nil {
+		return nil, err
+	}
+	selector := metav1.LabelSelector{}
+	if err := json.Unmarshal(data, &selector); err != nil {
+		return nil, fmt.Errorf("clusterSelector: %w", err)
+	}
+	return &v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{selector}}, nil
+}
+
+func kubeFedOverrides(m Manifest, spec map[string]any) ([]v1alpha1.Override, error) {
+	var all []v1alpha1.Override
+	for i, from := range mapsAt(spec, "overrides") {
+		override := v1alpha1.Override{
+			Clusters: &v1alpha1.ClusterSelection{Names: []string{textAt(from, "clusterName")}},
+			Target:   v1alpha1.OverrideTarget{Kind: m.Object.GetKind(), Name: m.Object.GetName()},
+		}
+		for j, one := range mapsAt(from, "clusterOverrides") {
+			operation := v1alpha1.PatchOperation{Op: v1alpha1.PatchOp(textAt(one, "op")), Path: textAt(one, "path")}
+			if operation.Op == "" {
+				operation.Op = v1alpha1.PatchReplace // KubeFed's default
+			}
+			field := fmt.Sprintf("spec.overrides[%d].clusterOverrides[%d]", i, j)
+			if !strings.HasPrefix(operation.Path, "/") {
+				return nil, &Error{Where: m.Where, Field: field + ".path", Text: fmt.Sprintf("%q is no JSON pointer: write it as /spec/replicas", operation.Path)}
+			}
+			if value := one["value"]; value != nil && operation.Op != v1alpha1.PatchRemove {
+				data, err := json.Marshal(value)
+				if err != nil {
+					return nil, &Error{Where: m.Where, Field: field + ".value", Text: err.Error()}
+				}
+				operation.Value = &apiextensionsv1.JSON{Raw: data}
+			}
+			override.Patch = append(override.Patch, operation)
+		}
+		if len(override.Patch) > 0 {
+			all = append(all, override)
+		}
+	}
+	return all, nil
+}
+
+// note tells what came out of a KubeFed object.
+func (k *kubeFed) note(kind string) string {
+	words := "placement and overrides name clusters and labels as KubeFed did, and MemberClusters have to have them"
+	if k.clusters == nil {
+		words = "it says no placement, and KubeFed places it nowhere"
+	}
+	return fmt.Sprintf("unwrapped: the %s is what KubeFed wrapped; %s", kind, words)
+}
