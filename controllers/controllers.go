@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -76,6 +77,7 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 		}
 	})
 	pusher.SealWith(seal, host.UID)
+	pusher.ReadLabelsWith(namespaceLabels(local.GetAPIReader()))
 	collectors := membercluster.NewCollectors(o.Version, o.MaxInflight, o.Clock)
 	for _, kind := range []v1alpha1.WrapperKind{v1alpha1.KindFederated, v1alpha1.KindClusterFederated} {
 		loop := federated.New(kind, local, fleet, pusher, o.Clock)
@@ -106,6 +108,17 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 		}
 	}
 	return mgr, nil
+}
+
+// namespaceLabels reads a namespace's metadata each time it is asked: a cache would hold all namespaces of the host for a
+// question that comes once for each namespace that a member lacks.
+func namespaceLabels(host client.Reader) push.HostLabels {
+	return func(ctx context.Context, name string) (map[string]string, error) {
+		found := &metav1.PartialObjectMetadata{}
+		found.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+		err := host.Get(ctx, client.ObjectKey{Name: name}, found)
+		return found.Labels, err
+	}
 }
 
 // identify reads who the host is, and with what it seals.

@@ -4,12 +4,11 @@ package push
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/overrides"
@@ -33,6 +32,10 @@ func (p *pass) enter(ctx context.Context) error {
 	found, err := p.namespace(ctx, namespace)
 	if apierrors.IsNotFound(err) {
 		found, err = p.makeNamespaceOnTheWay(ctx, namespace)
+	}
+	if unread := (*unreadLabelsError)(nil); errors.As(err, &unread) {
+		p.refuseAll(unread.trouble())
+		return nil
 	}
 	switch {
 	case err != nil && answered(err):
@@ -83,16 +86,4 @@ func (p *pass) refuseAll(t trouble) {
 		it.refused = true
 	}
 	p.trouble = append(p.trouble, t)
-}
-
-// makeNamespaceOnTheWay creates the wrapper's namespace. It stands in no inventory and is never deleted by a
-// Federated: what others have put into it meanwhile is not ours to lose.
-func (p *pass) makeNamespaceOnTheWay(ctx context.Context, name string) (*metav1.PartialObjectMetadata, error) {
-	ns := &unstructured.Unstructured{Object: map[string]any{}}
-	ns.SetName(name)
-	made, err := p.createNamespace(ctx, ns)
-	if apierrors.IsAlreadyExists(err) {
-		return p.namespace(ctx, name)
-	}
-	return made, err
 }

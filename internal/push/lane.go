@@ -131,7 +131,8 @@ func (l *lane) push(ctx context.Context, key Key) {
 	if len(todo.secrets) > 0 && len(todo.drifted) == 0 {
 		return
 	}
-	p := &pass{conn: l.conn, want: want, drifted: todo.drifted, gone: todo.gone, claims: l.claims, doors: &l.doors, seals: l.seals(), isNew: todo.isNew}
+	p := &pass{conn: l.conn, want: want, drifted: todo.drifted, gone: todo.gone, claims: l.claims, doors: &l.doors, seals: l.seals(), isNew: todo.isNew,
+		hostLabels: l.pusher.hostLabels}
 	p.wanted = func() bool {
 		now := l.pusher.want(key, l.conn.Name())
 		return now == want || now.same(want)

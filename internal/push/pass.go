@@ -31,6 +31,8 @@ type pass struct {
 	claims keymutex.KeyMutex
 	// doors are the namespaces that were found open of late; nil where none is remembered.
 	doors *doors
+	// hostLabels reads the labels of a namespace of the host; nil where nobody can.
+	hostLabels HostLabels
 	// isNew says that no Delivery of the pair was ever seen on the member: none is read, and making one that is there after
 	// all fails.
 	isNew bool

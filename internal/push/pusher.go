@@ -35,6 +35,8 @@ type Pusher struct {
 	// sealKey and sealHost are what Deliveries are sealed with. Set by SealWith.
 	sealKey  []byte
 	sealHost types.UID
+	// hostLabels reads the labels of a namespace of the host. Set by ReadLabelsWith.
+	hostLabels HostLabels
 
 	mu    sync.RWMutex
 	wants map[Key]map[string]*Want

@@ -8,7 +8,10 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
@@ -48,11 +51,15 @@ var _ = Describe("When an author creates a Federated ConfigMap", func() {
 		Expect(fleet.Kubectl(ctx, "wait", "--for=condition=Ready", "-n", shop, "fed/settings", "--timeout=5s").Code).To(BeZero())
 	})
 
-	It("finds its namespace made, and marked as made, where a member lacks it", func(ctx SpecContext) {
+	It("finds its namespace made, marked as made and held to the host's Pod Security, where a member lacks it", func(ctx SpecContext) {
 		shop := newShop(ctx)
+		at := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: shop}}
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}`))
+		Expect(fleet.Host.Patch(ctx, at, patch)).To(Succeed())
 		w := author(ctx, build.Federated("settings").In(shop).With(build.ConfigMap("settings")).To("member-1"))
 		expectReady(ctx, w)
-		Expect(fleet.Member("member-1").fetch(ctx, "Namespace", "", shop).GetLabels()).To(HaveKeyWithValue(v1alpha1.LabelMade, "true"))
+		Expect(fleet.Member("member-1").fetch(ctx, "Namespace", "", shop).GetLabels()).To(And(
+			HaveKeyWithValue(v1alpha1.LabelMade, "true"), HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted")))
 		remove(ctx, w)
 		Expect(fleet.Member("member-1").fetch(ctx, "Namespace", "", shop).GetDeletionTimestamp()).To(BeNil(), "a Federated deletes no namespace")
 	})
