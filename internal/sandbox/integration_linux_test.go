@@ -4,10 +4,12 @@ package sandbox
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,6 +55,7 @@ func TestSandboxOnRealControlPlanes(t *testing.T) {
 		test     func(*testing.T)
 	}{
 		{"both clusters answer and have ready nodes in three zones", w.clustersAnswer},
+		{"etcd answers nobody without its certificate", w.etcdIsClosed},
 		{"a claim without a class gets a volume, which goes with it", w.claimIsBound},
 		{"a claim of a class that nobody serves waits", w.unknownClassWaits},
 		{"a deployment becomes available and its pods have logs", w.podsRun},
@@ -133,6 +136,59 @@ func claim(name string, class *string) *corev1.PersistentVolumeClaim {
 			Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
 		},
 	}
+}
+
+// etcdIsClosed asks etcd, where there are no permissions and all Secrets, as others on this machine might.
+func (w *walk) etcdIsClosed(t *testing.T) {
+	c, err := w.Cluster(HostName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair := func(name string) []tls.Certificate {
+		loaded, err := tls.LoadX509KeyPair(filepath.Join(c.Dir, "pki", name+".crt"), filepath.Join(c.Dir, "pki", name+".key"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []tls.Certificate{loaded}
+	}
+	for _, port := range []string{"etcd", "etcd-peer"} {
+		at := fmt.Sprintf("127.0.0.1:%d", c.Ports[port])
+		for name, tc := range map[string]struct {
+			url   string
+			certs []tls.Certificate
+			takes bool
+		}{
+			"in clear text":                      {"http://" + at, nil, false},
+			"without a certificate":              {"https://" + at, nil, false},
+			"with the administrator's":           {"https://" + at, pair("admin"), false},
+			"with the manager's":                 {"https://" + at, pair("fairlead-manager"), false},
+			"with that of another cluster's own": {"https://" + at, w.otherEtcd(t), false},
+			"with its own":                       {"https://" + at, pair("etcd"), true},
+		} {
+			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+				TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: tc.certs}}}
+			resp, err := client.Get(tc.url + "/version")
+			if err == nil {
+				err = resp.Body.Close()
+			}
+			if takes := err == nil && resp.StatusCode == http.StatusOK; takes != tc.takes {
+				t.Errorf("%s %s: taken is %v (%v)", port, name, takes, err)
+			}
+		}
+	}
+}
+
+func (w *walk) otherEtcd(t *testing.T) []tls.Certificate {
+	t.Helper()
+	c, err := w.Cluster("member-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.LoadX509KeyPair(filepath.Join(c.Dir, "pki", "etcd.crt"), filepath.Join(c.Dir, "pki", "etcd.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []tls.Certificate{pair}
 }
 
 func (w *walk) claimIsBound(t *testing.T) {

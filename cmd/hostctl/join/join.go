@@ -144,6 +144,7 @@ func (o *Options) Run(ctx context.Context) error {
 		return err
 	}
 	_, _ = fmt.Fprint(o.ErrOut, summary(result, o.Options)) // nobody is left to tell
+	o.warnOfSandbox(ctx, result)
 	return err
 }
 

@@ -63,6 +63,37 @@ func TestCertificatesAreGoodForLoopbackAndForNoOtherCluster(t *testing.T) {
 	}
 }
 
+// The cluster's authority signs for people and programs, and through the API for more: none of them is for etcd.
+func TestEtcdTrustsItsOwnCertificateAlone(t *testing.T) {
+	s := spec(t)
+	if err := s.Prepare(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	own, err := tls.LoadX509KeyPair(s.pki(pairEtcd+".crt"), s.pki(pairEtcd+".key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(own.Leaf)
+	for name := range leaves() {
+		pair, err := tls.LoadX509KeyPair(s.pki(name+".crt"), s.pki(name+".key"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err == nil {
+			t.Errorf("etcd would take the certificate of %s", name)
+		}
+	}
+	for _, usage := range []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} {
+		if _, err := own.Leaf.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{usage}}); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := own.Leaf.Verify(x509.VerifyOptions{Roots: pool(t, s)}); err == nil {
+		t.Error("the cluster's authority has signed it")
+	}
+}
+
 func pool(t *testing.T, s Spec) *x509.CertPool {
 	t.Helper()
 	ca, err := os.ReadFile(s.pki(pairCA + ".crt"))
@@ -134,7 +165,8 @@ func TestFlagsFollowTheSpec(t *testing.T) {
 		"etcd does not wait for the disk": {process: "etcd", has: []string{"--unsafe-no-fsync"}},
 		"etcd waits for the disk when asked": {
 			change: func(s *Spec) { s.Fsync = true }, process: "etcd", hasNot: []string{"--unsafe-no-fsync"}},
-		"nothing is audited": {process: "kube-apiserver", hasNot: []string{"--audit-log-path"}},
+		"etcd asks for a certificate": {process: "etcd", has: []string{"--client-cert-auth", "--peer-client-cert-auth"}},
+		"nothing is audited":          {process: "kube-apiserver", hasNot: []string{"--audit-log-path"}},
 		"requests are audited when asked": {
 			change: func(s *Spec) { s.Audit = true }, process: "kube-apiserver", has: []string{"--audit-log-path", "--audit-policy-file"}},
 		"a given flag comes last and wins": {

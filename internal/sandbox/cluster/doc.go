@@ -13,5 +13,6 @@
 // binds the two; so a claim that waits for its first consumer waits here too, and nothing needs to know classes by name.
 // A Stage does not see the class, so volumes here are always reclaimed by deletion. Every cluster has an
 // authority of its own, as clusters of different clouds have, so that a credential for one is worth nothing at
-// another. etcd listens on plain http: whoever has an account on this machine can read a sandbox.
+// another. etcd takes one client certificate, which only the owner of the sandbox's files can read: others with an account on
+// this machine reach the ports and get nothing.
 package cluster

@@ -22,6 +22,7 @@ import (
 // Names of files in the cluster's pki folder; a pair NAME is NAME.crt and NAME.key.
 const (
 	pairCA         = "ca"
+	pairEtcd       = "etcd"       // etcd, and the API server towards it
 	pairServing    = "serving"    // every program of the cluster serves with it: all are at 127.0.0.1
 	pairKubelet    = "kubelet"    // the API server towards KWOK
 	pairFrontProxy = "frontproxy" // the API server towards aggregated ones
@@ -68,6 +69,17 @@ func leaves() map[string]x509.Certificate {
 	}
 }
 
+// etcdCertificate is what etcd and the API server show each other. It is its own authority: the cluster's signs certificates for
+// many, also through the API, and each would open etcd, where there are no permissions and all Secrets.
+func etcdCertificate() x509.Certificate {
+	return x509.Certificate{
+		Subject:     pkix.Name{CommonName: "etcd"},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+}
+
 // makePKI fills dir with an authority, its certificates and the key for service account tokens. What is there stays; a
 // certificate that an older build did not know of is added. It is made whole under another name, so that a crash leaves
 // no half of one.
@@ -94,10 +106,13 @@ func fillOrCompletePKI(dir, cluster string, now time.Time) error {
 
 // completePKI makes the certificates that are missing.
 func completePKI(dir string, now time.Time) error {
+	if !hasPair(dir, pairEtcd) {
+		if _, _, err := writePair(dir, pairEtcd, etcdCertificate(), nil, nil, now); err != nil {
+			return err
+		}
+	}
 	for name, leaf := range leaves() {
-		_, errCert := os.Stat(filepath.Join(dir, name+".crt"))
-		_, errKey := os.Stat(filepath.Join(dir, name+".key"))
-		if errCert == nil && errKey == nil {
+		if hasPair(dir, name) {
 			continue
 		}
 		authority, err := tls.LoadX509KeyPair(filepath.Join(dir, pairCA+".crt"), filepath.Join(dir, pairCA+".key"))
@@ -116,6 +131,12 @@ func completePKI(dir string, now time.Time) error {
 	return nil
 }
 
+func hasPair(dir, name string) bool {
+	_, errCert := os.Stat(filepath.Join(dir, name+".crt"))
+	_, errKey := os.Stat(filepath.Join(dir, name+".key"))
+	return errCert == nil && errKey == nil
+}
+
 func fillPKI(dir, cluster string, now time.Time) error {
 	authority := x509.Certificate{
 		Subject: pkix.Name{CommonName: cluster + "-ca"}, IsCA: true, BasicConstraintsValid: true,
@@ -123,6 +144,9 @@ func fillPKI(dir, cluster string, now time.Time) error {
 	}
 	ca, caKey, err := writePair(dir, pairCA, authority, nil, nil, now)
 	if err != nil {
+		return err
+	}
+	if _, _, err := writePair(dir, pairEtcd, etcdCertificate(), nil, nil, now); err != nil {
 		return err
 	}
 	for name, leaf := range leaves() {

@@ -50,22 +50,29 @@ func stamp(program string, files ...string) string {
 }
 
 func (s Spec) etcd() supervisor.Process {
-	client, peer := "http://"+s.address(portEtcd), "http://"+s.address(portEtcdPeer)
+	client, peer := "https://"+s.address(portEtcd), "https://"+s.address(portEtcdPeer)
+	cert, key := s.pki(pairEtcd+".crt"), s.pki(pairEtcd+".key")
 	args := []string{
 		"--name=" + s.Name, "--data-dir=" + s.Data(), "--log-level=warn",
 		"--listen-client-urls=" + client, "--advertise-client-urls=" + client,
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=" + s.Name + "=" + peer,
+		"--client-cert-auth", "--cert-file=" + cert, "--key-file=" + key, "--trusted-ca-file=" + cert,
+		"--peer-client-cert-auth", "--peer-cert-file=" + cert, "--peer-key-file=" + key, "--peer-trusted-ca-file=" + cert,
 		"--snapshot-count=5000", // fewer entries kept in memory
 	}
 	if !s.Fsync {
 		args = append(args, "--unsafe-no-fsync") // survives every crash but the machine's
 	}
-	return supervisor.Process{Name: binaries.Etcd, Path: s.program(binaries.Etcd), Args: args, ReadyURL: client + "/readyz"}
+	return supervisor.Process{
+		Name: binaries.Etcd, Path: s.program(binaries.Etcd), Args: args,
+		ReadyURL: client + "/readyz", ReadyCA: cert, ReadyCert: cert, ReadyKey: key,
+	}
 }
 
 func (s Spec) apiServer() supervisor.Process {
 	args := []string{
-		"--etcd-servers=http://" + s.address(portEtcd),
+		"--etcd-servers=https://" + s.address(portEtcd), "--etcd-cafile=" + s.pki(pairEtcd+".crt"),
+		"--etcd-certfile=" + s.pki(pairEtcd+".crt"), "--etcd-keyfile=" + s.pki(pairEtcd+".key"),
 		"--bind-address=127.0.0.1", "--secure-port=" + s.port(portAPIServer), "--advertise-address=127.0.0.1",
 		"--endpoint-reconciler-type=none", // it would write the loopback address into Endpoints, which refuse it
 		"--service-cluster-ip-range=10.96.0.0/16",

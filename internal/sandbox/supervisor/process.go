@@ -32,6 +32,9 @@ type Process struct {
 	ReadyURL string `json:"readyURL,omitempty"`
 	// ReadyCA is a file with the authority of an https ReadyURL; empty = any certificate will do.
 	ReadyCA string `json:"readyCA,omitempty"`
+	// ReadyCert and ReadyKey are files with the certificate that the client of ReadyURL shows, and its key; empty = none.
+	ReadyCert string `json:"readyCert,omitempty"`
+	ReadyKey  string `json:"readyKey,omitempty"`
 }
 
 // Key is how a process is named in messages: cluster/name.

@@ -155,7 +155,7 @@ func (r *runner) endWhenStopped(id Identity, ended <-chan struct{}) {
 func (r *runner) probe(ended <-chan struct{}) {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
-	client := probeClient(r.process.ReadyCA)
+	client := probeClient(r.process)
 	defer client.CloseIdleConnections()
 	for r.process.ReadyURL != "" && !answers(client, r.process.ReadyURL) {
 		select {
@@ -179,12 +179,15 @@ func answers(client *http.Client, url string) bool {
 	return errors.Join(resp.Body.Close()) == nil && resp.StatusCode == http.StatusOK
 }
 
-func probeClient(caFile string) *http.Client {
+func probeClient(p Process) *http.Client {
 	// Without an authority it trusts anybody: it asks a child of ours, on loopback, and says nothing secret.
-	conf := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: caFile == ""}
-	if ca, err := os.ReadFile(caFile); err == nil {
+	conf := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: p.ReadyCA == ""}
+	if ca, err := os.ReadFile(p.ReadyCA); err == nil {
 		conf.RootCAs = x509.NewCertPool()
 		conf.RootCAs.AppendCertsFromPEM(ca)
+	}
+	if pair, err := tls.LoadX509KeyPair(p.ReadyCert, p.ReadyKey); err == nil {
+		conf.Certificates = []tls.Certificate{pair}
 	}
 	return &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{TLSClientConfig: conf, Proxy: nil}}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // protocol is raised when a supervisor of an older build would not do what it is asked for; Launch replaces such a one.
-const protocol = 2
+const protocol = 3
 
 // op is what a request asks for.
 type op string
