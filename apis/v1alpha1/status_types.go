@@ -58,11 +58,32 @@ type WrapperStatus struct {
 	// +kubebuilder:validation:MaxItems=500
 	Clusters []ClusterStatus `json:"clusters,omitempty"`
 
-	// clustersOmitted is how many members have no line. Those left out are healthy at the update
-	// revision.
+	// clustersOmitted is how many members have no line.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	ClustersOmitted int32 `json:"clustersOmitted,omitempty"`
+
+	// clustersOmittedByState counts the members that have no line by how they fare. The troubled have lines
+	// first, so that only healthy ones are left out while no more than 500 are in trouble.
+	// +optional
+	// +listType=map
+	// +listMapKey=state
+	// +kubebuilder:validation:MinItems=0
+	// +kubebuilder:validation:MaxItems=10
+	ClustersOmittedByState []OmittedClusters `json:"clustersOmittedByState,omitempty"`
+}
+
+// OmittedClusters are members that have no line.
+type OmittedClusters struct {
+	// state says how they fare.
+	// +required
+	// +kubebuilder:validation:Enum=Waiting;Pushing;Progressing;Healthy;Degraded;Stalled;Held;Removing;Unreachable;Unknown
+	State ClusterState `json:"state,omitempty"`
+
+	// count is how many they are.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Count int32 `json:"count,omitempty"`
 }
 
 // PlacementStatus is a placement decision.

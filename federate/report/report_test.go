@@ -247,3 +247,36 @@ func TestAFleetHasAtMostSoManyLinesAndTheTroubledOnesFirst(t *testing.T) {
 		t.Errorf("counts (-want +got):\n%s", diff)
 	}
 }
+
+// More than the lines hold may be in trouble: those that are left out are counted as what they are.
+func TestWhoIsLeftOutOfTheLinesIsCountedByState(t *testing.T) {
+	var members []Member
+	for i := range 1200 {
+		m := wellMember(fmt.Sprintf("m-%04d", i))
+		switch {
+		case i < 540:
+			m.Standing = Standing{Heard: true, Reason: v1alpha1.ReasonUnreachable}
+		case i < 600:
+			m.Held, m.Push = false, Push{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonHostBehindMember,
+				Delivery: &v1alpha1.DeliveryVersion{UID: "d", Generation: 7}}
+		case i < 620:
+			m.Held = false
+		}
+		members = append(members, m)
+	}
+	status := Build(build(members...), now)
+	want := []v1alpha1.OmittedClusters{{State: v1alpha1.StateUnreachable, Count: 100}, {State: v1alpha1.StatePushing, Count: 20},
+		{State: v1alpha1.StateHealthy, Count: 580}}
+	if diff := cmp.Diff(want, status.ClustersOmittedByState); diff != "" || status.ClustersOmitted != 700 {
+		t.Errorf("%d omitted (-want +got):\n%s", status.ClustersOmitted, diff)
+	}
+	// What a person has to say a word about has a line, whatever else is wrong: hostctl recover goes by it.
+	for i := range 60 {
+		if status.Clusters[i].Delivery == nil {
+			t.Fatalf("line %d is of %s, %s", i, status.Clusters[i].Name, status.Clusters[i].State)
+		}
+	}
+	if got := Build(build(members[:3]...), now); got.ClustersOmitted != 0 || got.ClustersOmittedByState != nil {
+		t.Errorf("nobody is left out: %+v", got.ClustersOmittedByState)
+	}
+}

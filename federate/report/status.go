@@ -3,6 +3,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -58,7 +59,8 @@ func Build(in Input, now time.Time) v1alpha1.WrapperStatus {
 	if in.UpdateRevision != "" && tally.placed > 0 && tally.updated == tally.placed {
 		status.CurrentRevision = in.UpdateRevision
 	}
-	status.Clusters, status.ClustersOmitted = shorten(lines)
+	status.Clusters, status.ClustersOmittedByState = shorten(lines)
+	status.ClustersOmitted = int32(len(lines) - len(status.Clusters)) //nolint:gosec // at most 5,000 members are placed
 	status.Conditions = conditions(in, tally, lines, now)
 	return status
 }
@@ -114,20 +116,34 @@ var severity = map[v1alpha1.ClusterState]int{
 	v1alpha1.StatePushing: 8, v1alpha1.StateHealthy: 9,
 }
 
-// shorten bounds the lines: the troubled first, the healthy ones without a reason left out first. They
-// are then sorted by name within the same severity, so that a status reads the same each time.
-func shorten(lines []v1alpha1.ClusterStatus) (kept []v1alpha1.ClusterStatus, omitted int32) {
+// shorten bounds the lines, and counts those that it leaves out, the worst state first. Lines that a person's word is about
+// come first, since the word goes by what the line says; then the troubled; of the healthy, those that have something
+// to say. They are sorted by name within that, so that a status reads the same each time.
+func shorten(lines []v1alpha1.ClusterStatus) (kept []v1alpha1.ClusterStatus, omitted []v1alpha1.OmittedClusters) {
 	kept = slices.Clone(lines)
 	slices.SortFunc(kept, func(a, b v1alpha1.ClusterStatus) int {
-		if d := severity[a.State] - severity[b.State]; d != 0 {
-			return d
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(last(a.Delivery == nil)-last(b.Delivery == nil), severity[a.State]-severity[b.State],
+			last(a.Reason == "")-last(b.Reason == ""), strings.Compare(a.Name, b.Name))
 	})
-	if over := len(kept) - maxLines; over > 0 {
-		kept, omitted = kept[:maxLines], int32(over) //nolint:gosec // at most 5,000 members are placed
+	if len(kept) <= maxLines {
+		return kept, nil
 	}
-	return kept, omitted
+	for _, l := range kept[maxLines:] {
+		i := slices.IndexFunc(omitted, func(o v1alpha1.OmittedClusters) bool { return o.State == l.State })
+		if i < 0 {
+			omitted, i = append(omitted, v1alpha1.OmittedClusters{State: l.State}), len(omitted)
+		}
+		omitted[i].Count++
+	}
+	return kept[:maxLines], omitted
+}
+
+// last is 1 for what comes after all else, and 0 for that.
+func last(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // isWithheld says whether a line is of a member that is well and waits to be left.

@@ -22,6 +22,9 @@ import (
 // orphan is what findings are called that have no reason of a line.
 const orphan = "Orphan"
 
+// unnamedHeld is what members are called that may be held and have no line in the status, which has 500.
+const unnamedHeld = "Held"
+
 // notReady is what a member is called that may hold what nobody knows of now.
 const notReady = "NotReady"
 
@@ -101,6 +104,10 @@ func (f *survey) addMember(mc *v1alpha1.MemberCluster, known map[string]v1alpha1
 }
 
 func hasLine(w v1alpha1.Wrapper, member string) bool {
+	if decided := w.WrapperStatus().Placement; w.WrapperStatus().ClustersOmitted > 0 &&
+		(slices.Contains(decided.Clusters, member) || slices.Contains(decided.Leaving, member)) {
+		return true // its line may be among those that are left out
+	}
 	return slices.ContainsFunc(w.WrapperStatus().Clusters, func(line v1alpha1.ClusterStatus) bool { return line.Name == member })
 }
 
@@ -113,6 +120,25 @@ func (f *survey) addHeld(w v1alpha1.Wrapper) {
 				delivery: deliveryOf(w)})
 		}
 	}
+	if n := heldWithoutLine(w); n > 0 {
+		f.findings = append(f.findings, finding{what: unnamedHeld, wrapper: w, delivery: deliveryOf(w), more: n})
+	}
+}
+
+// heldWithoutLine is how many members may wait for a person's word although they have no line. Those that do have lines
+// before all others.
+func heldWithoutLine(w v1alpha1.Wrapper) int32 {
+	status := w.WrapperStatus()
+	if slices.ContainsFunc(status.Clusters, func(line v1alpha1.ClusterStatus) bool { return line.Delivery == nil }) {
+		return 0
+	}
+	var n int32
+	for _, omitted := range status.ClustersOmittedByState {
+		if omitted.State == v1alpha1.StateHeld || omitted.State == v1alpha1.StateRemoving {
+			n += omitted.Count
+		}
+	}
+	return n
 }
 
 func deliveryOf(w v1alpha1.Wrapper) string {
@@ -127,7 +153,7 @@ func (f findings) of(kind v1alpha1.WrapperKind, namespace, name string) findings
 
 // unnamed are the orphans that the status only counts: any of them may be the one that is asked for.
 func (f findings) unnamed() findings {
-	return slices.DeleteFunc(slices.Clone(f), func(one finding) bool { return one.more == 0 })
+	return slices.DeleteFunc(slices.Clone(f), func(one finding) bool { return one.more == 0 || one.what != orphan })
 }
 
 func (f findings) print(out io.Writer) error {
@@ -146,6 +172,8 @@ func (f finding) of() string {
 		return "?"
 	case f.delivery == "":
 		return fmt.Sprintf("%d more", f.more)
+	case f.what == unnamedHeld:
+		return fmt.Sprintf("%d more of %s", f.more, federate.WrapperPath(f.wrapper.WrapperKind(), f.wrapper.GetNamespace(), f.wrapper.GetName()))
 	}
 	if name, ok := strings.CutPrefix(f.delivery, "cfed."); ok {
 		return federate.WrapperPath(v1alpha1.KindClusterFederated, "", name)
@@ -165,6 +193,8 @@ func (f finding) advice() string {
 		return "what it holds now is not known: kubectl describe membercluster " + f.member
 	case f.delivery == "":
 		return "list them on the member: kubectl get deliveries -n " + v1alpha1.SystemNamespace
+	case f.what == unnamedHeld:
+		return "a status has 500 lines: run this again when its other members are done"
 	case f.what == orphan && strings.HasPrefix(f.of(), "Delivery "):
 		return "no wrapper has such a Delivery: somebody wrote it by hand; look at it on the member"
 	case f.what == orphan && f.wrapper != nil:

@@ -146,11 +146,8 @@ func (o *Options) Run(ctx context.Context) error {
 	if o.Keep != "" && slices.Contains(all.unserved, o.kind) {
 		return fmt.Errorf("recovering %s: there is nothing at the host that could be kept, nor be brought to where members are", o.name)
 	}
-	switch o.Keep {
-	case keepHost:
-		return o.keepHost(ctx, host, namespace, found)
-	case keepMembers:
-		return o.keepMembers(namespace, found)
+	if o.Keep != "" {
+		return o.keep(ctx, host, namespace, found)
 	}
 	if o.name != "" {
 		found = append(found, unnamed...)
@@ -166,6 +163,25 @@ func (o *Options) Run(ctx context.Context) error {
 		return err
 	}
 	return exit.Silently(exit.Waits)
+}
+
+// keep has one side's word count where the status has lines, and says where it has none: these take another round.
+func (o *Options) keep(ctx context.Context, host client.Client, namespace string, found findings) error {
+	var later int32
+	for _, f := range found {
+		if f.what == unnamedHeld {
+			later += f.more
+		}
+	}
+	if later > 0 {
+		_, _ = fmt.Fprintf(o.ErrOut, "This is about the %d members that have a line in the status. Up to %d more have none yet: run it again when these are done.\n",
+			len(found)-1, later)
+		found = slices.DeleteFunc(found, func(f finding) bool { return f.what == unnamedHeld })
+	}
+	if o.Keep == keepHost {
+		return o.keepHost(ctx, host, namespace, found)
+	}
+	return o.keepMembers(namespace, found)
 }
 
 func (o *Options) well() string {

@@ -5,6 +5,7 @@ package recover
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -223,5 +224,31 @@ func TestAClusterFederatedsApprovalStandsInTheSystemNamespace(t *testing.T) {
 	if got.err != nil || len(got.approvals) != 1 || got.approvals[0].Namespace != v1alpha1.SystemNamespace ||
 		got.approvals[0].Spec.Wrapper.Kind != v1alpha1.KindClusterFederated {
 		t.Errorf("%v, %+v", got.err, got.approvals)
+	}
+}
+
+// A status has 500 lines: more members may be held than it names. Those come up in another round, and are told of before.
+func TestMoreMembersAreHeldThanHaveLines(t *testing.T) {
+	w := held()
+	w.Status.Clusters = nil
+	for i := range 500 {
+		w.Status.Clusters = append(w.Status.Clusters, v1alpha1.ClusterStatus{Name: fmt.Sprintf("m-%03d", i), State: v1alpha1.StateHeld,
+			Reason: v1alpha1.ReasonHostBehindMember, Delivery: &v1alpha1.DeliveryVersion{UID: "d", Generation: 7}})
+	}
+	w.Status.ClustersOmitted = 110
+	w.Status.ClustersOmittedByState = []v1alpha1.OmittedClusters{{State: v1alpha1.StateHeld, Count: 100}, {State: v1alpha1.StateHealthy, Count: 10}}
+	for _, args := range [][]string{nil, {"web"}} {
+		got := run(t, []client.Object{w}, false, "", args...)
+		if !strings.Contains(got.out, "100 more of federated/shop/web") || !strings.Contains(got.out, "run this again") {
+			t.Errorf("%v: %.300s", args, got.out)
+		}
+	}
+	got := run(t, []client.Object{w}, false, "", "web", "--keep", "host", "--yes")
+	if got.err != nil || !strings.Contains(got.said, "Up to 100 more have none yet") || len(got.approvals) != 1 ||
+		len(got.approvals[0].Spec.Overwrites) != 500 {
+		t.Errorf("%v, %d approvals: %.300s", got.err, len(got.approvals), got.said)
+	}
+	if got := run(t, []client.Object{held()}, false, "", "web", "--keep", "host", "--yes"); strings.Contains(got.said, "more have none") {
+		t.Error(got.said)
 	}
 }
