@@ -163,7 +163,7 @@ type MemberClusterStatus struct {
 	// credentialsExpireTime is when the host's token for the member ends. The manager renews it daily, or after a third of its
 	// life, so it is about 30 days ahead while all is well. It is absent for credentials that say no end.
 	// +optional
-	CredentialsExpireTime metav1.Time `json:"credentialsExpireTime,omitzero"`
+	CredentialsExpireTime metav1.Time `json:"credentialsExpireTime,omitempty,omitzero"`
 
 	// leaving says how far the host has come with leaving a member that is being deleted. Cleared: Deliveries, Membership
 	// and CRDs are off the member, and the host's account is what is left. It is absent before.
@@ -277,7 +277,7 @@ const (
 // LeavingProgress says how far the host has come with leaving a member.
 type LeavingProgress string
 
-// LeavingCleared: everything of Fairlead that carries no right of the host is off the member.
+// LeavingCleared says that everything of Fairlead that carries no right of the host is off the member.
 const LeavingCleared LeavingProgress = "Cleared"
 
 // OLMGeneration is a generation of the Operator Lifecycle Manager.

@@ -176,7 +176,7 @@ func Leave(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, m
 		switch {
 		case errors.As(err, &notOurs):
 			return letGo(ctx, host, m, notOurs, report)
-		case err != nil && !(refused(err) && WasCleared(m)):
+		case err != nil && (!refused(err) || !WasCleared(m)):
 			return err
 		}
 		before := m.DeepCopy()
