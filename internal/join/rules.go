@@ -38,7 +38,7 @@ func hostRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}},
 		{APIGroups: []string{v1alpha1.Group}, Resources: []string{"memberships"}, ResourceNames: []string{v1alpha1.MembershipName},
-			Verbs: []string{"get", "update", "patch", "delete"}},
+			Verbs: []string{"get", "delete"}},
 		{APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"selfsubjectreviews"}, Verbs: []string{"create"}},
 		{APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"selfsubjectaccessreviews", "selfsubjectrulesreviews"}, Verbs: []string{"create"}},
 		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, ResourceNames: []string{crdDeliveries, crdMemberships},
@@ -69,11 +69,8 @@ func hostSystemRules() []rbacv1.PolicyRule {
 // thing it writes at cluster scope.
 func collectorRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
-		read("", "events", "namespaces", "nodes", "pods"),
-		{APIGroups: []string{""}, Resources: []string{"pods/log"}, Verbs: []string{"get"}},
-		read("events.k8s.io", "events"),
+		read("", "events", "nodes"),
 		read("storage.k8s.io", "csidrivers", "storageclasses"),
-		read("snapshot.storage.k8s.io", "volumesnapshotclasses"),
 		read("apiextensions.k8s.io", "customresourcedefinitions"),
 		read("apiregistration.k8s.io", "apiservices"),
 		read(v1alpha1.Group, "memberships"),
