@@ -40,6 +40,10 @@ const (
 	LabelAggregateToCollector = Group + "/aggregate-to-collector"
 )
 
+// AdmissionPolicy is the name of the ValidatingAdmissionPolicy, and of its binding, by which a member itself keeps the host's
+// account out of namespaces that are not open to it.
+const AdmissionPolicy = "fairlead-host"
+
 // Finalizer is on every wrapper and MemberCluster until members have been left in order.
 const Finalizer = Group + "/members"
 

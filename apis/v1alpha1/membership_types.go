@@ -75,6 +75,12 @@ type MembershipSpec struct {
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=317
 	Grants []string `json:"grants,omitempty"`
+
+	// namespacePolicy is what the member's admission policy fairlead-host enforces, as the last join said: which
+	// namespaces are open to the host. Absent where a join of an earlier version installed none.
+	// +optional
+	// +kubebuilder:validation:Enum=Managed;All
+	NamespacePolicy NamespacePolicy `json:"namespacePolicy,omitempty"`
 }
 
 // HostIdentity names a host.

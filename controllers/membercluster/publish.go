@@ -3,6 +3,7 @@
 package membercluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -96,8 +97,23 @@ func (d described) write(mc *v1alpha1.MemberCluster) {
 	case d.leaving != nil: // the way out of that trouble is not the only one any more
 		ready.Message = fmt.Sprintf("it is being unjoined, which waits for this (`hostctl unjoin %s --forget` does not): %s", mc.Name, ready.Message)
 	}
-	ready.Message += d.clocks()
+	ready.Message += d.enforced(mc) + d.clocks()
 	d.set(mc, ready)
+}
+
+// enforced says where the namespace policy of the MemberCluster is not what the member holds the host to. The member's
+// counts: a person with rights there gives it.
+func (d described) enforced(mc *v1alpha1.MemberCluster) string {
+	there, here := d.standing.NamespacePolicy, cmp.Or(mc.Spec.NamespacePolicy, v1alpha1.NamespacesManaged)
+	switch {
+	case !d.standing.Usable() || there == here:
+		return ""
+	case there == "":
+		return fmt.Sprintf("; the member itself does not enforce namespacePolicy %s, since an earlier version joined it: `hostctl join %s` again, with its kubeconfig, installs that",
+			here, mc.Name)
+	}
+	return fmt.Sprintf("; spec.namespacePolicy is %[2]s, but the member enforces %[3]s: `hostctl join %[1]s --namespaces %[2]s`, with the member's kubeconfig, changes it there; "+
+		"or put spec.namespacePolicy back", mc.Name, here, there)
 }
 
 // clocks says how far the member's clock is from the host's, where it is far. A member that is not well may be so for that

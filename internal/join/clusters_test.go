@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -163,6 +164,7 @@ func ours(t *testing.T, c client.Client) map[string]string {
 		&rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{}, &rbacv1.RoleList{}, &rbacv1.RoleBindingList{},
 		&corev1.ServiceAccountList{}, &corev1.SecretList{}, &corev1.NamespaceList{}, &apiextensionsv1.CustomResourceDefinitionList{},
 		&v1alpha1.MembershipList{}, &v1alpha1.MemberClusterList{}, &v1alpha1.DeliveryList{},
+		&admissionregistrationv1.ValidatingAdmissionPolicyList{}, &admissionregistrationv1.ValidatingAdmissionPolicyBindingList{},
 	} {
 		if err := c.List(within(t), list); err != nil && !join.Absent(err) {
 			t.Fatal(err)

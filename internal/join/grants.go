@@ -16,12 +16,20 @@ import (
 
 // The profiles that --allow takes, beside single GROUP/RESOURCEs.
 const (
-	ProfileCore    = "core"
-	ProfileStorage = "storage"
-	ProfileOLM     = "olm"
-	ProfileSecrets = "secrets"
-	ProfileRBAC    = "rbac"
-	ProfileAny     = "any"
+	ProfileCore     = "core"
+	ProfileStorage  = "storage"
+	ProfileVolumes  = "volumes"
+	ProfileOLM      = "olm"
+	ProfileCatalogs = "catalogs"
+	ProfileSecrets  = "secrets"
+	ProfileRBAC     = "rbac"
+	ProfileAny      = "any"
+)
+
+// The API groups of OLM, version 0 and 1.
+const (
+	groupOLM   = "operators.coreos.com"
+	groupOLMv1 = "olm.operatorframework.io"
 )
 
 // coreGroup is how a single GROUP/RESOURCE writes the group that has no name.
@@ -30,7 +38,7 @@ const coreGroup = "core"
 // maxGrants is how many grants a Membership holds.
 const maxGrants = 64
 
-var profiles = []string{ProfileCore, ProfileStorage, ProfileOLM, ProfileSecrets, ProfileRBAC, ProfileAny}
+var profiles = []string{ProfileCore, ProfileStorage, ProfileVolumes, ProfileOLM, ProfileCatalogs, ProfileSecrets, ProfileRBAC, ProfileAny}
 
 // DefaultGrants are what a first join allows when it is not told.
 func DefaultGrants() []string { return []string{ProfileCore, ProfileStorage, ProfileOLM} }
@@ -104,11 +112,24 @@ func Grants(grant string) []rbacv1.PolicyRule {
 	case ProfileStorage:
 		return []rbacv1.PolicyRule{
 			write("storage.k8s.io", "storageclasses", "volumeattributesclasses"),
-			write("", "persistentvolumes"),
-			write("snapshot.storage.k8s.io", "*"),
+			write("snapshot.storage.k8s.io", "volumesnapshots", "volumesnapshotclasses"),
 		}
+	case ProfileVolumes:
+		// Each leads to a path of a node, or to any volume or snapshot of the cloud account that its driver uses.
+		return []rbacv1.PolicyRule{write("", "persistentvolumes"), write("snapshot.storage.k8s.io", "volumesnapshotcontents")}
 	case ProfileOLM:
-		return []rbacv1.PolicyRule{write("operators.coreos.com", "*"), write("olm.operatorframework.io", "*")}
+		// OLM gives an operator the rights that its ClusterServiceVersion asks for, so the host writes none: OLM makes
+		// them from its catalogs.
+		return []rbacv1.PolicyRule{
+			write(groupOLM, "subscriptions", "operatorgroups", "operatorconditions"),
+			{APIGroups: []string{groupOLM}, Resources: []string{"installplans"}, Verbs: []string{"get", "list", "watch", "patch", "delete"}},
+			{APIGroups: []string{groupOLM}, Resources: []string{"clusterserviceversions"}, Verbs: []string{"get", "list", "watch", "delete"}},
+			read(groupOLM, "catalogsources", "operators"),
+			write(groupOLMv1, "clusterextensions"),
+			read(groupOLMv1, "clustercatalogs"),
+		}
+	case ProfileCatalogs:
+		return []rbacv1.PolicyRule{write(groupOLM, "catalogsources"), write(groupOLMv1, "clustercatalogs")}
 	case ProfileSecrets:
 		return []rbacv1.PolicyRule{write("", "secrets")}
 	case ProfileRBAC:

@@ -90,10 +90,17 @@ func TestGrantsAreThoseOfTheDesign(t *testing.T) {
 		"core": {grant: "core", want: []string{
 			"/configmaps" + all, "/namespaces get,create,patch", "/persistentvolumeclaims" + all, "/serviceaccounts" + all, "/services" + all,
 			"apps/*" + all, "autoscaling/*" + all, "batch/*" + all, "gateway.networking.k8s.io/*" + all, "networking.k8s.io/*" + all, "policy/*" + all}},
-		"storage": {grant: "storage", want: []string{
-			"/persistentvolumes" + all, "snapshot.storage.k8s.io/*" + all, "storage.k8s.io/storageclasses" + all, "storage.k8s.io/volumeattributesclasses" + all}},
-		"olm":     {grant: "olm", want: []string{"olm.operatorframework.io/*" + all, "operators.coreos.com/*" + all}},
-		"secrets": {grant: "secrets", want: []string{"/secrets" + all}},
+		"storage leads to no volume that is there": {grant: "storage", want: []string{
+			"snapshot.storage.k8s.io/volumesnapshotclasses" + all, "snapshot.storage.k8s.io/volumesnapshots" + all,
+			"storage.k8s.io/storageclasses" + all, "storage.k8s.io/volumeattributesclasses" + all}},
+		"volumes": {grant: "volumes", want: []string{"/persistentvolumes" + all, "snapshot.storage.k8s.io/volumesnapshotcontents" + all}},
+		"olm writes no catalogs and no CSVs": {grant: "olm", want: []string{
+			"olm.operatorframework.io/clustercatalogs get,list,watch", "olm.operatorframework.io/clusterextensions" + all,
+			"operators.coreos.com/catalogsources get,list,watch", "operators.coreos.com/clusterserviceversions get,list,watch,delete",
+			"operators.coreos.com/installplans get,list,watch,patch,delete", "operators.coreos.com/operatorconditions" + all,
+			"operators.coreos.com/operatorgroups" + all, "operators.coreos.com/operators get,list,watch", "operators.coreos.com/subscriptions" + all}},
+		"catalogs": {grant: "catalogs", want: []string{"olm.operatorframework.io/clustercatalogs" + all, "operators.coreos.com/catalogsources" + all}},
+		"secrets":  {grant: "secrets", want: []string{"/secrets" + all}},
 		"rbac has neither escalate nor bind": {grant: "rbac", want: []string{
 			"rbac.authorization.k8s.io/clusterrolebindings" + all, "rbac.authorization.k8s.io/clusterroles" + all,
 			"rbac.authorization.k8s.io/rolebindings" + all, "rbac.authorization.k8s.io/roles" + all}},
@@ -117,7 +124,11 @@ func TestCollectorsReadWhatIsGrantedButNeverSecrets(t *testing.T) {
 		grants []string
 		want   []string
 	}{
-		"a profile":               {grants: []string{"olm"}, want: []string{"olm.operatorframework.io/*" + read, "operators.coreos.com/*" + read}},
+		"a profile": {grants: []string{"catalogs"}, want: []string{"olm.operatorframework.io/clustercatalogs" + read, "operators.coreos.com/catalogsources" + read}},
+		"what is only read": {grants: []string{"olm"}, want: []string{
+			"olm.operatorframework.io/clustercatalogs" + read, "olm.operatorframework.io/clusterextensions" + read, "operators.coreos.com/catalogsources" + read,
+			"operators.coreos.com/clusterserviceversions" + read, "operators.coreos.com/installplans" + read, "operators.coreos.com/operatorconditions" + read,
+			"operators.coreos.com/operatorgroups" + read, "operators.coreos.com/operators" + read, "operators.coreos.com/subscriptions" + read}},
 		"Secrets are not read":    {grants: []string{"secrets", "core/secrets"}},
 		"a core group as a whole": {grants: []string{"core/*"}, want: []string{"/configmaps" + read, "/pods" + read}},
 		"any is enumerated":       {grants: []string{"any"}, want: []string{"/configmaps" + read, "/pods" + read, "apps/*" + read, "example.com/*" + read}},

@@ -19,7 +19,7 @@ import (
 
 // install brings onto the member what the host needs there.
 func (p *pass) install(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{p.putNamespace, p.putCRDs, p.putAccounts, p.putSystemRoles, p.putRoles, p.dropRoles} {
+	for _, step := range []func(context.Context) error{p.putNamespace, p.putCRDs, p.putAccounts, p.putSystemRoles, p.putRoles, p.markMade, p.putPolicy, p.dropRoles} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -121,6 +121,7 @@ func (p *pass) putRoles(ctx context.Context) error {
 	}
 	var t tally
 	var base *rbacv1.ClusterRole
+	p.roleObjects = nil
 	for _, r := range p.roles(served) {
 		have, outcome, err := put(ctx, p.member, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: r.name}}, func(have *rbacv1.ClusterRole) {
 			r.fill(have)
@@ -135,6 +136,7 @@ func (p *pass) putRoles(ctx context.Context) error {
 		if base == nil {
 			base = have
 		}
+		p.roleObjects = append(p.roleObjects, have)
 		_, outcome, err = put(ctx, p.member, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: r.name}}, func(have *rbacv1.ClusterRoleBinding) {
 			have.RoleRef = rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: r.name}
 			have.Subjects = subjects(r.account)
@@ -215,7 +217,7 @@ func (p *pass) own(ctx context.Context) error {
 			other = m.Spec.Host.DeepCopy()
 			return
 		}
-		m.Spec = v1alpha1.MembershipSpec{Host: p.identity, ClusterName: p.opts.Name, Grants: p.grants}
+		m.Spec = v1alpha1.MembershipSpec{Host: p.identity, ClusterName: p.opts.Name, Grants: p.grants, NamespacePolicy: p.namespaces}
 	})
 	if err != nil {
 		return err
@@ -238,20 +240,25 @@ func serviceAccount(name string) *corev1.ServiceAccount {
 	return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name}}
 }
 
-// belongTo makes the member's garbage collector remove obj with its owner. An owner that a dry run only would have
-// made has no uid yet.
-func belongTo(obj, owner client.Object) {
-	ref := metav1.OwnerReference{Name: owner.GetName(), UID: owner.GetUID()}
-	switch owner.(type) {
-	case *corev1.ServiceAccount:
-		ref.APIVersion, ref.Kind = "v1", "ServiceAccount"
-	case *rbacv1.ClusterRole:
-		ref.APIVersion, ref.Kind = rbacv1.SchemeGroupVersion.String(), "ClusterRole"
+// belongTo makes the member's garbage collector remove obj with the last of its owners. An owner that a dry run only would
+// have made has no uid yet.
+func belongTo(obj client.Object, owners ...client.Object) {
+	var refs []metav1.OwnerReference
+	for _, owner := range owners {
+		ref := metav1.OwnerReference{Name: owner.GetName(), UID: owner.GetUID()}
+		switch owner.(type) {
+		case *corev1.ServiceAccount:
+			ref.APIVersion, ref.Kind = "v1", "ServiceAccount"
+		case *rbacv1.ClusterRole:
+			ref.APIVersion, ref.Kind = rbacv1.SchemeGroupVersion.String(), "ClusterRole"
+		}
+		if ref.UID != "" {
+			refs = append(refs, ref)
+		}
 	}
-	if ref.UID == "" {
-		return
+	if len(refs) > 0 {
+		obj.SetOwnerReferences(refs)
 	}
-	obj.SetOwnerReferences([]metav1.OwnerReference{ref})
 }
 
 // when is a moment as people read it.

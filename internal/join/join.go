@@ -57,15 +57,17 @@ type pass struct {
 	address    address
 
 	// Filled by decide.
-	grants    []string
-	collector v1alpha1.CollectorMode
+	grants     []string
+	collector  v1alpha1.CollectorMode
+	namespaces v1alpha1.NamespacePolicy
 
 	// Filled by takeOver, where the cluster belongs to another host: whose it may be taken from, empty once it is taken.
 	from  v1alpha1.HostIdentity
 	taken bool
 
 	// Filled by install.
-	account *corev1.ServiceAccount
+	account     *corev1.ServiceAccount
+	roleObjects []client.Object // the ClusterRoles
 
 	// Filled by obtainToken.
 	token credential
@@ -95,6 +97,7 @@ func Join(ctx context.Context, host, member *rest.Config, opts Options, report R
 		p.install,
 		p.own,
 		p.obtainToken,
+		p.awaitEnforced,
 		p.register,
 	} {
 		if err := step(ctx); err != nil {
@@ -163,7 +166,7 @@ func (p *pass) done(o Outcome, what, note string) {
 }
 
 // decide settles what was left open: as an earlier join left it, else the default.
-func (p *pass) decide(context.Context) error {
+func (p *pass) decide(ctx context.Context) error {
 	allow := p.opts.Allow
 	if len(allow) == 0 {
 		allow = p.membership.Spec.Grants
@@ -176,15 +179,19 @@ func (p *pass) decide(context.Context) error {
 		return fmt.Errorf("deciding on the grants: %w", err)
 	}
 	p.collector = cmp.Or(p.opts.Collector, p.known.Spec.Collector, v1alpha1.CollectorHost)
-	return nil
+	p.decideNamespaces()
+	return p.keepFormer(ctx)
 }
 
 func (p *pass) result() *Result {
 	return &Result{
 		Name: p.opts.Name, Host: p.identity, UID: p.memberUID, KubernetesVersion: p.version,
-		Endpoint: p.address.endpoint, Grants: p.grants, Namespaces: p.registered.Spec.NamespacePolicy, Collector: p.collector,
+		Endpoint: p.address.endpoint, Grants: p.grants, Namespaces: p.namespaces, Collector: p.collector,
 		OwnMember: p.identity.UID == p.memberUID, TokenExpires: p.token.expires, Changes: p.changes,
 	}
 }
 
 func list(words []string) string { return strings.Join(words, ", ") }
+
+// joined is a list as a flag takes it.
+func joined(words []string) string { return strings.Join(words, ",") }

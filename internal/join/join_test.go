@@ -115,7 +115,9 @@ func TestTheHostsAccountHoldsWhatWasGrantedAndNoMore(t *testing.T) {
 		{allow: nil, can: map[string]bool{
 			"create configmaps shop": true, "delete apps/deployments shop": true, "patch storage.k8s.io/storageclasses": true,
 			"patch operators.coreos.com/installplans shop": true, "create namespaces": true, "delete namespaces": false,
-			"get secrets shop": false, "create rbac.authorization.k8s.io/roles shop": false, "list pods shop": true, "create pods shop": false,
+			"get secrets shop": false, "create rbac.authorization.k8s.io/roles shop": false, "list pods shop": false, "create pods shop": false, "list events shop": true,
+			"create operators.coreos.com/clusterserviceversions shop": false, "patch operators.coreos.com/catalogsources shop": false,
+			"create persistentvolumes": false, "update federation.fairlead.dev/memberships": false,
 			"get namespaces": true, "create federation.fairlead.dev/deliveries fairlead-system": true, "create federation.fairlead.dev/deliveries shop": false,
 			"get secrets fairlead-system": false, "list secrets fairlead-system": false, "delete secrets fairlead-system": false,
 			"create secrets fairlead-system": true, "create secrets shop": false, "impersonate users": false, "list nodes": true, "create example.com/widgets shop": false,

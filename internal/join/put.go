@@ -212,6 +212,14 @@ func (w writer) updateOptions() []client.UpdateOption {
 	return opts
 }
 
+func (w writer) patchOptions() []client.PatchOption {
+	opts := []client.PatchOption{client.FieldOwner(fieldManager)}
+	if w.dry {
+		opts = append(opts, client.DryRunAll)
+	}
+	return opts
+}
+
 func absent(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }
 
 // describe names an object for people: "ClusterRole fairlead-host".

@@ -96,6 +96,6 @@ func (p *pass) fillMemberCluster(m *v1alpha1.MemberCluster) {
 	m.Spec.ProxyURL = credentials.WithoutUser(p.address.proxyURL)
 	m.Spec.CredentialsRef.Name = p.opts.Name
 	m.Spec.Collector = p.collector
-	m.Spec.NamespacePolicy = cmp.Or(p.opts.Namespaces, m.Spec.NamespacePolicy, v1alpha1.NamespacesManaged)
+	m.Spec.NamespacePolicy = p.namespaces
 	m.Spec.Suspend = cmp.Or(m.Spec.Suspend, v1alpha1.SuspendNone)
 }

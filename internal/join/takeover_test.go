@@ -22,7 +22,7 @@ import (
 )
 
 func TestAMemberIsTakenOverAndAtNoMomentCanBothHostsWrite(t *testing.T) {
-	r := newRivals(t, join.Options{Allow: []string{"core", "example.com/widgets"}, Collector: v1alpha1.CollectorExternal})
+	r := newRivals(t, join.Options{Allow: []string{"core", "example.com/widgets"}, Namespaces: v1alpha1.NamespacesAll, Collector: v1alpha1.CollectorExternal})
 	r.oldCollectorSpeaks(t)
 	old, before := r.asHost(t, "east"), r.membership(t)
 	oldWrites := func() error {
@@ -55,7 +55,7 @@ func TestAMemberIsTakenOverAndAtNoMomentCanBothHostsWrite(t *testing.T) {
 		t.Errorf("what the person was told: %s", diff)
 	}
 	now := r.membership(t)
-	if diff := cmp.Diff(v1alpha1.MembershipSpec{Host: want.Host, ClusterName: "mine", Grants: want.Grants}, now.Spec); diff != "" {
+	if diff := cmp.Diff(v1alpha1.MembershipSpec{Host: want.Host, ClusterName: "mine", Grants: want.Grants, NamespacePolicy: v1alpha1.NamespacesManaged}, now.Spec); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(v1alpha1.MembershipStatus{}, now.Status); diff != "" {

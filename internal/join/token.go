@@ -16,11 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
 const (
@@ -169,14 +166,11 @@ func (p *pass) awaitAccepted(ctx context.Context) error {
 	return err
 }
 
-// try reads the Membership with a token, by the way that the join itself takes: the host's may not be open from here.
+// try reads the Membership with a token.
 func (p *pass) try(ctx context.Context, token string) error {
-	cfg := rest.AnonymousClientConfig(p.memberConfig)
-	cfg.BearerToken = token
-	cfg.Wrap(redirect.Refuse)
-	c, err := client.New(cfg, client.Options{Scheme: scheme, Mapper: p.member.client.RESTMapper()})
+	c, err := p.as(token)
 	if err != nil {
-		return fmt.Errorf("connecting: %w", err)
+		return err
 	}
 	return c.Get(ctx, types.NamespacedName{Name: v1alpha1.MembershipName}, &v1alpha1.Membership{})
 }

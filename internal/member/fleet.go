@@ -305,5 +305,5 @@ func (s Standing) Same(other Standing) bool {
 	return s.Probed == other.Probed && s.Reachable == other.Reachable && s.Valid == other.Valid && s.Reason == other.Reason &&
 		s.UID == other.UID && s.Version == other.Version && s.CollectorVersion == other.CollectorVersion &&
 		s.HeartbeatChanged.IsZero() == other.HeartbeatChanged.IsZero() && s.Ahead == other.Ahead &&
-		slices.Equal(s.Grants, other.Grants) && reflect.DeepEqual(s.Facts, other.Facts)
+		s.NamespacePolicy == other.NamespacePolicy && slices.Equal(s.Grants, other.Grants) && reflect.DeepEqual(s.Facts, other.Facts)
 }

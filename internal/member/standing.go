@@ -56,9 +56,10 @@ type Standing struct {
 	UID, told types.UID
 	// Version is the API server's.
 	Version string
-	// Grants, Facts, CollectorVersion and Heartbeat are the Membership's; Heartbeat is by the
+	// Grants, NamespacePolicy, Facts, CollectorVersion and Heartbeat are the Membership's; Heartbeat is by the
 	// member's clock.
 	Grants           []string
+	NamespacePolicy  v1alpha1.NamespacePolicy
 	Facts            v1alpha1.MemberFacts
 	CollectorVersion string
 	Heartbeat        time.Time
@@ -118,7 +119,7 @@ func (c *Conn) ask(ctx context.Context, host Host, last Standing, now time.Time)
 	if err := c.identify(ctx, membership.UID, &next); err != nil {
 		return next.refused(c.name, c.config, err)
 	}
-	next.Grants, next.Facts = membership.Spec.Grants, membership.Status.Facts
+	next.Grants, next.NamespacePolicy, next.Facts = membership.Spec.Grants, membership.Spec.NamespacePolicy, membership.Status.Facts
 	next.CollectorVersion = membership.Status.CollectorVersion
 	if renewed := membership.Status.RenewTime.Time; !renewed.Equal(next.Heartbeat) {
 		next.Heartbeat, next.HeartbeatChanged = renewed, now

@@ -5,9 +5,7 @@ package push
 import (
 	"context"
 	"fmt"
-	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,27 +23,7 @@ func (i *item) isNamespace() bool { return i.groupKind() == schema.GroupKind{Kin
 // isOpen reports whether the member lets the host write into a namespace, and to the Namespace itself.
 func (p *pass) isOpen(namespace *metav1.PartialObjectMetadata) bool {
 	return p.want.Namespaces == v1alpha1.NamespacesAll ||
-		namespace.Labels[v1alpha1.LabelMade] == "true" || namespace.Labels[v1alpha1.LabelOpen] == "true" || wasApplied(namespace)
-}
-
-// wasApplied recognises a namespace that a ClusterFederated created in a version that did not set LabelMade there. The mark
-// alone is no proof: the same versions put it on namespaces that they adopted, open or not. Server-side apply leaves the
-// label kubernetes.io/metadata.name without an owner, and any other create gives it one.
-func wasApplied(namespace *metav1.PartialObjectMetadata) bool {
-	if namespace.Labels[v1alpha1.LabelUID] == "" || federate.Fields(namespace.ManagedFields) == nil {
-		return false
-	}
-	for i := range namespace.ManagedFields {
-		e := &namespace.ManagedFields[i]
-		if e.Manager == v1alpha1.FieldManager || e.Subresource != "" {
-			continue
-		}
-		if e.Operation == metav1.ManagedFieldsOperationApply ||
-			e.FieldsV1 != nil && strings.Contains(string(e.FieldsV1.GetRawBytes()), corev1.LabelMetadataName) {
-			return false
-		}
-	}
-	return true
+		namespace.Labels[v1alpha1.LabelMade] == "true" || namespace.Labels[v1alpha1.LabelOpen] == "true" || federate.CreatedBefore(namespace)
 }
 
 func notOpen(namespace string) trouble {

@@ -114,6 +114,9 @@ func explain(verb, object string, err error) trouble {
 func explainWithout(rights, verb, object string, err error) trouble {
 	words := err.Error()
 	switch {
+	case isOwnPolicy(words):
+		_, why, _ := strings.Cut(words, "denied request: ")
+		return stalled(v1alpha1.ReasonNamespaceNotOpen, "%s: the member refuses it: %s", object, why)
 	case isPolicy(words):
 		return stalled(v1alpha1.ReasonRefused, "%s %s: %s", verb, object, words)
 	case isForm(words):
@@ -159,6 +162,11 @@ func notGranted(object, rights string, err error) string {
 	}
 	return fmt.Sprintf("%s: not granted; add a ClusterRole there with {apiGroups: [%s], resources: [%s], "+
 		"verbs: [%s]} and label %s: \"true\"", object, group, resource, rights, v1alpha1.LabelAggregateToHost)
+}
+
+// isOwnPolicy recognises a refusal by the policy that join installs on a member to hold the host to what is open there.
+func isOwnPolicy(words string) bool {
+	return strings.Contains(words, "ValidatingAdmissionPolicy '"+v1alpha1.AdmissionPolicy+"' with binding '"+v1alpha1.AdmissionPolicy+"' denied request: ")
 }
 
 // isPolicy recognises a refusal by a policy or a webhook on the member. Its code, its reason and its words are whatever

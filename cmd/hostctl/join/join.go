@@ -67,14 +67,29 @@ member is written or deleted. What the other host has delivered stays as it is: 
 the same names are made at this host, and those are held until ` + "`hostctl recover NAME --keep host`" + `. It takes some 15 seconds,
 can be said again if it was stopped half-way, and changes nothing where the cluster belongs to no other host.
 
-  core     namespaces (get, create, patch), configmaps, services, serviceaccounts, claims, and the groups apps, batch,
-           autoscaling, policy, networking.k8s.io, gateway.networking.k8s.io
-  storage  storage classes, persistent volumes, snapshots
-  olm      operators.coreos.com, olm.operatorframework.io
-  secrets  Secrets
-  rbac     roles and bindings, as far as they hand out what the host holds itself
-  any      everything: the host is cluster-admin there
-  GROUP/RESOURCE  one resource more, as in example.com/widgets; the group without a name is written core`,
+  core      namespaces (get, create, patch), configmaps, services, serviceaccounts, claims, and the groups apps, batch,
+            autoscaling, policy, networking.k8s.io, gateway.networking.k8s.io
+  storage   storage classes, volume snapshots and their classes
+  volumes   persistent volumes and snapshot contents: paths of nodes, and all that the cloud account of their driver reaches
+  olm       subscriptions, operatorgroups, operatorconditions, clusterextensions; approving installplans, deleting CSVs
+  catalogs  catalogsources, clustercatalogs: what operators may be installed from
+  secrets   Secrets
+  rbac      roles and bindings, as far as they hand out what the host holds itself
+  any       everything: the host is cluster-admin there
+  GROUP/RESOURCE  one resource more, as in example.com/widgets; the group without a name is written core
+
+The default, core,storage,olm, is close to cluster-admin on the member: a Deployment in an open namespace can mount a path of
+its node or use any service account of that namespace, unless Pod Security labels forbid it, and a Subscription has OLM
+install an operator with the rights that it asks for. Give those namespaces the label pod-security.kubernetes.io/enforce, and
+allow less where less will do.
+
+--namespaces is enforced by the member itself: join installs a ValidatingAdmissionPolicy there, fairlead-host, that keeps the
+host's account out of kube-*, out of all but its own things in fairlead-system, and under Managed out of namespaces that are
+not open. An edit of the MemberCluster at the host does not change it; this command does, with the cluster's kubeconfig. With rbac
+or any the host can get around it.
+
+A member that an earlier version joined grants more by storage and olm. Joined again without --allow it keeps that, and join
+says so; to take it away: --allow core,storage,olm.`,
 		Example: `  hostctl join eu-1 --cluster-kubeconfig eu-1.yaml --labels env=production,cloud=aws
   hostctl join eu-1 --cluster-kubeconfig eu-1.yaml --allow core,storage,olm,secrets,example.com/widgets
   hostctl join lab --cluster-context lab --server https://10.0.0.7:6443 --dry-run

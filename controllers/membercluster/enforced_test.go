@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package membercluster
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// A namespacePolicy that was edited at the host opens nothing, and Ready says so.
+func TestAPolicyThatTheMemberDoesNotEnforceIsTold(t *testing.T) {
+	for name, test := range map[string]struct {
+		here, there v1alpha1.NamespacePolicy
+		want        string
+	}{
+		"the same":                           {here: v1alpha1.NamespacesAll, there: v1alpha1.NamespacesAll},
+		"the default":                        {there: v1alpha1.NamespacesManaged},
+		"the host alone says All":            {here: v1alpha1.NamespacesAll, there: v1alpha1.NamespacesManaged, want: "`hostctl join east --namespaces All`"},
+		"the member allows more":             {here: v1alpha1.NamespacesManaged, there: v1alpha1.NamespacesAll, want: "the member enforces All"},
+		"a member that enforces none so far": {here: v1alpha1.NamespacesManaged, want: "`hostctl join east` again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mc, standing := registered(v1alpha1.CollectorHost), well()
+			mc.Spec.NamespacePolicy, standing.NamespacePolicy = test.here, test.there
+			described{standing: standing, now: now}.write(mc)
+			ready := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady)
+			if ready.Reason != v1alpha1.ReasonReady || !strings.Contains(ready.Message, test.want) || test.want == "" && strings.Contains(ready.Message, "enforce") {
+				t.Errorf("%s: %s, want %q", ready.Reason, ready.Message, test.want)
+			}
+		})
+	}
+}

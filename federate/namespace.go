@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package federate
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// CreatedBefore recognises a member's namespace that a ClusterFederated created in a version that did not set LabelMade there. The mark
+// alone is no proof: the same versions put it on namespaces that they adopted, open or not. Server-side apply leaves the
+// label kubernetes.io/metadata.name without an owner, and any other create gives it one.
+func CreatedBefore(namespace *metav1.PartialObjectMetadata) bool {
+	if namespace.Labels[v1alpha1.LabelUID] == "" || Fields(namespace.ManagedFields) == nil {
+		return false
+	}
+	for i := range namespace.ManagedFields {
+		e := &namespace.ManagedFields[i]
+		if e.Manager == v1alpha1.FieldManager || e.Subresource != "" {
+			continue
+		}
+		if e.Operation == metav1.ManagedFieldsOperationApply ||
+			e.FieldsV1 != nil && strings.Contains(string(e.FieldsV1.GetRawBytes()), corev1.LabelMetadataName) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// former is a right that a profile held in an earlier version and holds no more. A member that was joined then keeps it,
+// under names of today, until a person says --allow.
+type former struct {
+	profile         string
+	group, resource string
+	// keep are the grants that hold today what was held then.
+	keep []string
+}
+
+var formers = []former{
+	{profile: ProfileStorage, resource: "persistentvolumes", keep: []string{ProfileVolumes}},
+	{profile: ProfileOLM, group: groupOLM, resource: "*", keep: []string{groupOLM + "/*"}},
+	{profile: ProfileOLM, group: groupOLMv1, resource: "*", keep: []string{groupOLMv1 + "/*"}},
+}
+
+// keepFormer adds to the grants what the member still gives the host by a profile that has become smaller since, and says so:
+// nothing that was pushed by it is to stop without a word. Grants that a person names are taken as they are.
+func (p *pass) keepFormer(ctx context.Context) error {
+	told := len(p.opts.Allow) > 0
+	var more, held []string
+	for _, f := range formers {
+		if !slices.Contains(p.grants, f.profile) {
+			continue
+		}
+		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: roleOf(f.profile)}}
+		err := p.member.get(ctx, role)
+		if errors.Is(err, errAbsent) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("reading what %s grants the host: %w", p.member.cluster, err)
+		}
+		if slices.ContainsFunc(role.Rules, f.isIn) {
+			held = append(held, f.String())
+			more = append(more, f.keep...)
+		}
+	}
+	more = slices.DeleteFunc(more, func(grant string) bool { return slices.Contains(p.grants, grant) })
+	switch {
+	case len(more) == 0:
+		return nil
+	case told:
+		p.note("%s: the profiles are smaller than at its join, and the host loses there %s; to give them back, name in --allow also %s",
+			p.member.cluster, list(held), list(more))
+		return nil
+	}
+	grants, err := ParseGrants(slices.Concat(p.grants, more))
+	if err != nil {
+		return fmt.Errorf("keeping what %s grants the host (%s): %w", p.member.cluster, list(more), err)
+	}
+	p.note("%s grants the host more than the profiles hold today: %s. It stays, as %s; to take it away: `hostctl join %s --allow %s`",
+		p.member.cluster, list(held), list(more), p.opts.Name, joined(p.grants))
+	p.grants = grants
+	return nil
+}
+
+// isIn says whether a rule lets write what was held.
+func (f former) isIn(rule rbacv1.PolicyRule) bool {
+	return slices.Contains(rule.APIGroups, f.group) && slices.Contains(rule.Resources, f.resource) && slices.Contains(rule.Verbs, "create")
+}
+
+func (f former) String() string {
+	if f.group == "" {
+		return f.resource
+	}
+	return f.group + "/" + f.resource
+}

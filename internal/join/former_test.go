@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/internal/join"
+)
+
+// A member that was joined when the profiles held more loses nothing by being joined again, and its people are told what it
+// grants beyond today's; a person who names the grants gets what they hold today.
+func TestAMemberOfAnEarlierVersionKeepsWhatItGrantsUntilToldOtherwise(t *testing.T) {
+	f := newFleet(t)
+	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
+	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
+	asBefore := func() {
+		t.Helper()
+		write := []string{"get", "list", "watch", "create", "patch", "delete"}
+		for name, rules := range map[string][]rbacv1.PolicyRule{
+			"storage": {{APIGroups: []string{""}, Resources: []string{"persistentvolumes"}, Verbs: write},
+				{APIGroups: []string{"snapshot.storage.k8s.io"}, Resources: []string{"*"}, Verbs: write}},
+			"olm": {{APIGroups: []string{"operators.coreos.com"}, Resources: []string{"*"}, Verbs: write},
+				{APIGroups: []string{"olm.operatorframework.io"}, Resources: []string{"*"}, Verbs: write}},
+		} {
+			role := &rbacv1.ClusterRole{}
+			if err := f.east.Get(within(t), types.NamespacedName{Name: join.HostAccount + "-" + name}, role); err != nil {
+				t.Fatal(err)
+			}
+			role.Rules = rules
+			if err := f.east.Update(within(t), role); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	more := []string{"olm.operatorframework.io/*", "operators.coreos.com/*"}
+	kept := append([]string{"core", "storage", "volumes", "olm"}, more...)
+	asBefore()
+	for _, round := range []struct {
+		allow, grants []string
+		words         string
+		isSaid        bool
+	}{
+		{grants: kept, words: "hostctl join east --allow core,storage,olm", isSaid: true},
+		{grants: kept, words: "more than the profiles hold today", isSaid: false}, // they have names of their own now
+	} {
+		r, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east", Allow: round.allow})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(round.grants, r.Grants); diff != "" || said(steps, round.words) != round.isSaid {
+			t.Errorf("%s\n%v", diff, steps)
+		}
+	}
+	asBefore()
+	r, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east", Allow: join.DefaultGrants()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(r.Grants, join.DefaultGrants()) || !said(steps, "the host loses there persistentvolumes") || !said(steps, "volumes") {
+		t.Errorf("%v %v", r.Grants, steps)
+	}
+}

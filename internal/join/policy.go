@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// HostUser is the name under which a member's API server knows the host's account.
+const HostUser = "system:serviceaccount:" + v1alpha1.SystemNamespace + ":" + HostAccount
+
+// policyQuestion is the name of a Delivery that nobody has. The policy refuses it, and the refusal names the policy's digest:
+// a join writes it as a dry run to learn which policy is in force.
+const policyQuestion = "admission-policy"
+
+// CEL expressions. Of a review of a Namespace the API server states its own name as the namespace, or none, so
+// "home" is computed: the namespace that a request is about, empty where there is none.
+var policyVariables = []admissionregistrationv1.Variable{
+	{Name: "group", Expression: "request.resource.group"},
+	{Name: "resource", Expression: "request.resource.resource"},
+	{Name: "subresource", Expression: "has(request.subResource) ? request.subResource : ''"},
+	{Name: "name", Expression: "has(request.name) && request.name != '' ? request.name : " +
+		"object != null && has(object.metadata) && has(object.metadata.name) ? object.metadata.name : ''"},
+	{Name: "isNamespace", Expression: "variables.group == '' && variables.resource == 'namespaces'"},
+	{Name: "home", Expression: "variables.isNamespace ? variables.name : has(request.namespace) ? request.namespace : ''"},
+	{Name: "labels", Expression: "object != null && has(object.metadata) && has(object.metadata.labels) ? object.metadata.labels : {}"},
+	{Name: "oldLabels", Expression: "oldObject != null && has(oldObject.metadata) && has(oldObject.metadata.labels) ? oldObject.metadata.labels : {}"},
+}
+
+// ownThings are what the host writes in fairlead-system: Deliveries, and Secrets that its tokens are bound to. One that would be filled with the token of a service account
+// is not among them.
+var ownThings = strings.Join([]string{
+	"variables.isNamespace && request.operation == 'DELETE'",
+	"variables.group == '" + v1alpha1.Group + "' && variables.resource == 'deliveries'",
+	"variables.group == '' && variables.resource == 'serviceaccounts' && variables.name in ['" + HostAccount + "', '" + CollectorAccount + "'] && " +
+		"(variables.subresource == 'token' || request.operation == 'DELETE')",
+	"variables.group == '' && variables.resource == 'secrets' && variables.name in ['" + strings.Join(tokenSecrets(), "', '") + "'] && " +
+		"(object == null || !has(object.type) || object.type != 'kubernetes.io/service-account-token')",
+}, " || ")
+
+// onlyMarksChange is true of an update that changes nothing but metadata and status, or has a StatefulSet keep its claims.
+const onlyMarksChange = `size(object) == size(oldObject) && object.all(k, k in ['metadata', 'status'] || k in oldObject && (object[k] == oldObject[k] ||
+  k == 'spec' && variables.group == 'apps' && variables.resource == 'statefulsets' &&
+  oldObject.spec.all(f, f in object.spec) && object.spec.all(f, f == 'persistentVolumeClaimRetentionPolicy' ||
+    f in oldObject.spec && object.spec[f] == oldObject.spec[f])))`
+
+// policyValidations are what the host's account is held to under a namespace policy.
+func policyValidations(namespaces v1alpha1.NamespacePolicy) []admissionregistrationv1.Validation {
+	validations := []admissionregistrationv1.Validation{
+		refuseUnless("!variables.home.startsWith('kube-')",
+			"'namespace ' + variables.home + ' is the system\\'s: the host writes nothing there'"),
+		refuseUnless("variables.home != '"+v1alpha1.SystemNamespace+"' || "+ownThings,
+			"'in namespace "+v1alpha1.SystemNamespace+" the host writes its Deliveries and its own credentials only'"),
+		refuseUnless(fmt.Sprintf("!variables.isNamespace || !(%[1]q in variables.labels) || "+
+			"%[1]q in variables.oldLabels && variables.oldLabels[%[1]q] == variables.labels[%[1]q]", v1alpha1.LabelOpen),
+			"'the host may not open namespace ' + variables.home + ': the label "+v1alpha1.LabelOpen+" is for people of this cluster'"),
+		refuseUnless(fmt.Sprintf("!variables.isNamespace || request.operation == 'CREATE' || !(%[1]q in variables.labels) || "+
+			"%[1]q in variables.oldLabels && variables.oldLabels[%[1]q] == variables.labels[%[1]q]", v1alpha1.LabelMade),
+			"'namespace ' + variables.home + ' was not made by the host, which may not put the label "+v1alpha1.LabelMade+" on it'"),
+	}
+	if namespaces == v1alpha1.NamespacesAll {
+		return validations
+	}
+	open := func(labels string) string {
+		return fmt.Sprintf("%[1]s.exists(k, k in [%[2]q, %[3]q] && %[1]s[k] == 'true')", labels, v1alpha1.LabelOpen, v1alpha1.LabelMade)
+	}
+	way := "label it " + v1alpha1.LabelOpen + "=true, or join with --namespaces All"
+	return append(validations,
+		refuseUnless("!variables.isNamespace || request.operation == 'CREATE' || variables.home == '"+v1alpha1.SystemNamespace+"' || "+open("variables.oldLabels"),
+			"'namespace ' + variables.home + ' is not open to the host: "+way+"'"),
+		refuseUnless("variables.isNamespace || variables.home in ['', '"+v1alpha1.SystemNamespace+"'] || "+
+			"namespaceObject != null && has(namespaceObject.metadata.labels) && "+open("namespaceObject.metadata.labels")+" || "+
+			// What the host has delivered while the namespace was open may be taken away, or released as it is.
+			fmt.Sprintf("%q in variables.oldLabels && (request.operation == 'DELETE' || request.operation == 'UPDATE' && %s)", v1alpha1.LabelUID, onlyMarksChange),
+			"'namespace ' + variables.home + ' is not open to the host: "+way+"'"),
+	)
+}
+
+func refuseUnless(expression, message string) admissionregistrationv1.Validation {
+	return admissionregistrationv1.Validation{Expression: expression, MessageExpression: message, Reason: ptr.To(metav1.StatusReasonForbidden)}
+}
+
+// policySpec is the ValidatingAdmissionPolicy that holds the host's account to a namespace policy, every field filled as
+// the API server would, and the digest by which the policy tells that it is in force.
+func policySpec(namespaces v1alpha1.NamespacePolicy) (spec admissionregistrationv1.ValidatingAdmissionPolicySpec, digest string) {
+	spec = admissionregistrationv1.ValidatingAdmissionPolicySpec{
+		FailurePolicy:   ptr.To(admissionregistrationv1.Fail),
+		MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "host", Expression: "request.userInfo.username == '" + HostUser + "'"}},
+		MatchConstraints: &admissionregistrationv1.MatchResources{
+			MatchPolicy:       ptr.To(admissionregistrationv1.Equivalent),
+			NamespaceSelector: &metav1.LabelSelector{},
+			ObjectSelector:    &metav1.LabelSelector{},
+			ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.OperationAll},
+				Rule: admissionregistrationv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*/*"},
+					Scope: ptr.To(admissionregistrationv1.AllScopes)},
+			}}},
+		},
+		Variables:   policyVariables,
+		Validations: policyValidations(namespaces),
+	}
+	written, err := json.Marshal(spec)
+	if err != nil {
+		panic(fmt.Sprintf("encoding the admission policy: %v", err)) // it holds nothing that JSON has not
+	}
+	sum := sha256.Sum256(written)
+	digest = string(namespaces) + "-" + hex.EncodeToString(sum[:8])
+	spec.Validations = append(spec.Validations, refuseUnless(fmt.Sprintf("variables.group != %q || variables.resource != 'deliveries' || variables.name != %q",
+		v1alpha1.Group, policyQuestion), "'in force: "+digest+"'"))
+	return spec, digest
+}
+
+// question is the Delivery that the policy in force refuses.
+func question() *v1alpha1.Delivery {
+	return &v1alpha1.Delivery{
+		ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: policyQuestion},
+		Spec:       v1alpha1.DeliverySpec{Wrapper: v1alpha1.WrapperIdentity{Kind: v1alpha1.KindClusterFederated, Name: policyQuestion, UID: policyQuestion, Generation: 1}},
+	}
+}
+
+func policyBindingSpec() admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec {
+	return admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+		PolicyName:        v1alpha1.AdmissionPolicy,
+		ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+	}
+}
