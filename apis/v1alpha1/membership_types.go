@@ -61,10 +61,11 @@ type MembershipSpec struct {
 	// +required
 	Host HostIdentity `json:"host,omitzero"`
 
-	// clusterName is the name of the MemberCluster at the host.
+	// clusterName is the name of the MemberCluster at the host, a DNS label.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="clusterName is a DNS label: lower case letters, digits and '-', 63 at most"
 	ClusterName string `json:"clusterName,omitempty"`
 
 	// grants are what was allowed at the join.

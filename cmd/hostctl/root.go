@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/sandbox"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/unjoin"
+	"github.com/fairlead-dev/fairlead/internal/plain"
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
 
@@ -63,7 +64,7 @@ func Execute(ctx context.Context, streams genericiooptions.IOStreams, args []str
 	if err == nil || exit.Silent(err) {
 		return exit.CodeOf(err)
 	}
-	_, _ = fmt.Fprintln(streams.ErrOut, "Error:", err) // nobody is left to tell
+	_, _ = fmt.Fprintln(streams.ErrOut, "Error:", plain.Error(err)) // nobody is left to tell
 	code := exit.CodeOf(err)
 	if !began {
 		code = exit.Usage

@@ -10,6 +10,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
 const (
@@ -27,6 +28,7 @@ func (r *Reconciler) Tell(name string) { r.wakeAfter(name, orphansWithin) }
 // was said last.
 func (r *Reconciler) tellOrphans(ctx context.Context, mc *v1alpha1.MemberCluster) {
 	count, names, known := r.pusher.Orphans(mc.Name, orphansNamed)
+	names = plain.Names(names)
 	was := mc.Status.Orphans
 	if !known || int32(count) == was.Count && slices.Equal(names, was.Names) { //nolint:gosec // Deliveries of one member, not billions
 		return

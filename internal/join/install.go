@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
 // install brings onto the member what the host needs there.
@@ -213,7 +214,7 @@ func (p *pass) own(ctx context.Context) error {
 	var other *v1alpha1.HostIdentity
 	_, outcome, err := put(ctx, p.member, &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}, func(m *v1alpha1.Membership) {
 		other = nil
-		if uid := m.Spec.Host.UID; uid != "" && uid != p.identity.UID && uid != p.from.UID {
+		if uid := plain.UID(m.Spec.Host.UID); uid != "" && uid != p.identity.UID && uid != p.from.UID {
 			other = m.Spec.Host.DeepCopy()
 			return
 		}

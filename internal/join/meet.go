@@ -22,6 +22,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/credentials"
+	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
 // oldest is the oldest Kubernetes that a member may have: CEL in CRDs is generally available from there on.
@@ -89,9 +90,9 @@ func (p *pass) meetMember(ctx context.Context) error {
 	if err != nil {
 		return explain(err, p.member.cluster, p.memberConfig.Host)
 	}
-	p.version = info.GitVersion
-	if v, err := utilversion.ParseGeneric(info.GitVersion); err != nil || v.LessThan(oldest) {
-		return fmt.Errorf("%s runs Kubernetes %s; %s is the oldest that can be a member", p.member.cluster, info.GitVersion, oldest)
+	p.version = plain.Version(info.GitVersion)
+	if v, err := utilversion.ParseGeneric(p.version); err != nil || v.LessThan(oldest) {
+		return fmt.Errorf("%s runs Kubernetes %s; %s is the oldest that can be a member", p.member.cluster, p.version, oldest)
 	}
 	if p.memberUID, err = identityOf(ctx, p.member.client); err != nil {
 		return explain(err, p.member.cluster, p.memberConfig.Host)
@@ -103,6 +104,7 @@ func (p *pass) meetMember(ctx context.Context) error {
 	if err := p.member.get(ctx, p.membership); err != nil && !errors.Is(err, errAbsent) {
 		return fmt.Errorf("reading the Membership of %s: %w", p.member.cluster, err)
 	}
+	plain.Membership(p.membership)
 	p.identity.Name = p.opts.HostName
 	if p.identity.Name == "" && p.membership.Spec.Host.UID == p.identity.UID {
 		p.identity.Name = p.membership.Spec.Host.Name

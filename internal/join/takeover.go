@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
 // tokenMemory is for how long an API server may take a token that it has seen after the token's account is gone: 10 s
@@ -122,7 +123,8 @@ func (p *pass) stillTheirs(ctx context.Context) error {
 		return fmt.Errorf("%s belongs to nobody any more: join again", p.member.cluster)
 	case err != nil:
 		return fmt.Errorf("reading the Membership of %s: %w", p.member.cluster, err)
-	case now.Spec.Host.UID != p.from.UID:
+	}
+	if plain.Membership(now); now.Spec.Host.UID != p.from.UID {
 		return &NotOursError{Owner: now.Spec}
 	}
 	return nil

@@ -21,6 +21,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/credentials"
+	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
 // NotOursError says that a cluster has become another's member: nothing on it is ours to take away.
@@ -77,7 +78,9 @@ func ownMembership(ctx context.Context, member client.Client, host types.UID, na
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("reading its Membership: %w", err)
-	case m.Spec.Host.UID != host || m.Spec.ClusterName != name:
+	}
+	plain.Membership(m)
+	if m.Spec.Host.UID != host || m.Spec.ClusterName != name {
 		return nil, &NotOursError{Owner: m.Spec}
 	}
 	return m, nil

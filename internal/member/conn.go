@@ -20,6 +20,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/inflight"
+	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
 // Accept headers of the requests that Fairlead makes.
@@ -113,8 +114,9 @@ func (c *Conn) ServerVersion(ctx context.Context) (string, error) {
 	if err := answer.Into(&info); err != nil {
 		return "", fmt.Errorf("reading the version of member %s: %w", c.name, err)
 	}
-	c.version.Store(&info.GitVersion)
-	return info.GitVersion, nil
+	stated := plain.Version(info.GitVersion)
+	c.version.Store(&stated)
+	return stated, nil
 }
 
 func (c *Conn) serverVersion() string {

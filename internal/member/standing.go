@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/plain"
 	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
@@ -103,6 +104,7 @@ func (c *Conn) ask(ctx context.Context, host Host, last Standing, now time.Time)
 		return next.refused(c.name, c.config, err)
 	}
 	next.Reachable, next.Ours = true, false
+	plain.Membership(&membership)
 	if membership.Spec.Host.UID != host.UID {
 		next.Reason = v1alpha1.ReasonOtherHost
 		next.Message = fmt.Sprintf("this cluster belongs to host %[2]s (uid %[3]s), which knows it as %[4]s; nothing is written there. "+
@@ -183,7 +185,7 @@ func (c *Conn) ClusterUID(ctx context.Context) (types.UID, error) {
 	if err := c.get(ctx, &system, "/api/v1/namespaces", metav1.NamespaceSystem); err != nil {
 		return "", fmt.Errorf("reading the namespace kube-system of member %s: %w", c.name, err)
 	}
-	return system.UID, nil
+	return plain.UID(system.UID), nil
 }
 
 func (c *Conn) get(ctx context.Context, into any, path ...string) error {
