@@ -91,7 +91,7 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 		return nil, err
 	}
 	pusher.OnOrphans(registry.Tell)
-	if err := local.Add(federated.NewRoster(local.GetCache(), pusher)); err != nil {
+	if err := local.Add(federated.NewRoster(local.GetCache(), pusher, loops...)); err != nil {
 		return nil, fmt.Errorf("adding to the manager: %w", err)
 	}
 	ready := healthz.Ping

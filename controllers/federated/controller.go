@@ -95,16 +95,16 @@ func (r *Reconciler) Wake(key push.Key) {
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	key := push.Key{Kind: r.kind, NamespacedName: req.NamespacedName}
-	wrapper := r.newWrapper()
-	if err := r.client.Get(ctx, req.NamespacedName, wrapper); err != nil {
+	cached := r.newWrapper()
+	if err := r.client.Get(ctx, req.NamespacedName, cached.(client.Object), client.UnsafeDisableDeepCopy); err != nil { //nolint:forcetypeassert // both are
 		if !apierrors.IsNotFound(err) {
 			return ctrl.Result{}, fmt.Errorf("reading %s: %w", key, err)
 		}
 		r.forget(key)
 		return ctrl.Result{}, nil
 	}
-	wrapper = r.memory.newest(wrapper)
-	p := &pass{Reconciler: r, key: key, wrapper: wrapper, now: r.clock.Now()}
+	wrapper := r.memory.newest(cached.DeepCopyObject().(v1alpha1.Wrapper)) //nolint:forcetypeassert // a copy of a wrapper is one
+	p := &pass{Reconciler: r, key: key, cached: cached, wrapper: wrapper, now: r.clock.Now()}
 	if wrapper.GetDeletionTimestamp() != nil {
 		return p.depart(ctx)
 	}
@@ -114,9 +114,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // pass is one reconcile of one wrapper.
 type pass struct {
 	*Reconciler
-	key     push.Key
-	wrapper v1alpha1.Wrapper
-	now     time.Time
+	key push.Key
+	// cached is the cache's own copy, nobody's to write into; wrapper is the newest that is known, and the pass'.
+	cached, wrapper v1alpha1.Wrapper
+	now             time.Time
 
 	// members is the registry, set by survey.
 	members map[string]*v1alpha1.MemberCluster

@@ -7,12 +7,14 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
-// memory is what this process wrote last to each wrapper. The cache lags behind our own writes, and a
-// status compared with an old one would be written again, or not at all.
+// memory is what this process wrote last to each wrapper, until the cache has caught up with it. The cache lags behind our
+// own writes, and a status compared with an old one would be written again, or not at all.
 type memory struct {
 	mu   sync.Mutex
 	last map[push.Key]*wrote
@@ -20,7 +22,11 @@ type memory struct {
 
 // wrote is the last state that the API server returned to us.
 type wrote struct {
+	// uid is of which wrapper all this is told.
+	uid types.UID
+	// wrapper is what it was, nil where the cache has it; cached is the last resourceVersion that the cache has brought.
 	wrapper v1alpha1.Wrapper
+	cached  string
 	// revision is the last ControllerRevision that was written, which the status names only later.
 	revision string
 	// meant is the deletion, by uid and time, that was seen begin while what the wrapper stands in was not being deleted.
@@ -35,26 +41,41 @@ type wrote struct {
 func (m *memory) newest(cached v1alpha1.Wrapper) v1alpha1.Wrapper {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	last := m.last[keyOf(cached)]
-	if last == nil || last.wrapper == nil {
-		return cached
-	}
-	if last.wrapper.GetUID() != cached.GetUID() {
+	last := m.entry(keyOf(cached))
+	if last.uid != cached.GetUID() {
 		// Deleted and made anew: nothing that was kept speaks of this one.
-		delete(m.last, keyOf(cached))
+		*last = wrote{uid: cached.GetUID()}
+	}
+	if last.wrapper == nil {
 		return cached
 	}
-	if newer(last.wrapper, cached) {
+	if newer(last.wrapper.GetResourceVersion(), cached.GetResourceVersion()) {
 		return last.wrapper.DeepCopyObject().(v1alpha1.Wrapper) //nolint:forcetypeassert // a copy of a wrapper is one
 	}
+	last.wrapper = nil
 	return cached
 }
 
-// note keeps what the API server returned.
+// caughtUp takes in what the cache has brought, and lets go of what was written last where that is no newer.
+func (m *memory) caughtUp(cached v1alpha1.Wrapper) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	last := m.entry(keyOf(cached))
+	last.cached = cached.GetResourceVersion()
+	if last.wrapper != nil && !newer(last.wrapper.GetResourceVersion(), last.cached) {
+		last.wrapper = nil
+	}
+}
+
+// note keeps what the API server returned, unless the cache has brought it already.
 func (m *memory) note(w v1alpha1.Wrapper) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.entry(keyOf(w)).wrapper = w.DeepCopyObject().(v1alpha1.Wrapper) //nolint:forcetypeassert // a copy of a wrapper is one
+	last := m.entry(keyOf(w))
+	last.uid, last.wrapper = w.GetUID(), nil
+	if last.cached == "" || newer(w.GetResourceVersion(), last.cached) {
+		last.wrapper = w.DeepCopyObject().(v1alpha1.Wrapper) //nolint:forcetypeassert // a copy of a wrapper is one
+	}
 }
 
 // revised says whether a revision is known to stand.
@@ -137,8 +158,8 @@ func keyOf(w v1alpha1.Wrapper) push.Key { return push.KeyOf(v1alpha1.Identity(w)
 
 // newer compares resourceVersions of one object, which are ordered numbers since Kubernetes 1.35 and
 // were in practice before.
-func newer(a, b v1alpha1.Wrapper) bool {
-	left, errLeft := strconv.ParseUint(a.GetResourceVersion(), 10, 64)
-	right, errRight := strconv.ParseUint(b.GetResourceVersion(), 10, 64)
+func newer(a, b string) bool {
+	left, errLeft := strconv.ParseUint(a, 10, 64)
+	right, errRight := strconv.ParseUint(b, 10, 64)
 	return errLeft == nil && errRight == nil && left > right
 }

@@ -115,3 +115,46 @@ func TestPacingOfStatuses(t *testing.T) {
 		})
 	}
 }
+
+// The memory is for the time until the cache has caught up: a copy of every wrapper for ever is what the cache is for.
+func TestWhatTheCacheHasBroughtIsNotKept(t *testing.T) {
+	written := wrapper("u", "9", 1)
+	for name, test := range map[string]struct {
+		play func(*memory)
+		kept bool
+	}{
+		"it was written":                            {func(m *memory) { m.note(written) }, true},
+		"the cache has brought what was before":     {func(m *memory) { m.note(written); m.caughtUp(wrapper("u", "8", 1)) }, true},
+		"the cache has brought it":                  {func(m *memory) { m.note(written); m.caughtUp(wrapper("u", "9", 1)) }, false},
+		"the cache has brought what came after":     {func(m *memory) { m.note(written); m.caughtUp(wrapper("u", "10", 1)) }, false},
+		"the cache brought it before it was noted":  {func(m *memory) { m.caughtUp(wrapper("u", "9", 1)); m.note(written) }, false},
+		"the cache has brought it, and nobody told": {func(m *memory) { m.note(written); m.newest(wrapper("u", "9", 1)) }, false},
+		"it was written again after the cache had it": {func(m *memory) {
+			m.caughtUp(wrapper("u", "9", 1))
+			m.note(wrapper("u", "11", 1))
+			m.caughtUp(wrapper("u", "10", 1))
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var m memory
+			test.play(&m)
+			if kept := m.last[web].wrapper != nil; kept != test.kept {
+				t.Errorf("kept: %v", kept)
+			}
+		})
+	}
+}
+
+// What was told of a wrapper is not told of the next one of its name, whether or not a copy of it was kept.
+func TestNothingIsKnownOfAWrapperThatWasMadeAnew(t *testing.T) {
+	var m memory
+	m.newest(wrapper("u", "9", 1))
+	m.revise(web, "fed-web-1")
+	if !m.revised(web, "fed-web-1") {
+		t.Fatal("it is forgotten")
+	}
+	m.newest(wrapper("v", "10", 1))
+	if m.revised(web, "fed-web-1") {
+		t.Error("the revision of the wrapper before is taken for its own")
+	}
+}

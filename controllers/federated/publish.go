@@ -130,7 +130,7 @@ func (p *pass) observe(name string, leaving bool) report.Member {
 		Tried:        pair.Outcome != nil,
 	}
 	if want := p.wants[name]; want != nil {
-		m.Rendering = want.Rendering.Digest
+		m.Rendering = want.Rendering.Digest()
 	}
 	if pair.Seen != nil {
 		m.HeldRevision, m.Judged, m.Status = pair.Seen.Revision, pair.Seen.Judged, pair.Seen.Status

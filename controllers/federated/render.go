@@ -19,7 +19,8 @@ import (
 )
 
 // renderers keeps the renderer of each wrapper's present generation, so that news from a member costs
-// no rendering.
+// no rendering. A renderer reads the spec in the cache's own copy, which nobody writes into: the client decodes the API
+// server's answers into that of a pass.
 type renderers struct {
 	mu    sync.Mutex
 	byKey map[push.Key]*renderer
@@ -32,9 +33,9 @@ type renderer struct {
 	err        error
 }
 
-// of is the renderer of a wrapper's present generation. Admission has checked the spec already; it is
-// checked again, since a webhook can be bypassed.
-func (r *renderers) of(key push.Key, w v1alpha1.Wrapper) (*render.Renderer, error) {
+// of is the renderer of a wrapper's present generation. cached is the wrapper in the cache, which may be of another one; nil
+// where that is not known. Admission has checked the spec already; it is checked again, since a webhook can be bypassed.
+func (r *renderers) of(key push.Key, w, cached v1alpha1.Wrapper) (*render.Renderer, error) {
 	r.mu.Lock()
 	known := r.byKey[key]
 	r.mu.Unlock()
@@ -45,7 +46,7 @@ func (r *renderers) of(key push.Key, w v1alpha1.Wrapper) (*render.Renderer, erro
 	known = &renderer{uid: w.GetUID(), generation: w.GetGeneration()}
 	known.err = overrides.Validate(w.WrapperSpec(), w.GetNamespace(), w.WrapperKind()).ToAggregate()
 	if known.err == nil {
-		known.renderer, known.err = render.New(w.WrapperSpec(), w.GetNamespace())
+		known.renderer, known.err = render.New(specOf(w, cached), w.GetNamespace())
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,6 +55,24 @@ func (r *renderers) of(key push.Key, w v1alpha1.Wrapper) (*render.Renderer, erro
 	}
 	r.byKey[key] = known
 	return known.renderer, known.err
+}
+
+// specOf is a wrapper's spec that nobody writes into.
+func specOf(w, cached v1alpha1.Wrapper) *v1alpha1.WrapperSpec {
+	if cached != nil && cached.GetUID() == w.GetUID() && cached.GetGeneration() == w.GetGeneration() {
+		return cached.WrapperSpec()
+	}
+	return w.WrapperSpec().DeepCopy()
+}
+
+// follow takes in another copy of a wrapper in the cache, so that the one before can go.
+func (r *renderers) follow(cached v1alpha1.Wrapper) {
+	r.mu.Lock()
+	known := r.byKey[keyOf(cached)]
+	r.mu.Unlock()
+	if known != nil && known.renderer != nil && known.uid == cached.GetUID() && known.generation == cached.GetGeneration() {
+		known.renderer.Follow(cached.WrapperSpec())
+	}
 }
 
 func (r *renderers) forget(key push.Key) {
@@ -68,27 +87,30 @@ func (p *pass) render(ctx context.Context) error {
 	if p.invalid != "" {
 		return nil
 	}
-	renderer, err := p.renderers.of(p.key, p.wrapper)
+	renderer, err := p.renderers.of(p.key, p.wrapper, p.cached)
 	if err != nil {
 		p.invalid = err.Error()
 		return nil
 	}
 	p.wants = make(map[string]*push.Want, len(p.decision.Status.Clusters))
 	p.refusals = make(map[string]report.Refusal)
-	round := renderer.NewRound()
+	round, shared := renderer.NewRound(), make(map[push.Want]*push.Want, 1)
 	for _, name := range p.decision.Status.Clusters {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		mc := p.members[name]
-		rendering, err := round.For(overrides.Member{Name: name, Labels: mc.Labels})
+		rendering, err := round.Variant(overrides.Member{Name: name, Labels: mc.Labels})
 		if err != nil {
 			p.refusals[name] = refusal(err)
 			continue
 		}
 		want := p.want(mc)
 		want.Rendering = rendering
-		p.wants[name] = want
+		if shared[*want] == nil {
+			shared[*want] = want
+		}
+		p.wants[name] = shared[*want]
 	}
 	return nil
 }

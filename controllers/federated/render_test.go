@@ -27,7 +27,7 @@ const object = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`
 
 func TestARendererServesOneGenerationOfOneWrapper(t *testing.T) {
 	var r renderers
-	first, err := r.of(web, rendered("u", object, 1))
+	first, err := r.of(web, rendered("u", object, 1), rendered("u", object, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,11 +41,11 @@ func TestARendererServesOneGenerationOfOneWrapper(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var mine renderers
-			if _, err := mine.of(web, rendered("u", object, 1)); err != nil {
+			if _, err := mine.of(web, rendered("u", object, 1), rendered("u", object, 1)); err != nil {
 				t.Fatal(err)
 			}
 			before := mine.byKey[web]
-			if _, err := mine.of(web, test.w); err != nil {
+			if _, err := mine.of(web, test.w, test.w); err != nil {
 				t.Fatal(err)
 			}
 			if same := mine.byKey[web] == before; same != test.same {
@@ -54,7 +54,7 @@ func TestARendererServesOneGenerationOfOneWrapper(t *testing.T) {
 		})
 	}
 	r.forget(web)
-	again, err := r.of(web, rendered("u", object, 1))
+	again, err := r.of(web, rendered("u", object, 1), rendered("u", object, 1))
 	if err != nil || again == first {
 		t.Errorf("what was forgotten is still there (%v)", err)
 	}
@@ -65,11 +65,11 @@ func TestASpecThatCameThroughIsCheckedAgain(t *testing.T) {
 	var r renderers
 	const elsewhere = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"kube-system"}}`
 	for range 2 {
-		if _, err := r.of(web, rendered("u", elsewhere, 1)); err == nil {
+		if _, err := r.of(web, rendered("u", elsewhere, 1), rendered("u", elsewhere, 1)); err == nil {
 			t.Error("an object of another namespace is rendered")
 		}
 	}
-	if _, err := r.of(web, rendered("u", object, 2)); err != nil {
+	if _, err := r.of(web, rendered("u", object, 2), rendered("u", object, 2)); err != nil {
 		t.Errorf("a mended spec: %v", err)
 	}
 }

@@ -20,11 +20,12 @@ import (
 type Roster struct {
 	cache  ctrlcache.Informers
 	pusher *push.Pusher
+	loops  []*Reconciler
 }
 
-// NewRoster makes the roster of both scopes.
-func NewRoster(informers ctrlcache.Informers, pusher *push.Pusher) *Roster {
-	return &Roster{cache: informers, pusher: pusher}
+// NewRoster makes the roster of both scopes. The loops are told of each copy of a wrapper that the cache gets.
+func NewRoster(informers ctrlcache.Informers, pusher *push.Pusher, loops ...*Reconciler) *Roster {
+	return &Roster{cache: informers, pusher: pusher, loops: loops}
 }
 
 // Start implements manager.Runnable. It returns when all wrappers that there were are enrolled; those that
@@ -52,8 +53,17 @@ var _ cache.ResourceEventHandler = &Roster{}
 
 // OnAdd implements cache.ResourceEventHandler.
 func (r *Roster) OnAdd(obj any, _ bool) {
-	if w, ok := obj.(v1alpha1.Wrapper); ok {
-		r.pusher.Enroll(keyOf(w), w.GetUID())
+	w, ok := obj.(v1alpha1.Wrapper)
+	if !ok {
+		return
+	}
+	r.pusher.Enroll(keyOf(w), w.GetUID())
+	for _, loop := range r.loops {
+		if loop.kind != w.WrapperKind() {
+			continue
+		}
+		loop.renderers.follow(w)
+		loop.memory.caughtUp(w)
 	}
 }
 

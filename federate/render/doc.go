@@ -11,6 +11,10 @@
 // no override tells apart get the very same *Rendering, and renderings that differ in one object
 // share the bytes of all the others. What a caller gets is therefore not its own to change.
 //
+// A thousand members that all differ in a large object would fill the memory of the host. What is kept of a rendering
+// is therefore its digest (a *Variant*), by which members are compared with what they hold; the bytes are made from
+// the spec when a push needs them, and shared while one does.
+//
 // The install order puts first what others need: a namespace before what is in it, a definition
 // before its resources, identities and configuration before workloads. Removal goes backwards. It is
 // about fewer retries, not about correctness: what comes too early is refused by the member and tried

@@ -42,8 +42,14 @@ func (o *Object) Unstructured() (*unstructured.Unstructured, error) {
 func (o *Object) String() string { return o.GVK.Kind + " " + o.Name }
 
 // identity is what tells an object apart from all others on a member.
-func (o *Object) identity() []byte {
-	return []byte(o.GVK.Group + "/" + o.GVK.Kind + "/" + o.Namespace + "/" + o.Name)
+type identity struct{ group, kind, namespace, name string }
+
+func (o *Object) identity() identity {
+	return identity{o.GVK.Group, o.GVK.Kind, o.Namespace, o.Name}
+}
+
+func (i identity) bytes() []byte {
+	return []byte(i.group + "/" + i.kind + "/" + i.namespace + "/" + i.name)
 }
 
 // Reserved is overrides.Reserved for the rendered object. Objects whose text has none of the words that all the

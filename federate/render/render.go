@@ -3,13 +3,14 @@
 package render
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"weak"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate"
@@ -23,9 +24,6 @@ const (
 	// maxRendering is how large all of them may be: the 1 MiB of a wrapper and as much again from
 	// overrides.
 	maxRendering = 2 << 20
-	// maxKept is how many bytes that renderings do not share a Renderer keeps. What comes on top is
-	// rendered again for each who asks: time, rather than the memory of a host with many members.
-	maxKept = 64 << 20
 )
 
 // Rendering is what one member gets, or many equal ones.
@@ -34,64 +32,92 @@ type Rendering struct {
 	Digest string
 	// Objects are in install order.
 	Objects []Object
+
+	// base keeps the objects that no override touches, which other renderings share.
+	base *base
 }
 
-// Renderer renders one wrapper at one generation for any members. It is safe for concurrent use, and
-// keeps the renderings that it made, up to maxKept: let go of it when the wrapper changes.
+// Renderer renders one wrapper at one generation for any members. It is safe for concurrent use. It keeps digests and
+// errors, so that asking again costs no rendering, and no objects: those are rendered again from the spec unless
+// somebody still has them. Let go of it when the wrapper changes.
 type Renderer struct {
-	set *overrides.Set
-	// What follows goes index by index, in install order: overrides change neither kinds nor names, so
-	// every rendering has the same.
-	objects []*unstructured.Unstructured
-	base    []Object // the objects without overrides
-	pieces  [][]byte // identity and digest of each of base, two for each
+	namespace string
+	set       *overrides.Set
+	// identities are the objects', in install order: overrides change neither kinds nor names, so every rendering has the same.
+	identities []identity
 
-	maxKept int
 	maxWork int64 // of a Round
 
 	mu       sync.Mutex
-	variants map[variantKey]*variant
-	kept     int // bytes of the variants that are not those of base
+	variants map[variantKey]*Variant
+
+	// reading is held while the objects are read from raw, which is the spec's.
+	reading sync.Mutex
+	raw     []runtime.RawExtension
+	base    weak.Pointer[base]
 }
 
-// variant is the rendering of all members that are not told apart.
-type variant struct {
-	once      sync.Once
-	rendering *Rendering
-	own       int   // bytes that it does not share with others
-	work      int64 // see overrides.Set.Apply, and what it took to write the result
-	err       error
+// base are a wrapper's objects without overrides. All of it goes index by index, in install order.
+type base struct {
+	objects []*unstructured.Unstructured
+	written []Object
+	pieces  [][]byte // identity and digest of each of written, two for each
 }
 
-// New reads a wrapper's spec. namespace is that of a Federated, filled in where an object has none; a
-// ClusterFederated's is "", and its objects stay without. An error is final for this spec; one about
+// New reads a wrapper's spec, of which it keeps the objects. namespace is that of a Federated, filled in where an object has
+// none; a ClusterFederated's is "", and its objects stay without. An error is final for this spec; one about
 // an override is an *overrides.Error.
 func New(spec *v1alpha1.WrapperSpec, namespace string) (*Renderer, error) {
-	r := &Renderer{maxKept: maxKept, maxWork: maxWork, variants: make(map[variantKey]*variant, 1)}
-	for i := range spec.Objects {
-		obj, err := overrides.Decode(spec.Objects[i])
-		if err != nil {
-			return nil, fmt.Errorf("reading objects[%d]: %w", i, err)
-		}
-		if err := settle(obj, namespace); err != nil {
-			return nil, fmt.Errorf("reading objects[%d]: %w", i, err)
-		}
-		r.objects = append(r.objects, obj)
+	r := &Renderer{namespace: namespace, raw: spec.Objects, maxWork: maxWork, variants: make(map[variantKey]*Variant, 1)}
+	b, err := r.read()
+	if err != nil {
+		return nil, err
 	}
-	slices.SortFunc(r.objects, compare)
-	for _, obj := range r.objects {
-		o, err := newObject(obj)
-		if err != nil {
-			return nil, fmt.Errorf("writing %s %s: %w", obj.GetKind(), obj.GetName(), err)
-		}
-		r.base = append(r.base, o)
-		r.pieces = append(r.pieces, o.identity(), []byte(o.Digest))
+	for i := range b.written {
+		r.identities = append(r.identities, b.written[i].identity())
 	}
-	var err error
 	if r.set, err = overrides.Compile(spec.Overrides); err != nil {
 		return nil, fmt.Errorf("reading overrides: %w", err)
 	}
 	return r, nil
+}
+
+// Follow has the renderer read from another copy of its spec, so that the one it was made with can be let go of.
+func (r *Renderer) Follow(spec *v1alpha1.WrapperSpec) {
+	r.reading.Lock()
+	defer r.reading.Unlock()
+	r.raw = spec.Objects
+}
+
+// read is the wrapper's objects, read now unless somebody still has them.
+func (r *Renderer) read() (*base, error) {
+	r.reading.Lock()
+	defer r.reading.Unlock()
+	if b := r.base.Value(); b != nil {
+		return b, nil
+	}
+	b := &base{}
+	for i := range r.raw {
+		obj, err := overrides.Decode(r.raw[i])
+		if err != nil {
+			return nil, fmt.Errorf("reading objects[%d]: %w", i, err)
+		}
+		if err := settle(obj, r.namespace); err != nil {
+			return nil, fmt.Errorf("reading objects[%d]: %w", i, err)
+		}
+		b.objects = append(b.objects, obj)
+	}
+	slices.SortFunc(b.objects, compare)
+	for _, obj := range b.objects {
+		o, err := newObject(obj)
+		if err != nil {
+			return nil, fmt.Errorf("writing %s %s: %w", obj.GetKind(), obj.GetName(), err)
+		}
+		b.written = append(b.written, o)
+		b.pieces = append(b.pieces, o.identity().bytes(), []byte(o.Digest))
+	}
+	r.base = weak.Make(b)
+	return b, nil
 }
 
 // settle gives an object the wrapper's namespace. That an object names another is admission's to
@@ -115,85 +141,28 @@ func settle(obj *unstructured.Unstructured, namespace string) error {
 	return nil
 }
 
-// For is the rendering for a member: the very same one for members that no override tells apart. An
-// error from an override is an *overrides.Error that names the member.
-func (r *Renderer) For(m overrides.Member) (*Rendering, error) {
-	return r.variant(r.key(m), m).forMember(m)
-}
-
-func (v *variant) forMember(m overrides.Member) (*Rendering, error) {
-	if v.err != nil {
-		if e := (*overrides.Error)(nil); errors.As(v.err, &e) {
-			return nil, e.For(m.Name) // it may have been another's, of the same variant
-		}
-		return nil, fmt.Errorf("rendering for member %s: %w", m.Name, v.err)
+// render makes a rendering, and says what that took: see overrides.Set.Apply, and the writing of the result.
+func (r *Renderer) render(m overrides.Member) (out *Rendering, work int64, err error) {
+	b, err := r.read()
+	if err != nil {
+		return nil, 0, err
 	}
-	return v.rendering, nil
-}
-
-// variantKey tells apart the members that overrides tell apart.
-type variantKey [sha256.Size]byte
-
-func (r *Renderer) key(m overrides.Member) variantKey {
-	var space [64]byte
-	// A digest: an author can have a member's labels put into it thousands of times.
-	return sha256.Sum256(r.set.Variant(space[:0], m))
-}
-
-// variant is the rendering of a member's variant, made now unless it is there.
-func (r *Renderer) variant(key variantKey, m overrides.Member) *variant {
-	r.mu.Lock()
-	v := r.variants[key]
-	if v == nil {
-		v = &variant{}
-		r.variants[key] = v
+	tailored, work, err := r.set.Apply(b.objects, m)
+	if err != nil {
+		return nil, work, err
 	}
-	r.mu.Unlock()
-
-	v.once.Do(func() {
-		r.render(v, m)
-		r.keep(key, v)
-	})
-	return v
-}
-
-// keep counts what a variant weighs, and lets go of it where that is too much.
-func (r *Renderer) keep(key variantKey, v *variant) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.kept+v.own > r.maxKept {
-		delete(r.variants, key)
-		return
-	}
-	r.kept += v.own
-}
-
-// Distinct is how many different renderings it keeps.
-func (r *Renderer) Distinct() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.variants)
-}
-
-// render fills in a variant.
-func (r *Renderer) render(v *variant, m overrides.Member) {
-	tailored, work, err := r.set.Apply(r.objects, m)
-	v.work = work
-	if err == nil {
-		v.rendering, v.own, err = r.write(tailored)
-		v.work += workPerByte * int64(v.own)
-	}
-	v.err = err
+	out, own, err := b.write(tailored)
+	return out, work + workPerByte*int64(own), err
 }
 
 // write makes a rendering of tailored objects, and says how many bytes of it are its own.
-func (r *Renderer) write(tailored []*unstructured.Unstructured) (out *Rendering, own int, err error) {
-	out = &Rendering{Objects: slices.Clone(r.base)}
-	pieces := slices.Clone(r.pieces)
+func (b *base) write(tailored []*unstructured.Unstructured) (out *Rendering, own int, err error) {
+	out = &Rendering{Objects: slices.Clone(b.written), base: b}
+	pieces := slices.Clone(b.pieces)
 	total := 0
 	for i, obj := range tailored {
 		o := &out.Objects[i]
-		if obj != r.objects[i] {
+		if obj != b.objects[i] {
 			if *o, err = newObject(obj); err != nil {
 				return nil, own, fmt.Errorf("writing %s %s: %w", obj.GetKind(), obj.GetName(), err)
 			}

@@ -152,21 +152,6 @@ func TestConcurrentMembersShareOneRendering(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptIsBoundedAndTheRestRenderedAgain(t *testing.T) {
-	r := renderer(t, spec(t, perCloud), "shop")
-	members := fleet(3)
-	r.maxKept = len(rendering(t, r, members[0]).Objects[1].JSON) // room for one claim
-	digests := map[string]bool{}
-	for range 2 {
-		for _, m := range members {
-			digests[rendering(t, r, m).Digest] = true
-		}
-	}
-	if r.Distinct() != 1 || len(digests) != 3 {
-		t.Errorf("%d renderings kept of %d digests, want 1 of 3", r.Distinct(), len(digests))
-	}
-}
-
 func TestAnErrorNamesTheMemberThatAsked(t *testing.T) {
 	r := renderer(t, spec(t, shop+"overrides: [{target: {kind: ConfigMap}, patch: [{op: remove, path: /spec}]}]"), "shop")
 	for _, name := range []string{"east", "west"} {
@@ -243,7 +228,7 @@ func TestRenderingARenderingAgainGivesTheSame(t *testing.T) {
 				again.Objects = append(again.Objects, runtime.RawExtension{Raw: o.JSON})
 			}
 			second := rendering(t, renderer(t, again, "shop"), fleet(1)[0])
-			if diff := cmp.Diff(first, second); diff != "" {
+			if diff := cmp.Diff([]any{first.Digest, first.Objects}, []any{second.Digest, second.Objects}); diff != "" {
 				t.Errorf("(-first +second):\n%s", diff)
 			}
 		})

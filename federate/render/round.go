@@ -34,6 +34,15 @@ func (r *Renderer) NewRound() *Round {
 // For is Renderer.For, within what the round may take. An error that wraps overrides.ErrTooCostly says that the member's
 // rendering, or the wrapper's renderings together, take more work than they may.
 func (x *Round) For(m overrides.Member) (*Rendering, error) {
+	v, err := x.Variant(m)
+	if err != nil {
+		return nil, err
+	}
+	return v.Render()
+}
+
+// Variant is For without the objects.
+func (x *Round) Variant(m overrides.Member) (*Variant, error) {
 	key := x.renderer.key(m)
 	seen := x.seen[key]
 	if !seen && x.left <= 0 {
@@ -45,5 +54,5 @@ func (x *Round) For(m overrides.Member) (*Rendering, error) {
 		x.seen[key] = true
 		x.left -= v.work
 	}
-	return v.forMember(m)
+	return v, v.failure(m)
 }

@@ -103,7 +103,7 @@ func (p *pass) compare(it *item, entry v1alpha1.InventoryEntry, takeover bool) {
 func (p *pass) spec() v1alpha1.DeliverySpec {
 	spec := v1alpha1.DeliverySpec{Wrapper: p.want.Wrapper}
 	if !p.want.Leaving() {
-		spec.Target = &v1alpha1.DeliveryTarget{Revision: p.want.Revision, Rendering: p.want.Rendering.Digest}
+		spec.Target = &v1alpha1.DeliveryTarget{Revision: p.want.Revision, Rendering: p.want.digest()}
 	}
 	for _, it := range p.items {
 		// What was refused is listed too, as Pending: a member counts as holding its target when every

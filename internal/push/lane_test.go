@@ -4,6 +4,7 @@ package push
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -48,12 +49,23 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
+// fixed is a rendering that was made before.
+type fixed struct{ made *render.Rendering }
+
+func (f fixed) Digest() string                     { return f.made.Digest }
+func (f fixed) Render() (*render.Rendering, error) { return f.made, nil }
+func (f fixed) Lists(group, kind, name string) bool {
+	return slices.ContainsFunc(f.made.Objects, func(o render.Object) bool {
+		return o.GVK.Group == group && o.GVK.Kind == kind && o.Name == name
+	})
+}
+
 func wish(digest string) *Want {
 	listed := func(kind, name string) render.Object {
 		return render.Object{GVK: schema.GroupVersionKind{Version: "v1", Kind: kind}, Name: name}
 	}
-	return &Want{Wrapper: webID, Drift: v1alpha1.DriftRepair, Rendering: &render.Rendering{Digest: digest,
-		Objects: []render.Object{listed("ConfigMap", "a"), listed("ConfigMap", "b"), listed("Secret", "s")}}}
+	return &Want{Wrapper: webID, Drift: v1alpha1.DriftRepair, Rendering: fixed{&render.Rendering{Digest: digest,
+		Objects: []render.Object{listed("ConfigMap", "a"), listed("ConfigMap", "b"), listed("Secret", "s")}}}}
 }
 
 // there is what the lane sees of the pair's Delivery.

@@ -86,7 +86,7 @@ func TestWhatIsInTheWay(t *testing.T) {
 			uid := types.UID("")
 			w := s.want(configMap("a", "1"), configMap("b", "1"))
 			if test.there != "" {
-				uid = s.create(fmt.Sprintf(test.there+"%.0[1]s%.0[2]s", s.namespace, w.Rendering.Objects[0].Digest)).GetUID()
+				uid = s.create(fmt.Sprintf(test.there+"%.0[1]s%.0[2]s", s.namespace, objectsOf(t, w)[0].Digest)).GetUID()
 			}
 			w.OnConflict = test.conflict
 			if test.reason == "" {
@@ -168,7 +168,7 @@ func TestAnObjectThatThisHostMadesMeanwhileIsKept(t *testing.T) {
 	s.wire.begin(s.atOnce("PATCH configmaps/a", func() {
 		other.connect(config)
 		p := &pass{conn: other.conn, want: w}
-		it := &item{object: &w.Rendering.Objects[0], entry: v1alpha1.InventoryEntry{Kind: "ConfigMap", Resource: "configmaps", Name: "a"}}
+		it := &item{object: &objectsOf(t, w)[0], entry: v1alpha1.InventoryEntry{Kind: "ConfigMap", Resource: "configmaps", Name: "a"}}
 		var err error
 		if it.mapping, err = other.conn.Mapping(t.Context(), it.groupKind()); err == nil {
 			_, err = p.make(t.Context(), it)

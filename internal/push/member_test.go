@@ -131,13 +131,23 @@ func (s *site) want(objects ...string) *Want {
 	if err != nil {
 		s.Fatal(err)
 	}
-	rendering, err := renderer.For(overrides.Member{Name: "east"})
+	rendering, err := renderer.NewRound().Variant(overrides.Member{Name: "east"})
 	if err != nil {
 		s.Fatal(err)
 	}
 	w := s.leave()
-	w.Rendering, w.Revision = rendering, "rev-"+rendering.Digest[7:12]
+	w.Rendering, w.Revision = rendering, "rev-"+rendering.Digest()[7:12]
 	return w
+}
+
+// objectsOf are those that are wanted.
+func objectsOf(t testing.TB, w *Want) []render.Object {
+	t.Helper()
+	made, err := w.Rendering.Render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.Objects
 }
 
 // leave is what the wrapper wants when it leaves the member.

@@ -42,6 +42,8 @@ type pass struct {
 	// delivery is the Delivery as it is on the member, kept up to date by every write; nil when there
 	// is none. Set by read.
 	delivery *v1alpha1.Delivery
+	// rendering is what is wanted, nil where the member is to be left. Set by render.
+	rendering *render.Rendering
 	// items are the wanted objects in install order. Set by resolve.
 	items []*item
 	// leaving are the entries to remove, in reverse install order. Set by intend.
@@ -100,6 +102,9 @@ func (p *pass) run(ctx context.Context) (Outcome, error) {
 	if held := p.hold(); held != nil {
 		return p.conclude(held), nil
 	}
+	if unrendered := p.render(); unrendered != nil {
+		return p.conclude(unrendered), nil
+	}
 	// Until intend has come to its end the pass does not know all that the Delivery lists, and must not
 	// write it: what it left out would be on the member and in no record.
 	for _, step := range []func(context.Context) error{p.resolve, p.enter, p.intend} {
@@ -119,6 +124,18 @@ func (p *pass) run(ctx context.Context) (Outcome, error) {
 		return Outcome{}, err
 	}
 	return p.conclude(nil), nil
+}
+
+// render makes the objects that are wanted. That succeeded when the Want was made, and does so each time.
+func (p *pass) render() *trouble {
+	if p.want.Leaving() {
+		return nil
+	}
+	var err error
+	if p.rendering, err = p.want.Rendering.Render(); err != nil {
+		return &trouble{state: v1alpha1.StateStalled, reason: v1alpha1.ReasonOverrideInvalid, message: err.Error()}
+	}
+	return nil
 }
 
 // conclude sums the pass up.

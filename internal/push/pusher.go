@@ -101,6 +101,9 @@ func (p *Pusher) Want(memberName string, want *Want) {
 		p.wants[key] = ofWrapper
 	}
 	was := ofWrapper[memberName]
+	if was != nil && *was == *want {
+		want = was // with the strings that are in memory already
+	}
 	ofWrapper[memberName] = want
 	l := p.lanes[memberName]
 	p.mu.Unlock()

@@ -36,7 +36,7 @@ func TestReservedObjectsAreNotPushedWhoeverRenderedThem(t *testing.T) {
 			s := newClusterSite(t)
 			w := s.want("{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: " + s.namespace + "}, rules: []}")
 			reserved := s.rendered(text)
-			w.Rendering = &render.Rendering{Digest: "sha256:both", Objects: append(slices.Clone(w.Rendering.Objects), reserved)}
+			w.Rendering = fixed{&render.Rendering{Digest: "sha256:both", Objects: append(slices.Clone(objectsOf(t, w)), reserved)}}
 			s.mustFail(w, v1alpha1.ReasonSpecInvalid, reserved.String()+" is not federated: /metadata/")
 			if s.get("rbac.authorization.k8s.io/v1", "ClusterRole", s.namespace) == nil {
 				t.Error("the other object was held up")

@@ -20,7 +20,7 @@ func (p *pass) resolve(ctx context.Context) error {
 	if p.want.Leaving() {
 		return nil
 	}
-	objects := p.want.Rendering.Objects
+	objects := p.rendering.Objects
 	p.items = make([]*item, 0, len(objects))
 	for i := range objects {
 		object := &objects[i]

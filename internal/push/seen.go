@@ -65,7 +65,7 @@ func (s *Seen) holds(w *Want) bool { return s.isFor(w) && s.Complete }
 
 // isFor says whether what is delivered is what is wanted, be all of it there or not.
 func (s *Seen) isFor(w *Want) bool {
-	return s != nil && !w.Leaving() && s.Wrapper.UID == w.Wrapper.UID && s.Rendering == w.Rendering.Digest
+	return s != nil && !w.Leaving() && s.Wrapper.UID == w.Wrapper.UID && s.Rendering == w.digest()
 }
 
 // drifts are the marks of drift that the collector made for what is delivered now.

@@ -86,7 +86,8 @@ func TestAnotherPassDoesNotHideADriftThatCouldNotBeMended(t *testing.T) {
 func TestADriftOfWhatIsNotWantedAnyMoreIsForgotten(t *testing.T) {
 	b := unmendedDrift(t)
 	without := wish("2")
-	without.Rendering.Objects = without.Rendering.Objects[1:]
+	made, _ := without.Rendering.Render()
+	made.Objects = made.Objects[1:]
 	b.ended(without, 2, Outcome{Done: true})
 	if got := b.outcomes[web]; !got.Done || got.IsUnmended() {
 		t.Errorf("%+v", got)

@@ -3,7 +3,6 @@
 package push
 
 import (
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -26,14 +25,26 @@ func KeyOf(id v1alpha1.WrapperIdentity) Key {
 
 func (k Key) delivery() string { return federate.DeliveryName(k.Kind, k.Namespace, k.Name) }
 
-// Want is what the host wants of one pair. A Want is never changed: another wish is another Want.
+// Rendering is what is to stand on a member. Its objects are made when a pass needs them: a Want is kept for as long as it
+// is wanted, and there is one for every pair.
+type Rendering interface {
+	// Digest is that of the objects.
+	Digest() string
+	// Lists says whether an object is among them.
+	Lists(group, kind, name string) bool
+	// Render makes the objects.
+	Render() (*render.Rendering, error)
+}
+
+// Want is what the host wants of one pair. A Want is never changed: another wish is another Want. Pairs of one wrapper that
+// want the same share one.
 type Want struct {
 	// Wrapper is who wants it.
 	Wrapper v1alpha1.WrapperIdentity
 	// Revision names the ControllerRevision of Rendering.
 	Revision string
 	// Rendering is what is to stand there; nil to leave the member.
-	Rendering *render.Rendering
+	Rendering Rendering
 	// Drift, OnConflict and OnDelete are the wrapper's policies.
 	Drift      v1alpha1.DriftPolicy
 	OnConflict v1alpha1.ConflictPolicy
@@ -67,7 +78,7 @@ func (w *Want) digest() string {
 	if w.Rendering == nil {
 		return ""
 	}
-	return w.Rendering.Digest
+	return w.Rendering.Digest()
 }
 
 // isOvertakenBy says whether a wish that asks for the same writes may fare better than the one before: a
@@ -104,7 +115,5 @@ type Outcome struct {
 
 // lists says whether an object is among those that are wanted.
 func (w *Want) lists(id identity) bool {
-	return w != nil && w.Rendering != nil && slices.ContainsFunc(w.Rendering.Objects, func(o render.Object) bool {
-		return identity{o.GVK.Group, o.GVK.Kind, o.Name} == id
-	})
+	return w != nil && w.Rendering != nil && w.Rendering.Lists(id.group, id.kind, id.name)
 }

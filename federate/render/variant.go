@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"weak"
+
+	"github.com/fairlead-dev/fairlead/overrides"
+)
+
+// Variant is what members get that no override tells apart. It keeps the digest of their rendering, and makes the rendering
+// when somebody needs it.
+type Variant struct {
+	renderer *Renderer
+	// member is one of them: what is rendered for it is what all get.
+	member overrides.Member
+	// once sets what follows. digest and err are how its rendering came out, and how it comes out each time; work is what it took.
+	once   sync.Once
+	digest string
+	err    error
+	work   int64
+
+	// made is held while it is rendered.
+	made      sync.Mutex
+	rendering weak.Pointer[Rendering]
+}
+
+// variantKey tells apart the members that overrides tell apart. It is a digest: an author can have a member's labels put
+// into it thousands of times.
+type variantKey [sha256.Size]byte
+
+func (r *Renderer) key(m overrides.Member) variantKey {
+	var space [64]byte
+	return sha256.Sum256(r.set.Variant(space[:0], m))
+}
+
+// variant is the variant of a member, rendered now unless it was before.
+func (r *Renderer) variant(key variantKey, m overrides.Member) *Variant {
+	r.mu.Lock()
+	v := r.variants[key]
+	if v == nil {
+		v = &Variant{renderer: r, member: m}
+		r.variants[key] = v
+	}
+	r.mu.Unlock()
+	v.once.Do(func() {
+		v.made.Lock()
+		defer v.made.Unlock()
+		var rendering *Rendering
+		if rendering, v.work, v.err = r.render(m); v.err == nil {
+			v.digest, v.rendering = rendering.Digest, weak.Make(rendering)
+		}
+	})
+	return v
+}
+
+// For is the rendering for a member: the very same one for members that no override tells apart, as long as somebody has
+// it. An error from an override is an *overrides.Error that names the member.
+func (r *Renderer) For(m overrides.Member) (*Rendering, error) {
+	return r.variant(r.key(m), m).forMember(m)
+}
+
+func (v *Variant) forMember(m overrides.Member) (*Rendering, error) {
+	if err := v.failure(m); err != nil {
+		return nil, err
+	}
+	return v.Render()
+}
+
+// failure is why nothing can be rendered, said to one of the members.
+func (v *Variant) failure(m overrides.Member) error {
+	if v.err == nil {
+		return nil
+	}
+	if e := (*overrides.Error)(nil); errors.As(v.err, &e) {
+		return e.For(m.Name) // it may have been another's
+	}
+	return fmt.Errorf("rendering for member %s: %w", m.Name, v.err)
+}
+
+// Render makes the rendering, or finds the one that somebody still has.
+func (v *Variant) Render() (*Rendering, error) {
+	if v.err != nil {
+		return nil, v.err
+	}
+	v.made.Lock()
+	defer v.made.Unlock()
+	if rendering := v.rendering.Value(); rendering != nil {
+		return rendering, nil
+	}
+	rendering, _, err := v.renderer.render(v.member)
+	if err != nil {
+		return nil, err
+	}
+	v.rendering = weak.Make(rendering)
+	return rendering, nil
+}
+
+// Digest is that of the rendering.
+func (v *Variant) Digest() string { return v.digest }
+
+// Lists says whether an object is in the rendering.
+func (v *Variant) Lists(group, kind, name string) bool {
+	return slices.ContainsFunc(v.renderer.identities, func(i identity) bool { return i.group == group && i.kind == kind && i.name == name })
+}
+
+// Distinct is how many different renderings it has made.
+func (r *Renderer) Distinct() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.variants)
+}
