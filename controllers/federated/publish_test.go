@@ -67,7 +67,7 @@ func TestLargeStatusesAreFurtherApart(t *testing.T) {
 }
 
 // host is a reconciler with a host of its own and a fleet without members.
-func host(t *testing.T, refuse func() error, objects ...client.Object) (*Reconciler, client.Client) {
+func host(t testing.TB, refuse func() error, objects ...client.Object) (*Reconciler, client.Client) {
 	t.Helper()
 	clk := clocktesting.NewFakeClock(now)
 	c := fake.NewClientBuilder().WithScheme(member.Scheme).WithObjects(objects...).WithStatusSubresource(&v1alpha1.Federated{}).

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package federated
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/placement"
+)
+
+// members of the fleets below, and how many bytes the host may keep of one pair.
+const (
+	restMembers = 1000
+	maxAtRest   = 512
+)
+
+// heap is how many bytes are in use.
+func heap() int64 {
+	for range 3 { // what weak pointers and finalizers let go of takes a cycle more
+		runtime.GC()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc) //nolint:gosec // far less than that
+}
+
+// atRest is how many bytes a reconcile of a wrapper of one object of so many bytes leaves behind for each of its members,
+// which override says how it differs between them.
+func atRest(t testing.TB, size int, override string) int64 {
+	t.Helper()
+	w := rendered("u", fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"filling":%q}}`, strings.Repeat("x", size)), 1)
+	if override != "" {
+		w.Spec.Overrides = []v1alpha1.Override{{Target: v1alpha1.OverrideTarget{Kind: "ConfigMap"},
+			Patch: []v1alpha1.PatchOperation{{Op: "add", Path: "/data/member", ValueFrom: &v1alpha1.ValueSource{FieldPath: override}}}}}
+	}
+	members := make(map[string]*v1alpha1.MemberCluster, restMembers)
+	names := make([]string, 0, restMembers)
+	for i := range restMembers {
+		name := fmt.Sprintf("member-%04d", i)
+		members[name] = &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"cloud": "aws"}}}
+		names = append(names, name)
+	}
+	r, _ := host(t, nil, w)
+	before := heap()
+	func() {
+		p := at(r, w, now)
+		p.cached, p.members, p.decision = w, members, placement.Decision{Status: v1alpha1.PlacementStatus{Clusters: names}}
+		if err := p.render(t.Context()); err != nil || p.invalid != "" || len(p.refusals) > 0 {
+			t.Fatal(err, p.invalid, p.refusals)
+		}
+		if err := p.handOver(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	left := heap() - before - int64(size) // the spec is the cache's
+	if n := len(r.pusher.Wanted(web)); n != restMembers {
+		t.Fatalf("%d are wanted", n)
+	}
+	runtime.KeepAlive(r)
+	runtime.KeepAlive(members)
+	return left / restMembers
+}
+
+var fleets = map[string]string{"members that are told apart": "metadata.name", "equal members": ""}
+
+// One wrapper of 512 KiB that differed on each of 1,000 members took 508 MiB.
+func TestAPairAtRestTakesLittleHoweverLargeItsObjectsAre(t *testing.T) {
+	for name, override := range fleets {
+		for _, size := range []int{1 << 10, 512 << 10} {
+			t.Run(fmt.Sprintf("%s, %d KiB", name, size>>10), func(t *testing.T) {
+				if got := atRest(t, size, override); got > maxAtRest {
+					t.Errorf("%d B a pair, %d at most", got, maxAtRest)
+				}
+			})
+		}
+	}
+}
+
+func BenchmarkPairAtRest(b *testing.B) {
+	for name, override := range fleets {
+		b.Run(name, func(b *testing.B) {
+			var got int64
+			for b.Loop() {
+				got = atRest(b, 64<<10, override)
+			}
+			b.ReportMetric(float64(got), "B/pair")
+		})
+	}
+}
+
