@@ -14,7 +14,16 @@ import (
 
 // Digest is the digest of some pieces of data, as sha256:HEX. The border between two pieces counts:
 // ("ab", "c") and ("a", "bc") differ.
-func Digest(pieces ...[]byte) string {
+func Digest(pieces ...[]byte) string { return SumOf(pieces...).String() }
+
+// Sum is a digest as bytes.
+type Sum [sha256.Size]byte
+
+// String is the digest as sha256:HEX.
+func (s Sum) String() string { return "sha256:" + hex.EncodeToString(s[:]) }
+
+// SumOf is Digest, as bytes.
+func SumOf(pieces ...[]byte) Sum {
 	h := sha256.New()
 	var size [8]byte
 	for _, piece := range pieces {
@@ -22,7 +31,7 @@ func Digest(pieces ...[]byte) string {
 		h.Write(size[:])
 		h.Write(piece)
 	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+	return Sum(h.Sum(nil))
 }
 
 // FieldsDigest is the digest of the fields that Fairlead owns in an object: of the fieldsV1 of our

@@ -33,6 +33,7 @@ type Rendering struct {
 	// Objects are in install order.
 	Objects []Object
 
+	sum federate.Sum // Digest, as bytes
 	// base keeps the objects that no override touches, which other renderings share.
 	base *base
 }
@@ -177,7 +178,8 @@ func (b *base) write(tailored []*unstructured.Unstructured) (out *Rendering, own
 	if total > maxRendering {
 		return nil, own, fmt.Errorf("the objects come to %d KiB with the overrides, %d at most", total>>10, maxRendering>>10)
 	}
-	out.Digest = federate.Digest(pieces...)
+	out.sum = federate.SumOf(pieces...)
+	out.Digest = out.sum.String()
 	return out, own, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"weak"
 
+	"github.com/fairlead-dev/fairlead/federate"
 	"github.com/fairlead-dev/fairlead/overrides"
 )
 
@@ -19,9 +20,9 @@ type Variant struct {
 	renderer *Renderer
 	// member is one of them: what is rendered for it is what all get.
 	member overrides.Member
-	// once sets what follows. digest and err are how its rendering came out, and how it comes out each time; work is what it took.
-	once   sync.Once
-	digest string
+	// digest and err are how its rendering came out, and how it comes out each time; work is what it took. The digest is kept
+	// as bytes: there may be one for every pair.
+	digest federate.Sum
 	err    error
 	work   int64
 
@@ -48,14 +49,15 @@ func (r *Renderer) variant(key variantKey, m overrides.Member) *Variant {
 		r.variants[key] = v
 	}
 	r.mu.Unlock()
-	v.once.Do(func() {
-		v.made.Lock()
-		defer v.made.Unlock()
-		var rendering *Rendering
-		if rendering, v.work, v.err = r.render(m); v.err == nil {
-			v.digest, v.rendering = rendering.Digest, weak.Make(rendering)
-		}
-	})
+	v.made.Lock()
+	defer v.made.Unlock()
+	if v.digest != (federate.Sum{}) || v.err != nil {
+		return v
+	}
+	var rendering *Rendering
+	if rendering, v.work, v.err = r.render(m); v.err == nil {
+		v.digest, v.rendering = rendering.sum, weak.Make(rendering)
+	}
 	return v
 }
 
@@ -102,7 +104,7 @@ func (v *Variant) Render() (*Rendering, error) {
 }
 
 // Digest is that of the rendering.
-func (v *Variant) Digest() string { return v.digest }
+func (v *Variant) Digest() string { return v.digest.String() }
 
 // Lists says whether an object is in the rendering.
 func (v *Variant) Lists(group, kind, name string) bool {

@@ -63,7 +63,7 @@ func (w *Want) Leaving() bool { return w.Rendering == nil }
 // same says whether two wants ask for the same writes.
 func (w *Want) same(other *Want) bool {
 	return w != nil && other != nil &&
-		w.Wrapper.UID == other.Wrapper.UID && w.digest() == other.digest() &&
+		w.Wrapper.UID == other.Wrapper.UID && (w.Rendering == other.Rendering || w.digest() == other.digest()) &&
 		w.Drift == other.Drift && w.OnConflict == other.OnConflict && w.OnDelete == other.OnDelete &&
 		w.Namespaces == other.Namespaces && w.Suspended == other.Suspended &&
 		(w.Overwrites == nil) == (other.Overwrites == nil) && (w.Overwrites == nil || *w.Overwrites == *other.Overwrites)
