@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -221,5 +222,31 @@ func TestWhatWasKeptIsToldOfEveryMember(t *testing.T) {
 			!strings.Contains(note, "because it holds data") || !strings.Contains(note, "kind-07.of."+name) || !strings.HasSuffix(note, "…") {
 			t.Errorf("%s: %q", name, note)
 		}
+	}
+}
+
+// More members may be in trouble than a status has lines: the API server takes the count of the others.
+func TestAStatusOfMoreMembersThanItHasLinesIsStored(t *testing.T) {
+	s := newSite(t)
+	p := s.pass(v1alpha1.PlacementStatus{})
+	p.members = make(map[string]*v1alpha1.MemberCluster)
+	for i := range 600 {
+		mc := &v1alpha1.MemberCluster{}
+		mc.Name = fmt.Sprintf("m-%03d", i)
+		mc.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse,
+			Reason: v1alpha1.ReasonUnreachable, Message: "no route to host"}}
+		p.members[mc.Name] = mc
+		p.decision.Status.Clusters = append(p.decision.Status.Clusters, mc.Name)
+	}
+	if _, err := p.publish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stored := &v1alpha1.Federated{}
+	if err := s.Get(t.Context(), client.ObjectKeyFromObject(s.wrapper), stored); err != nil {
+		t.Fatal(err)
+	}
+	want := []v1alpha1.OmittedClusters{{State: v1alpha1.StateUnreachable, Count: 100}}
+	if diff := cmp.Diff(want, stored.Status.ClustersOmittedByState); diff != "" || len(stored.Status.Clusters) != 500 || stored.Status.ClustersOmitted != 100 {
+		t.Errorf("%d lines, %d omitted (-want +got):\n%s", len(stored.Status.Clusters), stored.Status.ClustersOmitted, diff)
 	}
 }
