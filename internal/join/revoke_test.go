@@ -119,7 +119,7 @@ func TestAMemberOfTheVersionBeforeIsServedAndMendedByAJoin(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the host may make no Secret there", func(ctx context.Context) bool {
-		none := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "none"}}
+		none := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: join.HostAccount + "-token-4"}}
 		return apierrors.IsForbidden(f.asHost(t, "east").Create(ctx, none, client.DryRunAll))
 	})
 	if renewal := f.renew(t); !renewal.Unbound {
