@@ -14,10 +14,10 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// The API groups of KubeFed: of what it federates, and of its own configuration.
-const (
-	kubeFedTypes = "types.kubefed.io"
-	kubeFedCore  = "core.kubefed.io"
+// The API groups of KubeFed, those of its earlier releases too: of what it federates, and of its own configuration.
+var (
+	kubeFedTypes = oneOf("types.kubefed.io", "types.kubefed.k8s.io", "primitives.federation.k8s.io")
+	kubeFedCore  = oneOf("core.kubefed.io", "core.kubefed.k8s.io", "core.federation.k8s.io", "scheduling.kubefed.io")
 )
 
 // kubeFedVersions are the apiVersions that KubeFed's templates leave out, by the kind that is federated.
@@ -41,7 +41,7 @@ type kubeFed struct {
 // isKubeFed says whether an object is one of KubeFed's.
 func isKubeFed(m Manifest) bool {
 	group := m.Object.GroupVersionKind().Group
-	return group == kubeFedTypes || group == kubeFedCore
+	return kubeFedTypes(group) || kubeFedCore(group)
 }
 
 // fromKubeFed unwraps a FederatedX: its template becomes the object, its placement and overrides go with it. What has
@@ -51,7 +51,7 @@ func fromKubeFed(m Manifest) (Manifest, error) {
 		return Manifest{}, &Error{Where: m.Where, Field: field, Text: fmt.Sprintf(format, args...)}
 	}
 	kind, isFederated := strings.CutPrefix(m.Object.GetKind(), "Federated")
-	if m.Object.GroupVersionKind().Group != kubeFedTypes || !isFederated {
+	if !kubeFedTypes(m.Object.GroupVersionKind().Group) || !isFederated {
 		return fail("kind", "%s is KubeFed's own configuration: leave it out; `hostctl join` registers clusters", m.Object.GetKind())
 	}
 	spec := mapAt(m.Object.Object, "spec")
@@ -65,6 +65,9 @@ func fromKubeFed(m Manifest) (Manifest, error) {
 		}
 	}
 	template := mapAt(spec, "template")
+	if template == nil && kind == "Namespace" {
+		template = map[string]any{} // a FederatedNamespace takes its template from the Namespace that it lies in
+	}
 	if template == nil {
 		return fail("spec.template", "is missing: there is nothing to wrap")
 	}
@@ -95,6 +98,9 @@ func fromKubeFed(m Manifest) (Manifest, error) {
 // kubeFedPlacement is where a KubeFed object goes. As with KubeFed, names win over a selector.
 func kubeFedPlacement(spec map[string]any) (*v1alpha1.ClusterSelection, error) {
 	placement := mapAt(spec, "placement")
+	if placement["clusterNames"] != nil {
+		return nil, fmt.Errorf("clusterNames is an earlier KubeFed's: write it as clusters: [{name: CLUSTER}]")
+	}
 	if clusters, named := placement["clusters"]; named {
 		selection := &v1alpha1.ClusterSelection{}
 		for _, cluster := range mapsAt(map[string]any{"clusters": clusters}, "clusters") {
