@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,6 +37,9 @@ type Reconciler struct {
 	host       member.Host
 	userAgent  string
 	clock      clock.PassiveClock
+
+	// leaving is how many members are being left now.
+	leaving atomic.Int32
 
 	mu    sync.Mutex
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -104,6 +108,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.publish(ctx, mc, refusal, renewal, nil)
 }
 
+// renewWithin is how long a renewal may keep a worker of the loop.
+const renewWithin = 10 * time.Second
+
 // renew keeps the host's token for a member fresh. A failure is no reason to stop: the token still holds, and the
 // condition says until when.
 func (r *Reconciler) renew(ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError) join.Renewal {
@@ -116,7 +123,9 @@ func (r *Reconciler) renew(ctx context.Context, mc *v1alpha1.MemberCluster, refu
 	if err := r.client.Get(ctx, credentialsOf(mc), secret); err != nil {
 		return join.Renewal{}
 	}
-	renewal, err := join.Renew(ctx, r.client, conn.GetClient(), conn.Accepts, secret, standing.There(r.clock.Now()))
+	within, cancel := context.WithTimeout(ctx, renewWithin)
+	defer cancel()
+	renewal, err := join.Renew(within, r.client, conn.GetClient(), conn.Accepts, secret, standing.There(r.clock.Now()))
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "the credentials are not renewed", "member", mc.Name, "expires", renewal.Expires)
 	}

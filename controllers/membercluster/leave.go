@@ -17,6 +17,13 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
+// leaveWithin is how long one try to leave a member may take, leavingAtOnce how many members are left at a time: the other
+// workers of the loop go on with joins and conditions. A try that is cut off is gone on with by the next one.
+const (
+	leaveWithin   = 20 * time.Second
+	leavingAtOnce = 2
+)
+
 // leave takes Fairlead's own things off a member that is being unjoined, and lets the registry entry
 // go. A member that cannot be reached keeps it waiting, and the status says why; `hostctl unjoin --forget` does not wait.
 func (r *Reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError) (ctrl.Result, error) {
@@ -24,7 +31,11 @@ func (r *Reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, refu
 		return ctrl.Result{}, nil
 	}
 	r.collectors.Forget(mc.Name)
-	within, cancel := context.WithTimeout(ctx, time.Minute)
+	defer r.leaving.Add(-1)
+	if r.leaving.Add(1) > leavingAtOnce {
+		return ctrl.Result{RequeueAfter: time.Second}, nil
+	}
+	within, cancel := context.WithTimeout(ctx, leaveWithin)
 	defer cancel()
 	if err := r.withdraw(within, mc.DeepCopy()); err != nil {
 		ctrl.LoggerFrom(ctx).Info("the member cannot be left yet", "member", mc.Name, "error", err.Error())
@@ -40,6 +51,9 @@ func (r *Reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, refu
 func (r *Reconciler) withdraw(ctx context.Context, mc *v1alpha1.MemberCluster) error {
 	var remote client.Client
 	if conn := r.fleet.Conn(mc.Name); conn != nil {
+		if is, _ := r.fleet.Standing(mc.Name); is.Probed && !is.Reachable { // the next probe wakes the loop
+			return fmt.Errorf("leaving member %s: %s", mc.Name, is.Message)
+		}
 		if err := confirm(ctx, mc, conn); err != nil {
 			return err
 		}

@@ -4,8 +4,10 @@ package membercluster
 
 import (
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -119,5 +121,27 @@ func TestAMemberThatCannotBeLeftSaysWhy(t *testing.T) {
 	}
 	if ready := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady); !strings.Contains(ready.Message, "hostctl unjoin east --forget") {
 		t.Errorf("it says no way out: %s", ready.Message)
+	}
+}
+
+// Members that do not answer would take every worker of the loop, and joins and conditions would stand still.
+func TestMembersThatDoNotAnswerLeaveWorkersFree(t *testing.T) {
+	s := newAPIServer(t, "member-uid")
+	r, mc := leaving(t, s, "member-uid", false)
+	r.leaving.Store(leavingAtOnce)
+	if again, err := r.leave(t.Context(), mc, nil); err != nil || again.RequeueAfter != time.Second || len(s.written()) > 0 {
+		t.Errorf("a third one is left: %v %v", again, err)
+	}
+	r.leaving.Store(0)
+	s.CloseClientConnections()
+	s.Close()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+		r.fleet.Suspect("east")
+		if is, _ := r.fleet.Standing("east"); !is.Reachable {
+			break
+		}
+	}
+	if err := r.withdraw(t.Context(), mc); err == nil || !strings.Contains(err.Error(), "leaving member east: the API server does not answer") {
+		t.Errorf("the last probe is not asked: %v", err)
 	}
 }
