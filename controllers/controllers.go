@@ -15,11 +15,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/controllers/federated"
 	"github.com/fairlead-dev/fairlead/controllers/membercluster"
+	"github.com/fairlead-dev/fairlead/federate"
 	"github.com/fairlead-dev/fairlead/internal/admission"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push"
@@ -48,7 +50,7 @@ func CacheOptions() cache.Options {
 
 // NewManager makes the host's manager with all its loops: the one list of them.
 func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, o Options) (mcmanager.Manager, error) {
-	host, seal, err := identify(ctx, config)
+	host, seal, history, err := identify(ctx, config)
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +83,7 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	collectors := membercluster.NewCollectors(o.Version, o.MaxInflight, o.Clock)
 	for _, kind := range []v1alpha1.WrapperKind{v1alpha1.KindFederated, v1alpha1.KindClusterFederated} {
 		loop := federated.New(kind, local, fleet, pusher, o.Clock)
+		loop.EncryptWith(history)
 		if err := loop.SetupWithManager(local); err != nil {
 			return nil, err
 		}
@@ -91,8 +94,10 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 		return nil, err
 	}
 	pusher.OnOrphans(registry.Tell)
-	if err := local.Add(federated.NewRoster(local.GetCache(), pusher, loops...)); err != nil {
-		return nil, fmt.Errorf("adding to the manager: %w", err)
+	for _, once := range []manager.Runnable{federated.NewRoster(local.GetCache(), pusher, loops...), federated.NewHistory(local, history)} {
+		if err := local.Add(once); err != nil {
+			return nil, fmt.Errorf("adding to the manager: %w", err)
+		}
 	}
 	ready := healthz.Ping
 	if options.WebhookServer != nil {
@@ -121,16 +126,20 @@ func namespaceLabels(host client.Reader) push.HostLabels {
 	}
 }
 
-// identify reads who the host is, and with what it seals.
-func identify(ctx context.Context, config *rest.Config) (member.Host, []byte, error) {
+// identify reads who the host is, with what it seals, and with what it encrypts its history.
+func identify(ctx context.Context, config *rest.Config) (member.Host, []byte, *federate.HistoryKey, error) {
 	direct, err := client.New(config, client.Options{Scheme: member.Scheme})
 	if err != nil {
-		return member.Host{}, nil, fmt.Errorf("connecting to the host: %w", err)
+		return member.Host{}, nil, nil, fmt.Errorf("connecting to the host: %w", err)
 	}
 	system := &corev1.Namespace{}
 	if err := direct.Get(ctx, client.ObjectKey{Name: "kube-system"}, system); err != nil {
-		return member.Host{}, nil, fmt.Errorf("reading the host's identity: %w", err)
+		return member.Host{}, nil, nil, fmt.Errorf("reading the host's identity: %w", err)
 	}
 	seal, err := sealKey(ctx, direct)
-	return member.Host{UID: system.UID}, seal, err
+	if err != nil {
+		return member.Host{}, nil, nil, err
+	}
+	history, err := historyKey(ctx, direct)
+	return member.Host{UID: system.UID}, seal, history, err
 }

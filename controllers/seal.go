@@ -12,41 +12,57 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
 )
 
-// sealKeyBytes is as long as what HMAC-SHA256 brings out; a shorter key is not taken for one.
-const sealKeyBytes = 32
+// keyBytes is as long as what HMAC-SHA256 brings out; a shorter key is not taken for one.
+const keyBytes = 32
 
-// sealKey reads the key that Deliveries are sealed with, and makes it where there is none: at the first
-// start, or when the Secret was lost. It is read once in the life of a process. With another key no Delivery
-// that was sealed before is known again, which matters only where a wrapper was lost too: then it is held.
+// sealKey is the key that Deliveries are sealed with. With another key no Delivery that was sealed before is known
+// again, which matters only where a wrapper was lost too: then it is held.
 func sealKey(ctx context.Context, host client.Client) ([]byte, error) {
-	name := client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: v1alpha1.SealSecret}
+	return hostKey(ctx, host, v1alpha1.SealSecret, v1alpha1.SecretSealKey, "Deliveries are sealed with")
+}
+
+// historyKey is the key that revisions with a Secret in them are encrypted with. With another key they cannot be read,
+// which is told; nothing else needs them.
+func historyKey(ctx context.Context, host client.Client) (*federate.HistoryKey, error) {
+	key, err := hostKey(ctx, host, v1alpha1.HistorySecret, v1alpha1.SecretHistoryKey, "revisions are encrypted with")
+	if err != nil {
+		return nil, err
+	}
+	return federate.NewHistoryKey(key)
+}
+
+// hostKey reads a key of the host, and makes it where there is none: at the first start, or when the Secret was lost. It
+// is read once in the life of a process.
+func hostKey(ctx context.Context, host client.Client, secretName, field, use string) ([]byte, error) {
+	name := client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: secretName}
 	secret := &corev1.Secret{}
 	err := host.Get(ctx, name, secret)
 	if apierrors.IsNotFound(err) {
-		made := &corev1.Secret{Type: corev1.SecretTypeOpaque, Data: map[string][]byte{v1alpha1.SecretSealKey: newKey()}}
+		made := &corev1.Secret{Type: corev1.SecretTypeOpaque, Data: map[string][]byte{field: newKey()}}
 		made.Namespace, made.Name = name.Namespace, name.Name
 		if err = host.Create(ctx, made); err == nil {
-			return made.Data[v1alpha1.SecretSealKey], nil
+			return made.Data[field], nil
 		}
 		if apierrors.IsAlreadyExists(err) { // another manager was faster: its key counts
 			err = host.Get(ctx, name, secret)
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading Secret %s, which holds the key that Deliveries are sealed with: %w", name, err)
+		return nil, fmt.Errorf("reading Secret %s, which holds the key that %s: %w", name, use, err)
 	}
-	key := secret.Data[v1alpha1.SecretSealKey]
-	if len(key) < sealKeyBytes {
+	key := secret.Data[field]
+	if len(key) < keyBytes {
 		return nil, fmt.Errorf("reading Secret %s: its %s has %d bytes, not %d: restore the Secret from a backup; or delete it, and a new key is made",
-			name, v1alpha1.SecretSealKey, len(key), sealKeyBytes)
+			name, field, len(key), keyBytes)
 	}
 	return key, nil
 }
 
 func newKey() []byte {
-	key := make([]byte, sealKeyBytes)
+	key := make([]byte, keyBytes)
 	_, _ = rand.Read(key) // it never fails
 	return key
 }

@@ -26,7 +26,7 @@ func sealSecret(key []byte) *corev1.Secret {
 func TestTheKeyOfSealsIsMadeOnceAndKept(t *testing.T) {
 	host := fake.NewClientBuilder().WithScheme(member.Scheme).Build()
 	first, err := sealKey(t.Context(), host)
-	if err != nil || len(first) != sealKeyBytes || bytes.Equal(first, make([]byte, sealKeyBytes)) {
+	if err != nil || len(first) != keyBytes || bytes.Equal(first, make([]byte, keyBytes)) {
 		t.Fatalf("made %x, %v", first, err)
 	}
 	again, err := sealKey(t.Context(), host)
@@ -36,7 +36,7 @@ func TestTheKeyOfSealsIsMadeOnceAndKept(t *testing.T) {
 }
 
 func TestTheKeyOfTheManagerThatWasFasterCounts(t *testing.T) {
-	theirs := bytes.Repeat([]byte{7}, sealKeyBytes)
+	theirs := bytes.Repeat([]byte{7}, keyBytes)
 	host := fake.NewClientBuilder().WithScheme(member.Scheme).WithInterceptorFuncs(interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 			if err := c.Create(ctx, sealSecret(theirs)); err != nil {

@@ -4,7 +4,6 @@ package federate
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,12 +24,7 @@ func (s Sum) String() string { return "sha256:" + hex.EncodeToString(s[:]) }
 // SumOf is Digest, as bytes.
 func SumOf(pieces ...[]byte) Sum {
 	h := sha256.New()
-	var size [8]byte
-	for _, piece := range pieces {
-		binary.BigEndian.PutUint64(size[:], uint64(len(piece)))
-		h.Write(size[:])
-		h.Write(piece)
-	}
+	writePieces(h, pieces...)
 	return Sum(h.Sum(nil))
 }
 

@@ -8,6 +8,7 @@ import (
 	"encoding/base32"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/rand"
@@ -24,6 +25,8 @@ const hashLength = 10
 type Revision struct {
 	// Hash is hashLength characters of an alphabet that spells no words.
 	Hash string
+	// HoldsSecret is whether a Secret is among the objects, or within one, or an override can be of one.
+	HoldsSecret bool
 	// Data is the content of the ControllerRevision: {"objects": [...], "overrides": [...]}, canonical.
 	Data []byte
 }
@@ -60,9 +63,51 @@ func RevisionOf(spec *v1alpha1.WrapperSpec) (Revision, error) {
 	if err != nil {
 		return Revision{}, fmt.Errorf("writing the revision: %w", err)
 	}
+	return newRevision(content, data), nil
+}
+
+func newRevision(content map[string]any, data []byte) Revision {
 	sum := sha256.Sum256(data)
-	letters := base32.StdEncoding.EncodeToString(sum[:])[:hashLength]
-	return Revision{Hash: rand.SafeEncodeString(letters), Data: data}, nil
+	return Revision{Hash: revisionHash(sum[:]), HoldsSecret: holdsSecret(content), Data: data}
+}
+
+// revisionOfContent is the revision that the plain content of a ControllerRevision describes.
+func revisionOfContent(data []byte, name string) (Revision, error) {
+	var content map[string]any
+	if err := utiljson.Unmarshal(data, &content); err != nil {
+		return Revision{}, fmt.Errorf("reading revision %s: %w", name, err)
+	}
+	if _, ok := content["objects"].([]any); !ok {
+		return Revision{}, fmt.Errorf("reading revision %s: it has no objects", name)
+	}
+	return newRevision(content, data), nil
+}
+
+func revisionHash(sum []byte) string {
+	return rand.SafeEncodeString(base32.StdEncoding.EncodeToString(sum)[:hashLength])
+}
+
+// holdsSecret says whether a Secret is anywhere in a decoded value, also within another object (a List, a Template), or
+// an override's target can be one.
+func holdsSecret(value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		if kind := v["kind"]; kind == "Secret" || kind == "SecretList" {
+			// An object of the core group says v1; a target says no group, or "".
+			version, group := v["apiVersion"], v["group"]
+			if (version == nil || version == "v1") && (group == nil || group == "") {
+				return true
+			}
+		}
+		for key := range v {
+			if holdsSecret(v[key]) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, holdsSecret)
+	}
+	return false
 }
 
 // RevisionName is the name of the ControllerRevision of a wrapper: fed-<name>-<hash> or

@@ -98,6 +98,9 @@ const (
 	ReasonDriftContested = "DriftContested"
 	// ReasonKept surfaces as an event when a member that is left keeps objects, or a dropped object stays.
 	ReasonKept = "Kept"
+	// ReasonRevisionUnreadable surfaces as an event when revisions of a wrapper were encrypted with a key that the host
+	// does not have any more.
+	ReasonRevisionUnreadable = "RevisionUnreadable"
 	// ReasonRemovalWaits surfaces when an object is being deleted and something holds it.
 	ReasonRemovalWaits = "RemovalWaits"
 	// ReasonNotEmpty surfaces when DeleteAll would take others' objects along with a Namespace or CRD.

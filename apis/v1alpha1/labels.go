@@ -67,6 +67,21 @@ const (
 	SecretSuperseded = "superseded"
 )
 
+// LabelContent is on every ControllerRevision of a wrapper: ContentPlain, or the encryption and the id of its key. One
+// without is of a version that encrypted none.
+const (
+	LabelContent = Group + "/content"
+	ContentPlain = "plain"
+)
+
+// HistorySecret is the Secret in fairlead-system of the host that holds, as SecretHistoryKey, the key that revisions with
+// a Secret in them are encrypted with. The manager makes it at its first start; it belongs into the host's backups. No
+// member's credentials can be called so: a member's name has no dot.
+const (
+	HistorySecret    = "history.key"
+	SecretHistoryKey = "key"
+)
+
 // SealSecret is the Secret in fairlead-system of the host that holds, as SecretSealKey, the key that
 // Deliveries are sealed with. The manager makes it at its first start; it belongs into the host's backups.
 const (

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
 	"github.com/fairlead-dev/fairlead/federate/placement"
 	"github.com/fairlead-dev/fairlead/federate/report"
 	"github.com/fairlead-dev/fairlead/internal/member"
@@ -38,6 +39,8 @@ type Reconciler struct {
 	pusher *push.Pusher
 	events events.EventRecorder
 	clock  clock.PassiveClock
+	// history encrypts revisions that hold a Secret. Set by EncryptWith.
+	history *federate.HistoryKey
 
 	memory    memory
 	renderers renderers
@@ -60,6 +63,9 @@ func New(kind v1alpha1.WrapperKind, mgr ctrl.Manager, fleet *member.Fleet, pushe
 		clock:  clk,
 	}
 }
+
+// EncryptWith gives the reconciler the key of the host's history. Call it before the loop starts.
+func (r *Reconciler) EncryptWith(key *federate.HistoryKey) { r.history = key }
 
 // SetupWithManager adds the loop to the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {

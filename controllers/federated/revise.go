@@ -28,7 +28,7 @@ func (p *pass) revise(ctx context.Context) error {
 		p.invalid = err.Error()
 		return nil
 	}
-	p.revision = federate.RevisionName(p.key.Kind, p.key.Name, revision.Hash)
+	p.revision = p.history.Name(p.key.Kind, p.key.NamespacedName, revision)
 	if p.wrapper.WrapperStatus().UpdateRevision == p.revision {
 		return nil
 	}
@@ -43,20 +43,27 @@ func (p *pass) revise(ctx context.Context) error {
 }
 
 func (p *pass) writeRevision(ctx context.Context, revision federate.Revision) error {
+	data, err := p.history.Encode(revision, p.wrapper.GetUID(), p.revision)
+	if err != nil {
+		return fmt.Errorf("encrypting revision %s: %w", p.revision, err)
+	}
 	obj := &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: v1alpha1.Identity(p.wrapper).Beside(),
 			Name:      p.revision,
-			Labels:    map[string]string{v1alpha1.LabelUID: string(p.wrapper.GetUID())},
+			Labels: map[string]string{
+				v1alpha1.LabelUID:     string(p.wrapper.GetUID()),
+				v1alpha1.LabelContent: p.history.Label(revision),
+			},
 			OwnerReferences: []metav1.OwnerReference{{
 				APIVersion: v1alpha1.GroupVersion.String(), Kind: string(p.key.Kind),
 				Name: p.key.Name, UID: p.wrapper.GetUID(),
 			}},
 		},
-		Data:     runtime.RawExtension{Raw: revision.Data},
+		Data:     runtime.RawExtension{Raw: data},
 		Revision: p.wrapper.GetGeneration(),
 	}
-	err := p.client.Create(ctx, obj)
+	err = p.client.Create(ctx, obj)
 	if apierrors.IsAlreadyExists(err) {
 		return p.takeRevision(ctx, obj)
 	}

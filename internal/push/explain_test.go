@@ -177,3 +177,15 @@ func TestWhatConcernsTheMemberAsAWhole(t *testing.T) {
 		})
 	}
 }
+
+// What a refusal says ends up in status and in events, which more people read than Secrets.
+func TestARefusalDoesNotQuoteASecret(t *testing.T) {
+	err := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 500, Message: "failed to create typed patch object (n/x; /v1, Kind=Secret): " +
+		"errors:\n  .data.p: expected string, got &value.valueUnstructured{Value:123456}\n  .stringData.q: expected string, got &value.valueUnstructured{Value:654321}"}}
+	for object, quoted := range map[string]bool{"Secret x": false, "ConfigMap x": true} {
+		got := explain("applying", object, err)
+		if strings.Contains(got.message, "123456") != quoted || strings.Contains(got.message, "654321") != quoted || !strings.Contains(got.message, ".stringData.q") {
+			t.Errorf("of %s it says: %s", object, got.message)
+		}
+	}
+}

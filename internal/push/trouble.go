@@ -119,6 +119,8 @@ func explainWithout(rights, verb, object string, err error) trouble {
 		return stalled(v1alpha1.ReasonNamespaceNotOpen, "%s: the member refuses it: %s", object, why)
 	case isPolicy(words):
 		return stalled(v1alpha1.ReasonRefused, "%s %s: %s", verb, object, words)
+	case isForm(words) && isOfSecret(object):
+		return stalled(v1alpha1.ReasonInvalid, "%s %s: %s", verb, object, withoutValue(words))
 	case isForm(words):
 		return stalled(v1alpha1.ReasonInvalid, "%s %s: %s", verb, object, withoutGo(words))
 	case apierrors.IsForbidden(err) && strings.Contains(words, "because it is being terminated"):
@@ -187,6 +189,14 @@ var goValue = regexp.MustCompile(`&value\.valueUnstructured\{Value:(.*)\}`)
 
 // withoutGo takes the names of Go types out of an API server's words.
 func withoutGo(words string) string { return goValue.ReplaceAllString(words, "$1") }
+
+// isOfSecret says whether words about an object may hold what a Secret holds.
+func isOfSecret(object string) bool { return strings.HasPrefix(object, "Secret ") }
+
+// withoutValue takes the value out of an API server's words.
+func withoutValue(words string) string {
+	return goValue.ReplaceAllString(words, "a value that is withheld (it is a Secret's)")
+}
 
 // isRBAC tells RBAC's refusal from an admission plugin's, which are both 403.
 func isRBAC(words string) bool {

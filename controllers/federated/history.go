@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package federated
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/retry"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
+)
+
+const (
+	// historyPage is how many revisions are read at once: each may be as large as a wrapper.
+	historyPage = 10
+	// historyRetry is how long after a failure the rest is tried.
+	historyRetry = 30 * time.Second
+)
+
+// History looks after the revisions that were written before this process began: it replaces those of a version that
+// wrote Secrets in clear, and tells which cannot be read any more because their key is lost. Neither is needed to serve
+// a member.
+type History struct {
+	client client.Client
+	live   client.Reader
+	events events.EventRecorder
+	key    *federate.HistoryKey
+}
+
+// NewHistory makes the history of all wrappers.
+func NewHistory(mgr ctrl.Manager, key *federate.HistoryKey) *History {
+	return &History{client: mgr.GetClient(), live: mgr.GetAPIReader(), key: key,
+		events: boundedRecorder{mgr.GetEventRecorder("fairlead")}}
+}
+
+// Start implements manager.Runnable. It returns when all is replaced and told.
+func (h *History) Start(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{h.encryptPlain, h.tellUnreadable} {
+		_ = wait.PollUntilContextCancel(ctx, historyRetry, true, func(ctx context.Context) (bool, error) {
+			err := step(ctx)
+			if err != nil {
+				log.FromContext(ctx).Error(err, "looking after revisions of before: it is tried again")
+			}
+			return err == nil, nil
+		})
+	}
+	return nil
+}
+
+// encryptPlain replaces revisions that hold a Secret in clear. They keep their names, since Deliveries and statuses
+// name them. Those that hold none are left as they are.
+func (h *History) encryptPlain(ctx context.Context) error {
+	selector, err := revisions(v1alpha1.LabelContent, selection.DoesNotExist)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	list := &appsv1.ControllerRevisionList{}
+	for {
+		if err := h.live.List(ctx, list, client.MatchingLabelsSelector{Selector: selector},
+			client.Limit(historyPage), client.Continue(list.Continue)); err != nil {
+			return errors.Join(append(failed, fmt.Errorf("listing revisions of before: %w", err))...)
+		}
+		for i := range list.Items {
+			if err := h.encrypt(ctx, &list.Items[i]); err != nil {
+				failed = append(failed, err)
+			}
+		}
+		if list.Continue == "" {
+			return errors.Join(failed...)
+		}
+	}
+}
+
+// encrypt replaces one revision if it holds a Secret. Its content cannot be changed in place. A manager that dies between
+// the two writes loses this one revision of the history.
+func (h *History) encrypt(ctx context.Context, old *appsv1.ControllerRevision) error {
+	uid := types.UID(old.Labels[v1alpha1.LabelUID])
+	revision, err := h.key.Decode(old.Data.Raw, uid, old.Name)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "a revision cannot be read", "namespace", old.Namespace)
+		return nil // trying again does not help
+	}
+	if !revision.HoldsSecret {
+		return nil
+	}
+	replaced, err := h.key.Encode(revision, uid, old.Name)
+	if err != nil {
+		return fmt.Errorf("encrypting revision %s/%s: %w", old.Namespace, old.Name, err)
+	}
+	made := &appsv1.ControllerRevision{Revision: old.Revision}
+	made.Namespace, made.Name, made.OwnerReferences = old.Namespace, old.Name, old.OwnerReferences
+	made.Labels = map[string]string{v1alpha1.LabelUID: string(uid), v1alpha1.LabelContent: h.key.Label(revision)}
+	made.Data.Raw = replaced
+	err = h.client.Delete(ctx, old, client.Preconditions{UID: &old.UID})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("replacing revision %s/%s, which holds a Secret in clear: %w", old.Namespace, old.Name, err)
+	}
+	err = retry.OnError(retry.DefaultBackoff, func(err error) bool { return !apierrors.IsAlreadyExists(err) }, func() error {
+		return h.client.Create(ctx, made)
+	})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("writing revision %s/%s again, encrypted: it is lost from the history: %w", old.Namespace, old.Name, err)
+	}
+	return nil
+}
+
+// tellUnreadable makes an event for each wrapper of which revisions were encrypted with a key that is lost.
+func (h *History) tellUnreadable(ctx context.Context) error {
+	selector, err := revisions(v1alpha1.LabelContent, selection.Exists)
+	if err != nil {
+		return err
+	}
+	readable, err := labels.NewRequirement(v1alpha1.LabelContent, selection.NotIn,
+		[]string{v1alpha1.ContentPlain, h.key.Label(federate.Revision{HoldsSecret: true})})
+	if err != nil {
+		return fmt.Errorf("selecting revisions: %w", err)
+	}
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ControllerRevisionList"))
+	unreadable := map[corev1.ObjectReference][]string{}
+	for {
+		if err := h.live.List(ctx, list, client.MatchingLabelsSelector{Selector: selector.Add(*readable)},
+			client.Limit(50*historyPage), client.Continue(list.Continue)); err != nil {
+			return fmt.Errorf("listing revisions that cannot be read: %w", err)
+		}
+		for i := range list.Items {
+			if owner, ok := ownerOf(&list.Items[i]); ok {
+				unreadable[owner] = append(unreadable[owner], list.Items[i].Name)
+			}
+		}
+		if list.Continue == "" {
+			break
+		}
+	}
+	for owner, names := range unreadable {
+		slices.Sort(names)
+		log.FromContext(ctx).Info("revisions cannot be read: their key is lost", "kind", owner.Kind, "namespace", owner.Namespace,
+			"name", owner.Name, "revisions", names)
+		h.events.Eventf(&owner, nil, corev1.EventTypeWarning, v1alpha1.ReasonRevisionUnreadable, "Revise",
+			"%d revisions cannot be read, since Secret %s/%s holds another key than they were encrypted with: restore that Secret from a backup, "+
+				"or do without them; members are not concerned: %s", len(names), v1alpha1.SystemNamespace, v1alpha1.HistorySecret, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// revisions selects wrappers' ControllerRevisions by whether they have another label too.
+func revisions(label string, has selection.Operator) (labels.Selector, error) {
+	selector := labels.NewSelector()
+	for key, operator := range map[string]selection.Operator{v1alpha1.LabelUID: selection.Exists, label: has} {
+		requirement, err := labels.NewRequirement(key, operator, nil)
+		if err != nil {
+			return nil, fmt.Errorf("selecting revisions: %w", err)
+		}
+		selector = selector.Add(*requirement)
+	}
+	return selector, nil
+}
+
+// ownerOf is the wrapper that a revision is of.
+func ownerOf(revision *metav1.PartialObjectMetadata) (corev1.ObjectReference, bool) {
+	for _, o := range revision.OwnerReferences {
+		if o.APIVersion != v1alpha1.GroupVersion.String() {
+			continue
+		}
+		ref := corev1.ObjectReference{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: revision.Namespace, Name: o.Name, UID: o.UID}
+		if o.Kind == string(v1alpha1.KindClusterFederated) {
+			ref.Namespace = ""
+		}
+		return ref, true
+	}
+	return corev1.ObjectReference{}, false
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package federate
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+const (
+	// HistoryKeyBytes is how long the key of a host's history is at least.
+	HistoryKeyBytes = 32
+	// encryption names the algorithm of an encrypted revision.
+	encryption = "aes-256-gcm"
+	// maxRevision bounds what an encrypted revision may unpack to, in bytes: far more than an API server takes.
+	maxRevision = 16 << 20
+)
+
+// ErrOtherKey says that a revision was encrypted with a key that this host does not have, or not any more.
+var ErrOtherKey = errors.New("it was encrypted with another key")
+
+// HistoryKey encrypts the revisions that hold a Secret. Without it they cannot be read again, and nothing else is lost.
+// It is safe for concurrent use. nil has no key: it neither encrypts nor decrypts.
+type HistoryKey struct {
+	id    string
+	names []byte
+	aead  cipher.AEAD
+}
+
+// envelope is the content of an encrypted ControllerRevision.
+type envelope struct {
+	Encryption string `json:"encryption"`
+	// Key is the id of the key.
+	Key string `json:"key"`
+	// Content is the nonce and what was encrypted: the content of a plain revision, compressed, since base64 would
+	// make a large one too large for etcd.
+	Content []byte `json:"content"`
+}
+
+// NewHistoryKey derives the keys of a host's history from the one that it keeps, HistoryKeyBytes long at least.
+func NewHistoryKey(secret []byte) (*HistoryKey, error) {
+	if len(secret) < HistoryKeyBytes {
+		return nil, fmt.Errorf("the key has %d bytes, not %d", len(secret), HistoryKeyBytes)
+	}
+	k := &HistoryKey{}
+	var content, id []byte
+	for info, to := range map[string]*[]byte{"content": &content, "names": &k.names, "id": &id} {
+		derived, err := hkdf.Key(sha256.New, secret, nil, "fairlead history "+info, 32)
+		if err != nil {
+			return nil, fmt.Errorf("deriving a key: %w", err)
+		}
+		*to = derived
+	}
+	k.id = hex.EncodeToString(id[:8])
+	block, err := aes.NewCipher(content)
+	if err != nil {
+		return nil, fmt.Errorf("reading the key: %w", err)
+	}
+	if k.aead, err = cipher.NewGCM(block); err != nil {
+		return nil, fmt.Errorf("reading the key: %w", err)
+	}
+	return k, nil
+}
+
+// Label is the value of LabelContent of a revision, by which those are found that this key cannot read.
+func (k *HistoryKey) Label(r Revision) string {
+	if !r.HoldsSecret {
+		return v1alpha1.ContentPlain
+	}
+	if k == nil {
+		return encryption
+	}
+	return encryption + "." + k.id
+}
+
+// Name is the name of the ControllerRevision of a wrapper's revision. What tells it from the wrapper's others is a digest
+// of the content; where that holds a Secret, one that takes the key to compute, so that no value can be guessed and
+// tried. It is the same for as long as the key is.
+func (k *HistoryKey) Name(kind v1alpha1.WrapperKind, wrapper types.NamespacedName, r Revision) string {
+	letters := r.Hash
+	if r.HoldsSecret && k != nil {
+		mac := hmac.New(sha256.New, k.names)
+		writePieces(mac, []byte(kind), []byte(wrapper.Namespace), []byte(wrapper.Name), r.Data)
+		letters = revisionHash(mac.Sum(nil))
+	}
+	return RevisionName(kind, wrapper.Name, letters)
+}
+
+// Encode is the content of the ControllerRevision of that name, of the wrapper with that uid: encrypted where it holds a
+// Secret. What is encrypted can be read under that name and uid alone.
+func (k *HistoryKey) Encode(r Revision, wrapper types.UID, name string) ([]byte, error) {
+	if !r.HoldsSecret {
+		return r.Data, nil
+	}
+	if k == nil {
+		return nil, errors.New("it holds a Secret, and there is no key to encrypt it with")
+	}
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, err := w.Write(r.Data)
+	if err = errors.Join(err, w.Close()); err != nil {
+		return nil, fmt.Errorf("compressing it: %w", err)
+	}
+	nonce := make([]byte, k.aead.NonceSize())
+	_, _ = rand.Read(nonce) // it never fails
+	data, err := json.Marshal(envelope{Encryption: encryption, Key: k.id,
+		Content: k.aead.Seal(nonce, nonce, packed.Bytes(), additional(wrapper, name))})
+	if err != nil {
+		return nil, fmt.Errorf("writing it as JSON: %w", err)
+	}
+	return data, nil
+}
+
+// Decode reads the content of the ControllerRevision of that name, of the wrapper with that uid, as it is stored: plain
+// or encrypted. An error wraps ErrOtherKey where the key was lost since.
+func (k *HistoryKey) Decode(stored []byte, wrapper types.UID, name string) (Revision, error) {
+	var e envelope
+	if err := json.Unmarshal(stored, &e); err != nil {
+		return Revision{}, fmt.Errorf("reading revision %s: %w", name, err)
+	}
+	if e.Encryption == "" {
+		return revisionOfContent(stored, name)
+	}
+	if e.Encryption != encryption {
+		return Revision{}, fmt.Errorf("reading revision %s: its encryption %.32q is not %s", name, e.Encryption, encryption)
+	}
+	if k == nil || e.Key != k.id {
+		return Revision{}, fmt.Errorf("reading revision %s: %w, %.32q", name, ErrOtherKey, e.Key)
+	}
+	size := k.aead.NonceSize()
+	if len(e.Content) < size {
+		return Revision{}, fmt.Errorf("reading revision %s: it is cut off", name)
+	}
+	packed, err := k.aead.Open(nil, e.Content[:size], e.Content[size:], additional(wrapper, name))
+	if err != nil {
+		return Revision{}, fmt.Errorf("decrypting revision %s: it was changed, or is another's: %w", name, err)
+	}
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return Revision{}, fmt.Errorf("unpacking revision %s: %w", name, err)
+	}
+	data, err := io.ReadAll(io.LimitReader(r, maxRevision))
+	if err != nil {
+		return Revision{}, fmt.Errorf("unpacking revision %s: %w", name, err)
+	}
+	return revisionOfContent(data, name)
+}
+
+// additional is what an encrypted revision is bound to.
+func additional(wrapper types.UID, name string) []byte {
+	var b bytes.Buffer
+	writePieces(&b, []byte("fairlead revision"), []byte(wrapper), []byte(name))
+	return b.Bytes()
+}
+
+// writePieces writes pieces of data so that the border between two of them counts.
+func writePieces(to io.Writer, pieces ...[]byte) {
+	var size [8]byte
+	for _, piece := range pieces {
+		binary.BigEndian.PutUint64(size[:], uint64(len(piece)))
+		_, _ = to.Write(size[:]) // hashes and buffers never fail
+		_, _ = to.Write(piece)
+	}
+}
