@@ -69,7 +69,7 @@ replaced() {
 }
 
 unknown_tests() {
-	grep -o -E '`(Test|Fuzz)[A-Za-z0-9]+`' docs/guarantees.md | tr -d '`' | sort -u | while read -r test; do
+	grep -h -o -E '`(Test|Fuzz)[A-Za-z0-9]+`' docs/guarantees.md SECURITY.md | tr -d '`' | sort -u | while read -r test; do
 		git grep -q --untracked "^func $test(" -- '*_test.go' || echo "$test"
 	done
 }
@@ -89,7 +89,7 @@ check 'every source file names its license' 'begin each with "SPDX-License-Ident
 check 'Go files are formatted' 'run: gofmt -s -w on the files above' unformatted
 check 'every module is tidy' 'run go mod tidy in the folder of each; go mod tidy -diff says what it would change' untidy
 check 'the root module replaces nothing' 'go install …/cmd/hostctl@VERSION refuses a module with replace directives: move what needs them into a module of its own' replaced
-check 'the tests that docs/guarantees.md names are there' 'name the tests that hold these guarantees now' unknown_tests
+check 'the tests that docs/guarantees.md and SECURITY.md name are there' 'name the tests that hold these promises now' unknown_tests
 check 'everything builds for linux/amd64 and linux/arm64' 'mend the errors above' builds
 check 'go vet finds nothing' 'mend the errors above' vets
 
