@@ -77,17 +77,12 @@ func (r *rendering) patch(o *override, index int) *Error {
 	var crossed *Error // the first operation after which a protected field was another
 	for j := range o.patch {
 		op := &o.patch[j]
-		value, there := op.value, true
-		if op.source != nil {
-			if value, there = op.source.value(m); !there && op.source.skip {
-				continue
-			}
+		value, skip, missing := r.valueOf(op)
+		if skip {
+			continue
 		}
-		if !there && r.rehearsing {
-			value = ""
-		} else if !there {
-			return op.failed(o.index, j, m, &trouble{problem: fmt.Sprintf(
-				"the member has no label %s; label its MemberCluster, or give a default or whenMissing: Skip", op.source.label)})
+		if missing != nil {
+			return op.failed(o.index, j, m, missing)
 		}
 		if err := doc.do(op, value); err != nil {
 			if r.rehearsing && !isCostly(err) {
@@ -124,6 +119,24 @@ func (r *rendering) patch(o *override, index int) *Error {
 		return crossed
 	}
 	return nil
+}
+
+// valueOf is what an operation writes for the member. skip is true where the operation is passed over for want of a label.
+func (r *rendering) valueOf(op *operation) (value any, skip bool, missing *trouble) {
+	if op.source == nil {
+		return op.value, false, nil
+	}
+	value, there := op.source.value(r.member)
+	switch {
+	case there:
+		return value, false, nil
+	case op.source.skip:
+		return nil, true, nil
+	case r.rehearsing:
+		return "", false, nil
+	}
+	return nil, false, &trouble{problem: fmt.Sprintf(
+		"the member has no label %s; label its MemberCluster, or give a default or whenMissing: Skip", op.source.label)}
 }
 
 // merge changes an object by the merge of an override.

@@ -19,8 +19,10 @@ import (
 
 // Bounds of what a member may say. Real clusters with a thousand CRDs stay far below them.
 const (
-	// MaxGroups is how many API groups a member may serve, MaxVersions how many versions one of them may have.
-	MaxGroups, MaxVersions = 1000, 32
+	// MaxGroups is how many API groups a member may serve.
+	MaxGroups = 1000
+	// MaxVersions is how many versions one group may have.
+	MaxVersions = 32
 	// MaxResources is how many resources one version of a group may have, subresources included.
 	MaxResources = 4096
 	// Timeout is how long one answer may take.
