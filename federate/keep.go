@@ -40,7 +40,7 @@ func IsKept(policy v1alpha1.DeletionPolicy, gk schema.GroupKind, keep string) bo
 // WhyKept says why IsKept says so.
 func WhyKept(keep string) string {
 	if keep == "true" {
-		return `its annotation ` + v1alpha1.AnnotationKeep + `: "true" asks for it`
+		return `annotated ` + v1alpha1.AnnotationKeep + `: "true"`
 	}
-	return "it holds data, or is the ground that data stands on"
+	return "of a kind that holds data, or that data depends on"
 }

@@ -11,6 +11,11 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
+// afterCreation are controllers of OpenShift that apply labels and annotations to every namespace, once it is there.
+var afterCreation = map[string]bool{
+	"cluster-policy-controller": true, "pod-security-admission-label-synchronization-controller": true,
+}
+
 // CreatedBefore recognises a member's namespace that a ClusterFederated created in a version that did not set LabelMade there. The mark
 // alone is no proof: the same versions put it on namespaces that they adopted, open or not. Server-side apply leaves the
 // label kubernetes.io/metadata.name without an owner, and any other create gives it one.
@@ -20,7 +25,7 @@ func CreatedBefore(namespace *metav1.PartialObjectMetadata) bool {
 	}
 	for i := range namespace.ManagedFields {
 		e := &namespace.ManagedFields[i]
-		if e.Manager == v1alpha1.FieldManager || e.Subresource != "" {
+		if e.Manager == v1alpha1.FieldManager || e.Subresource != "" || afterCreation[e.Manager] {
 			continue
 		}
 		if e.Operation == metav1.ManagedFieldsOperationApply ||

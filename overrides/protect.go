@@ -36,8 +36,8 @@ var protected = []protection{
 	{pointer{"metadata", "annotations", v1alpha1.AnnotationRendering}, "Fairlead stamps its marks itself"},
 	{pointer{"metadata", "labels", v1alpha1.LabelAggregateToHost}, "what Fairlead may do on a member is the member's to grant"},
 	{pointer{"metadata", "labels", v1alpha1.LabelAggregateToCollector}, "what Fairlead may do on a member is the member's to grant"},
-	{pointer{"metadata", "labels", v1alpha1.LabelOpen}, "which namespaces are open is the member's to say"},
-	{pointer{"metadata", "labels", v1alpha1.LabelMade}, "the manager sets it when it creates a namespace, and nothing else does"},
+	{pointer{"metadata", "labels", v1alpha1.LabelOpen}, "the member's administrator opens namespaces there: take this label out"},
+	{pointer{"metadata", "labels", v1alpha1.LabelMade}, "the manager sets it when it creates a namespace: take this label out"},
 }
 
 type protection struct {

@@ -40,9 +40,9 @@ var reservedLabels = []protection{
 	{pointer{"metadata", "labels", v1alpha1.LabelAggregateToCollector},
 		"it would widen what Fairlead may read on the member; the member's administrator sets it there"},
 	{pointer{"metadata", "labels", v1alpha1.LabelOpen},
-		"it opens a namespace to Fairlead; the member's administrator sets it there"},
+		"it opens a namespace to Fairlead, and the member's administrator sets it there: take it out"},
 	{pointer{"metadata", "labels", v1alpha1.LabelMade},
-		"the manager sets it when it creates a namespace, and nothing else does"},
+		"the manager sets it when it creates a namespace: take it out"},
 }
 
 // reservedNames are the kinds whose objects called fairlead or fairlead-… are Fairlead's own. OpenShift serves RBAC under a

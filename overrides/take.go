@@ -45,7 +45,7 @@ func (d *document) deepen(reaches func(depth int) int) error {
 	}
 	is := depthOf(d.root)
 	if is > limit {
-		return &trouble{problem: fmt.Sprintf("the object is nested %d deep by now, %d at most", is, MaxDepth)}
+		return &trouble{problem: fmt.Sprintf("this operation nests the object %d deep, %d at most: move or copy less", is, MaxDepth)}
 	}
 	*d.depth = max(is, reaches(is))
 	return nil

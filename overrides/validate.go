@@ -28,7 +28,7 @@ func Validate(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1.Wrappe
 	var errs field.ErrorList
 	if kind == v1alpha1.KindFederated && IsSystemNamespace(namespace) {
 		errs = append(errs, field.Forbidden(field.NewPath("metadata", "namespace"),
-			fmt.Sprintf("nothing is federated into %s: %s", namespace, whySystem)))
+			fmt.Sprintf("nothing is federated into %s: %s; use another namespace", namespace, whySystem)))
 	}
 	path := field.NewPath("spec")
 	objects, objectErrs := validateObjects(spec, namespace, kind, path.Child("objects"))

@@ -79,12 +79,12 @@ type MemberClusterSpec struct {
 	TLSServerName string `json:"tlsServerName,omitempty"`
 
 	// proxyURL is the proxy on the way to the endpoint: http, https or socks5. The user and password of the proxy
-	// stand in the Secret alone: `hostctl join NAME --proxy-url URL` puts them there.
+	// stand in the Secret alone: `hostctl join NAME --cluster-kubeconfig FILE --proxy-url URL` puts them there.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http', 'https', 'socks5']",message="proxyURL is an http, https or socks5 URL"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^[^/?#]*//[^/?#]*@')",message="proxyURL holds no user and password, which all who read MemberClusters would see: `hostctl join NAME --proxy-url URL` puts them into the Secret"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^[^/?#]*//[^/?#]*@')",message="proxyURL holds no user and password, which all who read MemberClusters would see: `hostctl join NAME --cluster-kubeconfig FILE --proxy-url URL` puts them into the Secret"
 	ProxyURL string `json:"proxyURL,omitempty"`
 
 	// credentialsRef names the Secret in fairlead-system that holds the credentials, of type
@@ -165,8 +165,8 @@ type MemberClusterStatus struct {
 	// +optional
 	CredentialsExpireTime metav1.Time `json:"credentialsExpireTime,omitempty,omitzero"`
 
-	// leaving says how far the host has come with leaving a member that is being deleted. Cleared: Deliveries, Membership
-	// and CRDs are off the member, and the host's account is what is left. It is absent before.
+	// leaving is Cleared when the manager has removed Deliveries, Membership and CRDs from a member that is being deleted,
+	// and only the host's account remains there. It is absent before.
 	// +optional
 	// +kubebuilder:validation:Enum=Cleared
 	Leaving LeavingProgress `json:"leaving,omitempty"`

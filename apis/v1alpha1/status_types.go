@@ -63,8 +63,8 @@ type WrapperStatus struct {
 	// +kubebuilder:validation:Minimum=1
 	ClustersOmitted int32 `json:"clustersOmitted,omitempty"`
 
-	// clustersOmittedByState counts the members that have no line by how they fare. The troubled have lines
-	// first, so that only healthy ones are left out while no more than 500 are in trouble.
+	// clustersOmittedByState counts, by state, the members that have no line. Members in trouble get lines first, so
+	// all omitted members are healthy unless more than 500 are in trouble.
 	// +optional
 	// +listType=map
 	// +listMapKey=state

@@ -79,7 +79,7 @@ func keptWords(member, command string, kept []push.Kept) string {
 			fmt.Fprintf(&why, "; %d other reasons", len(reasons)-i)
 			break
 		}
-		fmt.Fprintf(&why, "; %d because %s", counts[reason], reason)
+		fmt.Fprintf(&why, "; %d: %s", counts[reason], reason)
 	}
 	stay := fmt.Sprintf("%d objects stay", len(kept))
 	if len(kept) == 1 {

@@ -3,6 +3,7 @@
 package federated
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/retry"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -53,7 +53,7 @@ func NewHistory(mgr ctrl.Manager, key *federate.HistoryKey) *History {
 
 // Start implements manager.Runnable. It returns when all is replaced and told.
 func (h *History) Start(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{h.encryptPlain, h.tellUnreadable} {
+	for _, step := range []func(context.Context) error{h.tellUnreadable, h.encryptPlain} {
 		_ = wait.PollUntilContextCancel(ctx, historyRetry, true, func(ctx context.Context) (bool, error) {
 			err := step(ctx)
 			if err != nil {
@@ -110,6 +110,12 @@ func (h *History) encrypt(ctx context.Context, old *appsv1.ControllerRevision) e
 	made.Namespace, made.Name, made.OwnerReferences = old.Namespace, old.Name, old.OwnerReferences
 	made.Labels = map[string]string{v1alpha1.LabelUID: string(uid), v1alpha1.LabelContent: h.key.Label(revision)}
 	made.Data.Raw = replaced
+	// What refuses the new one is found out while the old one stands.
+	rehearsed := made.DeepCopy()
+	rehearsed.Name, rehearsed.GenerateName = "", "fairlead-rehearsal-"
+	if err := h.client.Create(ctx, rehearsed, client.DryRunAll); err != nil {
+		return fmt.Errorf("trying to write revision %s/%s encrypted, which holds a Secret in clear: %w", old.Namespace, old.Name, err)
+	}
 	err = h.client.Delete(ctx, old, client.Preconditions{UID: &old.UID})
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -117,11 +123,17 @@ func (h *History) encrypt(ctx context.Context, old *appsv1.ControllerRevision) e
 	if err != nil {
 		return fmt.Errorf("replacing revision %s/%s, which holds a Secret in clear: %w", old.Namespace, old.Name, err)
 	}
-	err = retry.OnError(retry.DefaultBackoff, func(err error) bool { return !apierrors.IsAlreadyExists(err) }, func() error {
-		return h.client.Create(ctx, made)
+	// The content is in this process alone now, so it is tried until it stands or its namespace goes.
+	var refused error
+	err = wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
+		refused = h.client.Create(ctx, made.DeepCopy())
+		if apierrors.IsNotFound(refused) || apierrors.HasStatusCause(refused, corev1.NamespaceTerminatingCause) {
+			return false, refused
+		}
+		return refused == nil || apierrors.IsAlreadyExists(refused), nil
 	})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("writing revision %s/%s again, encrypted: it is lost from the history: %w", old.Namespace, old.Name, err)
+	if err != nil {
+		return fmt.Errorf("writing revision %s/%s again, encrypted: it is lost from the history: %w", old.Namespace, old.Name, cmp.Or(refused, err))
 	}
 	return nil
 }
@@ -159,8 +171,8 @@ func (h *History) tellUnreadable(ctx context.Context) error {
 		log.FromContext(ctx).Info("revisions cannot be read: their key is lost", "kind", owner.Kind, "namespace", owner.Namespace,
 			"name", owner.Name, "revisions", names)
 		h.events.Eventf(&owner, nil, corev1.EventTypeWarning, v1alpha1.ReasonRevisionUnreadable, "Revise",
-			"%d revisions cannot be read, since Secret %s/%s holds another key than they were encrypted with: restore that Secret from a backup, "+
-				"or do without them; members are not concerned: %s", len(names), v1alpha1.SystemNamespace, v1alpha1.HistorySecret, strings.Join(names, ", "))
+			"%d revisions cannot be read: they were encrypted with another key than the one in Secret %s/%s. Restore that Secret from a backup and "+
+				"restart the manager, or do without them. Members are not affected: %s", len(names), v1alpha1.SystemNamespace, v1alpha1.HistorySecret, strings.Join(names, ", "))
 	}
 	return nil
 }

@@ -3,11 +3,13 @@
 package federated
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +17,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -91,7 +94,21 @@ func (s *site) viewer() client.Client {
 	if err != nil {
 		s.Fatal(err)
 	}
+	// The API server learns of the bindings a moment after they are made.
+	if err := wait.PollUntilContextTimeout(s.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := c.List(ctx, &appsv1.ControllerRevisionList{}, client.InNamespace(s.wrapper.Namespace))
+		return err == nil, ignoreForbidden(err)
+	}); err != nil {
+		s.Fatal(err)
+	}
 	return c
+}
+
+func ignoreForbidden(err error) error {
+	if apierrors.IsForbidden(err) {
+		return nil
+	}
+	return err
 }
 
 func (s *site) expectNoPassword(what string, seen any) {

@@ -112,6 +112,7 @@ func (p *pass) render(ctx context.Context) error {
 		}
 		p.wants[name] = shared[*want]
 	}
+	round.Done()
 	return nil
 }
 

@@ -203,7 +203,7 @@ func TestWhatWasKeptIsToldOfEveryMember(t *testing.T) {
 	for n, name := range []string{"east", "north", "west"} {
 		var kept []push.Kept
 		for i := range 60 - n {
-			why := "it holds data, or is the ground that data stands on"
+			why := "of a kind that holds data, or that data depends on"
 			if i%3 == 0 {
 				why = "its controller holds it by finalizer ceph.rook.io/disaster-protection"
 			}
@@ -218,8 +218,8 @@ func TestWhatWasKeptIsToldOfEveryMember(t *testing.T) {
 	for name, begins := range map[string]string{"east": "60 objects stay on member east", "north": "59 objects stay on member north",
 		"west": "58 objects stay on member west"} {
 		note := found[name]
-		if !strings.HasPrefix(note, begins+" (`hostctl kept web -n "+s.wrapper.Namespace+"` lists all); 20 because its controller holds it") ||
-			!strings.Contains(note, "because it holds data") || !strings.Contains(note, "kind-07.of."+name) || !strings.HasSuffix(note, "…") {
+		if !strings.HasPrefix(note, begins+" (`hostctl kept web -n "+s.wrapper.Namespace+"` lists all); 20: its controller holds it") ||
+			!strings.Contains(note, ": of a kind that holds data") || !strings.Contains(note, "kind-07.of."+name) || !strings.HasSuffix(note, "…") {
 			t.Errorf("%s: %q", name, note)
 		}
 	}

@@ -134,6 +134,7 @@ func (r *Reconciler) renew(ctx context.Context, mc *v1alpha1.MemberCluster, refu
 	}
 	if err := join.Revoke(ctx, r.client, conn.GetClient(), secret); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "tokens that were replaced are not revoked yet", "member", mc.Name)
+		renewal.Due = standing.There(r.clock.Now()) // not tomorrow: the loop looks again in a minute
 	}
 	return renewal
 }

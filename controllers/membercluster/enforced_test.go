@@ -19,9 +19,9 @@ func TestAPolicyThatTheMemberDoesNotEnforceIsTold(t *testing.T) {
 	}{
 		"the same":                           {here: v1alpha1.NamespacesAll, there: v1alpha1.NamespacesAll},
 		"the default":                        {there: v1alpha1.NamespacesManaged},
-		"the host alone says All":            {here: v1alpha1.NamespacesAll, there: v1alpha1.NamespacesManaged, want: "`hostctl join east --namespaces All`"},
+		"the host alone says All":            {here: v1alpha1.NamespacesAll, there: v1alpha1.NamespacesManaged, want: "`hostctl join east --cluster-kubeconfig FILE --namespaces All`"},
 		"the member allows more":             {here: v1alpha1.NamespacesManaged, there: v1alpha1.NamespacesAll, want: "the member enforces All"},
-		"a member that enforces none so far": {here: v1alpha1.NamespacesManaged, want: "`hostctl join east` again"},
+		"a member that enforces none so far": {here: v1alpha1.NamespacesManaged, want: "`hostctl join east --cluster-kubeconfig FILE`"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			mc, standing := registered(v1alpha1.CollectorHost), well()

@@ -109,10 +109,11 @@ func (d described) enforced(mc *v1alpha1.MemberCluster) string {
 	case !d.standing.Usable() || there == here:
 		return ""
 	case there == "":
-		return fmt.Sprintf("; the member itself does not enforce namespacePolicy %s, since an earlier version joined it: `hostctl join %s` again, with its kubeconfig, installs that",
+		return fmt.Sprintf("; the member itself does not enforce namespacePolicy %s: run `hostctl join %s --cluster-kubeconfig FILE` to install its admission policy",
 			here, mc.Name)
 	}
-	return fmt.Sprintf("; spec.namespacePolicy is %[2]s, but the member enforces %[3]s: `hostctl join %[1]s --namespaces %[2]s`, with the member's kubeconfig, changes it there; "+
+	return fmt.Sprintf("; spec.namespacePolicy is %[2]s, but the member enforces %[3]s: "+
+		"`hostctl join %[1]s --cluster-kubeconfig FILE --namespaces %[2]s`, with the member's kubeconfig, changes it there; "+
 		"or put spec.namespacePolicy back", mc.Name, here, there)
 }
 
@@ -186,7 +187,8 @@ func (d described) collects(mc *v1alpha1.MemberCluster) metav1.Condition {
 		return found(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the host collects")
 	case s.Heartbeat.IsZero():
 		return found(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "no collector has been heard of since the member was joined: "+
-			"run `collector --kubeconfig FILE --cluster-name %[1]s` with a token of the member's account %[2]s, or let the host collect: `hostctl join %[1]s --collector Host`",
+			"run `collector --kubeconfig FILE --cluster-name %[1]s` with a token of the member's account %[2]s, or let the host collect: "+
+			"`hostctl join %[1]s --cluster-kubeconfig FILE --collector Host`",
 			mc.Name, account)
 	case d.now.Sub(s.HeartbeatChanged) > member.HeartbeatTimeout:
 		return found(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the collector has been silent since %s: does it run, and does the member still accept its token (account %s)?",
@@ -202,7 +204,7 @@ func acceptedUntil(name string, renewal join.Renewal) string {
 	}
 	message := "the member accepts the host's token, which holds until " + renewal.Expires.UTC().Format(time.DateOnly)
 	if renewal.Unbound {
-		message += fmt.Sprintf("; when it is renewed, the one before cannot be revoked: the host's Role there is of the version before: run `hostctl join %s` again", name)
+		message += fmt.Sprintf("; an earlier version joined the member, so old tokens cannot be revoked: run `hostctl join %s --cluster-kubeconfig FILE`", name)
 	}
 	return message
 }

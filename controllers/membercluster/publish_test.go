@@ -229,7 +229,7 @@ func TestCollects(t *testing.T) {
 			change: func(s *member.Standing) { s.HeartbeatChanged = now.Add(-member.HeartbeatTimeout - 1) }, reason: v1alpha1.ReasonNoHeartbeat,
 			words: "silent since"},
 		"no heartbeat ever": {mode: v1alpha1.CollectorExternal, change: func(s *member.Standing) { s.Heartbeat = time.Time{} },
-			reason: v1alpha1.ReasonNoHeartbeat, words: "hostctl join east --collector Host"},
+			reason: v1alpha1.ReasonNoHeartbeat, words: "hostctl join east --cluster-kubeconfig FILE --collector Host"},
 		"a member whose clock is far off": {
 			mode: v1alpha1.CollectorExternal, change: func(s *member.Standing) { s.Heartbeat = now.Add(-48 * time.Hour) }, ok: true,
 			reason: v1alpha1.ReasonCollecting,

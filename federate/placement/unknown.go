@@ -65,7 +65,7 @@ func notice(unknown []Unknown) string {
 	sentences := make([]string, 0, maxUnknownInMessage+1)
 	for i, u := range unknown {
 		if i == maxUnknownInMessage {
-			sentences = append(sentences, fmt.Sprintf("%d more overrides name clusters that no MemberCluster is", len(unknown)-i))
+			sentences = append(sentences, fmt.Sprintf("%d more overrides name members that are not registered", len(unknown)-i))
 			break
 		}
 		sentences = append(sentences, u.String())

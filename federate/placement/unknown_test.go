@@ -36,7 +36,7 @@ func TestNamesInOverridesThatNoMemberClusterHasAreTold(t *testing.T) {
 		"many": {[]v1alpha1.Override{override("a"), override("b"), override("c"), override("d"), override("e"), override("f"), override("g")}, &v1alpha1.ClusterSelection{},
 			"spec.overrides[0].clusters.names: no MemberCluster is named a" + see + "; spec.overrides[1].clusters.names: no MemberCluster is named b" + see +
 				"; spec.overrides[2].clusters.names: no MemberCluster is named c" + see + "; spec.overrides[3].clusters.names: no MemberCluster is named d" + see +
-				"; spec.overrides[4].clusters.names: no MemberCluster is named e" + see + "; 2 more overrides name clusters that no MemberCluster is", "", v1alpha1.ReasonNoClusterMatches},
+				"; spec.overrides[4].clusters.names: no MemberCluster is named e" + see + "; 2 more overrides name members that are not registered", "", v1alpha1.ReasonNoClusterMatches},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Decide(Input{Wrapper: wrapper(1), Spec: v1alpha1.Placement{Clusters: tc.clusters}, Overrides: tc.overrides, Members: fleet}, start)

@@ -4,6 +4,7 @@ package render
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/fairlead-dev/fairlead/overrides"
 )
@@ -46,8 +47,8 @@ func (x *Round) Variant(m overrides.Member) (*Variant, error) {
 	key := x.renderer.key(m)
 	seen := x.seen[key]
 	if !seen && x.left <= 0 {
-		return nil, fmt.Errorf("rendering for member %s: %w: the %d different renderings of the members before it are all that one wrapper may have: "+
-			"let fewer or smaller objects differ between members, or split the wrapper", m.Name, overrides.ErrTooCostly, len(x.seen))
+		return nil, fmt.Errorf("rendering for member %s: %w: the %d different renderings before it used up the work that one wrapper may take: "+
+			"make fewer or smaller objects differ between members, or split the wrapper", m.Name, overrides.ErrTooCostly, len(x.seen))
 	}
 	v := x.renderer.variant(key, m)
 	if !seen {
@@ -55,4 +56,12 @@ func (x *Round) Variant(m overrides.Member) (*Variant, error) {
 		x.left -= v.work
 	}
 	return v, v.failure(m)
+}
+
+// Done ends a round: the renderer forgets the variants of members that were not in it. A label that changes often would
+// otherwise leave one behind each time.
+func (x *Round) Done() {
+	x.renderer.mu.Lock()
+	defer x.renderer.mu.Unlock()
+	maps.DeleteFunc(x.renderer.variants, func(key variantKey, _ *Variant) bool { return !x.seen[key] })
 }

@@ -91,3 +91,20 @@ func TestThousandsOfMembersWithObjectsOfTheirOwnFit(t *testing.T) {
 		})
 	}
 }
+
+func TestAMemberThatIsNotInARoundAnyMoreLeavesNoVariantBehind(t *testing.T) {
+	r, err := New(large(t, 10), "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"east", "west"} {
+		round := r.NewRound()
+		if _, err := round.Variant(overrides.Member{Name: name}); err != nil {
+			t.Fatal(err)
+		}
+		round.Done()
+		if got := r.Distinct(); got != 1 {
+			t.Errorf("%d variants after the round of %s", got, name)
+		}
+	}
+}

@@ -3,7 +3,9 @@
 package discovery
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,10 +25,14 @@ const (
 	MaxGroups = 1000
 	// MaxVersions is how many versions one group may have.
 	MaxVersions = 32
-	// MaxResources is how many resources one version of a group may have, subresources included.
+	// MaxResources is how many resources one version of a group may have, subresources aside.
 	MaxResources = 4096
+	// maxListable is how many kinds that can be listed a member may have in all.
+	maxListable = 16384
 	// Timeout is how long one answer may take.
 	Timeout = 15 * time.Second
+	// listableWithin is how long all answers that Listable needs may take together.
+	listableWithin = 2 * time.Minute
 )
 
 // InvalidError says that a member serves something that no Kubernetes API server serves.
@@ -36,7 +42,7 @@ type InvalidError struct {
 }
 
 func (e *InvalidError) Error() string {
-	return fmt.Sprintf("%s of the member cannot be used: %s: is this a Kubernetes API server?", e.What, e.Why)
+	return fmt.Sprintf("%s of the member cannot be used: %s: look whether spec.endpoint is a Kubernetes API server, and which APIService answers there", e.What, e.Why)
 }
 
 // Resource is a kind as a member serves it.
@@ -102,14 +108,14 @@ func Resources(ctx context.Context, c rest.Interface, gv schema.GroupVersion) ([
 	if err := read(ctx, c, &list, path...); err != nil {
 		return nil, err
 	}
-	if len(list.APIResources) > MaxResources {
-		return nil, &InvalidError{What: "version " + gv.String(), Why: fmt.Sprintf("it has %d resources, %d at most", len(list.APIResources), MaxResources)}
-	}
-	resources := make([]Resource, 0, len(list.APIResources))
+	var resources []Resource
 	for i := range list.APIResources {
 		r := &list.APIResources[i]
 		if strings.Contains(r.Name, "/") || !isLabel(strings.ToLower(r.Kind)) {
 			continue // a subresource, or nothing that an object can be of
+		}
+		if len(resources) == MaxResources { // an adapter of metrics has a subresource for each metric: these do not count
+			return nil, &InvalidError{What: "version " + gv.String(), Why: fmt.Sprintf("it has more than %d resources", MaxResources)}
 		}
 		resource := Resource{Kind: r.Kind, Namespaced: r.Namespaced, Listable: slices.Contains(r.Verbs, "list")}
 		if isLabel(r.Name) {
@@ -150,8 +156,10 @@ type Collection struct {
 }
 
 // Listable are all kinds that can be listed, each in one version: those whose objects are in namespaces, or the others. An
-// error means that there may be more of them.
+// error means that there may be more of them: where one group does not answer, it comes with the kinds of the others.
 func Listable(ctx context.Context, c rest.Interface, namespaced bool) ([]Collection, error) {
+	ctx, cancel := context.WithTimeout(ctx, listableWithin)
+	defer cancel()
 	groups := metav1.APIGroupList{}
 	if err := read(ctx, c, &groups, "/apis"); err != nil {
 		return nil, err
@@ -163,6 +171,7 @@ func Listable(ctx context.Context, c rest.Interface, namespaced bool) ([]Collect
 	if err != nil {
 		return nil, err
 	}
+	var unanswered error // of the first group that does not answer
 	for _, group := range groups.Groups {
 		if len(validation.IsDNS1123Subdomain(group.Name)) > 0 {
 			return nil, &InvalidError{What: "list of API groups", Why: "the name of one is no DNS name"}
@@ -172,12 +181,22 @@ func Listable(ctx context.Context, c rest.Interface, namespaced bool) ([]Collect
 			return nil, err
 		}
 		found, err := listable(ctx, c, group.Name, versions, namespaced)
-		if err != nil {
-			return nil, err
+		if isUnusable(err) || ctx.Err() != nil {
+			return nil, cmp.Or(err, ctx.Err())
 		}
-		all = append(all, found...)
+		if err != nil && unanswered == nil {
+			unanswered = err
+		}
+		if all = append(all, found...); len(all) > maxListable {
+			return nil, &InvalidError{What: "list of kinds", Why: fmt.Sprintf("it has more than %d", maxListable)}
+		}
 	}
-	return all, nil
+	return all, unanswered
+}
+
+func isUnusable(err error) bool {
+	var invalid *InvalidError
+	return errors.As(err, &invalid)
 }
 
 func listable(ctx context.Context, c rest.Interface, group string, versions []string, namespaced bool) ([]Collection, error) {

@@ -27,6 +27,9 @@ type address struct {
 	proxyURL      string
 }
 
+// NoProxy is Options.ProxyURL for a member that the host is to reach without a proxy, whatever an earlier join said.
+const NoProxy = "none"
+
 // addressOf takes the address from what the join was told, from what an earlier one bound the host's credentials to, and
 // from the kubeconfig that the join uses, in this order. What stands in the MemberCluster counts for nothing: who may edit
 // that could have a person who joins again send the new token to them.
@@ -35,6 +38,9 @@ func addressOf(host, member *rest.Config, opts Options, bound credentials.Bindin
 		endpoint:      cmp.Or(opts.Server, bound.Endpoint, member.Host),
 		tlsServerName: cmp.Or(member.ServerName, bound.TLSServerName),
 		proxyURL:      cmp.Or(opts.ProxyURL, bound.ProxyURL),
+	}
+	if opts.ProxyURL == NoProxy {
+		a.proxyURL = ""
 	}
 	if member.Insecure {
 		return a, errors.New("the cluster's kubeconfig says insecure-skip-tls-verify: the host would send the member's token to whoever answers there; " +

@@ -63,6 +63,8 @@ func TestAddressOf(t *testing.T) {
 			want:   address{endpoint: far, ca: ca, tlsServerName: "kubernetes"}},
 		"the system's roots": {member: rest.Config{Host: far}, want: address{endpoint: far}},
 		"--server wins":      {member: rest.Config{Host: near}, opts: Options{Server: far + "/"}, want: address{endpoint: far}},
+		"no proxy any more": {member: rest.Config{Host: far}, opts: Options{ProxyURL: NoProxy}, bound: credentials.Binding{ProxyURL: "http://proxy:3128"},
+			want: address{endpoint: far}},
 		"an earlier join's word stays": {member: rest.Config{Host: near}, bound: earlier,
 			want: address{endpoint: "https://old:6443", proxyURL: "http://me:secret@proxy:3128", tlsServerName: "kubernetes"}},
 		"--server wins over an earlier join": {member: rest.Config{Host: near}, bound: earlier, opts: Options{Server: far, ProxyURL: "socks5://p:1080"},

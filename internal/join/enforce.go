@@ -56,6 +56,9 @@ func (p *pass) putPolicy(ctx context.Context) error {
 // markMade puts the label made on namespaces that a manager of an earlier version created for a ClusterFederated without it.
 // Policies see labels alone, so the host would be shut out of them.
 func (p *pass) markMade(ctx context.Context) error {
+	if p.membership.Spec.NamespacePolicy != "" {
+		return nil // an earlier join has done so, and the host can have written since what looks like it
+	}
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NamespaceList"))
 	if err := p.member.client.List(ctx, list, client.HasLabels{v1alpha1.LabelUID}); err != nil {
@@ -145,17 +148,17 @@ func (p *pass) decideNamespaces() {
 	case enforced != "":
 		p.namespaces = enforced
 		if known != "" && known != enforced {
-			p.note("MemberCluster %s says namespacePolicy %s, and the member was joined with %s, which stays: `hostctl join %s --namespaces %s` would change it",
+			p.note("MemberCluster %s says namespacePolicy %s, but the last join set %s, which stays: `hostctl join %s --cluster-kubeconfig FILE --namespaces %s` would change it",
 				p.opts.Name, known, enforced, p.opts.Name, known)
 		}
 	case known == v1alpha1.NamespacesAll && p.membership.Spec.Host.UID == "":
 		p.namespaces = v1alpha1.NamespacesManaged
-		p.note("MemberCluster %s says namespacePolicy All, and nothing on the member does, so the policy is Managed: `hostctl join %s --namespaces All` would change it",
+		p.note("MemberCluster %s says namespacePolicy All, but no join on the member did, so the policy is Managed: `hostctl join %s --cluster-kubeconfig FILE --namespaces All` would change it",
 			p.opts.Name, p.opts.Name)
 	case known == v1alpha1.NamespacesAll: // joined by a version that installed no policy
 		p.namespaces = known
 		p.note("MemberCluster %s says namespacePolicy All, so the member's admission policy opens every namespace but kube-* and %s; "+
-			"`hostctl join %s --namespaces Managed` would close them", p.opts.Name, v1alpha1.SystemNamespace, p.opts.Name)
+			"`hostctl join %s --cluster-kubeconfig FILE --namespaces Managed` would close them", p.opts.Name, v1alpha1.SystemNamespace, p.opts.Name)
 	default:
 		p.namespaces = v1alpha1.NamespacesManaged
 	}

@@ -54,7 +54,7 @@ func (p *pass) keepFormer(ctx context.Context) error {
 	case len(more) == 0:
 		return nil
 	case told:
-		p.note("%s: the profiles are smaller than at its join, and the host loses there %s; to give them back, name in --allow also %s",
+		p.note("%s: the profiles grant less than when it was joined. The host can no longer write %s there; to keep it, add %s to --allow",
 			p.member.cluster, list(held), list(more))
 		return nil
 	}
@@ -62,7 +62,7 @@ func (p *pass) keepFormer(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("keeping what %s grants the host (%s): %w", p.member.cluster, list(more), err)
 	}
-	p.note("%s grants the host more than the profiles hold today: %s. It stays, as %s; to take it away: `hostctl join %s --allow %s`",
+	p.note("%s grants the host more than the profiles hold today: %s. It stays, as %s; to take it away: `hostctl join %s --cluster-kubeconfig FILE --allow %s`",
 		p.member.cluster, list(held), list(more), p.opts.Name, joined(p.grants))
 	p.grants = grants
 	return nil

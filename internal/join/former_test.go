@@ -46,7 +46,7 @@ func TestAMemberOfAnEarlierVersionKeepsWhatItGrantsUntilToldOtherwise(t *testing
 		words         string
 		isSaid        bool
 	}{
-		{grants: kept, words: "hostctl join east --allow core,storage,olm", isSaid: true},
+		{grants: kept, words: "hostctl join east --cluster-kubeconfig FILE --allow core,storage,olm", isSaid: true},
 		{grants: kept, words: "more than the profiles hold today", isSaid: false}, // they have names of their own now
 	} {
 		r, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east", Allow: round.allow})

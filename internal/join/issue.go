@@ -47,7 +47,7 @@ func issue(ctx context.Context, member client.Client, account *corev1.ServiceAcc
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To(int64(tokenLifetime / time.Second))}}
 	held, err := holdTokenSecret(ctx, member, account, current)
 	switch {
-	case apierrors.IsForbidden(err):
+	case lacksTheRight(err):
 	case err != nil:
 		return credential{}, err
 	default:
@@ -62,6 +62,12 @@ func issue(ctx context.Context, member client.Client, account *corev1.ServiceAcc
 		return credential{}, errors.Join(err, dropTokenSecret(ctx, member, held))
 	}
 	return got, nil
+}
+
+// lacksTheRight recognises a refusal by RBAC. Another one, by a quota or an admission policy, is an error: a token that is bound to
+// nothing cannot be revoked, and joining again would not help.
+func lacksTheRight(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), `cannot create resource "secrets"`)
 }
 
 // holdTokenSecret makes the Secret for the next token, under a name that is free. Where none is, tokens were asked for that the
@@ -85,7 +91,7 @@ func holdTokenSecret(ctx context.Context, member client.Client, account *corev1.
 			}
 		}
 	}
-	return tokenSecret{}, fmt.Errorf("making a Secret for a token in %s: others took the names %s meanwhile", v1alpha1.SystemNamespace, list(names))
+	return tokenSecret{}, fmt.Errorf("making a Secret for a token in %s: other clients created %s at the same time; it is tried again", v1alpha1.SystemNamespace, list(names))
 }
 
 // dropTokenSecret deletes a Secret that a token is bound to, which revokes the token. One that was made anew under the name stays,

@@ -192,7 +192,7 @@ func TestAJoinMendsWhatIsBroken(t *testing.T) {
 		"a token that has expired": {want: "token of fairlead-host created (the host's expired on", harm: func(t *testing.T) {
 			setToken(t, f.host, secret, unsigned(account(t), now.Add(-2*time.Hour), now.Add(-time.Hour)))
 		}},
-		"a token near its end": {want: "token of fairlead-host created (the host's expires on", harm: func(t *testing.T) {
+		"a token near its end": {want: "token of fairlead-host created (the host's is of ", harm: func(t *testing.T) {
 			setToken(t, f.host, secret, unsigned(account(t), now.Add(-2*time.Hour), now.Add(time.Hour/2)))
 		}},
 		"a token that nobody signed": {want: "token of fairlead-host created (the member no longer accepts the host's", harm: func(t *testing.T) {

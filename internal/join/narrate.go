@@ -5,7 +5,12 @@ package join
 import (
 	"fmt"
 	"io"
+
+	"github.com/fairlead-dev/fairlead/federate/health"
 )
+
+// maxLine bounds a line of Narrate, in bytes.
+const maxLine = 16 << 10
 
 // Narrate is a Reporter that writes a line a step: ✓ for what is as it should be now, • for a remark.
 func Narrate(out io.Writer, dryRun bool) Reporter {
@@ -23,6 +28,7 @@ func Narrate(out io.Writer, dryRun bool) Reporter {
 		if s.Note != "" {
 			line += " (" + s.Note + ")"
 		}
-		_, _ = fmt.Fprintln(out, line) // progress that can't be shown is no reason to stop the work
+		line = health.Clean(line, maxLine) // names on a member are its tenants' to choose
+		_, _ = fmt.Fprintln(out, line)     // progress that can't be shown is no reason to stop the work
 	}
 }

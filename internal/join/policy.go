@@ -37,15 +37,16 @@ var policyVariables = []admissionregistrationv1.Variable{
 	{Name: "oldLabels", Expression: "oldObject != null && has(oldObject.metadata) && has(oldObject.metadata.labels) ? oldObject.metadata.labels : {}"},
 }
 
-// ownThings are what the host writes in fairlead-system: Deliveries, and Secrets that its tokens are bound to. One that would be filled with the token of a service account
-// is not among them.
+// ownThings are what the host writes in fairlead-system: Deliveries, and the Secrets that its tokens are bound to. These are
+// created and deleted, never changed, and of no type that means something: the member's controller fills one of type
+// kubernetes.io/service-account-token, and a host that is its own member would take one of its own type for credentials.
 var ownThings = strings.Join([]string{
 	"variables.isNamespace && request.operation == 'DELETE'",
 	"variables.group == '" + v1alpha1.Group + "' && variables.resource == 'deliveries'",
 	"variables.group == '' && variables.resource == 'serviceaccounts' && variables.name in ['" + HostAccount + "', '" + CollectorAccount + "'] && " +
 		"(variables.subresource == 'token' || request.operation == 'DELETE')",
 	"variables.group == '' && variables.resource == 'secrets' && variables.name in ['" + strings.Join(tokenSecrets(), "', '") + "'] && " +
-		"(object == null || !has(object.type) || object.type != 'kubernetes.io/service-account-token')",
+		"variables.subresource == '' && (request.operation == 'DELETE' || request.operation == 'CREATE' && has(object.type) && object.type == 'Opaque')",
 }, " || ")
 
 // onlyMarksChange is true of an update that changes nothing but metadata and status, or has a StatefulSet keep its claims.
@@ -58,15 +59,15 @@ const onlyMarksChange = `size(object) == size(oldObject) && object.all(k, k in [
 func policyValidations(namespaces v1alpha1.NamespacePolicy) []admissionregistrationv1.Validation {
 	validations := []admissionregistrationv1.Validation{
 		refuseUnless("!variables.home.startsWith('kube-')",
-			"'namespace ' + variables.home + ' is the system\\'s: the host writes nothing there'"),
+			"'namespace ' + variables.home + ' is the system\\'s, and the host writes nothing there: use another namespace'"),
 		refuseUnless("variables.home != '"+v1alpha1.SystemNamespace+"' || "+ownThings,
-			"'in namespace "+v1alpha1.SystemNamespace+" the host writes its Deliveries and its own credentials only'"),
+			"'in namespace "+v1alpha1.SystemNamespace+" the host writes its Deliveries and its own credentials only: use another namespace'"),
 		refuseUnless(fmt.Sprintf("!variables.isNamespace || !(%[1]q in variables.labels) || "+
 			"%[1]q in variables.oldLabels && variables.oldLabels[%[1]q] == variables.labels[%[1]q]", v1alpha1.LabelOpen),
-			"'the host may not open namespace ' + variables.home + ': the label "+v1alpha1.LabelOpen+" is for people of this cluster'"),
+			"'the host may not open namespace ' + variables.home + ': the label "+v1alpha1.LabelOpen+" is set by an administrator of this cluster'"),
 		refuseUnless(fmt.Sprintf("!variables.isNamespace || request.operation == 'CREATE' || !(%[1]q in variables.labels) || "+
 			"%[1]q in variables.oldLabels && variables.oldLabels[%[1]q] == variables.labels[%[1]q]", v1alpha1.LabelMade),
-			"'namespace ' + variables.home + ' was not made by the host, which may not put the label "+v1alpha1.LabelMade+" on it'"),
+			"'namespace ' + variables.home + ' was not made by the host, which may not put the label "+v1alpha1.LabelMade+" on it: an administrator may set "+v1alpha1.LabelOpen+"'"),
 	}
 	if namespaces == v1alpha1.NamespacesAll {
 		return validations

@@ -164,6 +164,7 @@ func TestAMemberKeepsTheHostOutOfWhatIsNotOpen(t *testing.T) {
 		"a Deployment in fairlead-system":                       {do: creates(deployment(v1alpha1.SystemNamespace)), refused: ownOnly},
 		"an account in fairlead-system":                         {do: creates(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "x"}}), refused: ownOnly},
 		"a Secret that asks for an account's token":             {do: creates(secret(corev1.SecretTypeServiceAccountToken)), refused: ownOnly},
+		"a Secret that a host would take for credentials":       {do: creates(secret(v1alpha1.SecretTypeMember)), refused: ownOnly},
 		"another Secret in fairlead-system":                     {do: creates(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "x"}}), refused: ownOnly},
 		"labels of fairlead-system":                             {do: patches(namespace(v1alpha1.SystemNamespace), `{"metadata":{"labels":{"a":"b"}}}`), refused: ownOnly},
 		"a ConfigMap in a closed namespace":                     {do: creates(configMap("closed", "x")), refused: notOpen},
@@ -274,7 +275,7 @@ func TestAHostThatEditsTheNamespacePolicyAloneGainsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	into.check(t, f.asHost(t, "east"))
-	if r.Namespaces != v1alpha1.NamespacesManaged || !said(steps, "hostctl join east --namespaces All") {
+	if r.Namespaces != v1alpha1.NamespacesManaged || !said(steps, "hostctl join east --cluster-kubeconfig FILE --namespaces All") {
 		t.Errorf("namespaces %s; %v", r.Namespaces, steps)
 	}
 

@@ -51,7 +51,7 @@ func Renew(
 		return renewal(have, false), fmt.Errorf("renewing the token in Secret %s, which ends on %s: %w", secret.Name, when(have.expires), err)
 	}
 	if !got.fresh(now) {
-		err = fmt.Errorf("the member gave one for %s to %s, of which too little is left at %s there", when(got.issued), when(got.expires), when(now))
+		err = fmt.Errorf("the member's new token holds from %s to %s, and its clock says %s: correct the clocks of its control plane", when(got.issued), when(got.expires), when(now))
 	} else {
 		err = accepts(ctx, got.token)
 	}

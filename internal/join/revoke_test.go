@@ -132,7 +132,7 @@ func TestAMemberOfTheVersionBeforeIsServedAndMendedByAJoin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(notes(steps), "`hostctl join east --rotate` revokes it at once") {
+	if !strings.Contains(notes(steps), "`hostctl join east --cluster-kubeconfig FILE --rotate` revokes it at once") {
 		t.Errorf("the join does not say that the token before cannot be revoked: %s", notes(steps))
 	}
 	if renewal := f.renew(t); renewal.Unbound {

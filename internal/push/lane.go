@@ -179,6 +179,15 @@ func (l *lane) judge(key Key, want *Want) (todo work, due, news bool) {
 	return todo, due, contested() != before
 }
 
+// letGoOfEarlier has an outcome refer to an equal want of a later generation, or all objects of the earlier generation's spec would
+// stay in memory. l.mu is held.
+func (l *lane) letGoOfEarlier(key Key, want *Want) {
+	if last, ok := l.outcomes[key]; ok && last.want != want && want.same(last.want) && !last.isOvertakenBy(want) {
+		last.want = want
+		l.outcomes[key] = last
+	}
+}
+
 // due says whether a pair needs a pass, and what that one is to repair.
 func (l *lane) due(key Key, want *Want) (work, bool) {
 	l.mu.Lock()
@@ -190,6 +199,7 @@ func (l *lane) due(key Key, want *Want) (work, bool) {
 	retry := !last.again.IsZero() && !l.clock.Now().Before(last.again)
 	overtaken := last.isOvertakenBy(want)
 	unchanged, rests := want.same(last.want) && !overtaken, l.rests(key, want)
+	l.letGoOfEarlier(key, want)
 	if want.Leaving() || want.Suspended {
 		return work{}, !unchanged || !last.Done && !rests
 	}

@@ -28,7 +28,7 @@ func (p *pass) isOpen(namespace *metav1.PartialObjectMetadata) bool {
 
 func notOpen(namespace string) trouble {
 	return stalled(v1alpha1.ReasonNamespaceNotOpen,
-		"namespace %s was not made by Fairlead and is not open to it: label it %s=true on the member, or join with --namespaces All",
+		"namespace %[1]s was not made by Fairlead and is not open to it: `kubectl label namespace %[1]s %[2]s=true` on the member opens it, or `hostctl join --namespaces All` opens all",
 		namespace, v1alpha1.LabelOpen)
 }
 

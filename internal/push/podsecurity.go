@@ -32,7 +32,7 @@ type unreadLabelsError struct {
 }
 
 func (e *unreadLabelsError) Error() string {
-	return fmt.Sprintf("reading the labels of namespace %s on the host: %s", e.namespace, e.err)
+	return fmt.Sprintf("the manager creates namespace %[1]s on the member only with the labels of namespace %[1]s on the host, and cannot read these: %[2]s", e.namespace, e.err)
 }
 
 // trouble is the error as a line says it. A namespace that is gone takes the wrapper with it.

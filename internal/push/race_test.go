@@ -128,7 +128,7 @@ func TestWhatWasKeptIsToldOnce(t *testing.T) {
 		return out != nil && out.Done
 	})
 	p.Drop(key, "east") // as the wrapper does that sees it left
-	want := map[string][]Kept{"east": {{"PersistentVolumeClaim data", "it holds data, or is the ground that data stands on"}}}
+	want := map[string][]Kept{"east": {{"PersistentVolumeClaim data", "of a kind that holds data, or that data depends on"}}}
 	if diff := cmp.Diff(want, p.TakeKept(key)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -124,6 +124,9 @@ func (p *pass) letGo(ctx context.Context, r *removal, path []string, found *meta
 	case federate.IsKept(p.want.OnDelete, r.groupKind(), found.Annotations[v1alpha1.AnnotationKeep]):
 		p.keep(r, federate.WhyKept(found.Annotations[v1alpha1.AnnotationKeep]))
 		return nil
+	case r.groupKind() == (schema.GroupKind{Kind: "Namespace"}) && !p.isOpen(found):
+		p.keep(r, "the member has closed it to the host")
+		return nil
 	case r.entry.Adopted == v1alpha1.AdoptedYes && (p.want.OnDelete != v1alpha1.DeleteAll || holdsOthers(r.groupKind())):
 		return p.giveBack(ctx, r, path, found)
 	}

@@ -116,7 +116,7 @@ var _ = Describe("When a wrapper leaves more behind than one event can name", fu
 		remove(ctx, w)
 		var notes []any
 		for _, name := range memberNames {
-			notes = append(notes, HavePrefix("60 objects stay on member %s (`hostctl kept many -n %s` lists all); 60 because", name, shop))
+			notes = append(notes, HavePrefix("60 objects stay on member %s (`hostctl kept many -n %s` lists all); 60:", name, shop))
 		}
 		Eventually(ctx, told(shop, "many", v1alpha1.ReasonKept)).Should(ConsistOf(notes...))
 		kept := fleet.Hostctl(ctx, "kept", "many", "-n", shop)

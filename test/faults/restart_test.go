@@ -88,7 +88,7 @@ func TestARestartWithASlowMemberWritesNothingToTheHost(t *testing.T) {
 	east := &wish{objects: map[string]string{"a": "1"}, members: []string{"east"}}
 	other.wish(east)
 	other.rest([]*wish{east}) // the manager is at work
-	clk.Step(10 * time.Second)
+	clk.Step(2 * time.Second) // more than the interval between statuses, and far less than the grace
 	a.wake()
 	east2 := &wish{objects: map[string]string{"a": "2"}, members: []string{"east"}}
 	other.wish(east2)

@@ -59,7 +59,7 @@ mention stays as an earlier join left it. What --allow no longer names is taken 
 
 The host's token holds for 30 days and is renewed daily; the one before is revoked once the new one has worked. Where one may
 have been stolen, --rotate makes the account anew, and the collector's: every token of theirs is refused from then on. It takes
-some 15 seconds, in which the member is not served.
+some 15 seconds, in which the member is not served. A collector that you run yourself needs a new token afterwards.
 
 A member of another host is refused. With --take-over it changes hosts: join says whose it is and what follows, and asks.
 The other host's account there is revoked, and every token of it, before this one gets an account; nothing else on the
@@ -108,11 +108,11 @@ says so; to take it away: --allow core,storage,olm.`,
 	f.StringVar(&o.Namespaces, "namespaces", "", `namespaces that are open to the host: Managed (those it made, or labelled `+v1alpha1.LabelOpen+`: "true") or All (default Managed)`)
 	f.StringToStringVar(&o.Labels, "labels", nil, "labels of the MemberCluster, as in env=production,cloud=aws; others that it has stay")
 	f.StringVar(&o.Server, "server", "", "URL by which the host reaches the member (default that of the cluster's kubeconfig)")
-	f.StringVar(&o.ProxyURL, "proxy-url", "", "proxy by which the host reaches the member; its user and password are kept in the Secret")
+	f.StringVar(&o.ProxyURL, "proxy-url", "", "proxy by which the host reaches the member, or none; its user and password are kept in the Secret")
 	f.StringVar(&o.Collector, "collector", "", "who observes the member: Host (the host's manager) or External (a collector that you run) (default Host)")
 	f.StringVar(&o.HostName, "host-name", "", "what the member calls the host (default the cluster name of the host's context)")
 	f.BoolVar(&o.TakeOver, "take-over", false, "take the cluster from the host that it belongs to, and revoke that one's account there")
-	f.BoolVar(&o.Rotate, "rotate", false, "make the host's account on the member anew, which revokes every token of it")
+	f.BoolVar(&o.Rotate, "rotate", false, "make the accounts of host and collector on the member anew, which revokes all their tokens")
 	f.BoolVarP(&o.Yes, "yes", "y", false, "with --take-over: do not ask")
 	f.BoolVar(&o.DryRun, "dry-run", false, "say what would be done and write nothing")
 	f.BoolVar(&o.WaitForReady, "wait", true, "wait until the member is Ready")

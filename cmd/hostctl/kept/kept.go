@@ -113,11 +113,11 @@ func (o *Options) Run(ctx context.Context) error {
 		there, unlisted, err := o.ask(ctx, host, &members[i], asked)
 		if err != nil {
 			silent++
-			_, _ = fmt.Fprintf(o.ErrOut, "✗ %s: %s\n", members[i].Name, health.Clean(err.Error(), 1024))
-			continue
+			_, _ = fmt.Fprintf(o.ErrOut, "✗ %s: not all could be read: %s\n", members[i].Name, health.Clean(err.Error(), 1024))
 		}
 		if unlisted > 0 {
-			_, _ = fmt.Fprintf(o.ErrOut, "• %s: %d kinds left out that the host may not list there\n", members[i].Name, unlisted)
+			_, _ = fmt.Fprintf(o.ErrOut, "• %s: hostctl skipped %d kinds that the host may not list there, "+
+				"and objects of these may be kept too; `hostctl join --allow` widens what it may\n", members[i].Name, unlisted)
 		}
 		found = append(found, there...)
 	}
@@ -127,10 +127,10 @@ func (o *Options) Run(ctx context.Context) error {
 			return err
 		}
 	case silent == 0:
-		_, _ = fmt.Fprintf(o.ErrOut, "No member keeps anything of %s that it has let go of; `hostctl recover` shows Deliveries without a wrapper.\n", asked.wrapper)
+		_, _ = fmt.Fprintf(o.ErrOut, "hostctl found no kept objects of %s on the %d members that it asked. `hostctl recover` shows Deliveries without a wrapper.\n", asked.wrapper, len(members))
 	}
 	if silent > 0 {
-		return fmt.Errorf("listing what is kept of %s: %d of %d members could not be asked", asked.wrapper, silent, len(members))
+		return fmt.Errorf("listing what is kept of %s: of %d of %d members not all could be read", asked.wrapper, silent, len(members))
 	}
 	return nil
 }

@@ -34,16 +34,16 @@ type search struct {
 	namespace string
 }
 
-// on lists what a member keeps, sorted. unlisted is how many kinds the host may not list there: it did not write these
+// on lists what a member keeps, sorted. An error means that it may keep more: found is what could be read. unlisted is how many kinds the host may not list there: it did not write these
 // either, unless its rights were narrowed since.
 func (s search) on(ctx context.Context, conn *member.Conn) (found []object, unlisted int, err error) {
 	listed, err := s.listed(ctx, conn)
 	if err != nil {
 		return nil, 0, err
 	}
-	kinds, err := discovery.Listable(ctx, conn.REST(), s.namespace != "")
-	if err != nil {
-		return nil, 0, fmt.Errorf("reading which kinds it serves: %w", err)
+	kinds, unread := discovery.Listable(ctx, conn.REST(), s.namespace != "")
+	if unread != nil {
+		unread = fmt.Errorf("reading which kinds it serves: %w", unread)
 	}
 	for _, kind := range kinds {
 		err := member.EachSelected(ctx, conn, member.Path(kind.GroupVersionResource, s.namespace, ""), v1alpha1.LabelUID, func(obj *metav1.PartialObjectMetadata) error {
@@ -57,12 +57,15 @@ func (s search) on(ctx context.Context, conn *member.Conn) (found []object, unli
 		case apierrors.IsForbidden(err):
 			unlisted++
 		case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err): // it went since, or cannot be listed at all
-		case err != nil:
-			return nil, 0, fmt.Errorf("listing %s: %w", kind.GroupResource(), err)
+		case err != nil && unread == nil:
+			unread = fmt.Errorf("listing %s: %w", kind.GroupResource(), err)
+		}
+		if err := ctx.Err(); err != nil {
+			return found, unlisted, err
 		}
 	}
 	slices.SortFunc(found, func(a, b object) int { return cmp.Compare(a.name, b.name) })
-	return found, unlisted, nil
+	return found, unlisted, unread
 }
 
 // identity tells the objects of one wrapper apart.
@@ -108,5 +111,5 @@ func why(obj *metav1.PartialObjectMetadata, gk schema.GroupKind) string {
 	case len(obj.Finalizers) > 0:
 		return "finalizer " + health.Clean(obj.Finalizers[0], 64)
 	}
-	return "onDelete: KeepAll, a claim that would go with it, or a release"
+	return "not recorded: onDelete: KeepAll, a claim that would go with it, or a release"
 }

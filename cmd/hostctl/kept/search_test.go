@@ -51,8 +51,8 @@ func TestWhyAnObjectWasKept(t *testing.T) {
 		gk     schema.GroupKind
 		want   string
 	}{
-		"data":            {func(*metav1.PartialObjectMetadata) {}, schema.GroupKind{Kind: "PersistentVolumeClaim"}, "it holds data"},
-		"asked for":       {func(o *metav1.PartialObjectMetadata) { o.Annotations[v1alpha1.AnnotationKeep] = "true" }, schema.GroupKind{Kind: "ConfigMap"}, `"true" asks for it`},
+		"data":            {func(*metav1.PartialObjectMetadata) {}, schema.GroupKind{Kind: "PersistentVolumeClaim"}, "of a kind that holds data, or that data depends on"},
+		"asked for":       {func(o *metav1.PartialObjectMetadata) { o.Annotations[v1alpha1.AnnotationKeep] = "true" }, schema.GroupKind{Kind: "ConfigMap"}, `: "true"`},
 		"its controller":  {func(o *metav1.PartialObjectMetadata) { o.Finalizers = []string{"rook\x1b[2J.io/x"} }, schema.GroupKind{Kind: "CephCluster"}, "finalizer rook[2J.io/x"},
 		"it does not say": {func(*metav1.PartialObjectMetadata) {}, schema.GroupKind{Kind: "ConfigMap"}, "onDelete: KeepAll"},
 	} {
