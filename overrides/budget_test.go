@@ -190,7 +190,7 @@ func TestMovesCannotNestWithoutEnd(t *testing.T) {
 	}
 	obj := &unstructured.Unstructured{Object: widgetWith(map[string]any{"c": "x"})}
 	_, err := Apply([]*unstructured.Unstructured{obj}, list, east)
-	if err == nil || !strings.Contains(err.Error(), "deep by now, 100 at most") {
+	if err == nil || !strings.Contains(err.Error(), "deep, 100 at most") {
 		t.Fatalf("got %v", err)
 	}
 	if e := (*Error)(nil); !errors.As(err, &e) || e.Override != 0 {

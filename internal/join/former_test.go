@@ -62,7 +62,7 @@ func TestAMemberOfAnEarlierVersionKeepsWhatItGrantsUntilToldOtherwise(t *testing
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(r.Grants, join.DefaultGrants()) || !said(steps, "the host loses there persistentvolumes") || !said(steps, "volumes") {
+	if !slices.Equal(r.Grants, join.DefaultGrants()) || !said(steps, "The host can no longer write persistentvolumes") || !said(steps, "volumes") {
 		t.Errorf("%v %v", r.Grants, steps)
 	}
 }

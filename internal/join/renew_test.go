@@ -4,6 +4,7 @@ package join
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,7 +56,8 @@ func (r *renewing) start(t *testing.T, token string, held ...string) {
 	r.member = fake.NewClientBuilder().WithScheme(scheme).WithObjects(there...).WithInterceptorFuncs(interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 			if r.forbids {
-				return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, obj.GetName(), nil)
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, obj.GetName(),
+					errors.New(`User "system:serviceaccount:fairlead-system:fairlead-host" cannot create resource "secrets" in API group ""`))
 			}
 			obj.SetUID(types.UID("uid-of-" + obj.GetName()))
 			return c.Create(ctx, obj, opts...)

@@ -107,28 +107,20 @@ func TestAnAdoptedNamespaceThatIsClosedIsObeyed(t *testing.T) {
 	s.inside().mustDeliver(s.inside().want(configMap("a", "1")))
 }
 
-// The member's administrator has closed it, so it is neither released nor deleted, and holds nothing up.
+// The member's administrator has closed it, so it is not released, and holds nothing up.
 func TestANamespaceThatIsClosedIsKeptByARemoval(t *testing.T) {
-	for name, adopted := range map[string]bool{"adopted": true, "made": false} {
-		t.Run(name, func(t *testing.T) {
-			s := newClusterSite(t)
-			want, label := s.want(s.bare()), v1alpha1.LabelMade
-			if adopted {
-				s.openNamespace()
-				want, label = s.adoptingNamespace(s.bare()), v1alpha1.LabelOpen
-			}
-			s.mustDeliver(want)
-			s.label(label, "")
-			leave := s.leave()
-			leave.OnDelete = v1alpha1.DeleteAll
-			out := s.mustPush(leave)
-			if !out.Done || !slices.ContainsFunc(out.Kept, func(k Kept) bool { return strings.Contains(k.String(), "closed it to the host") }) {
-				t.Errorf("done %v, kept %v, %s %s", out.Done, out.Kept, out.Reason, out.Message)
-			}
-			if s.labels()[v1alpha1.LabelUID] == "" {
-				t.Error("the closed namespace was written")
-			}
-		})
+	s := newClusterSite(t)
+	s.openNamespace()
+	s.mustDeliver(s.adoptingNamespace(s.bare()))
+	s.label(v1alpha1.LabelOpen, "")
+	leave := s.leave()
+	leave.OnDelete = v1alpha1.DeleteAll
+	out := s.mustPush(leave)
+	if !out.Done || !slices.ContainsFunc(out.Kept, func(k Kept) bool { return strings.Contains(k.String(), "closed it to the host") }) {
+		t.Errorf("done %v, kept %v, %s %s", out.Done, out.Kept, out.Reason, out.Message)
+	}
+	if s.labels()[v1alpha1.LabelUID] == "" {
+		t.Error("the closed namespace was written")
 	}
 }
 
