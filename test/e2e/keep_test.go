@@ -124,7 +124,7 @@ var _ = Describe("When a wrapper leaves more behind than one event can name", fu
 		lines := strings.Split(strings.TrimSpace(kept.Stdout), "\n")
 		Expect(lines).To(HaveLen(1 + 60*len(memberNames)))
 		for _, name := range memberNames {
-			Expect(kept.Stdout).To(MatchRegexp(name + ` +configmaps/a-rather-long-name-of-an-object-59 +its annotation `))
+			Expect(kept.Stdout).To(MatchRegexp(name + ` +configmaps/a-rather-long-name-of-an-object-59 +annotated `))
 		}
 		one := fleet.Hostctl(ctx, "kept", "many", "-n", shop, "--cluster", "member-2")
 		Expect(strings.Count(one.Stdout, "member-2 ")).To(Equal(60))
