@@ -48,7 +48,8 @@ func newMapper(conn *Conn) *mapper {
 	return m
 }
 
-// forget drops what was remembered. What was asked for before and comes later is forgotten too.
+// forget drops what was remembered. An answer that is under way is remembered when it comes, and may be an old one: a path that
+// is not found then has the member asked again.
 func (m *mapper) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package connect is how hostctl's commands reach the host cluster: by the flags of kubectl, and with a client that knows
-// Fairlead's kinds and no others.
+// Fairlead's kinds and, but for HostWith, no others.
 package connect
 
 import (
@@ -32,13 +32,18 @@ func Namespace(flags *genericclioptions.ConfigFlags) (string, error) {
 
 // Host makes a client for the cluster that the flags lead to. It asks it nothing yet.
 func Host(flags *genericclioptions.ConfigFlags) (client.Client, error) {
-	config, err := flags.ToRESTConfig()
-	if err != nil {
-		return nil, fmt.Errorf("reading the host's kubeconfig: %w", err)
-	}
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		return nil, err
+	}
+	return HostWith(flags, scheme)
+}
+
+// HostWith is Host for a command that reads other kinds as well.
+func HostWith(flags *genericclioptions.ConfigFlags, scheme *runtime.Scheme) (client.Client, error) {
+	config, err := flags.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("reading the host's kubeconfig: %w", err)
 	}
 	host, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {

@@ -55,26 +55,19 @@ func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
 		if err != nil {
 			return nil, "", err
 		}
-		config, err := flags.ToRESTConfig()
-		if err != nil {
-			return nil, "", fmt.Errorf("reading the host's kubeconfig: %w", err)
-		}
-		host, err := client.New(config, client.Options{Scheme: member.Scheme}) // it reads Secrets as well
-		if err != nil {
-			return nil, "", fmt.Errorf("connecting to the host: %w", err)
-		}
-		return host, namespace, nil
+		host, err := connect.HostWith(flags, member.Scheme) // it reads Secrets as well
+		return host, namespace, err
 	}
 	cmd := &cobra.Command{
 		Use:   "kept NAME | cfed/NAME",
 		Short: "List what members keep of a wrapper that was deleted, or that does not list it any more",
-		Long: `kept lists the objects that a wrapper brought to members and that stayed there when it let go of them: data and the ground
-that data stands on, what would take data along, and what is annotated federation.fairlead.dev/keep. An event (Kept) says
-so when it happens; these objects keep their marks, and kept finds them by these: it asks every member for each kind that
-the host may list there. A wrapper of the same name takes them back.
+		Long: `kept lists the objects that a wrapper brought to members and that stayed there when it let go of them. These are objects that
+hold data or that data depends on, objects whose deletion would take data along, and objects that are annotated
+federation.fairlead.dev/keep. An event (Kept) tells of them when it happens. They keep Fairlead's marks, and kept finds them
+by the marks: it asks each member for every kind that the host may list there. A wrapper of the same name takes them back.
 
 It writes nothing. It uses the host's own credentials for the members, so it needs the right to read Secrets in
-fairlead-system. A member that cannot be asked is named, and the exit code is 1.`,
+fairlead-system. It names each member of which it cannot read all, and then the exit code is 1.`,
 		Example: `  hostctl kept storefront -n shop
   hostctl kept cfed/rook --cluster eu-1`,
 		Args: cobra.ExactArgs(1),
