@@ -7,12 +7,14 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 // Apply lays the overrides that speak to a member over objects and returns the result. An object that
 // no override changes is the very one that was given; the others are copies. work is how many units it
 // took, also where it failed. An error is an *Error.
-func (s *Set) Apply(objects []*unstructured.Unstructured, m Member) (result []*unstructured.Unstructured, work int64, err error) {
+func (s *Set) Apply(objects []*unstructured.Unstructured, m selection.Member) (result []*unstructured.Unstructured, work int64, err error) {
 	r := &rendering{member: m, objects: objects, result: slices.Clone(objects), depths: make([]int, len(objects))}
 	r.budget.left = maxWork
 	for i := range s.overrides {
@@ -27,7 +29,7 @@ func (s *Set) Apply(objects []*unstructured.Unstructured, m Member) (result []*u
 
 // rendering is what overrides have made of objects so far, for one member.
 type rendering struct {
-	member  Member
+	member  selection.Member
 	objects []*unstructured.Unstructured // as the wrapper has them
 	result  []*unstructured.Unstructured
 	depths  []int // how deep the JSON of result may be nested, at most; 0 where nothing has changed it

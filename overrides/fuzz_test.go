@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 // FuzzPatch compares one operation with another implementation of RFC 6902: where both succeed they
@@ -184,14 +185,15 @@ func FuzzSelector(f *testing.F) {
 			requirement.Values = []string{value}
 		}
 		s := &v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{{MatchExpressions: []metav1.LabelSelectorRequirement{requirement}}}}
-		m := Member{Name: name, Labels: map[string]string{label: labelValue}}
-		selected, err := Selects(s, m)
+		m := selection.Member{Name: name, Labels: map[string]string{label: labelValue}}
+		read, err := selection.New(s)
 		if refused := len(validateSelection(s, nil, true)) > 0; refused != (err != nil) {
-			t.Fatalf("Validate refuses: %v, Selects: %v", refused, err)
+			t.Fatalf("Validate refuses: %v, New: %v", refused, err)
 		}
 		s.Names = []string{name}
 		if err == nil {
-			if named, err := Selects(s, m); err != nil || !named {
+			selected := read.Selects(m)
+			if named, err := selection.New(s); err != nil || !named.Selects(m) {
 				t.Fatalf("a member's own name does not select it (%v): %v", selected, err)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 const deployment = `
@@ -83,4 +84,4 @@ func mergeOf(t testing.TB, kind, patch string) []v1alpha1.Override {
 	}}
 }
 
-var east = Member{Name: "east", Labels: map[string]string{"cloud": "aws", "topology.kubernetes.io/region": "eu-west-1"}}
+var east = selection.Member{Name: "east", Labels: map[string]string{"cloud": "aws", "topology.kubernetes.io/region": "eu-west-1"}}

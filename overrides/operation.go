@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 // newOperation reads an operation. Which members it may have is CEL's to say first; it is said again
@@ -54,7 +55,7 @@ func (op *operation) readValue(from *v1alpha1.PatchOperation) (err error) {
 }
 
 // failed puts an operation's trouble where it belongs.
-func (op *operation) failed(override, index int, m Member, err error) *Error {
+func (op *operation) failed(override, index int, m selection.Member, err error) *Error {
 	e := &Error{
 		Override:  override,
 		Operation: index,

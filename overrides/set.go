@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 // Set is a list of overrides, read once and ready to be applied for many members. It is safe for
@@ -19,7 +20,7 @@ type Set struct {
 
 type override struct {
 	index     int
-	selection Selection
+	selection selection.Selection
 	target    v1alpha1.OverrideTarget
 	patch     []operation
 	merge     map[string]any // nil where it is a patch
@@ -55,7 +56,7 @@ func compile(index int, from *v1alpha1.Override) (override, error) {
 	}
 	o := override{index: index, target: from.Target}
 	var err error
-	if o.selection, err = NewSelection(from.Clusters); err != nil {
+	if o.selection, err = selection.New(from.Clusters); err != nil {
 		return fail(None, "clusters", err)
 	}
 	if (len(from.Patch) > 0) == (from.Merge != nil) {
@@ -78,7 +79,7 @@ func compile(index int, from *v1alpha1.Override) (override, error) {
 }
 
 // Speaking is the indexes of the overrides that speak to a member, in order.
-func (s *Set) Speaking(m Member) []int {
+func (s *Set) Speaking(m selection.Member) []int {
 	var speaking []int
 	for i := range s.overrides {
 		if s.overrides[i].selection.Selects(m) {
@@ -90,7 +91,7 @@ func (s *Set) Speaking(m Member) []int {
 
 // Variant appends to key what tells a member apart: the overrides that speak to it and the values
 // that they take from it. Members with equal keys get equal objects.
-func (s *Set) Variant(key []byte, m Member) []byte {
+func (s *Set) Variant(key []byte, m selection.Member) []byte {
 	for i := range s.overrides {
 		o := &s.overrides[i]
 		if !o.selection.Selects(m) {
@@ -115,7 +116,7 @@ func (s *Set) Variant(key []byte, m Member) []byte {
 }
 
 // Speaking is the indexes of the overrides in list that speak to a member, in order.
-func Speaking(list []v1alpha1.Override, m Member) ([]int, error) {
+func Speaking(list []v1alpha1.Override, m selection.Member) ([]int, error) {
 	set, err := Compile(list)
 	if err != nil {
 		return nil, err
@@ -124,7 +125,7 @@ func Speaking(list []v1alpha1.Override, m Member) ([]int, error) {
 }
 
 // Apply lays the overrides in list that speak to a member over objects; for many members, use Compile.
-func Apply(objects []*unstructured.Unstructured, list []v1alpha1.Override, m Member) ([]*unstructured.Unstructured, error) {
+func Apply(objects []*unstructured.Unstructured, list []v1alpha1.Override, m selection.Member) ([]*unstructured.Unstructured, error) {
 	set, err := Compile(list)
 	if err != nil {
 		return nil, err

@@ -7,43 +7,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 func contains(text, part string) bool { return strings.Contains(text, part) }
-
-func TestSelects(t *testing.T) {
-	aws := metav1.LabelSelector{MatchLabels: map[string]string{"cloud": "aws"}}
-	gcp := metav1.LabelSelector{MatchLabels: map[string]string{"cloud": "gcp"}}
-	for name, tc := range map[string]struct {
-		selection *v1alpha1.ClusterSelection
-		want      bool
-	}{
-		"nothing said is everybody":           {nil, true},
-		"said and empty is nobody":            {&v1alpha1.ClusterSelection{}, false},
-		"its name":                            {&v1alpha1.ClusterSelection{Names: []string{"west", "east"}}, true},
-		"another's name":                      {&v1alpha1.ClusterSelection{Names: []string{"west"}}, false},
-		"its label":                           {&v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{aws}}, true},
-		"one of two selectors":                {&v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{gcp, aws}}, true},
-		"another's label":                     {&v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{gcp}}, false},
-		"its name beside another's label":     {&v1alpha1.ClusterSelection{Names: []string{"east"}, Selectors: []metav1.LabelSelector{gcp}}, true},
-		"an empty selector is everybody":      {&v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{{}}}, true},
-		"within one selector all has to hold": {&v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{{MatchLabels: map[string]string{"cloud": "aws", "x": "y"}}}}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := Selects(tc.selection, east)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != tc.want {
-				t.Errorf("got %v, want %v", got, tc.want)
-			}
-		})
-	}
-}
 
 func TestSpeakingKeepsTheOrderOfTheSpec(t *testing.T) {
 	list := parse(t, `
@@ -143,7 +113,7 @@ func TestATargetThatMatchesNothingIsAnErrorForThatMember(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	if _, err := Apply(objects, list, Member{Name: "west"}); err != nil {
+	if _, err := Apply(objects, list, selection.Member{Name: "west"}); err != nil {
 		t.Errorf("it does not speak to west: %v", err)
 	}
 }
@@ -160,15 +130,15 @@ func TestVariantTellsApartWhatRendersApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	member := func(name string, pairs ...string) Member {
-		m := Member{Name: name, Labels: map[string]string{}}
+	member := func(name string, pairs ...string) selection.Member {
+		m := selection.Member{Name: name, Labels: map[string]string{}}
 		for i := 0; i < len(pairs); i += 2 {
 			m.Labels[pairs[i]] = pairs[i+1]
 		}
 		return m
 	}
 	for name, tc := range map[string]struct {
-		a, b Member
+		a, b selection.Member
 		same bool
 	}{
 		"names and foreign labels do not count":  {member("a", "x", "1"), member("b", "x", "2"), true},

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 const (
@@ -64,7 +65,7 @@ func validateSelection(s *v1alpha1.ClusterSelection, path *field.Path, required 
 	}
 	for i := range s.Selectors {
 		one := v1alpha1.ClusterSelection{Selectors: s.Selectors[i : i+1]}
-		if _, err := NewSelection(&one); err != nil {
+		if _, err := selection.New(&one); err != nil {
 			errs = append(errs, field.Invalid(path.Child("selectors").Index(i), shorten(s.Selectors[i]), cause(err)))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 // source is a ValueSource, read.
@@ -39,7 +40,7 @@ func newSource(from *v1alpha1.ValueSource) (*source, error) {
 }
 
 // value is what the member has there, or the default.
-func (s *source) value(m Member) (value string, there bool) {
+func (s *source) value(m selection.Member) (value string, there bool) {
 	if s.label == "" {
 		return m.Name, true
 	}

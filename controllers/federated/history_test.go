@@ -26,7 +26,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/render"
 	"github.com/fairlead-dev/fairlead/federate/report"
 	"github.com/fairlead-dev/fairlead/internal/member"
-	"github.com/fairlead-dev/fairlead/overrides"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 const password = "correct-horse-battery"
@@ -185,7 +185,7 @@ func (p *pass) publishRefusal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = renderer.For(overrides.Member{Name: "east"}); err == nil {
+	if _, err = renderer.For(selection.Member{Name: "east"}); err == nil {
 		t.Fatal("the override works")
 	}
 	in := p.snapshot(&v1alpha1.WrapperStatus{})

@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/report"
 	"github.com/fairlead-dev/fairlead/internal/push"
 	"github.com/fairlead-dev/fairlead/overrides"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 // renderers keeps the renderer of each wrapper's present generation, so that news from a member costs
@@ -100,7 +101,7 @@ func (p *pass) render(ctx context.Context) error {
 			return err
 		}
 		mc := p.members[name]
-		rendering, err := round.Variant(overrides.Member{Name: name, Labels: mc.Labels})
+		rendering, err := round.Variant(selection.Member{Name: name, Labels: mc.Labels})
 		if err != nil {
 			p.refusals[name] = refusal(err)
 			continue

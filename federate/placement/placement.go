@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/overrides"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 // Member is a MemberCluster as placement sees it.
-type Member = overrides.Member
+type Member = selection.Member
 
 // Input is what a decision is made of.
 type Input struct {
@@ -59,7 +59,7 @@ func Decide(in Input, now time.Time) (Decision, error) {
 		// Left out is not "everywhere": nothing goes anywhere by leaving a field out.
 		in.Spec.Clusters = &v1alpha1.ClusterSelection{}
 	}
-	selection, err := overrides.NewSelection(in.Spec.Clusters)
+	clusters, err := selection.New(in.Spec.Clusters)
 	if err != nil {
 		return Decision{}, fmt.Errorf("placing: spec.placement.clusters: %w", err)
 	}
@@ -67,7 +67,7 @@ func Decide(in Input, now time.Time) (Decision, error) {
 	known := make(map[string]bool, len(in.Members)) // by name; true when selected
 	status := v1alpha1.PlacementStatus{ObservedGeneration: in.Wrapper.Generation}
 	for _, m := range in.Members {
-		known[m.Name] = selection.Selects(m)
+		known[m.Name] = clusters.Selects(m)
 		if known[m.Name] {
 			status.Clusters = append(status.Clusters, m.Name)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/fairlead-dev/fairlead/overrides"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 func TestInstallOrderPutsFirstWhatOthersNeed(t *testing.T) {
@@ -69,7 +69,7 @@ objects:
 - {apiVersion: v1, kind: ConfigMap, metadata: {name: z}}
 `)
 	var got []string
-	for _, o := range rendering(t, renderer(t, s, "shop"), overrides.Member{Name: "east"}).Objects {
+	for _, o := range rendering(t, renderer(t, s, "shop"), selection.Member{Name: "east"}).Objects {
 		got = append(got, o.String()+" "+o.GVK.Group)
 	}
 	want := []string{"ConfigMap z ", "Deployment w apps", "Deployment z apps", "StatefulSet a apps", "Widget a c.io", "Widget b a.io", "Widget b b.io"}

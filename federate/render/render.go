@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate"
 	"github.com/fairlead-dev/fairlead/overrides"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 const (
@@ -143,7 +144,7 @@ func settle(obj *unstructured.Unstructured, namespace string) error {
 }
 
 // render makes a rendering, and says what that took: see overrides.Set.Apply, and the writing of the result.
-func (r *Renderer) render(m overrides.Member) (out *Rendering, work int64, err error) {
+func (r *Renderer) render(m selection.Member) (out *Rendering, work int64, err error) {
 	b, err := r.read()
 	if err != nil {
 		return nil, 0, err

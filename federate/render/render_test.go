@@ -16,6 +16,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/overrides"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 func spec(t testing.TB, text string) *v1alpha1.WrapperSpec {
@@ -36,7 +37,7 @@ func renderer(t testing.TB, s *v1alpha1.WrapperSpec, namespace string) *Renderer
 	return r
 }
 
-func rendering(t testing.TB, r *Renderer, m overrides.Member) *Rendering {
+func rendering(t testing.TB, r *Renderer, m selection.Member) *Rendering {
 	t.Helper()
 	out, err := r.For(m)
 	if err != nil {
@@ -46,10 +47,10 @@ func rendering(t testing.TB, r *Renderer, m overrides.Member) *Rendering {
 }
 
 // fleet is n members in turn in three clouds.
-func fleet(n int) []overrides.Member {
-	members := make([]overrides.Member, n)
+func fleet(n int) []selection.Member {
+	members := make([]selection.Member, n)
 	for i := range members {
-		members[i] = overrides.Member{
+		members[i] = selection.Member{
 			Name:   fmt.Sprintf("member-%04d", i),
 			Labels: map[string]string{"cloud": []string{"aws", "gcp", "onprem"}[i%3], "zone": fmt.Sprint(i % 7)},
 		}
@@ -64,7 +65,7 @@ objects:
 `
 
 func TestObjectsAreCanonicalAndInTheWrappersNamespace(t *testing.T) {
-	got := rendering(t, renderer(t, spec(t, shop), "shop"), overrides.Member{Name: "east"})
+	got := rendering(t, renderer(t, spec(t, shop), "shop"), selection.Member{Name: "east"})
 	var lines []string
 	for _, o := range got.Objects {
 		lines = append(lines, o.Namespace+" "+o.String()+" "+o.Keep+" "+string(o.JSON))
@@ -80,7 +81,7 @@ func TestObjectsAreCanonicalAndInTheWrappersNamespace(t *testing.T) {
 
 func TestClusterScopedObjectsStayWithoutNamespace(t *testing.T) {
 	s := spec(t, `objects: [{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}, provisioner: p}]`)
-	got := rendering(t, renderer(t, s, ""), overrides.Member{Name: "east"})
+	got := rendering(t, renderer(t, s, ""), selection.Member{Name: "east"})
 	want := `{"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"fast"},"provisioner":"p"}`
 	if diff := cmp.Diff(want, string(got.Objects[0].JSON)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -114,7 +115,7 @@ func TestEqualMembersShareOneRendering(t *testing.T) {
 	r := renderer(t, spec(t, perCloud), "shop")
 	distinct := map[*Rendering]int{}
 	digests := map[string]bool{}
-	for _, m := range append(fleet(1000), overrides.Member{Name: "nowhere"}) {
+	for _, m := range append(fleet(1000), selection.Member{Name: "nowhere"}) {
 		got := rendering(t, r, m)
 		distinct[got]++
 		digests[got.Digest] = true
@@ -155,7 +156,7 @@ func TestConcurrentMembersShareOneRendering(t *testing.T) {
 func TestAnErrorNamesTheMemberThatAsked(t *testing.T) {
 	r := renderer(t, spec(t, shop+"overrides: [{target: {kind: ConfigMap}, patch: [{op: remove, path: /spec}]}]"), "shop")
 	for _, name := range []string{"east", "west"} {
-		_, err := r.For(overrides.Member{Name: name})
+		_, err := r.For(selection.Member{Name: name})
 		var e *overrides.Error
 		if !errors.As(err, &e) || e.Member != name || !strings.Contains(err.Error(), "for member "+name+":") {
 			t.Errorf("for %s: %v", name, err)
@@ -183,7 +184,7 @@ func TestOverridesCannotGrowWithoutEnd(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := renderer(t, spec(t, tc.spec), "shop").For(overrides.Member{Name: "east"})
+			_, err := renderer(t, spec(t, tc.spec), "shop").For(selection.Member{Name: "east"})
 			if tc.want == "" {
 				tc.want = "rendering for member east: ConfigMap a is nested 121 deep with the overrides, 100 at most"
 			}
@@ -197,16 +198,16 @@ func TestOverridesCannotGrowWithoutEnd(t *testing.T) {
 func TestTheOrderOfObjectsAndKeysDoesNotMatter(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	s := many(20)
-	want := rendering(t, renderer(t, s, "shop"), overrides.Member{Name: "east"}).Digest
+	want := rendering(t, renderer(t, s, "shop"), selection.Member{Name: "east"}).Digest
 	for range 50 {
 		random.Shuffle(len(s.Objects), func(i, j int) { s.Objects[i], s.Objects[j] = s.Objects[j], s.Objects[i] })
-		if got := rendering(t, renderer(t, s, "shop"), overrides.Member{Name: "east"}).Digest; got != want {
+		if got := rendering(t, renderer(t, s, "shop"), selection.Member{Name: "east"}).Digest; got != want {
 			t.Fatal("another order, another digest")
 		}
 	}
-	a := rendering(t, renderer(t, spec(t, `objects: [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "1", "y": "2"}}]`), "shop"), overrides.Member{Name: "east"})
+	a := rendering(t, renderer(t, spec(t, `objects: [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "1", "y": "2"}}]`), "shop"), selection.Member{Name: "east"})
 	b := rendering(t, renderer(t, &v1alpha1.WrapperSpec{Objects: []runtime.RawExtension{{Raw: []byte(
-		"{\n \"metadata\": {\"namespace\": \"shop\", \"name\": \"a\"},\n \"data\": {\"y\": \"2\", \"x\": \"1\"}, \"kind\": \"ConfigMap\", \"apiVersion\": \"v1\"}")}}}, "shop"), overrides.Member{Name: "east"})
+		"{\n \"metadata\": {\"namespace\": \"shop\", \"name\": \"a\"},\n \"data\": {\"y\": \"2\", \"x\": \"1\"}, \"kind\": \"ConfigMap\", \"apiVersion\": \"v1\"}")}}}, "shop"), selection.Member{Name: "east"})
 	if a.Digest != b.Digest {
 		t.Error("the order of keys, whitespace or the namespace written out make another digest")
 	}

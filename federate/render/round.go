@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"github.com/fairlead-dev/fairlead/overrides"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 const (
@@ -34,7 +35,7 @@ func (r *Renderer) NewRound() *Round {
 
 // For is Renderer.For, within what the round may take. An error that wraps overrides.ErrTooCostly says that the member's
 // rendering, or the wrapper's renderings together, take more work than they may.
-func (x *Round) For(m overrides.Member) (*Rendering, error) {
+func (x *Round) For(m selection.Member) (*Rendering, error) {
 	v, err := x.Variant(m)
 	if err != nil {
 		return nil, err
@@ -43,7 +44,7 @@ func (x *Round) For(m overrides.Member) (*Rendering, error) {
 }
 
 // Variant is For without the objects.
-func (x *Round) Variant(m overrides.Member) (*Variant, error) {
+func (x *Round) Variant(m selection.Member) (*Variant, error) {
 	key := x.renderer.key(m)
 	seen := x.seen[key]
 	if !seen && x.left <= 0 {

@@ -12,12 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fairlead-dev/fairlead/overrides"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 const perMember = "overrides: [{target: {kind: ConfigMap}, patch: [{op: add, path: /data/member, valueFrom: {fieldPath: metadata.name}}]}]"
 
 // served asks for all members in a round, and says for which of them there was a rendering.
-func served(t *testing.T, r *Renderer, members []overrides.Member) (names []string) {
+func served(t *testing.T, r *Renderer, members []selection.Member) (names []string) {
 	t.Helper()
 	round := r.NewRound()
 	for _, m := range members {
@@ -99,7 +100,7 @@ func TestAMemberThatIsNotInARoundAnyMoreLeavesNoVariantBehind(t *testing.T) {
 	}
 	for _, name := range []string{"east", "west"} {
 		round := r.NewRound()
-		if _, err := round.Variant(overrides.Member{Name: name}); err != nil {
+		if _, err := round.Variant(selection.Member{Name: name}); err != nil {
 			t.Fatal(err)
 		}
 		round.Done()

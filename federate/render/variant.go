@@ -12,6 +12,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/federate"
 	"github.com/fairlead-dev/fairlead/overrides"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 // Variant is what members get that no override tells apart. It keeps the digest of their rendering, and makes the rendering
@@ -19,7 +20,7 @@ import (
 type Variant struct {
 	renderer *Renderer
 	// member is one of them: what is rendered for it is what all get.
-	member overrides.Member
+	member selection.Member
 	// digest and err are how its rendering came out, and how it comes out each time; work is what it took. The digest is kept
 	// as bytes: there may be one for every pair.
 	digest federate.Sum
@@ -35,13 +36,13 @@ type Variant struct {
 // into it thousands of times.
 type variantKey [sha256.Size]byte
 
-func (r *Renderer) key(m overrides.Member) variantKey {
+func (r *Renderer) key(m selection.Member) variantKey {
 	var space [64]byte
 	return sha256.Sum256(r.set.Variant(space[:0], m))
 }
 
 // variant is the variant of a member, rendered now unless it was before.
-func (r *Renderer) variant(key variantKey, m overrides.Member) *Variant {
+func (r *Renderer) variant(key variantKey, m selection.Member) *Variant {
 	r.mu.Lock()
 	v := r.variants[key]
 	if v == nil {
@@ -63,11 +64,11 @@ func (r *Renderer) variant(key variantKey, m overrides.Member) *Variant {
 
 // For is the rendering for a member: the very same one for members that no override tells apart, as long as somebody has
 // it. An error from an override is an *overrides.Error that names the member.
-func (r *Renderer) For(m overrides.Member) (*Rendering, error) {
+func (r *Renderer) For(m selection.Member) (*Rendering, error) {
 	return r.variant(r.key(m), m).forMember(m)
 }
 
-func (v *Variant) forMember(m overrides.Member) (*Rendering, error) {
+func (v *Variant) forMember(m selection.Member) (*Rendering, error) {
 	if err := v.failure(m); err != nil {
 		return nil, err
 	}
@@ -75,7 +76,7 @@ func (v *Variant) forMember(m overrides.Member) (*Rendering, error) {
 }
 
 // failure is why nothing can be rendered, said to one of the members.
-func (v *Variant) failure(m overrides.Member) error {
+func (v *Variant) failure(m selection.Member) error {
 	if v.err == nil {
 		return nil
 	}

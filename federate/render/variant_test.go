@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/overrides"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-func variant(t testing.TB, r *Renderer, m overrides.Member) *Variant {
+func variant(t testing.TB, r *Renderer, m selection.Member) *Variant {
 	t.Helper()
 	v, err := r.NewRound().Variant(m)
 	if err != nil {
@@ -110,7 +110,7 @@ func TestARenderingIsMadeAgainAsItWas(t *testing.T) {
 }
 
 func TestAVariantListsItsObjects(t *testing.T) {
-	v := variant(t, renderer(t, spec(t, shop), "shop"), overrides.Member{Name: "east"})
+	v := variant(t, renderer(t, spec(t, shop), "shop"), selection.Member{Name: "east"})
 	for what, want := range map[[3]string]bool{
 		{"", "ConfigMap", "settings"}: true, {"", "PersistentVolumeClaim", "data"}: true,
 		{"", "ConfigMap", "data"}: false, {"apps", "ConfigMap", "settings"}: false,

@@ -29,7 +29,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 	"github.com/fairlead-dev/fairlead/internal/testing/plane"
-	"github.com/fairlead-dev/fairlead/overrides"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 // shared is the control plane of all tests of this package; they stay apart by namespaces.
@@ -131,7 +131,7 @@ func (s *site) want(objects ...string) *Want {
 	if err != nil {
 		s.Fatal(err)
 	}
-	rendering, err := renderer.NewRound().Variant(overrides.Member{Name: "east"})
+	rendering, err := renderer.NewRound().Variant(selection.Member{Name: "east"})
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -10,14 +10,14 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
-	"github.com/fairlead-dev/fairlead/overrides"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 // Host is where wrappers and the registry of members are.
 type Host interface {
 	// Namespace is the one of the flags or of the kubeconfig's context.
 	Namespace() (string, error)
-	Members(ctx context.Context) ([]overrides.Member, error)
+	Members(ctx context.Context) ([]selection.Member, error)
 	Wrapper(ctx context.Context, kind v1alpha1.WrapperKind, namespace, name string) (v1alpha1.Wrapper, error)
 }
 
@@ -30,7 +30,7 @@ func newCluster() *cluster { return &cluster{flags: connect.Flags()} }
 
 func (c *cluster) Namespace() (string, error) { return connect.Namespace(c.flags) }
 
-func (c *cluster) Members(ctx context.Context) ([]overrides.Member, error) {
+func (c *cluster) Members(ctx context.Context) ([]selection.Member, error) {
 	host, err := connect.Host(c.flags)
 	if err != nil {
 		return nil, err
@@ -39,11 +39,11 @@ func (c *cluster) Members(ctx context.Context) ([]overrides.Member, error) {
 	if err := host.List(ctx, &list); err != nil {
 		return nil, err
 	}
-	members := make([]overrides.Member, 0, len(list.Items))
+	members := make([]selection.Member, 0, len(list.Items))
 	for i := range list.Items {
 		// A member that is leaving gets nothing any more.
 		if list.Items[i].DeletionTimestamp == nil {
-			members = append(members, overrides.Member{Name: list.Items[i].Name, Labels: list.Items[i].Labels})
+			members = append(members, selection.Member{Name: list.Items[i].Name, Labels: list.Items[i].Labels})
 		}
 	}
 	return members, nil

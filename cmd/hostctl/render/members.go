@@ -14,21 +14,21 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/federate/placement"
-	"github.com/fairlead-dev/fairlead/overrides"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 // chosen is a member to render for.
 type chosen struct {
-	overrides.Member
+	selection.Member
 	// placed says whether spec.placement selects it; one that is not was asked for by flag.
 	placed bool
 }
 
 // choose returns the members to render a wrapper for, by name: those of the flags, or, without flags,
 // those that the placement selects.
-func (o *Options) choose(w found, members []overrides.Member) ([]chosen, error) {
+func (o *Options) choose(w found, members []selection.Member) ([]chosen, error) {
 	for _, name := range o.Clusters {
-		if !slices.ContainsFunc(members, func(m overrides.Member) bool { return m.Name == name }) {
+		if !slices.ContainsFunc(members, func(m selection.Member) bool { return m.Name == name }) {
 			return nil, fmt.Errorf("choosing clusters: there is no cluster %s: there %s", name, listed(members))
 		}
 	}
@@ -36,13 +36,13 @@ func (o *Options) choose(w found, members []overrides.Member) ([]chosen, error) 
 	if clusters == nil {
 		clusters = &v1alpha1.ClusterSelection{}
 	}
-	selection, err := overrides.NewSelection(clusters)
+	placement, err := selection.New(clusters)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: spec.placement.clusters: %w", w.title(), err)
 	}
 	var out []chosen
 	for _, m := range members {
-		placed := selection.Selects(m)
+		placed := placement.Selects(m)
 		if o.asked(m) || placed && !o.asks() {
 			out = append(out, chosen{Member: m, placed: placed})
 		}
@@ -53,12 +53,12 @@ func (o *Options) choose(w found, members []overrides.Member) ([]chosen, error) 
 
 // noteUnknown tells which names in a wrapper no MemberCluster has. Assumed members are not the whole fleet: with
 // these nothing is told.
-func (o *Options) noteUnknown(w found, members []overrides.Member) {
+func (o *Options) noteUnknown(w found, members []selection.Member) {
 	if len(o.assumed) > 0 {
 		return
 	}
 	registered := func(name string) bool {
-		return slices.ContainsFunc(members, func(m overrides.Member) bool { return m.Name == name })
+		return slices.ContainsFunc(members, func(m selection.Member) bool { return m.Name == name })
 	}
 	for _, unknown := range placement.UnknownNames(w.WrapperSpec(), registered) {
 		fmt.Fprintf(o.ErrOut, "note: %s: %s\n", w.title(), unknown)
@@ -68,12 +68,12 @@ func (o *Options) noteUnknown(w found, members []overrides.Member) {
 // asks says whether the flags choose members at all.
 func (o *Options) asks() bool { return len(o.Clusters)+len(o.selectors) > 0 }
 
-func (o *Options) asked(m overrides.Member) bool {
+func (o *Options) asked(m selection.Member) bool {
 	return slices.Contains(o.Clusters, m.Name) ||
 		slices.ContainsFunc(o.selectors, func(s labels.Selector) bool { return s.Matches(labels.Set(m.Labels)) })
 }
 
-func listed(members []overrides.Member) string {
+func listed(members []selection.Member) string {
 	if len(members) == 0 {
 		return "are none"
 	}
@@ -93,17 +93,17 @@ func listed(members []overrides.Member) string {
 }
 
 // parseMember reads NAME,LABEL=VALUE,….
-func parseMember(text string) (overrides.Member, error) {
+func parseMember(text string) (selection.Member, error) {
 	parts := strings.Split(text, ",")
 	if problems := validation.IsDNS1123Label(parts[0]); len(problems) > 0 {
-		return overrides.Member{}, exit.Usagef(
+		return selection.Member{}, exit.Usagef(
 			"--assume-cluster %q: it begins with the cluster's name, as in eu-1,cloud=aws: %s", text, problems[0])
 	}
-	member := overrides.Member{Name: parts[0], Labels: map[string]string{}}
+	member := selection.Member{Name: parts[0], Labels: map[string]string{}}
 	for _, part := range parts[1:] {
 		key, value, found := strings.Cut(part, "=")
 		if problems := append(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)...); !found || len(problems) > 0 {
-			return overrides.Member{}, exit.Usagef("--assume-cluster %q: %q is not LABEL=VALUE%s", text, part, because(problems))
+			return selection.Member{}, exit.Usagef("--assume-cluster %q: %q is not LABEL=VALUE%s", text, part, because(problems))
 		}
 		member.Labels[key] = value
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/federate/files"
 	"github.com/fairlead-dev/fairlead/federate/author"
-	"github.com/fairlead-dev/fairlead/overrides"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 // Options are the flags, and what Complete makes of them.
@@ -37,7 +37,7 @@ type Options struct {
 	kind      v1alpha1.WrapperKind
 	name      string
 	selectors []labels.Selector
-	assumed   []overrides.Member
+	assumed   []selection.Member
 }
 
 // New is the command.

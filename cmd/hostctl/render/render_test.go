@@ -16,28 +16,29 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/overrides"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 const samples = "../../../config/samples/"
 
 // host is a host without a cluster.
 type host struct {
-	members []overrides.Member
+	members []selection.Member
 	wrapper v1alpha1.Wrapper
 	err     error
 }
 
 func (h host) Namespace() (string, error)                          { return "shop", nil }
-func (h host) Members(context.Context) ([]overrides.Member, error) { return h.members, h.err }
+func (h host) Members(context.Context) ([]selection.Member, error) { return h.members, h.err }
 func (h host) Wrapper(context.Context, v1alpha1.WrapperKind, string, string) (v1alpha1.Wrapper, error) {
 	return h.wrapper, h.err
 }
 
-func member(name, cloud string) overrides.Member {
-	return overrides.Member{Name: name, Labels: map[string]string{"cloud": cloud}}
+func member(name, cloud string) selection.Member {
+	return selection.Member{Name: name, Labels: map[string]string{"cloud": cloud}}
 }
 
-var fleet = host{members: []overrides.Member{
+var fleet = host{members: []selection.Member{
 	member("us-1", "gcp"), member("lab-2", "onprem"), member("eu-1", "aws"), member("lab-1", "onprem"),
 }}
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package overrides
+package selection
 
 import (
 	"fmt"
@@ -19,16 +19,16 @@ type Member struct {
 
 // Selection is a ClusterSelection made ready to be asked about many members.
 type Selection struct {
-	everybody bool
+	every     bool
 	names     map[string]struct{}
 	selectors []labels.Selector
 }
 
-// NewSelection reads a ClusterSelection. nil selects every member, one that says nothing selects none.
+// New reads a ClusterSelection. nil selects every member, one that says nothing selects none.
 // A selector that does not parse is an error that says which one it is.
-func NewSelection(s *v1alpha1.ClusterSelection) (Selection, error) {
+func New(s *v1alpha1.ClusterSelection) (Selection, error) {
 	if s == nil {
-		return Selection{everybody: true}, nil
+		return Selection{every: true}, nil
 	}
 	out := Selection{}
 	if len(s.Names) > 0 {
@@ -49,7 +49,7 @@ func NewSelection(s *v1alpha1.ClusterSelection) (Selection, error) {
 
 // Selects says whether the member is named or matched by any of the selectors.
 func (s Selection) Selects(m Member) bool {
-	if s.everybody {
+	if s.every {
 		return true
 	}
 	if _, named := s.names[m.Name]; named {
@@ -61,13 +61,4 @@ func (s Selection) Selects(m Member) bool {
 		}
 	}
 	return false
-}
-
-// Selects says whether a selection selects one member; for many, use NewSelection.
-func Selects(s *v1alpha1.ClusterSelection, m Member) (bool, error) {
-	selection, err := NewSelection(s)
-	if err != nil {
-		return false, err
-	}
-	return selection.Selects(m), nil
 }
