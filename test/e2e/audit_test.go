@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"slices"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -39,6 +40,18 @@ func (a *tally) requests(filters ...func(request) bool) []request {
 func (a *tally) writes() []string {
 	GinkgoHelper()
 	return inShort(a.requests(request.IsFairleads, request.IsWrite, func(r request) bool { return !r.IsHeartbeat() }))
+}
+
+// writesFor are, in the order of the log, what the host wrote to the member since for the wrappers of one namespace: the
+// namespace, its objects, and the Deliveries of the wrappers. What an earlier spec left to settle is not among them.
+func (a *tally) writesFor(namespace string) (writes []string) {
+	GinkgoHelper()
+	for _, r := range a.requests(request.IsFairleads, request.IsWrite) {
+		if o := r.Object; o.Namespace == namespace || o.Name == namespace || strings.Contains(o.Name, "."+namespace+".") {
+			writes = append(writes, r.What())
+		}
+	}
+	return writes
 }
 
 func inShort(all []request) []string {

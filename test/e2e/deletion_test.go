@@ -66,6 +66,7 @@ var _ = Describe("When a wrapper is deleted while a member is away", func() {
 		Eventually(ctx, fleet.Host.lacks(w)).Should(BeTrue())
 		Expect(fleet.Start(ctx, "member-2")).To(Succeed())
 		Expect(fleet.Member("member-2").has("ConfigMap", w.Namespace, "goes")(ctx)).To(BeTrue())
+		deleteOrphan(ctx, fleet.Member("member-2"), w)
 	}, SpecTimeout(3*time.Minute))
 })
 
@@ -79,9 +80,15 @@ func expectUntouchedWhenBack(ctx SpecContext, name string, gone *v1alpha1.Federa
 	after := unique("after")
 	expectReady(ctx, author(ctx, build.Federated(after).In(gone.Namespace).To(name).With(build.ConfigMap(after))))
 	Consistently(ctx, member.field("ConfigMap", gone.Namespace, gone.Name, "data", "colour")).Should(Equal("blue"))
+	deleteOrphan(ctx, member, gone)
+}
+
+// deleteOrphan deletes the Delivery of a wrapper that is gone, and sees that the member still had it as it was applied.
+func deleteOrphan(ctx SpecContext, member *Cluster, gone v1alpha1.Wrapper) {
+	GinkgoHelper()
 	orphan := member.delivery(ctx, gone)
 	Expect(orphan).NotTo(BeNil(), "its Delivery says whose it was")
-	Expect(orphan.Spec.Target).NotTo(BeNil(), "and that nobody began to remove it")
+	Expect(orphan.Spec.Target).NotTo(BeNil(), "and that the host did not begin to remove it")
 	Expect(member.Delete(ctx, orphan)).To(Succeed())
 }
 

@@ -31,15 +31,7 @@ var _ = Describe("When a wrapper is pushed", func() {
 			Expect(e.Rendering).To(Equal(there.GetAnnotations()[v1alpha1.AnnotationRendering]))
 			Expect(e.Fields).NotTo(BeEmpty())
 		}
-		var writes []string
-		Eventually(ctx, func() []string {
-			writes = nil
-			for _, r := range counting.requests(request.IsFairleads, request.IsWrite, func(r request) bool { return !r.IsHeartbeat() }) {
-				writes = append(writes, r.What())
-			}
-			return writes
-		}).Should(HaveLen(5))
-		Expect(writes).To(Equal([]string{
+		Eventually(ctx, counting.writesFor).WithArguments(shop).Should(Equal([]string{
 			"create namespaces /" + shop, "create deliveries fairlead-system/" + d.Name,
 			"patch configmaps " + shop + "/one", "patch configmaps " + shop + "/two", "update deliveries fairlead-system/" + d.Name,
 		}))
