@@ -3,7 +3,7 @@
 #
 # What Fairlead costs, on a sandbox of its own (test/bench).
 #   OUT=F.json    also write the figures there, for programs
-#   WORKS=W1,W3   only these works: W1 to W7, far, floor, and idle
+#   WORKS=W1,W3   only these works: W1 to W7, far, rest, floor, and idle
 #   PROFILE=1     leave CPU and heap profiles of the manager in _artifacts/bench
 set -eu
 

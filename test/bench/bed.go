@@ -57,7 +57,7 @@ func makeBed(ctx context.Context, o options, p *progress.Printer) (*bed, error) 
 func (b *bed) up(ctx context.Context, members int) error {
 	o := sandbox.Options{Name: b.name, Members: members, Audit: true, Fsync: true, Programs: b.programs,
 		ManagerEnv: []string{"GOGC=100"}} // what it is in a cluster; the sandbox saves memory
-	if b.profiles != "" {
+	if b.profiles != "" || b.wants(restWork) {
 		o.ManagerArgs = []string{"--pprof-address=" + pprofAddress}
 	}
 	box, err := sandbox.Up(ctx, o, b.print)

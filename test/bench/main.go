@@ -61,7 +61,7 @@ func main() {
 func (o *options) check() error {
 	for _, name := range o.works {
 		if name != idleWork && !slices.ContainsFunc(works, func(w work) bool { return w.name == name }) {
-			return fmt.Errorf("WORKS: %q is none of W1 to W7, far, floor and %s", name, idleWork)
+			return fmt.Errorf("WORKS: %q is none of W1 to W7, far, rest, floor and %s", name, idleWork)
 		}
 	}
 	if o.objects < 10 {

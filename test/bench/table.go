@@ -78,6 +78,8 @@ var goals = []goal{
 	{work: "W7", what: "a further member (300 objects): RSS", kubefed: "6.7", karmada: "12.4", most: 1, unit: "MiB",
 		of: more("rssBytesPerMember", mebibyte)},
 	{work: "W7", what: "CPU", kubefed: "0.38", karmada: "4.9", most: 0.15, unit: "s", of: more("cpuSecondsPerMember", 1)},
+	{work: restWork, what: "a further wrapper (3 members) at rest: RSS", most: 12, unit: "KiB", of: more("rssBytesPerWrapper", kibibyte)},
+	{work: restWork, what: "live heap", most: 12, unit: "KiB", of: more("liveBytesPerWrapper", kibibyte)},
 	{work: "floor", what: "the requests of W1 and nothing else: CPU", most: -1, unit: "s", of: more("cpuSeconds", 1), counts: true},
 	{work: idleWork, what: "an idle member, one watch over TLS: RSS", most: 200, unit: "KiB", of: more("rssBytesPerMember", kibibyte)},
 }

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/procfs"
+
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
+)
+
+const (
+	restWork = "rest"
+	// restTime is how long the manager has nothing to do before its memory is read: the runtime collects an idle heap every
+	// two minutes, and gives the memory back to the kernel in the seconds after that.
+	restTime = 130 * time.Second
+)
+
+// holdAtRest delivers as many wrappers as W1 and reads the manager's memory at rest, then as many again, and divides the
+// difference by their number. What the manager needs without any wrapper is in neither figure.
+func holdAtRest(ctx context.Context, b *bed) (*reading, error) {
+	var at [2]atRest
+	for i, prefix := range []string{"rest", "again"} {
+		if err := b.makeNamespaces(ctx, prefix); err != nil {
+			return nil, err
+		}
+		if _, _, err := b.deliver(ctx, prefix, b.objects); err != nil {
+			return nil, err
+		}
+		if err := b.quiet(ctx); err != nil {
+			return nil, err
+		}
+		var err error
+		if at[i], err = b.memoryAtRest(ctx, fmt.Sprintf("%s-%d", restWork, (i+1)*b.objects)); err != nil {
+			return nil, err
+		}
+	}
+	n := float64(b.objects)
+	return &reading{More: map[string]float64{
+		"rssBytes":            at[1].rss,
+		"rssBytesPerWrapper":  (at[1].rss - at[0].rss) / n,
+		"liveBytes":           at[1].live,
+		"liveBytesPerWrapper": (at[1].live - at[0].live) / n,
+	}}, nil
+}
+
+// atRest is the manager's memory in bytes: resident, and live after a garbage collection.
+type atRest struct{ rss, live float64 }
+
+// memoryAtRest waits until the runtime has given back what it will, and reads both. It takes a heap profile where profiles
+// are wanted.
+func (b *bed) memoryAtRest(ctx context.Context, name string) (is atRest, err error) {
+	b.step.Update("letting the manager rest for %s", restTime)
+	select {
+	case <-ctx.Done():
+		return is, ctx.Err()
+	case <-time.After(restTime):
+	}
+	processes, err := b.processes(ctx)
+	if err != nil {
+		return is, err
+	}
+	for _, s := range processes {
+		if s.Cluster != sandbox.HostName {
+			continue
+		}
+		p, err := procfs.NewProc(s.PID)
+		if err != nil {
+			return is, err
+		}
+		status, err := p.NewStatus()
+		if err != nil {
+			return is, err
+		}
+		is.rss += float64(status.VmRSS)
+	}
+	for range 2 { // the second collection takes what finalizers and pools still held in the first
+		if is.live, err = liveHeap(ctx); err != nil {
+			return is, err
+		}
+	}
+	if b.profiles != "" {
+		err = b.fetch(ctx, "heap?gc=1", name+".heap.pprof")
+	}
+	return is, err
+}
+
+var heapAlloc = regexp.MustCompile(`(?m)^# HeapAlloc = (\d+)$`)
+
+// liveHeap is what the manager's heap holds right after a garbage collection.
+func liveHeap(ctx context.Context) (float64, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+pprofAddress+"/debug/pprof/heap?gc=1&debug=1", nil)
+	if err != nil {
+		return 0, err
+	}
+	answer, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, fmt.Errorf("reading the manager's heap: %w", err)
+	}
+	defer func() { _ = answer.Body.Close() }() // it was read, or that failed
+	var text bytes.Buffer
+	if _, err := text.ReadFrom(answer.Body); err != nil {
+		return 0, fmt.Errorf("reading the manager's heap: %w", err)
+	}
+	found := heapAlloc.FindSubmatch(text.Bytes())
+	if found == nil {
+		return 0, fmt.Errorf("reading the manager's heap: its profile does not state HeapAlloc")
+	}
+	return strconv.ParseFloat(string(found[1]), 64)
+}
