@@ -59,7 +59,7 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	fleet := member.NewFleet(host, o.Clock)
 	fleet.AtMost(o.MaxInflight)
 	if options.LeaderElection {
-		lease, err := newTenure(config, options, o.Clock)
+		lease, err := newLeaseGuard(config, options, o.Clock)
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +94,7 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 		return nil, err
 	}
 	pusher.OnOrphans(registry.Tell)
-	for _, once := range []manager.Runnable{federated.NewRoster(local.GetCache(), pusher, loops...), federated.NewHistory(local, history)} {
+	for _, once := range []manager.Runnable{federated.NewWrapperIndex(local.GetCache(), pusher, loops...), federated.NewHistory(local, history)} {
 		if err := local.Add(once); err != nil {
 			return nil, fmt.Errorf("adding to the manager: %w", err)
 		}

@@ -42,7 +42,7 @@ type Reconciler struct {
 	// history encrypts revisions that hold a Secret. Set by EncryptWith.
 	history *federate.HistoryKey
 
-	memory    memory
+	writes    writeCache
 	renderers renderers
 
 	mu    sync.Mutex
@@ -70,7 +70,7 @@ func (r *Reconciler) EncryptWith(key *federate.HistoryKey) { r.history = key }
 // SetupWithManager adds the loop to the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	// Status is ours alone: our own writes are no news.
-	authored := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, signedOff)
+	authored := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, deletionOrFinalizersChanged)
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(string(r.kind)).
 		For(r.newWrapper(), builder.WithPredicates(authored)).
@@ -109,27 +109,27 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.forget(key)
 		return ctrl.Result{}, nil
 	}
-	wrapper := r.memory.newest(cached.DeepCopyObject().(v1alpha1.Wrapper)) //nolint:forcetypeassert // a copy of a wrapper is one
-	p := &pass{Reconciler: r, key: key, cached: cached, wrapper: wrapper, now: r.clock.Now()}
+	wrapper := r.writes.newest(cached.DeepCopyObject().(v1alpha1.Wrapper)) //nolint:forcetypeassert // a copy of a wrapper is one
+	p := &reconciliation{Reconciler: r, key: key, cached: cached, wrapper: wrapper, now: r.clock.Now()}
 	if wrapper.GetDeletionTimestamp() != nil {
-		return p.depart(ctx)
+		return p.delete(ctx)
 	}
 	return p.advance(ctx)
 }
 
-// pass is one reconcile of one wrapper.
-type pass struct {
+// reconciliation is one reconcile of one wrapper.
+type reconciliation struct {
 	*Reconciler
 	key push.Key
-	// cached is the cache's own copy, nobody's to write into; wrapper is the newest that is known, and the pass'.
+	// cached is the cache's own copy, nobody's to write into; wrapper is the newest that is known, and the reconcile's.
 	cached, wrapper v1alpha1.Wrapper
 	now             time.Time
 
-	// members is the registry, set by survey.
+	// members is the registry, set by listMembers.
 	members map[string]*v1alpha1.MemberCluster
-	// approvals are what people have said about this wrapper, set by hear.
+	// approvals are what people have said about this wrapper, set by listApprovals.
 	approvals []v1alpha1.Approval
-	// overwrites are the Deliveries, by member, that a person has said may be written over, set by hear.
+	// overwrites are the Deliveries, by member, that a person has said may be written over, set by listApprovals.
 	overwrites map[string]*v1alpha1.DeliveryVersion
 	// revision is the name of the present spec's ControllerRevision, set by revise.
 	revision string
@@ -144,15 +144,15 @@ type pass struct {
 
 // advance takes a living wrapper along the stations. What one finds wrong with the wrapper is no error: it
 // is published with the rest. An error is the host's API server's, and is tried again.
-func (p *pass) advance(ctx context.Context) (result ctrl.Result, err error) {
+func (p *reconciliation) advance(ctx context.Context) (result ctrl.Result, err error) {
 	for _, station := range []func(context.Context) error{
-		p.signOn,
-		p.survey,
-		p.hear,
+		p.addFinalizer,
+		p.listMembers,
+		p.listApprovals,
 		p.revise,
 		p.place,
 		p.render,
-		p.handOver,
+		p.enqueue,
 	} {
 		if err := station(ctx); err != nil {
 			if apierrors.IsConflict(err) {
@@ -182,7 +182,7 @@ func (r *Reconciler) newWrapper() v1alpha1.Wrapper {
 // forget drops all that is kept in memory of a wrapper that is gone. What members hold of it stays:
 // a wrapper that vanished without being deleted in order is no reason to remove anything.
 func (r *Reconciler) forget(key push.Key) {
-	r.memory.forget(key)
+	r.writes.forget(key)
 	r.renderers.forget(key)
 	for _, name := range r.pusher.Wanted(key) {
 		r.pusher.Drop(key, name)

@@ -28,7 +28,7 @@ func (r boundedRecorder) Eventf(regarding, related runtime.Object, kind, reason,
 
 // tell makes an event of a change that a person wants to find later: trouble that begins or takes
 // another turn, and its end. When all goes well there is none.
-func (p *pass) tell(before, after *v1alpha1.WrapperStatus) {
+func (p *reconciliation) tell(before, after *v1alpha1.WrapperStatus) {
 	was := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionReady)
 	is := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionReady)
 	switch {
@@ -45,13 +45,13 @@ func (p *pass) tell(before, after *v1alpha1.WrapperStatus) {
 // tellKept makes an event for each member on which something was left on purpose: it is out of care from then
 // on. The member is what the event relates to: the recorder compares that, and not the words, and would else fold what is
 // told of several members into the first.
-func (p *pass) tellKept() {
+func (p *reconciliation) tellKept() {
 	for name, kept := range p.pusher.TakeKept(p.key) {
 		p.tellKeptOn(name, kept)
 	}
 }
 
-func (p *pass) tellKeptOn(name string, kept []push.Kept) {
+func (p *reconciliation) tellKeptOn(name string, kept []push.Kept) {
 	related := &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "MemberCluster", Name: name}
 	if mc := p.members[name]; mc != nil {
 		related.UID = mc.UID

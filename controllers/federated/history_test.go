@@ -176,7 +176,7 @@ func TestTheViewRoleReadsNoSecretFromRevisionsEventsOrStatus(t *testing.T) {
 }
 
 // publishRefusal publishes, and records, that an override fails on the Secret's value, which no word of it may quote.
-func (p *pass) publishRefusal(t *testing.T) {
+func (p *reconciliation) publishRefusal(t *testing.T) {
 	t.Helper()
 	spec := p.wrapper.WrapperSpec().DeepCopy()
 	spec.Overrides = []v1alpha1.Override{{Target: v1alpha1.OverrideTarget{Kind: "Secret"},

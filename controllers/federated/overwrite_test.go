@@ -55,8 +55,8 @@ func TestWhichWordsAboutAWrapperAreHeard(t *testing.T) {
 				objects = append(objects, a)
 			}
 			r, _ := host(t, nil, objects...)
-			p := &pass{Reconciler: r, key: web, wrapper: wrapper("u", "1", 1)}
-			if err := p.hear(t.Context()); err != nil {
+			p := &reconciliation{Reconciler: r, key: web, wrapper: wrapper("u", "1", 1)}
+			if err := p.listApprovals(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(test.want, p.overwrites); diff != "" {

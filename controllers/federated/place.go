@@ -18,9 +18,9 @@ import (
 // schedulerManager is the field manager of status.placement, and of nothing else.
 const schedulerManager = v1alpha1.FieldManager + "-scheduler"
 
-// survey reads the registry. A member that is being unjoined counts as gone: it is not pushed to any
+// listMembers reads the registry. A member that is being unjoined counts as gone: it is not pushed to any
 // more, and nothing is removed there.
-func (p *pass) survey(ctx context.Context) error {
+func (p *reconciliation) listMembers(ctx context.Context) error {
 	list := &v1alpha1.MemberClusterList{}
 	if err := p.client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("listing members: %w", err)
@@ -37,7 +37,7 @@ func (p *pass) survey(ctx context.Context) error {
 // place decides, and writes the decision down before anything follows from it. The write carries the
 // resourceVersion that was read: a decision is never taken after one that we have not seen, or a
 // member could be forgotten that was placed in between.
-func (p *pass) place(ctx context.Context) error {
+func (p *reconciliation) place(ctx context.Context) error {
 	previous := p.wrapper.WrapperStatus().Placement
 	before := *previous.DeepCopy()
 	before.Leaving = p.stillLeaving(previous.Leaving)
@@ -69,7 +69,7 @@ func (p *pass) place(ctx context.Context) error {
 }
 
 // stillLeaving drops those that have been left.
-func (p *pass) stillLeaving(leaving []string) []string {
+func (p *reconciliation) stillLeaving(leaving []string) []string {
 	var still []string
 	for _, name := range leaving {
 		if !p.left(name) {
@@ -80,12 +80,12 @@ func (p *pass) stillLeaving(leaving []string) []string {
 }
 
 // left says whether a member was left: the last pass took the Delivery away.
-func (p *pass) left(name string) bool {
+func (p *reconciliation) left(name string) bool {
 	out := p.pusher.Pair(p.key, name).Outcome
 	return out != nil && out.Done && p.pusher.IsLeaving(p.key, name)
 }
 
-func (p *pass) writeDecision(ctx context.Context, decided v1alpha1.PlacementStatus) error {
+func (p *reconciliation) writeDecision(ctx context.Context, decided v1alpha1.PlacementStatus) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&decided)
 	if err != nil {
 		return fmt.Errorf("encoding the decision for %s: %w", p.key, err)
@@ -102,6 +102,6 @@ func (p *pass) writeDecision(ctx context.Context, decided v1alpha1.PlacementStat
 	}
 	p.wrapper.SetResourceVersion(u.GetResourceVersion())
 	p.wrapper.WrapperStatus().Placement = decided
-	p.memory.note(p.wrapper)
+	p.writes.noteWritten(p.wrapper)
 	return nil
 }

@@ -32,7 +32,7 @@ const (
 )
 
 // publish writes the status, when it says something else than the one that stands.
-func (p *pass) publish(ctx context.Context) (ctrl.Result, error) {
+func (p *reconciliation) publish(ctx context.Context) (ctrl.Result, error) {
 	p.tellKept()
 	status := p.wrapper.WrapperStatus()
 	before := status.DeepCopy()
@@ -41,14 +41,14 @@ func (p *pass) publish(ctx context.Context) (ctrl.Result, error) {
 	next.Placement = before.Placement
 	final := settled(&next)
 	if equality.Semantic.DeepEqual(*before, next) {
-		p.memory.published(p.key, p.now, final)
+		p.writes.notePublished(p.key, p.now, final)
 		return ctrl.Result{}, nil
 	}
 	if wait := p.learning(p.now); wait > 0 && report.KnowsLess(snapshot, p.now) {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	if !final {
-		if wait := p.memory.dueIn(p.key, p.now, paced(before)); wait > 0 {
+		if wait := p.writes.dueIn(p.key, p.now, paced(before)); wait > 0 {
 			return ctrl.Result{RequeueAfter: wait}, nil
 		}
 	}
@@ -63,8 +63,8 @@ func (p *pass) publish(ctx context.Context) (ctrl.Result, error) {
 	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("writing the status of %s: %w", p.key, err)
 	}
-	p.memory.note(p.wrapper)
-	p.memory.published(p.key, p.now, final)
+	p.writes.noteWritten(p.wrapper)
+	p.writes.notePublished(p.key, p.now, final)
 	p.tell(before, &next)
 	return ctrl.Result{}, nil
 }
@@ -80,7 +80,7 @@ func (r *Reconciler) learning(now time.Time) time.Duration {
 }
 
 // snapshot collects what is known for the report.
-func (p *pass) snapshot(before *v1alpha1.WrapperStatus) report.Input {
+func (p *reconciliation) snapshot(before *v1alpha1.WrapperStatus) report.Input {
 	in := report.Input{
 		Generation:     p.wrapper.GetGeneration(),
 		Deleting:       p.wrapper.GetDeletionTimestamp() != nil,
@@ -115,7 +115,7 @@ func (p *pass) snapshot(before *v1alpha1.WrapperStatus) report.Input {
 }
 
 // observe is what is known of one member.
-func (p *pass) observe(name string, leaving bool) report.Member {
+func (p *reconciliation) observe(name string, leaving bool) report.Member {
 	pair := p.pusher.Pair(p.key, name)
 	m := report.Member{
 		Name:         name,
@@ -142,7 +142,7 @@ func (p *pass) observe(name string, leaving bool) report.Member {
 }
 
 // standing is whether a member can be asked, as its last probe and its connection tell.
-func (p *pass) standing(name string, pair push.Pair) report.Standing {
+func (p *reconciliation) standing(name string, pair push.Pair) report.Standing {
 	standing, connected := p.fleet.Standing(name)
 	if !connected {
 		if mc := p.members[name]; mc != nil {

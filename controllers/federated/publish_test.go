@@ -99,8 +99,8 @@ func applyAsAServerDoes(ctx context.Context, c client.Client, sub string, obj ru
 	return nil
 }
 
-func at(r *Reconciler, w *v1alpha1.Federated, when time.Time, placed ...string) *pass {
-	p := &pass{Reconciler: r, key: web, wrapper: r.memory.newest(w.DeepCopy()), now: when, revision: "fed-web-1"}
+func at(r *Reconciler, w *v1alpha1.Federated, when time.Time, placed ...string) *reconciliation {
+	p := &reconciliation{Reconciler: r, key: web, wrapper: r.writes.newest(w.DeepCopy()), now: when, revision: "fed-web-1"}
 	p.decision = placement.Decision{Status: v1alpha1.PlacementStatus{Clusters: placed}, Placed: metav1.ConditionTrue,
 		Reason: v1alpha1.ReasonPlaced}
 	return p
@@ -206,7 +206,7 @@ func TestAStatusThatMeetsAConflictIsTriedAgain(t *testing.T) {
 	if err != nil || result.RequeueAfter == 0 {
 		t.Fatalf("nobody comes back: %v %v", result, err)
 	}
-	if got := r.memory.newest(w.DeepCopy()).WrapperStatus().Conditions; len(got) > 0 {
+	if got := r.writes.newest(w.DeepCopy()).WrapperStatus().Conditions; len(got) > 0 {
 		t.Errorf("what was not written is remembered as written: %v", got)
 	}
 	if got := ready(t, c); got != "" {

@@ -84,7 +84,7 @@ func (r *renderers) forget(key push.Key) {
 
 // render makes what each placed member is to get. A member for which an override does not work keeps
 // what it has, and says why; the others go on.
-func (p *pass) render(ctx context.Context) error {
+func (p *reconciliation) render(ctx context.Context) error {
 	if p.invalid != "" {
 		return nil
 	}
@@ -126,7 +126,7 @@ func refusal(err error) report.Refusal {
 }
 
 // want is what all wants of one wrapper have in common, for one member.
-func (p *pass) want(mc *v1alpha1.MemberCluster) *push.Want {
+func (p *reconciliation) want(mc *v1alpha1.MemberCluster) *push.Want {
 	spec := p.wrapper.WrapperSpec()
 	return &push.Want{
 		Wrapper:    v1alpha1.Identity(p.wrapper),
@@ -140,8 +140,8 @@ func (p *pass) want(mc *v1alpha1.MemberCluster) *push.Want {
 	}
 }
 
-// handOver tells the pusher what is wanted of each member. It does not wait.
-func (p *pass) handOver(context.Context) error {
+// enqueue tells the pusher what is wanted of each member. It does not wait.
+func (p *reconciliation) enqueue(context.Context) error {
 	if p.invalid != "" {
 		return nil
 	}

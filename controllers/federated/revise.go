@@ -22,7 +22,7 @@ import (
 const historyLimit = 10
 
 // revise writes the present spec's content down as a ControllerRevision, unless it stands already.
-func (p *pass) revise(ctx context.Context) error {
+func (p *reconciliation) revise(ctx context.Context) error {
 	revision, err := federate.RevisionOf(p.wrapper.WrapperSpec())
 	if err != nil {
 		p.invalid = err.Error()
@@ -32,17 +32,17 @@ func (p *pass) revise(ctx context.Context) error {
 	if p.wrapper.WrapperStatus().UpdateRevision == p.revision {
 		return nil
 	}
-	if p.memory.revised(p.key, p.revision) {
+	if p.writes.hasRevision(p.key, p.revision) {
 		return nil
 	}
 	if err := p.writeRevision(ctx, revision); err != nil {
 		return err
 	}
-	p.memory.revise(p.key, p.revision)
+	p.writes.noteRevision(p.key, p.revision)
 	return p.trimRevisions(ctx)
 }
 
-func (p *pass) writeRevision(ctx context.Context, revision federate.Revision) error {
+func (p *reconciliation) writeRevision(ctx context.Context, revision federate.Revision) error {
 	data, err := p.history.Encode(revision, p.wrapper.GetUID(), p.revision)
 	if err != nil {
 		return fmt.Errorf("encrypting revision %s: %w", p.revision, err)
@@ -75,7 +75,7 @@ func (p *pass) writeRevision(ctx context.Context, revision federate.Revision) er
 
 // takeRevision uses a revision of the same name: ours from before, or one that a wrapper of our name
 // left to the garbage collector, which is made anew so that it does not go with that wrapper.
-func (p *pass) takeRevision(ctx context.Context, wanted *appsv1.ControllerRevision) error {
+func (p *reconciliation) takeRevision(ctx context.Context, wanted *appsv1.ControllerRevision) error {
 	found := &metav1.PartialObjectMetadata{}
 	found.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ControllerRevision"))
 	if err := p.live.Get(ctx, client.ObjectKeyFromObject(wanted), found); err != nil {
@@ -96,7 +96,7 @@ func (p *pass) takeRevision(ctx context.Context, wanted *appsv1.ControllerRevisi
 
 // trimRevisions deletes the oldest revisions past the limit, but none that is in use on a member, as
 // far as is known, or named by the status.
-func (p *pass) trimRevisions(ctx context.Context) error {
+func (p *reconciliation) trimRevisions(ctx context.Context) error {
 	if p.wrapper.GetGeneration() <= historyLimit {
 		return nil // a generation writes one revision at most: there is nothing to ask for
 	}
@@ -137,7 +137,7 @@ func older(a, b metav1.PartialObjectMetadata) int {
 	return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 }
 
-func (p *pass) revisionsInUse() map[string]bool {
+func (p *reconciliation) revisionsInUse() map[string]bool {
 	status := p.wrapper.WrapperStatus()
 	inUse := map[string]bool{p.revision: true, status.CurrentRevision: true, status.UpdateRevision: true}
 	for i := range status.Clusters {

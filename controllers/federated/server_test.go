@@ -108,8 +108,8 @@ func newSite(t *testing.T) *site {
 }
 
 // pass is a pass over the wrapper whose decision is this one.
-func (s *site) pass(decided v1alpha1.PlacementStatus) *pass {
-	return &pass{Reconciler: s.Reconciler, key: keyOf(s.wrapper), wrapper: s.wrapper, now: now, revision: "fed-web-1",
+func (s *site) pass(decided v1alpha1.PlacementStatus) *reconciliation {
+	return &reconciliation{Reconciler: s.Reconciler, key: keyOf(s.wrapper), wrapper: s.wrapper, now: now, revision: "fed-web-1",
 		decision: placement.Decision{Status: decided, Placed: metav1.ConditionTrue, Reason: v1alpha1.ReasonPlaced}}
 }
 

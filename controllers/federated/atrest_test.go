@@ -54,7 +54,7 @@ func atRest(t testing.TB, size int, override string) int64 {
 		if err := p.render(t.Context()); err != nil || p.invalid != "" || len(p.refusals) > 0 {
 			t.Fatal(err, p.invalid, p.refusals)
 		}
-		if err := p.handOver(t.Context()); err != nil {
+		if err := p.enqueue(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}()

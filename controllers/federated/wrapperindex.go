@@ -14,23 +14,23 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
-// Roster tells the pusher which wrappers the host has, so that it knows which Deliveries nobody accounts
+// WrapperIndex tells the pusher which wrappers the host has, so that it knows which Deliveries nobody accounts
 // for. It goes by what the cache brings rather than by reconciles: only the cache can say that it has
 // brought all, and a wrapper that cannot be reconciled is there all the same.
-type Roster struct {
+type WrapperIndex struct {
 	cache  ctrlcache.Informers
 	pusher *push.Pusher
 	loops  []*Reconciler
 }
 
-// NewRoster makes the roster of both scopes. The loops are told of each copy of a wrapper that the cache gets.
-func NewRoster(informers ctrlcache.Informers, pusher *push.Pusher, loops ...*Reconciler) *Roster {
-	return &Roster{cache: informers, pusher: pusher, loops: loops}
+// NewWrapperIndex makes the roster of both scopes. The loops are told of each copy of a wrapper that the cache gets.
+func NewWrapperIndex(informers ctrlcache.Informers, pusher *push.Pusher, loops ...*Reconciler) *WrapperIndex {
+	return &WrapperIndex{cache: informers, pusher: pusher, loops: loops}
 }
 
 // Start implements manager.Runnable. It returns when all wrappers that there were are enrolled; those that
 // come and go later are told by the cache.
-func (r *Roster) Start(ctx context.Context) error {
+func (r *WrapperIndex) Start(ctx context.Context) error {
 	var synced []cache.InformerSynced
 	for _, obj := range []client.Object{&v1alpha1.Federated{}, &v1alpha1.ClusterFederated{}} {
 		informer, err := r.cache.GetInformer(ctx, obj)
@@ -49,10 +49,10 @@ func (r *Roster) Start(ctx context.Context) error {
 	return nil
 }
 
-var _ cache.ResourceEventHandler = &Roster{}
+var _ cache.ResourceEventHandler = &WrapperIndex{}
 
 // OnAdd implements cache.ResourceEventHandler.
-func (r *Roster) OnAdd(obj any, _ bool) {
+func (r *WrapperIndex) OnAdd(obj any, _ bool) {
 	w, ok := obj.(v1alpha1.Wrapper)
 	if !ok {
 		return
@@ -63,16 +63,16 @@ func (r *Roster) OnAdd(obj any, _ bool) {
 			continue
 		}
 		loop.renderers.follow(w)
-		loop.memory.caughtUp(w)
+		loop.writes.caughtUp(w)
 	}
 }
 
 // OnUpdate implements cache.ResourceEventHandler. A wrapper that was deleted and made again while nobody
 // watched comes as an update.
-func (r *Roster) OnUpdate(_, obj any) { r.OnAdd(obj, false) }
+func (r *WrapperIndex) OnUpdate(_, obj any) { r.OnAdd(obj, false) }
 
 // OnDelete implements cache.ResourceEventHandler.
-func (r *Roster) OnDelete(obj any) {
+func (r *WrapperIndex) OnDelete(obj any) {
 	if last, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = last.Obj
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// hear reads what people have said about this wrapper. Whether it still counts is the decision's to say.
-func (p *pass) hear(ctx context.Context) error {
+// listApprovals reads what people have said about this wrapper. Whether it still counts is the decision's to say.
+func (p *reconciliation) listApprovals(ctx context.Context) error {
 	id := v1alpha1.Identity(p.wrapper)
 	list := &v1alpha1.ApprovalList{}
 	if err := p.client.List(ctx, list, client.InNamespace(id.Beside()), client.UnsafeDisableDeepCopy); err != nil {

@@ -36,9 +36,9 @@ func TestTheNewestOfCacheAndMemory(t *testing.T) {
 		"versions that are no numbers":           {wrapper("u", "x9", 1), wrapper("u", "5", 1), "5"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var m memory
+			var m writeCache
 			if test.noted != nil {
-				m.note(test.noted)
+				m.noteWritten(test.noted)
 			}
 			if got := m.newest(test.cached).GetResourceVersion(); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
@@ -48,9 +48,9 @@ func TestTheNewestOfCacheAndMemory(t *testing.T) {
 }
 
 func TestWhatIsNotedIsNobodyElsesToChange(t *testing.T) {
-	var m memory
+	var m writeCache
 	w := wrapper("u", "9", 1)
-	m.note(w)
+	m.noteWritten(w)
 	w.Status.UpdateRevision = "changed after"
 	first := m.newest(wrapper("u", "1", 1))
 	first.WrapperStatus().UpdateRevision = "changed by a pass"
@@ -60,16 +60,16 @@ func TestWhatIsNotedIsNobodyElsesToChange(t *testing.T) {
 }
 
 func TestAWrapperMadeAnewRemembersNothing(t *testing.T) {
-	var m memory
-	m.note(wrapper("u", "9", 1))
-	m.revise(web, "fed-web-1")
+	var m writeCache
+	m.noteWritten(wrapper("u", "9", 1))
+	m.noteRevision(web, "fed-web-1")
 	m.newest(wrapper("v", "12", 1))
-	if m.revised(web, "fed-web-1") {
+	if m.hasRevision(web, "fed-web-1") {
 		t.Error("the revision of the wrapper before it counts as written: it goes with that one")
 	}
-	m.revise(web, "fed-web-2")
+	m.noteRevision(web, "fed-web-2")
 	m.forget(web)
-	if m.revised(web, "fed-web-2") {
+	if m.hasRevision(web, "fed-web-2") {
 		t.Error("what was forgotten is remembered")
 	}
 }
@@ -78,36 +78,36 @@ func TestPacingOfStatuses(t *testing.T) {
 	const interval = time.Second
 	at := now.Add
 	for name, test := range map[string]struct {
-		before func(m *memory)
+		before func(m *writeCache)
 		at     time.Duration
 		want   time.Duration
 	}{
-		"work that has just begun is held back": {before: func(*memory) {}, want: interval},
+		"work that has just begun is held back": {before: func(*writeCache) {}, want: interval},
 		"work that began a while ago is told": {
-			before: func(m *memory) { m.dueIn(web, now, interval) }, at: interval, want: 0,
+			before: func(m *writeCache) { m.dueIn(web, now, interval) }, at: interval, want: 0,
 		},
 		"work that began less than that ago waits for the rest": {
-			before: func(m *memory) { m.dueIn(web, now, interval) }, at: 400 * time.Millisecond, want: 600 * time.Millisecond,
+			before: func(m *writeCache) { m.dueIn(web, now, interval) }, at: 400 * time.Millisecond, want: 600 * time.Millisecond,
 		},
 		"after a status the next one waits again": {
-			before: func(m *memory) { m.dueIn(web, now, interval); m.published(web, at(time.Second), false) },
+			before: func(m *writeCache) { m.dueIn(web, now, interval); m.notePublished(web, at(time.Second), false) },
 			at:     1200 * time.Millisecond, want: 800 * time.Millisecond,
 		},
 		"work that goes on for long is told once in an interval": {
-			before: func(m *memory) {
+			before: func(m *writeCache) {
 				m.dueIn(web, now, interval)
 				for i := range 10 {
-					m.published(web, at(time.Duration(i+1)*time.Second), false)
+					m.notePublished(web, at(time.Duration(i+1)*time.Second), false)
 				}
 			}, at: 11 * time.Second, want: 0,
 		},
 		"after rest the next work is held back anew": {
-			before: func(m *memory) { m.dueIn(web, now, interval); m.published(web, at(time.Second), true) },
+			before: func(m *writeCache) { m.dueIn(web, now, interval); m.notePublished(web, at(time.Second), true) },
 			at:     time.Hour, want: interval,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var m memory
+			var m writeCache
 			test.before(&m)
 			if got := m.dueIn(web, at(test.at), interval); got != test.want {
 				t.Errorf("due in %s, want %s", got, test.want)
@@ -120,23 +120,23 @@ func TestPacingOfStatuses(t *testing.T) {
 func TestWhatTheCacheHasBroughtIsNotKept(t *testing.T) {
 	written := wrapper("u", "9", 1)
 	for name, test := range map[string]struct {
-		play func(*memory)
+		play func(*writeCache)
 		kept bool
 	}{
-		"it was written":                            {func(m *memory) { m.note(written) }, true},
-		"the cache has brought what was before":     {func(m *memory) { m.note(written); m.caughtUp(wrapper("u", "8", 1)) }, true},
-		"the cache has brought it":                  {func(m *memory) { m.note(written); m.caughtUp(wrapper("u", "9", 1)) }, false},
-		"the cache has brought what came after":     {func(m *memory) { m.note(written); m.caughtUp(wrapper("u", "10", 1)) }, false},
-		"the cache brought it before it was noted":  {func(m *memory) { m.caughtUp(wrapper("u", "9", 1)); m.note(written) }, false},
-		"the cache has brought it, and nobody told": {func(m *memory) { m.note(written); m.newest(wrapper("u", "9", 1)) }, false},
-		"it was written again after the cache had it": {func(m *memory) {
+		"it was written":                            {func(m *writeCache) { m.noteWritten(written) }, true},
+		"the cache has brought what was before":     {func(m *writeCache) { m.noteWritten(written); m.caughtUp(wrapper("u", "8", 1)) }, true},
+		"the cache has brought it":                  {func(m *writeCache) { m.noteWritten(written); m.caughtUp(wrapper("u", "9", 1)) }, false},
+		"the cache has brought what came after":     {func(m *writeCache) { m.noteWritten(written); m.caughtUp(wrapper("u", "10", 1)) }, false},
+		"the cache brought it before it was noted":  {func(m *writeCache) { m.caughtUp(wrapper("u", "9", 1)); m.noteWritten(written) }, false},
+		"the cache has brought it, and nobody told": {func(m *writeCache) { m.noteWritten(written); m.newest(wrapper("u", "9", 1)) }, false},
+		"it was written again after the cache had it": {func(m *writeCache) {
 			m.caughtUp(wrapper("u", "9", 1))
-			m.note(wrapper("u", "11", 1))
+			m.noteWritten(wrapper("u", "11", 1))
 			m.caughtUp(wrapper("u", "10", 1))
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var m memory
+			var m writeCache
 			test.play(&m)
 			if kept := m.last[web].wrapper != nil; kept != test.kept {
 				t.Errorf("kept: %v", kept)
@@ -147,14 +147,14 @@ func TestWhatTheCacheHasBroughtIsNotKept(t *testing.T) {
 
 // What was told of a wrapper is not told of the next one of its name, whether or not a copy of it was kept.
 func TestNothingIsKnownOfAWrapperThatWasMadeAnew(t *testing.T) {
-	var m memory
+	var m writeCache
 	m.newest(wrapper("u", "9", 1))
-	m.revise(web, "fed-web-1")
-	if !m.revised(web, "fed-web-1") {
+	m.noteRevision(web, "fed-web-1")
+	if !m.hasRevision(web, "fed-web-1") {
 		t.Fatal("it is forgotten")
 	}
 	m.newest(wrapper("v", "10", 1))
-	if m.revised(web, "fed-web-1") {
+	if m.hasRevision(web, "fed-web-1") {
 		t.Error("the revision of the wrapper before is taken for its own")
 	}
 }

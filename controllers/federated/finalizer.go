@@ -13,9 +13,9 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// signOn puts our finalizer on the wrapper, before anything is on a member that only we could take
+// addFinalizer puts our finalizer on the wrapper, before anything is on a member that only we could take
 // away again. The webhook does so at creation; this is for wrappers that came past it.
-func (p *pass) signOn(ctx context.Context) error {
+func (p *reconciliation) addFinalizer(ctx context.Context) error {
 	obj := p.object()
 	if controllerutil.ContainsFinalizer(obj, v1alpha1.Finalizer) {
 		return nil
@@ -25,12 +25,12 @@ func (p *pass) signOn(ctx context.Context) error {
 	if err := p.client.Patch(ctx, obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("putting the finalizer on %s: %w", p.key, err)
 	}
-	p.memory.note(p.wrapper)
+	p.writes.noteWritten(p.wrapper)
 	return nil
 }
 
-// signOff takes our finalizer off: all members have been left, or let go of.
-func (p *pass) signOff(ctx context.Context) error {
+// removeFinalizer takes our finalizer off: all members have been left, or let go of.
+func (p *reconciliation) removeFinalizer(ctx context.Context) error {
 	obj := p.object()
 	if !controllerutil.ContainsFinalizer(obj, v1alpha1.Finalizer) {
 		return nil
@@ -47,6 +47,6 @@ func (p *pass) signOff(ctx context.Context) error {
 }
 
 // object is the wrapper as clients want it.
-func (p *pass) object() client.Object {
+func (p *reconciliation) object() client.Object {
 	return p.wrapper.(client.Object) //nolint:forcetypeassert // both wrappers are client.Objects
 }

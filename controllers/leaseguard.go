@@ -19,10 +19,10 @@ import (
 // margin is how long before somebody else may take the lease writes end: what is on its way has to arrive.
 const margin = 5 * time.Second
 
-// tenure knows until when this manager is surely the leader: until its lease may be taken, counted from the start of its last
+// leaseGuard knows until when this manager is surely the leader: until its lease may be taken, counted from the start of its last
 // renewal, less a margin. A manager that was frozen (a paused machine, SIGSTOP) wakes up in the middle of a
 // push, long after somebody else has taken over, and its elector is not the first to run again.
-type tenure struct {
+type leaseGuard struct {
 	resourcelock.Interface
 	clock    clock.PassiveClock
 	validFor time.Duration
@@ -31,8 +31,8 @@ type tenure struct {
 	renewed time.Time
 }
 
-// newTenure makes the lease that options describe, as controller-runtime would.
-func newTenure(config *rest.Config, options ctrl.Options, clk clock.PassiveClock) (*tenure, error) {
+// newLeaseGuard makes the lease that options describe, as controller-runtime would.
+func newLeaseGuard(config *rest.Config, options ctrl.Options, clk clock.PassiveClock) (*leaseGuard, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("making the lease: %w", err)
@@ -43,44 +43,44 @@ func newTenure(config *rest.Config, options ctrl.Options, clk clock.PassiveClock
 	if err != nil {
 		return nil, fmt.Errorf("making the lease: %w", err)
 	}
-	return &tenure{Interface: lease, clock: clk, validFor: *options.LeaseDuration - margin}, nil
+	return &leaseGuard{Interface: lease, clock: clk, validFor: *options.LeaseDuration - margin}, nil
 }
 
 // Create implements resourcelock.Interface.
-func (t *tenure) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	return t.note(record, func() error { return t.Interface.Create(ctx, record) })
+func (g *leaseGuard) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return g.note(record, func() error { return g.Interface.Create(ctx, record) })
 }
 
 // Update implements resourcelock.Interface.
-func (t *tenure) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	return t.note(record, func() error { return t.Interface.Update(ctx, record) })
+func (g *leaseGuard) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return g.note(record, func() error { return g.Interface.Update(ctx, record) })
 }
 
-func (t *tenure) note(record resourcelock.LeaderElectionRecord, write func() error) error {
-	began := t.clock.Now()
+func (g *leaseGuard) note(record resourcelock.LeaderElectionRecord, write func() error) error {
+	began := g.clock.Now()
 	if err := write(); err != nil {
 		return err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.renewed = began
-	if record.HolderIdentity != t.Identity() { // it is given back
-		t.renewed = time.Time{}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.renewed = began
+	if record.HolderIdentity != g.Identity() { // it is given back
+		g.renewed = time.Time{}
 	}
 	return nil
 }
 
 // check says why this manager may not write now, nil when it may.
-func (t *tenure) check() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now := t.clock.Now()
+func (g *leaseGuard) check() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := g.clock.Now()
 	// A machine that sleeps stops the monotonic clock, a wall clock that is set back stops the other one.
-	age := max(now.Sub(t.renewed), now.Round(0).Sub(t.renewed.Round(0)))
-	if age < t.validFor {
+	age := max(now.Sub(g.renewed), now.Round(0).Sub(g.renewed.Round(0)))
+	if age < g.validFor {
 		return nil
 	}
-	return &notLeadingError{age: age, never: t.renewed.IsZero()}
+	return &notLeadingError{age: age, never: g.renewed.IsZero()}
 }
 
 // notLeadingError says that another manager may be the leader by now.

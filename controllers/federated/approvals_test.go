@@ -69,8 +69,8 @@ func depart(t *testing.T, r *Reconciler, c client.Client) (left bool) {
 	if err := c.Get(t.Context(), web.NamespacedName, w); err != nil {
 		t.Fatal(err)
 	}
-	p := &pass{Reconciler: r, key: web, wrapper: r.memory.newest(w), now: now}
-	if _, err := p.depart(t.Context()); err != nil {
+	p := &reconciliation{Reconciler: r, key: web, wrapper: r.writes.newest(w), now: now}
+	if _, err := p.delete(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	err := c.Get(t.Context(), web.NamespacedName, w)
@@ -122,12 +122,12 @@ func TestARemovalThatWaitsIsComeBackTo(t *testing.T) {
 	w.Spec.Placement.Clusters = &v1alpha1.ClusterSelection{Names: []string{"east"}}
 	w.Status.Placement = v1alpha1.PlacementStatus{ObservedGeneration: 1, Clusters: []string{"east", "north", "west"}}
 	r, c := host(t, nil, w, registered("east"), registered("north"), registered("west"))
-	pass := func(now time.Time) *pass {
+	pass := func(now time.Time) *reconciliation {
 		t.Helper()
 		if err := c.Get(t.Context(), web.NamespacedName, w); err != nil {
 			t.Fatal(err)
 		}
-		return &pass{Reconciler: r, key: web, wrapper: r.memory.newest(w.DeepCopy()), now: now}
+		return &reconciliation{Reconciler: r, key: web, wrapper: r.writes.newest(w.DeepCopy()), now: now}
 	}
 	// First the status is held back, which is come back to sooner; then it stands.
 	for _, step := range []struct{ at, again time.Duration }{{0, statusInterval}, {statusInterval, time.Hour - statusInterval}} {

@@ -13,15 +13,15 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
-// memory is what this process wrote last to each wrapper, until the cache has caught up with it. The cache lags behind our
+// writeCache is what this process wrote last to each wrapper, until the cache has caught up with it. The cache lags behind our
 // own writes, and a status compared with an old one would be written again, or not at all.
-type memory struct {
+type writeCache struct {
 	mu   sync.Mutex
-	last map[push.Key]*wrote
+	last map[push.Key]*lastWrite
 }
 
-// wrote is the last state that the API server returned to us.
-type wrote struct {
+// lastWrite is the last state that the API server returned to us.
+type lastWrite struct {
 	// uid is of which wrapper all this is told.
 	uid types.UID
 	// wrapper is what it was, nil where the cache has it; cached is the last resourceVersion that the cache has brought.
@@ -29,8 +29,8 @@ type wrote struct {
 	cached  string
 	// revision is the last ControllerRevision that was written, which the status names only later.
 	revision string
-	// meant is the deletion, by uid and time, that was seen begin while what the wrapper stands in was not being deleted.
-	meant string
+	// intended is the deletion, by uid and time, that was seen begin while what the wrapper stands in was not being deleted.
+	intended string
 	// published is when a status was last written, by the host's clock.
 	published time.Time
 	// started is when the work that is not yet reported began.
@@ -38,13 +38,13 @@ type wrote struct {
 }
 
 // newest is the newer one of what the cache holds and what we wrote last.
-func (m *memory) newest(cached v1alpha1.Wrapper) v1alpha1.Wrapper {
+func (m *writeCache) newest(cached v1alpha1.Wrapper) v1alpha1.Wrapper {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	last := m.entry(keyOf(cached))
 	if last.uid != cached.GetUID() {
 		// Deleted and made anew: nothing that was kept speaks of this one.
-		*last = wrote{uid: cached.GetUID()}
+		*last = lastWrite{uid: cached.GetUID()}
 	}
 	if last.wrapper == nil {
 		return cached
@@ -57,7 +57,7 @@ func (m *memory) newest(cached v1alpha1.Wrapper) v1alpha1.Wrapper {
 }
 
 // caughtUp takes in what the cache has brought, and lets go of what was written last where that is no newer.
-func (m *memory) caughtUp(cached v1alpha1.Wrapper) {
+func (m *writeCache) caughtUp(cached v1alpha1.Wrapper) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	last := m.entry(keyOf(cached))
@@ -67,8 +67,8 @@ func (m *memory) caughtUp(cached v1alpha1.Wrapper) {
 	}
 }
 
-// note keeps what the API server returned, unless the cache has brought it already.
-func (m *memory) note(w v1alpha1.Wrapper) {
+// noteWritten keeps what the API server returned, unless the cache has brought it already.
+func (m *writeCache) noteWritten(w v1alpha1.Wrapper) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	last := m.entry(keyOf(w))
@@ -78,32 +78,32 @@ func (m *memory) note(w v1alpha1.Wrapper) {
 	}
 }
 
-// revised says whether a revision is known to stand.
-func (m *memory) revised(key push.Key, revision string) bool {
+// hasRevision says whether a revision is known to stand.
+func (m *writeCache) hasRevision(key push.Key, revision string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.entry(key).revision == revision
 }
 
-// revise notes that a revision stands.
-func (m *memory) revise(key push.Key, revision string) {
+// noteRevision notes that a revision stands.
+func (m *writeCache) noteRevision(key push.Key, revision string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.entry(key).revision = revision
 }
 
-// isMeant says whether somebody is known to have deleted this very wrapper, and not what it stands in.
-func (m *memory) isMeant(w v1alpha1.Wrapper) bool {
+// isIntended says whether somebody is known to have deleted this very wrapper, and not what it stands in.
+func (m *writeCache) isIntended(w v1alpha1.Wrapper) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.entry(keyOf(w)).meant == deletionOf(w)
+	return m.entry(keyOf(w)).intended == deletionOf(w)
 }
 
-// mean notes that somebody has deleted this very wrapper.
-func (m *memory) mean(w v1alpha1.Wrapper) {
+// noteIntended notes that somebody has deleted this very wrapper.
+func (m *writeCache) noteIntended(w v1alpha1.Wrapper) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.entry(keyOf(w)).meant = deletionOf(w)
+	m.entry(keyOf(w)).intended = deletionOf(w)
 }
 
 // deletionOf tells the deletions of wrappers apart: one that was restored from a backup may be deleted once more.
@@ -111,7 +111,7 @@ func deletionOf(w v1alpha1.Wrapper) string {
 	return string(w.GetUID()) + " " + w.GetDeletionTimestamp().String()
 }
 
-func (m *memory) forget(key push.Key) {
+func (m *writeCache) forget(key push.Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.last, key)
@@ -119,7 +119,7 @@ func (m *memory) forget(key push.Key) {
 
 // dueIn says how long a status that is not final yet is to be held back: until interval has passed
 // since the last one, or since the work began.
-func (m *memory) dueIn(key push.Key, now time.Time, interval time.Duration) time.Duration {
+func (m *writeCache) dueIn(key push.Key, now time.Time, interval time.Duration) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.entry(key)
@@ -133,8 +133,8 @@ func (m *memory) dueIn(key push.Key, now time.Time, interval time.Duration) time
 	return max(0, since.Add(interval).Sub(now))
 }
 
-// published notes that a status was written, or that the one there says all there is to say.
-func (m *memory) published(key push.Key, now time.Time, final bool) {
+// notePublished notes that a status was written, or that the one there says all there is to say.
+func (m *writeCache) notePublished(key push.Key, now time.Time, final bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.entry(key)
@@ -144,12 +144,12 @@ func (m *memory) published(key push.Key, now time.Time, final bool) {
 	}
 }
 
-func (m *memory) entry(key push.Key) *wrote {
+func (m *writeCache) entry(key push.Key) *lastWrite {
 	if m.last == nil {
-		m.last = make(map[push.Key]*wrote)
+		m.last = make(map[push.Key]*lastWrite)
 	}
 	if m.last[key] == nil {
-		m.last[key] = &wrote{}
+		m.last[key] = &lastWrite{}
 	}
 	return m.last[key]
 }

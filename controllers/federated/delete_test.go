@@ -63,8 +63,8 @@ func TestAWrapperThatGoesWithItsNamespaceOrKindIsSweptAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := wrapper("u", "1", 1)
 			w.DeletionTimestamp = &metav1.Time{Time: now}
-			p := &pass{Reconciler: &Reconciler{live: things{deleted: test.deleted, made: test.made, fail: test.fail}}, key: web, wrapper: w, now: now.Add(time.Minute)}
-			got, err := p.sweptAway(t.Context())
+			p := &reconciliation{Reconciler: &Reconciler{live: things{deleted: test.deleted, made: test.made, fail: test.fail}}, key: web, wrapper: w, now: now.Add(time.Minute)}
+			got, err := p.isDeletedWithContainer(t.Context())
 			if got != test.want || (err != nil) != (test.fail != nil) {
 				t.Errorf("swept away: %v, %v", got, err)
 			}
@@ -79,7 +79,7 @@ func TestWhatAWrapperStandsInIsAskedForOnceForEachDeletion(t *testing.T) {
 	r := &Reconciler{live: things{deleted: map[string]time.Time{"shop": {}, crd: {}}}}
 	swept := func() bool {
 		t.Helper()
-		is, err := (&pass{Reconciler: r, key: web, wrapper: w}).sweptAway(t.Context())
+		is, err := (&reconciliation{Reconciler: r, key: web, wrapper: w}).isDeletedWithContainer(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,15 +104,15 @@ func TestWhomADepartingWrapperLeaves(t *testing.T) {
 	w := wrapper("u", "1", 1)
 	w.Status.Placement = v1alpha1.PlacementStatus{Clusters: []string{"west", "gone"}, Leaving: []string{"east"}}
 	r, _ := host(t, nil)
-	p := &pass{Reconciler: r, key: web, wrapper: w, members: map[string]*v1alpha1.MemberCluster{"east": {}, "west": {}, "north": {}}}
-	if diff := cmp.Diff([]string{"east", "west"}, p.departing()); diff != "" {
+	p := &reconciliation{Reconciler: r, key: web, wrapper: w, members: map[string]*v1alpha1.MemberCluster{"east": {}, "west": {}, "north": {}}}
+	if diff := cmp.Diff([]string{"east", "west"}, p.membersToLeave()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 func TestAMemberThatNobodyHasLeftIsNotLeft(t *testing.T) {
 	r, _ := host(t, nil)
-	p := &pass{Reconciler: r, key: web, wrapper: wrapper("u", "1", 1)}
+	p := &reconciliation{Reconciler: r, key: web, wrapper: wrapper("u", "1", 1)}
 	if p.left("east") {
 		t.Error("a member that is not connected counts as left")
 	}

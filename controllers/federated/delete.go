@@ -21,24 +21,24 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/placement"
 )
 
-// depart leaves every member, as onDelete says, and lets the wrapper go when all have been left.
-func (p *pass) depart(ctx context.Context) (ctrl.Result, error) {
+// delete leaves every member, as onDelete says, and lets the wrapper go when all have been left.
+func (p *reconciliation) delete(ctx context.Context) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(p.object(), v1alpha1.Finalizer) {
 		return ctrl.Result{}, nil
 	}
-	if err := p.survey(ctx); err != nil {
+	if err := p.listMembers(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
-	swept, err := p.sweptAway(ctx)
+	swept, err := p.isDeletedWithContainer(ctx)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if swept {
 		// Nobody asked for this wrapper to leave its members. What they hold stays, Deliveries too, and
 		// is reported there as orphaned.
-		return ctrl.Result{}, p.signOff(ctx)
+		return ctrl.Result{}, p.removeFinalizer(ctx)
 	}
-	if err := p.hear(ctx); err != nil {
+	if err := p.listApprovals(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
 	if err := p.release(ctx); err != nil {
@@ -59,7 +59,7 @@ func (p *pass) depart(ctx context.Context) (ctrl.Result, error) {
 	}
 	if len(waiting) == 0 {
 		p.tellKept()
-		return ctrl.Result{}, p.signOff(ctx)
+		return ctrl.Result{}, p.removeFinalizer(ctx)
 	}
 	p.decision.Status.Leaving = waiting
 	return p.publish(ctx)
@@ -68,8 +68,8 @@ func (p *pass) depart(ctx context.Context) (ctrl.Result, error) {
 // release decides on whom a wrapper that is being deleted still waits for. That a member was released is
 // written down first, since an Approval may go before the wrapper does: with --cascade=foreground its
 // garbage is collected while it still stands.
-func (p *pass) release(ctx context.Context) error {
-	departing := p.departing()
+func (p *reconciliation) release(ctx context.Context) error {
+	departing := p.membersToLeave()
 	before := p.wrapper.WrapperStatus().Placement
 	still, heard := placement.Release(v1alpha1.Identity(p.wrapper), departing, before.Released, p.approvals)
 	p.decision.Status.Leaving = still
@@ -91,10 +91,10 @@ func (p *pass) release(ctx context.Context) error {
 	return p.writeDecision(ctx, decided)
 }
 
-// departing are the members to leave, sorted: all that any decision placed, and all that hold a
+// membersToLeave are the members to leave, sorted: all that any decision placed, and all that hold a
 // Delivery of this very wrapper, but for those that were released. One whose MemberCluster is gone cannot
 // be reached by anybody.
-func (p *pass) departing() []string {
+func (p *reconciliation) membersToLeave() []string {
 	placed := p.wrapper.WrapperStatus().Placement
 	names := slices.Concat(placed.Clusters, placed.Leaving)
 	released := func(name string) bool {
@@ -112,11 +112,11 @@ func (p *pass) departing() []string {
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return p.members[name] == nil })
 }
 
-// sweptAway says whether the wrapper is only deleted because its namespace or its CRD is: that states
+// isDeletedWithContainer says whether the wrapper is only deleted because its namespace or its CRD is: that states
 // no intent about members. (docs/design.md, section 7, invariant 4.) It is asked until the answer is no: whoever deletes
 // these from then on does so after the wrapper was deleted.
-func (p *pass) sweptAway(ctx context.Context) (bool, error) {
-	if p.memory.isMeant(p.wrapper) {
+func (p *reconciliation) isDeletedWithContainer(ctx context.Context) (bool, error) {
+	if p.writes.isIntended(p.wrapper) {
 		return false, nil
 	}
 	if p.key.Namespace != "" {
@@ -128,14 +128,14 @@ func (p *pass) sweptAway(ctx context.Context) (bool, error) {
 	swept, err := p.deletedBefore(ctx, schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
 		strings.ToLower(string(p.key.Kind))+"s."+v1alpha1.Group)
 	if !swept && err == nil {
-		p.memory.mean(p.wrapper)
+		p.writes.noteIntended(p.wrapper)
 	}
 	return swept, err
 }
 
 // deletedBefore says whether the deletion of a cluster-scoped object of the host began no later than
 // the wrapper's.
-func (p *pass) deletedBefore(ctx context.Context, gvk schema.GroupVersionKind, name string) (bool, error) {
+func (p *reconciliation) deletedBefore(ctx context.Context, gvk schema.GroupVersionKind, name string) (bool, error) {
 	found := &metav1.PartialObjectMetadata{}
 	found.SetGroupVersionKind(gvk)
 	err := p.live.Get(ctx, client.ObjectKey{Name: name}, found)

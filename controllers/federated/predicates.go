@@ -15,9 +15,9 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// signedOff lets a wrapper through whose deletion began or whose finalizers changed; neither counts as
+// deletionOrFinalizersChanged lets a wrapper through whose deletion began or whose finalizers changed; neither counts as
 // another generation in every version of Kubernetes.
-var signedOff = predicate.Funcs{
+var deletionOrFinalizersChanged = predicate.Funcs{
 	CreateFunc:  func(event.CreateEvent) bool { return true },
 	GenericFunc: func(event.GenericEvent) bool { return true },
 	DeleteFunc:  func(event.DeleteEvent) bool { return true },
