@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -19,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/fairlead-dev/fairlead/internal/boundedread"
 	"github.com/fairlead-dev/fairlead/internal/inflight"
 )
 
@@ -60,8 +60,8 @@ type Collector struct {
 	// readmitted tells that the member answers again, after it refused or did not answer.
 	readmitted chan struct{}
 
-	// held is what all that is held of the member weighs, see larder.
-	held atomic.Int64
+	// budget is the memory for everything that is held of the member.
+	budget *boundedread.Budget
 
 	mu    sync.Mutex
 	book  book
@@ -98,6 +98,7 @@ func New(o Options) (*Collector, error) {
 		feedsChanged: make(chan struct{}, 1),
 		factsChanged: make(chan struct{}, 1),
 		readmitted:   make(chan struct{}, 1),
+		budget:       boundedread.NewBudget(boundedread.MaxCached),
 		book:         newBook(),
 		kinds:        map[schema.GroupResource]*kind{},
 		served:       map[schema.GroupKind]bool{},

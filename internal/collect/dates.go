@@ -4,13 +4,12 @@ package collect
 
 import (
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/internal/clockskew"
 	"github.com/fairlead-dev/fairlead/internal/inflight"
 )
 
@@ -19,8 +18,7 @@ type dates struct {
 	next  http.RoundTripper
 	clock clock.PassiveClock
 	limit *inflight.Limit
-	// ahead is by how much the member's clock was ahead of ours in its last answer.
-	ahead atomic.Int64
+	skew  clockskew.Estimate
 }
 
 var _ http.RoundTripper = &dates{}
@@ -36,9 +34,7 @@ func (d *dates) RoundTrip(req *http.Request) (*http.Response, error) {
 	if d.limit.Answered(req, resp, asked) {
 		klog.FromContext(req.Context()).Info("The member has too much to do (429): less is looked at at once", "atOnce", d.limit.Places())
 	}
-	if ahead, known := federate.ClockOffset(resp.Header.Get("Date"), asked, d.clock.Now()); known {
-		d.ahead.Store(int64(ahead))
-	}
+	d.skew.Observe(resp.Header, asked, d.clock.Now())
 	return resp, nil
 }
 
@@ -46,4 +42,4 @@ func (d *dates) RoundTrip(req *http.Request) (*http.Response, error) {
 func (d *dates) WrappedRoundTripper() http.RoundTripper { return d.next }
 
 // now is the time by the member's clock.
-func (d *dates) now() time.Time { return d.clock.Now().Add(time.Duration(d.ahead.Load())) }
+func (d *dates) now() time.Time { return d.clock.Now().Add(d.skew.Ahead()) }

@@ -4,7 +4,6 @@ package collect
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,6 +12,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+
+	"github.com/fairlead-dev/fairlead/internal/boundedread"
 )
 
 // How long a feed waits before it lists again.
@@ -40,8 +41,8 @@ type feed struct {
 	open func(context.Context) (cache.ListerWatcher, runtime.Object, error)
 	// trim cuts an object down before it is held anywhere.
 	trim cache.TransformFunc
-	// held is what everything that the collector holds weighs, see larder.
-	held *atomic.Int64
+	// budget is the memory for everything that the collector holds of the member.
+	budget *boundedread.Budget
 	// put takes an object that was made or changed, drop one that is gone, all the whole list as it
 	// was at a resourceVersion.
 	put  func(obj any)
@@ -110,8 +111,8 @@ func (f *feed) follow(ctx context.Context) error {
 		return err
 	}
 	log := klog.FromContext(ctx)
-	in := &larder{source: cache.ToListerWatcherWithContext(source), trim: f.trim, total: f.held, held: map[string]int64{}}
-	defer in.close()
+	in := boundedread.NewSource(cache.ToListerWatcherWithContext(source), f.trim, f.budget)
+	defer in.Close()
 	r := cache.NewReflectorWithOptions(in, example, (*feedStore)(f), cache.ReflectorOptions{
 		Name: f.name, Logger: &log, Clock: f.clock,
 	})

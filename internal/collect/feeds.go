@@ -39,7 +39,7 @@ func (c *Collector) keepFeeds(ctx context.Context) {
 				continue
 			}
 			f := build()
-			f.clock, f.refusals, f.held = c.clock, c.refusals, &c.held
+			f.clock, f.refusals, f.budget = c.clock, c.refusals, c.budget
 			if f.kick == nil {
 				f.kick = make(chan struct{}, 1)
 			}

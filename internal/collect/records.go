@@ -122,6 +122,12 @@ func (a *arrival) DeepCopyObject() runtime.Object {
 	return &arrival{TypeMeta: a.TypeMeta, ObjectMeta: *a.ObjectMeta.DeepCopy(), record: a.record}
 }
 
+// Weight implements boundedread.Weighed.
+func (a *arrival) Weight() int64 {
+	r := &a.record
+	return int64(len(a.Namespace) + len(a.Name) + len(r.uid) + len(r.resourceVersion) + len(r.rendering))
+}
+
 func (a *arrival) key() types.NamespacedName {
 	return types.NamespacedName{Namespace: a.Namespace, Name: a.Name}
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/boundedread"
 	"github.com/fairlead-dev/fairlead/internal/inflight"
 	"github.com/fairlead-dev/fairlead/internal/plain"
 )
@@ -62,7 +63,7 @@ func Connect(name string, config *rest.Config) (*Conn, error) {
 	}
 	token.next = client.Transport
 	station := &guard{next: token, mayWrite: func() error { return nil }, headWithin: headWithin, clock: clock.RealClock{},
-		limit: inflight.New(clock.RealClock{}, inflight.Most)}
+		limit: inflight.New(clock.RealClock{}, inflight.Most), answers: boundedread.NewAnswers()}
 	client.Transport = station
 	raw := rest.CopyConfig(config)
 	raw.GroupVersion = &v1alpha1.GroupVersion

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/boundedread"
 )
 
 // endless serves one JSON string, or one event of a watch, that has no end; it counts what was taken from it.
@@ -52,12 +53,12 @@ func (e *endless) connect(t *testing.T) *Conn {
 func TestAnAnswerWithoutAnEndIsNotReadToTheEnd(t *testing.T) {
 	e := newEndless(t)
 	_, err := Do(t.Context(), e.connect(t).REST().Get().AbsPath("/version"), false)
-	var tooLarge *TooLargeError
+	var tooLarge *boundedread.TooLargeError
 	if !errors.As(err, &tooLarge) || !strings.Contains(err.Error(), "GET /version is larger than 8Mi") {
 		t.Error(err)
 	}
 	// What the network holds on top is not much.
-	if sent := <-e.sent; sent > maxAnswer+(16<<20) {
+	if sent := <-e.sent; sent > boundedread.MaxAnswer+(16<<20) {
 		t.Errorf("%d MiB were taken", sent>>20)
 	}
 }
@@ -75,7 +76,7 @@ func TestAnEventWithoutAnEndIsNotReadToTheEnd(t *testing.T) {
 			t.Errorf("it came through: %s", event.Type)
 		}
 	}
-	if sent := <-e.sent; sent > maxEvent+(16<<20) {
+	if sent := <-e.sent; sent > boundedread.MaxEvent+(16<<20) {
 		t.Errorf("%d MiB were taken", sent>>20)
 	}
 }
@@ -98,7 +99,7 @@ func TestAnEventOfManyLinesIsNotReadToTheEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			taken, err := io.Copy(io.Discard, stream)
-			if tooLarge := (*TooLargeError)(nil); !errors.As(err, &tooLarge) || taken > maxEvent {
+			if tooLarge := (*boundedread.TooLargeError)(nil); !errors.As(err, &tooLarge) || taken > boundedread.MaxEvent {
 				t.Errorf("%d MiB were taken, and then: %v", taken>>20, err)
 			}
 			_ = stream.Close() // it is broken
@@ -107,24 +108,10 @@ func TestAnEventOfManyLinesIsNotReadToTheEnd(t *testing.T) {
 	}
 }
 
-func TestWhatIsReadOfAnAnswerThatIsClosedWeighsNothing(t *testing.T) {
-	s := &scales{}
-	l := &limited{ReadCloser: io.NopCloser(strings.NewReader(`{"a":"late"}`)), max: 100, closed: func() {}, scales: s}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.Read(make([]byte, 5)); err != nil {
-		t.Fatal(err)
-	}
-	if bytes, weight := s.bytes.Load(), s.weight.Load(); bytes != 0 || weight != 0 {
-		t.Errorf("%d bytes that weigh %d are read by nobody", bytes, weight)
-	}
-}
-
 // A watch may go on for as long as it likes: only its single events are bounded.
 func TestAWatchMayBringMuchInManyEvents(t *testing.T) {
 	const events = 6
-	large := strings.Repeat("x", maxEvent/2)
+	large := strings.Repeat("x", boundedread.MaxEvent/2)
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		for range events {

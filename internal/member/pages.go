@@ -8,17 +8,15 @@ import (
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/internal/boundedread"
 )
 
-const (
-	// PageSize is how many objects one page of a list may hold.
-	PageSize = 500
-	// MaxPages ends a list that has no end: no member that we know holds more.
-	MaxPages = 200
-)
+// PageSize is how many objects one page of a list may hold.
+const PageSize = 500
 
 // ErrEndlessList says that a member's list went on beyond what any real one has.
-var ErrEndlessList = fmt.Errorf("the list goes on after %d pages of %d", MaxPages, PageSize)
+var ErrEndlessList = fmt.Errorf("the list goes on after %d pages of %d", boundedread.MaxPages, PageSize)
 
 const acceptMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
@@ -33,7 +31,7 @@ func EachMetadata(ctx context.Context, conn *Conn, path []string, each func(*met
 // with the next call.
 func EachSelected(ctx context.Context, conn *Conn, path []string, selector string, each func(*metav1.PartialObjectMetadata) error) error {
 	token := ""
-	for range MaxPages {
+	for range boundedread.MaxPages {
 		req := conn.rest.Get().AbsPath(path...).Param("limit", strconv.Itoa(PageSize))
 		if selector != "" {
 			req = req.Param("labelSelector", selector)

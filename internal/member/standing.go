@@ -86,7 +86,7 @@ func (s Standing) There(now time.Time) time.Time { return now.Add(s.Ahead) }
 // probe asks the member who it is. It never fails: what goes wrong is what it found.
 func (c *Conn) probe(ctx context.Context, host Host, last Standing, now time.Time) Standing {
 	found := c.ask(ctx, host, last, now)
-	if ahead := time.Duration(c.guard.ahead.Load()); (ahead - last.Ahead).Abs() > aheadSteady {
+	if ahead := c.guard.skew.Ahead(); (ahead - last.Ahead).Abs() > aheadSteady {
 		found.Ahead = ahead
 	}
 	return found

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/internal/boundedread"
 )
 
 // What the schema of a Delivery allows. A member whose API server keeps to none must not fill the host's memory: what is
@@ -36,7 +36,7 @@ func (s *Seen) weight() int {
 		weight += len(name) + 16
 	}
 	if s.Status != nil {
-		weight += federate.WeightOf(s.Status)
+		weight += boundedread.StatusWeight(s.Status)
 	}
 	return weight
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/fairlead-dev/fairlead/internal/boundedread"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -49,7 +50,7 @@ func (d *deliveryLister) ListWithContext(ctx context.Context, options metav1.Lis
 }
 
 func (d *deliveryLister) page(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	if d.pages++; d.pages > member.MaxPages {
+	if d.pages++; d.pages > boundedread.MaxPages {
 		return nil, member.ErrEndlessList
 	}
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
@@ -115,7 +116,7 @@ func (l *lane) hasRoomFor(s *sighting) bool {
 // noteUnlisted takes in why the Deliveries cannot be read, where that is for what they are: what the wire does, the probe
 // tells.
 func (l *lane) noteUnlisted(err error) {
-	tooLarge := (*member.TooLargeError)(nil)
+	tooLarge := (*boundedread.TooLargeError)(nil)
 	if !errors.Is(err, errTooMuch) && !errors.Is(err, member.ErrEndlessList) && !errors.As(err, &tooLarge) {
 		return
 	}

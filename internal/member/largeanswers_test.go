@@ -15,52 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/metadata"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/internal/boundedread"
 )
-
-func TestAnAnswerIsWeighedByWhatItMayBecome(t *testing.T) {
-	for name, test := range map[string]struct {
-		json             string
-		elements, fields int
-	}{
-		"a field":                              {json: `{"a":1}`, fields: 1},
-		"two fields":                           {json: `{"a":1,"b":2}`, fields: 2},
-		"elements of a list":                   {json: `[1,2,3]`, elements: 3},
-		"things in a list":                     {json: `{"items":[{},{},{}]}`, elements: 3, fields: 4},
-		"a list that has ended is none":        {json: `{"a":[1,2],"b":1}`, elements: 2, fields: 2},
-		"what stands in words":                 {json: `{"a":"[{,,,]"}`, fields: 1},
-		"what is escaped does not end words":   {json: `{"a":"\",,\\","b":1}`, fields: 2},
-		"ends without beginnings do no damage": {json: `]}],`, fields: 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			want := len(test.json) + test.elements*elementWeight + test.fields*fieldWeight
-			for size := 1; size <= len(test.json); size++ {
-				w, got := weigher{}, 0
-				for rest := test.json; rest != ""; {
-					n := min(size, len(rest))
-					for piece := []byte(rest[:n]); len(piece) > 0; {
-						length, weight, _ := w.weigh(piece)
-						got, piece = got+weight, piece[length:]
-					}
-					rest = rest[n:]
-				}
-				if got != want {
-					t.Fatalf("in pieces of %d: %d, want %d", size, got, want)
-				}
-			}
-		})
-	}
-}
-
-func TestAValueEndsWhereItEnds(t *testing.T) {
-	for value, want := range map[string]int{
-		`{}`: 2, `{"a":[1,{"b":"}"}]}`: 19, "{\n}\n{}": 3, "[\n\n]": 4, "\n\n{}": 4, `"}"`: 0, "\n\n": 0, `{"a":{}`: 0, "}": 0,
-	} {
-		w := weigher{}
-		if length, _, ended := w.weigh([]byte(value)); ended != (want > 0) || ended && length != want {
-			t.Errorf("%s: it ends after %d (%v), want %d", value, length, ended, want)
-		}
-	}
-}
 
 // says answers everything with this body.
 func says(t *testing.T, code int, kind, body string) *Conn {
@@ -80,20 +37,20 @@ func TestAListOfVeryManyVerySmallThingsIsNotTaken(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	err := EachMetadata(t.Context(), conn, []string{"/api/v1/namespaces"}, nil)
-	if tooLarge := (*TooLargeError)(nil); !errors.As(err, &tooLarge) || !strings.Contains(err.Error(), "or would be in memory") {
+	if tooLarge := (*boundedread.TooLargeError)(nil); !errors.As(err, &tooLarge) || !strings.Contains(err.Error(), "or would be in memory") {
 		t.Error(err)
 	}
 	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 64<<20 {
 		t.Errorf("%d MiB were taken for it", (after.TotalAlloc-before.TotalAlloc)>>20)
 	}
-	if s := &conn.guard.scales; s.bytes.Load() != 0 || s.weight.Load() != 0 {
-		t.Errorf("%d bytes, %d of weight stay on the scales", s.bytes.Load(), s.weight.Load())
+	if bytes, weight := conn.guard.answers.Used(); bytes != 0 || weight != 0 {
+		t.Errorf("%d bytes that weigh %d still count as being read", bytes, weight)
 	}
 }
 
 func TestARefusalIsASentence(t *testing.T) {
 	conn := says(t, http.StatusForbidden, "application/json", `{"kind":"Status","message":"`+strings.Repeat("no ", 1<<20)+`"}`)
-	if _, err := Do(t.Context(), conn.REST().Get().AbsPath("/version"), false); err == nil || len(err.Error()) > maxRefusal {
+	if _, err := Do(t.Context(), conn.REST().Get().AbsPath("/version"), false); err == nil || len(err.Error()) > boundedread.MaxRefusal {
 		t.Errorf("%.100s", err)
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package federate
+package clockskew
 
 import (
 	"net/http"
@@ -26,14 +26,14 @@ func TestHowFarAnotherClockIsAhead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			date := asked.Add(tt.took / 2).Add(tt.theirs).Format(http.TimeFormat)
-			got, known := ClockOffset(date, asked, asked.Add(tt.took))
+			got, known := Offset(date, asked, asked.Add(tt.took))
 			if !known || (got-tt.want).Abs() > time.Second || tt.want == 0 && got != 0 {
 				t.Errorf("%s, %t; want %s", got, known, tt.want)
 			}
 		})
 	}
 	for _, date := range []string{"", "yesterday"} {
-		if got, known := ClockOffset(date, asked, asked); known || got != 0 {
+		if got, known := Offset(date, asked, asked); known || got != 0 {
 			t.Errorf("%q: %s, %t", date, got, known)
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package collect
+package boundedread
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,9 +20,13 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// newLarder takes ConfigMaps from a member that brings what source brings.
-func newLarder(source cache.ListerWatcherWithContext) *larder {
-	return &larder{source: source, trim: trimTo(configMapsGVR.GroupResource()), total: new(atomic.Int64), held: map[string]int64{}}
+// newTestSource keeps of each object its name and its UID.
+func newTestSource(source cache.ListerWatcherWithContext) *Source {
+	trim := func(obj any) (any, error) {
+		o := obj.(*metav1.PartialObjectMetadata)
+		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: o.Name, UID: o.UID}}, nil
+	}
+	return NewSource(source, trim, NewBudget(MaxCached))
 }
 
 func something(name string, length int) *metav1.PartialObjectMetadata {
@@ -58,16 +61,16 @@ func TestAListWithoutAnEndIsNotHeld(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &brings{page: page}
-			l := newLarder(b)
+			s := newTestSource(b)
 			err, next := error(nil), ""
 			for ; err == nil && b.pages < 1000; next = "more" {
-				_, err = l.ListWithContext(t.Context(), metav1.ListOptions{Continue: next})
+				_, err = s.ListWithContext(t.Context(), metav1.ListOptions{Continue: next})
 			}
-			if err == nil || l.total.Load() > maxHeld || b.pages > maxPages {
-				t.Errorf("%d pages, %d MiB: %v", b.pages, l.total.Load()>>20, err)
+			if err == nil || s.budget.Used() > MaxCached || b.pages > MaxPages {
+				t.Errorf("%d pages, %d MiB: %v", b.pages, s.budget.Used()>>20, err)
 			}
-			if l.empty(); l.total.Load() != 0 {
-				t.Errorf("%d are held by nobody", l.total.Load())
+			if s.empty(); s.budget.Used() != 0 {
+				t.Errorf("%d bytes still count as held", s.budget.Used())
 			}
 		})
 	}
@@ -75,8 +78,8 @@ func TestAListWithoutAnEndIsNotHeld(t *testing.T) {
 
 func TestEventsWithoutAnEndAreNotHeld(t *testing.T) {
 	b := &brings{events: watch.NewFake()}
-	l := newLarder(b)
-	stream, err := l.WatchWithContext(t.Context(), metav1.ListOptions{})
+	s := newTestSource(b)
+	stream, err := s.WatchWithContext(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,11 +92,11 @@ func TestEventsWithoutAnEndAreNotHeld(t *testing.T) {
 			}
 		}
 		go b.events.Delete(something("b", 0))
-		if e := next(); e.Type != watch.Deleted || e.Object.(*arrival).Name != "b" {
+		if e := next(); e.Type != watch.Deleted || e.Object.(*metav1.PartialObjectMetadata).Name != "b" {
 			t.Fatalf("%+v", e)
 		}
 	}
-	if held := l.total.Load(); held < 1<<20 || held > 2<<20 {
+	if held := s.budget.Used(); held < 1<<20 || held > 2<<20 {
 		t.Errorf("%d is held", held)
 	}
 	for n := range 1000 {
@@ -105,17 +108,17 @@ func TestEventsWithoutAnEndAreNotHeld(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("%d MiB are held", l.total.Load()>>20)
+	t.Errorf("%d MiB are held", s.budget.Used()>>20)
 }
 
-func TestTheEndOfWhatThereWasAtFirstIsPassedOn(t *testing.T) {
+func TestTheBookmarkAfterTheInitialEventsIsPassedOn(t *testing.T) {
 	b := &brings{events: watch.NewFake()}
-	l := newLarder(b)
-	l.trim = func(obj any) (any, error) { // as namesFeed does, which cuts in place
+	s := newTestSource(b)
+	s.trim = func(obj any) (any, error) { // as namesFeed does, which cuts in place
 		obj.(*metav1.PartialObjectMetadata).Annotations = nil
 		return obj, nil
 	}
-	stream, err := l.WatchWithContext(t.Context(), metav1.ListOptions{})
+	stream, err := s.WatchWithContext(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,59 +126,59 @@ func TestTheEndOfWhatThereWasAtFirstIsPassedOn(t *testing.T) {
 	bookmark.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
 	go b.events.Action(watch.Bookmark, bookmark)
 	e := <-stream.ResultChan()
-	if got := e.Object.(metav1.Object).GetAnnotations()[metav1.InitialEventsAnnotationKey]; got != "true" || len(l.held) > 0 {
-		t.Errorf("%q, %d are held", got, len(l.held))
+	if got := e.Object.(metav1.Object).GetAnnotations()[metav1.InitialEventsAnnotationKey]; got != "true" || len(s.weights) > 0 {
+		t.Errorf("%q, %d are held", got, len(s.weights))
 	}
 }
 
-func TestWhatCannotBeCutDownIsNotTaken(t *testing.T) {
-	l := newLarder(&brings{})
-	l.trim = func(any) (any, error) { return nil, errors.New("no") }
-	if is, err := l.cut(something("a", 1)); err == nil || is != nil || len(l.held) > 0 {
-		t.Errorf("%v, %v", is, err)
+func TestAnObjectThatCannotBeTrimmedIsNotHeld(t *testing.T) {
+	s := newTestSource(&brings{})
+	s.trim = func(any) (any, error) { return nil, errors.New("no") }
+	if kept, err := s.admit(something("a", 1)); err == nil || kept != nil || len(s.weights) > 0 {
+		t.Errorf("%v, %v", kept, err)
 	}
 }
 
 // The reflector leaves in the middle of whatever there is.
 func TestWhatComesAfterTheFeedHasEndedIsHeldByNobody(t *testing.T) {
 	b := &brings{events: watch.NewFake()}
-	l := newLarder(b)
-	stream, err := l.WatchWithContext(t.Context(), metav1.ListOptions{})
+	s := newTestSource(b)
+	stream, err := s.WatchWithContext(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.close()
+	s.Close()
 	go b.events.Add(something("late", 1<<20))
 	<-stream.ResultChan()
-	if held := l.total.Load(); held != 0 || len(l.held) > 0 {
+	if held := s.budget.Used(); held != 0 || len(s.weights) > 0 {
 		t.Errorf("%d is held", held)
 	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for n := range 1000 { // a list that is still being read while the feed ends
-			l.take(fmt.Sprint(n), 1)
+			s.take(fmt.Sprint(n), 1)
 		}
 	}()
-	l.close()
+	s.Close()
 	<-done
-	if held := l.total.Load(); held != 0 {
+	if held := s.budget.Used(); held != 0 {
 		t.Errorf("%d is held", held)
 	}
 }
 
-func TestAWatchThatIsStoppedEndsWithAnEventInHand(t *testing.T) {
+func TestAStoppedWatchEndsWhileAnEventIsNotRead(t *testing.T) {
 	whole := watch.NewFakeWithChanSize(2, false)
 	cut := make(chan struct{}, 2)
-	stream := newCutting(whole, func(e watch.Event) (watch.Event, bool) { cut <- struct{}{}; return e, true })
+	stream := newTrimmedWatch(whole, func(e watch.Event) (watch.Event, bool) { cut <- struct{}{}; return e, true })
 	whole.Add(something("a", 1))
-	<-cut // and nobody takes it
+	<-cut // and no reader takes it
 	stream.Stop()
 	stream.Stop()
 	select {
 	case <-stream.ended:
 	case <-time.After(10 * time.Second):
-		t.Error("it waits for somebody to take the event")
+		t.Error("it still waits for a reader of the event")
 	}
 }
 
@@ -184,7 +187,7 @@ func TestEveryTextOfADeliveryIsWeighed(t *testing.T) {
 	const length = 100_000 // beside which what else is weighed is nothing
 	d := &v1alpha1.Delivery{}
 	texts := fill(reflect.ValueOf(&d.Spec).Elem(), length) + fill(reflect.ValueOf(&d.Status).Elem(), length)
-	if weight := weightOf(d); weight < int64(texts*length) || texts < 20 {
+	if weight := ObjectWeight(d); weight < int64(texts*length) || texts < 20 {
 		t.Errorf("%d texts of %d bytes weigh %d", texts, length, weight)
 	}
 }

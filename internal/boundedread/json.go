@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package boundedread
+
+import "bytes"
+
+// What an answer takes in memory is not what it takes on the wire: `{},` is an object of some kind, with room for all its
+// fields. So an answer is weighed while it is read, by what it may become.
+const (
+	// elementWeight is what an element of a list may become, fieldWeight a field of an object.
+	elementWeight = 512
+	fieldWeight   = 64
+)
+
+// weigher weighs JSON that comes in pieces. Text that is not JSON gets some weight too; client-go cannot read it anyway.
+type weigher struct {
+	inString, escaped bool
+	// lists has an entry for each value that is open, the innermost last: true for a list, false for an object.
+	lists []bool
+}
+
+// weigh weighs one more piece. It stops at the end of the outermost value; ended reports whether it got there, and length is
+// how much of the piece it weighed.
+func (w *weigher) weigh(piece []byte) (length, weight int, ended bool) {
+	for i := 0; i < len(piece); i++ {
+		switch b := piece[i]; {
+		case w.escaped:
+			w.escaped = false
+		case w.inString:
+			end := bytes.IndexAny(piece[i:], `"\`)
+			if end < 0 {
+				return len(piece), weight + len(piece), false
+			}
+			i += end
+			w.escaped, w.inString = piece[i] == '\\', piece[i] == '\\'
+		case b == '"':
+			w.inString = true
+		case b == '[', b == '{':
+			w.lists = append(w.lists, b == '[')
+			weight += w.nextWeight()
+		case b == ',':
+			weight += w.nextWeight()
+		case (b == ']' || b == '}') && len(w.lists) > 0:
+			if w.lists = w.lists[:len(w.lists)-1]; len(w.lists) == 0 {
+				return i + 1, weight + i + 1, true
+			}
+		}
+	}
+	return len(piece), weight + len(piece), false
+}
+
+// nextWeight is the weight of one more element of a list, or one more field of an object.
+func (w *weigher) nextWeight() int {
+	if len(w.lists) > 0 && w.lists[len(w.lists)-1] {
+		return elementWeight
+	}
+	return fieldWeight
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package boundedread
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metainternal "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+// Source is a list and the watches after it, for one reflector. It trims each object on arrival to what the cache keeps, and
+// takes that out of the budget. The list or watch that brings more than the budget has room for ends with an error.
+type Source struct {
+	source cache.ListerWatcherWithContext
+	trim   cache.TransformFunc
+	budget *Budget
+	pages  int
+
+	// The reflector leaves without waiting for the pages and events that are on their way to it.
+	mu sync.Mutex
+	// weights are those of the objects that the cache of this source holds, by namespace and name.
+	weights map[string]int64
+	// closed: the cache is gone, so what still arrives is not held.
+	closed bool
+}
+
+var _ cache.ListerWatcherWithContext = &Source{}
+
+// NewSource makes a Source of another one. trim makes of each object what the cache keeps; all caches of one member share the
+// budget.
+func NewSource(source cache.ListerWatcherWithContext, trim cache.TransformFunc, budget *Budget) *Source {
+	return &Source{source: source, trim: trim, budget: budget, weights: map[string]int64{}}
+}
+
+// Close gives back what the cache holds, for good.
+func (s *Source) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.empty()
+}
+
+// empty gives back what the cache holds.
+func (s *Source) empty() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, weight := range s.weights {
+		s.budget.add(-weight)
+	}
+	clear(s.weights)
+}
+
+// take notes what an object weighs now, 0 when it is gone. It reports whether the budget has room for that.
+func (s *Source) take(key string, weight int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || !s.budget.take(weight-s.weights[key]) {
+		return false
+	}
+	if s.weights[key] = weight; weight == 0 {
+		delete(s.weights, key)
+	}
+	return true
+}
+
+// admit trims an object, and takes it out of the budget.
+func (s *Source) admit(obj runtime.Object) (runtime.Object, error) {
+	trimmed, err := s.trim(obj)
+	if err != nil {
+		return nil, err
+	}
+	kept, ok := trimmed.(runtime.Object)
+	if !ok {
+		return nil, fmt.Errorf("trimming: got a %T", trimmed)
+	}
+	about, err := meta.Accessor(kept)
+	if err != nil {
+		return nil, err
+	}
+	if !s.take(cache.MetaObjectToName(about).String(), ObjectWeight(kept)) {
+		return nil, errTooMuch
+	}
+	return kept, nil
+}
+
+// ListWithContext implements cache.ListerWithContext.
+func (s *Source) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	if options.Continue == "" {
+		s.empty()
+		s.pages = 0
+	}
+	if s.pages++; s.pages > MaxPages {
+		return nil, fmt.Errorf("the list goes on after %d pages", MaxPages)
+	}
+	whole, err := s.source.ListWithContext(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	about, err := meta.ListAccessor(whole)
+	if err != nil {
+		return nil, err
+	}
+	page := &metainternal.List{ListMeta: metav1.ListMeta{ResourceVersion: about.GetResourceVersion(), Continue: about.GetContinue()}}
+	err = meta.EachListItem(whole, func(obj runtime.Object) error {
+		kept, err := s.admit(obj)
+		page.Items = append(page.Items, kept)
+		return err
+	})
+	return page, err
+}
+
+// WatchWithContext implements cache.WatcherWithContext.
+func (s *Source) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	if options.SendInitialEvents != nil && *options.SendInitialEvents {
+		s.empty() // it begins with a list of its own
+	}
+	whole, err := s.source.WatchWithContext(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	return newTrimmedWatch(whole, s.admitEvent), nil
+}
+
+// admitEvent trims the object of an event, and takes it out of the budget. It reports whether there is an event to pass on.
+func (s *Source) admitEvent(e watch.Event) (watch.Event, bool) {
+	switch e.Type {
+	case watch.Error:
+		return e, true
+	case watch.Added, watch.Modified:
+		kept, err := s.admit(e.Object)
+		if err != nil {
+			return watch.Event{Type: watch.Error, Object: &metav1.Status{Status: metav1.StatusFailure, Message: err.Error()}}, true
+		}
+		e.Object = kept
+		return e, true
+	}
+	// The object of a deletion or a bookmark is not held, but the reflector expects the same type.
+	end := ""
+	if about, err := meta.Accessor(e.Object); err == nil {
+		end = about.GetAnnotations()[metav1.InitialEventsAnnotationKey]
+	}
+	trimmed, err := s.trim(e.Object)
+	if err != nil {
+		return e, false
+	}
+	about, err := meta.Accessor(trimmed)
+	if err != nil {
+		return e, false
+	}
+	if e.Type == watch.Deleted {
+		s.take(cache.MetaObjectToName(about).String(), 0)
+	} else if end != "" {
+		about.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: end})
+	}
+	kept, ok := trimmed.(runtime.Object)
+	e.Object = kept
+	return e, ok
+}
+
+// List implements cache.Lister.
+func (s *Source) List(options metav1.ListOptions) (runtime.Object, error) {
+	return s.ListWithContext(context.Background(), options)
+}
+
+// Watch implements cache.Watcher.
+func (s *Source) Watch(options metav1.ListOptions) (watch.Interface, error) {
+	return s.WatchWithContext(context.Background(), options)
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package clockskew
+
+import (
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// Estimate is how far the clock of one API server is ahead of ours, by its newest answer. The zero value is no skew. It is
+// safe for concurrent use.
+type Estimate struct{ ahead atomic.Int64 }
+
+// Observe takes the header of an answer. An answer without a Date changes nothing.
+func (e *Estimate) Observe(header http.Header, asked, answered time.Time) {
+	if ahead, known := Offset(header.Get("Date"), asked, answered); known {
+		e.ahead.Store(int64(ahead))
+	}
+}
+
+// Ahead is the skew, negative where the other clock is behind.
+func (e *Estimate) Ahead() time.Duration { return time.Duration(e.ahead.Load()) }
