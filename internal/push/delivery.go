@@ -16,10 +16,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-var deliveries = schema.GroupVersionResource{Group: v1alpha1.Group, Version: "v1alpha1", Resource: "deliveries"}
+var deliveryResource = schema.GroupVersionResource{Group: v1alpha1.Group, Version: "v1alpha1", Resource: "deliveries"}
 
 func deliveryPath(name string) []string {
-	return member.Path(deliveries, v1alpha1.SystemNamespace, name)
+	return member.Path(deliveryResource, v1alpha1.SystemNamespace, name)
 }
 
 // read gets the pair's Delivery. One of another wrapper of the same name counts as none when we are
@@ -28,7 +28,7 @@ func (p *pass) read(ctx context.Context) error {
 	if p.isNew && p.delivery == nil {
 		return nil
 	}
-	name := KeyOf(p.want.Wrapper).delivery()
+	name := KeyOf(p.want.Wrapper).Delivery()
 	answer, err := member.Do(ctx, p.conn.REST().Get().AbsPath(deliveryPath(name)...), false)
 	if apierrors.IsNotFound(err) {
 		p.delivery = nil
@@ -75,7 +75,7 @@ func (p *pass) standsAsKnown(ctx context.Context) bool {
 }
 
 func (p *pass) writeOnce(ctx context.Context, spec v1alpha1.DeliverySpec) error {
-	name := KeyOf(p.want.Wrapper).delivery()
+	name := KeyOf(p.want.Wrapper).Delivery()
 	next := &v1alpha1.Delivery{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Delivery"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name},
@@ -83,7 +83,7 @@ func (p *pass) writeOnce(ctx context.Context, spec v1alpha1.DeliverySpec) error 
 	}
 	var req *rest.Request
 	if p.delivery == nil {
-		req = p.conn.REST().Post().AbsPath(member.Path(deliveries, v1alpha1.SystemNamespace, "")...)
+		req = p.conn.REST().Post().AbsPath(member.Path(deliveryResource, v1alpha1.SystemNamespace, "")...)
 	} else {
 		next.ObjectMeta = *p.delivery.ObjectMeta.DeepCopy()
 		next.ManagedFields = nil

@@ -62,7 +62,7 @@ func TestWhenAPairIsDue(t *testing.T) {
 			play: func(b *bench) {
 				b.ended(wish("1"), 2, Outcome{Done: true})
 				b.there(2, "1", true)
-				b.vanish(web.delivery())
+				b.vanish(web.Delivery())
 			},
 			want: wish("1"), due: true,
 		},
@@ -70,7 +70,7 @@ func TestWhenAPairIsDue(t *testing.T) {
 			play: func(b *bench) {
 				b.ended(wish("1"), 5, Outcome{Done: true})
 				d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: webID}}
-				d.Name, d.UID, d.Generation = web.delivery(), "another", 1
+				d.Name, d.UID, d.Generation = web.Delivery(), "another", 1
 				b.observe(sight(d))
 			}, want: wish("1"), due: true,
 		},
@@ -78,7 +78,7 @@ func TestWhenAPairIsDue(t *testing.T) {
 			play: func(b *bench) {
 				b.there(1, "0", true)
 				b.ended(wish("1"), 3, Outcome{Done: true})
-				b.recount(map[string]int64{web.delivery(): 1})
+				b.recount(map[string]int64{web.Delivery(): 1})
 			}, want: wish("1"), due: true,
 		},
 		"the member was restored from a backup of before there was a Delivery": {

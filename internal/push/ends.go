@@ -68,7 +68,7 @@ func (l *lane) suspect(err error) {
 // to repair. What is not wanted any more has been let go of, whatever the Delivery still says of it. l.mu is held.
 func (l *lane) stillUnmended(key Key, want *Want, todo work) []identity {
 	drifting := make(map[identity]bool)
-	for _, o := range l.seen[key.delivery()].drifts() {
+	for _, o := range l.seen[key.Delivery()].drifts() {
 		drifting[identity{o.Group, o.Kind, o.Name}] = true
 	}
 	var still []identity

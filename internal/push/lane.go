@@ -195,7 +195,7 @@ func (l *lane) due(key Key, want *Want) (work, bool) {
 	if want == nil || !l.synced {
 		return work{}, false
 	}
-	last, seen, looks := l.outcomes[key], l.seen[key.delivery()], l.takeLooks(key)
+	last, seen, looks := l.outcomes[key], l.seen[key.Delivery()], l.takeLooks(key)
 	retry := !last.again.IsZero() && !l.clock.Now().Before(last.again)
 	overtaken := last.isOvertakenBy(want)
 	unchanged, rests := want.same(last.want) && !overtaken, l.rests(key, want)
@@ -220,7 +220,7 @@ func (l *lane) due(key Key, want *Want) (work, bool) {
 // rests says whether the last pass has left a pair as it is for this very wish, nothing has changed on the
 // member since, and its time to be tried again has not come. l.mu is held.
 func (l *lane) rests(key Key, want *Want) bool {
-	last, seen := l.outcomes[key], l.seen[key.delivery()]
+	last, seen := l.outcomes[key], l.seen[key.Delivery()]
 	retry := !last.again.IsZero() && !l.clock.Now().Before(last.again)
 	return want.same(last.want) && !last.isOvertakenBy(want) && !retry && last.uid != "" &&
 		(seen == nil || seen.UID == last.uid && seen.Generation <= last.generation)
@@ -285,7 +285,7 @@ func (l *lane) drop(key Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.parked.Delete(key)
-	delete(l.unseen, key.delivery())
+	delete(l.unseen, key.Delivery())
 }
 
 // renew forgets how passes for earlier wishes went: no later wish of the same words may take the end of

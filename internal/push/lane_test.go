@@ -71,7 +71,7 @@ func wish(digest string) *Want {
 // there is what the lane sees of the pair's Delivery.
 func (b *bench) there(generation int64, digest string, complete bool, objects ...v1alpha1.ObjectStatus) {
 	d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: webID, Target: &v1alpha1.DeliveryTarget{Rendering: digest}}}
-	d.Name, d.UID, d.Generation = web.delivery(), "d", generation
+	d.Name, d.UID, d.Generation = web.Delivery(), "d", generation
 	state := v1alpha1.EntryApplied
 	if !complete {
 		state = v1alpha1.EntryPending
@@ -246,8 +246,8 @@ func TestWhatIsSeenWakesTheWrapperOnlyWhenItIsNews(t *testing.T) {
 	b.there(1, "1", true)
 	b.there(1, "1", true)
 	b.there(2, "1", true)
-	b.vanish(web.delivery())
-	b.vanish(web.delivery())
+	b.vanish(web.Delivery())
+	b.vanish(web.Delivery())
 	if diff := cmp.Diff([]Key{web, web, web}, b.woken); diff != "" {
 		t.Errorf("woken (-want +got):\n%s", diff)
 	}

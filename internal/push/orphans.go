@@ -119,7 +119,7 @@ func (p *Pusher) Orphans(memberName string, limit int) (count int, names []strin
 // accountAll looks for whose a wrapper's Delivery is, on every member.
 func (p *Pusher) accountAll(key Key) {
 	for _, l := range p.allLanes() {
-		p.account(l, key.delivery())
+		p.account(l, key.Delivery())
 	}
 }
 
@@ -166,7 +166,7 @@ func (p *Pusher) isOrphan(l *lane, name string) bool {
 	decided := p.roster.decided[key]
 	p.roster.mu.RUnlock()
 	switch {
-	case !there, key.delivery() != name: // nobody would ever read what is called by another name
+	case !there, key.Delivery() != name: // nobody would ever read what is called by another name
 		return true
 	case decided.uid != uid, slices.Contains(decided.unrendered, l.conn.Name()):
 		return false

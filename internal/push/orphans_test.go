@@ -28,7 +28,7 @@ func newOrphanage(t *testing.T) *orphanage {
 func (o *orphanage) holds(name string, uid types.UID) {
 	id := v1alpha1.WrapperIdentity{Kind: v1alpha1.KindFederated, Namespace: "shop", Name: name, UID: uid, Generation: 1}
 	d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: id}}
-	d.Name, d.UID = KeyOf(id).delivery(), types.UID("d-"+name)
+	d.Name, d.UID = KeyOf(id).Delivery(), types.UID("d-"+name)
 	o.observe(sight(d))
 }
 

@@ -159,7 +159,7 @@ func (p *Pusher) Pair(key Key, memberName string) Pair {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	pair := Pair{Listed: l.synced, Unlisted: l.unlisted, Seen: l.seen[key.delivery()], Contested: l.contested(key)}
+	pair := Pair{Listed: l.synced, Unlisted: l.unlisted, Seen: l.seen[key.Delivery()], Contested: l.contested(key)}
 	if want != nil && !want.Leaving() {
 		pair.Holds = pair.Seen.holds(want)
 	}
@@ -174,7 +174,7 @@ func (p *Pusher) Holders(key Key) []string {
 	var names []string
 	for _, l := range p.allLanes() {
 		l.mu.Lock()
-		if l.seen[key.delivery()] != nil {
+		if l.seen[key.Delivery()] != nil {
 			names = append(names, l.conn.Name())
 		}
 		l.mu.Unlock()

@@ -102,7 +102,7 @@ func (p *Pusher) mayLook(at place) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	seen := l.seen[at.key.delivery()]
+	seen := l.seen[at.key.Delivery()]
 	return !l.broken && l.synced && (seen.holds(want) || seen.isFor(want) && l.rests(at.key, want))
 }
 
@@ -124,7 +124,7 @@ func (p *Pusher) look(t turn) {
 func (l *lane) secretsOf(key Key) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if seen := l.seen[key.delivery()]; seen != nil {
+	if seen := l.seen[key.Delivery()]; seen != nil {
 		return seen.Secrets
 	}
 	return nil

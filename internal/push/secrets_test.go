@@ -188,7 +188,7 @@ func TestTheSecretsOfAPairThatEndsAreForgotten(t *testing.T) {
 	for name, end := range map[string]func(*bench){
 		"it is wanted no more":        func(b *bench) { b.pusher.Drop(web, "east") },
 		"it is to be left":            func(b *bench) { b.pusher.Want("east", &Want{Wrapper: webID, Drift: v1alpha1.DriftRepair}) },
-		"its Delivery is gone":        func(b *bench) { b.vanish(web.delivery()) },
+		"its Delivery is gone":        func(b *bench) { b.vanish(web.Delivery()) },
 		"it lists no Secret any more": func(b *bench) { b.there(2, "1", true) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -196,7 +196,7 @@ func TestTheSecretsOfAPairThatEndsAreForgotten(t *testing.T) {
 			b.pusher.Want("east", wish("1"))
 			d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: webID, Target: &v1alpha1.DeliveryTarget{Rendering: "1"},
 				Inventory: []v1alpha1.InventoryEntry{{Kind: "Secret", Name: "s", State: v1alpha1.EntryApplied}}}}
-			d.Name, d.UID, d.Generation = web.delivery(), "d", 1
+			d.Name, d.UID, d.Generation = web.Delivery(), "d", 1
 			b.observe(sight(d))
 			if len(b.pusher.rounds.queue) != 1 {
 				t.Fatal("it is not enlisted")

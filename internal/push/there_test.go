@@ -95,7 +95,7 @@ func (s *site) delete(apiVersion, kind, name string) {
 func (s *site) delivery() *v1alpha1.Delivery {
 	s.Helper()
 	d := &v1alpha1.Delivery{}
-	err := s.admin.Get(s.Context(), types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: KeyOf(s.wrapper).delivery()}, d)
+	err := s.admin.Get(s.Context(), types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: KeyOf(s.wrapper).Delivery()}, d)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -21,7 +21,7 @@ type written struct {
 
 // noteWritten takes in what a pass wrote. l.mu is held.
 func (l *lane) noteWritten(key Key, out *Outcome) {
-	name := key.delivery()
+	name := key.Delivery()
 	if seen := l.seen[name]; out.uid == "" || seen != nil && seen.UID == out.uid && seen.Generation >= out.generation {
 		delete(l.unseen, name)
 		return

@@ -19,7 +19,7 @@ func TestAWatchThatDoesNotBringWhatWasWrittenIsBegunAnew(t *testing.T) {
 		"it has time left":                   {func(*bench) {}, unseenFor - time.Second, false},
 		"it comes":                           {func(b *bench) { b.there(3, "1", true) }, time.Hour, false},
 		"something older comes":              {func(b *bench) { b.there(2, "1", true) }, unseenFor, true},
-		"it comes that the Delivery is gone": {func(b *bench) { b.there(2, "1", true); b.vanish(web.delivery()) }, time.Hour, false},
+		"it comes that the Delivery is gone": {func(b *bench) { b.there(2, "1", true); b.vanish(web.Delivery()) }, time.Hour, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -70,7 +70,7 @@ func TestAListIsGivenItsTimeAndItsWord(t *testing.T) {
 		t.Error("it is not begun anew after the list")
 	}
 	b.drop(web) // so that no pass writes it again
-	b.unseen[web.delivery()] = written{uid: "d", generation: 3, at: b.clock.Now()}
+	b.unseen[web.Delivery()] = written{uid: "d", generation: 3, at: b.clock.Now()}
 	if err := (&seenStore{lane: b.lane}).Replace(nil, ""); err != nil {
 		t.Fatal(err)
 	}

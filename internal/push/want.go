@@ -8,22 +8,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
 	"github.com/fairlead-dev/fairlead/federate/render"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
 // Key names a wrapper at the host.
-type Key struct {
-	Kind v1alpha1.WrapperKind
-	types.NamespacedName
-}
+type Key = deliveries.Key
 
 // KeyOf is the key of a wrapper's identity.
-func KeyOf(id v1alpha1.WrapperIdentity) Key {
-	return Key{Kind: id.Kind, NamespacedName: types.NamespacedName{Namespace: id.Namespace, Name: id.Name}}
-}
-
-func (k Key) delivery() string { return federate.DeliveryName(k.Kind, k.Namespace, k.Name) }
+func KeyOf(id v1alpha1.WrapperIdentity) Key { return deliveries.KeyOf(id) }
 
 // Rendering is what is to stand on a member. Its objects are made when a pass needs them: a Want is kept for as long as it
 // is wanted, and there is one for every pair.

@@ -125,7 +125,7 @@ func (l *lane) recount(listed map[string]int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for key, out := range l.outcomes {
-		if generation, there := listed[key.delivery()]; out.uid != "" && (!there || generation < out.generation) {
+		if generation, there := listed[key.Delivery()]; out.uid != "" && (!there || generation < out.generation) {
 			delete(l.outcomes, key)
 			l.queue.Add(key)
 		}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deliveries
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate"
+)
+
+// Key names a wrapper at the host.
+type Key struct {
+	Kind v1alpha1.WrapperKind
+	types.NamespacedName
+}
+
+// KeyOf is the key of a wrapper's identity.
+func KeyOf(id v1alpha1.WrapperIdentity) Key {
+	return Key{Kind: id.Kind, NamespacedName: types.NamespacedName{Namespace: id.Namespace, Name: id.Name}}
+}
+
+// Delivery is the name of the wrapper's Delivery, which is the same on each member.
+func (k Key) Delivery() string { return federate.DeliveryName(k.Kind, k.Namespace, k.Name) }
