@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Checks what a reviewer should never have to: that generated files follow from their sources, that modules are tidy,
-# that every file says its license, that everything compiles for every platform we ship. It looks at the files as they
-# lie there, so it says the same in a dirty work tree as in a fresh clone. All checks run before it says no.
+# Checks that reviewers need not do: generated files follow from their sources, modules are tidy, every file names its license,
+# and everything compiles for every platform that we ship. The checks read the files of the work tree, so a dirty work tree and
+# a fresh clone give the same result. All checks run before the script fails.
 set -eu
 
 cd "$(dirname "$0")/.."
 failed=
 
-# check WHAT WAY-OUT COMMAND…: COMMAND passes when it succeeds and prints nothing on stdout.
+# check WHAT REMEDY COMMAND…: the check passes when COMMAND succeeds and prints nothing on stdout.
 check() {
-	what=$1 way_out=$2
+	what=$1 remedy=$2
 	shift 2
 	if said=$("$@") && [ -z "$said" ]; then
 		echo "✓ $what"
@@ -19,11 +19,11 @@ check() {
 	fi
 	echo "✗ $what" >&2
 	[ -z "$said" ] || echo "$said" | sed 's/^/    /' >&2
-	echo "  → $way_out" >&2
+	echo "  → $remedy" >&2
 	failed=yes
 }
 
-# files PATTERN…: names of files in the tree, also those that git does not know yet, but none that it ignores.
+# files PATTERN…: names of files in the work tree, with untracked files and without ignored ones.
 files() {
 	git ls-files --cached --others --exclude-standard -- "$@" | while read -r file; do
 		[ ! -f "$file" ] || echo "$file"
@@ -74,6 +74,10 @@ unknown_tests() {
 	done
 }
 
+long_lines() {
+	LC_ALL=C.UTF-8 grep -n -o -E '^[^|].{160,}' docs/design.md docs/guarantees.md | cut -c 1-80
+}
+
 builds() {
 	for arch in amd64 arm64; do
 		CGO_ENABLED=0 GOOS=linux GOARCH=$arch go build ./... >&2 || return 1
@@ -90,6 +94,7 @@ check 'Go files are formatted' 'run: gofmt -s -w on the files above' unformatted
 check 'every module is tidy' 'run go mod tidy in the folder of each; go mod tidy -diff says what it would change' untidy
 check 'the root module replaces nothing' 'go install …/cmd/hostctl@VERSION refuses a module with replace directives: move what needs them into a module of its own' replaced
 check 'the tests that docs/guarantees.md and SECURITY.md name are there' 'name the tests that hold these promises now' unknown_tests
+check 'docs/design.md and docs/guarantees.md have no line over 160 characters outside tables' 'break the lines above, one idea a sentence' long_lines
 check 'everything builds for linux/amd64 and linux/arm64' 'mend the errors above' builds
 check 'go vet finds nothing' 'mend the errors above' vets
 
