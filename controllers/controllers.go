@@ -23,6 +23,7 @@ import (
 	"github.com/fairlead-dev/fairlead/controllers/membercluster"
 	"github.com/fairlead-dev/fairlead/federate"
 	"github.com/fairlead-dev/fairlead/internal/admission"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
@@ -73,28 +74,30 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	local := mgr.GetLocalManager()
 
 	var loops []*federated.Reconciler
-	pusher := push.New(fleet, o.Clock, func(key push.Key) {
+	store := deliveries.NewStore(o.Clock)
+	pusher := push.New(fleet, store, o.Clock, func(key push.Key) {
 		for _, loop := range loops {
 			loop.Wake(key)
 		}
 	})
 	pusher.SealWith(seal, host.UID)
 	pusher.ReadLabelsWith(namespaceLabels(local.GetAPIReader()))
+	var registry *membercluster.Reconciler
+	orphans := deliveries.NewOrphans(store, pusher.Desired, func(memberName string) { registry.Tell(memberName) })
 	collectors := membercluster.NewCollectors(o.Version, o.MaxInflight, o.Clock)
 	for _, kind := range []v1alpha1.WrapperKind{v1alpha1.KindFederated, v1alpha1.KindClusterFederated} {
-		loop := federated.New(kind, local, fleet, pusher, o.Clock)
+		loop := federated.New(kind, local, fleet, store, orphans, pusher, o.Clock)
 		loop.EncryptWith(history)
 		if err := loop.SetupWithManager(local); err != nil {
 			return nil, err
 		}
 		loops = append(loops, loop)
 	}
-	registry := membercluster.New(local, fleet, collectors, pusher, host, "fairlead-manager/"+o.Version, o.Clock)
+	registry = membercluster.New(local, fleet, collectors, orphans, host, "fairlead-manager/"+o.Version, o.Clock)
 	if err := registry.SetupWithManager(local); err != nil {
 		return nil, err
 	}
-	pusher.OnOrphans(registry.Tell)
-	for _, once := range []manager.Runnable{federated.NewWrapperIndex(local.GetCache(), pusher, loops...), federated.NewHistory(local, history)} {
+	for _, once := range []manager.Runnable{federated.NewWrapperIndex(local.GetCache(), orphans, loops...), federated.NewHistory(local, history)} {
 		if err := local.Add(once); err != nil {
 			return nil, fmt.Errorf("adding to the manager: %w", err)
 		}

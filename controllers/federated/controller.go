@@ -25,6 +25,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate"
 	"github.com/fairlead-dev/fairlead/federate/placement"
 	"github.com/fairlead-dev/fairlead/federate/report"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
@@ -34,11 +35,14 @@ type Reconciler struct {
 	kind   v1alpha1.WrapperKind
 	client client.Client
 	// live reads past the cache.
-	live   client.Reader
-	fleet  *member.Fleet
-	pusher *push.Pusher
-	events events.EventRecorder
-	clock  clock.PassiveClock
+	live  client.Reader
+	fleet *member.Fleet
+	// deliveries is what the members have on record, orphans what of it no wrapper accounts for.
+	deliveries *deliveries.Store
+	orphans    *deliveries.Orphans
+	pusher     *push.Pusher
+	events     events.EventRecorder
+	clock      clock.PassiveClock
 	// history encrypts revisions that hold a Secret. Set by EncryptWith.
 	history *federate.HistoryKey
 
@@ -52,15 +56,20 @@ type Reconciler struct {
 }
 
 // New makes the reconciler of one scope.
-func New(kind v1alpha1.WrapperKind, mgr ctrl.Manager, fleet *member.Fleet, pusher *push.Pusher, clk clock.PassiveClock) *Reconciler {
+func New(
+	kind v1alpha1.WrapperKind, mgr ctrl.Manager, fleet *member.Fleet, store *deliveries.Store, orphans *deliveries.Orphans, pusher *push.Pusher,
+	clk clock.PassiveClock,
+) *Reconciler {
 	return &Reconciler{
-		kind:   kind,
-		client: mgr.GetClient(),
-		live:   mgr.GetAPIReader(),
-		fleet:  fleet,
-		pusher: pusher,
-		events: boundedRecorder{mgr.GetEventRecorder("fairlead")},
-		clock:  clk,
+		kind:       kind,
+		client:     mgr.GetClient(),
+		live:       mgr.GetAPIReader(),
+		fleet:      fleet,
+		deliveries: store,
+		orphans:    orphans,
+		pusher:     pusher,
+		events:     boundedRecorder{mgr.GetEventRecorder("fairlead")},
+		clock:      clk,
 	}
 }
 

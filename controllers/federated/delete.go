@@ -100,7 +100,7 @@ func (p *reconciliation) membersToLeave() []string {
 	released := func(name string) bool {
 		return slices.ContainsFunc(placed.Released, func(r v1alpha1.ReleasedCluster) bool { return r.Name == name })
 	}
-	for _, name := range p.pusher.Holders(p.key) {
+	for _, name := range p.deliveries.Holders(p.key) {
 		if released(name) {
 			continue
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/placement"
 	"github.com/fairlead-dev/fairlead/federate/report"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
@@ -81,8 +82,10 @@ func host(t testing.TB, refuse func() error, objects ...client.Object) (*Reconci
 			return c.SubResource(sub).Patch(ctx, obj, patch, opts...)
 		}, SubResourceApply: applyAsAServerDoes}).Build()
 	fleet := member.NewFleet(member.Host{}, clk)
+	store := deliveries.NewStore(clk)
+	pusher := push.New(fleet, store, clk, func(push.Key) {})
 	return &Reconciler{kind: v1alpha1.KindFederated, client: c, live: c, fleet: fleet,
-		pusher: push.New(fleet, clk, func(push.Key) {}), events: events.NewFakeRecorder(10), clock: clk}, c
+		deliveries: store, pusher: pusher, orphans: deliveries.NewOrphans(store, pusher.Desired, nil), events: events.NewFakeRecorder(10), clock: clk}, c
 }
 
 // applyAsAServerDoes tells the resourceVersion that came of it, which the fake client keeps to itself.

@@ -143,7 +143,7 @@ func (p *reconciliation) revisionsInUse() map[string]bool {
 	for i := range status.Clusters {
 		inUse[status.Clusters[i].Revision] = true
 	}
-	for _, name := range p.pusher.Holders(p.key) {
+	for _, name := range p.deliveries.Holders(p.key) {
 		if seen := p.pusher.Pair(p.key, name).Seen; seen != nil {
 			inUse[seen.Revision] = true
 		}

@@ -27,6 +27,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	manifests "github.com/fairlead-dev/fairlead/config"
 	"github.com/fairlead-dev/fairlead/federate/placement"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push"
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
@@ -102,8 +103,10 @@ func newSite(t *testing.T) *site {
 	t.Cleanup(broadcaster.Shutdown)
 	clk := clocktesting.NewFakeClock(now)
 	fleet := member.NewFleet(member.Host{}, clk)
+	store := deliveries.NewStore(clk)
+	pusher := push.New(fleet, store, clk, func(push.Key) {})
 	r := &Reconciler{kind: v1alpha1.KindFederated, client: c, live: c, fleet: fleet, clock: clk,
-		pusher: push.New(fleet, clk, func(push.Key) {}), events: boundedRecorder{broadcaster.NewRecorder(member.Scheme, "fairlead")}}
+		deliveries: store, pusher: pusher, orphans: deliveries.NewOrphans(store, pusher.Desired, nil), events: boundedRecorder{broadcaster.NewRecorder(member.Scheme, "fairlead")}}
 	return &site{T: t, Client: c, Reconciler: r, wrapper: w}
 }
 

@@ -11,21 +11,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/internal/push"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
 // WrapperIndex tells the pusher which wrappers the host has, so that it knows which Deliveries nobody accounts
 // for. It goes by what the cache brings rather than by reconciles: only the cache can say that it has
 // brought all, and a wrapper that cannot be reconciled is there all the same.
 type WrapperIndex struct {
-	cache  ctrlcache.Informers
-	pusher *push.Pusher
-	loops  []*Reconciler
+	cache   ctrlcache.Informers
+	orphans *deliveries.Orphans
+	loops   []*Reconciler
 }
 
 // NewWrapperIndex makes the roster of both scopes. The loops are told of each copy of a wrapper that the cache gets.
-func NewWrapperIndex(informers ctrlcache.Informers, pusher *push.Pusher, loops ...*Reconciler) *WrapperIndex {
-	return &WrapperIndex{cache: informers, pusher: pusher, loops: loops}
+func NewWrapperIndex(informers ctrlcache.Informers, orphans *deliveries.Orphans, loops ...*Reconciler) *WrapperIndex {
+	return &WrapperIndex{cache: informers, orphans: orphans, loops: loops}
 }
 
 // Start implements manager.Runnable. It returns when all wrappers that there were are enrolled; those that
@@ -44,7 +44,7 @@ func (r *WrapperIndex) Start(ctx context.Context) error {
 		synced = append(synced, registered.HasSynced)
 	}
 	if cache.WaitForCacheSync(ctx.Done(), synced...) {
-		r.pusher.Enrolled()
+		r.orphans.Enrolled()
 	}
 	return nil
 }
@@ -57,7 +57,7 @@ func (r *WrapperIndex) OnAdd(obj any, _ bool) {
 	if !ok {
 		return
 	}
-	r.pusher.Enroll(keyOf(w), w.GetUID())
+	r.orphans.Enroll(keyOf(w), w.GetUID())
 	for _, loop := range r.loops {
 		if loop.kind != w.WrapperKind() {
 			continue
@@ -77,6 +77,6 @@ func (r *WrapperIndex) OnDelete(obj any) {
 		obj = last.Obj
 	}
 	if w, ok := obj.(v1alpha1.Wrapper); ok {
-		r.pusher.Strike(keyOf(w), w.GetUID())
+		r.orphans.Strike(keyOf(w), w.GetUID())
 	}
 }

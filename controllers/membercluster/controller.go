@@ -23,9 +23,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/join"
 	"github.com/fairlead-dev/fairlead/internal/member"
-	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
 // Reconciler keeps the registry.
@@ -33,7 +33,7 @@ type Reconciler struct {
 	client     client.Client
 	fleet      *member.Fleet
 	collectors *Collectors
-	pusher     *push.Pusher
+	orphans    *deliveries.Orphans
 	host       member.Host
 	userAgent  string
 	clock      clock.PassiveClock
@@ -47,13 +47,13 @@ type Reconciler struct {
 
 // New makes the reconciler.
 func New(
-	mgr ctrl.Manager, fleet *member.Fleet, collectors *Collectors, pusher *push.Pusher, host member.Host, userAgent string, clk clock.PassiveClock,
+	mgr ctrl.Manager, fleet *member.Fleet, collectors *Collectors, orphans *deliveries.Orphans, host member.Host, userAgent string, clk clock.PassiveClock,
 ) *Reconciler {
 	r := &Reconciler{
 		client:     mgr.GetClient(),
 		fleet:      fleet,
 		collectors: collectors,
-		pusher:     pusher,
+		orphans:    orphans,
 		host:       host,
 		userAgent:  userAgent,
 		clock:      clk,

@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
-	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
 // loop is the Reconciler with a fleet at sea and a host whose objects are given.
@@ -35,7 +35,7 @@ func newLoop(t *testing.T, objects ...client.Object) *loop {
 	fleet := member.NewFleet(host, clk)
 	l := &loop{probes: make(chan member.Standing, 100), Reconciler: &Reconciler{
 		client: fake.NewClientBuilder().WithScheme(member.Scheme).WithObjects(objects...).WithStatusSubresource(&v1alpha1.MemberCluster{}).Build(),
-		fleet:  fleet, pusher: push.New(fleet, clk, func(push.Key) {}), collectors: NewCollectors("v", 0, clk), host: host, clock: clk,
+		fleet:  fleet, orphans: deliveries.NewOrphans(deliveries.NewStore(clk), nil, nil), collectors: NewCollectors("v", 0, clk), host: host, clock: clk,
 	}}
 	l.fleet.OnProbe(func(_ string, _, is member.Standing) { l.probes <- is })
 	ctx, cancel := context.WithCancel(t.Context())

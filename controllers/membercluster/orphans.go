@@ -27,7 +27,7 @@ func (r *Reconciler) Tell(name string) { r.wakeAfter(name, orphansWithin) }
 // tellOrphans puts into the status which Deliveries no wrapper accounts for. What is not known leaves what
 // was said last.
 func (r *Reconciler) tellOrphans(ctx context.Context, mc *v1alpha1.MemberCluster) {
-	count, names, known := r.pusher.Orphans(mc.Name, orphansNamed)
+	count, names, known := r.orphans.Of(mc.Name, orphansNamed)
 	names = plain.Names(names)
 	was := mc.Status.Orphans
 	if !known || int32(count) == was.Count && slices.Equal(names, was.Names) { //nolint:gosec // Deliveries of one member, not billions

@@ -3,10 +3,12 @@
 package deliveries
 
 import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
 // Key names a wrapper at the host.
@@ -22,3 +24,9 @@ func KeyOf(id v1alpha1.WrapperIdentity) Key {
 
 // Delivery is the name of the wrapper's Delivery, which is the same on each member.
 func (k Key) Delivery() string { return federate.DeliveryName(k.Kind, k.Namespace, k.Name) }
+
+// Resource is how members serve Deliveries.
+var Resource = schema.GroupVersionResource{Group: v1alpha1.Group, Version: "v1alpha1", Resource: "deliveries"}
+
+// Path is the path of a Delivery on a member, that of all of them for no name.
+func Path(name string) []string { return member.Path(Resource, v1alpha1.SystemNamespace, name) }

@@ -9,17 +9,16 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-var deliveryResource = schema.GroupVersionResource{Group: v1alpha1.Group, Version: "v1alpha1", Resource: "deliveries"}
-
-func deliveryPath(name string) []string {
-	return member.Path(deliveryResource, v1alpha1.SystemNamespace, name)
+// isSealed says whether the Delivery there is one that this host has written.
+func (p *pass) isSealed() bool {
+	return p.seals.Knows(p.delivery.Spec.Seal, &p.delivery.Spec.Wrapper, p.delivery.Spec.Target)
 }
 
 // read gets the pair's Delivery. One of another wrapper of the same name counts as none when we are
@@ -29,7 +28,7 @@ func (p *pass) read(ctx context.Context) error {
 		return nil
 	}
 	name := KeyOf(p.want.Wrapper).Delivery()
-	answer, err := member.Do(ctx, p.conn.REST().Get().AbsPath(deliveryPath(name)...), false)
+	answer, err := member.Do(ctx, p.conn.REST().Get().AbsPath(deliveries.Path(name)...), false)
 	if apierrors.IsNotFound(err) {
 		p.delivery = nil
 		return nil
@@ -83,11 +82,11 @@ func (p *pass) writeOnce(ctx context.Context, spec v1alpha1.DeliverySpec) error 
 	}
 	var req *rest.Request
 	if p.delivery == nil {
-		req = p.conn.REST().Post().AbsPath(member.Path(deliveryResource, v1alpha1.SystemNamespace, "")...)
+		req = p.conn.REST().Post().AbsPath(deliveries.Path("")...)
 	} else {
 		next.ObjectMeta = *p.delivery.ObjectMeta.DeepCopy()
 		next.ManagedFields = nil
-		req = p.conn.REST().Put().AbsPath(deliveryPath(name)...)
+		req = p.conn.REST().Put().AbsPath(deliveries.Path(name)...)
 	}
 	body, err := json.Marshal(next)
 	if err != nil {
@@ -122,7 +121,7 @@ func (p *pass) withdraw(ctx context.Context) error {
 }
 
 func (p *pass) withdrawOnce(ctx context.Context) error {
-	return deleteExactly(ctx, p.conn, deliveryPath(p.delivery.Name), metav1.Preconditions{
+	return deleteExactly(ctx, p.conn, deliveries.Path(p.delivery.Name), metav1.Preconditions{
 		UID: &p.delivery.UID, ResourceVersion: &p.delivery.ResourceVersion,
 	})
 }

@@ -19,7 +19,7 @@ func TestWhenAPairIsDue(t *testing.T) {
 		due  bool
 	}{
 		"nothing is wanted":                      {play: func(*bench) {}, want: nil},
-		"what the member holds is not known yet": {play: func(b *bench) { b.synced = false }, want: wish("1")},
+		"what the member holds is not known yet": {play: func(b *bench) { b.unlisted() }, want: wish("1")},
 		"nothing is there":                       {play: func(*bench) {}, want: wish("1"), due: true},
 		"just what is wanted is there":           {play: func(b *bench) { b.there(1, "1", true) }, want: wish("1")},
 		"something else is there":                {play: func(b *bench) { b.there(1, "0", true) }, want: wish("1"), due: true},
@@ -62,7 +62,7 @@ func TestWhenAPairIsDue(t *testing.T) {
 			play: func(b *bench) {
 				b.ended(wish("1"), 2, Outcome{Done: true})
 				b.there(2, "1", true)
-				b.vanish(web.Delivery())
+				b.deliveries.Remove(web.Delivery())
 			},
 			want: wish("1"), due: true,
 		},
@@ -71,18 +71,18 @@ func TestWhenAPairIsDue(t *testing.T) {
 				b.ended(wish("1"), 5, Outcome{Done: true})
 				d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: webID}}
 				d.Name, d.UID, d.Generation = web.Delivery(), "another", 1
-				b.observe(sight(d))
+				b.deliveries.Put(d)
 			}, want: wish("1"), due: true,
 		},
 		"the member was restored from a backup of before the pass": {
 			play: func(b *bench) {
 				b.there(1, "0", true)
 				b.ended(wish("1"), 3, Outcome{Done: true})
-				b.recount(map[string]int64{web.Delivery(): 1})
+				b.Listed(b.deliveries, map[string]int64{web.Delivery(): 1})
 			}, want: wish("1"), due: true,
 		},
 		"the member was restored from a backup of before there was a Delivery": {
-			play: func(b *bench) { b.ended(wish("1"), 3, Outcome{Done: true}); b.recount(nil) }, want: wish("1"), due: true,
+			play: func(b *bench) { b.ended(wish("1"), 3, Outcome{Done: true}); b.Listed(b.deliveries, nil) }, want: wish("1"), due: true,
 		},
 		"the host was behind the member and still is": {
 			play: func(b *bench) {

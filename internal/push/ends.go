@@ -17,7 +17,7 @@ func (l *lane) finished(key Key, outcome Outcome, todo work) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.outcomes[key] = outcome.beside(l.outcomes[key], l.stillUnmended(key, outcome.want, todo))
-	l.noteWritten(key, &outcome)
+	l.deliveries.Written(key, outcome.uid, outcome.generation)
 	for _, mark := range todo.marks {
 		if l.repaired[key] == nil {
 			l.repaired[key] = sets.New[string]()
@@ -68,7 +68,7 @@ func (l *lane) suspect(err error) {
 // to repair. What is not wanted any more has been let go of, whatever the Delivery still says of it. l.mu is held.
 func (l *lane) stillUnmended(key Key, want *Want, todo work) []identity {
 	drifting := make(map[identity]bool)
-	for _, o := range l.seen[key.Delivery()].drifts() {
+	for _, o := range l.deliveries.Get(key).Drifts() {
 		drifting[identity{o.Group, o.Kind, o.Name}] = true
 	}
 	var still []identity

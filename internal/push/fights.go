@@ -48,7 +48,7 @@ func (l *lane) settle(key Key) {
 		return
 	}
 	now, drifting := l.clock.Now(), make(map[identity]bool)
-	for _, o := range l.seen[key.Delivery()].drifts() {
+	for _, o := range l.deliveries.Get(key).Drifts() {
 		drifting[identity{o.Group, o.Kind, o.Name}] = true
 	}
 	for id, c := range fought {

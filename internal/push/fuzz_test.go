@@ -25,19 +25,13 @@ func FuzzDelivery(f *testing.F) {
 		}
 		b := newBench(t)
 		b.pusher.Want("east", wish("1"))
-		b.observe(sight(d))
-		key := KeyOf(d.Spec.Wrapper)
-		seen := b.pusher.Pair(key, "east").Seen
-		_ = seen.servedNow()
-		if seen != nil && seen.Status != nil && len(seen.Status.Objects) > maxObjects {
-			t.Fatalf("%d objects are kept", len(seen.Status.Objects))
-		}
+		b.deliveries.Put(d)
 		todo, _ := b.due(web, wish("1"))
 		for id := range todo.drifted {
 			if d.Spec.Wrapper.UID != webID.UID {
 				t.Fatalf("%v is to be repaired for another wrapper's Delivery", id)
 			}
 		}
-		b.vanish(d.Name)
+		b.deliveries.Remove(d.Name)
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/inflight"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
@@ -26,34 +27,22 @@ type lane struct {
 	pusher *Pusher
 	clock  clock.PassiveClock
 	queue  workqueue.TypedDelayingInterface[Key]
-	// reconnect has the watch of Deliveries begin anew.
-	reconnect chan struct{}
+	// deliveries is what the member has on record.
+	deliveries *deliveries.Index
 	// claims are names that a pass is about to give to objects.
 	claims keymutex.KeyMutex
 	// doors are the namespaces that were found open of late.
 	doors doors
-	// orphans are the Deliveries that no wrapper accounts for.
-	orphans orphans
 
 	mu sync.Mutex
 	// memberUID is which cluster the last probe that got through has found.
 	memberUID types.UID
-	// synced is whether the Deliveries were listed since the lane began: before that nothing is known.
-	synced bool
-	seen   map[string]*Seen
-	// kept is what seen weighs, unlisted why the Deliveries cannot be read, "" when they can.
-	kept     int
-	unlisted string
-	outcomes map[Key]Outcome
+	outcomes  map[Key]Outcome
 	// repaired are the drifts that have been dealt with, by pair.
 	repaired map[Key]sets.Set[string]
 	// contests are the objects that had to be repaired of late, by pair.
 	contests map[Key]map[identity]*contest
 	failures map[Key]int
-	// unseen are the Deliveries that passes wrote and the watch has not brought yet, by name.
-	unseen map[string]written
-	// listing is whether all Deliveries are being listed.
-	listing bool
 	// looks are the Secrets whose turn it is to be looked at, by pair.
 	looks map[Key]sets.Set[string]
 	// broken is the circuit breaker: while it is open nothing is sent and what comes is parked.
@@ -64,7 +53,7 @@ type lane struct {
 // newLane makes a lane whose way is shut until a probe has found that the member is the one that was
 // joined, and by us: nothing is ever written to a cluster on the strength of its address alone.
 func newLane(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is member.Standing) *lane {
-	return &lane{
+	l := &lane{
 		conn:      conn,
 		pusher:    pusher,
 		clock:     clk,
@@ -73,23 +62,22 @@ func newLane(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is member.
 		queue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{
 			Clock: clk, Name: "push-" + conn.Name(),
 		}),
-		reconnect: make(chan struct{}, 1),
-		claims:    keymutex.NewHashed(64),
-		doors:     doors{clock: clk},
-		seen:      make(map[string]*Seen),
-		outcomes:  make(map[Key]Outcome),
-		repaired:  make(map[Key]sets.Set[string]),
-		contests:  make(map[Key]map[identity]*contest),
-		failures:  make(map[Key]int),
-		unseen:    make(map[string]written),
-		looks:     make(map[Key]sets.Set[string]),
-		parked:    sets.New[Key](),
+		claims:   keymutex.NewHashed(64),
+		doors:    doors{clock: clk},
+		outcomes: make(map[Key]Outcome),
+		repaired: make(map[Key]sets.Set[string]),
+		contests: make(map[Key]map[identity]*contest),
+		failures: make(map[Key]int),
+		looks:    make(map[Key]sets.Set[string]),
+		parked:   sets.New[Key](),
 	}
+	l.deliveries = pusher.deliveries.Open(conn, l)
+	return l
 }
 
 // run works until ctx ends: as many passes at once as the member bears.
 func (l *lane) run(ctx context.Context) {
-	go l.watch(ctx)
+	go l.deliveries.Follow(ctx)
 	defer l.queue.ShutDown()
 	defer context.AfterFunc(ctx, l.queue.ShutDown)()
 	inflight.Serve(ctx, l.queue, l.conn.Limit(), func(key Key) {
@@ -192,10 +180,10 @@ func (l *lane) letGoOfEarlier(key Key, want *Want) {
 func (l *lane) due(key Key, want *Want) (work, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if want == nil || !l.synced {
+	if want == nil || !l.deliveries.IsListed() {
 		return work{}, false
 	}
-	last, seen, looks := l.outcomes[key], l.seen[key.Delivery()], l.takeLooks(key)
+	last, seen, looks := l.outcomes[key], l.deliveries.Get(key), l.takeLooks(key)
 	retry := !last.again.IsZero() && !l.clock.Now().Before(last.again)
 	overtaken := last.isOvertakenBy(want)
 	unchanged, rests := want.same(last.want) && !overtaken, l.rests(key, want)
@@ -207,11 +195,11 @@ func (l *lane) due(key Key, want *Want) (work, bool) {
 		return todo, true
 	}
 	switch {
-	case !rests && !seen.holds(want):
-		return work{isNew: seen == nil && last.want == nil && l.failures[key] == 0 && !l.listing}, true
-	case !seen.holds(want) && seen.servedNow() && !last.Done:
+	case !rests && !want.isHeldBy(seen):
+		return work{isNew: seen == nil && last.want == nil && l.failures[key] == 0 && !l.deliveries.IsListing()}, true
+	case !want.isHeldBy(seen) && seen.ServedNow() && !last.Done:
 		return work{}, true
-	case seen.isFor(want):
+	case want.isRecordedBy(seen):
 		return work{secrets: looks, drifted: make(map[identity]v1alpha1.DriftKind)}, len(looks) > 0
 	}
 	return work{}, false
@@ -220,7 +208,7 @@ func (l *lane) due(key Key, want *Want) (work, bool) {
 // rests says whether the last pass has left a pair as it is for this very wish, nothing has changed on the
 // member since, and its time to be tried again has not come. l.mu is held.
 func (l *lane) rests(key Key, want *Want) bool {
-	last, seen := l.outcomes[key], l.seen[key.Delivery()]
+	last, seen := l.outcomes[key], l.deliveries.Get(key)
 	retry := !last.again.IsZero() && !l.clock.Now().Before(last.again)
 	return want.same(last.want) && !last.isOvertakenBy(want) && !retry && last.uid != "" &&
 		(seen == nil || seen.UID == last.uid && seen.Generation <= last.generation)
@@ -228,14 +216,14 @@ func (l *lane) rests(key Key, want *Want) bool {
 
 // repairs are the drifts that no pass has dealt with, and, when it is time to try again, those that the
 // last one could not mend. l.mu is held.
-func (l *lane) repairs(key Key, want *Want, seen *Seen, retry bool) work {
+func (l *lane) repairs(key Key, want *Want, seen *deliveries.Summary, retry bool) work {
 	todo := work{drifted: make(map[identity]v1alpha1.DriftKind), marks: make(map[identity]string), gone: make(map[identity]types.UID)}
 	if want.Drift != v1alpha1.DriftRepair || seen == nil || seen.Wrapper.UID != want.Wrapper.UID {
 		return todo // what the Delivery of another wrapper says of its objects is nothing to this one
 	}
 	unmended, now := l.outcomes[key].unmended, l.clock.Now()
-	for _, o := range seen.drifts() {
-		id, mark := identity{o.Group, o.Kind, o.Name}, driftID(&o)
+	for _, o := range seen.Drifts() {
+		id, mark := identity{o.Group, o.Kind, o.Name}, deliveries.DriftID(&o)
 		if l.repaired[key].Has(mark) && (!retry || !slices.Contains(unmended, id)) {
 			continue
 		}
@@ -264,12 +252,7 @@ func (l *lane) probed(was, is member.Standing) {
 		return
 	}
 	l.memberUID = is.UID
-	if !was.Usable() && was.Probed || l.watchIsDead() {
-		select {
-		case l.reconnect <- struct{}{}:
-		default:
-		}
-	}
+	l.deliveries.Probed(was, is)
 	if l.broken {
 		l.broken = false
 		for key := range l.parked {
@@ -285,7 +268,7 @@ func (l *lane) drop(key Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.parked.Delete(key)
-	delete(l.unseen, key.Delivery())
+	l.deliveries.Forget(key)
 }
 
 // renew forgets how passes for earlier wishes went: no later wish of the same words may take the end of

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/render"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -41,13 +42,16 @@ func newBench(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pusher := New(member.NewFleet(member.Host{}, b.clock), b.clock, func(k Key) { b.woken = append(b.woken, k) })
+	pusher := New(member.NewFleet(member.Host{}, b.clock), deliveries.NewStore(b.clock), b.clock, func(k Key) { b.woken = append(b.woken, k) })
 	b.lane = newLane(conn, pusher, b.clock, usable)
 	pusher.lanes["east"] = b.lane
-	b.synced = true
+	b.deliveries.Replace()
 	t.Cleanup(b.queue.ShutDown)
 	return b
 }
+
+// unlisted has nothing known of the member.
+func (b *bench) unlisted() { b.deliveries = b.pusher.deliveries.Open(b.conn, b.lane) }
 
 // fixed is a rendering that was made before.
 type fixed struct{ made *render.Rendering }
@@ -78,7 +82,7 @@ func (b *bench) there(generation int64, digest string, complete bool, objects ..
 	}
 	d.Spec.Inventory = []v1alpha1.InventoryEntry{{Kind: "ConfigMap", Name: "a", State: state}}
 	d.Status.Objects = objects
-	b.observe(sight(d))
+	b.deliveries.Put(d)
 }
 
 func drift(kind v1alpha1.DriftKind, version string) v1alpha1.ObjectStatus {
@@ -164,11 +168,6 @@ func TestTheBreaker(t *testing.T) {
 	if _, due := b.due(web, wish("1")); !due {
 		t.Error("what the wire broke off is not taken up at once")
 	}
-	select {
-	case <-b.reconnect:
-	default:
-		t.Error("the watch goes on as if nothing had been")
-	}
 }
 
 // Its address alone is no reason to write to a cluster.
@@ -246,31 +245,9 @@ func TestWhatIsSeenWakesTheWrapperOnlyWhenItIsNews(t *testing.T) {
 	b.there(1, "1", true)
 	b.there(1, "1", true)
 	b.there(2, "1", true)
-	b.vanish(web.Delivery())
-	b.vanish(web.Delivery())
+	b.deliveries.Remove(web.Delivery())
+	b.deliveries.Remove(web.Delivery())
 	if diff := cmp.Diff([]Key{web, web, web}, b.woken); diff != "" {
 		t.Errorf("woken (-want +got):\n%s", diff)
-	}
-}
-
-func TestAListTellsWhatIsGone(t *testing.T) {
-	b := newBench(t)
-	b.synced = false
-	b.there(1, "1", true)
-	store := &seenStore{lane: b.lane}
-	other := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: v1alpha1.WrapperIdentity{Kind: v1alpha1.KindFederated,
-		Namespace: "shop", Name: "other"}}}
-	other.Name = "fed.shop.other"
-	if err := store.Replace([]any{sight(other)}, ""); err != nil {
-		t.Fatal(err)
-	}
-	if !b.synced {
-		t.Error("the lane does not open with the first list")
-	}
-	if diff := cmp.Diff([]string{"fed.shop.other"}, b.names()); diff != "" {
-		t.Errorf("seen (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"east"}, b.pusher.Holders(KeyOf(other.Spec.Wrapper))); diff != "" {
-		t.Errorf("holders (-want +got):\n%s", diff)
 	}
 }

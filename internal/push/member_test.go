@@ -26,6 +26,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	manifests "github.com/fairlead-dev/fairlead/config"
 	"github.com/fairlead-dev/fairlead/federate/render"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 	"github.com/fairlead-dev/fairlead/internal/testing/plane"
@@ -80,7 +81,7 @@ type site struct {
 	wrapper   v1alpha1.WrapperIdentity
 	wire      *wire
 	conn      *member.Conn
-	seals     Seals
+	seals     deliveries.Seals
 	admin     client.Client
 }
 
@@ -88,7 +89,7 @@ func newSite(t *testing.T) *site {
 	t.Helper()
 	shared.Sandbox(t)
 	namespace := fmt.Sprintf("s%d-%d", os.Getpid(), sites.Add(1))
-	s := &site{T: t, namespace: namespace, admin: admin, seals: NewSeals([]byte("the key of the tests"), "host", "east"), wrapper: v1alpha1.WrapperIdentity{
+	s := &site{T: t, namespace: namespace, admin: admin, seals: deliveries.NewSeals([]byte("the key of the tests"), "host", "east"), wrapper: v1alpha1.WrapperIdentity{
 		Kind: v1alpha1.KindFederated, Namespace: namespace, Name: "web", UID: types.UID("uid-" + namespace), Generation: 1,
 	}}
 	s.connect(config)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
 // approved is a want with a person's word about the Delivery that stands there now.
@@ -120,11 +121,11 @@ func TestAWordAboutAnotherDeliveryIsNone(t *testing.T) {
 
 func TestADeliveryThatThisHostHasNotSealedIsNotTakenOver(t *testing.T) {
 	key := []byte("the key of the tests")
-	for name, seals := range map[string]Seals{
+	for name, seals := range map[string]deliveries.Seals{
 		"no seal":                  {},
-		"sealed with another key":  NewSeals([]byte("another"), "host", "east"),
-		"sealed by another host":   NewSeals(key, "other", "east"),
-		"copied from another site": NewSeals(key, "host", "west"),
+		"sealed with another key":  deliveries.NewSeals([]byte("another"), "host", "east"),
+		"sealed by another host":   deliveries.NewSeals(key, "other", "east"),
+		"copied from another site": deliveries.NewSeals(key, "host", "west"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
@@ -146,7 +147,7 @@ func TestADeliveryThatThisHostHasNotSealedIsNotTakenOver(t *testing.T) {
 func TestASealIsNoReasonToWrite(t *testing.T) {
 	s := newSite(t)
 	mine := s.seals
-	s.seals = Seals{}
+	s.seals = deliveries.Seals{}
 	s.mustDeliver(s.want(configMap("a", "1")))
 	s.seals = mine
 	s.wire.begin(nil)
@@ -155,7 +156,7 @@ func TestASealIsNoReasonToWrite(t *testing.T) {
 		t.Errorf("writes: %v", s.wire.writes())
 	}
 	s.mustDeliver(s.want(configMap("a", "2")))
-	if d := s.delivery(); !mine.know(d.Spec.Seal, &d.Spec.Wrapper, d.Spec.Target) {
+	if d := s.delivery(); !mine.Knows(d.Spec.Seal, &d.Spec.Wrapper, d.Spec.Target) {
 		t.Errorf("not sealed: %q", d.Spec.Seal)
 	}
 }

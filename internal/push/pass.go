@@ -14,6 +14,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/render"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -37,7 +38,7 @@ type pass struct {
 	// all fails.
 	isNew bool
 	// seals is with what Deliveries on this member are sealed; the zero value seals none and trusts none.
-	seals Seals
+	seals deliveries.Seals
 
 	// delivery is the Delivery as it is on the member, kept up to date by every write; nil when there
 	// is none. Set by read.

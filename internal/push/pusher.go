@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -22,7 +23,9 @@ import (
 // multicluster-aware: it is engaged with a member's connection and lets go of it with that.
 type Pusher struct {
 	fleet *member.Fleet
-	clock clock.WithTicker
+	// deliveries is what the members have on record.
+	deliveries *deliveries.Store
+	clock      clock.WithTicker
 	// wake is told of every pair about which something new is known. It must not block.
 	wake func(Key)
 	// rounds are the Secrets to look at in turns; enlisted tells of a new one.
@@ -30,8 +33,6 @@ type Pusher struct {
 	enlisted chan struct{}
 	// enlisting keeps what is known of a pair from being overtaken by what was known before.
 	enlisting sync.Mutex
-	// roster is which wrappers the host has.
-	roster roster
 	// sealKey and sealHost are what Deliveries are sealed with. Set by SealWith.
 	sealKey  []byte
 	sealHost types.UID
@@ -48,14 +49,15 @@ type Pusher struct {
 var _ multicluster.Aware = &Pusher{}
 
 // New makes a pusher. wake is called for every wrapper about which something new is known.
-func New(fleet *member.Fleet, clk clock.WithTicker, wake func(Key)) *Pusher {
+func New(fleet *member.Fleet, store *deliveries.Store, clk clock.WithTicker, wake func(Key)) *Pusher {
 	p := &Pusher{
-		fleet:    fleet,
-		clock:    clk,
-		wake:     wake,
-		enlisted: make(chan struct{}, 1),
-		wants:    make(map[Key]map[string]*Want),
-		lanes:    make(map[string]*lane),
+		fleet:      fleet,
+		deliveries: store,
+		clock:      clk,
+		wake:       wake,
+		enlisted:   make(chan struct{}, 1),
+		wants:      make(map[Key]map[string]*Want),
+		lanes:      make(map[string]*lane),
 	}
 	fleet.OnProbe(p.probed)
 	return p
@@ -86,6 +88,7 @@ func (p *Pusher) Engage(ctx context.Context, name multicluster.ClusterName, cl c
 			p.rounds.leave(conn.Name())
 		}
 		p.mu.Unlock()
+		p.deliveries.Close(l.deliveries)
 		p.wakeAllOf(conn.Name())
 	}()
 	return nil
@@ -140,7 +143,7 @@ type Pair struct {
 	// Unlisted is why they cannot be, where that is for what they are; "" when nothing is known to be in the way.
 	Unlisted string
 	// Seen is the member's Delivery, nil when there is none, or not known.
-	Seen *Seen
+	Seen *deliveries.Summary
 	// Holds is whether the member holds just what is wanted.
 	Holds bool
 	// Outcome is that of the last pass for what is wanted now; nil when there was none yet.
@@ -159,28 +162,14 @@ func (p *Pusher) Pair(key Key, memberName string) Pair {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	pair := Pair{Listed: l.synced, Unlisted: l.unlisted, Seen: l.seen[key.Delivery()], Contested: l.contested(key)}
+	pair := Pair{Listed: l.deliveries.IsListed(), Unlisted: l.deliveries.Unreadable(), Seen: l.deliveries.Get(key), Contested: l.contested(key)}
 	if want != nil && !want.Leaving() {
-		pair.Holds = pair.Seen.holds(want)
+		pair.Holds = want.isHeldBy(pair.Seen)
 	}
 	if out, ok := l.outcomes[key]; ok && want.same(out.want) {
 		pair.Outcome = &out
 	}
 	return pair
-}
-
-// Holders are the members known to hold a Delivery of a wrapper, sorted.
-func (p *Pusher) Holders(key Key) []string {
-	var names []string
-	for _, l := range p.allLanes() {
-		l.mu.Lock()
-		if l.seen[key.Delivery()] != nil {
-			names = append(names, l.conn.Name())
-		}
-		l.mu.Unlock()
-	}
-	slices.Sort(names)
-	return names
 }
 
 // Wanted are the members of which something is wanted for a wrapper, sorted.
@@ -192,9 +181,18 @@ func (p *Pusher) Wanted(key Key) []string {
 
 // IsLeaving says whether what is wanted of a pair is to leave.
 func (p *Pusher) IsLeaving(key Key, memberName string) bool {
-	want := p.want(key, memberName)
-	return want != nil && want.Leaving()
+	_, leaving := p.Desired(key, memberName)
+	return leaving
 }
+
+// Desired says whether anything is wanted of a pair, and whether that is to leave.
+func (p *Pusher) Desired(key Key, memberName string) (wanted, leaving bool) {
+	want := p.want(key, memberName)
+	return want != nil, want != nil && want.Leaving()
+}
+
+// SealWith gives the pusher the host's key and uid. Call it before the first Engage.
+func (p *Pusher) SealWith(key []byte, host types.UID) { p.sealKey, p.sealHost = key, host }
 
 func (p *Pusher) want(key Key, memberName string) *Want {
 	p.mu.RLock()
@@ -207,12 +205,6 @@ func (p *Pusher) lane(memberName string) *lane {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.lanes[memberName]
-}
-
-func (p *Pusher) allLanes() []*lane {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return slices.Collect(maps.Values(p.lanes))
 }
 
 // opened queues everything that is wanted of a member whose Deliveries have just been listed. What is

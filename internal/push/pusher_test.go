@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/inflight"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
@@ -26,7 +27,7 @@ import (
 // engage runs a lane to the site's member, as a manager that was just started would.
 func (s *site) engage() *Pusher {
 	s.Helper()
-	p := New(member.NewFleet(member.Host{}, clock.RealClock{}), clock.RealClock{}, func(Key) {})
+	p := New(member.NewFleet(member.Host{}, clock.RealClock{}), deliveries.NewStore(clock.RealClock{}), clock.RealClock{}, func(Key) {})
 	ctx, cancel := context.WithCancel(s.Context())
 	s.Cleanup(cancel)
 	if err := p.Engage(ctx, "east", s.conn); err != nil {

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -28,8 +29,6 @@ import (
 // counts as no fight: once in ten minutes is rare enough.
 
 var secrets = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
-
-func isSecret(e *v1alpha1.InventoryEntry) bool { return e.Group == "" && e.Kind == "Secret" }
 
 func secretID(name string) identity { return identity{kind: "Secret", name: name} }
 
@@ -102,8 +101,8 @@ func (p *Pusher) mayLook(at place) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	seen := l.seen[at.key.Delivery()]
-	return !l.broken && l.synced && (seen.holds(want) || seen.isFor(want) && l.rests(at.key, want))
+	seen := l.deliveries.Get(at.key)
+	return !l.broken && l.deliveries.IsListed() && (want.isHeldBy(seen) || want.isRecordedBy(seen) && l.rests(at.key, want))
 }
 
 // look has a pair's lane look at a Secret.
@@ -122,9 +121,7 @@ func (p *Pusher) look(t turn) {
 }
 
 func (l *lane) secretsOf(key Key) []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if seen := l.seen[key.Delivery()]; seen != nil {
+	if seen := l.deliveries.Get(key); seen != nil {
 		return seen.Secrets
 	}
 	return nil
@@ -168,7 +165,7 @@ func (l *lane) noteSecrets(ctx context.Context, key Key, p *pass) {
 	at := place{l.conn.Name(), key}
 	var names []string
 	for _, it := range p.items {
-		if isSecret(&it.entry) {
+		if deliveries.IsSecret(&it.entry) {
 			names = append(names, it.entry.Name)
 		}
 	}
@@ -180,7 +177,7 @@ func (l *lane) noteSecrets(ctx context.Context, key Key, p *pass) {
 	l.pusher.enlistThese(at, names)
 	l.pusher.enlisting.Unlock()
 	for _, it := range p.items {
-		if !isSecret(&it.entry) || it.version == "" {
+		if !deliveries.IsSecret(&it.entry) || it.version == "" {
 			continue
 		}
 		_, drifted := p.drifted[it.id()]

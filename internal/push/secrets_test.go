@@ -15,6 +15,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -28,7 +29,7 @@ type hours struct {
 func engageAt(s *site, now time.Time) *hours {
 	s.Helper()
 	h := &hours{site: s, fake: clocktesting.NewFakeClock(now)}
-	h.Pusher = New(member.NewFleet(member.Host{}, h.fake), h.fake, func(Key) {})
+	h.Pusher = New(member.NewFleet(member.Host{}, h.fake), deliveries.NewStore(h.fake), h.fake, func(Key) {})
 	ctx, cancel := context.WithCancel(s.Context())
 	ended := make(chan struct{})
 	s.Cleanup(func() { cancel(); <-ended })
@@ -188,7 +189,7 @@ func TestTheSecretsOfAPairThatEndsAreForgotten(t *testing.T) {
 	for name, end := range map[string]func(*bench){
 		"it is wanted no more":        func(b *bench) { b.pusher.Drop(web, "east") },
 		"it is to be left":            func(b *bench) { b.pusher.Want("east", &Want{Wrapper: webID, Drift: v1alpha1.DriftRepair}) },
-		"its Delivery is gone":        func(b *bench) { b.vanish(web.Delivery()) },
+		"its Delivery is gone":        func(b *bench) { b.deliveries.Remove(web.Delivery()) },
 		"it lists no Secret any more": func(b *bench) { b.there(2, "1", true) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -197,7 +198,7 @@ func TestTheSecretsOfAPairThatEndsAreForgotten(t *testing.T) {
 			d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: webID, Target: &v1alpha1.DeliveryTarget{Rendering: "1"},
 				Inventory: []v1alpha1.InventoryEntry{{Kind: "Secret", Name: "s", State: v1alpha1.EntryApplied}}}}
 			d.Name, d.UID, d.Generation = web.Delivery(), "d", 1
-			b.observe(sight(d))
+			b.deliveries.Put(d)
 			if len(b.pusher.rounds.queue) != 1 {
 				t.Fatal("it is not enlisted")
 			}

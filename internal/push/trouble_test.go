@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
 const job = `{apiVersion: batch/v1, kind: Job, metadata: {name: j%s}, spec: {suspend: true, template: {spec: {restartPolicy: Never, ` +
@@ -194,7 +195,7 @@ func TestAKindThatIsNotServedHoldsUpNobodyElse(t *testing.T) {
 	s.eventually(s.leave())
 }
 
-// What was refused before it was even tried must not look delivered: a Seen that is complete is all
+// What was refused before it was even tried must not look delivered: a summary that is complete is all
 // that the host asks after a restart.
 func TestWhatIsRefusedDoesNotCountAsDelivered(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -227,7 +228,7 @@ func TestWhatIsRefusedDoesNotCountAsDelivered(t *testing.T) {
 			}
 			w := s.want(objects...)
 			s.mustFail(w, test.reason)
-			if d := s.delivery(); d != nil && summarise(d).holds(w) {
+			if d := s.delivery(); d != nil && w.isHeldBy(deliveries.Summarise(d)) {
 				t.Errorf("the member seems to hold what is wanted: %v", s.inventory())
 			}
 			s.wire.begin(nil)

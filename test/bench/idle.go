@@ -25,6 +25,7 @@ import (
 	"github.com/prometheus/procfs"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
@@ -138,7 +139,7 @@ func hold() error {
 	}
 	ctx := context.Background()
 	fleet := member.NewFleet(member.Host{UID: idleUID + "2"}, clock.RealClock{})
-	pusher := push.New(fleet, clock.RealClock{}, func(push.Key) {})
+	pusher := push.New(fleet, deliveries.NewStore(clock.RealClock{}), clock.RealClock{}, func(push.Key) {})
 	go func() { _ = fleet.Start(ctx, pusher) }() // it only waits for the end
 	open := func(from, to int) error {
 		for i := from; i < to; i++ {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package push
+package deliveries
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -28,7 +29,7 @@ func wordy(name string, length int) *v1alpha1.Delivery {
 }
 
 func TestOfADeliveryNoMoreIsKeptThanItsSchemaAllows(t *testing.T) {
-	small, large := sight(wordy("a", 2000)).seen.weight(), sight(wordy("a", 20_000)).seen.weight()
+	small, large := newEvent(wordy("a", 2000)).summary.weight(), newEvent(wordy("a", 20_000)).summary.weight()
 	// 256 objects with 1 KiB of message and 16 fields of a quarter.
 	if small != large || large > maxObjects*(8<<10) {
 		t.Errorf("%d of texts of 2000 bytes, %d of 20,000", small, large)
@@ -37,34 +38,33 @@ func TestOfADeliveryNoMoreIsKeptThanItsSchemaAllows(t *testing.T) {
 
 func TestWhatIsKeptOfAMemberIsSummedUp(t *testing.T) {
 	b := newBench(t)
+	b.Replace()
 	n := 0
 	for ; n < 1000; n++ {
-		s := sight(wordy(fmt.Sprint("d", n), 1000))
-		if !b.hasRoomFor(s) {
+		e := newEvent(wordy(fmt.Sprint("d", n), 1000))
+		if !b.hasRoomFor(e.Name, e.summary) {
 			break
 		}
-		b.observe(s)
-		b.observe(s) // the same one weighs once
+		b.put(e.Name, e.summary)
+		b.put(e.Name, e.summary) // the same one weighs once
 	}
-	if n < 10 || b.kept > maxSeen {
-		t.Fatalf("%d Deliveries of %d MiB", n, b.kept>>20)
+	if n < 10 || b.weight > maxWeight {
+		t.Fatalf("%d Deliveries of %d MiB", n, b.weight>>20)
 	}
-	if another := sight(wordy("d0", 999)); !b.hasRoomFor(another) {
+	if another := newEvent(wordy("d0", 999)); !b.hasRoomFor(another.Name, another.summary) {
 		t.Error("what is there cannot become smaller")
 	}
-	b.noteUnlisted(errTooMuch)
-	if got := b.pusher.Pair(web, "east").Unlisted; !strings.Contains(got, "64 MiB") {
+	b.heard = nil
+	b.noteUnreadable(errTooMuch.Error())
+	b.noteUnreadable(errTooMuch.Error())
+	if got := b.Index.Unreadable(); !strings.Contains(got, "64 MiB") {
 		t.Errorf("nobody is told: %q", got)
 	}
-	for i := range n {
-		b.vanish(fmt.Sprint("d", i))
+	b.Replace()
+	if diff := cmp.Diff([]string{"east unreadable", "east readable again"}, slices.DeleteFunc(b.heard, func(s string) bool { return !strings.Contains(s, "readable") })); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
-	b.pusher.Want("east", wish("1"))
-	b.woken = nil
-	if b.listed(); !slices.Contains(b.woken, web) {
-		t.Error("nobody is told that there is room again")
-	}
-	if b.kept != 0 || b.pusher.Pair(web, "east").Unlisted != "" {
-		t.Errorf("%d is kept of nothing, %q", b.kept, b.pusher.Pair(web, "east").Unlisted)
+	if b.weight != 0 || b.Index.Unreadable() != "" {
+		t.Errorf("%d is kept of nothing, %q", b.weight, b.Index.Unreadable())
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package push
+package deliveries
 
 import (
 	"io"
@@ -17,7 +17,7 @@ import (
 )
 
 // listing reads the Deliveries of a member that answers just this.
-func listing(t *testing.T, answer string) *deliveryLister {
+func listing(t *testing.T, answer string) *lister {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -28,16 +28,16 @@ func listing(t *testing.T, answer string) *deliveryLister {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &deliveryLister{lane: newBench(t).lane, conn: conn}
+	return &lister{index: newBench(t).Index, conn: conn}
 }
 
 // The reflector asks for everything at once where the pages that follow have expired.
 func TestAllDeliveriesAtOnceMayBeLargerThanAnObject(t *testing.T) {
 	words := strings.Repeat("x", 10<<20)
-	lister := listing(t, `{"kind":"DeliveryList","apiVersion":"`+v1alpha1.GroupVersion.String()+
+	east := listing(t, `{"kind":"DeliveryList","apiVersion":"`+v1alpha1.GroupVersion.String()+
 		`","metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"d","annotations":{"a":"`+words+`"}}}]}`)
 	for _, limit := range []int64{0, member.PageSize} {
-		if _, err := lister.ListWithContext(t.Context(), metav1.ListOptions{Limit: limit}); err != nil {
+		if _, err := east.ListWithContext(t.Context(), metav1.ListOptions{Limit: limit}); err != nil {
 			t.Errorf("with limit %d: %v", limit, err)
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package push
+package deliveries
 
 import (
 	"testing"
@@ -10,9 +10,9 @@ import (
 
 func TestASealIsOverAllThatItIsFor(t *testing.T) {
 	seals := NewSeals([]byte("k"), "host", "east")
-	id, target := webID, v1alpha1.DeliveryTarget{Revision: "r", Rendering: "d"}
-	seal := seals.of(&id, &target)
-	if !seals.know(seal, &id, &target) {
+	id, target := webIdentity, v1alpha1.DeliveryTarget{Revision: "r", Rendering: "d"}
+	seal := seals.Of(&id, &target)
+	if !seals.Knows(seal, &id, &target) {
 		t.Fatalf("%s is not known", seal)
 	}
 	for name, change := range map[string]func(*Seals, *v1alpha1.WrapperIdentity, *v1alpha1.DeliveryTarget){
@@ -33,7 +33,7 @@ func TestASealIsOverAllThatItIsFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, w, g := seals, id, target
 			change(&s, &w, &g)
-			if s.know(seal, &w, &g) {
+			if s.Knows(seal, &w, &g) {
 				t.Error("it makes no difference")
 			}
 		})
@@ -41,11 +41,11 @@ func TestASealIsOverAllThatItIsFor(t *testing.T) {
 }
 
 func TestWithoutAKeyNothingIsSealedAndNothingKnown(t *testing.T) {
-	id := webID
+	id := webIdentity
 	for name, seals := range map[string]Seals{
 		"no key": NewSeals(nil, "host", "east"), "no host": NewSeals([]byte("k"), "", "east"), "no member": NewSeals([]byte("k"), "host", ""),
 	} {
-		if seal := seals.of(&id, nil); seal != "" || seals.know("", &id, nil) {
+		if seal := seals.Of(&id, nil); seal != "" || seals.Knows("", &id, nil) {
 			t.Errorf("%s: sealed %q, or no seal is known for one", name, seal)
 		}
 	}

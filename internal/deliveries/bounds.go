@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package push
+package deliveries
 
 import (
 	"strings"
@@ -21,12 +21,12 @@ const (
 	maxField       = 256
 )
 
-// maxSeen is how many bytes of memory, about, the Deliveries of one member may take at the host. 100,000 that are well take
+// maxWeight is how many bytes of memory, about, the Deliveries of one member may take at the host. 100,000 that are well take
 // that.
-const maxSeen = 64 << 20
+const maxWeight = 64 << 20
 
 // weight is about how many bytes of memory it takes.
-func (s *Seen) weight() int {
+func (s *Summary) weight() int {
 	if s == nil {
 		return 0
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package push
+package deliveries
 
 import (
 	"context"
@@ -20,12 +20,12 @@ import (
 )
 
 // errTooMuch says that a member holds more than the host keeps in memory of one.
-var errTooMuch = fmt.Errorf("its Deliveries take more than the %d MiB of memory that the host has for those of one member", maxSeen>>20)
+var errTooMuch = fmt.Errorf("its Deliveries take more than the %d MiB of memory that the host has for those of one member", maxWeight>>20)
 
-// deliveryLister lists and watches the Deliveries of a member, each of them cut down at once. One reflector uses it.
-type deliveryLister struct {
-	lane *lane
-	conn *member.Conn
+// lister lists and watches the Deliveries of a member, each of them cut down at once. One reflector uses it.
+type lister struct {
+	index *Index
+	conn  *member.Conn
 	// pages are those of the list that is being read, weight what they weigh.
 	pages, weight int
 }
@@ -33,9 +33,9 @@ type deliveryLister struct {
 // pageTimeout is how long a member may take to answer with one page.
 const pageTimeout = time.Minute
 
-var _ cache.ListerWatcherWithContext = &deliveryLister{}
+var _ cache.ListerWatcherWithContext = &lister{}
 
-func (d *deliveryLister) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+func (d *lister) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	if options.Continue == "" {
 		d.pages, d.weight = 0, 0
 		// "Any version will do" would be answered from the cache of the API server, with everything at once.
@@ -43,20 +43,20 @@ func (d *deliveryLister) ListWithContext(ctx context.Context, options metav1.Lis
 	}
 	list, err := d.page(ctx, options)
 	if err != nil {
-		d.lane.noteUnlisted(err)
+		d.noteUnreadable(err)
 		return nil, fmt.Errorf("listing the Deliveries of member %s: %w", d.conn.Name(), err)
 	}
 	return list, nil
 }
 
-func (d *deliveryLister) page(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+func (d *lister) page(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	if d.pages++; d.pages > boundedread.MaxPages {
 		return nil, member.ErrEndlessList
 	}
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()
-	d.lane.isListing(true)
-	whole, page := &listOnWire{}, &metainternal.List{}
+	d.index.liveness.setListing(true)
+	whole, page := &pageOnWire{}, &metainternal.List{}
 	req := d.request(&options)
 	if options.Limit == 0 {
 		// All at once, where the pages that follow have expired: by this the guard knows a list, which may be large.
@@ -64,67 +64,53 @@ func (d *deliveryLister) page(ctx context.Context, options metav1.ListOptions) (
 	}
 	err := whole.read(req.Do(ctx))
 	if err != nil || whole.Metadata.Continue == "" {
-		d.lane.isListing(false)
+		d.index.liveness.setListing(false)
 	}
 	if err != nil {
 		return nil, err
 	}
 	page.ListMeta = whole.Metadata
 	for i := range whole.Items { // all pages are in memory until the last has come
-		s := sight(whole.Items[i].delivery())
-		if d.weight += s.seen.weight(); d.weight > maxSeen {
-			d.lane.isListing(false)
+		e := newEvent(whole.Items[i].delivery())
+		if d.weight += e.summary.weight(); d.weight > maxWeight {
+			d.index.liveness.setListing(false)
 			return nil, errTooMuch
 		}
-		page.Items = append(page.Items, s)
+		page.Items = append(page.Items, e)
 	}
 	return page, nil
 }
 
-func (d *deliveryLister) WatchWithContext(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
+func (d *lister) WatchWithContext(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
 	options.Watch = true
 	body, err := d.request(&options).Stream(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return newWatch(d.lane, body), nil
+	return newWatch(d.index, body), nil
 }
 
-func (d *deliveryLister) request(options *metav1.ListOptions) *rest.Request {
-	return d.conn.REST().Get().AbsPath(deliveryPath("")...).VersionedParams(options, metav1.ParameterCodec)
+func (d *lister) request(options *metav1.ListOptions) *rest.Request {
+	return d.conn.REST().Get().AbsPath(Path("")...).VersionedParams(options, metav1.ParameterCodec)
 }
 
-func (d *deliveryLister) List(options metav1.ListOptions) (runtime.Object, error) {
+func (d *lister) List(options metav1.ListOptions) (runtime.Object, error) {
 	return d.ListWithContext(context.Background(), options)
 }
 
-func (d *deliveryLister) Watch(options metav1.ListOptions) (apiwatch.Interface, error) {
+func (d *lister) Watch(options metav1.ListOptions) (apiwatch.Interface, error) {
 	return d.WatchWithContext(context.Background(), options)
 }
 
 // IsWatchListSemanticsUnSupported keeps the reflector to paged lists: a streamed one would hold all
 // Deliveries in memory before the first of them is trimmed.
-func (d *deliveryLister) IsWatchListSemanticsUnSupported() bool { return true }
+func (d *lister) IsWatchListSemanticsUnSupported() bool { return true }
 
-// hasRoomFor says whether one more Delivery, or another state of one, may be kept.
-func (l *lane) hasRoomFor(s *sighting) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.kept-l.seen[s.Name].weight()+s.seen.weight() <= maxSeen
-}
-
-// noteUnlisted takes in why the Deliveries cannot be read, where that is for what they are: what the wire does, the probe
+// noteUnreadable takes in why the Deliveries cannot be read, where that is for what they are: what the wire does, the probe
 // tells.
-func (l *lane) noteUnlisted(err error) {
+func (d *lister) noteUnreadable(err error) {
 	tooLarge := (*boundedread.TooLargeError)(nil)
-	if !errors.Is(err, errTooMuch) && !errors.Is(err, member.ErrEndlessList) && !errors.As(err, &tooLarge) {
-		return
-	}
-	l.mu.Lock()
-	news := l.unlisted != err.Error()
-	l.unlisted = err.Error()
-	l.mu.Unlock()
-	if news {
-		l.pusher.wakeAllOf(l.conn.Name())
+	if errors.Is(err, errTooMuch) || errors.Is(err, member.ErrEndlessList) || errors.As(err, &tooLarge) {
+		d.index.noteUnreadable(err.Error())
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package push
+package deliveries
 
 import (
 	"encoding/json"
@@ -19,39 +19,39 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// sighting is a Delivery on its way from the wire to the lane: its name, and what is kept of it.
-type sighting struct {
+// event is a Delivery on its way from the wire to the index: its name, and what is kept of it.
+type event struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
-	seen *Seen
+	summary *Summary
 }
 
-func sight(d *v1alpha1.Delivery) *sighting {
-	return &sighting{ObjectMeta: metav1.ObjectMeta{Name: cut(d.Name, maxName), ResourceVersion: d.ResourceVersion}, seen: summarise(d)}
+func newEvent(d *v1alpha1.Delivery) *event {
+	return &event{ObjectMeta: metav1.ObjectMeta{Name: cut(d.Name, maxName), ResourceVersion: d.ResourceVersion}, summary: Summarise(d)}
 }
 
-// DeepCopyObject implements runtime.Object. What is seen never changes.
-func (s *sighting) DeepCopyObject() runtime.Object {
-	return &sighting{TypeMeta: s.TypeMeta, ObjectMeta: *s.ObjectMeta.DeepCopy(), seen: s.seen}
+// DeepCopyObject implements runtime.Object. A summary never changes.
+func (e *event) DeepCopyObject() runtime.Object {
+	return &event{TypeMeta: e.TypeMeta, ObjectMeta: *e.ObjectMeta.DeepCopy(), summary: e.summary}
 }
 
-// sightings reads the events of a member's watch of Deliveries. Every write of ours comes back by it, so that it is read
-// by a decoder of its own, as lists are (listOnWire): client-go's takes twice the time and memory (see
+// decoder reads the events of a member's watch of Deliveries. Every write of ours comes back by it, so that it is read
+// by a decoder of its own, as lists are (pageOnWire): client-go's takes twice the time and memory (see
 // BenchmarkAnEventOfAWatch), and makes objects of the managedFields, which are half of it.
-type sightings struct {
-	lane   *lane
+type decoder struct {
+	index  *Index
 	body   io.Closer
 	events *json.Decoder
 }
 
 // newWatch is what body, the answer to a watch, tells. It ends with body.
-func newWatch(l *lane, body io.ReadCloser) apiwatch.Interface {
+func newWatch(x *Index, body io.ReadCloser) apiwatch.Interface {
 	// A connection that broke, or bytes that are no event: the reflector lists again.
-	return apiwatch.NewStreamWatcher(&sightings{lane: l, body: body, events: json.NewDecoder(body)},
+	return apiwatch.NewStreamWatcher(&decoder{index: x, body: body, events: json.NewDecoder(body)},
 		apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding"))
 }
 
-var _ apiwatch.Decoder = &sightings{}
+var _ apiwatch.Decoder = &decoder{}
 
 // onWire is as much of a Delivery as is read of an event.
 type onWire struct {
@@ -75,15 +75,15 @@ func (w *onWire) delivery() *v1alpha1.Delivery {
 	}
 }
 
-// listOnWire is a page of Deliveries, of which no more is read either.
-type listOnWire struct {
+// pageOnWire is a page of Deliveries, of which no more is read either.
+type pageOnWire struct {
 	Kind     string          `json:"kind"`
 	Metadata metav1.ListMeta `json:"metadata"`
 	Items    []onWire        `json:"items"`
 }
 
 // read takes in the answer to a list.
-func (w *listOnWire) read(result rest.Result) error {
+func (w *pageOnWire) read(result rest.Result) error {
 	body, err := member.Body(result)
 	if err != nil {
 		return err
@@ -98,39 +98,39 @@ func (w *listOnWire) read(result rest.Result) error {
 }
 
 // Decode implements watch.Decoder.
-func (s *sightings) Decode() (apiwatch.EventType, runtime.Object, error) {
-	var event struct {
+func (d *decoder) Decode() (apiwatch.EventType, runtime.Object, error) {
+	var raw struct {
 		Type   apiwatch.EventType `json:"type"`
 		Object json.RawMessage    `json:"object"`
 	}
-	if err := s.events.Decode(&event); err != nil {
+	if err := d.events.Decode(&raw); err != nil {
 		return "", nil, err
 	}
-	switch event.Type {
+	switch raw.Type {
 	case apiwatch.Error:
 		status := &metav1.Status{}
-		if err := json.Unmarshal(event.Object, status); err != nil {
+		if err := json.Unmarshal(raw.Object, status); err != nil {
 			return "", nil, fmt.Errorf("reading the end of a watch: %w", err)
 		}
-		return event.Type, status, nil
+		return raw.Type, status, nil
 	case apiwatch.Added, apiwatch.Modified, apiwatch.Deleted, apiwatch.Bookmark:
 	default:
-		return "", nil, fmt.Errorf("reading an event of a watch: %q is no type of any", cut(string(event.Type), maxName))
+		return "", nil, fmt.Errorf("reading an event of a watch: %q is no type of any", cut(string(raw.Type), maxName))
 	}
 	is := onWire{}
-	if err := json.Unmarshal(event.Object, &is); err != nil {
+	if err := json.Unmarshal(raw.Object, &is); err != nil {
 		return "", nil, fmt.Errorf("reading an event of a watch: %w", err)
 	}
 	if is.Kind != "Delivery" {
 		return "", nil, fmt.Errorf("reading an event of a watch: it is of a %s and not of a Delivery", cut(is.Kind, maxName))
 	}
-	seen := sight(is.delivery())
-	if event.Type != apiwatch.Deleted && !s.lane.hasRoomFor(seen) {
-		s.lane.noteUnlisted(errTooMuch)
+	e := newEvent(is.delivery())
+	if raw.Type != apiwatch.Deleted && !d.index.hasRoomFor(e.Name, e.summary) {
+		d.index.noteUnreadable(errTooMuch.Error())
 		return apiwatch.Error, &metav1.Status{Status: metav1.StatusFailure, Message: errTooMuch.Error()}, nil
 	}
-	return event.Type, seen, nil
+	return raw.Type, e, nil
 }
 
 // Close implements watch.Decoder.
-func (s *sightings) Close() { _ = s.body.Close() } // nothing is read from it any more
+func (d *decoder) Close() { _ = d.body.Close() } // nothing is read from it any more

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package push
+package deliveries
 
 import (
 	"encoding/json"
@@ -18,12 +18,12 @@ import (
 
 // told is what a watch tells of an answer, a line each.
 func told(b *bench, answer string) (lines []string) {
-	w := newWatch(b.lane, io.NopCloser(strings.NewReader(answer)))
+	w := newWatch(b.Index, io.NopCloser(strings.NewReader(answer)))
 	defer w.Stop()
 	for e := range w.ResultChan() {
 		switch is := e.Object.(type) {
-		case *sighting:
-			lines = append(lines, fmt.Sprintf("%s %s@%s of %s, %s", e.Type, is.Name, is.ResourceVersion, is.seen.Wrapper.Name, is.seen.Rendering))
+		case *event:
+			lines = append(lines, fmt.Sprintf("%s %s@%s of %s, %s", e.Type, is.Name, is.ResourceVersion, is.summary.Wrapper.Name, is.summary.Rendering))
 		case *metav1.Status:
 			lines = append(lines, fmt.Sprintf("%s %d %s", e.Type, is.Code, is.Message))
 		}
@@ -36,7 +36,7 @@ func unread(why string) string {
 	return fmt.Sprintf("ERROR 500 an error on the server (%q) has prevented the request from succeeding", "unable to decode an event from the watch stream: "+why)
 }
 
-func event(what, object string) string {
+func raw(what, object string) string {
 	return fmt.Sprintf("{\"type\":%q,\"object\":%s}\n", what, object)
 }
 
@@ -51,27 +51,27 @@ func TestAWatchTellsWhatBecomesOfDeliveries(t *testing.T) {
 		want   []string
 	}{
 		"all that may happen": {
-			event("ADDED", one("1")) + event("MODIFIED", one("2")) + event("DELETED", one("3")) +
-				event("BOOKMARK", `{"kind":"Delivery","metadata":{"resourceVersion":"4"}}`),
+			raw("ADDED", one("1")) + raw("MODIFIED", one("2")) + raw("DELETED", one("3")) +
+				raw("BOOKMARK", `{"kind":"Delivery","metadata":{"resourceVersion":"4"}}`),
 			[]string{"ADDED fed.shop.web@1 of web, sha256:1", "MODIFIED fed.shop.web@2 of web, sha256:1", "DELETED fed.shop.web@3 of web, sha256:1", "BOOKMARK @4 of , "},
 		},
 		"a version that is too old": {
-			event("ERROR", `{"kind":"Status","status":"Failure","reason":"Expired","code":410,"message":"too old resource version"}`),
+			raw("ERROR", `{"kind":"Status","status":"Failure","reason":"Expired","code":410,"message":"too old resource version"}`),
 			[]string{"ERROR 410 too old resource version"},
 		},
 		"another kind": {
-			event("ADDED", `{"kind":"Pod","metadata":{"name":"p"}}`),
+			raw("ADDED", `{"kind":"Pod","metadata":{"name":"p"}}`),
 			[]string{unread("reading an event of a watch: it is of a Pod and not of a Delivery")},
 		},
 		"another event": {
-			event("PERHAPS", one("1")),
+			raw("PERHAPS", one("1")),
 			[]string{unread(`reading an event of a watch: "PERHAPS" is no type of any`)},
 		},
 		"what is no JSON": {
-			event("ADDED", one("1")) + "<html>",
+			raw("ADDED", one("1")) + "<html>",
 			[]string{"ADDED fed.shop.web@1 of web, sha256:1", unread("invalid character '<' looking for beginning of value")},
 		},
-		"an end in the middle": {event("ADDED", one("1")) + event("MODIFIED", one("2"))[:80], []string{"ADDED fed.shop.web@1 of web, sha256:1"}},
+		"an end in the middle": {raw("ADDED", one("1")) + raw("MODIFIED", one("2"))[:80], []string{"ADDED fed.shop.web@1 of web, sha256:1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, told(newBench(t), test.answer)); diff != "" {
@@ -83,31 +83,33 @@ func TestAWatchTellsWhatBecomesOfDeliveries(t *testing.T) {
 
 func TestAWatchEndsWhereTheMemoryForTheMemberDoes(t *testing.T) {
 	b := newBench(t)
-	b.kept = maxSeen
-	small := event("ADDED", `{"kind":"Delivery","metadata":{"name":"d"}}`)
+	b.weight = maxWeight
+	small := raw("ADDED", `{"kind":"Delivery","metadata":{"name":"d"}}`)
 	if diff := cmp.Diff([]string{"ERROR 0 " + errTooMuch.Error()}, told(b, small)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 func FuzzWatch(f *testing.F) {
-	f.Add(event("ADDED", `{"kind":"Delivery","metadata":{"name":"d","generation":1},"spec":{"inventory":[{}]},"status":{"objects":[{"drift":{}}]}}`))
-	f.Add(event("ERROR", `{"kind":"Status","code":410}`) + event("BOOKMARK", `{"kind":"Delivery"}`))
-	f.Add(event("DELETED", `[]`))
+	f.Add(raw("ADDED", `{"kind":"Delivery","metadata":{"name":"d","generation":1},"spec":{"inventory":[{}]},"status":{"objects":[{"drift":{}}]}}`))
+	f.Add(raw("ERROR", `{"kind":"Status","code":410}`) + raw("BOOKMARK", `{"kind":"Delivery"}`))
+	f.Add(raw("DELETED", `[]`))
 	f.Add(strings.Repeat(`{"object":`, 5))
 	f.Fuzz(func(t *testing.T, answer string) {
 		b := newBench(t)
-		w := newWatch(b.lane, io.NopCloser(strings.NewReader(answer)))
+		w := newWatch(b.Index, io.NopCloser(strings.NewReader(answer)))
 		defer w.Stop()
 		for e := range w.ResultChan() {
-			is, ok := e.Object.(*sighting)
+			is, ok := e.Object.(*event)
 			switch {
 			case ok && len(is.Name) > maxName:
 				t.Fatalf("a name of %d bytes is kept", len(is.Name))
+			case ok && is.summary.Status != nil && len(is.summary.Status.Objects) > maxObjects:
+				t.Fatalf("%d objects are kept", len(is.summary.Status.Objects))
 			case ok && e.Type == apiwatch.Deleted:
-				b.vanish(is.Name)
+				b.remove(is.Name)
 			case ok && e.Type != apiwatch.Bookmark:
-				b.observe(is)
+				b.put(is.Name, is.summary)
 			}
 		}
 	})
@@ -122,16 +124,16 @@ func BenchmarkAnEventOfAWatch(b *testing.B) {
 	d.Spec.Wrapper = v1alpha1.WrapperIdentity{Kind: "Federated", Namespace: "shop", Name: "web", UID: "u", Generation: 2}
 	d.Spec.Target = &v1alpha1.DeliveryTarget{Revision: "fed-web-1", Rendering: "sha256:1"}
 	d.Spec.Inventory = []v1alpha1.InventoryEntry{{Kind: "ConfigMap", Resource: "configmaps", Name: "settings", State: v1alpha1.EntryApplied}}
-	raw, err := json.Marshal(d)
+	encoded, err := json.Marshal(d)
 	if err != nil {
 		b.Fatal(err)
 	}
-	one := event("MODIFIED", string(raw))
+	one := raw("MODIFIED", string(encoded))
 	b.SetBytes(int64(len(one)))
 	b.ReportAllocs()
-	l := &lane{}
+	x := &Index{}
 	for b.Loop() {
-		s := &sightings{lane: l, body: io.NopCloser(nil), events: json.NewDecoder(strings.NewReader(one))}
+		s := &decoder{index: x, body: io.NopCloser(nil), events: json.NewDecoder(strings.NewReader(one))}
 		if _, _, err := s.Decode(); err != nil {
 			b.Fatal(err)
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package push
+package deliveries
 
 import (
 	"crypto/hmac"
@@ -34,8 +34,8 @@ func NewSeals(key []byte, host, member types.UID) Seals {
 	return Seals{key: key, host: host, member: member}
 }
 
-// of is the seal of a Delivery with this wrapper and target, "" without a key.
-func (s Seals) of(w *v1alpha1.WrapperIdentity, target *v1alpha1.DeliveryTarget) string {
+// Of is the seal of a Delivery with this wrapper and target, "" without a key.
+func (s Seals) Of(w *v1alpha1.WrapperIdentity, target *v1alpha1.DeliveryTarget) string {
 	if len(s.key) == 0 {
 		return ""
 	}
@@ -54,22 +54,7 @@ func (s Seals) of(w *v1alpha1.WrapperIdentity, target *v1alpha1.DeliveryTarget) 
 	return sealPrefix + hex.EncodeToString(mac.Sum(nil))
 }
 
-// know says whether a seal is this host's, for this member, wrapper and target.
-func (s Seals) know(seal string, w *v1alpha1.WrapperIdentity, target *v1alpha1.DeliveryTarget) bool {
-	return seal != "" && hmac.Equal([]byte(seal), []byte(s.of(w, target)))
-}
-
-// isSealed says whether the Delivery there is one that this host has written.
-func (p *pass) isSealed() bool {
-	return p.seals.know(p.delivery.Spec.Seal, &p.delivery.Spec.Wrapper, p.delivery.Spec.Target)
-}
-
-// SealWith gives the pusher the host's key and uid. Call it before the first Engage.
-func (p *Pusher) SealWith(key []byte, host types.UID) { p.sealKey, p.sealHost = key, host }
-
-// seals are those for the lane's member.
-func (l *lane) seals() Seals {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return NewSeals(l.pusher.sealKey, l.pusher.sealHost, l.memberUID)
+// Knows says whether a seal is this host's, for this member, wrapper and target.
+func (s Seals) Knows(seal string, w *v1alpha1.WrapperIdentity, target *v1alpha1.DeliveryTarget) bool {
+	return seal != "" && hmac.Equal([]byte(seal), []byte(s.Of(w, target)))
 }

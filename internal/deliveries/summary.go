@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package push
+package deliveries
 
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -10,9 +10,9 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/health"
 )
 
-// Seen is what is kept in memory of a Delivery: digests and, in trouble, a few lines; never the
+// Summary is what is kept in memory of a Delivery: digests and, in trouble, a few lines; never the
 // inventory. After a restart it is all that the host needs to know that nothing has to be done.
-type Seen struct {
+type Summary struct {
 	// UID and Generation are the Delivery's own.
 	UID        types.UID
 	Generation int64
@@ -31,9 +31,9 @@ type Seen struct {
 	Status *v1alpha1.DeliveryStatus
 }
 
-// summarise trims a Delivery to what is kept.
-func summarise(d *v1alpha1.Delivery) *Seen {
-	s := &Seen{
+// Summarise trims a Delivery to what is kept.
+func Summarise(d *v1alpha1.Delivery) *Summary {
+	s := &Summary{
 		UID:        types.UID(cut(string(d.UID), maxName)),
 		Generation: d.Generation,
 		Wrapper:    cutIdentity(d.Spec.Wrapper),
@@ -47,7 +47,7 @@ func summarise(d *v1alpha1.Delivery) *Seen {
 		if e.State != v1alpha1.EntryApplied {
 			s.Complete = false
 		}
-		if isSecret(e) && e.State != v1alpha1.EntryRemoving && len(s.Secrets) < maxObjects {
+		if IsSecret(e) && e.State != v1alpha1.EntryRemoving && len(s.Secrets) < maxObjects {
 			s.Secrets = append(s.Secrets, cut(e.Name, maxName))
 		}
 		if health.HasProgress(schema.GroupKind{Group: e.Group, Kind: e.Kind}) {
@@ -60,16 +60,8 @@ func summarise(d *v1alpha1.Delivery) *Seen {
 	return s
 }
 
-// holds says whether the member holds just what is wanted, drift aside.
-func (s *Seen) holds(w *Want) bool { return s.isFor(w) && s.Complete }
-
-// isFor says whether what is delivered is what is wanted, be all of it there or not.
-func (s *Seen) isFor(w *Want) bool {
-	return s != nil && !w.Leaving() && s.Wrapper.UID == w.Wrapper.UID && s.Rendering == w.digest()
-}
-
-// drifts are the marks of drift that the collector made for what is delivered now.
-func (s *Seen) drifts() []v1alpha1.ObjectStatus {
+// Drifts are the marks of drift that the collector made for what is delivered now.
+func (s *Summary) Drifts() []v1alpha1.ObjectStatus {
 	if s == nil || s.Status == nil {
 		return nil
 	}
@@ -82,8 +74,8 @@ func (s *Seen) drifts() []v1alpha1.ObjectStatus {
 	return found
 }
 
-// servedNow says whether the collector has seen a kind come that the delivery waits for.
-func (s *Seen) servedNow() bool {
+// ServedNow says whether the collector has seen a kind come that the delivery waits for.
+func (s *Summary) ServedNow() bool {
 	if s == nil || s.Status == nil {
 		return false
 	}
@@ -95,7 +87,10 @@ func (s *Seen) servedNow() bool {
 	return false
 }
 
-// driftID names a drift: two marks of one ID speak of the same event.
-func driftID(o *v1alpha1.ObjectStatus) string {
+// DriftID names a drift: two marks of one ID speak of the same event.
+func DriftID(o *v1alpha1.ObjectStatus) string {
 	return o.Group + "/" + o.Kind + "/" + o.Name + "@" + string(o.Drift.Kind) + o.Drift.ResourceVersion
 }
+
+// IsSecret says whether an entry is of a Secret, of which nobody tells when it drifts.
+func IsSecret(e *v1alpha1.InventoryEntry) bool { return e.Group == "" && e.Kind == "Secret" }

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deliveries
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+var (
+	webIdentity = v1alpha1.WrapperIdentity{Kind: v1alpha1.KindFederated, Namespace: "shop", Name: "web", UID: "w", Generation: 1}
+	web         = KeyOf(webIdentity)
+)
+
+// bench is the index of a member without a connection: the test plays what the member says.
+type bench struct {
+	*Index
+	store *Store
+	clock *clocktesting.FakeClock
+	heard []string
+}
+
+var _ Listener = &bench{}
+
+func (b *bench) Changed(x *Index, c Change) {
+	news := map[bool]string{true: "news", false: "nothing new"}[c.IsNews()]
+	b.heard = append(b.heard, fmt.Sprintf("%s %s: %d, %d, %s", x.Member(), c.Name, generation(c.Was), generation(c.Is), news))
+}
+
+func (b *bench) Listed(x *Index, generations map[string]int64) {
+	b.heard = append(b.heard, fmt.Sprintf("%s lists %v", x.Member(), generations))
+}
+
+func (b *bench) Readable(x *Index, first bool) {
+	b.heard = append(b.heard, x.Member()+map[bool]string{true: " readable", false: " readable again"}[first])
+}
+
+func (b *bench) Unreadable(x *Index) { b.heard = append(b.heard, x.Member()+" unreadable") }
+
+func generation(s *Summary) int64 {
+	if s == nil {
+		return 0
+	}
+	return s.Generation
+}
+
+func connect(t testing.TB, name string) *member.Conn {
+	t.Helper()
+	conn, err := member.Connect(name, &rest.Config{Host: "https://192.0.2.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+func newBench(t testing.TB) *bench {
+	b := &bench{clock: clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))}
+	b.store = NewStore(b.clock)
+	b.Index = b.store.Open(connect(t, "east"), b)
+	return b
+}
+
+// delivery is a wrapper's Delivery.
+func delivery(id v1alpha1.WrapperIdentity, generation int64) *v1alpha1.Delivery {
+	d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: id}}
+	d.Name, d.UID, d.Generation = KeyOf(id).Delivery(), "d", generation
+	return d
+}
+
+// there is the wrapper's Delivery as the watch brings it.
+func (b *bench) there(generation int64) { b.Put(delivery(webIdentity, generation)) }
+
+func TestAListTellsWhatIsGone(t *testing.T) {
+	b := newBench(t)
+	b.there(1)
+	if b.IsListed() {
+		t.Error("all is known before the first list")
+	}
+	other := webIdentity
+	other.Name = "other"
+	b.Replace(delivery(other, 2))
+	b.Replace(delivery(other, 2))
+	want := []string{
+		"east fed.shop.web: 0, 1, news",
+		"east fed.shop.other: 0, 2, news",
+		"east fed.shop.web: 1, 0, news",
+		"east lists map[fed.shop.other:2]",
+		"east readable",
+		"east fed.shop.other: 2, 2, nothing new",
+		"east lists map[fed.shop.other:2]",
+	}
+	if diff := cmp.Diff(want, b.heard); diff != "" {
+		t.Errorf("heard (-want +got):\n%s", diff)
+	}
+	if !b.IsListed() || b.Get(web) != nil || b.Get(KeyOf(other)) == nil {
+		t.Errorf("listed %v, of web %v, of the other %v", b.IsListed(), b.Get(web), b.Get(KeyOf(other)))
+	}
+}
+
+func TestOfADeliveryThatWasNeverThereNothingIsTold(t *testing.T) {
+	b := newBench(t)
+	b.Remove(web.Delivery())
+	if len(b.heard) > 0 {
+		t.Errorf("heard %v", b.heard)
+	}
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deliveries
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTheStoreKnowsWhichMembersHoldADelivery(t *testing.T) {
+	b := newBench(t)
+	west := b.store.Open(connect(t, "west"), nil)
+	b.store.Open(connect(t, "north"), nil)
+	west.Put(delivery(webIdentity, 1))
+	b.there(1)
+	if diff := cmp.Diff([]string{"east", "west"}, b.store.Holders(web)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	b.store.Close(west)
+	if diff := cmp.Diff([]string{"east"}, b.store.Holders(web)); diff != "" || b.store.Of("west") != nil {
+		t.Errorf("after the connection has ended (-want +got):\n%s", diff)
+	}
+}
+
+// The end of a connection may be noticed after the next one was made.
+func TestAnIndexThatWasReplacedTakesNothingAlong(t *testing.T) {
+	b := newBench(t)
+	again := b.store.Open(connect(t, "east"), nil)
+	b.store.Close(b.Index)
+	if b.store.Of("east") != again {
+		t.Error("the new index is gone")
+	}
+}
+
+func TestASubscriberIsToldOfAllMembers(t *testing.T) {
+	b := newBench(t)
+	west := b.store.Open(connect(t, "west"), nil)
+	later := &bench{}
+	b.store.Subscribe(later)
+	b.there(1)
+	west.Put(delivery(webIdentity, 2))
+	want := []string{"east fed.shop.web: 0, 1, news", "west fed.shop.web: 0, 2, news"}
+	if diff := cmp.Diff(want, later.heard); diff != "" {
+		t.Errorf("the subscriber heard (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want[:1], b.heard); diff != "" {
+		t.Errorf("the listener of one member heard (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deliveries
+
+import (
+	"testing"
+	"time"
+
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+var (
+	usable = member.Standing{Probed: true, Reachable: true, Valid: true}
+	lost   = member.Standing{Probed: true, Reason: "Unreachable"}
+)
+
+// beginsAnew says whether the watch begins anew after these probes.
+func (b *bench) beginsAnew(was, is member.Standing) bool {
+	b.Probed(was, is)
+	select {
+	case <-b.reconnect:
+		return true
+	default:
+		return false
+	}
+}
+
+// Something on the way may hold a watch open and pass nothing on. A member where nothing happens looks just the same, but
+// for what we wrote there ourselves.
+func TestAWatchThatDoesNotBringWhatWasWrittenIsBegunAnew(t *testing.T) {
+	for name, test := range map[string]struct {
+		meanwhile func(*bench)
+		after     time.Duration
+		anew      bool
+	}{
+		"nothing comes":                      {func(*bench) {}, unseenFor, true},
+		"it has time left":                   {func(*bench) {}, unseenFor - time.Second, false},
+		"it comes":                           {func(b *bench) { b.there(3) }, time.Hour, false},
+		"it came before the write was known": {func(b *bench) { b.there(3); b.Written(web, "d", 3) }, time.Hour, false},
+		"something older comes":              {func(b *bench) { b.there(2) }, unseenFor, true},
+		"it comes that the Delivery is gone": {func(b *bench) { b.there(2); b.Remove(web.Delivery()) }, time.Hour, false},
+		"it is waited for no more":           {func(b *bench) { b.Forget(web) }, time.Hour, false},
+		"the last write was a deletion":      {func(b *bench) { b.Written(web, "", 0) }, time.Hour, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.Written(web, "d", 3)
+			test.meanwhile(b)
+			b.clock.Step(test.after)
+			if got := b.beginsAnew(usable, usable); got != test.anew {
+				t.Errorf("it begins anew: %v", got)
+			}
+			if b.beginsAnew(usable, usable) {
+				t.Error("the new one was given no time")
+			}
+		})
+	}
+}
+
+// What the watch has not brought is no sign while a list is under way, nor once that has shown that it is not there.
+func TestAListIsGivenItsTimeAndItsWord(t *testing.T) {
+	b := newBench(t)
+	b.Written(web, "d", 3)
+	b.liveness.setListing(true)
+	b.clock.Step(unseenFor)
+	if b.beginsAnew(usable, usable) {
+		t.Error("a list is cut off half-way")
+	}
+	b.liveness.setListing(false)
+	if !b.beginsAnew(usable, usable) {
+		t.Error("it is not begun anew after the list")
+	}
+	b.Replace()
+	b.clock.Step(unseenFor)
+	if b.beginsAnew(usable, usable) {
+		t.Error("a Delivery that is not there is waited for")
+	}
+}
+
+func TestAWatchIsBegunAnewAfterAnOutage(t *testing.T) {
+	for name, test := range map[string]struct {
+		was, is member.Standing
+		anew    bool
+	}{
+		"the first probe":      {member.Standing{}, usable, false},
+		"the member is lost":   {usable, lost, false},
+		"the member is back":   {lost, usable, true},
+		"the member was there": {usable, usable, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := newBench(t).beginsAnew(test.was, test.is); got != test.anew {
+				t.Errorf("it begins anew: %v", got)
+			}
+		})
+	}
+}
