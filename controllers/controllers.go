@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/controllers/federated"
 	"github.com/fairlead-dev/fairlead/controllers/membercluster"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/revision"
 	"github.com/fairlead-dev/fairlead/internal/admission"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
@@ -130,7 +130,7 @@ func namespaceLabels(host client.Reader) push.HostLabels {
 }
 
 // identify reads who the host is, with what it seals, and with what it encrypts its history.
-func identify(ctx context.Context, config *rest.Config) (member.Host, []byte, *federate.HistoryKey, error) {
+func identify(ctx context.Context, config *rest.Config) (member.Host, []byte, *revision.HistoryKey, error) {
 	direct, err := client.New(config, client.Options{Scheme: member.Scheme})
 	if err != nil {
 		return member.Host{}, nil, nil, fmt.Errorf("connecting to the host: %w", err)

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/revision"
 )
 
 // keyBytes is as long as what HMAC-SHA256 brings out; a shorter key is not taken for one.
@@ -26,12 +26,12 @@ func sealKey(ctx context.Context, host client.Client) ([]byte, error) {
 
 // historyKey is the key that revisions with a Secret in them are encrypted with. With another key they cannot be read,
 // which is told; nothing else needs them.
-func historyKey(ctx context.Context, host client.Client) (*federate.HistoryKey, error) {
+func historyKey(ctx context.Context, host client.Client) (*revision.HistoryKey, error) {
 	key, err := hostKey(ctx, host, v1alpha1.HistorySecret, v1alpha1.SecretHistoryKey, "revisions are encrypted with")
 	if err != nil {
 		return nil, err
 	}
-	return federate.NewHistoryKey(key)
+	return revision.NewHistoryKey(key)
 }
 
 // hostKey reads a key of the host, and makes it where there is none: at the first start, or when the Secret was lost. It

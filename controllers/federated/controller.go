@@ -22,9 +22,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
 	"github.com/fairlead-dev/fairlead/federate/placement"
 	"github.com/fairlead-dev/fairlead/federate/report"
+	"github.com/fairlead-dev/fairlead/federate/revision"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push"
@@ -44,7 +44,7 @@ type Reconciler struct {
 	events     events.EventRecorder
 	clock      clock.PassiveClock
 	// history encrypts revisions that hold a Secret. Set by EncryptWith.
-	history *federate.HistoryKey
+	history *revision.HistoryKey
 
 	writes    writeCache
 	renderers renderers
@@ -74,7 +74,7 @@ func New(
 }
 
 // EncryptWith gives the reconciler the key of the host's history. Call it before the loop starts.
-func (r *Reconciler) EncryptWith(key *federate.HistoryKey) { r.history = key }
+func (r *Reconciler) EncryptWith(key *revision.HistoryKey) { r.history = key }
 
 // SetupWithManager adds the loop to the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/messages"
 	"github.com/fairlead-dev/fairlead/federate/report"
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
@@ -57,7 +57,7 @@ func (p *reconciliation) tellKeptOn(name string, kept []push.Kept) {
 		related.UID = mc.UID
 	}
 	p.events.Eventf(p.wrapper, related, corev1.EventTypeNormal, v1alpha1.ReasonKept, "Remove", "%s",
-		keptWords(name, federate.KeptCommand(p.key.Kind, p.key.Namespace, p.key.Name), kept))
+		keptWords(name, messages.KeptCommand(p.key.Kind, p.key.Namespace, p.key.Name), kept))
 }
 
 // maxReasons is how many reasons keptWords spells out.

@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/revision"
 )
 
 const (
@@ -42,11 +42,11 @@ type History struct {
 	client client.Client
 	live   client.Reader
 	events events.EventRecorder
-	key    *federate.HistoryKey
+	key    *revision.HistoryKey
 }
 
 // NewHistory makes the history of all wrappers.
-func NewHistory(mgr ctrl.Manager, key *federate.HistoryKey) *History {
+func NewHistory(mgr ctrl.Manager, key *revision.HistoryKey) *History {
 	return &History{client: mgr.GetClient(), live: mgr.GetAPIReader(), key: key,
 		events: boundedRecorder{mgr.GetEventRecorder("fairlead")}}
 }
@@ -94,21 +94,21 @@ func (h *History) encryptPlain(ctx context.Context) error {
 // the two writes loses this one revision of the history.
 func (h *History) encrypt(ctx context.Context, old *appsv1.ControllerRevision) error {
 	uid := types.UID(old.Labels[v1alpha1.LabelUID])
-	revision, err := h.key.Decode(old.Data.Raw, uid, old.Name)
+	decoded, err := h.key.Decode(old.Data.Raw, uid, old.Name)
 	if err != nil {
 		log.FromContext(ctx).Error(err, "a revision cannot be read", "namespace", old.Namespace)
 		return nil // trying again does not help
 	}
-	if !revision.HoldsSecret {
+	if !decoded.HoldsSecret {
 		return nil
 	}
-	replaced, err := h.key.Encode(revision, uid, old.Name)
+	replaced, err := h.key.Encode(decoded, uid, old.Name)
 	if err != nil {
 		return fmt.Errorf("encrypting revision %s/%s: %w", old.Namespace, old.Name, err)
 	}
 	made := &appsv1.ControllerRevision{Revision: old.Revision}
 	made.Namespace, made.Name, made.OwnerReferences = old.Namespace, old.Name, old.OwnerReferences
-	made.Labels = map[string]string{v1alpha1.LabelUID: string(uid), v1alpha1.LabelContent: h.key.Label(revision)}
+	made.Labels = map[string]string{v1alpha1.LabelUID: string(uid), v1alpha1.LabelContent: h.key.Label(decoded)}
 	made.Data.Raw = replaced
 	// What refuses the new one is found out while the old one stands.
 	rehearsed := made.DeepCopy()
@@ -145,7 +145,7 @@ func (h *History) tellUnreadable(ctx context.Context) error {
 		return err
 	}
 	readable, err := labels.NewRequirement(v1alpha1.LabelContent, selection.NotIn,
-		[]string{v1alpha1.ContentPlain, h.key.Label(federate.Revision{HoldsSecret: true})})
+		[]string{v1alpha1.ContentPlain, h.key.Label(revision.Revision{HoldsSecret: true})})
 	if err != nil {
 		return fmt.Errorf("selecting revisions: %w", err)
 	}
@@ -191,12 +191,12 @@ func revisions(label string, has selection.Operator) (labels.Selector, error) {
 }
 
 // ownerOf is the wrapper that a revision is of.
-func ownerOf(revision *metav1.PartialObjectMetadata) (corev1.ObjectReference, bool) {
-	for _, o := range revision.OwnerReferences {
+func ownerOf(stored *metav1.PartialObjectMetadata) (corev1.ObjectReference, bool) {
+	for _, o := range stored.OwnerReferences {
 		if o.APIVersion != v1alpha1.GroupVersion.String() {
 			continue
 		}
-		ref := corev1.ObjectReference{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: revision.Namespace, Name: o.Name, UID: o.UID}
+		ref := corev1.ObjectReference{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: stored.Namespace, Name: o.Name, UID: o.UID}
 		if o.Kind == string(v1alpha1.KindClusterFederated) {
 			ref.Namespace = ""
 		}

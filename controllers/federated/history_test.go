@@ -22,9 +22,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
 	"github.com/fairlead-dev/fairlead/federate/render"
 	"github.com/fairlead-dev/fairlead/federate/report"
+	"github.com/fairlead-dev/fairlead/federate/revision"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
@@ -33,9 +33,9 @@ const password = "correct-horse-battery"
 
 var passwords = []string{password, base64.StdEncoding.EncodeToString([]byte(password))}
 
-func testKey(t *testing.T, first byte) *federate.HistoryKey {
+func testKey(t *testing.T, first byte) *revision.HistoryKey {
 	t.Helper()
-	key, err := federate.NewHistoryKey(append([]byte{first}, make([]byte, 32)...))
+	key, err := revision.NewHistoryKey(append([]byte{first}, make([]byte, 32)...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func testKey(t *testing.T, first byte) *federate.HistoryKey {
 }
 
 // historyWith looks after the site's history with a key.
-func (s *site) historyWith(key *federate.HistoryKey) *History {
+func (s *site) historyWith(key *revision.HistoryKey) *History {
 	return &History{client: s.client, live: s.live, events: s.events, key: key}
 }
 
@@ -63,14 +63,14 @@ func secretSite(t *testing.T) *site {
 // plain writes the revision of the wrapper's spec as the version before this one did.
 func (s *site) plain() *appsv1.ControllerRevision {
 	s.Helper()
-	revision, err := federate.RevisionOf(&s.wrapper.Spec)
+	stored, err := revision.Of(&s.wrapper.Spec)
 	if err != nil {
 		s.Fatal(err)
 	}
 	old := &appsv1.ControllerRevision{Revision: 7}
-	old.Namespace, old.Name = s.wrapper.Namespace, federate.RevisionName(v1alpha1.KindFederated, s.wrapper.Name, revision.Hash)
+	old.Namespace, old.Name = s.wrapper.Namespace, revision.Name(v1alpha1.KindFederated, s.wrapper.Name, stored.Hash)
 	old.Labels = map[string]string{v1alpha1.LabelUID: string(s.wrapper.UID)}
-	old.Data.Raw = revision.Data
+	old.Data.Raw = stored.Data
 	if err := s.Create(s.Context(), old); err != nil {
 		s.Fatal(err)
 	}

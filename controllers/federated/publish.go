@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/messages"
 	"github.com/fairlead-dev/fairlead/federate/report"
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
@@ -90,7 +90,7 @@ func (p *reconciliation) snapshot(before *v1alpha1.WrapperStatus) report.Input {
 		PlacedMessage:  p.decision.Message,
 		Notice:         p.decision.Notice,
 		Invalid:        p.invalid,
-		Approve:        federate.ApproveCommand(p.key.Kind, p.key.Namespace, p.key.Name),
+		Approve:        messages.ApproveCommand(p.key.Kind, p.key.Namespace, p.key.Name),
 		Before:         before,
 	}
 	if in.UpdateRevision == "" {

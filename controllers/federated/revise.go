@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/revision"
 )
 
 // historyLimit is how many revisions of a wrapper are kept beside those in use.
@@ -23,27 +23,27 @@ const historyLimit = 10
 
 // revise writes the present spec's content down as a ControllerRevision, unless it stands already.
 func (p *reconciliation) revise(ctx context.Context) error {
-	revision, err := federate.RevisionOf(p.wrapper.WrapperSpec())
+	present, err := revision.Of(p.wrapper.WrapperSpec())
 	if err != nil {
 		p.invalid = err.Error()
 		return nil
 	}
-	p.revision = p.history.Name(p.key.Kind, p.key.NamespacedName, revision)
+	p.revision = p.history.Name(p.key.Kind, p.key.NamespacedName, present)
 	if p.wrapper.WrapperStatus().UpdateRevision == p.revision {
 		return nil
 	}
 	if p.writes.hasRevision(p.key, p.revision) {
 		return nil
 	}
-	if err := p.writeRevision(ctx, revision); err != nil {
+	if err := p.writeRevision(ctx, present); err != nil {
 		return err
 	}
 	p.writes.noteRevision(p.key, p.revision)
 	return p.trimRevisions(ctx)
 }
 
-func (p *reconciliation) writeRevision(ctx context.Context, revision federate.Revision) error {
-	data, err := p.history.Encode(revision, p.wrapper.GetUID(), p.revision)
+func (p *reconciliation) writeRevision(ctx context.Context, present revision.Revision) error {
+	data, err := p.history.Encode(present, p.wrapper.GetUID(), p.revision)
 	if err != nil {
 		return fmt.Errorf("encrypting revision %s: %w", p.revision, err)
 	}
@@ -53,7 +53,7 @@ func (p *reconciliation) writeRevision(ctx context.Context, revision federate.Re
 			Name:      p.revision,
 			Labels: map[string]string{
 				v1alpha1.LabelUID:     string(p.wrapper.GetUID()),
-				v1alpha1.LabelContent: p.history.Label(revision),
+				v1alpha1.LabelContent: p.history.Label(present),
 			},
 			OwnerReferences: []metav1.OwnerReference{{
 				APIVersion: v1alpha1.GroupVersion.String(), Kind: string(p.key.Kind),

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
 // The limits of what is read and written.
@@ -65,7 +65,7 @@ func parseAll(sources []Source, limit int) ([]Manifest, []Note, *faults) {
 		total += len(s.Data)
 	}
 	if total > limit {
-		found.add(fmt.Errorf("reading %s: the input is larger than %d MiB: take it in parts", federate.Few(names, maxNames), limit>>20))
+		found.add(fmt.Errorf("reading %s: the input is larger than %d MiB: take it in parts", messages.Few(names, maxNames), limit>>20))
 		return nil, nil, found
 	}
 	for _, s := range sources {
@@ -83,7 +83,7 @@ func parseAll(sources []Source, limit int) ([]Manifest, []Note, *faults) {
 		}
 	}
 	if len(manifests) == 0 && len(found.told) == 0 {
-		found.add(fmt.Errorf("reading %s: there is no object in it", federate.Few(names, maxNames)))
+		found.add(fmt.Errorf("reading %s: there is no object in it", messages.Few(names, maxNames)))
 	}
 	return manifests, notes, found
 }

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
 // maxNamesInMessage bounds how many names a message spells out; status.placement has them all.
@@ -53,7 +53,7 @@ func waits(id v1alpha1.WrapperIdentity, p pace) string {
 	return fmt.Sprintf("%d of the %s where this stood are not selected any more and are kept until a person lets them go: "+
 		"`%s --removal`; or put spec.placement or their labels back (%s). spec.rollout.maxRemoval lets %d of %d go within an hour, "+
 		"%d did; the next may at %s",
-		len(p.withheld), count(p.placed), federate.ApproveCommand(id.Kind, id.Namespace, id.Name), list(p.withheld),
+		len(p.withheld), count(p.placed), messages.ApproveCommand(id.Kind, id.Namespace, id.Name), list(p.withheld),
 		p.limit, p.placed, begun, p.again.UTC().Format(time.RFC3339))
 }
 
@@ -75,4 +75,4 @@ func count(members int) string {
 	return fmt.Sprintf("%d members", members)
 }
 
-func list(names []string) string { return federate.Few(names, maxNamesInMessage) }
+func list(names []string) string { return messages.Few(names, maxNamesInMessage) }

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/digest"
 )
 
 const (
@@ -120,9 +120,9 @@ func (in *Input) standingDecision(unselected []string) string {
 // decisionOf names a removal. The time is in it because labels come and go without another generation: a
 // removal that was called off and is wanted again is another.
 func decisionOf(withheld []string, generation int64, now time.Time) string {
-	digest := federate.Digest([]byte(strings.Join(withheld, ",")), []byte(strconv.FormatInt(generation, 10)),
+	sum := digest.Of([]byte(strings.Join(withheld, ",")), []byte(strconv.FormatInt(generation, 10)),
 		[]byte(now.UTC().Format(time.RFC3339Nano)))
-	return strings.TrimPrefix(digest, "sha256:")[:16]
+	return strings.TrimPrefix(sum, "sha256:")[:16]
 }
 
 // limitOf is how many removals may begin within an hour: a share of what was placed, rounded down, but one

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/digest"
 	"github.com/fairlead-dev/fairlead/overrides"
 )
 
@@ -69,7 +69,7 @@ func newObject(obj *unstructured.Unstructured) (Object, error) {
 	if err := overrides.Reserved(obj); err != nil {
 		return Object{}, err
 	}
-	data, err := federate.CanonicalJSON(obj.Object)
+	data, err := digest.CanonicalJSON(obj.Object)
 	if err != nil {
 		return Object{}, err
 	}
@@ -79,7 +79,7 @@ func newObject(obj *unstructured.Unstructured) (Object, error) {
 		Namespace: obj.GetNamespace(),
 		Name:      obj.GetName(),
 		JSON:      data,
-		Digest:    federate.Digest(data),
+		Digest:    digest.Of(data),
 		Keep:      annotations[v1alpha1.AnnotationKeep],
 		Replace:   annotations[v1alpha1.AnnotationReplace] == "true",
 	}, nil

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/digest"
 	"github.com/fairlead-dev/fairlead/overrides"
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
@@ -34,7 +34,7 @@ type Rendering struct {
 	// Objects are in install order.
 	Objects []Object
 
-	sum federate.Sum // Digest, as bytes
+	sum digest.Sum // Digest, as bytes
 	// base keeps the objects that no override touches, which other renderings share.
 	base *base
 }
@@ -179,7 +179,7 @@ func (b *base) write(tailored []*unstructured.Unstructured) (out *Rendering, own
 	if total > maxRendering {
 		return nil, own, fmt.Errorf("the objects come to %d KiB with the overrides, %d at most", total>>10, maxRendering>>10)
 	}
-	out.sum = federate.SumOf(pieces...)
+	out.sum = digest.SumOf(pieces...)
 	out.Digest = out.sum.String()
 	return out, own, nil
 }

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"weak"
 
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/digest"
 	"github.com/fairlead-dev/fairlead/overrides"
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
@@ -23,7 +23,7 @@ type Variant struct {
 	member selection.Member
 	// digest and err are how its rendering came out, and how it comes out each time; work is what it took. The digest is kept
 	// as bytes: there may be one for every pair.
-	digest federate.Sum
+	digest digest.Sum
 	err    error
 	work   int64
 
@@ -52,7 +52,7 @@ func (r *Renderer) variant(key variantKey, m selection.Member) *Variant {
 	r.mu.Unlock()
 	v.made.Lock()
 	defer v.made.Unlock()
-	if v.digest != (federate.Sum{}) || v.err != nil {
+	if v.digest != (digest.Sum{}) || v.err != nil {
 		return v
 	}
 	var rendering *Rendering

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
 // maxNames is how many members a message names.
@@ -161,7 +161,7 @@ func leavingWords(in Input, lines []v1alpha1.ClusterStatus) string {
 	if len(leaving) == 0 {
 		return ""
 	}
-	words := fmt.Sprintf(" %d being left (%s)", len(leaving), federate.Few(leaving, maxNames))
+	words := fmt.Sprintf(" %d being left (%s)", len(leaving), messages.Few(leaving, maxNames))
 	if len(stuck) > 0 {
 		// More than these take another command, when these are done.
 		words += fmt.Sprintf("; `%s --release %s` waits no longer, and leaves there what is there",

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
 // secrets are never watched: a collector is not to see them.
@@ -149,5 +149,5 @@ func refOf(d *v1alpha1.Delivery, e *v1alpha1.InventoryEntry) objectRef {
 
 // path is how people and marks name an object.
 func (r objectRef) path() string {
-	return federate.ObjectPath(r.Resource, r.Group, r.namespace, r.name)
+	return marks.ObjectPath(r.Resource, r.Group, r.namespace, r.name)
 }

@@ -10,8 +10,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/digest"
 	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
 // claims are the one kind that a member's own controllers and people may write a field of: a claim that
@@ -31,7 +32,7 @@ var claimRequest = fieldpath.MakePathOrDie("spec", "resources", "requests", "sto
 // lentDigest is the digest that our managedFields entry of a claim would have if the request for storage
 // were still ours: where it is the recorded one, somebody grew the claim and did nothing else.
 func lentDigest(entries []metav1.ManagedFieldsEntry) string {
-	ours := federate.Fields(entries)
+	ours := marks.Fields(entries)
 	if ours == nil {
 		return ""
 	}
@@ -44,7 +45,7 @@ func lentDigest(entries []metav1.ManagedFieldsEntry) string {
 	if err != nil {
 		return ""
 	}
-	return federate.Digest(raw)
+	return digest.Of(raw)
 }
 
 // lastWriter says who wrote an object after us, as far as managedFields tell: the manager of the newest

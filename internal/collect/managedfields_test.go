@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/digest"
 )
 
 // fieldsOf is a managedFields entry; at is in seconds.
@@ -104,7 +104,7 @@ func TestLentDigest(t *testing.T) {
 		grown   = `{"f:spec":{"f:accessModes":{}}}`
 		changed = `{"f:spec":{"f:volumeMode":{}}}`
 	)
-	recorded := federate.Digest([]byte(whole))
+	recorded := digest.Of([]byte(whole))
 	tests := map[string]struct {
 		fields string
 		want   bool

@@ -26,7 +26,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/digest"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/binaries"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
@@ -178,10 +179,10 @@ func (m *member) push(gvr schema.GroupVersionResource, obj *unstructured.Unstruc
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	rendering := federate.Digest(raw)
-	federate.Stamp(obj, federate.Marks{
-		UID: m.wrapperUID(), Wrapper: federate.WrapperPath(v1alpha1.KindFederated, m.namespace, "w"),
-		Object: federate.ObjectPath(gvr.Resource, gvr.Group, obj.GetNamespace(), obj.GetName()), Rendering: rendering,
+	rendering := digest.Of(raw)
+	marks.Stamp(obj, marks.Marks{
+		UID: m.wrapperUID(), Wrapper: marks.WrapperPath(v1alpha1.KindFederated, m.namespace, "w"),
+		Object: marks.ObjectPath(gvr.Resource, gvr.Group, obj.GetNamespace(), obj.GetName()), Rendering: rendering,
 	})
 	back, err := m.client.Resource(gvr).Namespace(obj.GetNamespace()).Apply(m.t.Context(), obj.GetName(), obj,
 		metav1.ApplyOptions{FieldManager: v1alpha1.FieldManager, Force: true})
@@ -190,14 +191,14 @@ func (m *member) push(gvr schema.GroupVersionResource, obj *unstructured.Unstruc
 	}
 	return v1alpha1.InventoryEntry{
 		Group: gvr.Group, Kind: obj.GetKind(), Resource: gvr.Resource, Name: obj.GetName(), State: v1alpha1.EntryApplied,
-		Rendering: rendering, UID: back.GetUID(), Fields: federate.FieldsDigest(back.GetManagedFields()),
+		Rendering: rendering, UID: back.GetUID(), Fields: marks.FieldsDigest(back.GetManagedFields()),
 	}
 }
 
 func (m *member) wrapperUID() types.UID { return types.UID("uid-of-" + m.namespace) }
 
 func (m *member) deliveryName() string {
-	return federate.DeliveryName(v1alpha1.KindFederated, m.namespace, "w")
+	return marks.DeliveryName(v1alpha1.KindFederated, m.namespace, "w")
 }
 
 // deliver writes the spec of the Delivery, as the host does before and after it applies.

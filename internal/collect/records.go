@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
 // record is all that is held of an object.
@@ -101,7 +101,7 @@ func recordOf(gr schema.GroupResource, obj *metav1.PartialObjectMetadata) record
 		uid:             obj.UID,
 		resourceVersion: obj.ResourceVersion,
 		rendering:       obj.Annotations[v1alpha1.AnnotationRendering],
-		fields:          federate.FieldsDigest(obj.ManagedFields),
+		fields:          marks.FieldsDigest(obj.ManagedFields),
 		deleting:        obj.DeletionTimestamp != nil,
 	}
 	if gr == claims {

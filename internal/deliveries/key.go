@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -23,7 +23,7 @@ func KeyOf(id v1alpha1.WrapperIdentity) Key {
 }
 
 // Delivery is the name of the wrapper's Delivery, which is the same on each member.
-func (k Key) Delivery() string { return federate.DeliveryName(k.Kind, k.Namespace, k.Name) }
+func (k Key) Delivery() string { return marks.DeliveryName(k.Kind, k.Namespace, k.Name) }
 
 // Resource is how members serve Deliveries.
 var Resource = schema.GroupVersionResource{Group: v1alpha1.Group, Version: "v1alpha1", Resource: "deliveries"}

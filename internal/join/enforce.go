@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
@@ -66,7 +66,7 @@ func (p *pass) markMade(ctx context.Context) error {
 	}
 	for i := range list.Items {
 		ns := &list.Items[i]
-		if ns.Labels[v1alpha1.LabelMade] == "true" || !federate.CreatedBefore(ns) {
+		if ns.Labels[v1alpha1.LabelMade] == "true" || !marks.CreatedBefore(ns) {
 			continue
 		}
 		before := ns.DeepCopy()

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -241,8 +241,8 @@ func (p *pass) stamped(it *item, uid types.UID, resourceVersion string) ([]byte,
 // stamp writes the item's marks on an object.
 func (p *pass) stamp(it *item, obj *unstructured.Unstructured) {
 	w := &p.want.Wrapper
-	federate.Stamp(obj, federate.Marks{
-		UID: w.UID, Wrapper: federate.WrapperPath(w.Kind, w.Namespace, w.Name),
+	marks.Stamp(obj, marks.Marks{
+		UID: w.UID, Wrapper: marks.WrapperPath(w.Kind, w.Namespace, w.Name),
 		Object: it.mark(), Rendering: it.object.Digest,
 	})
 }
@@ -261,7 +261,7 @@ func (i *item) record(answer member.Answer) error {
 		return fmt.Errorf("reading what applying %s brought back: %w", i, err)
 	}
 	i.entry.State = v1alpha1.EntryApplied
-	i.entry.UID, i.entry.Fields = there.UID, federate.FieldsDigest(there.ManagedFields)
+	i.entry.UID, i.entry.Fields = there.UID, marks.FieldsDigest(there.ManagedFields)
 	i.recorded, i.due, i.version = true, false, there.ResourceVersion
 	return nil
 }

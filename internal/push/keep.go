@@ -5,13 +5,13 @@ package push
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/retention"
 )
 
 // mayReplace says whether an object of a kind may be deleted to be made again; what KeepData keeps
 // never is, whatever its annotation says, but for StorageClasses, which hold no data themselves.
 func mayReplace(gk schema.GroupKind) bool {
-	return !federate.HoldsData(gk) || gk.Kind == "StorageClass"
+	return !retention.HoldsData(gk) || gk.Kind == "StorageClass"
 }
 
 // onlyRestrict are kinds that provide nothing: without them more is allowed.

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -65,19 +65,19 @@ func (p *pass) look(ctx context.Context, it *item) (claim, *metav1.PartialObject
 }
 
 func (p *pass) judge(ctx context.Context, it *item, found *metav1.PartialObjectMetadata) (claim, *metav1.PartialObjectMetadata, error) {
-	mine := federate.WrapperPath(p.want.Wrapper.Kind, p.want.Wrapper.Namespace, p.want.Wrapper.Name)
+	mine := marks.WrapperPath(p.want.Wrapper.Kind, p.want.Wrapper.Namespace, p.want.Wrapper.Name)
 	switch {
 	case (found.Labels[v1alpha1.LabelUID] != "" || p.want.OnConflict == v1alpha1.ConflictAdoptIfEqual) && p.isClosed(it, found):
 		return closed, found, nil
-	case federate.IsOurs(found, p.want.Wrapper.UID, it.mark()):
+	case marks.IsOurs(found, p.want.Wrapper.UID, it.mark()):
 		return ours, found, nil
-	case federate.IsPushed(found, it.mark()) && found.Annotations[v1alpha1.AnnotationWrapper] == mine && it.isLeftToUs(found):
+	case marks.IsPushed(found, it.mark()) && found.Annotations[v1alpha1.AnnotationWrapper] == mine && it.isLeftToUs(found):
 		return ours, found, nil
-	case federate.IsPushed(found, it.mark()) && found.Annotations[v1alpha1.AnnotationWrapper] == mine &&
+	case marks.IsPushed(found, it.mark()) && found.Annotations[v1alpha1.AnnotationWrapper] == mine &&
 		p.want.OnConflict != v1alpha1.ConflictAdoptIfEqual:
 		p.trouble = append(p.trouble, p.leftByAnother(it, found))
 		return taken, found, nil
-	case federate.IsPushed(found, it.mark()) && found.Annotations[v1alpha1.AnnotationWrapper] != mine:
+	case marks.IsPushed(found, it.mark()) && found.Annotations[v1alpha1.AnnotationWrapper] != mine:
 		p.trouble = append(p.trouble, stalled(v1alpha1.ReasonOwnedByOther,
 			"%s belongs to %s: an object can be in one wrapper only", it, found.Annotations[v1alpha1.AnnotationWrapper]))
 		return taken, found, nil
@@ -154,5 +154,5 @@ func (i *item) path() []string {
 
 // mark is the item's own AnnotationObject.
 func (i *item) mark() string {
-	return federate.ObjectPath(i.entry.Resource, i.entry.Group, i.object.Namespace, i.object.Name)
+	return marks.ObjectPath(i.entry.Resource, i.entry.Group, i.object.Namespace, i.object.Name)
 }

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
 func TestWhatIsInTheWay(t *testing.T) {
@@ -101,7 +101,7 @@ func TestWhatIsInTheWay(t *testing.T) {
 			if diff := cmp.Diff(test.data, a.Data); diff != "" {
 				t.Errorf("what is there says (-want +got):\n%s", diff)
 			}
-			if ours := federate.FieldsDigest(a.ManagedFields) != ""; ours != (test.reason == "") {
+			if ours := marks.FieldsDigest(a.ManagedFields) != ""; ours != (test.reason == "") {
 				t.Errorf("fields of ours there: %v", ours)
 			}
 			if diff := cmp.Diff(test.adopted, entry.Adopted); diff != "" {
@@ -256,7 +256,7 @@ func TestReleaseLeavesEveryValueAndTakesOurHandsOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := s.configMap("a")
-	if federate.FieldsDigest(after.ManagedFields) != "" {
+	if marks.FieldsDigest(after.ManagedFields) != "" {
 		t.Errorf("we still own fields: %v", after.ManagedFields)
 	}
 	want := []any{map[string]string{"own": "1"}, map[string]string{"own": "1"}, map[string]string{"value": "1"}}

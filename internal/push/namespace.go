@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -23,7 +23,7 @@ func (i *item) isNamespace() bool { return i.groupKind() == schema.GroupKind{Kin
 // isOpen reports whether the member lets the host write into a namespace, and to the Namespace itself.
 func (p *pass) isOpen(namespace *metav1.PartialObjectMetadata) bool {
 	return p.want.Namespaces == v1alpha1.NamespacesAll ||
-		namespace.Labels[v1alpha1.LabelMade] == "true" || namespace.Labels[v1alpha1.LabelOpen] == "true" || federate.CreatedBefore(namespace)
+		namespace.Labels[v1alpha1.LabelMade] == "true" || namespace.Labels[v1alpha1.LabelOpen] == "true" || marks.CreatedBefore(namespace)
 }
 
 func notOpen(namespace string) trouble {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
 func TestAFirstPushMakesTheNamespaceTheObjectsAndTheirRecord(t *testing.T) {
@@ -27,10 +27,10 @@ func TestAFirstPushMakesTheNamespaceTheObjectsAndTheirRecord(t *testing.T) {
 	if diff := cmp.Diff(cm.UID, entry.UID); diff != "" {
 		t.Errorf("the recorded uid (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(federate.FieldsDigest(cm.ManagedFields), entry.Fields); diff != "" {
+	if diff := cmp.Diff(marks.FieldsDigest(cm.ManagedFields), entry.Fields); diff != "" {
 		t.Errorf("the recorded digest of our fields (-want +got):\n%s", diff)
 	}
-	if !federate.IsOurs(cm, s.wrapper.UID,
+	if !marks.IsOurs(cm, s.wrapper.UID,
 		"configmaps/"+s.namespace+"/a") || cm.Annotations[v1alpha1.AnnotationRendering] != entry.Rendering ||
 		cm.Annotations[v1alpha1.AnnotationWrapper] != "federated/"+s.namespace+"/web" {
 		t.Errorf("the marks are not all there: %v %v", cm.Labels, cm.Annotations)

@@ -13,8 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/federate/render"
+	"github.com/fairlead-dev/fairlead/federate/retention"
 	"github.com/fairlead-dev/fairlead/overrides"
 )
 
@@ -121,8 +122,8 @@ func (p *pass) letGo(ctx context.Context, r *removal, path []string, found *meta
 	case r.isReserved():
 		p.keep(r, "it is Fairlead's own, or a system namespace")
 		return nil
-	case federate.IsKept(p.want.OnDelete, r.groupKind(), found.Annotations[v1alpha1.AnnotationKeep]):
-		p.keep(r, federate.WhyKept(found.Annotations[v1alpha1.AnnotationKeep]))
+	case retention.IsKept(p.want.OnDelete, r.groupKind(), found.Annotations[v1alpha1.AnnotationKeep]):
+		p.keep(r, retention.WhyKept(found.Annotations[v1alpha1.AnnotationKeep]))
 		return nil
 	case r.groupKind() == (schema.GroupKind{Kind: "Namespace"}) && !p.isOpen(found):
 		p.keep(r, "the member has closed it to the host")
@@ -157,8 +158,8 @@ func (p *pass) isMeant(r *removal, found *metav1.PartialObjectMetadata) bool {
 	if r.entry.UID != "" {
 		return found.UID == r.entry.UID
 	}
-	mark := federate.ObjectPath(r.entry.Resource, r.entry.Group, found.Namespace, found.Name)
-	return federate.IsOurs(found, p.want.Wrapper.UID, mark)
+	mark := marks.ObjectPath(r.entry.Resource, r.entry.Group, found.Namespace, found.Name)
+	return marks.IsOurs(found, p.want.Wrapper.UID, mark)
 }
 
 func (p *pass) giveBack(ctx context.Context, r *removal, path []string, found *metav1.PartialObjectMetadata) error {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/retention"
 )
 
 const claim1 = `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data%s}, spec: {accessModes: [ReadWriteOnce], ` +
@@ -81,9 +81,9 @@ func TestKeptKinds(t *testing.T) {
 		want := map[string]bool{"KeepData": kept, "KeepData, keep: true": true, "KeepData, keep: false": false,
 			"DeleteAll": false, "DeleteAll, keep: true": true, "KeepAll, keep: false": true}
 		got := map[string]bool{
-			"KeepData": federate.IsKept(v1alpha1.KeepData, gk, ""), "KeepData, keep: true": federate.IsKept(v1alpha1.KeepData, gk, "true"),
-			"KeepData, keep: false": federate.IsKept(v1alpha1.KeepData, gk, "false"), "DeleteAll": federate.IsKept(v1alpha1.DeleteAll, gk, ""),
-			"DeleteAll, keep: true": federate.IsKept(v1alpha1.DeleteAll, gk, "true"), "KeepAll, keep: false": federate.IsKept(v1alpha1.KeepAll, gk, "false"),
+			"KeepData": retention.IsKept(v1alpha1.KeepData, gk, ""), "KeepData, keep: true": retention.IsKept(v1alpha1.KeepData, gk, "true"),
+			"KeepData, keep: false": retention.IsKept(v1alpha1.KeepData, gk, "false"), "DeleteAll": retention.IsKept(v1alpha1.DeleteAll, gk, ""),
+			"DeleteAll, keep: true": retention.IsKept(v1alpha1.DeleteAll, gk, "true"), "KeepAll, keep: false": retention.IsKept(v1alpha1.KeepAll, gk, "false"),
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", kind, diff)

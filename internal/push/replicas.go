@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -65,7 +65,7 @@ func (p *pass) handOverReplicas(ctx context.Context, it *item, uid types.UID) er
 }
 
 func ownsReplicas(entries []metav1.ManagedFieldsEntry) bool {
-	fields := federate.Fields(entries)
+	fields := marks.Fields(entries)
 	return fields != nil && bytes.Contains(fields.GetRawBytes(), []byte(`"f:replicas"`))
 }
 

@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/messages"
 	"github.com/fairlead-dev/fairlead/internal/discovery"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
@@ -140,7 +140,7 @@ func explainWithout(rights, verb, object string, err error) trouble {
 		}
 		if fields := nullFields(err); len(fields) > 0 {
 			words = fmt.Sprintf("null in %s: take it out of the wrapper (`kubectl create` drops nulls, server-side apply does not; "+
-				"`hostctl federate` leaves them out); %s", federate.Few(fields, maxNullFields), words)
+				"`hostctl federate` leaves them out); %s", messages.Few(fields, maxNullFields), words)
 		}
 		return stalled(v1alpha1.ReasonInvalid, "%s %s: %s", verb, object, words)
 	case apierrors.IsConflict(err), apierrors.IsInternalError(err), isAway(err):

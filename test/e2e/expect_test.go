@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
@@ -217,7 +217,7 @@ func (c *Cluster) version(ctx context.Context, kind, namespace, name string) str
 func (c *Cluster) delivery(ctx context.Context, w v1alpha1.Wrapper) *v1alpha1.Delivery {
 	GinkgoHelper()
 	d := &v1alpha1.Delivery{}
-	name := federate.DeliveryName(w.WrapperKind(), w.GetNamespace(), w.GetName())
+	name := marks.DeliveryName(w.WrapperKind(), w.GetNamespace(), w.GetName())
 	err := c.Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: name}, d)
 	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
 		return nil

@@ -14,7 +14,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
@@ -153,7 +153,7 @@ func vanish(ctx context.Context, wrappers ...*v1alpha1.Federated) {
 
 // deliveryOf is the name of a wrapper's Delivery on members.
 func deliveryOf(w v1alpha1.Wrapper) string {
-	return federate.DeliveryName(w.WrapperKind(), w.GetNamespace(), w.GetName())
+	return marks.DeliveryName(w.WrapperKind(), w.GetNamespace(), w.GetName())
 }
 
 // orphansOn are the Deliveries that the host calls orphans on a member, for Eventually.

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
@@ -74,7 +74,7 @@ func (a *author) wrapper() *v1alpha1.Federated { return build.Federated("web").I
 
 func (a *author) delivery() *v1alpha1.Delivery {
 	return &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{
-		Namespace: v1alpha1.SystemNamespace, Name: federate.DeliveryName(v1alpha1.KindFederated, a.shop, "web"),
+		Namespace: v1alpha1.SystemNamespace, Name: marks.DeliveryName(v1alpha1.KindFederated, a.shop, "web"),
 	}}
 }
 

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/approval"
 )
 
 // decide makes the Approval of what waits. It is an error when nothing does, or not for a member that was
@@ -31,7 +31,7 @@ func (o *Options) decide(ctx context.Context, w v1alpha1.Wrapper) (*v1alpha1.App
 	if err != nil {
 		return nil, err
 	}
-	return federate.NewApproval(w, spec), nil
+	return approval.New(w, spec), nil
 }
 
 // removal are the members to let go.

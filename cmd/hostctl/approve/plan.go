@@ -13,7 +13,8 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/messages"
+	"github.com/fairlead-dev/fairlead/federate/retention"
 )
 
 // most is how many names a line has room for.
@@ -60,7 +61,7 @@ func partition(w v1alpha1.Wrapper) (removed, kept []string) {
 			continue // it could not be pushed either
 		}
 		title := obj.GetKind() + " " + obj.GetName()
-		if federate.IsKept(policyOf(w), obj.GroupVersionKind().GroupKind(), obj.GetAnnotations()[v1alpha1.AnnotationKeep]) {
+		if retention.IsKept(policyOf(w), obj.GroupVersionKind().GroupKind(), obj.GetAnnotations()[v1alpha1.AnnotationKeep]) {
 			kept = append(kept, title)
 		} else {
 			removed = append(removed, title)
@@ -83,7 +84,7 @@ func orNothing(titles []string) string {
 	return few(titles)
 }
 
-func few(names []string) string { return federate.Few(names, most) }
+func few(names []string) string { return messages.Few(names, most) }
 
 // print tells programs what was written.
 func (o *Options) print(a *v1alpha1.Approval) error {

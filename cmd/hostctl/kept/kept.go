@@ -21,8 +21,8 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
-	"github.com/fairlead-dev/fairlead/federate"
 	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -96,8 +96,8 @@ func (o *Options) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	asked := search{wrapper: federate.WrapperPath(o.kind, namespace, o.name), namespace: namespace,
-		delivery: federate.DeliveryName(o.kind, namespace, o.name)}
+	asked := search{wrapper: marks.WrapperPath(o.kind, namespace, o.name), namespace: namespace,
+		delivery: marks.DeliveryName(o.kind, namespace, o.name)}
 	var found []object
 	var silent int
 	for i := range members {

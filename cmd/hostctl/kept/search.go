@@ -13,8 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
 	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/federate/marks"
+	"github.com/fairlead-dev/fairlead/federate/retention"
 	"github.com/fairlead-dev/fairlead/internal/discovery"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
@@ -99,15 +100,15 @@ func (s search) listed(ctx context.Context, conn *member.Conn) (map[identity]boo
 // isMarked says whether the wrapper brought the object: labels and annotations get copied to what others make of it.
 func (s search) isMarked(obj *metav1.PartialObjectMetadata, of discovery.Collection) bool {
 	return obj.Annotations[v1alpha1.AnnotationWrapper] == s.wrapper &&
-		federate.IsPushed(obj, federate.ObjectPath(of.Resource, of.Group, obj.Namespace, obj.Name))
+		marks.IsPushed(obj, marks.ObjectPath(of.Resource, of.Group, obj.Namespace, obj.Name))
 }
 
 // why says as much as the object itself tells.
 func why(obj *metav1.PartialObjectMetadata, gk schema.GroupKind) string {
 	keep := obj.Annotations[v1alpha1.AnnotationKeep]
 	switch {
-	case federate.IsKept(v1alpha1.KeepData, gk, keep):
-		return federate.WhyKept(keep)
+	case retention.IsKept(v1alpha1.KeepData, gk, keep):
+		return retention.WhyKept(keep)
 	case len(obj.Finalizers) > 0:
 		return "finalizer " + health.Clean(obj.Finalizers[0], 64)
 	}

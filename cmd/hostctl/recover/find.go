@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
 // orphan is what findings are called that have no reason of a line.
@@ -142,12 +142,12 @@ func heldWithoutLine(w v1alpha1.Wrapper) int32 {
 }
 
 func deliveryOf(w v1alpha1.Wrapper) string {
-	return federate.DeliveryName(w.WrapperKind(), w.GetNamespace(), w.GetName())
+	return marks.DeliveryName(w.WrapperKind(), w.GetNamespace(), w.GetName())
 }
 
 // of are the findings about one wrapper, be it there or not.
 func (f findings) of(kind v1alpha1.WrapperKind, namespace, name string) findings {
-	delivery := federate.DeliveryName(kind, namespace, name)
+	delivery := marks.DeliveryName(kind, namespace, name)
 	return slices.DeleteFunc(slices.Clone(f), func(one finding) bool { return one.delivery != delivery })
 }
 
@@ -173,17 +173,17 @@ func (f finding) of() string {
 	case f.delivery == "":
 		return fmt.Sprintf("%d more", f.more)
 	case f.what == unnamedHeld:
-		return fmt.Sprintf("%d more of %s", f.more, federate.WrapperPath(f.wrapper.WrapperKind(), f.wrapper.GetNamespace(), f.wrapper.GetName()))
+		return fmt.Sprintf("%d more of %s", f.more, marks.WrapperPath(f.wrapper.WrapperKind(), f.wrapper.GetNamespace(), f.wrapper.GetName()))
 	}
 	if name, ok := strings.CutPrefix(f.delivery, "cfed."); ok {
-		return federate.WrapperPath(v1alpha1.KindClusterFederated, "", name)
+		return marks.WrapperPath(v1alpha1.KindClusterFederated, "", name)
 	}
 	rest, ok := strings.CutPrefix(f.delivery, "fed.")
 	namespace, name, two := strings.Cut(rest, ".")
 	if !ok || !two {
 		return "Delivery " + f.delivery
 	}
-	return federate.WrapperPath(v1alpha1.KindFederated, namespace, name)
+	return marks.WrapperPath(v1alpha1.KindFederated, namespace, name)
 }
 
 // advice is what a person can do.

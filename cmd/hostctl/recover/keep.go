@@ -15,7 +15,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/ask"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/approval"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
 // chosen are the members that are meant: those of --cluster, or all that were found.
@@ -44,7 +45,7 @@ func (o *Options) keepHost(ctx context.Context, host client.Client, namespace st
 		return err
 	case len(held) == 0:
 		return fmt.Errorf("recovering %s: the host has no such wrapper, or does not place it there, so it has no word to keep: "+
-			"create it again from Git and see whether it is held", federate.WrapperPath(o.kind, namespace, o.name))
+			"create it again from Git and see whether it is held", marks.WrapperPath(o.kind, namespace, o.name))
 	}
 	_, _ = fmt.Fprint(o.ErrOut, planOf(held))
 	approval := approve(held)
@@ -72,7 +73,7 @@ func planOf(held findings) string {
 	w := held[0].wrapper
 	var b strings.Builder
 	fmt.Fprintf(&b, "The host's word on %s is to count, once, for what these members hold now:\n",
-		federate.WrapperPath(w.WrapperKind(), w.GetNamespace(), w.GetName()))
+		marks.WrapperPath(w.WrapperKind(), w.GetNamespace(), w.GetName()))
 	for _, f := range held {
 		fmt.Fprintf(&b, "  %s  %s: %s\n", f.member, f.what, effect(f))
 	}
@@ -99,7 +100,7 @@ func approve(held findings) *v1alpha1.Approval {
 		spec.Overwrites = append(spec.Overwrites, v1alpha1.OverwrittenDelivery{Cluster: f.member,
 			UID: f.line.Delivery.UID, Generation: f.line.Delivery.Generation})
 	}
-	return federate.NewApproval(held[0].wrapper, spec)
+	return approval.New(held[0].wrapper, spec)
 }
 
 // keepMembers says how the host gets to where members are. Nothing is written: only the author has what they hold.
@@ -112,7 +113,7 @@ func (o *Options) keepMembers(namespace string, found findings) error {
 		_, err := fmt.Fprintln(o.ErrOut, o.well())
 		return err
 	}
-	path := federate.WrapperPath(o.kind, namespace, o.name)
+	path := marks.WrapperPath(o.kind, namespace, o.name)
 	var b strings.Builder
 	fmt.Fprintf(&b, "Nothing is written: these members keep what they hold of %s.\n", path)
 	for _, f := range found {

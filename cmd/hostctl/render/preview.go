@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/federate/render"
 	"github.com/fairlead-dev/fairlead/overrides"
 )
@@ -94,10 +94,10 @@ type mark struct{ where, key, value string }
 // marks are those that every object of the wrapper gets alike; the digest stands at each object.
 func (p *preview) marks() []mark {
 	w := p.wrapper
-	object := federate.ObjectPath("<resource>", "<group>", w.GetNamespace(), "<name>")
+	object := marks.ObjectPath("<resource>", "<group>", w.GetNamespace(), "<name>")
 	return []mark{
 		{"label", v1alpha1.LabelUID, cmp.Or(string(w.GetUID()), unknownUID)},
-		{"annotation", v1alpha1.AnnotationWrapper, federate.WrapperPath(w.WrapperKind(), w.GetNamespace(), w.GetName())},
+		{"annotation", v1alpha1.AnnotationWrapper, marks.WrapperPath(w.WrapperKind(), w.GetNamespace(), w.GetName())},
 		{"annotation", v1alpha1.AnnotationObject, object + ", by the resource that the cluster serves the kind as"},
 		{"annotation", v1alpha1.AnnotationRendering, "the digest above each object"},
 	}

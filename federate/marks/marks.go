@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package federate
+package marks
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"

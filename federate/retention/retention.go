@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package federate
+package retention
 
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package federate
+package marks
 
 import (
 	"strings"
@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/digest"
 )
 
 func TestNames(t *testing.T) {
@@ -50,20 +51,6 @@ func TestLongNamesOfDeliveriesAreNamesAndStayApart(t *testing.T) {
 	}
 }
 
-func TestDigestTellsPiecesApart(t *testing.T) {
-	seen := map[string]bool{}
-	all := [][][]byte{nil, {nil}, {nil, nil}, {[]byte("ab")}, {[]byte("a"), []byte("b")}, {[]byte("ab"), nil}, {nil, []byte("ab")}}
-	for _, pieces := range all {
-		seen[Digest(pieces...)] = true
-	}
-	if len(seen) != len(all) {
-		t.Errorf("%d digests of %d different lists", len(seen), len(all))
-	}
-	if got := Digest([]byte("a")); got != Digest([]byte("a")) || !strings.HasPrefix(got, "sha256:") {
-		t.Errorf("%s", got)
-	}
-}
-
 func TestFieldsAreThoseOfOurOwnApply(t *testing.T) {
 	fields := metav1.NewFieldsV1
 	ours := metav1.ManagedFieldsEntry{Manager: v1alpha1.FieldManager, Operation: metav1.ManagedFieldsOperationApply, FieldsV1: fields("{}")}
@@ -86,7 +73,7 @@ func TestFieldsAreThoseOfOurOwnApply(t *testing.T) {
 			got := FieldsDigest([]metav1.ManagedFieldsEntry{{Manager: "kubectl"}, test.entry})
 			want := ""
 			if test.ours {
-				want = Digest([]byte("{}"))
+				want = digest.Of([]byte("{}"))
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package federate
+package revision
 
 import (
 	"bytes"
@@ -105,7 +105,7 @@ func TestARevisionWithoutASecretIsStoredAsItIs(t *testing.T) {
 		t.Errorf("read as %+v, %v", got, err)
 	}
 	web := types.NamespacedName{Namespace: "shop", Name: "web"}
-	if got, want := key.Name(v1alpha1.KindFederated, web, r), RevisionName(v1alpha1.KindFederated, "web", r.Hash); got != want {
+	if got, want := key.Name(v1alpha1.KindFederated, web, r), Name(v1alpha1.KindFederated, "web", r.Hash); got != want {
 		t.Errorf("its name is %s, that of the version before was %s", got, want)
 	}
 }
@@ -119,7 +119,7 @@ func TestTheNameOfARevisionWithASecretTakesTheKeyToCompute(t *testing.T) {
 		t.Error("it is not stable")
 	}
 	others := []string{
-		RevisionName(v1alpha1.KindFederated, "web", r.Hash),
+		Name(v1alpha1.KindFederated, "web", r.Hash),
 		historyKey(t, 2).Name(v1alpha1.KindFederated, web, r),
 		historyKey(t, 1).Name(v1alpha1.KindFederated, web, revisionOf(t, strings.Replace(secretSpec, "hunter2", "hunter3", 1))),
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package federate
+package revision
 
 import (
 	"regexp"
@@ -28,7 +28,7 @@ func revisionOf(t *testing.T, text string) Revision {
 	if err := yaml.UnmarshalStrict([]byte(text), &s); err != nil {
 		t.Fatalf("the test's spec: %v", err)
 	}
-	r, err := RevisionOf(&s)
+	r, err := Of(&s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,11 +89,11 @@ func TestWhitespaceInRawObjectsMakesNoRevision(t *testing.T) {
 	a, b := v1alpha1.WrapperSpec{}, v1alpha1.WrapperSpec{}
 	a.Objects = append(a.Objects, rawObject(`{"apiVersion":"v1","kind":"X","metadata":{"name":"a"}}`))
 	b.Objects = append(b.Objects, rawObject("{ \"kind\": \"X\",\n\t\"apiVersion\": \"v1\", \"metadata\": {\"name\": \"a\"} }"))
-	one, err := RevisionOf(&a)
+	one, err := Of(&a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := RevisionOf(&b)
+	two, err := Of(&b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,13 +112,13 @@ func TestRevisionName(t *testing.T) {
 		"of a ClusterFederated": {v1alpha1.KindClusterFederated, "web", "cfed-web-2b4c6d8f9g"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, RevisionName(tc.kind, tc.name, "2b4c6d8f9g")); diff != "" {
+			if diff := cmp.Diff(tc.want, Name(tc.kind, tc.name, "2b4c6d8f9g")); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
-	a := RevisionName(v1alpha1.KindFederated, long, "2b4c6d8f9g")
-	b := RevisionName(v1alpha1.KindFederated, long[:252]+"m", "2b4c6d8f9g")
+	a := Name(v1alpha1.KindFederated, long, "2b4c6d8f9g")
+	b := Name(v1alpha1.KindFederated, long[:252]+"m", "2b4c6d8f9g")
 	if len(a) != 253 || !strings.HasSuffix(a, "-2b4c6d8f9g") || a == b {
 		t.Errorf("%d characters, %q, the same for another name: %v", len(a), a[len(a)-12:], a == b)
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package federate_test
+package approval_test
 
 import (
 	"strings"
@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate"
+	"github.com/fairlead-dev/fairlead/federate/approval"
 )
 
 func TestAnApprovalStandsBesideItsWrapperAndGoesWithIt(t *testing.T) {
@@ -37,7 +37,7 @@ func TestAnApprovalStandsBesideItsWrapperAndGoesWithIt(t *testing.T) {
 			[]metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Federated", Name: long, UID: "u"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := federate.NewApproval(test.w, v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowOverwrite, Clusters: []string{"east"}})
+			a := approval.New(test.w, v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowOverwrite, Clusters: []string{"east"}})
 			if diff := cmp.Diff(test.owner, a.OwnerReferences); diff != "" || a.Namespace != test.namespace {
 				t.Errorf("in %s, owners (-want +got):\n%s", a.Namespace, diff)
 			}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package federate
+package revision
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -21,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/digest"
 )
 
 const (
@@ -96,10 +96,10 @@ func (k *HistoryKey) Name(kind v1alpha1.WrapperKind, wrapper types.NamespacedNam
 	letters := r.Hash
 	if r.HoldsSecret && k != nil {
 		mac := hmac.New(sha256.New, k.names)
-		writePieces(mac, []byte(kind), []byte(wrapper.Namespace), []byte(wrapper.Name), r.Data)
+		digest.WritePieces(mac, []byte(kind), []byte(wrapper.Namespace), []byte(wrapper.Name), r.Data)
 		letters = revisionHash(mac.Sum(nil))
 	}
-	return RevisionName(kind, wrapper.Name, letters)
+	return Name(kind, wrapper.Name, letters)
 }
 
 // Encode is the content of the ControllerRevision of that name, of the wrapper with that uid: encrypted where it holds a
@@ -165,16 +165,6 @@ func (k *HistoryKey) Decode(stored []byte, wrapper types.UID, name string) (Revi
 // additional is what an encrypted revision is bound to.
 func additional(wrapper types.UID, name string) []byte {
 	var b bytes.Buffer
-	writePieces(&b, []byte("fairlead revision"), []byte(wrapper), []byte(name))
+	digest.WritePieces(&b, []byte("fairlead revision"), []byte(wrapper), []byte(name))
 	return b.Bytes()
-}
-
-// writePieces writes pieces of data so that the border between two of them counts.
-func writePieces(to io.Writer, pieces ...[]byte) {
-	var size [8]byte
-	for _, piece := range pieces {
-		binary.BigEndian.PutUint64(size[:], uint64(len(piece)))
-		_, _ = to.Write(size[:]) // hashes and buffers never fail
-		_, _ = to.Write(piece)
-	}
 }

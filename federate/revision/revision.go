@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package federate
+package revision
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
@@ -14,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/digest"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/overrides"
 )
 
@@ -31,9 +32,9 @@ type Revision struct {
 	Data []byte
 }
 
-// RevisionOf is the revision that a spec describes. The order of keys and the whitespace in its
+// Of is the revision that a spec describes. The order of keys and the whitespace in its
 // objects and overrides make no difference.
-func RevisionOf(spec *v1alpha1.WrapperSpec) (Revision, error) {
+func Of(spec *v1alpha1.WrapperSpec) (Revision, error) {
 	content := make(map[string]any, 2)
 	objects := make([]any, len(spec.Objects))
 	for i := range spec.Objects {
@@ -59,7 +60,7 @@ func RevisionOf(spec *v1alpha1.WrapperSpec) (Revision, error) {
 		content["overrides"] = list
 	}
 
-	data, err := CanonicalJSON(content)
+	data, err := digest.CanonicalJSON(content)
 	if err != nil {
 		return Revision{}, fmt.Errorf("writing the revision: %w", err)
 	}
@@ -110,24 +111,12 @@ func holdsSecret(value any) bool {
 	return false
 }
 
-// RevisionName is the name of the ControllerRevision of a wrapper: fed-<name>-<hash> or
+// Name is the name of the ControllerRevision of a wrapper: fed-<name>-<hash> or
 // cfed-<name>-<hash>. A name past 253 characters is shortened in its middle; the hash stays whole.
-func RevisionName(kind v1alpha1.WrapperKind, name, hash string) string {
+func Name(kind v1alpha1.WrapperKind, name, hash string) string {
 	prefix := "fed-"
 	if kind == v1alpha1.KindClusterFederated {
 		prefix = "cfed-"
 	}
-	return bounded(prefix+name, maxName-len(hash)-1) + "-" + hash
-}
-
-// CanonicalJSON writes a decoded JSON value in the one way in which digests are taken: keys sorted, no
-// whitespace, <, > and & as they are, integers whole.
-func CanonicalJSON(value any) ([]byte, error) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, fmt.Errorf("writing JSON: %w", err)
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return marks.Bounded(prefix+name, marks.MaxName-len(hash)-1) + "-" + hash
 }

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package retention decides which objects stay on a member when their wrapper leaves it.
+//
+// Push asks it before it deletes, and hostctl asks it to tell the author what will stay. Both must give the same answer.
+package retention
