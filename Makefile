@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Everything that is done to this tree, by name. Recipes are plain POSIX shell; what is longer than a few lines is in hack/.
+# The commands for this tree. Recipes are plain POSIX shell; longer ones are scripts in hack/.
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -10,7 +10,7 @@ COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 VERSION ?= v0.0.0-dev+$(COMMIT)
 LDFLAGS := -s -w -X github.com/fairlead-dev/fairlead/internal/version.Version=$(VERSION)
 
-# Of make e2e, make crash, make fuzz, make bench and make images.
+# Variables of make e2e, make crash, make fuzz, make bench and make images.
 PROVIDER ?= sandbox
 FOCUS    ?=
 KEEP     ?=
@@ -30,14 +30,14 @@ help: ## Show this help
 		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
-	@echo "The tour starts with: make demo"
+	@echo "Begin with: make demo"
 
 .PHONY: demo
-demo: build ## Bring up a host and three members on this machine and show what Fairlead does with them
+demo: build ## Bring up a host and three members on this machine and show what Fairlead does (first run 10 to 15 minutes)
 	hack/demo.sh
 
 .PHONY: demo-down
-demo-down: build ## Take the demo down: no process and no file is left but the built control planes
+demo-down: build ## Take the demo down; only the built control planes stay on disk
 	bin/hostctl sandbox down
 
 ##@ Build
@@ -56,13 +56,13 @@ images: ## Build container images into _artifacts/images, and push them [PUSH=RE
 	VERSION="$(VERSION)" hack/images.sh
 
 .PHONY: generate
-generate: ## Write what follows from the Go types: deep copies and CRDs
+generate: ## Generate deep copies and CRDs from the Go types
 	hack/generate.sh
 
 ##@ Check
 
 .PHONY: test
-test: build ## Run all tests: unit, integration on real API servers, end-to-end on the sandbox
+test: build ## Run all tests: unit, integration on real API servers, end-to-end on the sandbox (tens of minutes)
 	SEED= hack/test.sh
 	PROVIDER=sandbox FOCUS= KEEP= hack/e2e.sh
 
@@ -71,19 +71,19 @@ e2e: build ## Run the end-to-end suite [PROVIDER=sandbox] [FOCUS=REGEX] [KEEP=1]
 	hack/e2e.sh
 
 .PHONY: crash
-crash: ## Kill manager and collector at every client call, and compare what is left with a model [SEED=N]
+crash: ## Kill manager and collector at every client call, and compare the end state with a model [SEED=N]
 	hack/crash.sh
 
 .PHONY: bench
-bench: build ## Measure what Fairlead costs, beside its peers [OUT=F.json] [WORKS=W1,…] [PROFILE=1]
+bench: build ## Measure what Fairlead costs, and compare with its peers [OUT=F.json] [WORKS=W1,…] [PROFILE=1]
 	hack/bench.sh
 
 .PHONY: fuzz
-fuzz: ## Run every fuzz target for a while [TIME=30s]
+fuzz: ## Run every fuzz target, each for TIME [TIME=30s]
 	hack/fuzz.sh
 
 .PHONY: lint
-lint: ## Run the linters, import direction and Kubernetes API rules among them
+lint: ## Run the linters, with the rules for imports and for Kubernetes API types
 	"$$(hack/tool.sh golangci-lint)" run ./...
 
 .PHONY: verify
@@ -91,5 +91,5 @@ verify: ## Check generated files, modules, licenses and formatting, and that eve
 	hack/verify.sh
 
 .PHONY: vuln
-vuln: ## Look for known vulnerabilities in what the programs call (asks vuln.go.dev)
+vuln: ## Look for known vulnerabilities in the code that the programs call (asks vuln.go.dev)
 	"$$(hack/tool.sh govulncheck)" ./...

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# What Fairlead costs, on a sandbox of its own (test/bench).
-#   OUT=F.json    also write the figures there, for programs
+# Measures what Fairlead costs, on a sandbox of its own (test/bench).
+#   OUT=F.json    also write the figures to F.json, for programs
 #   WORKS=W1,W3   only these works: W1 to W7, far, rest, floor, and idle
 #   PROFILE=1     leave CPU and heap profiles of the manager in _artifacts/bench
 set -eu

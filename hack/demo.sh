@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Shows what Fairlead does on a sandbox called default, command by command, as a user would type them. `make demo` builds
-# first. Run again it repeats what can be repeated and says what is done already; after a failure, too.
+# Shows what Fairlead does on a sandbox called default, with the commands that a user would type. `make demo` builds first.
+# A second run, also after a failure, repeats the steps that can be repeated and names those that are done already.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-version=v1.1.0 # that the operator is upgraded to; it begins with v1.0.0
+version=v1.1.0 # the upgrade of the operator, which begins with v1.0.0
 
 if [[ -t 1 && -z ${NO_COLOR:-} && ${TERM:-dumb} != dumb ]]; then
 	bold=$'\e[1m' dim=$'\e[2m' red=$'\e[31m' plain=$'\e[0m'
@@ -17,7 +17,7 @@ fi
 step='starting'
 finished=
 
-# What is left when something fails: where it was, and where to look.
+# After a failure: print the step that failed, and where to look.
 farewell() {
 	local code=$?
 	[[ -z $finished ]] || return 0
@@ -34,7 +34,7 @@ trap farewell EXIT
 headline() { printf '\n%s== %s%s\n' "$bold" "$*" "$plain"; }
 say() { printf '\n%s\n' "$*"; }
 
-# A word as one would type it.
+# Quotes a word for the shell.
 quoted() {
 	if [[ $1 =~ ^[A-Za-z0-9_./:,@%+=-]+$ ]]; then printf '%s' "$1"; else printf "'%s'" "${1//\'/\'\\\'\'}"; fi
 }
@@ -49,7 +49,7 @@ run() {
 	"$@"
 }
 
-# As run, for what waits for a condition; the first argument says what that is, for whoever waited in vain.
+# Like run, for a command that waits. The first argument names the condition; a failure prints it.
 await() {
 	step="waiting until $1"
 	shift
@@ -58,7 +58,7 @@ await() {
 
 members=(member-1 member-2 member-3)
 
-# What one member has, in a line of the table.
+# Prints one line of the table: the objects of one member.
 line() {
 	local member=$1 provisioner claim csv
 	provisioner=$(kubectl --context "$member" get storageclass fast -o jsonpath='{.provisioner}')
@@ -81,10 +81,10 @@ table() {
 	for member in "${members[@]}"; do line "$member"; done
 }
 
-# The operator's versions, as the host knows them: one word for each member.
+# Prints the operator's versions as the host knows them: one word for each member.
 versions() { kubectl -n shop get federated shop -o jsonpath='{.status.clusters[*].version}'; }
 
-# Whether every member has the version, or one that came after it.
+# Succeeds when every member has the version or a later one.
 upgraded() {
 	local word count=0
 	for word in $(versions); do
@@ -105,14 +105,14 @@ eval "$environment"
 step='looking at the members'
 run kubectl get memberclusters --label-columns cloud,topology.kubernetes.io/region,topology.kubernetes.io/zone
 
-headline '1. Say it once, at the host'
+headline '1. Write it once, at the host'
 step='making namespace shop on the host'
 if ! kubectl get namespace shop >/dev/null 2>&1; then run kubectl create namespace shop; fi
 
 verb=(create)
 if kubectl -n shop get federated shop >/dev/null 2>&1 || kubectl get clusterfederated fast >/dev/null 2>&1; then
 	verb=(apply --server-side --force-conflicts)
-	say 'The wrappers are there from an earlier run, so this time they are applied.'
+	say 'The wrappers exist from an earlier run, so this run applies them.'
 fi
 say 'A StorageClass called fast, wrapped: one name everywhere, another provisioner on each cloud.'
 step='writing ClusterFederated fast'
@@ -131,20 +131,20 @@ bin/hostctl federate -f config/samples/plain/shop --bundle shop --all-clusters |
 	kubectl patch --local -f - --type merge --patch-file config/samples/plain/shop-overrides.yaml -o yaml |
 	kubectl "${verb[@]}" -f -
 
-headline '2. It is there, tailored'
-say "Ready means: on every member, and well there. The claim is bound, and OLM has installed the operator."
+headline '2. The members have it, tailored'
+say "Ready means: every member has the objects, and they are healthy. The claim is bound, and OLM has installed the operator."
 await 'clusterfederated/fast and federated/shop are Ready' \
 	kubectl wait --for=condition=Ready clusterfederated/fast federated/shop -n shop --timeout=5m
 run kubectl get federation -A
 table
 
-headline '3. What somebody changes on a member is put right'
-say 'The storefront of member-1 is changed by hand, behind the back of the host.'
+headline '3. A change made on a member is repaired'
+say 'The storefront of member-1 is changed by hand, on the member.'
 step='changing the storefront of member-1'
 run kubectl --context member-1 -n shop patch configmap storefront --type merge -p '{"data":{"currency":"USD"}}'
-await 'the host has put the storefront of member-1 right' \
+await 'the host has repaired the storefront of member-1' \
 	kubectl --context member-1 -n shop wait --for='jsonpath={.data.currency}=EUR' configmap/storefront --timeout=60s
-say 'That of member-2 is deleted.'
+say 'The storefront of member-2 is deleted.'
 step='deleting the storefront of member-2'
 run kubectl --context member-2 -n shop delete configmap storefront
 await 'the storefront of member-2 is back' \
@@ -159,7 +159,7 @@ else
 	say "$version of the operator goes into the members' catalogs. The Subscriptions are Automatic, so OLM upgrades; the host only
 watches: Ready drops, and returns."
 	step="publishing $version"
-	# Begun before publishing: an upgrade takes seconds, and who asks afterwards may be too late to see it.
+	# Begins before publishing: an upgrade takes seconds, so a wait that begins later can miss it.
 	show 'kubectl -n shop wait --for=condition=Ready=False federated/shop --timeout=2m &'
 	kubectl -n shop wait --for=condition=Ready=False federated/shop --timeout=2m &
 	watcher=$!
@@ -167,7 +167,7 @@ watches: Ready drops, and returns."
 	if wait "$watcher"; then
 		run kubectl -n shop get federated shop
 	else
-		say 'Ready was not seen to drop: the upgrade was over sooner than that.'
+		say 'The upgrade was over before Ready=False could be seen.'
 	fi
 	step="waiting until every member has the operator's $version (it has: $(versions))"
 	deadline=$((SECONDS + 300))
@@ -182,7 +182,7 @@ watches: Ready drops, and returns."
 	table
 fi
 
-headline '5. It stays up'
+headline '5. The demo keeps running'
 finished=yes
 host=$(bin/hostctl sandbox kubeconfig host)
 cat <<EOF
@@ -195,12 +195,12 @@ To have kubectl and these clusters in your shell:
 
 To try next:
   bin/hostctl sandbox publish v1.2.0                             # the operator's next version
-  kubectl create -f config/samples/greeting.yaml                 # a custom resource for it; then, what it made of that:
+  kubectl create -f config/samples/greeting.yaml                 # a custom resource for it; then, its result:
   kubectl --context member-1 -n shop get configmap welcome-messages -o yaml
   kubectl label member member-2 greeting=Servus                  # an override takes the greeting from a member's label
-  bin/hostctl sandbox stop member-3                              # an outage, which \`kubectl get memberclusters\` tells of soon
+  bin/hostctl sandbox stop member-3                              # an outage, which \`kubectl get memberclusters\` shows soon
   bin/hostctl sandbox start member-3                             # and its end
-  bin/hostctl render shop -n shop --cluster member-1             # what exactly goes to member-1
+  bin/hostctl render shop -n shop --cluster member-1             # the objects for member-1
   bin/hostctl sandbox kubectl member-2 -- get all -n shop        # kubectl without any setting
 
 To take it down, all but the built control planes:

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The end-to-end suite.
-#   PROVIDER=sandbox  where the fleet comes from
-#   FOCUS=REGEX       only the specs whose sentence matches; one that matches nothing is an error, not a success
-#   KEEP=1            leave the fleet up afterwards, to look at it
+#   PROVIDER=sandbox  the provider of the fleet
+#   FOCUS=REGEX       only the specs with a matching sentence; a FOCUS that matches no spec fails
+#   KEEP=1            leave the fleet running afterwards
 # The suite reads provider and keep from FAIRLEAD_E2E_PROVIDER and FAIRLEAD_E2E_KEEP.
 set -eu
 
@@ -12,8 +12,8 @@ cd "$(dirname "$0")/.."
 
 export FAIRLEAD_E2E_PROVIDER="${PROVIDER:-sandbox}" FAIRLEAD_E2E_KEEP="${KEEP:-}"
 
-# -v lets ginkgo's progress and its summary through while it runs; -count=1 because a fleet is no cacheable input.
-# Go ends the program a minute after ginkgo should have ended the suite, so that it is ginkgo that says where it hung.
+# -v lets ginkgo's progress and its summary through while it runs; -count=1 because Go cannot cache results that depend on a fleet.
+# Go's timeout is a minute longer than ginkgo's, so that ginkgo reports where the suite hung.
 set -- -v -count=1 -timeout 61m ./test/e2e -ginkgo.timeout=60m -ginkgo.no-color -ginkgo.fail-on-empty
 [ -z "${FOCUS:-}" ] || set -- "$@" "-ginkgo.focus=$FOCUS"
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Fuzzes every target in the tree, one after the other, each for TIME (30s when not said).
-# Targets are found by asking the test binaries, so a new one needs no entry anywhere.
+# Fuzzes every target in the tree, one after the other, each for TIME (30s by default).
+# The script lists the targets with the test binaries, so a new target needs no entry anywhere.
 set -eu
 
 cd "$(dirname "$0")/.."

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Writes what follows from the Go types: the deep copies in apis/ and the CRDs in config/crd.
-# Everything is made beside the tree first and moved in when all of it is there, so that a type that does not
-# generate leaves the last good files where they were.
+# Generates from the Go types the deep copies in apis/ and the CRDs in config/crd.
+# All files are written to a temporary folder first and then copied, so that a type that cannot be generated leaves the
+# last good files in place.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -23,7 +23,7 @@ for package in apis/*/; do
 	cp "$new/$package/zz_generated.deepcopy.go" "$package/"
 done
 mkdir -p config/crd
-# A kind that is gone takes its CRD with it. kustomization.yaml is written by hand and stays.
+# Remove the CRD of a kind that no longer exists. kustomization.yaml is written by hand and stays.
 for old in config/crd/*_*.yaml; do
 	[ -e "$new/crd/${old##*/}" ] || rm -f "$old"
 done

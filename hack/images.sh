@@ -3,8 +3,8 @@
 #
 # Container images of manager, collector and hostctl, for linux/amd64 and linux/arm64, without a container engine.
 #   PUSH=REGISTRY/PREFIX  push them there, with the credentials of `docker login`
-#   OUT=DIR               where they are written; _artifacts/images by default
-# Files in the images are as old as the commit, so that the same commit gives the same digests.
+#   OUT=DIR               the folder to write to; _artifacts/images by default
+# Files in the images have the time of the commit, so that the same commit gives the same digests.
 set -eu
 
 cd "$(dirname "$0")/.."

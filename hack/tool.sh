@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Prints the path of one of the programs pinned in hack/tools, building it first when it is not there yet.
-# The name carries a digest of the pins and of the Go release, so a raised version is never mistaken for the old one.
+# Prints the path of a program pinned in hack/tools, and builds it first when it is missing.
+# The name has a digest of the pins and of the Go release, so a new version gets a new name.
 #
 # Usage: hack/tool.sh controller-gen|golangci-lint|govulncheck
 set -eu
@@ -26,13 +26,13 @@ path=bin/tools/$1-$digest
 if [ ! -x "$path" ]; then
 	echo "• building $1, once per version$([ "$1" != golangci-lint ] || echo '; this takes two to four minutes')" >&2
 	mkdir -p bin/tools
-	# A name of its own until it is whole: an interrupted or a second build never leaves half a program under the real one.
+	# Build under another name: an interrupted or a second build never leaves half a program under the real name.
 	partial=$path.$$
 	trap 'rm -f "$root/$partial"' EXIT
-	# A build that fails says so by itself; flags of the caller are for the product, not for the tools.
+	# The caller's flags are for the product, not for the tools.
 	(cd hack/tools && GOFLAGS=-buildvcs=false GOOS='' GOARCH='' CGO_ENABLED=0 go build -trimpath -o "$root/$partial" "$package")
 	mv "$partial" "$path"
-	# Builds of older pins are of no use any more.
+	# Remove builds of older pins.
 	find bin/tools -maxdepth 1 -type f -name "$1-*" ! -name "$1-$digest" -mmin +60 -exec rm -f {} +
 	echo "✓ $path" >&2
 fi
