@@ -62,6 +62,9 @@ const (
 	SecretToken         = "token"
 	SecretCert          = "tls.crt"
 	SecretKey           = "tls.key"
+	// SecretCollectorToken is the token of the account that a collector inside the manager uses on the member. A member that an
+	// earlier version joined has none; the collector then uses the host's credentials.
+	SecretCollectorToken = "collectorToken"
 	// SecretSuperseded names, one a line, the Secrets on the member that tokens before this one are bound to, as NAME/UID. The
 	// manager deletes them, which revokes those tokens.
 	SecretSuperseded = "superseded"

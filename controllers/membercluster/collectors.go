@@ -4,6 +4,7 @@ package membercluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -45,6 +46,8 @@ const (
 	observe task = "observe"
 	// letRead: it runs elsewhere, with an account of its own whose reads have to follow what the member serves.
 	letRead task = "let read"
+	// observeAll: it runs here, and the reads of its account have to follow what the member serves.
+	observeAll task = "observe and let read"
 )
 
 // taskFor is what a member's collector wants of the host. On a cluster that is not known to be the one that was joined,
@@ -53,6 +56,8 @@ func taskFor(mode v1alpha1.CollectorMode, is member.Standing) task {
 	switch {
 	case !is.Ours:
 		return nothing
+	case mode == v1alpha1.CollectorHost && join.GrantsEveryGroup(is.Grants):
+		return observeAll
 	case mode == v1alpha1.CollectorHost:
 		return observe
 	case mode == v1alpha1.CollectorExternal && join.GrantsEveryGroup(is.Grants):
@@ -89,19 +94,37 @@ func NewCollectors(version string, maxInflight int, clk clock.WithTicker) *Colle
 		wake:    func(string) {},
 	}
 	c.begin = func(t task, name string, conn *member.Conn) (func(context.Context) error, error) {
+		widening := func(ctx context.Context) error { return widen(ctx, conn, compareEvery) }
 		if t == letRead {
-			return func(ctx context.Context) error { return widen(ctx, conn, compareEvery) }, nil
+			return widening, nil
 		}
 		collector, err := collect.New(collect.Options{
-			ClusterName: name, Config: conn.GetConfig(), HTTPClient: conn.GetHTTPClient(),
+			ClusterName: name, Config: conn.GetConfig(), HTTPClient: conn.CollectorHTTPClient(),
 			Mapper: conn.GetRESTMapper(), Version: version, MaxInflight: maxInflight, Clock: clk,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("making the collector of member %s: %w", name, err)
 		}
+		if t == observeAll {
+			return both(collector.Run, widening), nil
+		}
 		return collector.Run, nil
 	}
 	return c
+}
+
+// both runs two things until the first of them ends, then ends the other.
+func both(one, other func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		ended := make(chan error, 2)
+		for _, run := range []func(context.Context) error{one, other} {
+			go func() { defer cancel(); ended <- run(ctx) }()
+		}
+		first := <-ended
+		return errors.Join(first, <-ended)
+	}
 }
 
 // Start implements manager.Runnable; collectors run by themselves.

@@ -26,7 +26,8 @@ func TestWhatTheHostDoesForACollector(t *testing.T) {
 		stranger bool
 		want     task
 	}{
-		"one of its own runs in it":                               {mode: v1alpha1.CollectorHost, grants: []string{"any"}, want: observe},
+		"one of its own runs in it":                               {mode: v1alpha1.CollectorHost, grants: join.DefaultGrants(), want: observe},
+		"and reads what comes, of every group":                    {mode: v1alpha1.CollectorHost, grants: []string{"any"}, want: observeAll},
 		"one elsewhere is let read what comes, of every group":    {mode: v1alpha1.CollectorExternal, grants: []string{"any"}, want: letRead},
 		"one elsewhere has what the groups granted name":          {mode: v1alpha1.CollectorExternal, grants: join.DefaultGrants()},
 		"one elsewhere gets nothing while the grants are unknown": {mode: v1alpha1.CollectorExternal},

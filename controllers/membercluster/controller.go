@@ -111,7 +111,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // renewWithin is how long a renewal may keep a worker of the loop.
 const renewWithin = 10 * time.Second
 
-// renew keeps the host's token for a member fresh. A failure is no reason to stop: the token still holds, and the
+// renew keeps the tokens for a member fresh: the host's, and the one of a collector inside the manager. A failure is no reason to stop: the token still holds, and the
 // condition says until when.
 func (r *Reconciler) renew(ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError) join.Renewal {
 	standing, _ := r.fleet.Standing(mc.Name)
@@ -129,7 +129,7 @@ func (r *Reconciler) renew(ctx context.Context, mc *v1alpha1.MemberCluster, refu
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "the credentials are not renewed", "member", mc.Name, "expires", renewal.Expires)
 	}
-	if renewal.Renewed || !conn.Uses(string(secret.Data[v1alpha1.SecretToken])) {
+	if renewal.Renewed || !conn.Uses(string(secret.Data[v1alpha1.SecretToken])) || !conn.CollectorUses(string(secret.Data[v1alpha1.SecretCollectorToken])) {
 		return renewal // the loop comes again with what the Secret holds now
 	}
 	if err := join.Revoke(ctx, r.client, conn.GetClient(), secret); err != nil {
@@ -161,7 +161,13 @@ func (r *Reconciler) connect(ctx context.Context, mc *v1alpha1.MemberCluster) (r
 	if err != nil {
 		return nil, err
 	}
-	return nil, r.fleet.Connect(ctx, mc.Name, config, mc.Status.UID)
+	if err := r.fleet.Connect(ctx, mc.Name, config, mc.Status.UID); err != nil {
+		return nil, err
+	}
+	if conn := r.fleet.Conn(mc.Name); conn != nil { // no collector has begun with a new connection yet, see Collectors.Engage
+		conn.SetCollectorToken(string(secret.Data[v1alpha1.SecretCollectorToken]))
+	}
+	return nil, nil
 }
 
 // probed wakes the loop when a probe found something new.

@@ -183,6 +183,12 @@ func (d described) collects(mc *v1alpha1.MemberCluster) metav1.Condition {
 	case mc.Spec.Collector != v1alpha1.CollectorExternal && d.ended != nil:
 		return found(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the host's collector ended at %s and has not been heard of since; it is being started again: %v",
 			d.ended.at.UTC().Format(time.RFC3339), d.ended.err)
+	case mc.Spec.Collector != v1alpha1.CollectorExternal && s.CollectorRefused:
+		return found(metav1.ConditionFalse, v1alpha1.ReasonUnauthorized, "the member does not accept the token of the account %s, which the host's collector uses: "+
+			"run `hostctl join %s --cluster-kubeconfig FILE` again", account, mc.Name)
+	case mc.Spec.Collector != v1alpha1.CollectorExternal && d.renewal.Shared:
+		return found(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the host collects with its own account: an earlier version joined the member; "+
+			"run `hostctl join %s --cluster-kubeconfig FILE` to give the collector the account %s", mc.Name, account)
 	case mc.Spec.Collector != v1alpha1.CollectorExternal:
 		return found(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the host collects")
 	case s.Heartbeat.IsZero():

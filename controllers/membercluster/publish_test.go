@@ -214,6 +214,7 @@ func TestCollects(t *testing.T) {
 		mode   v1alpha1.CollectorMode
 		change func(*member.Standing)
 		ended  *ending
+		shared bool
 		ok     bool
 		reason string
 		words  string
@@ -222,6 +223,10 @@ func TestCollects(t *testing.T) {
 			mode: v1alpha1.CollectorHost, change: func(s *member.Standing) { s.Heartbeat = time.Time{} }, ok: true,
 			reason: v1alpha1.ReasonCollecting,
 		},
+		"the host collects with its own account, where an earlier version joined the member": {mode: v1alpha1.CollectorHost, shared: true, ok: true,
+			reason: v1alpha1.ReasonCollecting, words: "run `hostctl join east --cluster-kubeconfig FILE` to give the collector the account fairlead-system/fairlead-collector"},
+		"the member refuses the token of the host's collector": {mode: v1alpha1.CollectorHost, change: func(s *member.Standing) { s.CollectorRefused = true },
+			reason: v1alpha1.ReasonUnauthorized, words: "run `hostctl join east --cluster-kubeconfig FILE` again"},
 		"a heartbeat just in time": {mode: v1alpha1.CollectorExternal,
 			change: func(s *member.Standing) { s.HeartbeatChanged = now.Add(-member.HeartbeatTimeout) }, ok: true,
 			reason: v1alpha1.ReasonCollecting, words: "v0.1.0"},
@@ -246,7 +251,7 @@ func TestCollects(t *testing.T) {
 			if test.change != nil {
 				test.change(&s)
 			}
-			c := described{standing: s, ended: test.ended.unlessHeardOf(s.HeartbeatChanged), now: now}.collects(registered(test.mode))
+			c := described{standing: s, renewal: join.Renewal{Shared: test.shared}, ended: test.ended.unlessHeardOf(s.HeartbeatChanged), now: now}.collects(registered(test.mode))
 			if (c.Status == metav1.ConditionTrue) != test.ok || c.Reason != test.reason || !strings.Contains(c.Message, test.words) {
 				t.Errorf("%+v", c)
 			}

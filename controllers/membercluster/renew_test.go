@@ -23,6 +23,8 @@ func TestATokenIsReplacedOnTheSameConnectionAndThenRevoked(t *testing.T) {
 	s.joined, s.date, s.token = true, now, next
 	mc, secret := registration(s, "member-uid")
 	secret.Data[v1alpha1.SecretToken] = []byte(old)
+	collectors := tokenBoundTo(now, "fairlead-collector-token-1", "c-1")
+	secret.Data[v1alpha1.SecretCollectorToken] = []byte(collectors)
 	l := newLoop(t, mc, secret)
 	l.settled(t)
 	conn := l.fleet.Conn("east")
@@ -30,6 +32,9 @@ func TestATokenIsReplacedOnTheSameConnectionAndThenRevoked(t *testing.T) {
 	l.settled(t)
 	if l.fleet.Conn("east") != conn || !conn.Uses(next) {
 		t.Error("the connection was replaced, or goes on with the old token")
+	}
+	if !conn.CollectorUses(collectors) {
+		t.Error("the collector does not use its own token")
 	}
 	if diff := cmp.Diff([]string{"POST " + secretsPath, "POST /api/v1/namespaces/fairlead-system/serviceaccounts/fairlead-host/token",
 		"DELETE " + secretsPath + "/fairlead-host-token-1"}, s.written()); diff != "" {

@@ -63,7 +63,7 @@ func newFleet(t *testing.T) *fleet {
 		if _, clusters.err = sandbox.Down(within(t), name); clusters.err != nil { // what a killed test has left
 			return
 		}
-		clusters.sandbox, clusters.err = sandbox.Up(within(t), sandbox.Options{Name: name, Members: 2, Bare: true}, progress.New(os.Stderr))
+		clusters.sandbox, clusters.err = sandbox.Up(within(t), sandbox.Options{Name: name, Members: 2, Bare: true, Audit: true}, progress.New(os.Stderr))
 	})
 	if clusters.err != nil {
 		t.Fatal(clusters.err)

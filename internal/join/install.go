@@ -4,6 +4,7 @@ package join
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -63,24 +64,47 @@ func (p *pass) putAccounts(ctx context.Context) error {
 	}
 	p.account = account
 	t.add(outcome)
-	names := HostAccount
-	if p.collector == v1alpha1.CollectorExternal {
-		names += ", " + CollectorAccount
-		_, outcome, err = put(ctx, p.member, serviceAccount(CollectorAccount), func(sa *corev1.ServiceAccount) { belongTo(sa, account) })
-	} else {
-		outcome, err = p.member.remove(ctx, serviceAccount(CollectorAccount))
-	}
+	outcome, err = p.dropCollectorAccount(ctx)
 	if err != nil {
 		return err
 	}
-	if p.collector == v1alpha1.CollectorExternal || outcome == Removed {
-		t.add(outcome)
+	t.add(outcome)
+	p.collectorAccount, outcome, err = put(ctx, p.member, serviceAccount(CollectorAccount), func(sa *corev1.ServiceAccount) { belongTo(sa, account) })
+	if err != nil {
+		return err
 	}
-	p.done(t.outcome(), p.member.cluster+": account "+names, "")
+	t.add(outcome)
+	p.done(t.outcome(), p.member.cluster+": account "+HostAccount+", "+CollectorAccount, "")
 	if p.collector == v1alpha1.CollectorExternal && outcome == Created && !p.opts.DryRun {
 		p.note("the collector's account on %s is new: tokens of an earlier one of its name are refused. %s", p.member.cluster, newToken)
 	}
 	return nil
+}
+
+// dropCollectorAccount deletes the collector's account where its tokens are in other hands than they are to be: in the host's
+// while a collector elsewhere is to have them, or the other way round. The join then makes the account anew, so every token of the
+// collector before is refused. An account that belongs to a host's account of before is deleted as well: the garbage collector is
+// about to do so.
+func (p *pass) dropCollectorAccount(ctx context.Context) (Outcome, error) {
+	account := serviceAccount(CollectorAccount)
+	if err := p.member.get(ctx, account); errors.Is(err, errAbsent) {
+		return Unchanged, nil
+	} else if err != nil {
+		return "", fmt.Errorf("reading %s on %s: %w", describe(account), p.member.cluster, err)
+	}
+	secret, err := p.hostSecret(ctx)
+	if err != nil {
+		return "", err
+	}
+	isHosts, isOwned := false, slices.ContainsFunc(account.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == p.account.UID })
+	if secret != nil {
+		had, err := readToken(string(secret.Data[v1alpha1.SecretCollectorToken]))
+		isHosts = err == nil && had.account == account.UID
+	}
+	if isOwned && isHosts == (p.collector == v1alpha1.CollectorHost) {
+		return Unchanged, nil
+	}
+	return p.member.remove(ctx, account)
 }
 
 // putSystemRoles grants what is needed in fairlead-system. Roles and bindings belong to the service account, and go
@@ -88,8 +112,8 @@ func (p *pass) putAccounts(ctx context.Context) error {
 func (p *pass) putSystemRoles(ctx context.Context) error {
 	var t tally
 	for _, r := range []role{
-		{name: HostAccount, rules: hostSystemRules(), account: HostAccount},
-		{name: CollectorAccount, rules: collectorSystemRules(), account: p.observer()},
+		{name: HostAccount, rules: hostSystemRules(p.collector), account: HostAccount},
+		{name: CollectorAccount, rules: collectorSystemRules(), account: CollectorAccount},
 	} {
 		meta := metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: r.name}
 		_, outcome, err := put(ctx, p.member, &rbacv1.Role{ObjectMeta: meta}, func(have *rbacv1.Role) {

@@ -21,11 +21,16 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// tokenSecrets are the names of the Secrets on a member that tokens of the host are bound to: an API server refuses a token
-// once its Secret is deleted. They hold nothing. There are several, so that a manager that renews and a person who joins at
+// tokenSecrets are the names of the Secrets on a member that the host's tokens of an account are bound to: an API server refuses
+// a token once its Secret is deleted. They hold nothing. There are several, so that a manager that renews and a person who joins at
 // the same time do not take each other's; and they are few, so that the host may delete these and no others.
-func tokenSecrets() []string {
-	return []string{HostAccount + "-token-1", HostAccount + "-token-2", HostAccount + "-token-3", HostAccount + "-token-4"}
+func tokenSecrets(account string) []string {
+	return []string{account + "-token-1", account + "-token-2", account + "-token-3", account + "-token-4"}
+}
+
+// allTokenSecrets are those of both accounts.
+func allTokenSecrets() []string {
+	return slices.Concat(tokenSecrets(HostAccount), tokenSecrets(CollectorAccount))
 }
 
 // tokenSecret is the Secret on the member that a token is bound to; it is empty for a token that is bound to none.
@@ -38,11 +43,11 @@ func (s tokenSecret) String() string { return s.name + "/" + string(s.uid) }
 
 // known says whether it is one that the host made: the member says to what a token is bound, and is not trusted.
 func (s tokenSecret) known() bool {
-	return slices.Contains(tokenSecrets(), s.name) && len(s.uid) > 0 && len(s.uid) <= 64 && !strings.ContainsAny(string(s.uid), "/\n\t ")
+	return slices.Contains(allTokenSecrets(), s.name) && len(s.uid) > 0 && len(s.uid) <= 64 && !strings.ContainsAny(string(s.uid), "/\n\t ")
 }
 
-// issue asks the member for a token of the host's account, bound to a Secret of its own. A host whose Role on the member is of
-// the version before may make no Secret there, and gets one that is bound to none. current is the token that it has.
+// issue asks the member for a token of an account, bound to a Secret of its own. The Role of a member that an earlier version
+// joined forbids the host to create Secrets there; the token is then bound to none. current is the token that the host has.
 func issue(ctx context.Context, member client.Client, account *corev1.ServiceAccount, current credential) (credential, error) {
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To(int64(tokenLifetime / time.Second))}}
 	held, err := holdTokenSecret(ctx, member, account, current)
@@ -73,7 +78,7 @@ func lacksTheRight(err error) bool {
 // holdTokenSecret makes the Secret for the next token, under a name that is free. Where none is, tokens were asked for that the
 // host never got to store: one of theirs is deleted first. The host may not read these Secrets, so making one tells.
 func holdTokenSecret(ctx context.Context, member client.Client, account *corev1.ServiceAccount, current credential) (tokenSecret, error) {
-	names := slices.DeleteFunc(tokenSecrets(), func(name string) bool { return name == current.secret.name })
+	names := slices.DeleteFunc(tokenSecrets(account.Name), func(name string) bool { return name == current.secret.name })
 	for _, name := range append(slices.Clone(names), names[0]) {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name},
 			Type: corev1.SecretTypeOpaque, Immutable: ptr.To(true)}
@@ -111,32 +116,50 @@ func dropTokenSecret(ctx context.Context, member client.Client, s tokenSecret) e
 	return fmt.Errorf("deleting Secret %s/%s, which revokes the token that is bound to it: %w", v1alpha1.SystemNamespace, s.name, err)
 }
 
-// supersede notes in the data of a Secret at the host that its token is replaced, so that the old one is revoked once the new
-// one has worked.
-func supersede(data map[string][]byte, by credential) []byte {
+// tokenKeys are the keys under which a Secret at the host holds tokens, with the accounts of the tokens.
+var tokenKeys = map[string]string{v1alpha1.SecretToken: HostAccount, v1alpha1.SecretCollectorToken: CollectorAccount}
+
+// supersede compares the data of a Secret at the host with the data that takes its place. It returns the new value of
+// SecretSuperseded: the tokens that were replaced, to be revoked once their successors have worked. Tokens of an account that the
+// new data has no token of are left out: either the join has deleted that account, or the host may not revoke them.
+func supersede(data, by map[string][]byte) []byte {
 	lines := strings.Fields(string(data[v1alpha1.SecretSuperseded]))
-	if had, err := readToken(string(data[v1alpha1.SecretToken])); err == nil && had.secret.known() {
-		lines = append(lines, had.secret.String())
+	for key, account := range tokenKeys {
+		if had, err := readToken(string(data[key])); err == nil && had.secret.known() {
+			lines = append(lines, had.secret.String())
+		}
+		now, err := readToken(string(by[key]))
+		lines = slices.DeleteFunc(lines, func(l string) bool {
+			return err == nil && l == now.secret.String() || len(by[key]) == 0 && strings.HasPrefix(l, account+"-")
+		})
 	}
-	lines = slices.DeleteFunc(lines, func(l string) bool { return l == by.secret.String() })
 	return []byte(strings.Join(sorted(lines), "\n"))
 }
 
-// Revoke deletes, on the member, the Secrets of those tokens that the one in the Secret has replaced. Call it with a connection that
-// uses that one: that it may delete them is the proof that it works.
+// setSuperseded writes supersede's answer into the data that takes the place of the Secret's.
+func setSuperseded(data, by map[string][]byte) {
+	if by[v1alpha1.SecretSuperseded] = supersede(data, by); len(by[v1alpha1.SecretSuperseded]) == 0 {
+		delete(by, v1alpha1.SecretSuperseded)
+	}
+}
+
+// Revoke deletes, on the member, the Secrets of the tokens that those in the Secret have replaced. Call it with a connection that
+// uses the tokens in the Secret: that the member lets the host's token delete proves that this token works. The collector's was
+// tried before it was stored.
 func Revoke(ctx context.Context, host, member client.Client, secret *corev1.Secret) error {
 	lines := strings.Fields(string(secret.Data[v1alpha1.SecretSuperseded]))
 	if len(lines) == 0 {
 		return nil
 	}
-	now, err := readToken(string(secret.Data[v1alpha1.SecretToken]))
+	current, err := readToken(string(secret.Data[v1alpha1.SecretToken]))
 	if err != nil {
 		return nil //nolint:nilerr // a person has put other credentials there: which of them work is not known
 	}
+	collector, _ := readToken(string(secret.Data[v1alpha1.SecretCollectorToken])) // zero for none
 	for _, line := range lines {
 		name, uid, _ := strings.Cut(line, "/")
 		old := tokenSecret{name: name, uid: types.UID(uid)}
-		if !old.known() || old == now.secret {
+		if !old.known() || old == current.secret || old == collector.secret {
 			continue
 		}
 		if err := dropTokenSecret(ctx, member, old); err != nil {

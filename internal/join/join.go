@@ -66,11 +66,11 @@ type pass struct {
 	taken bool
 
 	// Filled by install.
-	account     *corev1.ServiceAccount
-	roleObjects []client.Object // the ClusterRoles
+	account, collectorAccount *corev1.ServiceAccount
+	roleObjects               []client.Object // the ClusterRoles
 
-	// Filled by obtainToken.
-	token credential
+	// Filled by obtainTokens; collectorToken is zero where the collector runs elsewhere.
+	token, collectorToken credential
 
 	// Filled by register.
 	registered *v1alpha1.MemberCluster
@@ -96,7 +96,7 @@ func Join(ctx context.Context, host, member *rest.Config, opts Options, report R
 		p.rotate,
 		p.install,
 		p.own,
-		p.obtainToken,
+		p.obtainTokens,
 		p.awaitEnforced,
 		p.register,
 	} {

@@ -45,7 +45,7 @@ var ownThings = strings.Join([]string{
 	"variables.group == '" + v1alpha1.Group + "' && variables.resource == 'deliveries'",
 	"variables.group == '' && variables.resource == 'serviceaccounts' && variables.name in ['" + HostAccount + "', '" + CollectorAccount + "'] && " +
 		"(variables.subresource == 'token' || request.operation == 'DELETE')",
-	"variables.group == '' && variables.resource == 'secrets' && variables.name in ['" + strings.Join(tokenSecrets(), "', '") + "'] && " +
+	"variables.group == '' && variables.resource == 'secrets' && variables.name in ['" + strings.Join(allTokenSecrets(), "', '") + "'] && " +
 		"variables.subresource == '' && (request.operation == 'DELETE' || request.operation == 'CREATE' && has(object.type) && object.type == 'Opaque')",
 }, " || ")
 

@@ -42,13 +42,13 @@ func (p *pass) putSecret(ctx context.Context) error {
 	want := credentials.Binding{Cluster: p.opts.Name, Endpoint: p.address.endpoint, CA: p.address.ca,
 		TLSServerName: p.address.tlsServerName, ProxyURL: p.address.proxyURL}.Data()
 	want[v1alpha1.SecretToken] = []byte(p.token.token)
+	if p.collectorToken.token != "" {
+		want[v1alpha1.SecretCollectorToken] = []byte(p.collectorToken.token)
+	}
 	secret := p.secret()
 	secret.Type = v1alpha1.SecretTypeMember
 	_, outcome, err := put(ctx, p.host, secret, func(have *corev1.Secret) {
-		want[v1alpha1.SecretSuperseded] = supersede(have.Data, p.token)
-		if len(want[v1alpha1.SecretSuperseded]) == 0 {
-			delete(want, v1alpha1.SecretSuperseded)
-		}
+		setSuperseded(have.Data, want)
 		if !sameData(have.Data, want) {
 			have.Data = want
 		}

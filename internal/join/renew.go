@@ -15,59 +15,90 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Renewal is what became of the host's token for a member.
+// Renewal is what became of the tokens for a member.
 type Renewal struct {
-	// Expires is when the token in the Secret ends; zero for credentials that are no token of ours.
+	// Expires is when the host's token in the Secret ends; zero for credentials that are no token of ours.
 	Expires time.Time
-	// Due is when to renew it; zero for never.
+	// Due is when to renew the first of the tokens; zero for never.
 	Due time.Time
-	// Renewed is whether the Secret holds a new one.
+	// Renewed is whether the Secret holds a new token.
 	Renewed bool
-	// Unbound is whether the token is bound to no Secret on the member, and cannot be revoked by itself: the host's Role there
+	// Shared is whether the Secret holds no token of the collector's account: a collector inside the manager then uses the host's
+	// credentials. So it is where an earlier version joined the member.
+	Shared bool
+	// Unbound is whether the host's token is bound to no Secret on the member, and cannot be revoked by itself: the host's Role there
 	// is of the version before.
 	Unbound bool
 }
 
-// Renew asks the member for a new token with the one that the host has, once that one is a day old, or a third of its life
-// is over, and puts it into the Secret. The old one works until Revoke is called with the new one, so nothing is cut off in
-// between. Credentials that a person put there (a certificate, a token without an end) are left alone. now is the member's
-// time, which is what tokens are dated by: where the clocks are further apart than a token lives, the host's own would never
-// have it renewed, or always. A new token that would be due at once is not kept for the same reason, whoever is wrong about
-// the time; nor is one that accepts, which tries it on the member, has an error for.
+// Renew asks the member for new tokens in place of those in the Secret at the host: the host's own, and the one for a collector
+// inside the manager where the Secret holds one. It does so once a token is a day old, or a third of its life is over, and puts
+// the new one into the Secret. The old one works until Revoke is called, so nothing is cut off in between. Credentials that a
+// person put there (a certificate, a token without an end) are left alone.
+//
+// now is the member's time, which is what tokens are dated by: where the clocks are further apart than a token lives, the host's
+// own would never have it renewed, or always. A new token that would be due at once is not kept for the same reason, whichever
+// clock is wrong. Nor is a new token kept for which accepts, which tries it on the member, has an error.
 func Renew(
 	ctx context.Context, host, member client.Client, accepts func(ctx context.Context, token string) error, secret *corev1.Secret, now time.Time,
 ) (Renewal, error) {
-	have, err := readToken(string(secret.Data[v1alpha1.SecretToken]))
+	r := renewer{host: host, member: member, accepts: accepts, secret: secret, now: now}
+	got, err := r.renew(ctx, v1alpha1.SecretToken)
+	got.Shared = len(secret.Data[v1alpha1.SecretCollectorToken]) == 0
+	if got.Shared {
+		return got, err
+	}
+	collector, other := r.renew(ctx, v1alpha1.SecretCollectorToken)
+	got.Renewed = got.Renewed || collector.Renewed
+	if got.Due.IsZero() || !collector.Due.IsZero() && collector.Due.Before(got.Due) {
+		got.Due = collector.Due
+	}
+	return got, errors.Join(err, other)
+}
+
+// renewer is one call of Renew.
+type renewer struct {
+	host, member client.Client
+	accepts      func(ctx context.Context, token string) error
+	// secret is the Secret at the host as it is now: a renewal replaces it.
+	secret *corev1.Secret
+	now    time.Time
+}
+
+// renew renews the token under a key of the Secret.
+func (r *renewer) renew(ctx context.Context, key string) (Renewal, error) {
+	have, err := readToken(string(r.secret.Data[key]))
 	if err != nil {
 		return Renewal{}, nil //nolint:nilerr // it is none of ours to renew
 	}
-	if have.fresh(now) {
+	if have.fresh(r.now) {
 		return renewal(have, false), nil
 	}
-	account := serviceAccount(HostAccount)
+	account := serviceAccount(tokenKeys[key])
 	account.UID = have.account
-	got, err := issue(ctx, member, account, have)
+	got, err := issue(ctx, r.member, account, have)
 	if err != nil {
-		return renewal(have, false), fmt.Errorf("renewing the token in Secret %s, which ends on %s: %w", secret.Name, when(have.expires), err)
+		return renewal(have, false), fmt.Errorf("renewing the token of %s in Secret %s, which ends on %s: %w", account.Name, r.secret.Name, when(have.expires), err)
 	}
-	if !got.fresh(now) {
-		err = fmt.Errorf("the member's new token holds from %s to %s, and its clock says %s: correct the clocks of its control plane", when(got.issued), when(got.expires), when(now))
+	if !got.fresh(r.now) {
+		err = fmt.Errorf("the member's new token holds from %s to %s, and its clock says %s: correct the clocks of its control plane", when(got.issued), when(got.expires), when(r.now))
 	} else {
-		err = accepts(ctx, got.token)
+		err = r.accepts(ctx, got.token)
 	}
 	if err != nil {
-		return renewal(have, false), fmt.Errorf("renewing the token in Secret %s: %w", secret.Name, errors.Join(err, dropTokenSecret(ctx, member, got.secret)))
+		return renewal(have, false), fmt.Errorf("renewing the token of %s in Secret %s: %w", account.Name, r.secret.Name, errors.Join(err, dropTokenSecret(ctx, r.member, got.secret)))
 	}
-	next := secret.DeepCopy()
-	next.Data[v1alpha1.SecretSuperseded] = supersede(next.Data, got)
-	next.Data[v1alpha1.SecretToken] = []byte(got.token)
-	err = host.Update(ctx, next)
+	next := r.secret.DeepCopy()
+	next.Data[key] = []byte(got.token)
+	setSuperseded(r.secret.Data, next.Data)
+	err = r.host.Update(ctx, next)
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) { // after any other error it may have been stored
-		err = errors.Join(err, dropTokenSecret(ctx, member, got.secret))
+		err = errors.Join(err, dropTokenSecret(ctx, r.member, got.secret))
 	}
 	if err != nil {
-		return renewal(have, false), fmt.Errorf("renewing the token in Secret %s: %w", secret.Name, err)
+		return renewal(have, false), fmt.Errorf("renewing the token of %s in Secret %s: %w", account.Name, r.secret.Name, err)
 	}
+	r.secret = next
 	return renewal(got, true), nil
 }
 

@@ -42,6 +42,8 @@ type renewing struct {
 	issued, expires time.Time
 	// forbids says that the host may make no Secret there.
 	forbids bool
+	// asked are the accounts of which tokens were asked for.
+	asked []string
 }
 
 func (r *renewing) start(t *testing.T, token string, held ...string) {
@@ -63,9 +65,10 @@ func (r *renewing) start(t *testing.T, token string, held ...string) {
 			return c.Create(ctx, obj, opts...)
 		},
 		SubResourceCreate: func(_ context.Context, _ client.Client, sub string, account client.Object, request client.Object, _ ...client.SubResourceCreateOption) error {
-			if sub != "token" || account.GetName() != HostAccount {
+			if sub != "token" {
 				t.Errorf("asked for %s of %s", sub, account.GetName())
 			}
+			r.asked = append(r.asked, account.GetName())
 			asked := request.(*authenticationv1.TokenRequest)
 			boundTo := ""
 			if ref := asked.Spec.BoundObjectRef; ref != nil {
@@ -99,7 +102,7 @@ func TestRenew(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	at := func(h float64) time.Time { return now.Add(time.Duration(h * float64(time.Hour))) }
 	const month = 30 * 24
-	slot := func(n int) string { return tokenSecrets()[n-1] }
+	slot := func(n int) string { return tokenSecrets(HostAccount)[n-1] }
 	of := func(age, life float64, boundTo string) string { return tokenFor(at(-age), at(life-age), boundTo) }
 	for name, tt := range map[string]struct {
 		token string
@@ -185,8 +188,10 @@ func TestRenew(t *testing.T) {
 
 func TestRevokeDeletesWhatWasReplacedAndNothingElse(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
-	line := func(n int) string { return tokenSecrets()[n-1] + "/uid-of-" + tokenSecrets()[n-1] }
-	current := tokenFor(now, now.Add(time.Hour), tokenSecrets()[1])
+	line := func(n int) string {
+		return tokenSecrets(HostAccount)[n-1] + "/uid-of-" + tokenSecrets(HostAccount)[n-1]
+	}
+	current := tokenFor(now, now.Add(time.Hour), tokenSecrets(HostAccount)[1])
 	for name, tt := range map[string]struct {
 		token, superseded string
 		want              []string
@@ -200,7 +205,7 @@ func TestRevokeDeletesWhatWasReplacedAndNothingElse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &renewing{}
-			r.start(t, tt.token, tokenSecrets()...)
+			r.start(t, tt.token, tokenSecrets(HostAccount)...)
 			r.secret.Data[v1alpha1.SecretSuperseded] = []byte(tt.superseded)
 			if err := r.host.Update(t.Context(), r.secret); err != nil {
 				t.Fatal(err)
@@ -218,5 +223,87 @@ func TestRevokeDeletesWhatWasReplacedAndNothingElse(t *testing.T) {
 				t.Errorf("the Secret still says what is to be revoked: %t", left)
 			}
 		})
+	}
+}
+
+// A collector inside the manager has a token of its own in the same Secret, and its own Secrets on the member.
+func TestTheCollectorsTokenIsRenewedAndRevokedAsTheHostsIs(t *testing.T) {
+	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	aged := func(age time.Duration, boundTo string) string {
+		return tokenFor(now.Add(-age), now.Add(30*24*time.Hour-age), boundTo)
+	}
+	hosts, collectors := tokenSecrets(HostAccount), tokenSecrets(CollectorAccount)
+	line := func(name string) string { return name + "/uid-of-" + name }
+	for name, tt := range map[string]struct {
+		host, collector time.Duration // their ages; a collector's of 0 is none
+		wantAsked       []string
+		superseded      string
+		due             time.Time
+		shared          bool
+	}{
+		"both of today stay":                             {host: time.Hour, collector: 2 * time.Hour, due: now.Add(22 * time.Hour)},
+		"the collector's of yesterday is replaced":       {host: time.Hour, collector: 25 * time.Hour, wantAsked: []string{CollectorAccount}, superseded: line(collectors[0]), due: now.Add(23 * time.Hour)},
+		"the host's of yesterday is replaced":            {host: 25 * time.Hour, collector: time.Hour, wantAsked: []string{HostAccount}, superseded: line(hosts[0]), due: now.Add(23 * time.Hour)},
+		"both of yesterday are":                          {host: 25 * time.Hour, collector: 25 * time.Hour, wantAsked: []string{HostAccount, CollectorAccount}, superseded: line(collectors[0]) + "\n" + line(hosts[0]), due: now.Add(24 * time.Hour)},
+		"a member of the version before gives it no one": {host: 25 * time.Hour, wantAsked: []string{HostAccount}, superseded: line(hosts[0]), due: now.Add(24 * time.Hour), shared: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &renewing{issued: now, expires: now.Add(30 * 24 * time.Hour)}
+			held := []string{hosts[0], collectors[0]}
+			r.start(t, aged(tt.host, hosts[0]), held...)
+			if tt.collector != 0 {
+				r.secret.Data[v1alpha1.SecretCollectorToken] = []byte(aged(tt.collector, collectors[0]))
+				if err := r.host.Update(t.Context(), r.secret); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, err := Renew(t.Context(), r.host, r.member, func(context.Context, string) error { return nil }, r.secret, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Renewed != (len(tt.wantAsked) > 0) || !got.Due.Equal(tt.due) || got.Shared != tt.shared {
+				t.Errorf("%+v, want due %s", got, tt.due)
+			}
+			if diff := cmp.Diff(tt.wantAsked, r.asked); diff != "" {
+				t.Errorf("the accounts of the tokens: %s", diff)
+			}
+			if err := r.host.Get(t.Context(), client.ObjectKeyFromObject(r.secret), r.secret); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.superseded, string(r.secret.Data[v1alpha1.SecretSuperseded])); diff != "" {
+				t.Errorf("what is to be revoked: %s", diff)
+			}
+			if err := Revoke(t.Context(), r.host, r.member, r.secret); err != nil {
+				t.Fatal(err)
+			}
+			left := r.held(t)
+			for _, old := range strings.Fields(tt.superseded) {
+				name, _, _ := strings.Cut(old, "/")
+				if slices.Contains(left, strings.TrimPrefix(name, HostAccount+"-token-")) {
+					t.Errorf("%s is still there, of %v", name, left)
+				}
+			}
+			for _, key := range []string{v1alpha1.SecretToken, v1alpha1.SecretCollectorToken} {
+				current, err := readToken(string(r.secret.Data[key]))
+				if err == nil && !slices.Contains(left, strings.TrimPrefix(current.secret.name, HostAccount+"-token-")) {
+					t.Errorf("the Secret of the %s in use is gone: %v", key, left)
+				}
+			}
+		})
+	}
+}
+
+// A collector elsewhere has tokens that the host may not revoke.
+func TestWhatTheHostHoldsNoTokenOfIsNotItsToRevoke(t *testing.T) {
+	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	token := func(account string, n int) []byte {
+		return []byte(tokenFor(now, now.Add(time.Hour), tokenSecrets(account)[n-1]))
+	}
+	had := map[string][]byte{v1alpha1.SecretToken: token(HostAccount, 1), v1alpha1.SecretCollectorToken: token(CollectorAccount, 1),
+		v1alpha1.SecretSuperseded: []byte("fairlead-collector-token-2/u")}
+	next := map[string][]byte{v1alpha1.SecretToken: token(HostAccount, 2)}
+	setSuperseded(had, next)
+	if diff := cmp.Diff("fairlead-host-token-1/uid-of-fairlead-host-token-1", string(next[v1alpha1.SecretSuperseded])); diff != "" {
+		t.Error(diff)
 	}
 }

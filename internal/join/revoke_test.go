@@ -47,8 +47,8 @@ func (f *fleet) renew(t *testing.T) join.Renewal {
 	return renewal
 }
 
-// tokenSecrets are the names of the Secrets on the member that tokens are bound to.
-func (f *fleet) tokenSecrets(t *testing.T) []string {
+// tokenSecrets are the names of the Secrets on the member that tokens of an account are bound to.
+func (f *fleet) tokenSecrets(t *testing.T, account string) []string {
 	t.Helper()
 	var list corev1.SecretList
 	if err := f.east.List(within(t), &list, client.InNamespace(v1alpha1.SystemNamespace)); err != nil {
@@ -56,7 +56,9 @@ func (f *fleet) tokenSecrets(t *testing.T) []string {
 	}
 	var names []string
 	for _, s := range list.Items {
-		names = append(names, s.Name)
+		if strings.HasPrefix(s.Name, account) {
+			names = append(names, s.Name)
+		}
 	}
 	return names
 }
@@ -81,7 +83,7 @@ func TestATokenIsRevokedOnceItsSuccessorHasWorked(t *testing.T) {
 	if err := ask(within(t), next); err != nil {
 		t.Errorf("the new token: %v", err)
 	}
-	held := f.tokenSecrets(t)
+	held := f.tokenSecrets(t, join.HostAccount)
 	if len(held) != 1 {
 		t.Fatalf("Secrets on the member: %v", held)
 	}
@@ -91,8 +93,8 @@ func TestATokenIsRevokedOnceItsSuccessorHasWorked(t *testing.T) {
 	if err := f.host.Update(within(t), secret); err != nil {
 		t.Fatal(err)
 	}
-	if err := join.Revoke(within(t), f.host, next, secret); err != nil || len(f.tokenSecrets(t)) != 1 {
-		t.Errorf("%v; Secrets on the member: %v", err, f.tokenSecrets(t))
+	if err := join.Revoke(within(t), f.host, next, secret); err != nil || len(f.tokenSecrets(t, join.HostAccount)) != 1 {
+		t.Errorf("%v; Secrets on the member: %v", err, f.tokenSecrets(t, join.HostAccount))
 	}
 	if again := f.mustJoin(t, f.eastConfig, join.Options{Name: "east"}); again.Changes != 0 {
 		t.Errorf("a join wrote something: %+v", again)

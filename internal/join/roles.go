@@ -44,21 +44,12 @@ func (p *pass) roles(served Served) []role {
 	if len(singles) > 0 {
 		roles = append(roles, role{name: HostAccount + "-resources", rules: singles, account: HostAccount})
 	}
-	observer := p.observer()
 	return append(roles,
 		role{name: HostAccount + "-aggregated", aggregate: v1alpha1.LabelAggregateToHost, account: HostAccount},
-		role{name: CollectorAccount, rules: collectorRules(), account: observer},
-		role{name: collectorGranted, rules: CollectorReads(p.grants, served), account: observer},
-		role{name: CollectorAccount + "-aggregated", aggregate: v1alpha1.LabelAggregateToCollector, account: observer},
+		role{name: CollectorAccount, rules: collectorRules(), account: CollectorAccount},
+		role{name: collectorGranted, rules: CollectorReads(p.grants, served), account: CollectorAccount},
+		role{name: CollectorAccount + "-aggregated", aggregate: v1alpha1.LabelAggregateToCollector, account: CollectorAccount},
 	)
-}
-
-// observer is the account that the collector comes as: the host's own where it runs inside the host's manager.
-func (p *pass) observer() string {
-	if p.collector == v1alpha1.CollectorExternal {
-		return CollectorAccount
-	}
-	return HostAccount
 }
 
 // grantRoles are the names of the ClusterRoles that grants may have.

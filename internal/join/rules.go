@@ -15,7 +15,8 @@ const (
 	// HostAccount is the service account that the host comes as; the Role, ClusterRole and bindings of its base
 	// are called so too.
 	HostAccount = "fairlead-host"
-	// CollectorAccount is the service account of a collector that somebody else runs (collector: External).
+	// CollectorAccount is the service account of the collector. Inside the manager (collector: Host) the manager holds a token of it;
+	// elsewhere (collector: External) the operator of the collector does.
 	CollectorAccount = "fairlead-collector"
 	// collectorGranted holds the reads that go with the grants.
 	collectorGranted = CollectorAccount + "-granted"
@@ -51,16 +52,21 @@ func hostRules() []rbacv1.PolicyRule {
 }
 
 // hostSystemRules are what the host may do in the member's fairlead-system. A Role there reaches the Namespace
-// itself too: it is how the host ends with its ClusterRole already gone.
-func hostSystemRules() []rbacv1.PolicyRule {
+// itself too: it is how the host ends with its ClusterRole already gone. Tokens of the collector's account are the host's only
+// where the collector runs inside the manager.
+func hostSystemRules(collector v1alpha1.CollectorMode) []rbacv1.PolicyRule {
+	accounts, bound := []string{HostAccount}, tokenSecrets(HostAccount)
+	if collector == v1alpha1.CollectorHost {
+		accounts, bound = append(accounts, CollectorAccount), allTokenSecrets()
+	}
 	return []rbacv1.PolicyRule{
 		{APIGroups: []string{v1alpha1.Group}, Resources: []string{"deliveries"},
 			Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}},
 		{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, ResourceNames: []string{HostAccount}, Verbs: []string{"get", "delete"}},
-		{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, ResourceNames: []string{HostAccount}, Verbs: []string{"create"}},
+		{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, ResourceNames: accounts, Verbs: []string{"create"}},
 		// What its tokens are bound to. RBAC cannot say by which name a thing may be made; what is in them it may not read.
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"create"}},
-		{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: tokenSecrets(), Verbs: []string{"delete"}},
+		{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: bound, Verbs: []string{"delete"}},
 		{APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{v1alpha1.SystemNamespace}, Verbs: []string{"get", "delete"}},
 	}
 }

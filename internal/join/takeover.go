@@ -92,7 +92,7 @@ func (p *pass) rehearse(ctx context.Context) error {
 	q := *p
 	q.opts.DryRun, q.member.dry, q.host.dry = true, true, true
 	q.report = func(Step) {}
-	for _, step := range []func(context.Context) error{q.install, q.own, q.obtainToken, q.register} {
+	for _, step := range []func(context.Context) error{q.install, q.own, q.obtainTokens, q.register} {
 		if err := step(ctx); err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ const (
 // tokenTimeout bounds the wait until a new token is accepted: roles reach the authorizer a moment after they are made.
 const tokenTimeout = 15 * time.Second
 
-// credential is a token of the host's account, with whose it is, the Secret that it is bound to, and its life as the token
+// credential is a token of an account on the member, with the uid of the account, the Secret that it is bound to, and its life as the token
 // itself says.
 type credential struct {
 	token           string
@@ -89,49 +89,61 @@ func readToken(token string) (credential, error) {
 	}, nil
 }
 
-// obtainToken keeps the token that the host has while it works and lasts, so that joining again writes nothing; else
-// it asks for a new one.
-func (p *pass) obtainToken(ctx context.Context) error {
-	why, have, err := p.keepToken(ctx)
+// obtainTokens gets the host's token, and the one for a collector inside the manager.
+func (p *pass) obtainTokens(ctx context.Context) error {
+	secret, err := p.hostSecret(ctx)
 	if err != nil {
 		return err
 	}
-	what := p.member.cluster + ": token of " + HostAccount
+	if p.token, err = p.obtainToken(ctx, secret, v1alpha1.SecretToken, p.account); err != nil {
+		return err
+	}
+	if p.collector == v1alpha1.CollectorHost {
+		p.collectorToken, err = p.obtainToken(ctx, secret, v1alpha1.SecretCollectorToken, p.collectorAccount)
+	}
+	return err
+}
+
+// obtainToken keeps the token of an account that the host has while it works and lasts, so that joining again writes nothing; else
+// it asks for a new one. secret is nil where the host has none.
+func (p *pass) obtainToken(ctx context.Context, secret *corev1.Secret, key string, account *corev1.ServiceAccount) (credential, error) {
+	why, have, err := p.keepToken(ctx, secret, key, account)
+	if err != nil {
+		return credential{}, err
+	}
+	what := p.member.cluster + ": token of " + account.Name
 	if why == "" {
-		p.done(Unchanged, what, "it holds until "+when(p.token.expires))
-		return nil
+		p.done(Unchanged, what, "it holds until "+when(have.expires))
+		return have, nil
 	}
 	if p.opts.DryRun {
 		p.done(Created, what, why)
-		return nil
+		return credential{}, nil
 	}
-	if p.token, err = issue(ctx, p.member.client, p.account, have); err != nil {
-		return fmt.Errorf("asking %s for a token of %s: %w", p.member.cluster, HostAccount, err)
+	got, err := issue(ctx, p.member.client, account, have)
+	if err != nil {
+		return credential{}, fmt.Errorf("asking %s for a token of %s: %w", p.member.cluster, account.Name, err)
 	}
-	if err := p.awaitAccepted(ctx); err != nil {
-		return fmt.Errorf("trying the new token of %s on %s: %w", HostAccount, p.member.cluster, err)
+	if err := p.awaitAccepted(ctx, got.token); err != nil {
+		return credential{}, fmt.Errorf("trying the new token of %s on %s: %w", account.Name, p.member.cluster, err)
 	}
-	p.done(Created, what, why+"; it holds until "+when(p.token.expires))
-	if have.secret.name == "" && have.account == p.account.UID && have.expires.After(p.now()) {
+	p.done(Created, what, why+"; it holds until "+when(got.expires))
+	if have.secret.name == "" && have.account == account.UID && have.expires.After(p.now()) {
 		p.note("%s: the token before goes on to work until %s; `hostctl join %s --cluster-kubeconfig FILE --rotate` revokes it at once", p.member.cluster, when(have.expires), p.opts.Name)
 	}
-	return nil
+	return got, nil
 }
 
-// keepToken takes the token that the host has, which it hands back too. If it cannot be kept it says why.
-func (p *pass) keepToken(ctx context.Context) (why string, have credential, err error) {
-	secret, err := p.hostSecret(ctx)
-	if err != nil {
-		return "", have, err
-	}
-	if secret == nil {
+// keepToken reads the token that the host has. If it cannot be kept, why says the reason.
+func (p *pass) keepToken(ctx context.Context, secret *corev1.Secret, key string, account *corev1.ServiceAccount) (why string, have credential, err error) {
+	if secret == nil || len(secret.Data[key]) == 0 {
 		return "the host has none", have, nil
 	}
-	have, err = readToken(string(secret.Data[v1alpha1.SecretToken]))
+	have, err = readToken(string(secret.Data[key]))
 	switch {
 	case err != nil:
 		return "the host's cannot be read", have, nil
-	case have.account != p.account.UID: // an API server may take it a few seconds longer, from its cache
+	case have.account != account.UID: // an API server may take it a few seconds longer, from its cache
 		return "the host's is of an account that was made anew", have, nil
 	case !have.expires.After(p.now()):
 		return "the host's expired on " + when(have.expires), have, nil
@@ -143,19 +155,18 @@ func (p *pass) keepToken(ctx context.Context) (why string, have credential, err 
 		return "the member no longer accepts the host's", have, nil
 	case apierrors.IsForbidden(err), absent(err): // it is known: rights and Membership are this join's to mend
 	case err != nil:
-		return "", have, fmt.Errorf("trying the host's token on %s: %w", p.member.cluster, err)
+		return "", have, fmt.Errorf("trying the host's token of %s on %s: %w", account.Name, p.member.cluster, err)
 	}
 	if have.secret.name == "" {
 		return "the host's could not be revoked", have, nil
 	}
-	p.token = have
 	return "", have, nil
 }
 
-func (p *pass) awaitAccepted(ctx context.Context) error {
+func (p *pass) awaitAccepted(ctx context.Context, token string) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, pollEvery, tokenTimeout, true, func(ctx context.Context) (bool, error) {
-		last = p.try(ctx, p.token.token)
+		last = p.try(ctx, token)
 		if apierrors.IsForbidden(last) || apierrors.IsUnauthorized(last) {
 			return false, nil
 		}

@@ -51,6 +51,56 @@ func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
 // WrappedRoundTripper lets client-go find the transport below.
 func (b *bearer) WrappedRoundTripper() http.RoundTripper { return b.next }
 
+// collectorBearer puts the token of the collector's account on the requests of a collector inside the manager. They go the
+// connection's own way from there: bearer leaves them as they are. While there is no such token, bearer adds the host's.
+type collectorBearer struct {
+	next http.RoundTripper
+	host string
+	// token is empty for none.
+	token atomic.Pointer[string]
+	// refused is whether the member answered 401 to the last request with the token.
+	refused atomic.Bool
+}
+
+var _ http.RoundTripper = &collectorBearer{}
+
+// RoundTrip implements http.RoundTripper.
+func (b *collectorBearer) RoundTrip(req *http.Request) (*http.Response, error) {
+	token := *b.token.Load()
+	if token == "" || req.URL.Host != b.host {
+		return b.next.RoundTrip(req)
+	}
+	req = req.Clone(req.Context())
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := b.next.RoundTrip(req)
+	if err == nil {
+		b.refused.Store(resp.StatusCode == http.StatusUnauthorized)
+	}
+	return resp, err
+}
+
+// WrappedRoundTripper lets client-go find the transport below.
+func (b *collectorBearer) WrappedRoundTripper() http.RoundTripper { return b.next }
+
+// CollectorHTTPClient is the connection for a collector inside the manager: it shares the transport, its bounds and its limits,
+// and comes as the collector's account, see SetCollectorToken.
+func (c *Conn) CollectorHTTPClient() *http.Client {
+	client := *c.http
+	client.Transport = c.collector
+	return &client
+}
+
+// SetCollectorToken has the collector's requests carry this token from now on; with "" they carry the host's.
+func (c *Conn) SetCollectorToken(token string) {
+	if !c.CollectorUses(token) {
+		c.collector.token.Store(&token)
+		c.collector.refused.Store(false)
+	}
+}
+
+// CollectorUses reports whether the collector's requests carry this token.
+func (c *Conn) CollectorUses(token string) bool { return *c.collector.token.Load() == token }
+
 // Uses says whether the connection's requests bring this token.
 func (c *Conn) Uses(token string) bool { return *c.bearer.token.Load() == token }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // noted is a member's API server that notes the token of each request, by path. A watch stays open until the test is over.
@@ -142,5 +143,75 @@ func TestTheTokenGoesToTheMemberAlone(t *testing.T) {
 	}
 	if err := conn.Accepts(t.Context(), "next"); err != nil || s.token(membershipPath) != "Bearer next" {
 		t.Errorf("another token was not tried: %v, %s", err, s.token(membershipPath))
+	}
+}
+
+// One transport, and another bearer for each request: the audit of the member tells the collector's requests from the host's.
+func TestTheCollectorInsideTheManagerComesAsItsOwnAccount(t *testing.T) {
+	s, other := newNoted(t), newNoted(t)
+	conn := connected(t, s.config("hosts"))
+	collector := conn.CollectorHTTPClient()
+	bearerOf := func(client *http.Client, to *noted) string {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, to.URL+"/version", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		return to.token("/version")
+	}
+	for _, step := range []struct{ name, token, want string }{
+		{"while the member gave the collector no token, as the host", "", "Bearer hosts"},
+		{"with its first token", "first", "Bearer first"},
+		{"with its second, by the same client", "second", "Bearer second"},
+	} {
+		conn.SetCollectorToken(step.token)
+		if diff := cmp.Diff(step.want, bearerOf(collector, s)); diff != "" || !conn.CollectorUses(step.token) {
+			t.Errorf("%s: %s", step.name, diff)
+		}
+		if diff := cmp.Diff("Bearer hosts", bearerOf(conn.GetHTTPClient(), s)); diff != "" {
+			t.Errorf("%s: the host's own requests: %s", step.name, diff)
+		}
+	}
+	if got := bearerOf(collector, other); got != "" {
+		t.Errorf("another address gets %q", got)
+	}
+}
+
+func TestAProbeTellsThatTheCollectorsTokenIsRefused(t *testing.T) {
+	s := newNoted(t)
+	r := newRunning(t)
+	if err := r.Connect(t.Context(), "east", s.config("hosts"), ""); err != nil {
+		t.Fatal(err)
+	}
+	<-r.probes
+	conn := r.Conn("east")
+	conn.SetCollectorToken("gone")
+	collect := func() {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/api/v1/nodes", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := conn.CollectorHTTPClient().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+	}
+	for _, step := range []struct {
+		answer  *apierrors.StatusError
+		refused bool
+	}{{apierrors.NewUnauthorized("no"), true}, {apierrors.NewNotFound(schema.GroupResource{}, ""), false}} {
+		s.says("/api/v1/nodes", step.answer)
+		collect()
+		r.Suspect("east")
+		if p := <-r.probes; p.is.CollectorRefused != step.refused || p.was.Same(p.is) || !p.is.Usable() {
+			t.Errorf("after %v: %+v", step.answer, p.is)
+		}
 	}
 }

@@ -37,10 +37,12 @@ type Conn struct {
 	// config holds no token: that is bearer's.
 	config *rest.Config
 	bearer *bearer
-	http   *http.Client
-	guard  *guard
-	rest   rest.Interface
-	mapper *mapper
+	// collector is the way of a collector inside the manager, through http's transport.
+	collector *collectorBearer
+	http      *http.Client
+	guard     *guard
+	rest      rest.Interface
+	mapper    *mapper
 	// version is the server's, set by the first probe that reads it.
 	version atomic.Pointer[string]
 }
@@ -65,6 +67,8 @@ func Connect(name string, config *rest.Config) (*Conn, error) {
 	station := &guard{next: token, mayWrite: func() error { return nil }, headWithin: headWithin, clock: clock.RealClock{},
 		limit: inflight.New(clock.RealClock{}, inflight.Most), answers: boundedread.NewAnswers()}
 	client.Transport = station
+	collector := &collectorBearer{next: station, host: token.host}
+	collector.token.Store(new(string))
 	raw := rest.CopyConfig(config)
 	raw.GroupVersion = &v1alpha1.GroupVersion
 	raw.APIPath = "/apis"
@@ -73,7 +77,7 @@ func Connect(name string, config *rest.Config) (*Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to member %s: %w", name, err)
 	}
-	conn := &Conn{name: name, config: config, bearer: token, http: client, guard: station, rest: restClient}
+	conn := &Conn{name: name, config: config, bearer: token, collector: collector, http: client, guard: station, rest: restClient}
 	conn.mapper = newMapper(conn)
 	return conn, nil
 }

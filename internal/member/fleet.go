@@ -303,7 +303,7 @@ func nextProbe(unsettled int) time.Duration {
 // of a network error differ from one try to the next.
 func (s Standing) Same(other Standing) bool {
 	return s.Probed == other.Probed && s.Reachable == other.Reachable && s.Valid == other.Valid && s.Reason == other.Reason &&
-		s.UID == other.UID && s.Version == other.Version && s.CollectorVersion == other.CollectorVersion &&
+		s.UID == other.UID && s.Version == other.Version && s.CollectorVersion == other.CollectorVersion && s.CollectorRefused == other.CollectorRefused &&
 		s.HeartbeatChanged.IsZero() == other.HeartbeatChanged.IsZero() && s.Ahead == other.Ahead &&
 		s.NamespacePolicy == other.NamespacePolicy && slices.Equal(s.Grants, other.Grants) && reflect.DeepEqual(s.Facts, other.Facts)
 }

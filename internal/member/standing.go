@@ -64,6 +64,9 @@ type Standing struct {
 	Facts            v1alpha1.MemberFacts
 	CollectorVersion string
 	Heartbeat        time.Time
+	// CollectorRefused is whether the member refused the last request of the collector inside the manager: it does not accept
+	// the token of the collector's account.
+	CollectorRefused bool
 	// HeartbeatChanged is when, by the host's clock, the heartbeat was last seen to change: clocks of
 	// host and member need not agree.
 	HeartbeatChanged time.Time
@@ -126,6 +129,7 @@ func (c *Conn) ask(ctx context.Context, host Host, last Standing, now time.Time)
 	if renewed := membership.Status.RenewTime.Time; !renewed.Equal(next.Heartbeat) {
 		next.Heartbeat, next.HeartbeatChanged = renewed, now
 	}
+	next.CollectorRefused = c.collector.refused.Load()
 	next.Valid, next.Ours, next.Reason = true, true, v1alpha1.ReasonAnswers
 	return next
 }
