@@ -75,11 +75,13 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 
 	var loops []*federated.Reconciler
 	store := deliveries.NewStore(o.Clock)
-	pusher := push.New(fleet, store, o.Clock, func(key push.Key) {
+	wake := func(key deliveries.Key) {
 		for _, loop := range loops {
 			loop.Wake(key)
 		}
-	})
+	}
+	pusher := push.New(fleet, store, o.Clock, wake)
+	store.OnNews(wake)
 	pusher.SealWith(seal, host.UID)
 	pusher.ReadLabelsWith(namespaceLabels(local.GetAPIReader()))
 	var registry *membercluster.Reconciler

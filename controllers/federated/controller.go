@@ -40,7 +40,7 @@ type Reconciler struct {
 	// deliveries is what the members have on record, orphans what of it no wrapper accounts for.
 	deliveries *deliveries.Store
 	orphans    *deliveries.Orphans
-	pusher     *push.Pusher
+	pusher     Pusher
 	events     events.EventRecorder
 	clock      clock.PassiveClock
 	// history encrypts revisions that hold a Secret. Set by EncryptWith.
@@ -57,7 +57,7 @@ type Reconciler struct {
 
 // New makes the reconciler of one scope.
 func New(
-	kind v1alpha1.WrapperKind, mgr ctrl.Manager, fleet *member.Fleet, store *deliveries.Store, orphans *deliveries.Orphans, pusher *push.Pusher,
+	kind v1alpha1.WrapperKind, mgr ctrl.Manager, fleet *member.Fleet, store *deliveries.Store, orphans *deliveries.Orphans, pusher Pusher,
 	clk clock.PassiveClock,
 ) *Reconciler {
 	return &Reconciler{

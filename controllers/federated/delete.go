@@ -104,7 +104,7 @@ func (p *reconciliation) membersToLeave() []string {
 		if released(name) {
 			continue
 		}
-		if seen := p.pusher.Pair(p.key, name).Seen; seen != nil && seen.Wrapper.UID == p.wrapper.GetUID() {
+		if seen := p.deliveries.Record(p.key, name).Summary; seen != nil && seen.Wrapper.UID == p.wrapper.GetUID() {
 			names = append(names, name)
 		}
 	}

@@ -81,8 +81,7 @@ func (p *reconciliation) stillLeaving(leaving []string) []string {
 
 // left says whether a member was left: the last pass took the Delivery away.
 func (p *reconciliation) left(name string) bool {
-	out := p.pusher.Pair(p.key, name).Outcome
-	return out != nil && out.Done && p.pusher.IsLeaving(p.key, name)
+	return p.pusher.Result(p.key, name).HasLeft()
 }
 
 func (p *reconciliation) writeDecision(ctx context.Context, decided v1alpha1.PlacementStatus) error {

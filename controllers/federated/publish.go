@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/messages"
 	"github.com/fairlead-dev/fairlead/federate/report"
-	"github.com/fairlead-dev/fairlead/internal/push"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
 const (
@@ -116,33 +116,33 @@ func (p *reconciliation) snapshot(before *v1alpha1.WrapperStatus) report.Input {
 
 // observe is what is known of one member.
 func (p *reconciliation) observe(name string, leaving bool) report.Member {
-	pair := p.pusher.Pair(p.key, name)
+	record, pushed := p.deliveries.Record(p.key, name), p.pusher.Result(p.key, name)
 	m := report.Member{
 		Name:         name,
 		Leaving:      leaving,
 		Revision:     p.revision,
-		Held:         pair.Holds,
+		Held:         pushed.Want.IsHeldBy(record.Summary),
 		RepairsDrift: p.wrapper.WrapperSpec().Drift != v1alpha1.DriftReport,
-		Contested:    pair.Contested,
+		Contested:    pushed.Contested,
 		Refusal:      p.refusals[name],
-		Standing:     p.standing(name, pair),
-		Listed:       pair.Listed,
-		Tried:        pair.Outcome != nil,
+		Standing:     p.standing(name, record),
+		Listed:       record.Listed,
+		Tried:        pushed.Outcome != nil,
 	}
 	if want := p.wants[name]; want != nil {
 		m.Rendering = want.Rendering.Digest()
 	}
-	if pair.Seen != nil {
-		m.HeldRevision, m.Judged, m.Status = pair.Seen.Revision, pair.Seen.Judged, pair.Seen.Status
+	if seen := record.Summary; seen != nil {
+		m.HeldRevision, m.Judged, m.Status = seen.Revision, seen.Judged, seen.Status
 	}
-	if out := pair.Outcome; out != nil && !out.Done {
+	if out := pushed.Outcome; out != nil && !out.Done {
 		m.Push = report.Push{State: out.State, Reason: out.Reason, Message: out.Message, Unmended: out.IsUnmended(), Delivery: out.Overtaken}
 	}
 	return m
 }
 
 // standing is whether a member can be asked, as its last probe and its connection tell.
-func (p *reconciliation) standing(name string, pair push.Pair) report.Standing {
+func (p *reconciliation) standing(name string, record deliveries.Record) report.Standing {
 	standing, connected := p.fleet.Standing(name)
 	if !connected {
 		if mc := p.members[name]; mc != nil {
@@ -153,14 +153,14 @@ func (p *reconciliation) standing(name string, pair push.Pair) report.Standing {
 		}
 		return report.Standing{}
 	}
-	return known(report.Standing{Heard: standing.Probed, Usable: standing.Usable(), Reason: standing.Reason, Message: standing.Message}, pair)
+	return known(report.Standing{Heard: standing.Probed, Usable: standing.Usable(), Reason: standing.Reason, Message: standing.Message}, record)
 }
 
 // known is how a member stands as far as its Deliveries are known: of one that answers, and whose Deliveries cannot be read,
 // or cannot any more, nothing is.
-func known(s report.Standing, pair push.Pair) report.Standing {
-	if s.Usable && (!pair.Listed || pair.Unlisted != "") {
-		return report.Standing{Message: pair.Unlisted}
+func known(s report.Standing, record deliveries.Record) report.Standing {
+	if s.Usable && (!record.Listed || record.Unreadable != "") {
+		return report.Standing{Message: record.Unreadable}
 	}
 	return s
 }

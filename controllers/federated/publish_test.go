@@ -221,16 +221,16 @@ func TestOfAMemberWhoseDeliveriesCannotBeReadNothingIsKnown(t *testing.T) {
 	usable, away := report.Standing{Heard: true, Usable: true}, report.Standing{Heard: true, Reason: v1alpha1.ReasonUnreachable}
 	for name, test := range map[string]struct {
 		standing report.Standing
-		pair     push.Pair
+		record   deliveries.Record
 		want     report.Standing
 	}{
-		"they are listed":                     {usable, push.Pair{Listed: true}, usable},
-		"they are not listed yet":             {usable, push.Pair{}, report.Standing{}},
-		"they were, and have become too much": {usable, push.Pair{Listed: true, Unlisted: "too much"}, report.Standing{Message: "too much"}},
-		"it does not answer either":           {away, push.Pair{Listed: true, Unlisted: "too much"}, away},
+		"they are listed":                     {usable, deliveries.Record{Listed: true}, usable},
+		"they are not listed yet":             {usable, deliveries.Record{}, report.Standing{}},
+		"they were, and have become too much": {usable, deliveries.Record{Listed: true, Unreadable: "too much"}, report.Standing{Message: "too much"}},
+		"it does not answer either":           {away, deliveries.Record{Listed: true, Unreadable: "too much"}, away},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := known(test.standing, test.pair); got != test.want {
+			if got := known(test.standing, test.record); got != test.want {
 				t.Errorf("%+v, want %+v", got, test.want)
 			}
 		})

@@ -144,7 +144,7 @@ func (p *reconciliation) revisionsInUse() map[string]bool {
 		inUse[status.Clusters[i].Revision] = true
 	}
 	for _, name := range p.deliveries.Holders(p.key) {
-		if seen := p.pusher.Pair(p.key, name).Seen; seen != nil {
+		if seen := p.deliveries.Record(p.key, name).Summary; seen != nil {
 			inUse[seen.Revision] = true
 		}
 	}

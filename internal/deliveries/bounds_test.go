@@ -57,14 +57,14 @@ func TestWhatIsKeptOfAMemberIsSummedUp(t *testing.T) {
 	b.heard = nil
 	b.noteUnreadable(errTooMuch.Error())
 	b.noteUnreadable(errTooMuch.Error())
-	if got := b.Index.Unreadable(); !strings.Contains(got, "64 MiB") {
+	if got := b.record(web).Unreadable; !strings.Contains(got, "64 MiB") {
 		t.Errorf("nobody is told: %q", got)
 	}
 	b.Replace()
 	if diff := cmp.Diff([]string{"east unreadable", "east readable again"}, slices.DeleteFunc(b.heard, func(s string) bool { return !strings.Contains(s, "readable") })); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if b.weight != 0 || b.Index.Unreadable() != "" {
-		t.Errorf("%d is kept of nothing, %q", b.weight, b.Index.Unreadable())
+	if b.weight != 0 || b.record(web).Unreadable != "" {
+		t.Errorf("%d is kept of nothing, %q", b.weight, b.record(web).Unreadable)
 	}
 }

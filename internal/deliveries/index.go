@@ -80,19 +80,28 @@ func (x *Index) get(name string) *Summary {
 	return x.summaries[name]
 }
 
+// Record is what a member has on record of one wrapper.
+type Record struct {
+	// Listed is whether the member's Deliveries are known.
+	Listed bool
+	// Unreadable is why they cannot be read, where that is for what they are; "" when nothing is known to be in the way.
+	Unreadable string
+	// Summary is that of the Delivery, nil when there is none, or not known.
+	Summary *Summary
+}
+
+func (x *Index) record(key Key) Record {
+	name := key.Delivery()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return Record{Listed: x.listed, Unreadable: x.unreadable, Summary: x.summaries[name]}
+}
+
 // IsListed reports whether the member's Deliveries are known.
 func (x *Index) IsListed() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.listed
-}
-
-// Unreadable is why the member's Deliveries cannot be read, where that is for what they are; "" when nothing is known to be in
-// the way.
-func (x *Index) Unreadable() string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.unreadable
 }
 
 // names are those of all Deliveries.

@@ -33,6 +33,32 @@ func (s *Store) Subscribe(l Listener) {
 	s.listeners = append(slices.Clip(s.listeners), l)
 }
 
+// OnNews has told called for each wrapper of whose Delivery a member has another state, from now on.
+func (s *Store) OnNews(told func(Key)) { s.Subscribe(news(told)) }
+
+// news passes on of what a Listener hears which wrapper it is about.
+type news func(Key)
+
+// Changed implements Listener.
+func (n news) Changed(_ *Index, c Change) {
+	switch {
+	case !c.IsNews():
+	case c.Is != nil:
+		n(KeyOf(c.Is.Wrapper))
+	default:
+		n(KeyOf(c.Was.Wrapper))
+	}
+}
+
+// Listed implements Listener.
+func (news) Listed(*Index, map[string]int64) {}
+
+// Readable implements Listener.
+func (news) Readable(*Index, bool) {}
+
+// Unreadable implements Listener.
+func (news) Unreadable(*Index) {}
+
 // Open makes the index of a member, in place of that of an earlier connection. first is told of this member before all
 // subscribers are; it may be nil. Nothing is known until Follow runs.
 func (s *Store) Open(conn *member.Conn, first Listener) *Index {
@@ -76,6 +102,14 @@ func (s *Store) all() []*Index {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return slices.Collect(maps.Values(s.indexes))
+}
+
+// Record is what a member has on record of a wrapper.
+func (s *Store) Record(key Key, memberName string) Record {
+	if x := s.Of(memberName); x != nil {
+		return x.record(key)
+	}
+	return Record{}
 }
 
 // Holders are the members known to hold a Delivery of a wrapper, sorted.

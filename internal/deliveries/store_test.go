@@ -33,6 +33,36 @@ func TestAnIndexThatWasReplacedTakesNothingAlong(t *testing.T) {
 	}
 }
 
+func TestNewsOfADeliveryIsToldOnce(t *testing.T) {
+	b := newBench(t)
+	var told []Key
+	b.store.OnNews(func(key Key) { told = append(told, key) })
+	b.there(1)
+	b.there(1)
+	b.there(2)
+	b.Remove(web.Delivery())
+	b.Remove(web.Delivery())
+	b.Replace()
+	if diff := cmp.Diff([]Key{web, web, web}, told); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
+func TestARecordIsEmptyWhereNothingIsKnown(t *testing.T) {
+	b := newBench(t)
+	b.there(1)
+	if got := b.store.Record(web, "east"); got.Listed || got.Summary == nil {
+		t.Errorf("before the first list: %+v", got)
+	}
+	b.Replace(delivery(webIdentity, 2))
+	if got := b.store.Record(web, "east"); !got.Listed || got.Summary.Generation != 2 {
+		t.Errorf("after the first list: %+v", got)
+	}
+	if got := b.store.Record(web, "west"); got != (Record{}) {
+		t.Errorf("of a member without a connection: %+v", got)
+	}
+}
+
 func TestASubscriberIsToldOfAllMembers(t *testing.T) {
 	b := newBench(t)
 	west := b.store.Open(connect(t, "west"), nil)

@@ -81,6 +81,6 @@ func (p *Pusher) isAtRest(key Key, memberName string) bool {
 	if p.want(key, memberName) == nil {
 		return true
 	}
-	pair := p.Pair(key, memberName)
-	return pair.Holds || pair.Outcome != nil && pair.Outcome.Done
+	result := p.Result(key, memberName)
+	return result.Want.IsHeldBy(p.deliveries.Record(key, memberName).Summary) || result.Outcome != nil && result.Outcome.Done
 }

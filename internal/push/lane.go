@@ -195,9 +195,9 @@ func (l *lane) due(key Key, want *Want) (work, bool) {
 		return todo, true
 	}
 	switch {
-	case !rests && !want.isHeldBy(seen):
+	case !rests && !want.IsHeldBy(seen):
 		return work{isNew: seen == nil && last.want == nil && l.failures[key] == 0 && !l.deliveries.IsListing()}, true
-	case !want.isHeldBy(seen) && seen.ServedNow() && !last.Done:
+	case !want.IsHeldBy(seen) && seen.ServedNow() && !last.Done:
 		return work{}, true
 	case want.isRecordedBy(seen):
 		return work{secrets: looks, drifted: make(map[identity]v1alpha1.DriftKind)}, len(looks) > 0

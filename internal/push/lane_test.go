@@ -44,6 +44,7 @@ func newBench(t *testing.T) *bench {
 	}
 	pusher := New(member.NewFleet(member.Host{}, b.clock), deliveries.NewStore(b.clock), b.clock, func(k Key) { b.woken = append(b.woken, k) })
 	b.lane = newLane(conn, pusher, b.clock, usable)
+	pusher.deliveries.OnNews(pusher.wake)
 	pusher.lanes["east"] = b.lane
 	b.deliveries.Replace()
 	t.Cleanup(b.queue.ShutDown)
@@ -233,7 +234,7 @@ func TestWhatAWantWakes(t *testing.T) {
 				t.Errorf("queued: %v", got)
 			}
 			b.pusher.Drop(web, "east")
-			if len(b.pusher.Wanted(web)) > 0 || b.pusher.IsLeaving(web, "east") {
+			if len(b.pusher.Wanted(web)) > 0 || b.pusher.want(web, "east") != nil {
 				t.Error("dropped, and still wanted")
 			}
 		})

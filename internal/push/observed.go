@@ -27,7 +27,6 @@ func (l *lane) Changed(_ *deliveries.Index, c deliveries.Change) {
 	}
 	if c.IsNews() {
 		l.queue.Add(key)
-		l.pusher.wake(key)
 	}
 }
 
@@ -42,7 +41,6 @@ func (l *lane) vanished(was *deliveries.Summary) {
 	l.mu.Unlock()
 	l.pusher.enlist(key, l.conn.Name())
 	l.queue.Add(key)
-	l.pusher.wake(key)
 }
 
 // Listed implements deliveries.Listener. It takes back what passes found that a whole list contradicts: a member that was restored from a

@@ -136,40 +136,36 @@ func (p *Pusher) Drop(key Key, memberName string) {
 	}
 }
 
-// Pair is all that is known of one wrapper on one member.
-type Pair struct {
-	// Listed is whether the member's Deliveries are known.
-	Listed bool
-	// Unlisted is why they cannot be, where that is for what they are; "" when nothing is known to be in the way.
-	Unlisted string
-	// Seen is the member's Delivery, nil when there is none, or not known.
-	Seen *deliveries.Summary
-	// Holds is whether the member holds just what is wanted.
-	Holds bool
+// Result is how the pushes of one wrapper to one member went.
+type Result struct {
+	// Want is what is wanted of the pair now; nil when nothing is, or without a connection.
+	Want *Want
 	// Outcome is that of the last pass for what is wanted now; nil when there was none yet.
 	Outcome *Outcome
 	// Contested says who changes back what is repaired; "" when nobody does.
 	Contested string
 }
 
-// Pair tells what is known of a pair.
-func (p *Pusher) Pair(key Key, memberName string) Pair {
+// HasLeft says whether the last pass has left the member, as is wanted of it now.
+func (r Result) HasLeft() bool {
+	return r.Want != nil && r.Want.Leaving() && r.Outcome != nil && r.Outcome.Done
+}
+
+// Result tells how the pushes of a pair went. What the member has on record is for package deliveries to tell.
+func (p *Pusher) Result(key Key, memberName string) Result {
 	p.mu.RLock()
 	want, l := p.wants[key][memberName], p.lanes[memberName]
 	p.mu.RUnlock()
 	if l == nil {
-		return Pair{}
+		return Result{}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	pair := Pair{Listed: l.deliveries.IsListed(), Unlisted: l.deliveries.Unreadable(), Seen: l.deliveries.Get(key), Contested: l.contested(key)}
-	if want != nil && !want.Leaving() {
-		pair.Holds = want.isHeldBy(pair.Seen)
-	}
+	result := Result{Want: want, Contested: l.contested(key)}
 	if out, ok := l.outcomes[key]; ok && want.same(out.want) {
-		pair.Outcome = &out
+		result.Outcome = &out
 	}
-	return pair
+	return result
 }
 
 // Wanted are the members of which something is wanted for a wrapper, sorted.
@@ -177,12 +173,6 @@ func (p *Pusher) Wanted(key Key) []string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return slices.Sorted(maps.Keys(p.wants[key]))
-}
-
-// IsLeaving says whether what is wanted of a pair is to leave.
-func (p *Pusher) IsLeaving(key Key, memberName string) bool {
-	_, leaving := p.Desired(key, memberName)
-	return leaving
 }
 
 // Desired says whether anything is wanted of a pair, and whether that is to leave.

@@ -120,7 +120,7 @@ func TestADeletedDeliveryIsWrittenAgain(t *testing.T) {
 	}
 	s.await("it is there again", func(context.Context) bool {
 		pair := p.Pair(key, "east")
-		return pair.Holds && pair.Seen.UID != uid
+		return pair.Holds && pair.Summary.UID != uid
 	})
 	p.Want("east", s.leave())
 	s.await("it is left", func(context.Context) bool {

@@ -102,7 +102,7 @@ func (p *Pusher) mayLook(at place) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	seen := l.deliveries.Get(at.key)
-	return !l.broken && l.deliveries.IsListed() && (want.isHeldBy(seen) || want.isRecordedBy(seen) && l.rests(at.key, want))
+	return !l.broken && l.deliveries.IsListed() && (want.IsHeldBy(seen) || want.isRecordedBy(seen) && l.rests(at.key, want))
 }
 
 // look has a pair's lane look at a Secret.

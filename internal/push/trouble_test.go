@@ -228,7 +228,7 @@ func TestWhatIsRefusedDoesNotCountAsDelivered(t *testing.T) {
 			}
 			w := s.want(objects...)
 			s.mustFail(w, test.reason)
-			if d := s.delivery(); d != nil && w.isHeldBy(deliveries.Summarise(d)) {
+			if d := s.delivery(); d != nil && w.IsHeldBy(deliveries.Summarise(d)) {
 				t.Errorf("the member seems to hold what is wanted: %v", s.inventory())
 			}
 			s.wire.begin(nil)

@@ -53,12 +53,12 @@ type Want struct {
 // Leaving says whether the member is to be left.
 func (w *Want) Leaving() bool { return w.Rendering == nil }
 
-// isHeldBy says whether the member holds just what is wanted, drift aside.
-func (w *Want) isHeldBy(s *deliveries.Summary) bool { return w.isRecordedBy(s) && s.Complete }
+// IsHeldBy says whether the member holds just what is wanted, drift aside.
+func (w *Want) IsHeldBy(s *deliveries.Summary) bool { return w.isRecordedBy(s) && s.Complete }
 
 // isRecordedBy says whether what is delivered is what is wanted, be all of it there or not.
 func (w *Want) isRecordedBy(s *deliveries.Summary) bool {
-	return s != nil && !w.Leaving() && s.Wrapper.UID == w.Wrapper.UID && s.Rendering == w.digest()
+	return w != nil && s != nil && !w.Leaving() && s.Wrapper.UID == w.Wrapper.UID && s.Rendering == w.digest()
 }
 
 // same says whether two wants ask for the same writes.

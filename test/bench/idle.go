@@ -139,7 +139,8 @@ func hold() error {
 	}
 	ctx := context.Background()
 	fleet := member.NewFleet(member.Host{UID: idleUID + "2"}, clock.RealClock{})
-	pusher := push.New(fleet, deliveries.NewStore(clock.RealClock{}), clock.RealClock{}, func(push.Key) {})
+	store := deliveries.NewStore(clock.RealClock{})
+	pusher := push.New(fleet, store, clock.RealClock{}, func(push.Key) {})
 	go func() { _ = fleet.Start(ctx, pusher) }() // it only waits for the end
 	open := func(from, to int) error {
 		for i := from; i < to; i++ {
@@ -152,7 +153,7 @@ func hold() error {
 		}
 		deadline := time.Now().Add(time.Minute)
 		for i := from; i < to; {
-			if pusher.Pair(push.Key{}, fmt.Sprintf("m-%d", i)).Listed {
+			if store.Record(deliveries.Key{}, fmt.Sprintf("m-%d", i)).Listed {
 				i++
 				continue
 			}
