@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/mistakes/*/answers.txt anew")
 
-// Every answer begins with what failed and where: the file, the document and the object; then comes the field.
+// Each answer begins with what failed and where: the file, the document and the object. The field follows.
 func TestEveryMistakeIsAnsweredWithFileObjectAndField(t *testing.T) {
 	for command, args := range map[string][]string{
 		"render":   {"render", "--assume-cluster", "eu-1,cloud=aws"},

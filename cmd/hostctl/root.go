@@ -22,17 +22,23 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
 
-// New is hostctl: every command is one package and one line here.
+// New makes hostctl's root command. Every command is one package and one line here.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "hostctl",
 		Short: "Distribute Kubernetes objects from one host to many member clusters",
 		Long: `hostctl distributes Kubernetes objects from one host to many member clusters.
 
-Everything it writes is an object that kubectl could have written.
-Exit codes: 0 done, 1 failed, 2 usage, 3 differs, 4 waits for a person.`,
+It writes only Kubernetes objects, and each of them could be written with kubectl as well.
+
+Exit codes:
+  0  done
+  1  failed
+  2  usage: a command, flag or argument is wrong
+  3  differs
+  4  something waits for a person's decision`,
 		Version:       version.String(),
-		SilenceErrors: true, // Execute says them, once
+		SilenceErrors: true, // Execute prints them, once
 		SilenceUsage:  true,
 	}
 	root.SetIn(streams.In)
@@ -52,9 +58,8 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 differs, 4 waits for a person.`,
 	return root
 }
 
-// Execute runs hostctl with args and returns its exit code. Whatever goes wrong before a command begins to run (an
-// unknown command, a flag that isn't there, arguments that don't fit) is usage; so no command may have a
-// PersistentPreRun of its own, or it would hide the root's.
+// Execute runs hostctl with args and returns its exit code. An error before a command begins to run (an unknown command or flag, a
+// wrong number of arguments) is a usage error. No command may have a PersistentPreRun of its own: it would hide the root's.
 func Execute(ctx context.Context, streams genericiooptions.IOStreams, args []string) int {
 	root := New(streams)
 	root.SetArgs(args)
@@ -64,7 +69,7 @@ func Execute(ctx context.Context, streams genericiooptions.IOStreams, args []str
 	if err == nil || exit.Silent(err) {
 		return exit.CodeOf(err)
 	}
-	_, _ = fmt.Fprintln(streams.ErrOut, "Error:", plain.Error(err)) // nobody is left to tell
+	_, _ = fmt.Fprintln(streams.ErrOut, "Error:", plain.Error(err)) // if stderr is closed, there is nowhere else to write
 	code := exit.CodeOf(err)
 	if !began {
 		code = exit.Usage

@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
 )
 
-// Options are the flags, and what Complete makes of them.
+// Options are the flags, and the values that Complete derives from them.
 type Options struct {
 	genericiooptions.IOStreams
 
@@ -30,9 +30,9 @@ type Options struct {
 	DryRun   bool
 	Output   string
 
-	// CanAsk says whether somebody sits there who can be asked.
+	// CanAsk reports whether standard input is a terminal, so that the user can answer a question.
 	CanAsk func() bool
-	// Connect leads to the host; tests give one that needs no cluster.
+	// Connect makes the client for the host. Tests set a function that needs no cluster.
 	Connect func() (client.Client, error)
 
 	flags *genericclioptions.ConfigFlags
@@ -43,7 +43,7 @@ type Options struct {
 	host            client.Client
 }
 
-// New is the command.
+// New makes the command.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	_, cmd := newCommand(streams)
 	return cmd
@@ -54,31 +54,33 @@ func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
 	o.Connect = func() (client.Client, error) { return connect.Host(o.flags) }
 	cmd := &cobra.Command{
 		Use:   "approve (NAME | cfed/NAME) (--removal [--cluster CLUSTER,…] | --release CLUSTER,…)",
-		Short: "Allow what waits for a person: a removal from many clusters, or not to wait for one that is away",
-		Long: `approve allows something that Fairlead does not do to a wrapper by itself. It says first what will happen, and asks.
+		Short: "Approve a removal from many clusters, or stop waiting for a cluster that does not answer",
+		Long: `approve allows something that Fairlead does not do to a wrapper by itself. It shows what will happen, asks, and then writes
+an Approval into the wrapper's namespace (into ` + v1alpha1.SystemNamespace + ` for a ClusterFederated).
 
---removal: the placement no longer selects more clusters than may be left within an hour (spec.rollout.maxRemoval). The
-others are served on until then; approved, they are left now, as onDelete says. To call it off instead, put the placement,
-or the labels of the clusters, back. An edit of the wrapper, or another cluster that is to be left, makes another removal,
-which has to be approved by itself.
+--removal
+  Use it when spec.placement selects fewer clusters than before, and the wrapper would leave more of them within an hour than
+  spec.rollout.maxRemoval allows. Fairlead keeps serving the clusters above that limit until the hour is over. Once you
+  approve, the wrapper leaves them now, and spec.onDelete decides which objects stay there. To cancel the removal instead,
+  restore the placement or the clusters' labels. An approval covers only the present removal: it no longer counts after an
+  edit of the wrapper, or once one more cluster is to be left.
 
---release: the wrapper is being deleted, or leaves these clusters, and they do not answer, or something there holds it up.
-Released, they are not waited for any longer, and what they hold of the wrapper stays there, also when they come back. It
-does so for one wrapper; for all of them, where a cluster is gone for good: hostctl unjoin CLUSTER --forget
-
-What is written is an Approval beside the wrapper (in ` + v1alpha1.SystemNamespace + ` for a ClusterFederated), which kubectl could write.`,
-		Example: `  # what waits is in the REASON column, and the command in the message
+--release
+  Use it when a wrapper is being deleted or leaves a cluster, and the cluster does not answer or something there blocks the
+  removal. Fairlead then stops waiting for that cluster. Objects of the wrapper stay there, also when the cluster comes back.
+  This releases one wrapper. For a cluster that is gone for good, release all wrappers: hostctl unjoin CLUSTER --forget`,
+		Example: `  # which wrappers wait, and why: see the REASON column; the message of the wrapper's condition has the command
   kubectl get federation -A
   hostctl approve shop -n shop --removal
 
   # only some of them
   hostctl approve shop -n shop --removal --cluster eu-1,eu-2
 
-  # delete a wrapper though member-3 does not come back
+  # finish the deletion of a wrapper although member-3 does not come back
   hostctl approve shop -n shop --release member-3
   hostctl approve cfed/fast --release member-3 --yes
 
-  # what would be written
+  # show the Approval without writing it
   hostctl approve shop -n shop --removal --dry-run -o yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -89,11 +91,11 @@ What is written is an Approval beside the wrapper (in ` + v1alpha1.SystemNamespa
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.Removal, "removal", false, "let the wrapper leave the clusters that it is not placed on any more, now")
-	f.StringSliceVar(&o.Clusters, "cluster", nil, "with --removal: only this cluster of those that wait; may be repeated")
-	f.StringSliceVar(&o.Release, "release", nil, "do not wait for this cluster to be left; may be repeated")
+	f.BoolVar(&o.Removal, "removal", false, "let the wrapper leave now the clusters that spec.placement no longer selects")
+	f.StringSliceVar(&o.Clusters, "cluster", nil, "with --removal: approve it for this cluster only; may be repeated")
+	f.StringSliceVar(&o.Release, "release", nil, "do not wait any longer for the removal from this cluster; may be repeated")
 	f.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
-	f.BoolVar(&o.DryRun, "dry-run", false, "say what would be done, have the host check it, and write nothing")
+	f.BoolVar(&o.DryRun, "dry-run", false, "show what would be done, let the API server check it, and write nothing")
 	f.StringVarP(&o.Output, "output", "o", "", "print the Approval as yaml, json or name")
 	o.flags.AddFlags(f)
 	return o, cmd
@@ -117,7 +119,7 @@ func (o *Options) Complete(name string) error {
 		return exit.Usagef("--output %q: give yaml, json or name", o.Output)
 	}
 	if !o.Yes && !o.DryRun && !o.CanAsk() {
-		return exit.Usagef("approving something for %s cannot be asked about in a pipe: give --yes", name)
+		return exit.Usagef("approving something for %s needs an answer, and standard input is no terminal: give --yes", name)
 	}
 	if o.kind == v1alpha1.KindFederated {
 		if o.namespace, err = connect.Namespace(o.flags); err != nil {
@@ -128,7 +130,7 @@ func (o *Options) Complete(name string) error {
 	return err
 }
 
-// Run says what is approved, asks and writes the Approval.
+// Run shows what the Approval allows, asks, and writes it.
 func (o *Options) Run(ctx context.Context) error {
 	w, err := o.wrapper(ctx)
 	if err != nil {

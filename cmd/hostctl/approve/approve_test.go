@@ -50,14 +50,14 @@ func asDeleted(w *v1alpha1.Federated) {
 	}
 }
 
-type outcome struct {
+type commandResult struct {
 	stdout, stderr string
 	err            error
 	written        []v1alpha1.Approval
 }
 
 // run runs the command against a host that has these objects, and the members of web.
-func run(t *testing.T, answer string, args []string, objects ...client.Object) outcome {
+func run(t *testing.T, answer string, args []string, objects ...client.Object) commandResult {
 	t.Helper()
 	t.Setenv("KUBECONFIG", "testdata/kubeconfig.yaml")
 	scheme := runtime.NewScheme()
@@ -79,7 +79,7 @@ func run(t *testing.T, answer string, args []string, objects ...client.Object) o
 	o.Connect = func() (client.Client, error) { return host, nil }
 	cmd.SetArgs(args)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	got := outcome{err: cmd.ExecuteContext(t.Context())}
+	got := commandResult{err: cmd.ExecuteContext(t.Context())}
 	got.stdout, got.stderr = out.String(), said.String()
 	list := &v1alpha1.ApprovalList{}
 	if err := host.List(t.Context(), list); err != nil {
@@ -118,14 +118,14 @@ func TestWhatIsApproved(t *testing.T) {
 			meta:  "shop/web-removal-x7k2p",
 			want:  v1alpha1.ApprovalSpec{Wrapper: ofWeb, Allow: v1alpha1.AllowRemoval, Decision: "0123456789abcdef", Clusters: []string{"south"}},
 			owned: []metav1.OwnerReference{owner("Federated", "web", "u")},
-			says:  []string{"It stays on north until that is approved, or the hour is over.", "removed: nothing\n"},
+			says:  []string{"It stays on north until you approve that too, or the hour is over.", "removed: nothing\n"},
 		},
 		"a member that is being left": {
 			args: []string{"web", "-n", "shop", "--release", "west"}, w: web(func(*v1alpha1.Federated) {}), meta: "shop/web-release-x7k2p",
 			want:  v1alpha1.ApprovalSpec{Wrapper: ofWeb, Allow: v1alpha1.AllowRelease, Clusters: []string{"west"}},
 			owned: []metav1.OwnerReference{owner("Federated", "web", "u")},
-			says: []string{"Federated shop/web will no longer wait to be off west.",
-				"stays there, also when the cluster comes back, with the Delivery that lists it:\n  ConfigMap settings, PersistentVolumeClaim data, ConfigMap licence"},
+			says: []string{"Federated shop/web will no longer wait for its removal from west.",
+				"stay there, also when the cluster comes back, with the Delivery that lists them:\n  ConfigMap settings, PersistentVolumeClaim data, ConfigMap licence"},
 		},
 		"members of a wrapper that is being deleted": {
 			args: []string{"web", "-n", "shop", "--release", "west,north"}, w: web(asDeleted), meta: "shop/web-release-x7k2p",
@@ -220,7 +220,7 @@ func TestWhatIsNotApproved(t *testing.T) {
 	}
 }
 
-func TestARehearsalWritesNothingAndAsksNobody(t *testing.T) {
+func TestADryRunWritesNothingAndAsksNoQuestion(t *testing.T) {
 	got := run(t, "", []string{"web", "-n", "shop", "--removal", "--dry-run", "-o", "yaml"}, web(func(*v1alpha1.Federated) {}))
 	if got.err != nil || len(got.written) > 0 {
 		t.Fatalf("%v; written: %v", got.err, got.written)

@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/approval"
 )
 
-// decide makes the Approval of what waits. It is an error when nothing does, or not for a member that was
-// named: a word that nothing waits for would be acted upon at another time than the person thinks of.
+// decide makes the Approval of the removals or releases that wait. It returns an error when none waits, or none for a member that
+// the user named. An Approval that nothing waits for would take effect later, at a time the user does not expect.
 func (o *Options) decide(ctx context.Context, w v1alpha1.Wrapper) (*v1alpha1.Approval, error) {
 	var spec v1alpha1.ApprovalSpec
 	var err error
@@ -34,15 +34,15 @@ func (o *Options) decide(ctx context.Context, w v1alpha1.Wrapper) (*v1alpha1.App
 	return approval.New(w, spec), nil
 }
 
-// removal are the members to let go.
+// removal returns the members that the wrapper may leave.
 func (o *Options) removal(ctx context.Context, w v1alpha1.Wrapper) ([]string, error) {
 	placed := w.WrapperStatus().Placement
 	switch {
 	case w.GetDeletionTimestamp() != nil:
-		return nil, errors.New("it is being deleted, which does not wait for an approval; --release CLUSTER stops waiting for one that is away")
+		return nil, errors.New("it is being deleted, which does not wait for an approval; --release CLUSTER stops waiting for a cluster that does not answer")
 	case placed.ObservedGeneration != w.GetGeneration():
-		return nil, errors.New("the host's manager has not decided on its present spec yet: look again in a moment, " +
-			"or see whether the manager runs")
+		return nil, errors.New("the host's manager has not decided on its present spec yet: try again in a moment, " +
+			"or check that the manager runs")
 	case len(placed.Withheld) == 0:
 		return nil, errors.New("no removal waits: status.placement.withheld is empty")
 	case len(o.Clusters) == 0:
@@ -51,7 +51,7 @@ func (o *Options) removal(ctx context.Context, w v1alpha1.Wrapper) ([]string, er
 	return o.among(ctx, o.Clusters, placed.Withheld, "wait for a removal to be approved")
 }
 
-// release are the members not to wait for.
+// release returns the members that Fairlead stops waiting for.
 func (o *Options) release(ctx context.Context, w v1alpha1.Wrapper) ([]string, error) {
 	waited := awaited(w)
 	if len(waited) == 0 {
@@ -60,8 +60,8 @@ func (o *Options) release(ctx context.Context, w v1alpha1.Wrapper) ([]string, er
 	return o.among(ctx, o.Release, waited, "are being left")
 }
 
-// awaited are the members that a wrapper waits for until they are left, sorted. While it is being deleted
-// these are the ones that have a line, as soon as its status speaks of that.
+// awaited returns, sorted, the members that a wrapper is still leaving. While the wrapper is being deleted and its status says so,
+// these are the members that have a line in the status.
 func awaited(w v1alpha1.Wrapper) []string {
 	status := w.WrapperStatus()
 	if w.GetDeletionTimestamp() == nil {
@@ -79,7 +79,7 @@ func awaited(w v1alpha1.Wrapper) []string {
 	return slices.Compact(names)
 }
 
-// among checks that the named members are among those that do what a person thinks they do.
+// among checks that each named member is one of those, and returns the names sorted, each once. what describes those in errors.
 func (o *Options) among(ctx context.Context, named, those []string, what string) ([]string, error) {
 	named = slices.Clone(named)
 	slices.Sort(named)

@@ -17,17 +17,17 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/retention"
 )
 
-// most is how many names a line has room for.
+// most is the number of names that a line shows.
 const most = 20
 
-// plan says what the Approval will do.
+// plan describes what the Approval will do.
 func plan(w v1alpha1.Wrapper, a *v1alpha1.Approval) string {
 	var b strings.Builder
 	removed, kept := partition(w)
 	clusters := few(a.Spec.Clusters)
 	if a.Spec.Allow == v1alpha1.AllowRelease {
-		fmt.Fprintf(&b, "%s will no longer wait to be off %s.\n", render.TitleOf(w), clusters)
-		fmt.Fprintf(&b, "What is there of it stays there, also when the cluster comes back, with the Delivery that lists it:\n  %s\n",
+		fmt.Fprintf(&b, "%s will no longer wait for its removal from %s.\n", render.TitleOf(w), clusters)
+		fmt.Fprintf(&b, "These objects stay there, also when the cluster comes back, with the Delivery that lists them:\n  %s\n",
 			few(slices.Concat(removed, kept)))
 		rest := slices.DeleteFunc(slices.Clone(awaited(w)), func(name string) bool { return slices.Contains(a.Spec.Clusters, name) })
 		if len(rest) > 0 {
@@ -39,26 +39,26 @@ func plan(w v1alpha1.Wrapper, a *v1alpha1.Approval) string {
 	fmt.Fprintf(&b, "  removed: %s\n", orNothing(removed))
 	fmt.Fprintf(&b, "  kept:    %s\n", orNothing(kept))
 	if policyOf(w) == v1alpha1.KeepData && len(removed) > 0 {
-		b.WriteString("What is there decides in the end: what a claim belongs to, what an operator holds by a finalizer, and what is annotated\n" +
-			"keep: \"true\" there is kept as well; events of the wrapper (Kept) tell.\n")
+		b.WriteString("The state on the cluster decides: objects that own a claim, that have an operator's finalizer, or that are annotated\n" +
+			"keep: \"true\" there are kept as well. Events of the wrapper (reason Kept) name them.\n")
 	}
 	rest := slices.DeleteFunc(slices.Clone(w.WrapperStatus().Placement.Withheld), func(name string) bool {
 		return slices.Contains(a.Spec.Clusters, name)
 	})
 	if len(rest) > 0 {
-		fmt.Fprintf(&b, "It stays on %s until that is approved, or the hour is over.\n", few(rest))
+		fmt.Fprintf(&b, "It stays on %s until you approve that too, or the hour is over.\n", few(rest))
 	}
 	return b.String()
 }
 
-// partition says of each object whether leaving a member removes it or keeps it, as far as the wrapper says:
-// an annotation that somebody put on the object there counts as well.
+// partition sorts the wrapper's objects into those that leaving a member removes and those that it keeps. It goes by the wrapper
+// alone; on the member, an annotation on the object itself counts as well.
 func partition(w v1alpha1.Wrapper) (removed, kept []string) {
 	spec := w.WrapperSpec()
 	for i := range spec.Objects {
 		obj := &unstructured.Unstructured{}
 		if err := obj.UnmarshalJSON(spec.Objects[i].Raw); err != nil {
-			continue // it could not be pushed either
+			continue // such an object cannot be pushed either
 		}
 		title := obj.GetKind() + " " + obj.GetName()
 		if retention.IsKept(policyOf(w), obj.GroupVersionKind().GroupKind(), obj.GetAnnotations()[v1alpha1.AnnotationKeep]) {
@@ -86,7 +86,7 @@ func orNothing(titles []string) string {
 
 func few(names []string) string { return messages.Few(names, most) }
 
-// print tells programs what was written.
+// print writes the Approval to stdout in the format of --output.
 func (o *Options) print(a *v1alpha1.Approval) error {
 	a.ManagedFields = nil
 	a.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("Approval"))

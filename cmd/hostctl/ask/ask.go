@@ -15,14 +15,14 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 )
 
-// Terminal says whether somebody sits there who can be asked.
+// Terminal reports whether standard input is a terminal, so that the user can answer a question.
 func Terminal(streams genericiooptions.IOStreams) bool {
 	f, ok := streams.In.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Confirm asks a question that is answered by yes or no, and returns an error for anything but a yes. doing
-// is what is asked about, as in "unjoining eu-1".
+// Confirm asks a yes-or-no question and returns an error for any answer but yes. The error begins with doing, the action that the
+// question is about, as in "unjoining eu-1".
 func Confirm(streams genericiooptions.IOStreams, doing, question string) error {
 	_, _ = fmt.Fprintf(streams.ErrOut, "%s [y/N] ", question)
 	answer, err := bufio.NewReader(streams.In).ReadString('\n')

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ask is how hostctl's commands ask before they do what cannot be taken back. Anything but a clear
-// yes is no, and says that nothing was done.
+// Package ask has hostctl's commands ask before they do something that cannot be undone. Any answer but a clear yes counts as no;
+// the command then says that nothing was done.
 package ask

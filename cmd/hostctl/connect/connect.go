@@ -12,14 +12,14 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Flags are --kubeconfig, --context, --namespace and --request-timeout. kubectl's --cluster is not among them: in all of
-// hostctl that chooses members, not an entry of the kubeconfig.
+// Flags are --kubeconfig, --context, --namespace and --request-timeout. kubectl's --cluster is left out: in hostctl that flag
+// chooses members, not an entry of the kubeconfig.
 func Flags() *genericclioptions.ConfigFlags {
 	all := genericclioptions.NewConfigFlags(true)
 	return &genericclioptions.ConfigFlags{KubeConfig: all.KubeConfig, Context: all.Context, Namespace: all.Namespace, Timeout: all.Timeout}
 }
 
-// Namespace is that of the flags or of the kubeconfig's context.
+// Namespace returns the namespace of the flags, or else of the kubeconfig's context.
 func Namespace(flags *genericclioptions.ConfigFlags) (string, error) {
 	namespace, _, err := flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
@@ -28,7 +28,7 @@ func Namespace(flags *genericclioptions.ConfigFlags) (string, error) {
 	return namespace, nil
 }
 
-// Host makes a client for the cluster that the flags lead to. It asks it nothing yet.
+// Host makes a client for the cluster that the flags select. It sends no request yet.
 func Host(flags *genericclioptions.ConfigFlags) (client.Client, error) {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
@@ -37,7 +37,7 @@ func Host(flags *genericclioptions.ConfigFlags) (client.Client, error) {
 	return HostWith(flags, scheme)
 }
 
-// HostWith is Host for a command that reads other kinds as well.
+// HostWith is Host for a command that also reads kinds that are not Fairlead's.
 func HostWith(flags *genericclioptions.ConfigFlags, scheme *runtime.Scheme) (client.Client, error) {
 	config, err := flags.ToRESTConfig()
 	if err != nil {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package connect is how hostctl's commands reach the host cluster: by the flags of kubectl, and with a client that knows
-// Fairlead's kinds and, but for HostWith, no others.
+// Package connect gives hostctl's commands a client for the host. It takes kubectl's flags. The client knows Fairlead's kinds;
+// HostWith makes one that knows other kinds as well.
 package connect

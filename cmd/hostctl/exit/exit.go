@@ -16,32 +16,32 @@ const (
 	Waits   = 4
 )
 
-// Error is an error with a code; with a nil Err there is nothing more to say than the code.
-type Error struct {
+// CodedError is an error with an exit code. With a nil Err hostctl prints nothing and only exits with the code.
+type CodedError struct {
 	Code int
 	Err  error
 }
 
-func (e *Error) Error() string {
+func (e *CodedError) Error() string {
 	if e.Err == nil {
 		return fmt.Sprintf("exit code %d", e.Code)
 	}
 	return e.Err.Error()
 }
 
-func (e *Error) Unwrap() error { return e.Err }
+func (e *CodedError) Unwrap() error { return e.Err }
 
-// Usagef is the error of a command that was called in a way it can't be.
+// Usagef returns the error of a command that was called with wrong flags or arguments.
 func Usagef(format string, args ...any) error {
-	return &Error{Code: Usage, Err: fmt.Errorf(format, args...)}
+	return &CodedError{Code: Usage, Err: fmt.Errorf(format, args...)}
 }
 
-// Silently ends the program with a code, and no words: they have been said.
-func Silently(code int) error { return &Error{Code: code} }
+// Silently returns an error that ends the program with a code and prints nothing. The command has printed its result already.
+func Silently(code int) error { return &CodedError{Code: code} }
 
-// CodeOf is the code for the outcome of a command.
+// CodeOf returns the exit code for the error of a command.
 func CodeOf(err error) int {
-	var e *Error
+	var e *CodedError
 	switch {
 	case err == nil:
 		return Done
@@ -51,8 +51,8 @@ func CodeOf(err error) int {
 	return Failed
 }
 
-// Silent says whether err has no words for the user.
+// Silent reports whether err has no message for the user.
 func Silent(err error) bool {
-	var e *Error
+	var e *CodedError
 	return errors.As(err, &e) && e.Err == nil
 }

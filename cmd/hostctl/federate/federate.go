@@ -23,7 +23,7 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides"
 )
 
-// Options are the flags, and what Complete makes of them.
+// Options are the flags, and the values that Complete derives from them.
 type Options struct {
 	genericiooptions.IOStreams
 
@@ -43,29 +43,31 @@ type Options struct {
 	author author.Options
 }
 
-// New is the command.
+// New makes the command.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	o := &Options{IOStreams: streams, Output: "yaml"}
 	cmd := &cobra.Command{
 		Use:   "federate -f FILE|DIR|-",
-		Short: "Write wrappers from plain manifests",
-		Long: `federate reads manifests, YAML or JSON, and writes Federated and ClusterFederated objects that hold them, to stdout.
+		Short: "Make wrappers from plain manifests",
+		Long: `federate reads manifests in YAML or JSON and prints wrappers that hold them: Federated for namespaced objects and
+ClusterFederated for cluster-scoped ones. It writes nothing to any cluster.
 
-What a cluster wrote into them (status, uid, clusterIP, volumeName …) is left out. What may not be meant is noted on
-stderr. Each object gets a wrapper of its own, named <kind>-<name>, or --bundle puts them together: one wrapper per
-namespace and one for what is cluster-scoped. Nothing is written to any cluster.
+Each object gets a wrapper of its own, named <kind>-<name>. With --bundle objects share a wrapper: one per namespace, and one
+for the cluster-scoped objects. Fields that a cluster filled in (status, uid, clusterIP, volumeName …) are left out.
 
-All faults of the input are told at once. Files of a folder that hold no Kubernetes object are skipped, with a note. What
-KubeFed wrapped (FederatedDeployment …) is unwrapped, and keeps its placement and overrides.
+Say with --clusters, --cluster-selector or --all-clusters where the objects go. Without any of these the wrappers get a
+placeholder for the placement, and the host refuses them until you fill it in.
 
-Without a placement the wrappers hold a placeholder, which the host refuses until somebody says where.`,
+federate reports all errors of the input at once. Notes on stderr point out what you may not have intended, and files of a
+folder that it skips because they hold no Kubernetes object. Objects of KubeFed (FederatedDeployment …) become wrappers with
+the same placement and overrides.`,
 		Example: `  # one wrapper for a folder of manifests, on every cluster
   hostctl federate -f shop/ --bundle shop --all-clusters > shop.yaml
 
-  # what runs here, in production from now on
+  # what runs in this cluster now, for all clusters in production
   kubectl get deployment,service -n web -o yaml | hostctl federate -f - --cluster-selector env=production
 
-  # on two clusters by name, straight to the host
+  # on two clusters by name, created on the host at once
   hostctl federate -f class.yaml --clusters eu-1,eu-2 | kubectl create -f -`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -80,32 +82,32 @@ Without a placement the wrappers hold a placeholder, which the host refuses unti
 	}
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.Files, "filename", "f", nil, "file, folder or - for stdin; may be repeated")
-	f.BoolVarP(&o.Recursive, "recursive", "R", false, "look into the folders of folders too")
+	f.BoolVarP(&o.Recursive, "recursive", "R", false, "read the folders inside a folder too")
 	f.StringVarP(&o.Output, "output", "o", o.Output, "yaml or json")
-	f.StringVarP(&o.Namespace, "namespace", "n", "", "namespace of namespaced objects that name none")
+	f.StringVarP(&o.Namespace, "namespace", "n", "", "namespace for namespaced objects without one")
 	f.StringVar(&o.Bundle, "bundle", "",
-		"name of one wrapper per namespace, and one for what is cluster-scoped, instead of one for each object")
-	f.StringSliceVar(&o.Clusters, "clusters", nil, "clusters to place on, by name, with commas between")
+		"put all objects of a namespace into one wrapper of this name, and all cluster-scoped objects into another")
+	f.StringSliceVar(&o.Clusters, "clusters", nil, "place on these clusters, by name, separated by commas")
 	f.StringArrayVar(&o.ClusterSelectors, "cluster-selector", nil,
-		"clusters to place on, by label, as in env=production,cloud!=gcp; may be repeated: one that matches is enough")
+		"place on the clusters with these labels, as in env=production,cloud!=gcp; may be repeated, and a cluster needs to match one of them")
 	f.BoolVar(&o.AllClusters, "all-clusters", false, "place on every cluster")
-	f.StringSliceVar(&o.ClusterScoped, "cluster-scoped", nil, "KIND.GROUP that is cluster-scoped, for kinds that hostctl does not know")
-	f.StringSliceVar(&o.Namespaced, "namespaced", nil, "KIND.GROUP that is namespaced, for kinds that hostctl does not know")
+	f.StringSliceVar(&o.ClusterScoped, "cluster-scoped", nil, "KIND.GROUP of a cluster-scoped kind that hostctl does not know")
+	f.StringSliceVar(&o.Namespaced, "namespaced", nil, "KIND.GROUP of a namespaced kind that hostctl does not know")
 	f.StringVar(&o.Host.kubeconfig, "kubeconfig", "",
-		"ask the host of this kubeconfig for the scope of kinds that hostctl does not know, and whether it has the namespaces")
+		"kubeconfig of a host that federate may ask for the scope of unknown kinds, and for the namespaces that it has")
 	f.StringVar(&o.Host.context, "context", "",
-		"ask the host of this context for the scope of kinds that hostctl does not know, and whether it has the namespaces")
+		"context of a host that federate may ask for the scope of unknown kinds, and for the namespaces that it has")
 	return cmd
 }
 
-// Complete turns flags into what the author package takes.
+// Complete turns the flags into options of package author.
 func (o *Options) Complete() error {
 	o.author = author.Options{Namespace: o.Namespace, Bundle: o.Bundle, Scopes: map[schema.GroupKind]author.Scope{}}
 	for scope, names := range map[author.Scope][]string{author.ClusterScoped: o.ClusterScoped, author.Namespaced: o.Namespaced} {
 		for _, name := range names {
 			gk := schema.ParseGroupKind(name)
 			if other, said := o.author.Scopes[gk]; said && other != scope {
-				return exit.Usagef("%s is said to be --cluster-scoped and --namespaced: give one of them", name)
+				return exit.Usagef("%s is given to --cluster-scoped and to --namespaced: give it to one of them", name)
 			}
 			o.author.Scopes[gk] = scope
 		}
@@ -118,11 +120,11 @@ func (o *Options) Complete() error {
 	return nil
 }
 
-// placement is what the flags say, nil when they say nothing.
+// placement returns the placement of the flags, nil without any.
 func (o *Options) placement() (*v1alpha1.ClusterSelection, error) {
 	if o.AllClusters {
 		if len(o.Clusters)+len(o.ClusterSelectors) > 0 {
-			return nil, exit.Usagef("--all-clusters is every cluster: leave --clusters and --cluster-selector out")
+			return nil, exit.Usagef("--all-clusters selects every cluster: leave --clusters and --cluster-selector out")
 		}
 		return &v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{{}}}, nil
 	}
@@ -144,14 +146,14 @@ func (o *Options) placement() (*v1alpha1.ClusterSelection, error) {
 			return nil, exit.Usagef("--cluster-selector %q: %w", text, err)
 		}
 		if strings.TrimSpace(text) == "" {
-			return nil, exit.Usagef("--cluster-selector is empty: every cluster is --all-clusters")
+			return nil, exit.Usagef("--cluster-selector is empty: to select every cluster give --all-clusters")
 		}
 		selection.Selectors = append(selection.Selectors, *selector)
 	}
 	return selection, nil
 }
 
-// Validate refuses flags that cannot be meant.
+// Validate refuses flags that contradict each other or have no meaning.
 func (o *Options) Validate() error {
 	switch {
 	case len(o.Files) == 0:
@@ -172,7 +174,7 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// Run reads, wraps and prints. Nothing is printed on stdout unless all of it can be.
+// Run reads, wraps and prints. It prints all wrappers or none.
 func (o *Options) Run() error {
 	sources, err := files.Read(o.Files, o.Recursive, o.In, author.MaxInput)
 	if err != nil {
@@ -200,15 +202,15 @@ func (o *Options) Run() error {
 		return err
 	}
 	if out.Len() > author.MaxOutput {
-		return fmt.Errorf("writing %d wrappers: they come to %d MiB, and hostctl render takes %d: take the input in parts, or give --bundle",
+		return fmt.Errorf("writing %d wrappers: they are %d MiB together, and hostctl render reads at most %d: split the input, or give --bundle",
 			len(wrappers), out.Len()>>20, author.MaxOutput>>20)
 	}
 	_, err = o.Out.Write(out.Bytes())
 	return err
 }
 
-// check asks of the wrappers what admission will ask, so that what comes out can be created. A
-// placement that was left open is the one thing that admission is to refuse.
+// check makes the checks that admission makes, so that the host accepts the wrappers. A missing placement passes here: admission
+// refuses it, and the author has to fill it in.
 func (o *Options) check(wrappers []*author.Wrapper) error {
 	for _, w := range wrappers {
 		if w.Clusters == nil {

@@ -265,7 +265,7 @@ func TestWhatIsWrittenIsNoLargerThanRenderTakes(t *testing.T) {
 		}
 	}
 	// As YAML the second comes out indented, and larger than anything is read.
-	if _, _, err := run(t, nested, "-f", "-", "--all-clusters"); err == nil || !strings.Contains(err.Error(), "hostctl render takes 12: take the input in parts") {
+	if _, _, err := run(t, nested, "-f", "-", "--all-clusters"); err == nil || !strings.Contains(err.Error(), "hostctl render reads at most 12: split the input") {
 		t.Errorf("YAML of great depth: %v", err)
 	}
 }

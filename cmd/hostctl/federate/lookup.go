@@ -15,13 +15,13 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/author"
 )
 
-// hostFlags name a cluster that may be asked. Only an explicit flag counts: what comes out must not
-// depend on which context happens to be the current one.
+// hostFlags name a host that federate may read from. Only an explicit flag counts: the output must not depend on the kubeconfig's
+// current context.
 type hostFlags struct {
 	kubeconfig, context string
 }
 
-// lookup asks the named cluster's discovery, when it is first needed; nil when none was named.
+// lookup returns a function that reads the scope of a kind from the host's discovery. It returns nil without flags.
 func (h hostFlags) lookup() func(schema.GroupVersionKind) (author.Scope, error) {
 	if h.kubeconfig == "" && h.context == "" {
 		return nil
@@ -44,7 +44,7 @@ func (h hostFlags) lookup() func(schema.GroupVersionKind) (author.Scope, error) 
 	}
 }
 
-// hasNamespace asks the named cluster for a namespace; nil when none was named.
+// hasNamespace returns a function that reads whether the host has a namespace. It returns nil without flags.
 func (h hostFlags) hasNamespace() func(string) (bool, error) {
 	if h.kubeconfig == "" && h.context == "" {
 		return nil
@@ -65,7 +65,7 @@ func (h hostFlags) hasNamespace() func(string) (bool, error) {
 		case apierrors.IsNotFound(err):
 			return false, nil
 		case apierrors.IsForbidden(err):
-			return true, nil // the author may not know, and is told nothing
+			return true, nil // the author may not read namespaces, so there is nothing to warn about
 		}
 		return err == nil, err
 	}

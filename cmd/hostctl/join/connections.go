@@ -13,23 +13,23 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Connections are the flags that lead to the host, as in kubectl, and to the cluster that joins or leaves.
+// Connections are the flags for the connection to the host, as in kubectl, and to the cluster that joins or leaves.
 type Connections struct {
 	host                              *genericclioptions.ConfigFlags
 	clusterKubeconfig, clusterContext string
 }
 
-// AddFlags adds the flags. Of kubectl's there are only two: --cluster and --server mean something else here.
+// AddFlags adds the flags. Only two of kubectl's are among them: --cluster and --server have another meaning in hostctl.
 func (c *Connections) AddFlags(f *pflag.FlagSet) {
 	c.host = &genericclioptions.ConfigFlags{KubeConfig: ptr.To(""), Context: ptr.To("")}
 	c.host.AddFlags(f)
 	f.Lookup("kubeconfig").Usage = "kubeconfig of the host"
 	f.Lookup("context").Usage = "context of the host in its kubeconfig"
-	f.StringVar(&c.clusterKubeconfig, "cluster-kubeconfig", "", "kubeconfig of the cluster, with cluster-admin rights there (default the host's, with --cluster-context)")
+	f.StringVar(&c.clusterKubeconfig, "cluster-kubeconfig", "", "kubeconfig of the cluster, with cluster-admin rights there (default the host's kubeconfig, if --cluster-context is given)")
 	f.StringVar(&c.clusterContext, "cluster-context", "", "context of the cluster in its kubeconfig")
 }
 
-// Host is the connection to the host, and the cluster name of its context.
+// Host returns the connection to the host, and the cluster name of its context.
 func (c *Connections) Host() (*rest.Config, string, error) {
 	raw, err := c.host.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
@@ -46,17 +46,17 @@ func (c *Connections) Host() (*rest.Config, string, error) {
 	return cfg, name, nil
 }
 
-// HasMember says whether the flags lead to a cluster at all.
+// HasMember reports whether a flag for the cluster is given.
 func (c *Connections) HasMember() bool { return c.clusterKubeconfig != "" || c.clusterContext != "" }
 
-// Member is the connection to the cluster.
+// Member returns the connection to the cluster.
 func (c *Connections) Member() (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = cmp.Or(c.clusterKubeconfig, *c.host.KubeConfig)
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: c.clusterContext})
 	cfg, err := loader.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
-		return nil, fmt.Errorf("reading the cluster's kubeconfig: there is no cluster in %s: give another by --cluster-kubeconfig, or name one by --cluster-context",
+		return nil, fmt.Errorf("reading the cluster's kubeconfig: there is no cluster in %s: give another file with --cluster-kubeconfig, or a context with --cluster-context",
 			cmp.Or(rules.ExplicitPath, rules.GetDefaultFilename()))
 	}
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-// Options are the flags, and what Complete makes of them.
+// Options are the flags, and the values that Complete derives from them.
 type Options struct {
 	genericiooptions.IOStreams
 	join.Options
@@ -28,14 +28,14 @@ type Options struct {
 	Namespaces, Collector string
 	WaitForReady, Yes     bool
 	Timeout               time.Duration
-	// CanAsk says whether somebody sits there who can be asked.
+	// CanAsk reports whether standard input is a terminal, so that the user can answer a question.
 	CanAsk func() bool
 
 	// filled in by Complete
 	host, member *rest.Config
 }
 
-// New is the command.
+// New makes the command.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	_, cmd := newCommand(streams)
 	return cmd
@@ -48,46 +48,49 @@ func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
 		Short: "Make a cluster a member of the host",
 		Long: `join makes a cluster a member of the host, under NAME.
 
-On the member it makes the namespace fairlead-system, an account for the host with the roles that --allow names, and a
-Membership that says whose member it is; on the host a Secret with the account's token and the MemberCluster. Then it waits
-until the host calls the member Ready.
+On the member, join makes the namespace fairlead-system, an account for the host with the roles of --allow, and a Membership
+that names the host. On the host, it makes the MemberCluster and a Secret with the account's token. Then it waits until the
+host reports the member as Ready.
 
-It can be run again at any time: what is there is kept, what is missing or changed is mended, and what a flag does not
-mention stays as an earlier join left it. What --allow no longer names is taken away.
+You can run join again at any time. It repairs what is missing or changed. A setting without a flag stays as it is. Grants
+that --allow no longer names are removed.
 
-The host's token holds for 30 days and is renewed daily; the one before is revoked once the new one has worked. Where one may
-have been stolen, --rotate makes the account anew, and the collector's: every token of theirs is refused from then on. It takes
-some 15 seconds, in which the member is not served. A collector that you run yourself needs a new token afterwards.
+Tokens: the host's token is valid for 30 days, and the manager renews it daily. The previous token is revoked as soon as the
+new one has worked. If a token may have been stolen, use --rotate: it makes the accounts of the host and of the collector
+anew, which revokes all their tokens. That takes about 15 seconds, and the member is not served meanwhile. If you run the
+collector yourself, give it a new token afterwards.
 
-A member of another host is refused. With --take-over it changes hosts: join says whose it is and what follows, and asks.
-The other host's account there is revoked, and every token of it, before this one gets an account; nothing else on the
-member is written or deleted. What the other host has delivered stays as it is: it is told as orphaned until wrappers of
-the same names are made at this host, and those are held until ` + "`hostctl recover NAME --keep host`" + `. It takes some 15 seconds,
-can be said again if it was stopped half-way, and changes nothing where the cluster belongs to no other host.
+Takeover: join refuses a member of another host, unless you give --take-over. It then shows the other host and the
+consequences, and asks. It revokes the other host's account with all its tokens, and then makes one for this host. It
+changes nothing else on the member. The other host's objects stay, and their Deliveries count as orphans. Wrappers of the
+same names on this host are held until ` + "`hostctl recover NAME --keep host`" + `. A takeover takes about 15 seconds. If it was
+interrupted, run it again. It changes nothing if the cluster belongs to no other host.
+
+Grants, for --allow:
 
   core      namespaces (get, create, patch), configmaps, services, serviceaccounts, claims, and the groups apps, batch,
             autoscaling, policy, networking.k8s.io, gateway.networking.k8s.io
   storage   storage classes, volume snapshots and their classes
-  volumes   persistent volumes and snapshot contents: paths of nodes, and all that the cloud account of their driver reaches
+  volumes   persistent volumes and snapshot contents; these reach paths of nodes, and the whole cloud account of the driver
   olm       subscriptions, operatorgroups, operatorconditions, clusterextensions; approving installplans, deleting CSVs
-  catalogs  catalogsources, clustercatalogs: what operators may be installed from
+  catalogs  catalogsources, clustercatalogs: the sources of operators
   secrets   Secrets
-  rbac      roles and bindings, as far as they hand out what the host holds itself
-  any       everything: the host is cluster-admin there
-  GROUP/RESOURCE  one resource more, as in example.com/widgets; the group without a name is written core
+  rbac      roles and bindings; the host can grant only rights that it has itself
+  any       everything: the host becomes cluster-admin there
+  GROUP/RESOURCE  one more resource, as in example.com/widgets; write core for the group without a name
 
-The default, core,storage,olm, is close to cluster-admin on the member: a Deployment in an open namespace can mount a path of
-its node or use any service account of that namespace, unless Pod Security labels forbid it, and a Subscription has OLM
-install an operator with the rights that it asks for. Give those namespaces the label pod-security.kubernetes.io/enforce, and
-allow less where less will do.
+The default, core,storage,olm, is close to cluster-admin on the member. A Deployment in an open namespace can use any service
+account of that namespace, and can mount a path of its node unless Pod Security labels forbid it. A Subscription lets OLM
+install an operator with the rights that the operator asks for. Label the open namespaces with
+pod-security.kubernetes.io/enforce, and allow less where you can.
 
---namespaces is enforced by the member itself: join installs a ValidatingAdmissionPolicy there, fairlead-host, that keeps the
-host's account out of kube-*, out of all but its own things in fairlead-system, and under Managed out of namespaces that are
-not open. An edit of the MemberCluster at the host does not change it; this command does, with the cluster's kubeconfig. With rbac
-or any the host can get around it.
+The member itself enforces --namespaces, by a ValidatingAdmissionPolicy named fairlead-host that join installs. It keeps the
+host's account out of kube-*, and out of everything in fairlead-system that is not its own. With Managed it also keeps the
+account out of namespaces that are not open. An edit of the MemberCluster on the host does not change the policy; only join
+does, with the cluster's kubeconfig. With the grants rbac or any the host can get around it.
 
-A member that an earlier version joined grants more by storage and olm. Joined again without --allow it keeps that, and join
-says so; to take it away: --allow core,storage,olm.`,
+Members that an earlier version of hostctl joined have larger grants storage and olm. If you join them again without --allow,
+they keep these, and join says so. To reduce them: --allow core,storage,olm.`,
 		Example: `  hostctl join eu-1 --cluster-kubeconfig eu-1.yaml --labels env=production,cloud=aws
   hostctl join eu-1 --cluster-kubeconfig eu-1.yaml --allow core,storage,olm,secrets,example.com/widgets
   hostctl join lab --cluster-context lab --server https://10.0.0.7:6443 --dry-run
@@ -102,19 +105,19 @@ says so; to take it away: --allow core,storage,olm.`,
 	}
 	f := cmd.Flags()
 	o.Connections.AddFlags(f)
-	f.StringSliceVar(&o.Allow, "allow", nil, "what the host may write on the member (default core,storage,olm)")
+	f.StringSliceVar(&o.Allow, "allow", nil, "grants: what the host may write on the member (default core,storage,olm)")
 	f.StringVar(&o.Namespaces, "namespaces", "", `namespaces that are open to the host: Managed (those it made, or labelled `+v1alpha1.LabelOpen+`: "true") or All (default Managed)`)
-	f.StringToStringVar(&o.Labels, "labels", nil, "labels of the MemberCluster, as in env=production,cloud=aws; others that it has stay")
-	f.StringVar(&o.Server, "server", "", "URL by which the host reaches the member (default that of the cluster's kubeconfig)")
-	f.StringVar(&o.ProxyURL, "proxy-url", "", "proxy by which the host reaches the member, or none; its user and password are kept in the Secret")
-	f.StringVar(&o.Collector, "collector", "", "who observes the member: Host (the host's manager) or External (a collector that you run) (default Host)")
-	f.StringVar(&o.HostName, "host-name", "", "what the member calls the host (default the cluster name of the host's context)")
-	f.BoolVar(&o.TakeOver, "take-over", false, "take the cluster from the host that it belongs to, and revoke that one's account there")
-	f.BoolVar(&o.Rotate, "rotate", false, "make the accounts of host and collector on the member anew, which revokes all their tokens")
+	f.StringToStringVar(&o.Labels, "labels", nil, "labels for the MemberCluster, as in env=production,cloud=aws; its other labels stay")
+	f.StringVar(&o.Server, "server", "", "URL at which the host reaches the member (default the URL in the cluster's kubeconfig)")
+	f.StringVar(&o.ProxyURL, "proxy-url", "", "proxy through which the host reaches the member, or none; its user and password go into the Secret")
+	f.StringVar(&o.Collector, "collector", "", "collector that observes the member: Host (inside the host's manager) or External (a collector that you run) (default Host)")
+	f.StringVar(&o.HostName, "host-name", "", "name of the host on the member (default the cluster name of the host's context)")
+	f.BoolVar(&o.TakeOver, "take-over", false, "take the cluster over from its present host, and revoke that host's account there")
+	f.BoolVar(&o.Rotate, "rotate", false, "make the accounts of host and collector on the member anew, and so revoke all their tokens")
 	f.BoolVarP(&o.Yes, "yes", "y", false, "with --take-over: do not ask")
-	f.BoolVar(&o.DryRun, "dry-run", false, "say what would be done and write nothing")
+	f.BoolVar(&o.DryRun, "dry-run", false, "show what would be done, and write nothing")
 	f.BoolVar(&o.WaitForReady, "wait", true, "wait until the member is Ready")
-	f.DurationVar(&o.Timeout, "timeout", 30*time.Second, "how long to wait for that")
+	f.DurationVar(&o.Timeout, "timeout", 30*time.Second, "how long to wait for Ready")
 	return o, cmd
 }
 
@@ -133,7 +136,7 @@ func (o *Options) Complete(name string) error {
 	case o.Yes && !o.TakeOver:
 		return exit.Usagef("--yes goes with --take-over: nothing else is asked")
 	case o.TakeOver && !o.Yes && !o.DryRun && !o.CanAsk():
-		return exit.Usagef("taking %s over cannot be asked about in a pipe: give --yes", name)
+		return exit.Usagef("taking %s over needs an answer, and standard input is no terminal: give --yes", name)
 	}
 	var err error
 	if o.host, o.DefaultHostName, err = o.Connections.Host(); err != nil {
@@ -148,7 +151,7 @@ func (o *Options) Complete(name string) error {
 	return nil
 }
 
-// Run joins, and says what has come of it.
+// Run joins the cluster and prints a summary.
 func (o *Options) Run(ctx context.Context) error {
 	o.Confirm = o.confirm
 	result, err := join.Join(ctx, o.host, o.member, o.Options, join.Narrate(o.ErrOut, o.DryRun))
@@ -156,12 +159,12 @@ func (o *Options) Run(ctx context.Context) error {
 	if err != nil && !errors.As(err, &notReady) {
 		return err
 	}
-	_, _ = fmt.Fprint(o.ErrOut, summary(result, o.Options)) // nobody is left to tell
+	_, _ = fmt.Fprint(o.ErrOut, summary(result, o.Options)) // if stderr is closed, there is nowhere else to write
 	o.warnOfSandbox(ctx, result)
 	return err
 }
 
-// summary is what a person wants to know in the end, and what to do next.
+// summary describes the member as it is now, and the next step.
 func summary(r *join.Result, o join.Options) string {
 	var b strings.Builder
 	verb := "is"
@@ -171,11 +174,11 @@ func summary(r *join.Result, o join.Options) string {
 	fmt.Fprintf(&b, "\n%s (Kubernetes %s) %s a member of %s, reached at %s.\n", r.Name, r.KubernetesVersion, verb, r.Host.Name, r.Endpoint)
 	fmt.Fprintf(&b, "The host may write there: %s. Namespaces: %s.", strings.Join(r.Grants, ", "), namespaces(r.Namespaces))
 	if !r.TokenExpires.IsZero() {
-		fmt.Fprintf(&b, " Its token holds until %s.", r.TokenExpires.UTC().Format("2006-01-02"))
+		fmt.Fprintf(&b, " Its token is valid until %s.", r.TokenExpires.UTC().Format("2006-01-02"))
 	}
 	b.WriteString("\n")
 	if r.Collector == v1alpha1.CollectorExternal {
-		fmt.Fprintf(&b, "Observed by a collector that you run as %s/%s.\n", v1alpha1.SystemNamespace, join.CollectorAccount)
+		fmt.Fprintf(&b, "It is observed by a collector that you run with the service account %s/%s.\n", v1alpha1.SystemNamespace, join.CollectorAccount)
 	}
 	switch {
 	case o.DryRun:
@@ -183,7 +186,7 @@ func summary(r *join.Result, o join.Options) string {
 	case r.Changes == 0:
 		b.WriteString("Nothing had to be written.\n")
 	default:
-		fmt.Fprintf(&b, "Next: kubectl get member %s; then place something there: hostctl federate --help\n", r.Name)
+		fmt.Fprintf(&b, "Next: see it with `kubectl get member %s`, and place objects there: hostctl federate --help\n", r.Name)
 	}
 	return b.String()
 }
@@ -192,5 +195,5 @@ func namespaces(p v1alpha1.NamespacePolicy) string {
 	if p == v1alpha1.NamespacesAll {
 		return "all but kube-* and " + v1alpha1.SystemNamespace
 	}
-	return fmt.Sprintf("those that Fairlead makes, and those that carry the label %s: \"true\"", v1alpha1.LabelOpen)
+	return fmt.Sprintf("those that Fairlead makes, and those with the label %s: \"true\"", v1alpha1.LabelOpen)
 }

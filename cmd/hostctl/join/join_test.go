@@ -65,8 +65,8 @@ func TestComplete(t *testing.T) {
 		"a takeover's dry run, in a pipe": {name: "eu-1", args: []string{"--cluster-context", "eu", "--take-over", "--dry-run", "--wait=false"},
 			want: read{Host: "https://prod.example:6443", Member: "https://eu.example:6443", Options: join.Options{
 				Name: "eu-1", TakeOver: true, DryRun: true, DefaultHostName: "prod"}}},
-		"a takeover that nobody can be asked about": {args: []string{"--cluster-context", "eu", "--take-over"}, name: "eu-1",
-			wantErr: "taking eu-1 over cannot be asked about in a pipe: give --yes", wantCode: exit.Usage},
+		"a takeover in a pipe, without --yes": {args: []string{"--cluster-context", "eu", "--take-over"}, name: "eu-1",
+			wantErr: "taking eu-1 over needs an answer, and standard input is no terminal: give --yes", wantCode: exit.Usage},
 		"a yes to nothing":         {args: []string{"--cluster-context", "eu", "--yes"}, name: "eu-1", wantErr: "--yes goes with --take-over", wantCode: exit.Usage},
 		"no cluster":               {name: "eu-1", wantErr: "which cluster is to join?", wantCode: exit.Usage},
 		"a name that is none":      {args: []string{"--cluster-context", "eu"}, name: "EU", wantErr: `"EU" is no name for a member`, wantCode: exit.Usage},
@@ -105,8 +105,8 @@ func TestSummary(t *testing.T) {
 		change func(*join.Result, *join.Options)
 		want   string
 	}{
-		"what to do next":         {change: func(*join.Result, *join.Options) {}, want: "Next: kubectl get member eu-1"},
-		"until when":              {change: func(*join.Result, *join.Options) {}, want: "Its token holds until 2027-01-02."},
+		"what to do next":         {change: func(*join.Result, *join.Options) {}, want: "Next: see it with `kubectl get member eu-1`"},
+		"until when":              {change: func(*join.Result, *join.Options) {}, want: "Its token is valid until 2027-01-02."},
 		"nothing had to be done":  {change: func(r *join.Result, _ *join.Options) { r.Changes = 0 }, want: "Nothing had to be written."},
 		"a dry run":               {change: func(_ *join.Result, o *join.Options) { o.DryRun = true }, want: "eu-1 (Kubernetes v1.36.3) would be a member of prod"},
 		"an external collector":   {change: func(r *join.Result, _ *join.Options) { r.Collector = v1alpha1.CollectorExternal }, want: "fairlead-system/fairlead-collector"},

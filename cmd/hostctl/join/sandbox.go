@@ -19,22 +19,23 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/cluster"
 )
 
-// askSandbox is how long the question whether the host is a sandbox may take.
+// askSandbox is the time limit for finding out whether the host is a sandbox.
 const askSandbox = 5 * time.Second
 
-// warnOfSandbox says what it means that a sandbox holds the credentials of a cluster elsewhere. The sandbox is for trying
-// things out: it is deleted in one command, and protects what it holds no better than its owner's files.
+// warnOfSandbox warns when a sandbox gets the credentials of a cluster that is not on this machine. A sandbox is for trying things
+// out: one command deletes it, and its files are all that protects the credentials.
 func (o *Options) warnOfSandbox(ctx context.Context, r *join.Result) {
 	if isHere(r.Endpoint, ownAddresses()) || !isSandbox(ctx, o.host) {
 		return
 	}
-	_, _ = fmt.Fprintf(o.ErrOut, `Warning: %s is a sandbox, and member %s (%s) is not on this machine. Its credentials are in the sandbox's
-  files, for everyone who can read them. `+"`hostctl sandbox down`"+` deletes the host and leaves on the member what was delivered. Use a
-  cluster that may be lost, or end this by: hostctl unjoin %s
+	_, _ = fmt.Fprintf(o.ErrOut, `Warning: %s is a sandbox, and member %s (%s) is not on this machine. Everyone who can read the sandbox's
+  files can use the member's credentials. `+"`hostctl sandbox down`"+` deletes the host and leaves all objects on the member. Use a
+  cluster that you can afford to lose, or undo this: hostctl unjoin %s
 `, r.Host.Name, r.Name, r.Endpoint, r.Name)
 }
 
-// isSandbox reports whether a host has what every sandbox has. An error counts as no: a warning is not worth a failure.
+// isSandbox reports whether a host is a sandbox: every sandbox has the same CSIDriver. An error counts as no, because a missing warning
+// is better than a failed join.
 func isSandbox(ctx context.Context, host *rest.Config) bool {
 	ctx, cancel := context.WithTimeout(ctx, askSandbox)
 	defer cancel()
@@ -46,8 +47,8 @@ func isSandbox(ctx context.Context, host *rest.Config) bool {
 	return err == nil
 }
 
-// isHere reports whether a URL leads to this machine by loopback or by one of its own addresses. A name that would have to be
-// looked up counts as elsewhere.
+// isHere reports whether a URL has a loopback address or one of this machine's own addresses. A host name counts as elsewhere, because
+// it would have to be resolved.
 func isHere(endpoint string, own []net.Addr) bool {
 	u, err := url.Parse(endpoint)
 	if err != nil {

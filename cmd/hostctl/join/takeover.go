@@ -11,45 +11,45 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-// confirm shows what a takeover does, and asks.
+// confirm shows what a takeover does, and asks the user.
 func (o *Options) confirm(t join.Takeover) error {
-	_, _ = fmt.Fprint(o.ErrOut, plan(t)) // as all progress
+	_, _ = fmt.Fprint(o.ErrOut, plan(t)) // stderr, as all progress
 	if o.Yes || o.DryRun {
 		return nil
 	}
 	return ask.Confirm(o.IOStreams, "taking "+o.Name+" over", "Take "+o.Name+" over?")
 }
 
-// plan says whose member is taken, what is done to it, and what comes of what that host has brought there.
+// plan describes the host that owns the member now, what the takeover does, and what becomes of that host's objects.
 func plan(t join.Takeover) string {
-	heard := "No collector has spoken there."
+	collector := "No collector has reported there."
 	if !t.Heartbeat.IsZero() {
-		heard = "Its collector spoke last at " + moment(t.Heartbeat) + "."
+		collector = "Its collector last reported at " + moment(t.Heartbeat) + "."
 	}
 	var left string
 	switch t.Deliveries {
 	case 0:
 		left = "That host has no Deliveries there.\n"
 	case 1:
-		left = "Its one Delivery there is an orphan then: "
+		left = "Its one Delivery there becomes an orphan: "
 	default:
-		left = fmt.Sprintf("Its %d Deliveries there are orphans then: ", t.Deliveries)
+		left = fmt.Sprintf("Its %d Deliveries there become orphans: ", t.Deliveries)
 	}
 	if t.Deliveries > 0 {
-		left += "a wrapper of the same name that is made here is held (WrapperReplaced)\n" +
-			"until `hostctl recover NAME --keep host` says that its word counts.\n"
+		left += "a wrapper of the same name on this host is held (WrapperReplaced)\n" +
+			"until you run `hostctl recover NAME --keep host`.\n"
 	}
 	return fmt.Sprintf(`
 The cluster at %[1]s is a member of another host, %[2]q (uid %[3]s),
 which knows it as %[4]q, since %[5]s. %[6]s
 Taking it over
-  revokes  that host's account there and its collector's: bindings, service accounts and with them every token
+  revokes  the accounts of that host and of its collector there: bindings, service accounts, and so every token
   gives    an account to %[7]q, with the grants %[8]s
-  leaves   everything else as it is: nothing that the other host has delivered is changed or deleted
-%[9]sIf that host lives it is shut out, says so on its MemberCluster, and lets go by `+"`hostctl unjoin %[4]s --forget`"+` there.
-What a person gave it besides, a client certificate or another account, is not known here and goes on to work.
+  leaves   everything else as it is: no object of the other host is changed or deleted
+%[9]sIf the other host still runs, it loses access and reports that on its MemberCluster. Run `+"`hostctl unjoin %[4]s --forget`"+` there.
+The takeover does not revoke access that the other host got in another way, such as a client certificate or another account.
 
-`, t.Endpoint, t.Owner.Host.Name, t.Owner.Host.UID, t.Owner.ClusterName, moment(t.Since), heard,
+`, t.Endpoint, t.Owner.Host.Name, t.Owner.Host.UID, t.Owner.ClusterName, moment(t.Since), collector,
 		t.Host.Name, strings.Join(t.Grants, ", "), left)
 }
 

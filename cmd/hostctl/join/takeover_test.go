@@ -29,11 +29,11 @@ func TestBeforeAMemberIsTakenOver(t *testing.T) {
 	}{
 		"it is said whose it is, what happens and what comes of it": {answer: "y\n", wantSaid: []string{
 			`The cluster at https://eu is a member of another host, "atlantis" (uid u-1)`, `as "eu-old", since 2026-01-02 03:00:00 UTC`,
-			"Its collector spoke last at 2026-01-02 04:00:00 UTC.", `an account to "prod", with the grants core, olm`,
-			"Its 2 Deliveries there are orphans then", "`hostctl recover NAME --keep host`", "`hostctl unjoin eu-old --forget`", "Take eu-1 over? [y/N]"}},
-		"one Delivery":      {answer: "y\n", change: func(_ *Options, t *join.Takeover) { t.Deliveries = 1 }, wantSaid: []string{"Its one Delivery there is an orphan then"}},
+			"Its collector last reported at 2026-01-02 04:00:00 UTC.", `an account to "prod", with the grants core, olm`,
+			"Its 2 Deliveries there become orphans", "`hostctl recover NAME --keep host`", "`hostctl unjoin eu-old --forget`", "Take eu-1 over? [y/N]"}},
+		"one Delivery":      {answer: "y\n", change: func(_ *Options, t *join.Takeover) { t.Deliveries = 1 }, wantSaid: []string{"Its one Delivery there becomes an orphan"}},
 		"no Delivery":       {answer: "y\n", change: func(_ *Options, t *join.Takeover) { t.Deliveries = 0 }, wantSaid: []string{"has no Deliveries there."}},
-		"no heartbeat":      {answer: "y\n", change: func(_ *Options, t *join.Takeover) { t.Heartbeat = time.Time{} }, wantSaid: []string{"No collector has spoken there."}},
+		"no heartbeat":      {answer: "y\n", change: func(_ *Options, t *join.Takeover) { t.Heartbeat = time.Time{} }, wantSaid: []string{"No collector has reported there."}},
 		"no is no":          {answer: "n\n", wantErr: "nothing was done", wantCode: exit.Failed},
 		"silence is no":     {answer: "\n", wantErr: "nothing was done", wantCode: exit.Failed},
 		"--yes says so":     {change: func(o *Options, _ *join.Takeover) { o.Yes = true }, wantSaid: []string{"is a member of another host"}},

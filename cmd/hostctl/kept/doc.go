@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kept is `hostctl kept`: what members keep of a wrapper that has left it behind. Nothing on the host lists it any
-// more, so the members are asked: what was kept carries the wrapper's marks, and no Delivery lists it.
+// Package kept is `hostctl kept`. It lists the objects that a wrapper left behind on members. The host no longer lists them, so the
+// command reads the members: a kept object carries the wrapper's marks, and no Delivery lists it.
 package kept

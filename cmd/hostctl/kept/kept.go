@@ -26,12 +26,12 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// Options are the flags, and what Complete makes of them.
+// Options are the flags, and the values that Complete derives from them.
 type Options struct {
 	genericiooptions.IOStreams
 
 	Clusters []string
-	// Host connects to the host; namespace is the one of the flags or of the kubeconfig's context.
+	// Host connects to the host. namespace is that of the flags, or else of the kubeconfig's context.
 	Host func() (host client.Client, namespace string, err error)
 
 	// filled in by Complete
@@ -39,7 +39,7 @@ type Options struct {
 	name string
 }
 
-// New is the command.
+// New makes the command.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	_, cmd := newCommand(streams)
 	return cmd
@@ -58,14 +58,15 @@ func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
 	}
 	cmd := &cobra.Command{
 		Use:   "kept NAME | cfed/NAME",
-		Short: "List what members keep of a wrapper that was deleted, or that does not list it any more",
-		Long: `kept lists the objects that a wrapper brought to members and that stayed there when it let go of them. These are objects that
-hold data or that data depends on, objects whose deletion would take data along, and objects that are annotated
-federation.fairlead.dev/keep. An event (Kept) tells of them when it happens. They keep Fairlead's marks, and kept finds them
-by the marks: it asks each member for every kind that the host may list there. A wrapper of the same name takes them back.
+		Short: "List the objects of a wrapper that stayed on members after it let go of them",
+		Long: `kept lists the objects that a wrapper brought to members and that stayed there after the wrapper was deleted, left the member or
+dropped them from its spec. Fairlead keeps objects that hold data or that data depends on, objects whose deletion would
+delete data too, and objects with the annotation federation.fairlead.dev/keep. An event with the reason Kept reports them
+at that moment. A new wrapper of the same name takes them back.
 
-It writes nothing. It uses the host's own credentials for the members, so it needs the right to read Secrets in
-fairlead-system. It names each member of which it cannot read all, and then the exit code is 1.`,
+kept lists every kind on each member that the host may list there, and finds the objects by Fairlead's marks. It writes
+nothing. It uses the host's credentials for the members, so you need the right to read Secrets in fairlead-system. If it
+cannot read everything on a member, it names that member, and the exit code is 1.`,
 		Example: `  hostctl kept storefront -n shop
   hostctl kept cfed/rook --cluster eu-1`,
 		Args: cobra.ExactArgs(1),
@@ -78,12 +79,12 @@ fairlead-system. It names each member of which it cannot read all, and then the 
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&o.Clusters, "cluster", nil, "only on this cluster; may be repeated (default all of them)")
+	f.StringSliceVar(&o.Clusters, "cluster", nil, "only on this cluster; may be repeated (default every cluster)")
 	flags.AddFlags(f)
 	return o, cmd
 }
 
-// Run asks the members, one after the other, and prints what they keep.
+// Run searches the members, one after the other, and prints the objects that they keep.
 func (o *Options) Run(ctx context.Context) error {
 	host, namespace, err := o.Host()
 	if err != nil {
@@ -96,19 +97,19 @@ func (o *Options) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	asked := search{wrapper: marks.WrapperPath(o.kind, namespace, o.name), namespace: namespace,
+	objects := search{wrapper: marks.WrapperPath(o.kind, namespace, o.name), namespace: namespace,
 		delivery: marks.DeliveryName(o.kind, namespace, o.name)}
 	var found []object
 	var silent int
 	for i := range members {
-		there, unlisted, err := o.ask(ctx, host, &members[i], asked)
+		there, unlisted, err := o.searchMember(ctx, host, &members[i], objects)
 		if err != nil {
 			silent++
-			_, _ = fmt.Fprintf(o.ErrOut, "✗ %s: not all could be read: %s\n", members[i].Name, health.Clean(err.Error(), 1024))
+			_, _ = fmt.Fprintf(o.ErrOut, "✗ %s: hostctl could not read everything there: %s\n", members[i].Name, health.Clean(err.Error(), 1024))
 		}
 		if unlisted > 0 {
 			_, _ = fmt.Fprintf(o.ErrOut, "• %s: hostctl skipped %d kinds that the host may not list there, "+
-				"and objects of these may be kept too; `hostctl join --allow` widens what it may\n", members[i].Name, unlisted)
+				"and may have missed kept objects of these kinds; `hostctl join --allow` grants the host more\n", members[i].Name, unlisted)
 		}
 		found = append(found, there...)
 	}
@@ -118,15 +119,16 @@ func (o *Options) Run(ctx context.Context) error {
 			return err
 		}
 	case silent == 0:
-		_, _ = fmt.Fprintf(o.ErrOut, "hostctl found no kept objects of %s on the %d members that it asked. `hostctl recover` shows Deliveries without a wrapper.\n", asked.wrapper, len(members))
+		_, _ = fmt.Fprintf(o.ErrOut, "hostctl found no kept objects of %s on the %d members that it searched. "+
+			"`hostctl recover` shows Deliveries without a wrapper.\n", objects.wrapper, len(members))
 	}
 	if silent > 0 {
-		return fmt.Errorf("listing what is kept of %s: of %d of %d members not all could be read", asked.wrapper, silent, len(members))
+		return fmt.Errorf("listing what is kept of %s: on %d of %d members hostctl could not read everything", objects.wrapper, silent, len(members))
 	}
 	return nil
 }
 
-// members are the ones that are meant, by name.
+// members returns the members of --cluster, or all of them without that flag, sorted by name.
 func (o *Options) members(ctx context.Context, host client.Client) ([]v1alpha1.MemberCluster, error) {
 	list := &v1alpha1.MemberClusterList{}
 	if err := host.List(ctx, list); err != nil {
@@ -144,13 +146,13 @@ func (o *Options) members(ctx context.Context, host client.Client) ([]v1alpha1.M
 	return list.Items, nil
 }
 
-// ask connects to one member as the host does, and searches it.
-func (o *Options) ask(ctx context.Context, host client.Client, mc *v1alpha1.MemberCluster, what search) ([]object, int, error) {
+// searchMember connects to one member with the host's credentials, and searches it.
+func (o *Options) searchMember(ctx context.Context, host client.Client, mc *v1alpha1.MemberCluster, what search) ([]object, int, error) {
 	secret := &corev1.Secret{}
 	err := host.Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: mc.Spec.CredentialsRef.Name}, secret)
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil, 0, errors.New("its credentials may not be read: ask for the right to read Secrets in " + v1alpha1.SystemNamespace + " on the host")
+		return nil, 0, errors.New("you may not read its credentials: ask for the right to read Secrets in " + v1alpha1.SystemNamespace + " on the host")
 	case apierrors.IsNotFound(err):
 		secret = nil
 	case err != nil:

@@ -20,23 +20,24 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// object is one that a member keeps. Its texts are plain, whatever the member says.
+// object is an object that a member keeps. Its texts have no control characters, whatever the member sends.
 type object struct {
 	member, why string
-	// name is as kubectl takes it: <resource>.<group>/<name>.
+	// name has the form that kubectl takes: <resource>.<group>/<name>.
 	name string
 }
 
-// search is for the objects of one wrapper.
+// search finds the kept objects of one wrapper.
 type search struct {
-	// wrapper is the WrapperPath that the objects carry, delivery the name of its Delivery.
+	// wrapper is the WrapperPath in the objects' annotation; delivery is the name of the wrapper's Delivery.
 	wrapper, delivery string
-	// namespace is the one that they are in; "" for objects without one.
+	// namespace is the objects' namespace; "" for cluster-scoped objects.
 	namespace string
 }
 
-// on lists what a member keeps, sorted. An error means that it may keep more: found is what could be read. unlisted is how many kinds the host may not list there: it did not write these
-// either, unless its rights were narrowed since.
+// on returns the objects that a member keeps, sorted. With an error found holds only part of them: what could be read. unlisted is
+// the number of kinds that the host may not list there. The host wrote none of these kinds either, unless its grants were larger
+// before.
 func (s search) on(ctx context.Context, conn *member.Conn) (found []object, unlisted int, err error) {
 	listed, err := s.listed(ctx, conn)
 	if err != nil {
@@ -48,7 +49,7 @@ func (s search) on(ctx context.Context, conn *member.Conn) (found []object, unli
 	}
 	for _, kind := range kinds {
 		err := member.EachSelected(ctx, conn, member.Path(kind.GroupVersionResource, s.namespace, ""), v1alpha1.LabelUID, func(obj *metav1.PartialObjectMetadata) error {
-			if s.isMarked(obj, kind) && !listed[identity{kind.GroupResource(), obj.Name}] {
+			if s.isMarked(obj, kind) && !listed[resourceName{kind.GroupResource(), obj.Name}] {
 				found = append(found, object{member: conn.Name(), why: why(obj, schema.GroupKind{Group: kind.Group, Kind: kind.Kind}),
 					name: health.Clean(kind.GroupResource().String()+"/"+obj.Name, 512)})
 			}
@@ -57,7 +58,7 @@ func (s search) on(ctx context.Context, conn *member.Conn) (found []object, unli
 		switch {
 		case apierrors.IsForbidden(err):
 			unlisted++
-		case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err): // it went since, or cannot be listed at all
+		case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err): // the kind is gone since, or cannot be listed
 		case err != nil && unread == nil:
 			unread = fmt.Errorf("listing %s: %w", kind.GroupResource(), err)
 		}
@@ -69,14 +70,14 @@ func (s search) on(ctx context.Context, conn *member.Conn) (found []object, unli
 	return found, unlisted, unread
 }
 
-// identity tells the objects of one wrapper apart.
-type identity struct {
+// resourceName identifies an object among those of one wrapper.
+type resourceName struct {
 	schema.GroupResource
 	name string
 }
 
-// listed are the objects that the wrapper's Delivery lists: these are in its care.
-func (s search) listed(ctx context.Context, conn *member.Conn) (map[identity]bool, error) {
+// listed returns the objects that the wrapper's Delivery lists. The wrapper still owns these, so they are not kept objects.
+func (s search) listed(ctx context.Context, conn *member.Conn) (map[resourceName]bool, error) {
 	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(member.Path(v1alpha1.GroupVersion.WithResource("deliveries"),
 		v1alpha1.SystemNamespace, s.delivery)...), false)
 	if apierrors.IsNotFound(err) {
@@ -89,21 +90,22 @@ func (s search) listed(ctx context.Context, conn *member.Conn) (map[identity]boo
 	if err := answer.Into(delivery); err != nil {
 		return nil, fmt.Errorf("reading its Delivery %s: %w", s.delivery, err)
 	}
-	listed := make(map[identity]bool, len(delivery.Spec.Inventory))
+	listed := make(map[resourceName]bool, len(delivery.Spec.Inventory))
 	for i := range delivery.Spec.Inventory {
 		e := &delivery.Spec.Inventory[i]
-		listed[identity{schema.GroupResource{Group: e.Group, Resource: e.Resource}, e.Name}] = true
+		listed[resourceName{schema.GroupResource{Group: e.Group, Resource: e.Resource}, e.Name}] = true
 	}
 	return listed, nil
 }
 
-// isMarked says whether the wrapper brought the object: labels and annotations get copied to what others make of it.
+// isMarked reports whether the wrapper brought this very object. Controllers copy labels and annotations to objects that they make
+// from it, so the mark must also name this object.
 func (s search) isMarked(obj *metav1.PartialObjectMetadata, of discovery.Collection) bool {
 	return obj.Annotations[v1alpha1.AnnotationWrapper] == s.wrapper &&
 		marks.IsPushed(obj, marks.ObjectPath(of.Resource, of.Group, obj.Namespace, obj.Name))
 }
 
-// why says as much as the object itself tells.
+// why explains why the object was kept, as far as the object itself tells.
 func why(obj *metav1.PartialObjectMetadata, gk schema.GroupKind) string {
 	keep := obj.Annotations[v1alpha1.AnnotationKeep]
 	switch {

@@ -19,42 +19,41 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
-// orphan is what findings are called that have no reason of a line.
+// orphan is the WHAT of a Delivery without a wrapper. It has no line in a status, so it has no reason from one.
 const orphan = "Orphan"
 
-// unnamedHeld is what members are called that may be held and have no line in the status, which has 500.
+// unnamedHeld is the WHAT of members that may be held but have no line: a status has 500 lines at most.
 const unnamedHeld = "Held"
 
-// notReady is what a member is called that may hold what nobody knows of now.
+// notReady is the WHAT of a member that is not Ready: the host does not know what it holds now.
 const notReady = "NotReady"
 
-// finding is one thing on one member that the host does not remember.
+// finding is one difference between a member and what the host remembers.
 type finding struct {
 	member string
 	// what is orphan, or the reason of the wrapper's line.
 	what string
 	// delivery is the name of the Delivery on the member; "" for orphans that the status only counts.
 	delivery string
-	// more is how many such orphans there are.
+	// more is the number of such orphans.
 	more int32
-	// wrapper is the one of that name, as far as there is one; line is of a pair that is held.
+	// wrapper is the wrapper of that name, nil if the host has none. line is the wrapper's line for a member where it is held.
 	wrapper v1alpha1.Wrapper
 	line    *v1alpha1.ClusterStatus
 }
 
 type findings []finding
 
-// survey is what there is to tell, each sorted by member.
-type survey struct {
-	// findings are all that members hold and the host does not remember; silent are the members of which it is not known
-	// what they hold now.
+// inventory is what find reads, each list sorted by member.
+type inventory struct {
+	// findings are all differences. silent are the members that are not Ready: the host does not know what they hold now.
 	findings, silent findings
-	// unserved are the kinds of wrappers that the host does not serve at all: their CRDs are gone, and the wrappers with them.
+	// unserved are the kinds of wrappers that the host does not serve. Their CRDs are gone, and all wrappers of these kinds with them.
 	unserved []v1alpha1.WrapperKind
 }
 
-// find reads it from the host.
-func find(ctx context.Context, host client.Reader) (f survey, err error) {
+// find reads the inventory from the host.
+func find(ctx context.Context, host client.Reader) (f inventory, err error) {
 	members, feds, cfeds := &v1alpha1.MemberClusterList{}, &v1alpha1.FederatedList{}, &v1alpha1.ClusterFederatedList{}
 	for _, of := range []struct {
 		list client.ObjectList
@@ -65,7 +64,7 @@ func find(ctx context.Context, host client.Reader) (f survey, err error) {
 		case of.kind != "" && (meta.IsNoMatchError(err) || apierrors.IsNotFound(err)):
 			f.unserved = append(f.unserved, of.kind)
 		case err != nil:
-			return survey{}, fmt.Errorf("reading what the host remembers: %w", err)
+			return inventory{}, fmt.Errorf("reading what the host remembers: %w", err)
 		}
 	}
 	known := make(map[string]v1alpha1.Wrapper, len(feds.Items)+len(cfeds.Items))
@@ -87,9 +86,9 @@ func find(ctx context.Context, host client.Reader) (f survey, err error) {
 	return f, nil
 }
 
-// addMember adds what a member holds that no wrapper accounts for. Where a wrapper has a line, its Delivery is no orphan:
-// the MemberCluster says so a moment later.
-func (f *survey) addMember(mc *v1alpha1.MemberCluster, known map[string]v1alpha1.Wrapper) {
+// addMember adds the Deliveries on a member that no wrapper accounts for. If a wrapper has a line for the member, its Delivery is no
+// orphan: the MemberCluster's status follows a moment later.
+func (f *inventory) addMember(mc *v1alpha1.MemberCluster, known map[string]v1alpha1.Wrapper) {
 	if !meta.IsStatusConditionTrue(mc.Status.Conditions, v1alpha1.ConditionReady) {
 		f.silent = append(f.silent, finding{member: mc.Name, what: notReady})
 	}
@@ -106,13 +105,13 @@ func (f *survey) addMember(mc *v1alpha1.MemberCluster, known map[string]v1alpha1
 func hasLine(w v1alpha1.Wrapper, member string) bool {
 	if decided := w.WrapperStatus().Placement; w.WrapperStatus().ClustersOmitted > 0 &&
 		(slices.Contains(decided.Clusters, member) || slices.Contains(decided.Leaving, member)) {
-		return true // its line may be among those that are left out
+		return true // the status may have left its line out
 	}
 	return slices.ContainsFunc(w.WrapperStatus().Clusters, func(line v1alpha1.ClusterStatus) bool { return line.Name == member })
 }
 
-// addHeld adds the members where a wrapper waits for a person's word.
-func (f *survey) addHeld(w v1alpha1.Wrapper) {
+// addHeld adds the members where a wrapper is held.
+func (f *inventory) addHeld(w v1alpha1.Wrapper) {
 	lines := w.WrapperStatus().Clusters
 	for i := range lines {
 		if lines[i].Delivery != nil {
@@ -125,8 +124,8 @@ func (f *survey) addHeld(w v1alpha1.Wrapper) {
 	}
 }
 
-// heldWithoutLine is how many members may wait for a person's word although they have no line. Those that do have lines
-// before all others.
+// heldWithoutLine returns how many members may be held without a line. Lines for held members come before all others, so there is
+// none while any line is about something else.
 func heldWithoutLine(w v1alpha1.Wrapper) int32 {
 	status := w.WrapperStatus()
 	if slices.ContainsFunc(status.Clusters, func(line v1alpha1.ClusterStatus) bool { return line.Delivery == nil }) {
@@ -145,13 +144,13 @@ func deliveryOf(w v1alpha1.Wrapper) string {
 	return marks.DeliveryName(w.WrapperKind(), w.GetNamespace(), w.GetName())
 }
 
-// of are the findings about one wrapper, be it there or not.
+// of returns the findings about one wrapper, whether the host has it or not.
 func (f findings) of(kind v1alpha1.WrapperKind, namespace, name string) findings {
 	delivery := marks.DeliveryName(kind, namespace, name)
 	return slices.DeleteFunc(slices.Clone(f), func(one finding) bool { return one.delivery != delivery })
 }
 
-// unnamed are the orphans that the status only counts: any of them may be the one that is asked for.
+// unnamed returns the orphans that the status only counts. The wrapper that the user asks about may be among them.
 func (f findings) unnamed() findings {
 	return slices.DeleteFunc(slices.Clone(f), func(one finding) bool { return one.more == 0 || one.what != orphan })
 }
@@ -165,7 +164,7 @@ func (f findings) print(out io.Writer) error {
 	return w.Flush()
 }
 
-// of names whose it is: federated/shop/web where the Delivery's name tells.
+// of returns the wrapper's path, as in federated/shop/web, if the Delivery's name tells it.
 func (f finding) of() string {
 	switch {
 	case f.what == notReady:
@@ -186,7 +185,7 @@ func (f finding) of() string {
 	return marks.WrapperPath(v1alpha1.KindFederated, namespace, name)
 }
 
-// advice is what a person can do.
+// advice returns what the user can do.
 func (f finding) advice() string {
 	switch {
 	case f.what == notReady:
@@ -196,7 +195,7 @@ func (f finding) advice() string {
 	case f.what == unnamedHeld:
 		return "a status has 500 lines: run this again when its other members are done"
 	case f.what == orphan && strings.HasPrefix(f.of(), "Delivery "):
-		return "no wrapper has such a Delivery: somebody wrote it by hand; look at it on the member"
+		return "its name fits no wrapper, so it was written by hand: look at it on the member"
 	case f.what == orphan && f.wrapper != nil:
 		return "place the wrapper there again (spec.placement), or leave what is there"
 	case f.what == orphan:

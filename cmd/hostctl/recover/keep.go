@@ -19,11 +19,11 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
-// chosen are the members that are meant: those of --cluster, or all that were found.
+// chosen returns the findings on the members of --cluster, or all of them without that flag.
 func (o *Options) chosen(found findings) (findings, error) {
 	for _, name := range o.Clusters {
 		if !slices.ContainsFunc(found, func(f finding) bool { return f.member == name }) {
-			return nil, fmt.Errorf("recovering %s: on %s nothing waits for a word; `hostctl recover` shows where something does", o.name, name)
+			return nil, fmt.Errorf("recovering %s: nothing waits for a decision on %s; `hostctl recover` shows where something does", o.name, name)
 		}
 	}
 	if len(o.Clusters) == 0 {
@@ -32,7 +32,7 @@ func (o *Options) chosen(found findings) (findings, error) {
 	return slices.DeleteFunc(found, func(f finding) bool { return !slices.Contains(o.Clusters, f.member) }), nil
 }
 
-// keepHost writes an Approval for what is held.
+// keepHost writes an Approval for all findings that are held.
 func (o *Options) keepHost(ctx context.Context, host client.Client, namespace string, found findings) error {
 	found, err := o.chosen(found)
 	if err != nil {
@@ -44,7 +44,7 @@ func (o *Options) keepHost(ctx context.Context, host client.Client, namespace st
 		_, err := fmt.Fprintln(o.ErrOut, o.well())
 		return err
 	case len(held) == 0:
-		return fmt.Errorf("recovering %s: the host has no such wrapper, or does not place it there, so it has no word to keep: "+
+		return fmt.Errorf("recovering %s: the host has no such wrapper, or does not place it there, so it has no state to keep: "+
 			"create it again from Git and see whether it is held", marks.WrapperPath(o.kind, namespace, o.name))
 	}
 	_, _ = fmt.Fprint(o.ErrOut, planOf(held))
@@ -72,7 +72,7 @@ func (o *Options) keepHost(ctx context.Context, host client.Client, namespace st
 func planOf(held findings) string {
 	w := held[0].wrapper
 	var b strings.Builder
-	fmt.Fprintf(&b, "The host's word on %s is to count, once, for what these members hold now:\n",
+	fmt.Fprintf(&b, "The host's state of %s replaces, once, what these members hold now:\n",
 		marks.WrapperPath(w.WrapperKind(), w.GetNamespace(), w.GetName()))
 	for _, f := range held {
 		fmt.Fprintf(&b, "  %s  %s: %s\n", f.member, f.what, effect(f))
@@ -80,13 +80,13 @@ func planOf(held findings) string {
 	return b.String()
 }
 
-// effect is what follows from the host's word on one member.
+// effect describes what --keep host does on one member.
 func effect(f finding) string {
 	w := f.wrapper
 	gone := fmt.Sprintf("; what it does not have is removed (onDelete: %s)", w.WrapperSpec().OnDelete)
 	switch {
 	case f.line.State == v1alpha1.StateRemoving:
-		return fmt.Sprintf("the member is left, though what it holds is newer than the host knows (onDelete: %s)", w.WrapperSpec().OnDelete)
+		return fmt.Sprintf("the wrapper leaves the member, although the member holds a newer version than the host knows (onDelete: %s)", w.WrapperSpec().OnDelete)
 	case f.what == v1alpha1.ReasonHostBehindMember:
 		return fmt.Sprintf("what is newer there is brought back to generation %d", w.GetGeneration()) + gone
 	}
@@ -103,7 +103,7 @@ func approve(held findings) *v1alpha1.Approval {
 	return approval.New(held[0].wrapper, spec)
 }
 
-// keepMembers says how the host gets to where members are. Nothing is written: only the author has what they hold.
+// keepMembers prints how to bring the host to the members' state. It writes nothing: only the author has the manifests.
 func (o *Options) keepMembers(namespace string, found findings) error {
 	found, err := o.chosen(found)
 	if err != nil {
@@ -130,7 +130,7 @@ func (o *Options) keepMembers(namespace string, found findings) error {
 	return exit.Silently(exit.Waits)
 }
 
-// way is how the host gets to where a member is.
+// way describes how to bring the host to a member's state.
 func way(f finding) string {
 	switch f.what {
 	case orphan:

@@ -18,13 +18,13 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
 )
 
-// Whose word counts.
+// The values of --keep: whose state counts.
 const (
 	keepHost    = "host"
 	keepMembers = "members"
 )
 
-// Options are the flags, and what Complete makes of them.
+// Options are the flags, and the values that Complete derives from them.
 type Options struct {
 	genericiooptions.IOStreams
 
@@ -32,9 +32,9 @@ type Options struct {
 	Clusters []string
 	Yes      bool
 	DryRun   bool
-	// CanAsk says whether somebody sits there who can be asked.
+	// CanAsk reports whether standard input is a terminal, so that the user can answer a question.
 	CanAsk func() bool
-	// Host connects to the host; namespace is the one of the flags or of the kubeconfig's context.
+	// Host connects to the host. namespace is that of the flags, or else of the kubeconfig's context.
 	Host func() (host client.Client, namespace string, err error)
 
 	// filled in by Complete; name is "" for all
@@ -42,7 +42,7 @@ type Options struct {
 	name string
 }
 
-// New is the command.
+// New makes the command.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	_, cmd := newCommand(streams)
 	return cmd
@@ -61,22 +61,25 @@ func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
 	}
 	cmd := &cobra.Command{
 		Use:   "recover [NAME | cfed/NAME]",
-		Short: "Show what members hold that the host does not remember, and say whose word counts",
-		Long: `recover is for a host that has forgotten: wrappers were lost, or the host was restored from a backup. Nothing is deleted
-on members for that. Without a NAME it shows, of all namespaces, what they hold that the host does not remember:
+		Short: "Show what members hold that the host does not remember, and decide whose state counts",
+		Long: `recover is for a host that lost wrappers or was restored from a backup. Members lose nothing by that: Fairlead deletes nothing
+there only because the host has no wrapper for it. Without NAME, recover lists what members hold that the host does not
+remember, in all namespaces:
 
   Orphan            a Delivery that no wrapper of the host accounts for
   HostBehindMember  the member holds a newer generation of the wrapper than the host knows
   WrapperReplaced   the member holds other objects for an earlier wrapper of the same name, or a Delivery that this
                     host has not sealed
 
-With a NAME and --keep it says whose word counts where that wrapper is held:
+With NAME and --keep you decide whose state counts on the members where that wrapper is held:
 
-  --keep host       the host's: hostctl writes an Approval (allow: Overwrite) for each Delivery as it is now. Objects keep
-                    their uids; what the wrapper does not have is removed as by an update. It counts once.
-  --keep members    the members': nothing is written anywhere; hostctl says what they hold and how the host gets there.
+  --keep host       The host's state. hostctl writes an Approval (allow: Overwrite) that names each Delivery in its present
+                    version. Objects keep their uids. Objects that the wrapper does not list are removed, as by an
+                    update. The Approval counts once.
+  --keep members    The members' state. hostctl writes nothing. It shows what the members hold, and how to bring the host
+                    to the same state.
 
-Exit code 4: something waits for a person.`,
+The exit code is 4 while something waits for a decision.`,
 		Example: `  hostctl recover
   hostctl recover storefront -n shop
   hostctl recover storefront -n shop --keep host --cluster eu-1 --dry-run
@@ -90,10 +93,10 @@ Exit code 4: something waits for a person.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Keep, "keep", "", "whose word counts: host or members")
-	f.StringSliceVar(&o.Clusters, "cluster", nil, "only for this cluster; may be repeated (default every one that is held)")
+	f.StringVar(&o.Keep, "keep", "", "whose state counts: host or members")
+	f.StringSliceVar(&o.Clusters, "cluster", nil, "only for this cluster; may be repeated (default every cluster where the wrapper is held)")
 	f.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
-	f.BoolVar(&o.DryRun, "dry-run", false, "print the plan and what would be written, and write nothing")
+	f.BoolVar(&o.DryRun, "dry-run", false, "print the plan and the Approval, and write nothing")
 	flags.AddFlags(f)
 	return o, cmd
 }
@@ -114,12 +117,12 @@ func (o *Options) Complete(args []string) error {
 	case o.Keep == "" && (len(o.Clusters) > 0 || o.Yes || o.DryRun):
 		return exit.Usagef("--cluster, --yes and --dry-run go with --keep")
 	case o.Keep == keepHost && !o.Yes && !o.DryRun && !o.CanAsk():
-		return exit.Usagef("recovering %s cannot be asked about in a pipe: give --yes", o.name)
+		return exit.Usagef("recovering %s needs an answer, and standard input is no terminal: give --yes", o.name)
 	}
 	return nil
 }
 
-// Run shows, or asks and does.
+// Run prints the findings, or, with --keep, asks and writes.
 func (o *Options) Run(ctx context.Context) error {
 	host, namespace, err := o.Host()
 	if err != nil {
@@ -141,7 +144,7 @@ func (o *Options) Run(ctx context.Context) error {
 		found = found.of(o.kind, namespace, o.name)
 	}
 	if o.Keep != "" && slices.Contains(all.unserved, o.kind) {
-		return fmt.Errorf("recovering %s: there is nothing at the host that could be kept, nor be brought to where members are", o.name)
+		return fmt.Errorf("recovering %s: the host does not serve %ss, so it has no state to keep or to update; put the CRDs back first", o.name, o.kind)
 	}
 	if o.Keep != "" {
 		return o.keep(ctx, host, namespace, found)
@@ -162,7 +165,8 @@ func (o *Options) Run(ctx context.Context) error {
 	return exit.Silently(exit.Waits)
 }
 
-// keep has one side's word count where the status has lines, and says where it has none: these take another round.
+// keep carries out --keep for the members that have a line in the status. It prints how many members have none: they need another
+// run.
 func (o *Options) keep(ctx context.Context, host client.Client, namespace string, found findings) error {
 	var later int32
 	for _, f := range found {
@@ -171,7 +175,7 @@ func (o *Options) keep(ctx context.Context, host client.Client, namespace string
 		}
 	}
 	if later > 0 {
-		_, _ = fmt.Fprintf(o.ErrOut, "This is about the %d members that have a line in the status. Up to %d more have none yet: run it again when these are done.\n",
+		_, _ = fmt.Fprintf(o.ErrOut, "This covers the %d members that have a line in the status. Up to %d more have none yet: run it again when these are done.\n",
 			len(found)-1, later)
 		found = slices.DeleteFunc(found, func(f finding) bool { return f.what == unnamedHeld })
 	}

@@ -56,7 +56,7 @@ func unserving(host client.WithWatch) client.Client {
 	})
 }
 
-// ran is how the command ended.
+// ran is the output and the error of a run, and the Approvals that it wrote.
 type ran struct {
 	out, said string
 	err       error
@@ -96,7 +96,7 @@ func TestTheTableOfWhatTheHostDoesNotRemember(t *testing.T) {
 		member("north", 13, "cfed.fast", "fed.shop.gone", "by-hand", "fed.shop.over")}, false, "")
 	want := `MEMBER   WHAT               OF                      DO
 east     HostBehindMember   federated/shop/web      hostctl recover web -n shop --keep host|members
-north    Orphan             Delivery by-hand        no wrapper has such a Delivery: somebody wrote it by hand; look at it on the member
+north    Orphan             Delivery by-hand        its name fits no wrapper, so it was written by hand: look at it on the member
 north    Orphan             clusterfederated/fast   create the wrapper again from Git: what is equal is adopted, what differs is held
 north    Orphan             federated/shop/gone     create the wrapper again from Git: what is equal is adopted, what differs is held
 north    Orphan             federated/shop/over     place the wrapper there again (spec.placement), or leave what is there
@@ -124,7 +124,7 @@ func TestAHostThatRemembersAllSaysSo(t *testing.T) {
 	}
 }
 
-// That is when a person comes to look.
+// This is a moment at which a person runs recover.
 func TestWhenTheCRDOfWrappersIsGoneItSaysWhatIsThereAndWhatToDo(t *testing.T) {
 	for name, orphans := range map[string]int32{"with what members hold": 1, "before that is counted": 0} {
 		got := runAt(t, unserving, []client.Object{member("east", orphans, []string{"fed.shop.web"}[:orphans]...)}, false, "")
@@ -140,8 +140,8 @@ func TestWhenTheCRDOfWrappersIsGoneItSaysWhatIsThereAndWhatToDo(t *testing.T) {
 	}
 }
 
-// What is not known is no all-clear.
-func TestAMemberThatIsAwayMayHoldWhatNobodyKnows(t *testing.T) {
+// An unknown state is no all-clear.
+func TestAMemberThatIsNotReadyIsListedBecauseItsStateIsUnknown(t *testing.T) {
 	away := member("west", 0)
 	away.Status.Conditions[0].Status = metav1.ConditionFalse
 	got := run(t, []client.Object{member("east", 0), away}, false, "")
@@ -174,12 +174,12 @@ func TestTheHostsWordIsAnApprovalForWhatMembersHoldNow(t *testing.T) {
 		"yes is yes":                   {args: []string{"web", "--keep", "host"}, terminal: true, answer: "y\n", want: both},
 		"no is no":                     {args: []string{"web", "--keep", "host"}, terminal: true, answer: "n\n", code: exit.Failed, says: "with the same uids"},
 		"an end of input is no":        {args: []string{"web", "--keep", "host"}, terminal: true, code: exit.Usage},
-		"in a pipe nobody is asked":    {args: []string{"web", "--keep", "host"}, code: exit.Usage},
+		"a pipe cannot be asked":       {args: []string{"web", "--keep", "host"}, code: exit.Usage},
 		"--dry-run writes nothing":     {args: []string{"web", "--keep", "host", "--dry-run"}, says: "what it does not have is removed"},
 		"one member":                   {args: []string{"web", "--keep", "host", "--yes", "--cluster", "west"}, want: both[1:]},
 		"a member that is well":        {args: []string{"web", "--keep", "host", "--yes", "--cluster", "north"}, code: exit.Failed},
 		"the members' word is nothing": {args: []string{"web", "--keep", "members"}, code: exit.Waits},
-		"nobody's word":                {args: []string{"web", "--keep", "both"}, code: exit.Usage},
+		"neither side":                 {args: []string{"web", "--keep", "both"}, code: exit.Usage},
 		"--keep for all at once":       {args: []string{"--keep", "host", "--yes"}, code: exit.Usage},
 		"--yes to nothing":             {args: []string{"web", "--yes"}, code: exit.Usage},
 		"a kind that is none":          {args: []string{"pod/web"}, code: exit.Usage},
@@ -204,7 +204,7 @@ func TestTheHostsWordIsAnApprovalForWhatMembersHoldNow(t *testing.T) {
 	}
 }
 
-func TestAnOrphanIsNobodysWordToOverwrite(t *testing.T) {
+func TestTheHostHasNoStateToKeepForAnOrphan(t *testing.T) {
 	objects := []client.Object{member("east", 1, "fed.shop.web")}
 	got := run(t, objects, false, "", "web", "--keep", "host", "--yes")
 	if exit.CodeOf(got.err) != exit.Failed || !strings.Contains(got.err.Error(), "create it again from Git") || len(got.approvals) > 0 {

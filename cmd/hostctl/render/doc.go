@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package render is `hostctl render`: what each member would get of a wrapper. It fetches or reads the
-// wrapper and the members, and prints; the rendering is the manager's own, package federate/render, so
-// the preview cannot differ from the push.
+// Package render is `hostctl render`. It shows the objects of a wrapper as each member would get them. It reads the wrapper and the
+// members from the host or from files, and prints. The rendering is that of the manager (package federate/render), so the preview
+// cannot differ from the push.
 //
-// What is printed are the objects before Fairlead's marks, since their digests are of that. The marks
-// are told in comments: one of them names the resource that a member serves the kind as, and that only
-// the member knows.
+// It prints the objects without Fairlead's marks, because the digests are of the objects without them. Comments above each object
+// describe the marks: one of them holds the resource under which the member serves the kind, and only the member knows it.
 package render

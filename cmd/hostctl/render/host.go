@@ -13,25 +13,25 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// Host is where wrappers and the registry of members are.
-type Host interface {
-	// Namespace is the one of the flags or of the kubeconfig's context.
+// Source is where render reads wrappers and members from.
+type Source interface {
+	// Namespace returns the namespace of the flags, or else of the kubeconfig's context.
 	Namespace() (string, error)
 	Members(ctx context.Context) ([]selection.Member, error)
 	Wrapper(ctx context.Context, kind v1alpha1.WrapperKind, namespace, name string) (v1alpha1.Wrapper, error)
 }
 
-// cluster is the Host that a kubeconfig leads to. It connects when it is first asked.
-type cluster struct {
+// hostSource reads from the host of a kubeconfig. It connects at the first request.
+type hostSource struct {
 	flags *genericclioptions.ConfigFlags
 }
 
-func newCluster() *cluster { return &cluster{flags: connect.Flags()} }
+func newHostSource() *hostSource { return &hostSource{flags: connect.Flags()} }
 
-func (c *cluster) Namespace() (string, error) { return connect.Namespace(c.flags) }
+func (s *hostSource) Namespace() (string, error) { return connect.Namespace(s.flags) }
 
-func (c *cluster) Members(ctx context.Context) ([]selection.Member, error) {
-	host, err := connect.Host(c.flags)
+func (s *hostSource) Members(ctx context.Context) ([]selection.Member, error) {
+	host, err := connect.Host(s.flags)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (c *cluster) Members(ctx context.Context) ([]selection.Member, error) {
 	}
 	members := make([]selection.Member, 0, len(list.Items))
 	for i := range list.Items {
-		// A member that is leaving gets nothing any more.
+		// A member that is being unjoined is pushed nothing.
 		if list.Items[i].DeletionTimestamp == nil {
 			members = append(members, selection.Member{Name: list.Items[i].Name, Labels: list.Items[i].Labels})
 		}
@@ -49,8 +49,8 @@ func (c *cluster) Members(ctx context.Context) ([]selection.Member, error) {
 	return members, nil
 }
 
-func (c *cluster) Wrapper(ctx context.Context, kind v1alpha1.WrapperKind, namespace, name string) (v1alpha1.Wrapper, error) {
-	host, err := connect.Host(c.flags)
+func (s *hostSource) Wrapper(ctx context.Context, kind v1alpha1.WrapperKind, namespace, name string) (v1alpha1.Wrapper, error) {
+	host, err := connect.Host(s.flags)
 	if err != nil {
 		return nil, err
 	}

@@ -20,13 +20,13 @@ import (
 // chosen is a member to render for.
 type chosen struct {
 	selection.Member
-	// placed says whether spec.placement selects it; one that is not was asked for by flag.
+	// placed is true if spec.placement selects the member. The others were chosen by a flag.
 	placed bool
 }
 
-// choose returns the members to render a wrapper for, by name: those of the flags, or, without flags,
-// those that the placement selects.
-func (o *Options) choose(w found, members []selection.Member) ([]chosen, error) {
+// choose returns the members to render a wrapper for, sorted by name: those of the flags, or, without flags, those that the placement
+// selects.
+func (o *Options) choose(w sourced, members []selection.Member) ([]chosen, error) {
 	for _, name := range o.Clusters {
 		if !slices.ContainsFunc(members, func(m selection.Member) bool { return m.Name == name }) {
 			return nil, fmt.Errorf("choosing clusters: there is no cluster %s: there %s", name, listed(members))
@@ -43,7 +43,7 @@ func (o *Options) choose(w found, members []selection.Member) ([]chosen, error) 
 	var out []chosen
 	for _, m := range members {
 		placed := placement.Selects(m)
-		if o.asked(m) || placed && !o.asks() {
+		if o.isChosen(m) || placed && !o.hasChoice() {
 			out = append(out, chosen{Member: m, placed: placed})
 		}
 	}
@@ -51,9 +51,9 @@ func (o *Options) choose(w found, members []selection.Member) ([]chosen, error) 
 	return out, nil
 }
 
-// noteUnknown tells which names in a wrapper no MemberCluster has. Assumed members are not the whole fleet: with
-// these nothing is told.
-func (o *Options) noteUnknown(w found, members []selection.Member) {
+// noteUnknown prints a note for each name in a wrapper that no MemberCluster has. It prints none for assumed members, because they are
+// not the whole fleet.
+func (o *Options) noteUnknown(w sourced, members []selection.Member) {
 	if len(o.assumed) > 0 {
 		return
 	}
@@ -65,10 +65,10 @@ func (o *Options) noteUnknown(w found, members []selection.Member) {
 	}
 }
 
-// asks says whether the flags choose members at all.
-func (o *Options) asks() bool { return len(o.Clusters)+len(o.selectors) > 0 }
+// hasChoice reports whether the flags choose members at all.
+func (o *Options) hasChoice() bool { return len(o.Clusters)+len(o.selectors) > 0 }
 
-func (o *Options) asked(m selection.Member) bool {
+func (o *Options) isChosen(m selection.Member) bool {
 	return slices.Contains(o.Clusters, m.Name) ||
 		slices.ContainsFunc(o.selectors, func(s labels.Selector) bool { return s.Matches(labels.Set(m.Labels)) })
 }
@@ -97,7 +97,7 @@ func parseMember(text string) (selection.Member, error) {
 	parts := strings.Split(text, ",")
 	if problems := validation.IsDNS1123Label(parts[0]); len(problems) > 0 {
 		return selection.Member{}, exit.Usagef(
-			"--assume-cluster %q: it begins with the cluster's name, as in eu-1,cloud=aws: %s", text, problems[0])
+			"--assume-cluster %q: it must begin with the cluster's name, as in eu-1,cloud=aws: %s", text, problems[0])
 	}
 	member := selection.Member{Name: parts[0], Labels: map[string]string{}}
 	for _, part := range parts[1:] {

@@ -15,23 +15,23 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides"
 )
 
-// unknownUID stands for the uid of a wrapper that is not on any host yet.
+// unknownUID stands in for the uid of a wrapper that does not exist on a host yet.
 const unknownUID = "<uid of the wrapper>"
 
-// preview is what members get of one wrapper.
+// preview is the renderings of one wrapper.
 type preview struct {
 	wrapper v1alpha1.Wrapper
 	groups  []*group
 }
 
-// group are members that share a rendering, by name.
+// group is the members that share a rendering, sorted by name.
 type group struct {
 	rendering *render.Rendering
 	members   []chosen
 }
 
-// newPreview renders for each member. With an error there may be a preview of the other members too.
-func newPreview(w found, members []chosen) (*preview, error) {
+// newPreview renders a wrapper for each member. With an error it may still return a preview for the other members.
+func newPreview(w sourced, members []chosen) (*preview, error) {
 	if err := check(w, members); err != nil {
 		return nil, err
 	}
@@ -60,9 +60,8 @@ func newPreview(w found, members []chosen) (*preview, error) {
 	return p, errors.Join(failed...)
 }
 
-// check asks what admission asks. A placement that is still open does not matter to a member that was
-// asked for by flag.
-func check(w found, members []chosen) error {
+// check makes the checks that admission makes. A missing placement is no error if the members were chosen by a flag.
+func check(w sourced, members []chosen) error {
 	var errs field.ErrorList
 	for _, err := range overrides.Validate(w.WrapperSpec(), w.GetNamespace(), w.WrapperKind()) {
 		if err.Field == "spec.placement.clusters" && err.Type == field.ErrorTypeRequired && len(members) > 0 && !members[0].placed {
@@ -80,7 +79,7 @@ func check(w found, members []chosen) error {
 	return errors.Join(all...)
 }
 
-// TitleOf is as in "Federated shop/storefront".
+// TitleOf names a wrapper in messages, as in "Federated shop/storefront".
 func TitleOf(w v1alpha1.Wrapper) string {
 	if w.WrapperKind() == v1alpha1.KindClusterFederated {
 		return string(w.WrapperKind()) + " " + w.GetName()
@@ -88,17 +87,17 @@ func TitleOf(w v1alpha1.Wrapper) string {
 	return string(w.WrapperKind()) + " " + w.GetNamespace() + "/" + w.GetName()
 }
 
-// mark is one line about a mark.
+// mark is a line of the comment that describes a mark.
 type mark struct{ where, key, value string }
 
-// marks are those that every object of the wrapper gets alike; the digest stands at each object.
+// marks returns the marks that all objects of the wrapper get. The digest differs, and is printed above each object.
 func (p *preview) marks() []mark {
 	w := p.wrapper
 	object := marks.ObjectPath("<resource>", "<group>", w.GetNamespace(), "<name>")
 	return []mark{
 		{"label", v1alpha1.LabelUID, cmp.Or(string(w.GetUID()), unknownUID)},
 		{"annotation", v1alpha1.AnnotationWrapper, marks.WrapperPath(w.WrapperKind(), w.GetNamespace(), w.GetName())},
-		{"annotation", v1alpha1.AnnotationObject, object + ", by the resource that the cluster serves the kind as"},
+		{"annotation", v1alpha1.AnnotationObject, object + ", with the resource under which the cluster serves the kind"},
 		{"annotation", v1alpha1.AnnotationRendering, "the digest above each object"},
 	}
 }

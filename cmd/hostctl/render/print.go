@@ -31,7 +31,7 @@ func write(out io.Writer, format string, previews []*preview) error {
 	return err
 }
 
-// writeYAML writes each rendering once, below the names of the members that share it.
+// writeYAML writes each rendering once, below a comment with the names of the members that share it.
 func writeYAML(out *bytes.Buffer, previews []*preview) error {
 	for _, p := range previews {
 		for _, g := range p.groups {
@@ -77,7 +77,7 @@ func unplaced(m chosen) string {
 	if m.placed {
 		return ""
 	}
-	return " (spec.placement does not select this cluster: nothing is pushed there; it would get this)"
+	return " (spec.placement does not select this cluster: nothing is pushed there; these are the objects that it would get)"
 }
 
 type jsonObject struct {
@@ -93,8 +93,7 @@ type jsonCluster struct {
 	Objects   []jsonObject `json:"objects"`
 }
 
-// writeJSON writes a list with an entry per wrapper and member, for programs, which group by
-// themselves.
+// writeJSON writes a list with an entry for each pair of wrapper and member. Programs can group these as they like.
 func writeJSON(out *bytes.Buffer, previews []*preview) error {
 	list := []jsonCluster{}
 	for _, p := range previews {
@@ -116,7 +115,7 @@ func writeJSON(out *bytes.Buffer, previews []*preview) error {
 	return encoder.Encode(list)
 }
 
-// writeNames writes CLUSTER/KIND.GROUP/NAME, a line each.
+// writeNames writes a line CLUSTER/KIND.GROUP/NAME for each object.
 func writeNames(out *bytes.Buffer, previews []*preview) {
 	for _, p := range previews {
 		for _, g := range p.groups {

@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// Options are the flags, and what Complete makes of them.
+// Options are the flags, and the values that Complete derives from them.
 type Options struct {
 	genericiooptions.IOStreams
 
@@ -30,8 +30,8 @@ type Options struct {
 	ClusterSelectors []string
 	Assumed          []string
 
-	// Host answers for wrappers and members; tests give one that needs no cluster.
-	Host Host
+	// Host reads wrappers and members. Tests set one that needs no cluster.
+	Host Source
 
 	// filled in by Complete
 	kind      v1alpha1.WrapperKind
@@ -40,26 +40,27 @@ type Options struct {
 	assumed   []selection.Member
 }
 
-// New is the command.
+// New makes the command.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
-	host := newCluster()
+	host := newHostSource()
 	o := &Options{IOStreams: streams, Output: "yaml", Host: host}
 	cmd := &cobra.Command{
 		Use:   "render (NAME | cfed/NAME | -f FILE|DIR|-)",
-		Short: "Show what each cluster would get of a wrapper",
-		Long: `render shows what would be pushed to each cluster: the objects of a wrapper with the overrides for that cluster, in the
-order in which they are installed. Clusters that no override tells apart share one rendering, and are listed above it.
+		Short: "Show the objects of a wrapper as each cluster would get them",
+		Long: `render shows what Fairlead would push to each cluster: the objects of a wrapper with the overrides for that cluster, in the order
+of installation. Clusters with equal renderings share one, below a list of their names.
 
-Without --cluster and --cluster-selector the clusters are those that spec.placement selects. A cluster that it does not
-select is shown when it is named, and marked. The wrapper comes from the host by name, or from a file with -f; the clusters
-come from the host, or from --assume-cluster, which needs no host.
+The wrapper comes from the host (NAME) or from files (-f). The clusters come from the host, or from --assume-cluster, which
+needs no host. By default render shows the clusters that spec.placement selects. --cluster and --cluster-selector choose
+others; a comment then marks a cluster that spec.placement does not select.
 
-The marks that Fairlead puts on each object are told in comments above it; the digests are of the objects without them.
-Exit code 1: an override cannot be applied for a cluster; the others are shown.`,
-		Example: `  # what every cluster gets of Federated shop in namespace shop
+Comments above each object list the marks that Fairlead adds to it. The digests are of the objects without these marks.
+
+If an override cannot be applied for a cluster, render shows the other clusters and exits with 1.`,
+		Example: `  # Federated shop in namespace shop, as every cluster gets it
   hostctl render shop -n shop
 
-  # a file, before it is created, for one cluster
+  # a wrapper in a file, before it is created, for one cluster
   hostctl render -f shop.yaml --cluster eu-1
 
   # without any host
@@ -77,12 +78,12 @@ Exit code 1: an override cannot be applied for a cluster; the others are shown.`
 	}
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.Files, "filename", "f", nil, "file, folder or - for stdin that holds wrappers; may be repeated")
-	f.BoolVarP(&o.Recursive, "recursive", "R", false, "look into the folders of folders too")
+	f.BoolVarP(&o.Recursive, "recursive", "R", false, "read the folders inside a folder too")
 	f.StringVarP(&o.Output, "output", "o", o.Output, "yaml, json or name")
 	f.StringSliceVar(&o.Clusters, "cluster", nil, "render for this cluster; may be repeated")
 	f.StringArrayVar(&o.ClusterSelectors, "cluster-selector", nil, "render for the clusters with these labels; may be repeated")
 	f.StringArrayVar(&o.Assumed, "assume-cluster", nil,
-		"NAME,LABEL=VALUE,… of a cluster to render for, in place of those of the host; may be repeated")
+		"NAME,LABEL=VALUE,… of a cluster to render for, instead of the host's clusters; may be repeated")
 	host.flags.AddFlags(f)
 	return cmd
 }
@@ -120,7 +121,7 @@ func (o *Options) Complete(args []string) error {
 	return nil
 }
 
-// Validate refuses flags that cannot be meant.
+// Validate refuses flags that contradict each other or have no meaning.
 func (o *Options) Validate() error {
 	switch {
 	case o.Name == "" && len(o.Files) == 0:
@@ -135,8 +136,7 @@ func (o *Options) Validate() error {
 	return exit.Usagef("--output %q: give yaml, json or name", o.Output)
 }
 
-// Run renders each wrapper for each member. What cannot be rendered for one member does not hide the
-// others.
+// Run renders each wrapper for each member. An error for one member does not hide the renderings of the others.
 func (o *Options) Run(ctx context.Context) error {
 	wrappers, err := o.wrappers(ctx)
 	if err != nil {
@@ -158,7 +158,7 @@ func (o *Options) Run(ctx context.Context) error {
 			continue
 		}
 		if len(chosen) == 0 {
-			fmt.Fprintf(o.ErrOut, "note: %s is placed on none of the %d clusters: --cluster NAME renders for one nevertheless\n",
+			fmt.Fprintf(o.ErrOut, "note: the placement of %s selects none of the %d clusters: --cluster NAME renders it for a cluster all the same\n",
 				w.title(), len(members))
 			continue
 		}
@@ -176,23 +176,23 @@ func (o *Options) Run(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// found is a wrapper, and where it was found: nowhere when the host has it.
-type found struct {
+// sourced is a wrapper and its place in the input; where is empty for a wrapper from the host.
+type sourced struct {
 	v1alpha1.Wrapper
 	where author.Where
 }
 
-// title is as in "Federated shop/storefront", and where it stands.
-func (w found) title() string {
+// title names the wrapper in messages, as in "Federated shop/storefront", after its place in the input.
+func (w sourced) title() string {
 	if w.where == (author.Where{}) {
 		return TitleOf(w.Wrapper)
 	}
 	return fmt.Sprintf("%s, document %d (line %d), %s", w.where.Source, w.where.Document, w.where.Line, TitleOf(w.Wrapper))
 }
 
-// wrappers come from files or from the host. One in a file that names no namespace goes where kubectl
-// would create it.
-func (o *Options) wrappers(ctx context.Context) ([]found, error) {
+// wrappers returns the wrappers of the files, or the named one from the host. A wrapper in a file without a namespace gets the one in
+// which kubectl would create it.
+func (o *Options) wrappers(ctx context.Context) ([]sourced, error) {
 	namespace, err := o.Host.Namespace()
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
@@ -202,7 +202,7 @@ func (o *Options) wrappers(ctx context.Context) ([]found, error) {
 		if err != nil {
 			return nil, fmt.Errorf("getting %s %s from the host: %w", o.kind, o.name, err)
 		}
-		return []found{{Wrapper: w}}, nil
+		return []sourced{{Wrapper: w}}, nil
 	}
 	sources, err := files.Read(o.Files, o.Recursive, o.In, author.MaxOutput)
 	if err != nil {
@@ -215,12 +215,12 @@ func (o *Options) wrappers(ctx context.Context) ([]found, error) {
 	for _, note := range notes {
 		fmt.Fprintln(o.ErrOut, "note:", note)
 	}
-	wrappers := make([]found, 0, len(parsed))
+	wrappers := make([]sourced, 0, len(parsed))
 	for _, p := range parsed {
 		if p.Wrapper.WrapperKind() == v1alpha1.KindFederated && p.Wrapper.GetNamespace() == "" {
 			p.Wrapper.SetNamespace(namespace)
 		}
-		wrappers = append(wrappers, found{Wrapper: p.Wrapper, where: p.Where})
+		wrappers = append(wrappers, sourced{Wrapper: p.Wrapper, where: p.Where})
 	}
 	return wrappers, nil
 }

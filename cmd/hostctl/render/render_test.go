@@ -42,7 +42,7 @@ var fleet = host{members: []selection.Member{
 	member("us-1", "gcp"), member("lab-2", "onprem"), member("eu-1", "aws"), member("lab-1", "onprem"),
 }}
 
-func run(t *testing.T, h Host, o Options, args ...string) (stdout, stderr string, err error) {
+func run(t *testing.T, h Source, o Options, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	streams, _, out, errOut := genericiooptions.NewTestIOStreams()
 	o.IOStreams, o.Host = streams, h
@@ -154,7 +154,7 @@ func TestAMemberThatIsNotPlacedIsMarked(t *testing.T) {
 		t.Errorf("want the wrapper's uid in:\n%s", out)
 	}
 	out, notes, err := run(t, host{members: fleet.members[:1], wrapper: h.wrapper}, Options{}, "web")
-	if err != nil || out != "" || !strings.Contains(notes, "placed on none of the 1 clusters") {
+	if err != nil || out != "" || !strings.Contains(notes, "selects none of the 1 clusters") {
 		t.Errorf("want a note and no output, got %v, %q, %q", err, notes, out)
 	}
 }

@@ -17,8 +17,10 @@ func newEnv(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "env",
 		Short: `Print shell commands that point kubectl at a sandbox: eval "$(hostctl sandbox env)"`,
-		Long: `Prints commands for a shell that set KUBECONFIG to a file with the contexts host, member-1 and so on (host is
-the current one), have kubectl keep its cache in the sandbox's folder, and put the sandbox's kubectl first on PATH.`,
+		Long: `Prints shell commands that
+  - set KUBECONFIG to a file with the contexts host, member-1 and so on; host is the current one
+  - set KUBECACHEDIR to a folder of the sandbox, for kubectl's cache
+  - put the sandbox's kubectl first on PATH`,
 		Example: `  eval "$(hostctl sandbox env)"`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -43,14 +45,14 @@ func exports(kubeconfig, cache, binaries string) string {
 		quote(kubeconfig), quote(cache), quote(binaries))
 }
 
-// quote makes any path one word of a POSIX shell.
+// quote quotes a path so that a POSIX shell takes it as one word.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func newKubeconfig(streams genericiooptions.IOStreams) *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
 		Use:   "kubeconfig [CLUSTER]",
-		Short: "Print the path of a cluster's kubeconfig, or of the one with all clusters",
+		Short: "Print the path of a cluster's kubeconfig, or of the kubeconfig with all clusters",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			s, err := sandbox.Open(name)

@@ -23,7 +23,7 @@ func newKubectl(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "kubectl CLUSTER -- ARGS…",
 		Short:   "Run kubectl against a cluster of a sandbox",
-		Long:    "Runs the sandbox's own kubectl as the administrator of CLUSTER, and ends with kubectl's exit code.",
+		Long:    "Runs the sandbox's own kubectl as an administrator of CLUSTER, and exits with kubectl's exit code.",
 		Example: "  hostctl sandbox kubectl member-1 -- get pods -A",
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -35,7 +35,7 @@ func newKubectl(streams genericiooptions.IOStreams) *cobra.Command {
 		},
 	}
 	nameFlag(cmd, &name)
-	// From the first argument on everything is kubectl's, with or without the two dashes: `kubectl member-1 get pods -A`.
+	// All arguments after the first are kubectl's, with or without the two dashes: `kubectl member-1 get pods -A`.
 	cmd.Flags().SetInterspersed(false)
 	return cmd
 }
@@ -45,10 +45,10 @@ func runKubectl(streams genericiooptions.IOStreams, s *sandbox.Sandbox, cluster 
 	if err != nil {
 		return err
 	}
-	if len(args) > 0 && args[0] == "--" { // which is kept once flags end at the first argument
+	if len(args) > 0 && args[0] == "--" { // cobra keeps the dashes when flags end at the first argument
 		args = args[1:]
 	}
-	// No context: an interrupt from the terminal reaches kubectl by itself, and how it ends is its own affair.
+	// No context: the terminal sends an interrupt to kubectl as well, and kubectl decides how to end.
 	signal.Ignore(os.Interrupt)
 	defer signal.Reset(os.Interrupt)
 	cmd := exec.Command(filepath.Join(s.Binaries(), binaries.Kubectl), args...)

@@ -38,7 +38,7 @@ func newList(streams genericiooptions.IOStreams) *cobra.Command {
 			return o.run(cmd.Context())
 		},
 	}
-	cmd.Flags().StringVarP(&o.output, "output", "o", "", "json, yaml or name; empty = a table")
+	cmd.Flags().StringVarP(&o.output, "output", "o", "", "json, yaml or name (default a table)")
 	return cmd
 }
 
@@ -47,7 +47,7 @@ func (o *listOptions) validate() error {
 	case "", "json", "yaml", "name":
 		return nil
 	}
-	return exit.Usagef("output %q: give json, yaml or name", o.output)
+	return exit.Usagef("--output %q: give json, yaml or name", o.output)
 }
 
 func (o *listOptions) run(ctx context.Context) error {

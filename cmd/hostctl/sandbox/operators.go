@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
 )
 
-// newRunOperators is the process that runs the demo operator where its pods are simulated; `up --olm` starts it.
+// newRunOperators makes the command that runs the demo operator as processes, because its pods are simulated. `up --olm` starts it.
 func newRunOperators() *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
@@ -36,7 +36,7 @@ func newRunOperators() *cobra.Command {
 	return cmd
 }
 
-// newDemoOperator is the operator itself; run-operators starts it, a process for each of its Deployments.
+// newDemoOperator makes the command that is the demo operator. run-operators starts a process with it for each of its Deployments.
 func newDemoOperator() *cobra.Command {
 	var kubeconfig string
 	var o demooperator.Options
@@ -52,13 +52,13 @@ func newDemoOperator() *cobra.Command {
 			return demooperator.Run(logging(cmd.Context()), o)
 		},
 	}
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "file that speaks as the operator's service account")
-	cmd.Flags().StringVar(&o.Namespace, "namespace", "", "namespace to serve; empty = all")
-	cmd.Flags().StringVar(&o.Version, "version", demooperator.Versions()[0], "which of its versions to be")
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the operator's service account")
+	cmd.Flags().StringVar(&o.Namespace, "namespace", "", "namespace to serve (default all)")
+	cmd.Flags().StringVar(&o.Version, "version", demooperator.Versions()[0], "version of the operator to run")
 	return cmd
 }
 
-// logging sends what these two have to say where their supervisor keeps it.
+// logging sends the logs of these two commands to stderr, which the sandbox's supervisor writes into a file.
 func logging(ctx context.Context) context.Context {
 	log.SetLogger(klog.Background())
 	return log.IntoContext(ctx, klog.Background())

@@ -21,10 +21,10 @@ func newPublish(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "publish VERSION",
 		Short: "Add a version of the demo operator to every member's catalog",
-		Long: `Adds a version of the demo operator to the catalog of every member, and waits until each serves it. Where a
-Subscription approves automatically, OLM upgrades the operator from then on by itself.
+		Long: `Adds a version of the demo operator to the catalog of every member, and waits until each member serves it. OLM then upgrades the
+operator by itself if its Subscription has installPlanApproval: Automatic. It needs a sandbox with --olm.
 
-There are ` + strings.Join(versions, ", ") + `; ` + versions[0] + ` is in the catalogs from the start, and each replaces the one before.`,
+The versions are ` + strings.Join(versions, ", ") + `. Each replaces the previous one, and ` + versions[0] + ` is in the catalogs from the start.`,
 		Example:   "  hostctl sandbox publish " + versions[1],
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: versions,

@@ -9,22 +9,22 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 )
 
-// DefaultName is the sandbox of whoever names none.
+// DefaultName is the name of the sandbox without --name.
 const DefaultName = "default"
 
-// New is the group of commands.
+// New makes the group of commands.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sandbox",
-		Short: "Real control planes on this machine, to try Fairlead with",
-		Long: `A sandbox is one host and some members on this machine: real etcd, API server, controller manager and
-scheduler each, with simulated nodes, pods and volumes. It needs Go for the first start, and neither Docker nor root.
-Everything it has lives below $XDG_CACHE_HOME/fairlead, and goes with it.`,
+		Short: "Run real control planes on this machine, to try Fairlead",
+		Long: `A sandbox is a host and some members on this machine. Each has a real etcd, API server, controller manager and scheduler. Nodes,
+pods and volumes are simulated. A sandbox needs Linux, and Go for the first start; it needs neither Docker nor root. All its
+files are below $XDG_CACHE_HOME/fairlead (default ~/.cache/fairlead).`,
 		Example: `  hostctl sandbox up                     # a host and three members
   eval "$(hostctl sandbox env)"          # kubectl --context member-1 get nodes
   hostctl sandbox stop member-2          # an outage
-  hostctl sandbox snapshot host.tar.gz   # a backup of the host; restore brings it back
-  hostctl sandbox publish v1.1.0         # with --olm: the demo operator upgrades
+  hostctl sandbox snapshot host.tar.gz   # a backup of the host, for restore
+  hostctl sandbox publish v1.1.0         # after up --olm: OLM upgrades the demo operator
   hostctl sandbox down`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

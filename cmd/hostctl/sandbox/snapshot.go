@@ -12,9 +12,9 @@ import (
 func newSnapshot(streams genericiooptions.IOStreams) *cobra.Command {
 	return withArgument(streams, &cobra.Command{
 		Use:   "snapshot FILE",
-		Short: "Write all that the host remembers into a new file: a backup",
-		Long: `Stops the host, writes the folder of its etcd into FILE, and starts the host again. Members run on. There are Secrets in
-the file, so that only its owner can read it; it dies with the sandbox, whose keys are not in it.`,
+		Short: "Back up the host's state into a new file",
+		Long: `Stops the host, writes its etcd's data into FILE, and starts the host again. Members keep running. Only the owner can read
+FILE, because it holds Secrets. The sandbox's keys are not in it, so it can be restored only into the same sandbox.`,
 		Example: `  hostctl sandbox snapshot before.tar.gz`,
 	}, "taking a snapshot of the host into %s", "%s holds what the host remembers now", nil, (*sandbox.Sandbox).Snapshot)
 }
@@ -22,10 +22,10 @@ the file, so that only its owner can read it; it dies with the sandbox, whose ke
 func newRestore(streams genericiooptions.IOStreams) *cobra.Command {
 	return withArgument(streams, &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Have the host remember what it did when a snapshot was taken, and nothing since",
-		Long: `Reads FILE to its end, stops the host with its manager, puts what FILE holds in place of its etcd's data, and starts it
-again. Members run on and keep what they hold, so that the host is behind them: "hostctl recover" shows what follows. A file
-that is damaged or of another sandbox is refused, and a host that does not come up with it gets its own data back.`,
+		Short: "Reset the host to the state of a snapshot",
+		Long: `Checks FILE, stops the host with its manager, replaces its etcd's data by those of FILE, and starts the host again. Members
+keep running and keep their objects, so they can be ahead of the host then: "hostctl recover" shows where. A file that is
+damaged or belongs to another sandbox is refused. If the host does not start with the new data, it gets its own data back.`,
 		Example: `  hostctl sandbox restore before.tar.gz`,
 	}, "restoring the host from %s", "the host remembers what %s holds", nil, (*sandbox.Sandbox).Restore)
 }

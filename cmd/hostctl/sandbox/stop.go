@@ -15,25 +15,25 @@ import (
 func newStop(streams genericiooptions.IOStreams) *cobra.Command {
 	return withArgument(streams, &cobra.Command{
 		Use:   "stop CLUSTER",
-		Short: "End a cluster's processes and keep its state: an outage",
+		Short: "Stop a cluster's processes and keep its state, to simulate an outage",
 	}, "stopping %s", "%s is stopped", isCluster, (*sandbox.Sandbox).Stop)
 }
 
 func newStart(streams genericiooptions.IOStreams) *cobra.Command {
 	return withArgument(streams, &cobra.Command{
 		Use:   "start CLUSTER",
-		Short: "Bring a stopped cluster back with its state",
+		Short: "Start a stopped cluster again, with its state",
 	}, "starting %s", "%s is back", isCluster, (*sandbox.Sandbox).Start)
 }
 
-// isCluster says why an argument is no cluster of the sandbox.
+// isCluster returns an error if the argument is no cluster of the sandbox.
 func isCluster(s *sandbox.Sandbox, name string) error {
 	_, err := s.Cluster(name)
 	return err
 }
 
-// withArgument completes a command that does one thing with its one argument, which check has to accept first; nil accepts
-// any.
+// withArgument completes a command that takes one argument. check must accept the argument first; a nil check accepts any. do then does
+// the work, shown as one step.
 func withArgument(
 	streams genericiooptions.IOStreams, cmd *cobra.Command, doing, done string,
 	check func(*sandbox.Sandbox, string) error, do func(*sandbox.Sandbox, context.Context, string) error,
@@ -62,12 +62,12 @@ func withArgument(
 	return cmd
 }
 
-// newSupervise is the process behind a sandbox; `up` starts it.
+// newSupervise makes the command that is a sandbox's supervisor process. `up` starts it.
 func newSupervise(streams genericiooptions.IOStreams) *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
 		Use:    "supervise",
-		Short:  "Keep the processes of a sandbox alive",
+		Short:  "Keep the processes of a sandbox running",
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE:   func(*cobra.Command, []string) error { return sandbox.Supervise(name, streams.ErrOut) },

@@ -23,11 +23,11 @@ func newUp(streams genericiooptions.IOStreams) *cobra.Command {
 	o := &upOptions{IOStreams: streams}
 	cmd := &cobra.Command{
 		Use:   "up",
-		Short: "Bring a sandbox up, or repair it, or add to it",
-		Long: `Brings up a host and its members. The first time on a machine it builds the control planes, which takes some
-10 minutes on 2 cores. Run again it repairs what is dead and adds what is newly asked for; it takes nothing away.
+		Short: "Start a sandbox, repair it, or add to it",
+		Long: `Starts a host and its members. The first start on a machine builds the control planes, which takes about 10 minutes on 2 cores.
+If the sandbox exists, up starts what does not run and adds what the flags ask for. It removes nothing.
 
-Programs in the folder $KUBEBUILDER_ASSETS are used instead of built ones.`,
+Set $KUBEBUILDER_ASSETS to a folder with kube-apiserver, etcd or kubectl to use these programs instead of built ones.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.Check(); err != nil {
@@ -37,11 +37,11 @@ Programs in the folder $KUBEBUILDER_ASSETS are used instead of built ones.`,
 		},
 	}
 	nameFlag(cmd, &o.Name)
-	cmd.Flags().IntVar(&o.Members, "members", 3, "how many members; fewer than there are leaves those that are there")
-	cmd.Flags().BoolVar(&o.OLM, "olm", false, "put OLM and a small catalog on every member")
-	cmd.Flags().BoolVar(&o.Bare, "bare", false, "leave plain clusters, with nothing of Fairlead on them")
-	cmd.Flags().BoolVar(&o.Audit, "audit", false, "have the API servers log every request's metadata, one JSON event a line")
-	cmd.Flags().BoolVar(&o.Fsync, "fsync", false, "have etcd sync to the disk, for figures that are to mean something")
+	cmd.Flags().IntVar(&o.Members, "members", 3, "number of members; a smaller number than before removes none")
+	cmd.Flags().BoolVar(&o.OLM, "olm", false, "install OLM and a small catalog on every member")
+	cmd.Flags().BoolVar(&o.Bare, "bare", false, "start plain clusters without Fairlead")
+	cmd.Flags().BoolVar(&o.Audit, "audit", false, "let the API servers log every request's metadata, one JSON event per line")
+	cmd.Flags().BoolVar(&o.Fsync, "fsync", false, "let etcd sync to disk, as in production; slower, for benchmarks")
 	return cmd
 }
 
@@ -66,7 +66,7 @@ func newDown(streams genericiooptions.IOStreams) *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
 		Use:   "down",
-		Short: "End every process of a sandbox and remove its state",
+		Short: "Stop all processes of a sandbox and delete its state",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p := progress.New(streams.ErrOut)
@@ -78,7 +78,7 @@ func newDown(streams genericiooptions.IOStreams) *cobra.Command {
 				return err
 			case !existed:
 				step.Skip()
-				p.Note("no sandbox %q: nothing to take down", name)
+				p.Note("there is no sandbox %q, so nothing was removed", name)
 			default:
 				step.Donef("sandbox %s is gone", name)
 			}

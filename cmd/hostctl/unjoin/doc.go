@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package unjoin is `hostctl unjoin`: it lets a member go. It asks first; what it does is package internal/join.
+// Package unjoin is `hostctl unjoin`: it removes a member from the host and Fairlead from the member. It asks first. The work itself is
+// done by package internal/join.
 package unjoin

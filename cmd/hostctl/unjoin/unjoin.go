@@ -18,21 +18,21 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-// Options are the flags, and what Complete makes of them.
+// Options are the flags, and the values that Complete derives from them.
 type Options struct {
 	genericiooptions.IOStreams
 	join.UnjoinOptions
 	joincmd.Connections
 
 	Yes bool
-	// CanAsk says whether somebody sits there who can be asked.
+	// CanAsk reports whether standard input is a terminal, so that the user can answer a question.
 	CanAsk func() bool
 
 	// filled in by Complete
 	host, member *rest.Config
 }
 
-// New is the command.
+// New makes the command.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	_, cmd := newCommand(streams)
 	return cmd
@@ -42,14 +42,17 @@ func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
 	o := &Options{IOStreams: streams, CanAsk: func() bool { return ask.Terminal(streams) }}
 	cmd := &cobra.Command{
 		Use:   "unjoin NAME",
-		Short: "Let a member go; workloads stay on it",
-		Long: `unjoin lets a member go. Workloads, their namespaces and their labels stay on it; Fairlead's own things go: Deliveries, the
-Membership, the CRDs of the two, the host's account and its roles, the namespace fairlead-system if join made it; at the host
-the MemberCluster and its Secret. ` + "`kubectl delete member NAME`" + ` does the same.
+		Short: "Remove a member; its workloads stay",
+		Long: `unjoin removes a member from the host, and Fairlead from the member. Workloads stay there, with their namespaces and labels.
 
-The host's manager withdraws from the member. With --cluster-kubeconfig unjoin does that itself with your own rights, as is
-needed where the host's credentials no longer work. With --forget nobody goes there: for a member that is gone for good, or
-that another host has taken over. What is another host's by now is never touched.`,
+  removed on the member: Deliveries, the Membership, the CRDs of both, the host's account and roles, and the namespace
+                         fairlead-system if join made it
+  removed at the host:   the MemberCluster and its Secret
+
+By default the host's manager cleans the member; ` + "`kubectl delete member NAME`" + ` does the same. With --cluster-kubeconfig
+unjoin cleans the member itself, with your own rights: use it when the host's credentials no longer work. With --forget the
+member is not contacted: use it when the member is gone for good, or when another host has taken it over. Things that belong
+to another host by now are never touched.`,
 		Example: `  hostctl unjoin eu-1
   hostctl unjoin eu-1 --forget --yes`,
 		Args: cobra.ExactArgs(1),
@@ -63,7 +66,7 @@ that another host has taken over. What is another host's by now is never touched
 	f := cmd.Flags()
 	o.Connections.AddFlags(f)
 	f.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
-	f.BoolVar(&o.Forget, "forget", false, "give the member up without going there")
+	f.BoolVar(&o.Forget, "forget", false, "remove the member at the host only; do not contact it")
 	f.DurationVar(&o.Wait, "timeout", 2*time.Minute, "how long to wait for the host's manager")
 	return o, cmd
 }
@@ -75,10 +78,10 @@ func (o *Options) Complete(name string) error {
 		return exit.Usagef("%w", err)
 	}
 	if o.Forget && o.Connections.HasMember() {
-		return exit.Usagef("--forget goes nowhere, --cluster-kubeconfig says where to go: give one of them")
+		return exit.Usagef("--forget does not contact the member, and --cluster-kubeconfig or --cluster-context tells how to: give only one of them")
 	}
 	if !o.Yes && !o.CanAsk() {
-		return exit.Usagef("unjoining %s cannot be asked about in a pipe: give --yes", name)
+		return exit.Usagef("unjoining %s needs an answer, and standard input is no terminal: give --yes", name)
 	}
 	var err error
 	if o.host, _, err = o.Connections.Host(); err != nil {
@@ -90,7 +93,7 @@ func (o *Options) Complete(name string) error {
 	return err
 }
 
-// Run asks, unjoins and says what is left.
+// Run asks, unjoins the member, and after --forget prints how to clean the member by hand.
 func (o *Options) Run(ctx context.Context) error {
 	_, _ = fmt.Fprint(o.ErrOut, o.plan())
 	if !o.Yes {
@@ -107,16 +110,16 @@ func (o *Options) Run(ctx context.Context) error {
 	return nil
 }
 
-// leftovers is how a member that was forgotten is cleaned by hand. The rest hangs on these.
+// leftovers tells how to clean a forgotten member by hand. Deleting these objects deletes the rest with them.
 const leftovers = `
-If the member comes back, it still holds the host's account. With a kubeconfig of it, and if ` + "`kubectl get membership self`" + ` there
-does not name another host by now, whose these things are then, this removes Fairlead's own:
+If the member comes back, it still has the host's account. These commands, with a kubeconfig of the member, remove what Fairlead
+left there. Look at ` + "`kubectl get membership self`" + ` first: if it names another host by now, these things belong to that host.
   kubectl delete clusterrole ` + join.HostAccount + `
   kubectl delete namespace ` + v1alpha1.SystemNamespace + `      # not on a cluster that is a host itself
   kubectl delete crd deliveries.` + v1alpha1.Group + ` memberships.` + v1alpha1.Group + `
 `
 
-// plan says what will go and what will stay.
+// plan describes what unjoin removes and what it leaves.
 func (o *Options) plan() string {
 	if o.Forget {
 		return fmt.Sprintf(`Forgetting member %[1]s removes at the host: MemberCluster %[1]s, Secret %[2]s/%[1]s.

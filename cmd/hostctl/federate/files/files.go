@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/author"
 )
 
-// Read reads what -f names, in that order, folders by the alphabet. It stops soon behind the limit, in bytes: what is
-// larger is refused anyway, and /dev/zero has no end.
+// Read reads the files and folders of -f in their order, and the files of a folder in alphabetical order. It stops just after limit
+// bytes: larger input is refused anyway, and /dev/zero has no end.
 func Read(names []string, recursive bool, stdin io.Reader, limit int) ([]author.Source, error) {
 	var sources []author.Source
 	left := int64(limit + 1)
@@ -31,7 +31,7 @@ func Read(names []string, recursive bool, stdin io.Reader, limit int) ([]author.
 	for _, name := range names {
 		if name == "-" {
 			if seenStdin {
-				return nil, fmt.Errorf("reading standard input: -f - is there twice")
+				return nil, fmt.Errorf("reading standard input: -f - is given twice")
 			}
 			seenStdin = true
 			if err := add("standard input", false, stdin); err != nil {
@@ -61,7 +61,7 @@ func addFile(path string, found bool, add func(string, bool, io.Reader) error) e
 	return add(path, found, file)
 }
 
-// files are the manifests that a name stands for: itself, or those in the folder.
+// files returns the manifests of a name: the file itself, or those in the folder.
 func files(name string, recursive bool) ([]string, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -71,7 +71,7 @@ func files(name string, recursive bool) ([]string, error) {
 		return []string{name}, nil
 	}
 	var paths []string
-	// WalkDir goes by the alphabet. The separator makes it follow a link to a folder.
+	// WalkDir goes in alphabetical order. The trailing separator makes it follow a link to a folder.
 	root := name + string(filepath.Separator)
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -88,8 +88,8 @@ func files(name string, recursive bool) ([]string, error) {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
 	if len(paths) == 0 {
-		return nil, fmt.Errorf("reading %s: there is no .yaml, .yml or .json file in it%s", name,
-			map[bool]string{false: " (-R looks into its folders too)"}[recursive])
+		return nil, fmt.Errorf("reading %s: it holds no .yaml, .yml or .json file%s", name,
+			map[bool]string{false: " (-R reads its folders too)"}[recursive])
 	}
 	return paths, nil
 }
