@@ -87,9 +87,9 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	var registry *membercluster.Reconciler
 	orphans := deliveries.NewOrphans(store, pusher.Desired, func(memberName string) { registry.Tell(memberName) })
 	collectors := membercluster.NewCollectors(o.Version, o.MaxInflight, o.Clock)
+	shared := federated.Dependencies{Fleet: fleet, Deliveries: store, Orphans: orphans, Pusher: pusher, History: history, Clock: o.Clock}
 	for _, kind := range []v1alpha1.WrapperKind{v1alpha1.KindFederated, v1alpha1.KindClusterFederated} {
-		loop := federated.New(kind, local, fleet, store, orphans, pusher, o.Clock)
-		loop.EncryptWith(history)
+		loop := federated.New(kind, local, shared)
 		if err := loop.SetupWithManager(local); err != nil {
 			return nil, err
 		}

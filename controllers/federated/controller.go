@@ -41,10 +41,10 @@ type Reconciler struct {
 	deliveries *deliveries.Store
 	orphans    *deliveries.Orphans
 	pusher     Pusher
-	events     events.EventRecorder
-	clock      clock.PassiveClock
-	// history encrypts revisions that hold a Secret. Set by EncryptWith.
+	// history encrypts revisions that hold a Secret.
 	history *revision.HistoryKey
+	events  events.EventRecorder
+	clock   clock.PassiveClock
 
 	writes    writeCache
 	renderers renderers
@@ -55,26 +55,33 @@ type Reconciler struct {
 	started time.Time
 }
 
+// Dependencies are what both scopes share. All fields are required.
+type Dependencies struct {
+	Fleet *member.Fleet
+	// Deliveries is what the members have on record. Orphans learns where each wrapper is placed.
+	Deliveries *deliveries.Store
+	Orphans    *deliveries.Orphans
+	Pusher     Pusher
+	// History encrypts revisions that hold a Secret.
+	History *revision.HistoryKey
+	Clock   clock.PassiveClock
+}
+
 // New makes the reconciler of one scope.
-func New(
-	kind v1alpha1.WrapperKind, mgr ctrl.Manager, fleet *member.Fleet, store *deliveries.Store, orphans *deliveries.Orphans, pusher Pusher,
-	clk clock.PassiveClock,
-) *Reconciler {
+func New(kind v1alpha1.WrapperKind, mgr ctrl.Manager, d Dependencies) *Reconciler {
 	return &Reconciler{
 		kind:       kind,
 		client:     mgr.GetClient(),
 		live:       mgr.GetAPIReader(),
-		fleet:      fleet,
-		deliveries: store,
-		orphans:    orphans,
-		pusher:     pusher,
+		fleet:      d.Fleet,
+		deliveries: d.Deliveries,
+		orphans:    d.Orphans,
+		pusher:     d.Pusher,
+		history:    d.History,
 		events:     boundedRecorder{mgr.GetEventRecorder("fairlead")},
-		clock:      clk,
+		clock:      d.Clock,
 	}
 }
-
-// EncryptWith gives the reconciler the key of the host's history. Call it before the loop starts.
-func (r *Reconciler) EncryptWith(key *revision.HistoryKey) { r.history = key }
 
 // SetupWithManager adds the loop to the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {

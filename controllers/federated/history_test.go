@@ -51,7 +51,7 @@ func (s *site) historyWith(key *revision.HistoryKey) *History {
 func secretSite(t *testing.T) *site {
 	t.Helper()
 	s := newSite(t)
-	s.EncryptWith(testKey(t, 1))
+	s.history = testKey(t, 1)
 	s.wrapper.Spec.Objects = append(s.wrapper.Spec.Objects, runtime.RawExtension{
 		Raw: []byte(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"stringData":{"p":"` + password + `"},"data":{"q":"` + passwords[1] + `"}}`)})
 	if err := s.Update(t.Context(), s.wrapper); err != nil {
@@ -218,7 +218,7 @@ func TestALostKeyLosesOnlyHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := p.revision
-	s.EncryptWith(testKey(t, 2))
+	s.history = testKey(t, 2)
 	if err := s.historyWith(s.history).Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
