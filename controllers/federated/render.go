@@ -159,6 +159,6 @@ func (p *reconciliation) enqueue(context.Context) error {
 			p.pusher.Drop(p.key, name)
 		}
 	}
-	p.orphans.Decided(p.key, p.wrapper.GetUID(), slices.Collect(maps.Keys(p.refusals))...)
+	p.orphans.MarkDecided(p.key, p.wrapper.GetUID(), slices.Collect(maps.Keys(p.refusals))...)
 	return nil
 }

@@ -44,7 +44,7 @@ func (r *WrapperIndex) Start(ctx context.Context) error {
 		synced = append(synced, registered.HasSynced)
 	}
 	if cache.WaitForCacheSync(ctx.Done(), synced...) {
-		r.orphans.Enrolled()
+		r.orphans.WrappersListed()
 	}
 	return nil
 }
@@ -57,7 +57,7 @@ func (r *WrapperIndex) OnAdd(obj any, _ bool) {
 	if !ok {
 		return
 	}
-	r.orphans.Enroll(keyOf(w), w.GetUID())
+	r.orphans.AddWrapper(keyOf(w), w.GetUID())
 	for _, loop := range r.loops {
 		if loop.kind != w.WrapperKind() {
 			continue
@@ -77,6 +77,6 @@ func (r *WrapperIndex) OnDelete(obj any) {
 		obj = last.Obj
 	}
 	if w, ok := obj.(v1alpha1.Wrapper); ok {
-		r.orphans.Strike(keyOf(w), w.GetUID())
+		r.orphans.RemoveWrapper(keyOf(w), w.GetUID())
 	}
 }

@@ -29,7 +29,7 @@ func wordy(name string, length int) *v1alpha1.Delivery {
 }
 
 func TestOfADeliveryNoMoreIsKeptThanItsSchemaAllows(t *testing.T) {
-	small, large := newEvent(wordy("a", 2000)).summary.weight(), newEvent(wordy("a", 20_000)).summary.weight()
+	small, large := newDecoded(wordy("a", 2000)).summary.weight(), newDecoded(wordy("a", 20_000)).summary.weight()
 	// 256 objects with 1 KiB of message and 16 fields of a quarter.
 	if small != large || large > maxObjects*(8<<10) {
 		t.Errorf("%d of texts of 2000 bytes, %d of 20,000", small, large)
@@ -41,7 +41,7 @@ func TestWhatIsKeptOfAMemberIsSummedUp(t *testing.T) {
 	b.Replace()
 	n := 0
 	for ; n < 1000; n++ {
-		e := newEvent(wordy(fmt.Sprint("d", n), 1000))
+		e := newDecoded(wordy(fmt.Sprint("d", n), 1000))
 		if !b.hasRoomFor(e.Name, e.summary) {
 			break
 		}
@@ -51,7 +51,7 @@ func TestWhatIsKeptOfAMemberIsSummedUp(t *testing.T) {
 	if n < 10 || b.weight > maxWeight {
 		t.Fatalf("%d Deliveries of %d MiB", n, b.weight>>20)
 	}
-	if another := newEvent(wordy("d0", 999)); !b.hasRoomFor(another.Name, another.summary) {
+	if another := newDecoded(wordy("d0", 999)); !b.hasRoomFor(another.Name, another.summary) {
 		t.Error("what is there cannot become smaller")
 	}
 	b.heard = nil

@@ -19,20 +19,20 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// event is a Delivery on its way from the wire to the index: its name, and what is kept of it.
-type event struct {
+// decoded is a Delivery on its way from the wire to the index: its name, and what is kept of it.
+type decoded struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
 	summary *Summary
 }
 
-func newEvent(d *v1alpha1.Delivery) *event {
-	return &event{ObjectMeta: metav1.ObjectMeta{Name: cut(d.Name, maxName), ResourceVersion: d.ResourceVersion}, summary: Summarise(d)}
+func newDecoded(d *v1alpha1.Delivery) *decoded {
+	return &decoded{ObjectMeta: metav1.ObjectMeta{Name: cut(d.Name, maxName), ResourceVersion: d.ResourceVersion}, summary: Summarise(d)}
 }
 
 // DeepCopyObject implements runtime.Object. A summary never changes.
-func (e *event) DeepCopyObject() runtime.Object {
-	return &event{TypeMeta: e.TypeMeta, ObjectMeta: *e.ObjectMeta.DeepCopy(), summary: e.summary}
+func (e *decoded) DeepCopyObject() runtime.Object {
+	return &decoded{TypeMeta: e.TypeMeta, ObjectMeta: *e.ObjectMeta.DeepCopy(), summary: e.summary}
 }
 
 // decoder reads the events of a member's watch of Deliveries. Every write of ours comes back by it, so that it is read
@@ -124,7 +124,7 @@ func (d *decoder) Decode() (apiwatch.EventType, runtime.Object, error) {
 	if is.Kind != "Delivery" {
 		return "", nil, fmt.Errorf("reading an event of a watch: it is of a %s and not of a Delivery", cut(is.Kind, maxName))
 	}
-	e := newEvent(is.delivery())
+	e := newDecoded(is.delivery())
 	if raw.Type != apiwatch.Deleted && !d.index.hasRoomFor(e.Name, e.summary) {
 		d.index.noteUnreadable(errTooMuch.Error())
 		return apiwatch.Error, &metav1.Status{Status: metav1.StatusFailure, Message: errTooMuch.Error()}, nil

@@ -22,7 +22,7 @@ func told(b *bench, answer string) (lines []string) {
 	defer w.Stop()
 	for e := range w.ResultChan() {
 		switch is := e.Object.(type) {
-		case *event:
+		case *decoded:
 			lines = append(lines, fmt.Sprintf("%s %s@%s of %s, %s", e.Type, is.Name, is.ResourceVersion, is.summary.Wrapper.Name, is.summary.Rendering))
 		case *metav1.Status:
 			lines = append(lines, fmt.Sprintf("%s %d %s", e.Type, is.Code, is.Message))
@@ -100,7 +100,7 @@ func FuzzWatch(f *testing.F) {
 		w := newWatch(b.Index, io.NopCloser(strings.NewReader(answer)))
 		defer w.Stop()
 		for e := range w.ResultChan() {
-			is, ok := e.Object.(*event)
+			is, ok := e.Object.(*decoded)
 			switch {
 			case ok && len(is.Name) > maxName:
 				t.Fatalf("a name of %d bytes is kept", len(is.Name))

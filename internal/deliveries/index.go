@@ -117,7 +117,7 @@ func (x *Index) names() []string {
 
 // Put takes in a Delivery as it is on the member now. Put, Remove and Replace are for tests, in place of a watch.
 func (x *Index) Put(d *v1alpha1.Delivery) {
-	e := newEvent(d)
+	e := newDecoded(d)
 	x.put(e.Name, e.summary)
 }
 
@@ -126,9 +126,9 @@ func (x *Index) Remove(name string) { x.remove(name) }
 
 // Replace takes in a whole list.
 func (x *Index) Replace(all ...*v1alpha1.Delivery) {
-	listed := make([]*event, 0, len(all))
+	listed := make([]*decoded, 0, len(all))
 	for _, d := range all {
-		listed = append(listed, newEvent(d))
+		listed = append(listed, newDecoded(d))
 	}
 	x.replace(listed)
 }
@@ -158,7 +158,7 @@ func (x *Index) remove(name string) {
 }
 
 // replace takes in a whole list: what is not in it is gone.
-func (x *Index) replace(listed []*event) {
+func (x *Index) replace(listed []*decoded) {
 	generations := make(map[string]int64, len(listed))
 	for _, e := range listed {
 		generations[e.Name] = e.summary.Generation

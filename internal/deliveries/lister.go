@@ -71,7 +71,7 @@ func (d *lister) page(ctx context.Context, options metav1.ListOptions) (runtime.
 	}
 	page.ListMeta = whole.Metadata
 	for i := range whole.Items { // all pages are in memory until the last has come
-		e := newEvent(whole.Items[i].delivery())
+		e := newDecoded(whole.Items[i].delivery())
 		if d.weight += e.summary.weight(); d.weight > maxWeight {
 			d.index.liveness.setListing(false)
 			return nil, errTooMuch

@@ -38,31 +38,31 @@ func NewOrphans(store *Store, desired Desired, told func(memberName string)) *Or
 	return o
 }
 
-// Enroll notes that the host has a wrapper.
-func (o *Orphans) Enroll(key Key, uid types.UID) {
+// AddWrapper notes that the host has a wrapper.
+func (o *Orphans) AddWrapper(key Key, uid types.UID) {
 	if o.wrappers.add(key, uid) {
 		o.accountAll(key)
 	}
 }
 
-// Strike notes that a wrapper is gone, unless another of its name is there already.
-func (o *Orphans) Strike(key Key, uid types.UID) {
+// RemoveWrapper notes that a wrapper is gone, unless another of its name is there already.
+func (o *Orphans) RemoveWrapper(key Key, uid types.UID) {
 	o.wrappers.remove(key, uid)
 	o.accountAll(key)
 }
 
-// Enrolled says that every wrapper which the host has was enrolled.
-func (o *Orphans) Enrolled() {
+// WrappersListed says that every wrapper which the host has was enrolled.
+func (o *Orphans) WrappersListed() {
 	o.wrappers.setComplete()
 	for _, x := range o.store.all() {
 		o.tell(x)
 	}
 }
 
-// Decided notes that all that is wanted for a wrapper has been said, here and now: its Delivery on any other
+// MarkDecided notes that all that is wanted for a wrapper has been said, here and now: its Delivery on any other
 // member, and that of an earlier one of its name, is an orphan. unrendered are the members that it is
 // placed on all the same, though there is nothing that could be pushed.
-func (o *Orphans) Decided(key Key, uid types.UID, unrendered ...string) {
+func (o *Orphans) MarkDecided(key Key, uid types.UID, unrendered ...string) {
 	o.wrappers.decide(key, decision{uid: uid, unrendered: unrendered})
 	o.accountAll(key)
 }

@@ -75,13 +75,13 @@ func TestNothingIsAnOrphanBeforeBothSidesAreListed(t *testing.T) {
 	unknown("before any list")
 	o.lists("web", "w")
 	unknown("before the wrappers are listed")
-	o.Enroll(key("web"), "w")
+	o.AddWrapper(key("web"), "w")
 	unknown("while they are being listed")
-	o.Enrolled()
+	o.WrappersListed()
 	o.want()
 
 	o = newUnlisted(t)
-	o.Enrolled()
+	o.WrappersListed()
 	o.holds("web", "w")
 	unknown("before the Deliveries are listed")
 	o.lists("web", "w")
@@ -93,60 +93,60 @@ func TestWhatIsAnOrphan(t *testing.T) {
 		play func(*orphanage)
 		want []string
 	}{
-		"one whose wrapper is there":        {play: func(o *orphanage) { o.Enroll(web, "w") }},
+		"one whose wrapper is there":        {play: func(o *orphanage) { o.AddWrapper(web, "w") }},
 		"one whose wrapper never was there": {want: []string{"fed.shop.web"}},
 		"one whose wrapper is gone": {play: func(o *orphanage) {
-			o.Enroll(web, "w")
-			o.Strike(web, "w")
+			o.AddWrapper(web, "w")
+			o.RemoveWrapper(web, "w")
 		}, want: []string{"fed.shop.web"}},
-		"one whose wrapper is made anew, and nothing decided yet": {play: func(o *orphanage) { o.Enroll(web, "anew") }},
+		"one whose wrapper is made anew, and nothing decided yet": {play: func(o *orphanage) { o.AddWrapper(web, "anew") }},
 		"one whose wrapper is made anew, and placed elsewhere": {play: func(o *orphanage) {
-			o.Enroll(web, "anew")
-			o.Decided(web, "anew")
+			o.AddWrapper(web, "anew")
+			o.MarkDecided(web, "anew")
 		}, want: []string{"fed.shop.web"}},
 		"one whose wrapper is made anew, and placed there": {play: func(o *orphanage) {
-			o.Enroll(web, "anew")
+			o.AddWrapper(web, "anew")
 			o.desired[web] = false
-			o.Decided(web, "anew")
+			o.MarkDecided(web, "anew")
 		}},
 		"one whose wrapper is made anew, and decided before it is enrolled": {play: func(o *orphanage) {
-			o.Decided(web, "anew")
-			o.Enroll(web, "anew")
+			o.MarkDecided(web, "anew")
+			o.AddWrapper(web, "anew")
 		}, want: []string{"fed.shop.web"}},
 		"one whose wrapper is made anew, and the old one's end is told last": {play: func(o *orphanage) {
-			o.Enroll(web, "w")
-			o.Enroll(web, "anew")
-			o.Strike(web, "w")
+			o.AddWrapper(web, "w")
+			o.AddWrapper(web, "anew")
+			o.RemoveWrapper(web, "w")
 		}},
 		"one that is written over for a wrapper that is there": {play: func(o *orphanage) {
-			o.Enroll(web, "anew")
+			o.AddWrapper(web, "anew")
 			o.desired[web] = false
-			o.Decided(web, "anew")
+			o.MarkDecided(web, "anew")
 			o.holds("web", "anew")
 		}},
 		"one of a wrapper that is not placed there": {play: func(o *orphanage) {
-			o.Enroll(web, "w")
-			o.Decided(web, "w")
+			o.AddWrapper(web, "w")
+			o.MarkDecided(web, "w")
 		}, want: []string{"fed.shop.web"}},
 		"one of a wrapper that is placed there": {play: func(o *orphanage) {
-			o.Enroll(web, "w")
+			o.AddWrapper(web, "w")
 			o.desired[web] = false
-			o.Decided(web, "w")
+			o.MarkDecided(web, "w")
 		}},
 		"one of a wrapper that is leaving": {play: func(o *orphanage) {
-			o.Enroll(web, "w")
+			o.AddWrapper(web, "w")
 			o.desired[web] = true
-			o.Decided(web, "w")
+			o.MarkDecided(web, "w")
 		}},
 		"one of a wrapper that is placed there, and cannot be rendered": {play: func(o *orphanage) {
-			o.Enroll(web, "w")
-			o.Decided(web, "w", "east")
+			o.AddWrapper(web, "w")
+			o.MarkDecided(web, "w", "east")
 		}},
 		"one that is gone": {play: func(o *orphanage) { o.Remove("fed.shop.web") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newOrphanage(t)
-			o.Enrolled()
+			o.WrappersListed()
 			o.holds("web", "w")
 			o.want("fed.shop.web")
 			if test.play != nil {
@@ -160,8 +160,8 @@ func TestWhatIsAnOrphan(t *testing.T) {
 // Whoever writes one by hand under a name that no wrapper reads sees it told.
 func TestADeliveryUnderAnotherNameThanItsWrappersIsAnOrphan(t *testing.T) {
 	o := newOrphanage(t)
-	o.Enroll(web, "w")
-	o.Enrolled()
+	o.AddWrapper(web, "w")
+	o.WrappersListed()
 	d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: webIdentity}}
 	d.Name = "by-hand"
 	o.Put(d)
@@ -172,21 +172,21 @@ func TestThousandsOfDeliveriesAreToldOfOnceEach(t *testing.T) {
 	const many = 3000
 	o := newOrphanage(t)
 	for i := range many {
-		o.Enroll(key(fmt.Sprintf("web-%04d", i)), "w")
+		o.AddWrapper(key(fmt.Sprintf("web-%04d", i)), "w")
 		o.holds(fmt.Sprintf("web-%04d", i), "w")
 		o.desired[key(fmt.Sprintf("web-%04d", i))] = false
 	}
-	o.Enrolled()
+	o.WrappersListed()
 	o.told = 0
 	for i := range many {
 		o.holds(fmt.Sprintf("web-%04d", i), "w") // nothing new
-		o.Decided(key(fmt.Sprintf("web-%04d", i)), "w")
+		o.MarkDecided(key(fmt.Sprintf("web-%04d", i)), "w")
 	}
 	if o.told != 0 {
 		t.Errorf("told %d times of nothing", o.told)
 	}
 	for i := range many {
-		o.Strike(key(fmt.Sprintf("web-%04d", i)), "w")
+		o.RemoveWrapper(key(fmt.Sprintf("web-%04d", i)), "w")
 	}
 	count, names, _ := o.Of("east", 2)
 	if diff := cmp.Diff([]string{"fed.shop.web-0000", "fed.shop.web-0001"}, names); diff != "" || count != many || o.told != many {

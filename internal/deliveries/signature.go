@@ -34,8 +34,8 @@ func NewSeals(key []byte, host, member types.UID) Seals {
 	return Seals{key: key, host: host, member: member}
 }
 
-// Of is the seal of a Delivery with this wrapper and target, "" without a key.
-func (s Seals) Of(w *v1alpha1.WrapperIdentity, target *v1alpha1.DeliveryTarget) string {
+// Sign is the seal of a Delivery with this wrapper and target, "" without a key.
+func (s Seals) Sign(w *v1alpha1.WrapperIdentity, target *v1alpha1.DeliveryTarget) string {
 	if len(s.key) == 0 {
 		return ""
 	}
@@ -54,7 +54,7 @@ func (s Seals) Of(w *v1alpha1.WrapperIdentity, target *v1alpha1.DeliveryTarget) 
 	return sealPrefix + hex.EncodeToString(mac.Sum(nil))
 }
 
-// Knows says whether a seal is this host's, for this member, wrapper and target.
-func (s Seals) Knows(seal string, w *v1alpha1.WrapperIdentity, target *v1alpha1.DeliveryTarget) bool {
-	return seal != "" && hmac.Equal([]byte(seal), []byte(s.Of(w, target)))
+// Verify says whether a seal is this host's, for this member, wrapper and target.
+func (s Seals) Verify(seal string, w *v1alpha1.WrapperIdentity, target *v1alpha1.DeliveryTarget) bool {
+	return seal != "" && hmac.Equal([]byte(seal), []byte(s.Sign(w, target)))
 }

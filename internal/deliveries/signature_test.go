@@ -11,8 +11,8 @@ import (
 func TestASealIsOverAllThatItIsFor(t *testing.T) {
 	seals := NewSeals([]byte("k"), "host", "east")
 	id, target := webIdentity, v1alpha1.DeliveryTarget{Revision: "r", Rendering: "d"}
-	seal := seals.Of(&id, &target)
-	if !seals.Knows(seal, &id, &target) {
+	seal := seals.Sign(&id, &target)
+	if !seals.Verify(seal, &id, &target) {
 		t.Fatalf("%s is not known", seal)
 	}
 	for name, change := range map[string]func(*Seals, *v1alpha1.WrapperIdentity, *v1alpha1.DeliveryTarget){
@@ -33,7 +33,7 @@ func TestASealIsOverAllThatItIsFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, w, g := seals, id, target
 			change(&s, &w, &g)
-			if s.Knows(seal, &w, &g) {
+			if s.Verify(seal, &w, &g) {
 				t.Error("it makes no difference")
 			}
 		})
@@ -45,7 +45,7 @@ func TestWithoutAKeyNothingIsSealedAndNothingKnown(t *testing.T) {
 	for name, seals := range map[string]Seals{
 		"no key": NewSeals(nil, "host", "east"), "no host": NewSeals([]byte("k"), "", "east"), "no member": NewSeals([]byte("k"), "host", ""),
 	} {
-		if seal := seals.Of(&id, nil); seal != "" || seals.Knows("", &id, nil) {
+		if seal := seals.Sign(&id, nil); seal != "" || seals.Verify("", &id, nil) {
 			t.Errorf("%s: sealed %q, or no seal is known for one", name, seal)
 		}
 	}

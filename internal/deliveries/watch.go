@@ -16,7 +16,7 @@ import (
 func (x *Index) Follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		life, cancel := context.WithCancel(ctx)
-		reflector := cache.NewReflectorWithOptions(&lister{index: x, conn: x.conn}, &event{}, &store{index: x},
+		reflector := cache.NewReflectorWithOptions(&lister{index: x, conn: x.conn}, &decoded{}, &store{index: x},
 			cache.ReflectorOptions{Name: "deliveries of " + x.conn.Name()})
 		reflector.WatchListPageSize = member.PageSize
 		var running sync.WaitGroup
@@ -52,21 +52,21 @@ func (s *store) Add(obj any) error { return s.Update(obj) }
 func (s *store) Resync() error     { return nil }
 
 func (s *store) Update(obj any) error {
-	e := obj.(*event) //nolint:forcetypeassert // the reflector checks the type
+	e := obj.(*decoded) //nolint:forcetypeassert // the reflector checks the type
 	s.index.put(e.Name, e.summary)
 	return nil
 }
 
 func (s *store) Delete(obj any) error {
-	s.index.remove(obj.(*event).Name) //nolint:forcetypeassert // the reflector checks the type
+	s.index.remove(obj.(*decoded).Name) //nolint:forcetypeassert // the reflector checks the type
 	return nil
 }
 
 // Replace takes a whole list: what is not in it is gone.
 func (s *store) Replace(objs []any, _ string) error {
-	listed := make([]*event, 0, len(objs))
+	listed := make([]*decoded, 0, len(objs))
 	for _, obj := range objs {
-		listed = append(listed, obj.(*event)) //nolint:forcetypeassert // the lister makes nothing else of a list
+		listed = append(listed, obj.(*decoded)) //nolint:forcetypeassert // the lister makes nothing else of a list
 	}
 	s.index.replace(listed)
 	return nil

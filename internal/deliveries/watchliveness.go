@@ -10,9 +10,9 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// unseenFor is how long the watch may take to bring what a pass wrote. After that it is taken for dead: something
+// watchTimeout is how long the watch may take to bring what a pass wrote. After that it is taken for dead: something
 // on the way holds it open and passes nothing on, which looks just like a member where nothing happens.
-const unseenFor = 10 * time.Second
+const watchTimeout = 10 * time.Second
 
 // written is a Delivery as it was written, that the watch has not brought yet.
 type written struct {
@@ -78,7 +78,7 @@ func (l *liveness) isDead() bool {
 	}
 	dead, now := false, l.clock.Now()
 	for name, w := range l.awaited {
-		if now.Sub(w.at) >= unseenFor {
+		if now.Sub(w.at) >= watchTimeout {
 			dead = true
 			l.awaited[name] = written{uid: w.uid, generation: w.generation, at: now} // the new one gets its time too
 		}

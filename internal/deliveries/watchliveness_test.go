@@ -33,11 +33,11 @@ func TestAWatchThatDoesNotBringWhatWasWrittenIsBegunAnew(t *testing.T) {
 		after     time.Duration
 		anew      bool
 	}{
-		"nothing comes":                      {func(*bench) {}, unseenFor, true},
-		"it has time left":                   {func(*bench) {}, unseenFor - time.Second, false},
+		"nothing comes":                      {func(*bench) {}, watchTimeout, true},
+		"it has time left":                   {func(*bench) {}, watchTimeout - time.Second, false},
 		"it comes":                           {func(b *bench) { b.there(3) }, time.Hour, false},
 		"it came before the write was known": {func(b *bench) { b.there(3); b.Written(web, "d", 3) }, time.Hour, false},
-		"something older comes":              {func(b *bench) { b.there(2) }, unseenFor, true},
+		"something older comes":              {func(b *bench) { b.there(2) }, watchTimeout, true},
 		"it comes that the Delivery is gone": {func(b *bench) { b.there(2); b.Remove(web.Delivery()) }, time.Hour, false},
 		"it is waited for no more":           {func(b *bench) { b.Forget(web) }, time.Hour, false},
 		"the last write was a deletion":      {func(b *bench) { b.Written(web, "", 0) }, time.Hour, false},
@@ -62,7 +62,7 @@ func TestAListIsGivenItsTimeAndItsWord(t *testing.T) {
 	b := newBench(t)
 	b.Written(web, "d", 3)
 	b.liveness.setListing(true)
-	b.clock.Step(unseenFor)
+	b.clock.Step(watchTimeout)
 	if b.beginsAnew(usable, usable) {
 		t.Error("a list is cut off half-way")
 	}
@@ -71,7 +71,7 @@ func TestAListIsGivenItsTimeAndItsWord(t *testing.T) {
 		t.Error("it is not begun anew after the list")
 	}
 	b.Replace()
-	b.clock.Step(unseenFor)
+	b.clock.Step(watchTimeout)
 	if b.beginsAnew(usable, usable) {
 		t.Error("a Delivery that is not there is waited for")
 	}

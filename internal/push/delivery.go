@@ -18,7 +18,7 @@ import (
 
 // isSealed says whether the Delivery there is one that this host has written.
 func (p *pass) isSealed() bool {
-	return p.seals.Knows(p.delivery.Spec.Seal, &p.delivery.Spec.Wrapper, p.delivery.Spec.Target)
+	return p.seals.Verify(p.delivery.Spec.Seal, &p.delivery.Spec.Wrapper, p.delivery.Spec.Target)
 }
 
 // read gets the pair's Delivery. One of another wrapper of the same name counts as none when we are

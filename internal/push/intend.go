@@ -115,7 +115,7 @@ func (p *pass) spec() v1alpha1.DeliverySpec {
 			spec.Inventory = append(spec.Inventory, r.entry)
 		}
 	}
-	spec.Seal = p.seals.Of(&spec.Wrapper, spec.Target)
+	spec.Seal = p.seals.Sign(&spec.Wrapper, spec.Target)
 	return spec
 }
 

@@ -156,7 +156,7 @@ func TestASealIsNoReasonToWrite(t *testing.T) {
 		t.Errorf("writes: %v", s.wire.writes())
 	}
 	s.mustDeliver(s.want(configMap("a", "2")))
-	if d := s.delivery(); !mine.Knows(d.Spec.Seal, &d.Spec.Wrapper, d.Spec.Target) {
+	if d := s.delivery(); !mine.Verify(d.Spec.Seal, &d.Spec.Wrapper, d.Spec.Target) {
 		t.Errorf("not sealed: %q", d.Spec.Seal)
 	}
 }
