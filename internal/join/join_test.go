@@ -115,12 +115,12 @@ func TestTheHostsAccountHoldsWhatWasGrantedAndNoMore(t *testing.T) {
 		{allow: nil, can: map[string]bool{
 			"create configmaps shop": true, "delete apps/deployments shop": true, "patch storage.k8s.io/storageclasses": true,
 			"patch operators.coreos.com/installplans shop": true, "create namespaces": true, "delete namespaces": false,
-			"get secrets shop": false, "create rbac.authorization.k8s.io/roles shop": false, "list pods shop": false, "create pods shop": false, "list events shop": true,
+			"get secrets shop": false, "create rbac.authorization.k8s.io/roles shop": false, "list pods shop": false, "create pods shop": false, "list events shop": false,
 			"create operators.coreos.com/clusterserviceversions shop": false, "patch operators.coreos.com/catalogsources shop": false,
 			"create persistentvolumes": false, "update federation.fairlead.dev/memberships": false,
 			"get namespaces": true, "create federation.fairlead.dev/deliveries fairlead-system": true, "create federation.fairlead.dev/deliveries shop": false,
 			"get secrets fairlead-system": false, "list secrets fairlead-system": false, "delete secrets fairlead-system": false,
-			"create secrets fairlead-system": true, "create secrets shop": false, "impersonate users": false, "list nodes": true, "create example.com/widgets shop": false,
+			"create secrets fairlead-system": true, "create secrets shop": false, "impersonate users": false, "list nodes": false, "create example.com/widgets shop": false,
 		}},
 		{allow: []string{"core", "secrets", "example.com/widgets"}, can: map[string]bool{
 			"create configmaps shop": true, "patch storage.k8s.io/storageclasses": false, "patch operators.coreos.com/installplans shop": false,
@@ -207,7 +207,7 @@ func TestAJoinMendsWhatIsBroken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tc.harm(t)
 			var said strings.Builder
-			_, err := join.Join(within(t), f.hostConfig, f.eastConfig, join.Options{Name: "east", DefaultHostName: "prod"}, join.Narrate(&said, false))
+			_, err := join.Join(within(t), f.hostConfig, f.eastConfig, join.Options{Name: "east", DefaultHostName: "prod"}, join.Printer(&said, false))
 			if err != nil {
 				t.Fatal(err)
 			}
