@@ -143,7 +143,7 @@ func (p *reconciliation) observe(name string, leaving bool) report.Member {
 
 // standing is whether a member can be asked, as its last probe and its connection tell.
 func (p *reconciliation) standing(name string, record deliveries.Record) report.Standing {
-	standing, connected := p.fleet.Standing(name)
+	standing, connected := p.fleet.LastProbe(name)
 	if !connected {
 		if mc := p.members[name]; mc != nil {
 			ready := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady)

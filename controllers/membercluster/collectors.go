@@ -52,7 +52,7 @@ const (
 
 // taskFor is what a member's collector wants of the host. On a cluster that is not known to be the one that was joined,
 // by this host, nobody writes a status or widens a role.
-func taskFor(mode v1alpha1.CollectorMode, is member.Standing) task {
+func taskFor(mode v1alpha1.CollectorMode, is member.ProbeResult) task {
 	switch {
 	case !is.Ours:
 		return nothing
@@ -94,9 +94,9 @@ func NewCollectors(version string, maxInflight int, clk clock.WithTicker) *Colle
 		wake:    func(string) {},
 	}
 	c.begin = func(t task, name string, conn *member.Conn) (func(context.Context) error, error) {
-		widening := func(ctx context.Context) error { return widen(ctx, conn, compareEvery) }
+		extending := func(ctx context.Context) error { return keepReadable(ctx, conn, compareEvery) }
 		if t == letRead {
-			return widening, nil
+			return extending, nil
 		}
 		collector, err := collect.New(collect.Options{
 			ClusterName: name, Config: conn.GetConfig(), HTTPClient: conn.CollectorHTTPClient(),
@@ -106,7 +106,7 @@ func NewCollectors(version string, maxInflight int, clk clock.WithTicker) *Colle
 			return nil, fmt.Errorf("making the collector of member %s: %w", name, err)
 		}
 		if t == observeAll {
-			return both(collector.Run, widening), nil
+			return both(collector.Run, extending), nil
 		}
 		return collector.Run, nil
 	}
@@ -149,11 +149,11 @@ func (c *Collectors) Engage(ctx context.Context, name multicluster.ClusterName, 
 }
 
 // Set says who collects for a member, and how it stands.
-func (c *Collectors) Set(name string, mode v1alpha1.CollectorMode, is member.Standing) {
+func (c *Collectors) Set(name string, mode v1alpha1.CollectorMode, is member.ProbeResult) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tasks[name] = taskFor(mode, is)
-	c.settle(name)
+	c.reconcileTask(name)
 }
 
 // Forget ends what is done for a member.
@@ -162,11 +162,11 @@ func (c *Collectors) Forget(name string) {
 	defer c.mu.Unlock()
 	delete(c.tasks, name)
 	delete(c.engaged, name)
-	c.settle(name)
+	c.reconcileTask(name)
 }
 
-// settle starts or stops what is done for a member's collector. c.mu is held.
-func (c *Collectors) settle(name string) {
+// reconcileTask starts or stops what is done for a member's collector. c.mu is held.
+func (c *Collectors) reconcileTask(name string) {
 	wanted := nothing
 	with, engaged := c.engaged[name]
 	if engaged && with.ctx.Err() == nil {

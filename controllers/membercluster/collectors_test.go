@@ -35,7 +35,7 @@ func TestWhatTheHostDoesForACollector(t *testing.T) {
 		"no role of another cluster is widened":                   {mode: v1alpha1.CollectorExternal, grants: []string{"any"}, stranger: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, taskFor(test.mode, member.Standing{Ours: !test.stranger, Grants: test.grants})); diff != "" {
+			if diff := cmp.Diff(test.want, taskFor(test.mode, member.ProbeResult{Ours: !test.stranger, Grants: test.grants})); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -86,7 +86,7 @@ func (c *crew) engage(t *testing.T) (conn *member.Conn, disengage func()) {
 	return conn, cancel
 }
 
-func (c *crew) set(is member.Standing) { c.Set("east", v1alpha1.CollectorHost, is) }
+func (c *crew) set(is member.ProbeResult) { c.Set("east", v1alpha1.CollectorHost, is) }
 
 func (c *crew) next(t *testing.T) *watch {
 	t.Helper()
@@ -141,7 +141,7 @@ func TestACollectorThatEndsIsStartedAgainLaterEachTime(t *testing.T) {
 		{early: 990 * time.Millisecond, late: 120 * time.Millisecond},
 		{early: 1990 * time.Millisecond, late: 220 * time.Millisecond},
 		{early: 3990 * time.Millisecond, late: 420 * time.Millisecond},
-		{early: 990 * time.Millisecond, late: 120 * time.Millisecond, lasted: steady},
+		{early: 990 * time.Millisecond, late: 120 * time.Millisecond, lasted: resetAfter},
 	} {
 		c.clock.Step(test.lasted)
 		why := errors.New("the cluster is another member")
@@ -201,7 +201,7 @@ func TestACollectorEndsWithWhatItIsFor(t *testing.T) {
 	for name, end := range map[string]func(c *crew, disengage func()){
 		"the connection":                       func(_ *crew, disengage func()) { disengage() },
 		"the registration":                     func(c *crew, _ func()) { c.Forget("east") },
-		"the trust that it is the right one":   func(c *crew, _ func()) { c.set(member.Standing{Probed: true, Reachable: true}) },
+		"the trust that it is the right one":   func(c *crew, _ func()) { c.set(member.ProbeResult{Probed: true, Reachable: true}) },
 		"the mode that has it run in the host": func(c *crew, _ func()) { c.Set("east", v1alpha1.CollectorExternal, well()) },
 	} {
 		t.Run(name, func(t *testing.T) {

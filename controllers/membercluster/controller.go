@@ -38,8 +38,8 @@ type Reconciler struct {
 	userAgent  string
 	clock      clock.PassiveClock
 
-	// leaving is how many members are being left now.
-	leaving atomic.Int32
+	// deleting is how many members are being withdrawn from now.
+	deleting atomic.Int32
 
 	mu    sync.Mutex
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -59,7 +59,7 @@ func New(
 		clock:      clk,
 	}
 	fleet.OnProbe(r.probed)
-	collectors.wake = r.wake
+	collectors.wake = r.enqueue
 	return r
 }
 
@@ -68,8 +68,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("MemberCluster").
 		For(&v1alpha1.MemberCluster{}).
-		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.usersOf)).
-		WatchesRawSource(source.Func(r.listen)).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.membersUsing)).
+		WatchesRawSource(source.Func(r.setQueue)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
 		Complete(r)
 	if err != nil {
@@ -87,7 +87,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		r.collectors.Forget(req.Name)
 		r.fleet.Disconnect(req.Name)
-		unmeasure(req.Name)
+		forgetExpiry(req.Name)
 		return ctrl.Result{}, nil
 	}
 	refusal, err := r.connect(ctx, mc)
@@ -95,15 +95,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	if mc.DeletionTimestamp != nil {
-		return r.leave(ctx, mc, refusal)
+		return r.reconcileDelete(ctx, mc, refusal)
 	}
 	if controllerutil.AddFinalizer(mc, v1alpha1.Finalizer) {
 		if err := r.client.Update(ctx, mc); err != nil {
 			return ctrl.Result{}, fmt.Errorf("putting the finalizer on MemberCluster %s: %w", mc.Name, err)
 		}
 	}
-	standing, _ := r.fleet.Standing(mc.Name)
-	r.collectors.Set(mc.Name, mc.Spec.Collector, standing)
+	probe, _ := r.fleet.LastProbe(mc.Name)
+	r.collectors.Set(mc.Name, mc.Spec.Collector, probe)
 	renewal := r.renew(ctx, mc, refusal)
 	return r.publish(ctx, mc, refusal, renewal, nil)
 }
@@ -114,9 +114,9 @@ const renewWithin = 10 * time.Second
 // renew keeps the tokens for a member fresh: the host's, and the one of a collector inside the manager. A failure is no reason to stop: the token still holds, and the
 // condition says until when.
 func (r *Reconciler) renew(ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError) join.Renewal {
-	standing, _ := r.fleet.Standing(mc.Name)
+	probe, _ := r.fleet.LastProbe(mc.Name)
 	conn := r.fleet.Conn(mc.Name)
-	if refusal != nil || conn == nil || !standing.Usable() {
+	if refusal != nil || conn == nil || !probe.Usable() {
 		return join.Renewal{}
 	}
 	secret := &corev1.Secret{}
@@ -125,7 +125,7 @@ func (r *Reconciler) renew(ctx context.Context, mc *v1alpha1.MemberCluster, refu
 	}
 	within, cancel := context.WithTimeout(ctx, renewWithin)
 	defer cancel()
-	renewal, err := join.Renew(within, r.client, conn.GetClient(), conn.Accepts, secret, standing.There(r.clock.Now()))
+	renewal, err := join.Renew(within, r.client, conn.GetClient(), conn.Accepts, secret, probe.There(r.clock.Now()))
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "the credentials are not renewed", "member", mc.Name, "expires", renewal.Expires)
 	}
@@ -134,7 +134,7 @@ func (r *Reconciler) renew(ctx context.Context, mc *v1alpha1.MemberCluster, refu
 	}
 	if err := join.Revoke(ctx, r.client, conn.GetClient(), secret); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "tokens that were replaced are not revoked yet", "member", mc.Name)
-		renewal.Due = standing.There(r.clock.Now()) // not tomorrow: the loop looks again in a minute
+		renewal.Due = probe.There(r.clock.Now()) // not tomorrow: the loop looks again in a minute
 	}
 	return renewal
 }
@@ -171,16 +171,16 @@ func (r *Reconciler) connect(ctx context.Context, mc *v1alpha1.MemberCluster) (r
 }
 
 // probed wakes the loop when a probe found something new.
-func (r *Reconciler) probed(name string, was, is member.Standing) {
+func (r *Reconciler) probed(name string, was, is member.ProbeResult) {
 	if !was.Same(is) {
-		r.wake(name)
+		r.enqueue(name)
 	}
 }
 
-// wake has the loop look at a member.
-func (r *Reconciler) wake(name string) { r.wakeAfter(name, 0) }
+// enqueue has the loop look at a member.
+func (r *Reconciler) enqueue(name string) { r.enqueueAfter(name, 0) }
 
-func (r *Reconciler) wakeAfter(name string, wait time.Duration) {
+func (r *Reconciler) enqueueAfter(name string, wait time.Duration) {
 	r.mu.Lock()
 	queue := r.queue
 	r.mu.Unlock()
@@ -189,16 +189,16 @@ func (r *Reconciler) wakeAfter(name string, wait time.Duration) {
 	}
 }
 
-// listen lets probed reach the loop's queue.
-func (r *Reconciler) listen(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+// setQueue lets probed reach the loop's queue.
+func (r *Reconciler) setQueue(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.queue = queue
 	return nil
 }
 
-// usersOf are the members whose credentials a Secret holds.
-func (r *Reconciler) usersOf(ctx context.Context, secret client.Object) []reconcile.Request {
+// membersUsing are the members whose credentials a Secret holds.
+func (r *Reconciler) membersUsing(ctx context.Context, secret client.Object) []reconcile.Request {
 	list := &v1alpha1.MemberClusterList{}
 	if err := r.client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil

@@ -25,7 +25,7 @@ import (
 // loop is the Reconciler with a fleet at sea and a host whose objects are given.
 type loop struct {
 	*Reconciler
-	probes chan member.Standing
+	probes chan member.ProbeResult
 }
 
 func newLoop(t *testing.T, objects ...client.Object) *loop {
@@ -33,11 +33,11 @@ func newLoop(t *testing.T, objects ...client.Object) *loop {
 	clk := clocktesting.NewFakeClock(now)
 	host := member.Host{UID: "host-uid"}
 	fleet := member.NewFleet(host, clk)
-	l := &loop{probes: make(chan member.Standing, 100), Reconciler: &Reconciler{
+	l := &loop{probes: make(chan member.ProbeResult, 100), Reconciler: &Reconciler{
 		client: fake.NewClientBuilder().WithScheme(member.Scheme).WithObjects(objects...).WithStatusSubresource(&v1alpha1.MemberCluster{}).Build(),
 		fleet:  fleet, orphans: deliveries.NewOrphans(deliveries.NewStore(clk), nil, nil), collectors: NewCollectors("v", 0, clk), host: host, clock: clk,
 	}}
-	l.fleet.OnProbe(func(_ string, _, is member.Standing) { l.probes <- is })
+	l.fleet.OnProbe(func(_ string, _, is member.ProbeResult) { l.probes <- is })
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
 	done.Go(func() { _ = l.fleet.Start(ctx, l.collectors) })
@@ -108,7 +108,7 @@ func TestACloneInTheMembersPlaceIsLeftAloneAndNamed(t *testing.T) {
 			t.Errorf("the message does not say %q: %s", words, message)
 		}
 	}
-	if standing, _ := l.fleet.Standing("east"); standing.Usable() {
+	if probe, _ := l.fleet.LastProbe("east"); probe.Usable() {
 		t.Error("its lane would open")
 	}
 	if len(l.collectors.running) > 0 || len(s.written()) > 0 {

@@ -24,9 +24,9 @@ func TestAPolicyThatTheMemberDoesNotEnforceIsTold(t *testing.T) {
 		"a member that enforces none so far": {here: v1alpha1.NamespacesManaged, want: "`hostctl join east --cluster-kubeconfig FILE`"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			mc, standing := registered(v1alpha1.CollectorHost), well()
-			mc.Spec.NamespacePolicy, standing.NamespacePolicy = test.here, test.there
-			described{standing: standing, now: now}.write(mc)
+			mc, probe := registered(v1alpha1.CollectorHost), well()
+			mc.Spec.NamespacePolicy, probe.NamespacePolicy = test.here, test.there
+			statusWriter{probe: probe, now: now}.write(mc)
 			ready := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady)
 			if ready.Reason != v1alpha1.ReasonReady || !strings.Contains(ready.Message, test.want) || test.want == "" && strings.Contains(ready.Message, "enforce") {
 				t.Errorf("%s: %s, want %q", ready.Reason, ready.Message, test.want)

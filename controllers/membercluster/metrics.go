@@ -18,13 +18,13 @@ var credentialsExpire = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 func init() { metrics.Registry.MustRegister(credentialsExpire) } //nolint:gochecknoinits // controller-runtime's registry is filled so
 
 // measure tells the metrics what the status of a member says.
-func measure(mc *v1alpha1.MemberCluster) {
+func recordExpiry(mc *v1alpha1.MemberCluster) {
 	if expires := mc.Status.CredentialsExpireTime; expires.IsZero() {
-		unmeasure(mc.Name)
+		forgetExpiry(mc.Name)
 	} else {
 		credentialsExpire.WithLabelValues(mc.Name).Set(float64(expires.Unix()))
 	}
 }
 
-// unmeasure forgets a member.
-func unmeasure(name string) { credentialsExpire.DeleteLabelValues(name) }
+// forgetExpiry forgets a member.
+func forgetExpiry(name string) { credentialsExpire.DeleteLabelValues(name) }

@@ -22,11 +22,11 @@ const (
 )
 
 // Tell has the loop look at a member's orphans, soon. It does not block.
-func (r *Reconciler) Tell(name string) { r.wakeAfter(name, orphansWithin) }
+func (r *Reconciler) Tell(name string) { r.enqueueAfter(name, orphansWithin) }
 
-// tellOrphans puts into the status which Deliveries no wrapper accounts for. What is not known leaves what
+// reportOrphans puts into the status which Deliveries no wrapper accounts for. What is not known leaves what
 // was said last.
-func (r *Reconciler) tellOrphans(ctx context.Context, mc *v1alpha1.MemberCluster) {
+func (r *Reconciler) reportOrphans(ctx context.Context, mc *v1alpha1.MemberCluster) {
 	count, names, known := r.orphans.Of(mc.Name, orphansNamed)
 	names = plain.Names(names)
 	was := mc.Status.Orphans

@@ -20,7 +20,7 @@ func TestOrphansThatAreNotKnownLeaveWhatWasSaidLast(t *testing.T) {
 	mc := registered(v1alpha1.CollectorHost)
 	said := v1alpha1.OrphanedDeliveries{Count: 2, Names: []string{"fed.shop.api", "fed.shop.web"}}
 	mc.Status.Orphans = said
-	l.tellOrphans(t.Context(), mc) // the manager has just been started: nothing is listed yet
+	l.reportOrphans(t.Context(), mc) // the manager has just been started: nothing is listed yet
 	if diff := cmp.Diff(said, mc.Status.Orphans); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -28,16 +28,16 @@ const clockTolerance = 5 * time.Minute
 func (r *Reconciler) publish(
 	ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError, renewal join.Renewal, leaving error,
 ) (ctrl.Result, error) {
-	standing, connected := r.fleet.Standing(mc.Name)
-	ended := r.collectors.ended(mc.Name).unlessHeardOf(standing.HeartbeatChanged)
-	again := r.lookAgain(mc, standing, renewal, ended)
-	if refusal == nil && (!connected || !standing.Probed) {
+	probe, connected := r.fleet.LastProbe(mc.Name)
+	ended := r.collectors.ended(mc.Name).unlessHeardOf(probe.HeartbeatChanged)
+	again := r.requeueAfter(mc, probe, renewal, ended)
+	if refusal == nil && (!connected || !probe.Probed) {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
 	base := mc.DeepCopy()
-	described{standing: standing, refusal: refusal, renewal: renewal, ended: ended, leaving: leaving, now: r.clock.Now()}.write(mc)
-	r.tellOrphans(ctx, mc)
-	measure(mc)
+	statusWriter{probe: probe, refusal: refusal, renewal: renewal, ended: ended, leaving: leaving, now: r.clock.Now()}.write(mc)
+	r.reportOrphans(ctx, mc)
+	recordExpiry(mc)
 	if equality.Semantic.DeepEqual(base.Status, mc.Status) {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
@@ -47,11 +47,11 @@ func (r *Reconciler) publish(
 	return ctrl.Result{RequeueAfter: again}, nil
 }
 
-// lookAgain is when to come back without any news: a heartbeat can stop, or come again, and a token runs out.
-func (r *Reconciler) lookAgain(mc *v1alpha1.MemberCluster, standing member.Standing, renewal join.Renewal, ended *ending) time.Duration {
+// requeueAfter is when to come back without any news: a heartbeat can stop, or come again, and a token runs out.
+func (r *Reconciler) requeueAfter(mc *v1alpha1.MemberCluster, probe member.ProbeResult, renewal join.Renewal, ended *ending) time.Duration {
 	again := time.Duration(0)
 	if !renewal.Due.IsZero() {
-		again = max(time.Minute, renewal.Due.Sub(standing.There(r.clock.Now())))
+		again = max(time.Minute, renewal.Due.Sub(probe.There(r.clock.Now())))
 	}
 	if mc.Spec.Collector == v1alpha1.CollectorExternal || ended != nil {
 		again = time.Minute
@@ -59,9 +59,9 @@ func (r *Reconciler) lookAgain(mc *v1alpha1.MemberCluster, standing member.Stand
 	return again
 }
 
-// described is what is known of a member when its status is written.
-type described struct {
-	standing member.Standing
+// statusWriter is what is known of a member when its status is written.
+type statusWriter struct {
+	probe member.ProbeResult
 	// refusal is why there is no connection, nil when there is one.
 	refusal *member.CredentialsError
 	renewal join.Renewal
@@ -73,8 +73,8 @@ type described struct {
 }
 
 // write puts it into the status.
-func (d described) write(mc *v1alpha1.MemberCluster) {
-	if s := d.standing; s.Usable() {
+func (d statusWriter) write(mc *v1alpha1.MemberCluster) {
+	if s := d.probe; s.Usable() {
 		if mc.Status.UID == "" { // which cluster was joined is said once; see docs/design.md, section 2
 			mc.Status.UID = s.UID
 		}
@@ -103,10 +103,10 @@ func (d described) write(mc *v1alpha1.MemberCluster) {
 
 // enforced says where the namespace policy of the MemberCluster is not what the member holds the host to. The member's
 // counts: a person with rights there gives it.
-func (d described) enforced(mc *v1alpha1.MemberCluster) string {
-	there, here := d.standing.NamespacePolicy, cmp.Or(mc.Spec.NamespacePolicy, v1alpha1.NamespacesManaged)
+func (d statusWriter) enforced(mc *v1alpha1.MemberCluster) string {
+	there, here := d.probe.NamespacePolicy, cmp.Or(mc.Spec.NamespacePolicy, v1alpha1.NamespacesManaged)
 	switch {
-	case !d.standing.Usable() || there == here:
+	case !d.probe.Usable() || there == here:
 		return ""
 	case there == "":
 		return fmt.Sprintf("; the member itself does not enforce namespacePolicy %s: run `hostctl join %s --cluster-kubeconfig FILE` to install its admission policy",
@@ -119,8 +119,8 @@ func (d described) enforced(mc *v1alpha1.MemberCluster) string {
 
 // clocks says how far the member's clock is from the host's, where it is far. A member that is not well may be so for that
 // very reason, so it is said of any.
-func (d described) clocks() string {
-	off, where := d.standing.Ahead, "ahead of"
+func (d statusWriter) clocks() string {
+	off, where := d.probe.Ahead, "ahead of"
 	if off < 0 {
 		off, where = -off, "behind"
 	}
@@ -131,7 +131,7 @@ func (d described) clocks() string {
 		strings.TrimSuffix(off.Round(time.Minute).String(), "0s"), where)
 }
 
-func (d described) set(mc *v1alpha1.MemberCluster, c metav1.Condition) {
+func (d statusWriter) set(mc *v1alpha1.MemberCluster, c metav1.Condition) {
 	c.Message = report.Condition(c.Message)
 	was := meta.FindStatusCondition(mc.Status.Conditions, c.Type)
 	if was != nil && was.Status == c.Status && was.Reason == c.Reason && c.Reason == v1alpha1.ReasonUnreachable {
@@ -144,15 +144,15 @@ func (d described) set(mc *v1alpha1.MemberCluster, c metav1.Condition) {
 
 // conditions are all but Ready; the first that is not True is the cause of the others. What nobody can know any more is
 // Unknown: an old True would be taken for news, and a False for something that was seen.
-func (d described) conditions(mc *v1alpha1.MemberCluster) []metav1.Condition {
+func (d statusWriter) conditions(mc *v1alpha1.MemberCluster) []metav1.Condition {
 	reachable := metav1.Condition{Type: v1alpha1.ConditionReachable, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonAnswers,
 		Message: "the API server answers"}
-	valid := metav1.Condition{Type: v1alpha1.ConditionCredentialsValid, Status: metav1.ConditionTrue, Reason: d.standing.Reason,
+	valid := metav1.Condition{Type: v1alpha1.ConditionCredentialsValid, Status: metav1.ConditionTrue, Reason: d.probe.Reason,
 		Message: acceptedUntil(mc.Name, d.renewal)}
 	unknown := func(kind, reason, message string) metav1.Condition {
 		return metav1.Condition{Type: kind, Status: metav1.ConditionUnknown, Reason: reason, Message: message}
 	}
-	switch s := d.standing; {
+	switch s := d.probe; {
 	case d.refusal != nil: // nobody asks the member
 		valid.Status, valid.Reason, valid.Message = metav1.ConditionFalse, d.refusal.Reason, d.refusal.Message
 		const message = "nothing is sent to the member until there are credentials for it, see CredentialsValid"
@@ -168,13 +168,13 @@ func (d described) conditions(mc *v1alpha1.MemberCluster) []metav1.Condition {
 		return []metav1.Condition{reachable, valid,
 			unknown(v1alpha1.ConditionCollectorReady, s.Reason, "the member cannot be asked, see CredentialsValid")}
 	}
-	return []metav1.Condition{reachable, valid, d.collects(mc)}
+	return []metav1.Condition{reachable, valid, d.collectorReady(mc)}
 }
 
-// collects says whether somebody observes a member that can be asked. A collector in the host is at work while it has
+// collectorReady says whether somebody observes a member that can be asked. A collector in the host is at work while it has
 // not ended, or has been heard of since; one elsewhere says so by its heartbeat.
-func (d described) collects(mc *v1alpha1.MemberCluster) metav1.Condition {
-	s := d.standing
+func (d statusWriter) collectorReady(mc *v1alpha1.MemberCluster) metav1.Condition {
+	s := d.probe
 	found := func(status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
 		return metav1.Condition{Type: v1alpha1.ConditionCollectorReady, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
 	}

@@ -19,8 +19,8 @@ import (
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-func well() member.Standing {
-	return member.Standing{Probed: true, Reachable: true, Valid: true, Ours: true, Reason: v1alpha1.ReasonAnswers, UID: "m", Version: "v1.36.3",
+func well() member.ProbeResult {
+	return member.ProbeResult{Probed: true, Reachable: true, Valid: true, Ours: true, Reason: v1alpha1.ReasonAnswers, UID: "m", Version: "v1.36.3",
 		Grants: []string{"core"}, CollectorVersion: "v0.1.0", Heartbeat: now.Add(-time.Hour), HeartbeatChanged: now.Add(-time.Minute)}
 }
 
@@ -43,37 +43,37 @@ func said(mc *v1alpha1.MemberCluster) []string {
 }
 
 func TestDescribe(t *testing.T) {
-	with := func(change func(*member.Standing)) member.Standing { s := well(); change(&s); return s }
+	with := func(change func(*member.ProbeResult)) member.ProbeResult { s := well(); change(&s); return s }
 	for name, test := range map[string]struct {
-		standing member.Standing
-		refusal  *member.CredentialsError
-		mode     v1alpha1.CollectorMode
-		want     []string
-		known    bool // what the member says of itself is in the status
+		probe   member.ProbeResult
+		refusal *member.CredentialsError
+		mode    v1alpha1.CollectorMode
+		want    []string
+		known   bool // what the member says of itself is in the status
 	}{
 		"all is well": {
-			standing: well(), mode: v1alpha1.CollectorHost, known: true,
+			probe: well(), mode: v1alpha1.CollectorHost, known: true,
 			want: []string{"Reachable True Answers", "CredentialsValid True Answers", "CollectorReady True Collecting", "Ready True Ready"},
 		},
 		"nobody answers": {
-			standing: member.Standing{Probed: true, Reason: v1alpha1.ReasonUnreachable, Message: "no route"}, mode: v1alpha1.CollectorHost,
+			probe: member.ProbeResult{Probed: true, Reason: v1alpha1.ReasonUnreachable, Message: "no route"}, mode: v1alpha1.CollectorHost,
 			want: []string{"Reachable False Unreachable", "CredentialsValid Unknown Unreachable", "CollectorReady Unknown Unreachable",
 				"Ready False Unreachable"},
 		},
 		"the token is not accepted": {
-			standing: member.Standing{Probed: true, Reachable: true, Reason: v1alpha1.ReasonUnauthorized, Message: "no"},
-			mode:     v1alpha1.CollectorHost,
+			probe: member.ProbeResult{Probed: true, Reachable: true, Reason: v1alpha1.ReasonUnauthorized, Message: "no"},
+			mode:  v1alpha1.CollectorHost,
 			want: []string{"Reachable True Answers", "CredentialsValid False Unauthorized", "CollectorReady Unknown Unauthorized",
 				"Ready False Unauthorized"},
 		},
 		"another host's member": {
-			standing: with(func(s *member.Standing) { s.Valid, s.Reason, s.Message = false, v1alpha1.ReasonOtherHost, "of prod" }),
-			mode:     v1alpha1.CollectorHost,
+			probe: with(func(s *member.ProbeResult) { s.Valid, s.Reason, s.Message = false, v1alpha1.ReasonOtherHost, "of prod" }),
+			mode:  v1alpha1.CollectorHost,
 			want: []string{"Reachable True Answers", "CredentialsValid False OtherHost",
 				"CollectorReady Unknown OtherHost", "Ready False OtherHost"},
 		},
 		"another cluster in the member's place": {
-			standing: with(func(s *member.Standing) {
+			probe: with(func(s *member.ProbeResult) {
 				s.Valid, s.Reason, s.Message = false, v1alpha1.ReasonIdentityChanged, "another"
 			}),
 			mode: v1alpha1.CollectorHost,
@@ -81,7 +81,7 @@ func TestDescribe(t *testing.T) {
 				"CollectorReady Unknown IdentityChanged", "Ready False IdentityChanged"},
 		},
 		"a collector elsewhere that is silent": {
-			standing: with(func(s *member.Standing) { s.HeartbeatChanged = now.Add(-time.Hour) }), mode: v1alpha1.CollectorExternal, known: true,
+			probe: with(func(s *member.ProbeResult) { s.HeartbeatChanged = now.Add(-time.Hour) }), mode: v1alpha1.CollectorExternal, known: true,
 			want: []string{"Reachable True Answers", "CredentialsValid True Answers", "CollectorReady False NoHeartbeat", "Ready False NoHeartbeat"},
 		},
 		"no credentials": {
@@ -92,7 +92,7 @@ func TestDescribe(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			mc := registered(test.mode)
-			described{standing: test.standing, refusal: test.refusal, now: now}.write(mc)
+			statusWriter{probe: test.probe, refusal: test.refusal, now: now}.write(mc)
 			if diff := cmp.Diff(test.want, said(mc)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -110,15 +110,15 @@ func TestDescribe(t *testing.T) {
 
 func TestTheWordsOfAnErrorThatGoesOnAreThoseOfItsBeginning(t *testing.T) {
 	mc := registered(v1alpha1.CollectorHost)
-	lost := member.Standing{Probed: true, Reason: v1alpha1.ReasonUnreachable, Message: "dial tcp 10.0.0.7:50001"}
-	described{standing: lost, now: now}.write(mc)
+	lost := member.ProbeResult{Probed: true, Reason: v1alpha1.ReasonUnreachable, Message: "dial tcp 10.0.0.7:50001"}
+	statusWriter{probe: lost, now: now}.write(mc)
 	before := mc.DeepCopy()
 	lost.Message = "dial tcp 10.0.0.7:50002"
-	described{standing: lost, now: now.Add(time.Minute)}.write(mc)
+	statusWriter{probe: lost, now: now.Add(time.Minute)}.write(mc)
 	if diff := cmp.Diff(before.Status, mc.Status); diff != "" {
 		t.Errorf("a status would be written at every try (-before +after):\n%s", diff)
 	}
-	described{standing: well(), now: now.Add(time.Hour)}.write(mc)
+	statusWriter{probe: well(), now: now.Add(time.Hour)}.write(mc)
 	ready := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady)
 	if ready.Status != metav1.ConditionTrue || !ready.LastTransitionTime.Time.Equal(now.Add(time.Hour)) {
 		t.Errorf("it does not recover: %+v", ready)
@@ -131,20 +131,20 @@ func TestWhatNobodyCanKnowAnyMoreIsUnknown(t *testing.T) {
 		return meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady).Message
 	}
 	mc := registered(v1alpha1.CollectorExternal)
-	described{standing: well(), now: now}.write(mc)
+	statusWriter{probe: well(), now: now}.write(mc)
 	if diff := cmp.Diff([]string{"Reachable True Answers", "CredentialsValid True Answers", "CollectorReady True Collecting", "Ready True Ready"},
 		said(mc)); diff != "" {
 		t.Fatal(diff)
 	}
 	missing := &member.CredentialsError{Reason: v1alpha1.ReasonCredentialsMissing, Message: "no Secret"}
-	described{refusal: missing, now: now.Add(time.Hour)}.write(mc)
+	statusWriter{refusal: missing, now: now.Add(time.Hour)}.write(mc)
 	if diff := cmp.Diff([]string{"Reachable Unknown CredentialsMissing", "CredentialsValid False CredentialsMissing",
 		"CollectorReady Unknown CredentialsMissing", "Ready False CredentialsMissing", "no Secret"}, append(said(mc), ready(mc))); diff != "" {
 		t.Error(diff)
 	}
 	lost := well()
 	lost.Reachable, lost.Valid, lost.Reason, lost.Message = false, false, v1alpha1.ReasonUnreachable, "no route"
-	described{standing: lost, now: now.Add(2 * time.Hour)}.write(mc)
+	statusWriter{probe: lost, now: now.Add(2 * time.Hour)}.write(mc)
 	if diff := cmp.Diff([]string{"Reachable False Unreachable", "CredentialsValid Unknown Unreachable", "CollectorReady Unknown Unreachable",
 		"Ready False Unreachable", "no route"}, append(said(mc), ready(mc))); diff != "" {
 		t.Error(diff)
@@ -153,10 +153,10 @@ func TestWhatNobodyCanKnowAnyMoreIsUnknown(t *testing.T) {
 
 func TestWhichClusterWasJoinedIsSaidOnce(t *testing.T) {
 	mc := registered(v1alpha1.CollectorHost)
-	described{standing: well(), now: now}.write(mc)
+	statusWriter{probe: well(), now: now}.write(mc)
 	other := well()
 	other.UID = "other"
-	described{standing: other, now: now}.write(mc)
+	statusWriter{probe: other, now: now}.write(mc)
 	if diff := cmp.Diff("m", string(mc.Status.UID)); diff != "" {
 		t.Error(diff)
 	}
@@ -164,10 +164,10 @@ func TestWhichClusterWasJoinedIsSaidOnce(t *testing.T) {
 
 func TestTheWordsOfARefusalFollowIt(t *testing.T) {
 	mc := registered(v1alpha1.CollectorHost)
-	changed := member.Standing{Probed: true, Reachable: true, Reason: v1alpha1.ReasonIdentityChanged, Message: "uid a"}
-	described{standing: changed, now: now}.write(mc)
+	changed := member.ProbeResult{Probed: true, Reachable: true, Reason: v1alpha1.ReasonIdentityChanged, Message: "uid a"}
+	statusWriter{probe: changed, now: now}.write(mc)
 	changed.Message = "uid b"
-	described{standing: changed, now: now}.write(mc)
+	statusWriter{probe: changed, now: now}.write(mc)
 	if diff := cmp.Diff("uid b", meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady).Message); diff != "" {
 		t.Error(diff)
 	}
@@ -175,8 +175,8 @@ func TestTheWordsOfARefusalFollowIt(t *testing.T) {
 
 func TestTextFromAMemberIsBoundedAndPlain(t *testing.T) {
 	mc := registered(v1alpha1.CollectorHost)
-	lost := member.Standing{Probed: true, Reason: v1alpha1.ReasonUnreachable, Message: "\x1b[31m" + strings.Repeat("x", 10000)}
-	described{standing: lost, now: now}.write(mc)
+	lost := member.ProbeResult{Probed: true, Reason: v1alpha1.ReasonUnreachable, Message: "\x1b[31m" + strings.Repeat("x", 10000)}
+	statusWriter{probe: lost, now: now}.write(mc)
 	got := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady).Message
 	if len(got) > 4096 || strings.ContainsRune(got, '\x1b') {
 		t.Errorf("%d bytes: %q", len(got), got[:20])
@@ -199,7 +199,7 @@ func TestClocksThatAreFarApartAreTold(t *testing.T) {
 				s := well()
 				s.Ahead, s.Valid, s.Message = test.ahead, valid, "no"
 				mc := registered(v1alpha1.CollectorHost)
-				described{standing: s, now: now}.write(mc)
+				statusWriter{probe: s, now: now}.write(mc)
 				got := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady).Message
 				if told := strings.Contains(got, "clock"); told != (test.words != "") || !strings.Contains(got, test.words) {
 					t.Errorf("valid %t: %s", valid, got)
@@ -212,7 +212,7 @@ func TestClocksThatAreFarApartAreTold(t *testing.T) {
 func TestCollects(t *testing.T) {
 	for name, test := range map[string]struct {
 		mode   v1alpha1.CollectorMode
-		change func(*member.Standing)
+		change func(*member.ProbeResult)
 		ended  *ending
 		shared bool
 		ok     bool
@@ -220,23 +220,23 @@ func TestCollects(t *testing.T) {
 		words  string
 	}{
 		"the host collects, heartbeats or not": {
-			mode: v1alpha1.CollectorHost, change: func(s *member.Standing) { s.Heartbeat = time.Time{} }, ok: true,
+			mode: v1alpha1.CollectorHost, change: func(s *member.ProbeResult) { s.Heartbeat = time.Time{} }, ok: true,
 			reason: v1alpha1.ReasonCollecting,
 		},
 		"the host collects with its own account, where an earlier version joined the member": {mode: v1alpha1.CollectorHost, shared: true, ok: true,
 			reason: v1alpha1.ReasonCollecting, words: "run `hostctl join east --cluster-kubeconfig FILE` to give the collector the account fairlead-system/fairlead-collector"},
-		"the member refuses the token of the host's collector": {mode: v1alpha1.CollectorHost, change: func(s *member.Standing) { s.CollectorRefused = true },
+		"the member refuses the token of the host's collector": {mode: v1alpha1.CollectorHost, change: func(s *member.ProbeResult) { s.CollectorRefused = true },
 			reason: v1alpha1.ReasonUnauthorized, words: "run `hostctl join east --cluster-kubeconfig FILE` again"},
 		"a heartbeat just in time": {mode: v1alpha1.CollectorExternal,
-			change: func(s *member.Standing) { s.HeartbeatChanged = now.Add(-member.HeartbeatTimeout) }, ok: true,
+			change: func(s *member.ProbeResult) { s.HeartbeatChanged = now.Add(-member.HeartbeatTimeout) }, ok: true,
 			reason: v1alpha1.ReasonCollecting, words: "v0.1.0"},
 		"a heartbeat that is too old": {mode: v1alpha1.CollectorExternal,
-			change: func(s *member.Standing) { s.HeartbeatChanged = now.Add(-member.HeartbeatTimeout - 1) }, reason: v1alpha1.ReasonNoHeartbeat,
+			change: func(s *member.ProbeResult) { s.HeartbeatChanged = now.Add(-member.HeartbeatTimeout - 1) }, reason: v1alpha1.ReasonNoHeartbeat,
 			words: "silent since"},
-		"no heartbeat ever": {mode: v1alpha1.CollectorExternal, change: func(s *member.Standing) { s.Heartbeat = time.Time{} },
+		"no heartbeat ever": {mode: v1alpha1.CollectorExternal, change: func(s *member.ProbeResult) { s.Heartbeat = time.Time{} },
 			reason: v1alpha1.ReasonNoHeartbeat, words: "hostctl join east --cluster-kubeconfig FILE --collector Host"},
 		"a member whose clock is far off": {
-			mode: v1alpha1.CollectorExternal, change: func(s *member.Standing) { s.Heartbeat = now.Add(-48 * time.Hour) }, ok: true,
+			mode: v1alpha1.CollectorExternal, change: func(s *member.ProbeResult) { s.Heartbeat = now.Add(-48 * time.Hour) }, ok: true,
 			reason: v1alpha1.ReasonCollecting,
 		},
 		"the host's collector has ended": {mode: v1alpha1.CollectorHost, ended: &ending{err: errNoReason, at: now},
@@ -251,7 +251,7 @@ func TestCollects(t *testing.T) {
 			if test.change != nil {
 				test.change(&s)
 			}
-			c := described{standing: s, renewal: join.Renewal{Shared: test.shared}, ended: test.ended.unlessHeardOf(s.HeartbeatChanged), now: now}.collects(registered(test.mode))
+			c := statusWriter{probe: s, renewal: join.Renewal{Shared: test.shared}, ended: test.ended.unlessHeardOf(s.HeartbeatChanged), now: now}.collectorReady(registered(test.mode))
 			if (c.Status == metav1.ConditionTrue) != test.ok || c.Reason != test.reason || !strings.Contains(c.Message, test.words) {
 				t.Errorf("%+v", c)
 			}
@@ -276,7 +276,7 @@ func TestWhenToLookAgain(t *testing.T) {
 		"a token that is due is not fought":      {mode: v1alpha1.CollectorHost, due: now.Add(-time.Hour), want: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := r.lookAgain(registered(test.mode), member.Standing{Ahead: test.ahead}, join.Renewal{Due: test.due}, test.ended); got != test.want {
+			if got := r.requeueAfter(registered(test.mode), member.ProbeResult{Ahead: test.ahead}, join.Renewal{Due: test.due}, test.ended); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})

@@ -16,8 +16,8 @@ import (
 // restarts are the pauses before what has ended by itself is started again: 1 s, 2 s, 4 s … up to a minute.
 var restarts = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 10, Cap: time.Minute}
 
-// steady is how long a run has to have lasted to count as a good one: the pauses begin anew.
-const steady = 5 * time.Minute
+// resetAfter is how long a run has to have lasted to count as a good one: the pauses begin anew.
+const resetAfter = 5 * time.Minute
 
 // ending is how a task ended by itself.
 type ending struct {
@@ -46,7 +46,7 @@ func (c *Collectors) keepRunning(ctx context.Context, name string, w *work, conn
 		if ctx.Err() != nil {
 			return
 		}
-		if c.clock.Since(began) >= steady {
+		if c.clock.Since(began) >= resetAfter {
 			pauses = restarts
 		}
 		pause := c.clock.NewTimer(pauses.Step())

@@ -33,7 +33,7 @@ func (x *Index) Follow(ctx context.Context) {
 
 // Probed takes in how the last two probes of the member went. The watch begins anew after an outage, and where it brings
 // nothing although the member answers.
-func (x *Index) Probed(was, is member.Standing) {
+func (x *Index) Probed(was, is member.ProbeResult) {
 	if !is.Usable() || !(!was.Usable() && was.Probed || x.liveness.isDead()) {
 		return
 	}

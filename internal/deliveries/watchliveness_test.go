@@ -10,12 +10,12 @@ import (
 )
 
 var (
-	usable = member.Standing{Probed: true, Reachable: true, Valid: true}
-	lost   = member.Standing{Probed: true, Reason: "Unreachable"}
+	usable = member.ProbeResult{Probed: true, Reachable: true, Valid: true}
+	lost   = member.ProbeResult{Probed: true, Reason: "Unreachable"}
 )
 
 // beginsAnew says whether the watch begins anew after these probes.
-func (b *bench) beginsAnew(was, is member.Standing) bool {
+func (b *bench) beginsAnew(was, is member.ProbeResult) bool {
 	b.Probed(was, is)
 	select {
 	case <-b.reconnect:
@@ -79,10 +79,10 @@ func TestAListIsGivenItsTimeAndItsWord(t *testing.T) {
 
 func TestAWatchIsBegunAnewAfterAnOutage(t *testing.T) {
 	for name, test := range map[string]struct {
-		was, is member.Standing
+		was, is member.ProbeResult
 		anew    bool
 	}{
-		"the first probe":      {member.Standing{}, usable, false},
+		"the first probe":      {member.ProbeResult{}, usable, false},
 		"the member is lost":   {usable, lost, false},
 		"the member is back":   {lost, usable, true},
 		"the member was there": {usable, usable, false},

@@ -44,7 +44,7 @@ const newToken = "A token for it, made with the kubeconfig of the member: `kubec
 	v1alpha1.SystemNamespace + " --duration=8760h`; it goes into the kubeconfig that the collector is started with (--kubeconfig), which is read at the start."
 
 // awaitReady waits for the host's manager to call the member Ready.
-func (p *pass) awaitReady(ctx context.Context) error {
+func (p *joiner) awaitReady(ctx context.Context) error {
 	if p.opts.DryRun || p.opts.Wait == 0 {
 		return nil
 	}

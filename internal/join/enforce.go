@@ -27,7 +27,7 @@ const policyTimeout = 30 * time.Second
 // putPolicy has the member itself hold the host's account to the namespace policy. The policy belongs to every ClusterRole of
 // the join, so the garbage collector removes it after the last of them: a host that deletes ClusterRole fairlead-host, which it may, has
 // lost its rights by the time at which the policy is gone.
-func (p *pass) putPolicy(ctx context.Context) error {
+func (p *joiner) putPolicy(ctx context.Context) error {
 	spec, _ := policySpec(p.namespaces)
 	var t tally
 	meta := metav1.ObjectMeta{Name: v1alpha1.AdmissionPolicy}
@@ -55,7 +55,7 @@ func (p *pass) putPolicy(ctx context.Context) error {
 
 // markMade puts the label made on namespaces that a manager of an earlier version created for a ClusterFederated without it.
 // Policies see labels alone, so the host would be shut out of them.
-func (p *pass) markMade(ctx context.Context) error {
+func (p *joiner) markMade(ctx context.Context) error {
 	if p.membership.Spec.NamespacePolicy != "" {
 		return nil // an earlier join has done so, and the host can have written since what looks like it
 	}
@@ -83,7 +83,7 @@ func (p *pass) markMade(ctx context.Context) error {
 // awaitEnforced waits until the member's API server holds the host's account to the policy, before the host gets its token.
 // It asks with that token: the policy refuses one question, and its refusal names the policy. Where a member has several API servers,
 // the others follow within about a second.
-func (p *pass) awaitEnforced(ctx context.Context) error {
+func (p *joiner) awaitEnforced(ctx context.Context) error {
 	if p.opts.DryRun {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (p *pass) awaitEnforced(ctx context.Context) error {
 
 // as is a client for the member with a token of the host's account, by the way that the join itself takes: the host's
 // may not be open from here.
-func (p *pass) as(token string) (client.Client, error) {
+func (p *joiner) as(token string) (client.Client, error) {
 	cfg := rest.AnonymousClientConfig(p.memberConfig)
 	cfg.BearerToken = token
 	cfg.Wrap(redirect.Refuse)
@@ -136,7 +136,7 @@ func explainPolicy(err error, cluster string) error {
 
 // decideNamespaces settles which namespaces are open. A member that has a policy keeps it until a person says otherwise who can write it
 // there: what the MemberCluster says since is the host's word alone.
-func (p *pass) decideNamespaces() {
+func (p *joiner) decideNamespaces() {
 	known := p.known.Spec.NamespacePolicy
 	var enforced v1alpha1.NamespacePolicy
 	if !p.isAnothers() {

@@ -20,7 +20,7 @@ import (
 )
 
 // install brings onto the member what the host needs there.
-func (p *pass) install(ctx context.Context) error {
+func (p *joiner) install(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{p.putNamespace, p.putCRDs, p.putAccounts, p.putSystemRoles, p.putRoles, p.markMade, p.putPolicy, p.dropRoles} {
 		if err := step(ctx); err != nil {
 			return err
@@ -29,7 +29,7 @@ func (p *pass) install(ctx context.Context) error {
 	return nil
 }
 
-func (p *pass) putNamespace(ctx context.Context) error {
+func (p *joiner) putNamespace(ctx context.Context) error {
 	_, outcome, err := put(ctx, p.member, systemNamespace(), func(ns *corev1.Namespace) {
 		// On a host that joins itself the namespace is the host's, and stays when the member goes.
 		if ns.UID == "" && p.memberUID != p.identity.UID {
@@ -43,7 +43,7 @@ func (p *pass) putNamespace(ctx context.Context) error {
 	return nil
 }
 
-func (p *pass) putCRDs(ctx context.Context) error {
+func (p *joiner) putCRDs(ctx context.Context) error {
 	var t tally
 	for _, name := range []string{crdDeliveries, crdMemberships} {
 		outcome, err := p.member.putCRD(ctx, name)
@@ -56,7 +56,7 @@ func (p *pass) putCRDs(ctx context.Context) error {
 	return nil
 }
 
-func (p *pass) putAccounts(ctx context.Context) error {
+func (p *joiner) putAccounts(ctx context.Context) error {
 	var t tally
 	account, outcome, err := put(ctx, p.member, serviceAccount(HostAccount), func(*corev1.ServiceAccount) {})
 	if err != nil {
@@ -85,7 +85,7 @@ func (p *pass) putAccounts(ctx context.Context) error {
 // while a collector elsewhere is to have them, or the other way round. The join then makes the account anew, so every token of the
 // collector before is refused. An account that belongs to a host's account of before is deleted as well: the garbage collector is
 // about to do so.
-func (p *pass) dropCollectorAccount(ctx context.Context) (Outcome, error) {
+func (p *joiner) dropCollectorAccount(ctx context.Context) (Outcome, error) {
 	account := serviceAccount(CollectorAccount)
 	if err := p.member.get(ctx, account); errors.Is(err, errAbsent) {
 		return Unchanged, nil
@@ -109,7 +109,7 @@ func (p *pass) dropCollectorAccount(ctx context.Context) (Outcome, error) {
 
 // putSystemRoles grants what is needed in fairlead-system. Roles and bindings belong to the service account, and go
 // with it.
-func (p *pass) putSystemRoles(ctx context.Context) error {
+func (p *joiner) putSystemRoles(ctx context.Context) error {
 	var t tally
 	for _, r := range []role{
 		{name: HostAccount, rules: hostSystemRules(p.collector), account: HostAccount},
@@ -139,7 +139,7 @@ func (p *pass) putSystemRoles(ctx context.Context) error {
 }
 
 // putRoles grants what is needed at cluster scope. All but the first ClusterRole belong to it, and go with it.
-func (p *pass) putRoles(ctx context.Context) error {
+func (p *joiner) putRoles(ctx context.Context) error {
 	served, err := p.served()
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func (p *pass) putRoles(ctx context.Context) error {
 }
 
 // dropRoles takes away what an earlier join granted and this one does not.
-func (p *pass) dropRoles(ctx context.Context) error {
+func (p *joiner) dropRoles(ctx context.Context) error {
 	wanted := make(map[string]bool)
 	for _, grant := range p.grants {
 		wanted[roleOf(grant)] = true
@@ -205,7 +205,7 @@ func (p *pass) dropRoles(ctx context.Context) error {
 }
 
 // served asks the member what there is to read. Only grants of everything need that.
-func (p *pass) served() (Served, error) {
+func (p *joiner) served() (Served, error) {
 	d, err := discoveryclient.NewDiscoveryClientForConfig(p.memberConfig)
 	if err != nil {
 		return Served{}, fmt.Errorf("connecting to %s: %w", p.member.cluster, err)
@@ -234,7 +234,7 @@ func (p *pass) served() (Served, error) {
 
 // own writes down, on the member, whose member it is. It comes after the account, so that a Membership always means
 // that the host can come; but in a takeover it comes before it as well, see takeOver.
-func (p *pass) own(ctx context.Context) error {
+func (p *joiner) own(ctx context.Context) error {
 	var other *v1alpha1.HostIdentity
 	_, outcome, err := put(ctx, p.member, &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}, func(m *v1alpha1.Membership) {
 		other = nil

@@ -35,22 +35,22 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// pass is one join under way. Each step fills what its group says; later steps read it.
-type pass struct {
+// joiner is one join under way. Each step fills what its group says; later steps read it.
+type joiner struct {
 	opts   Options
 	report Reporter
 	now    func() time.Time
 
-	// Filled by newPass.
+	// Filled by newJoiner.
 	hostConfig, memberConfig *rest.Config
 	host, member             writer
 
-	// Filled by meetHost.
+	// Filled by discoverHost.
 	identity v1alpha1.HostIdentity
 	known    *v1alpha1.MemberCluster // as it is at the host; empty but for its name when it is not there
 	bound    credentials.Binding     // what the host's credentials are for; empty where it has none
 
-	// Filled by meetMember.
+	// Filled by discoverMember.
 	memberUID  types.UID
 	version    string
 	membership *v1alpha1.Membership // as it is on the member; empty when it is not there
@@ -83,13 +83,13 @@ type pass struct {
 // is written, and the
 // host does not call the member Ready.
 func Join(ctx context.Context, host, member *rest.Config, opts Options, report Reporter) (*Result, error) {
-	p, err := newPass(host, member, opts, report)
+	p, err := newJoiner(host, member, opts, report)
 	if err != nil {
 		return nil, err
 	}
 	for _, step := range []func(context.Context) error{
-		p.meetHost,
-		p.meetMember,
+		p.discoverHost,
+		p.discoverMember,
 		p.refuseOthers,
 		p.decide,
 		p.takeOver,
@@ -107,14 +107,14 @@ func Join(ctx context.Context, host, member *rest.Config, opts Options, report R
 	return p.result(), p.awaitReady(ctx)
 }
 
-func newPass(host, member *rest.Config, opts Options, report Reporter) (*pass, error) {
+func newJoiner(host, member *rest.Config, opts Options, report Reporter) (*joiner, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
 	if report == nil {
 		report = func(Step) {}
 	}
-	p := &pass{opts: opts, report: report, now: time.Now, hostConfig: bounded(host), memberConfig: bounded(member)}
+	p := &joiner{opts: opts, report: report, now: time.Now, hostConfig: bounded(host), memberConfig: bounded(member)}
 	var err error
 	if p.host, err = newWriter(p.hostConfig, "the host", opts.DryRun); err != nil {
 		return nil, err
@@ -149,16 +149,16 @@ func bounded(cfg *rest.Config) *rest.Config {
 	return cfg
 }
 
-func (p *pass) checked(format string, args ...any) {
+func (p *joiner) checked(format string, args ...any) {
 	p.report(Step{Outcome: Checked, What: fmt.Sprintf(format, args...)})
 }
 
-func (p *pass) note(format string, args ...any) {
+func (p *joiner) note(format string, args ...any) {
 	p.report(Step{Outcome: Noted, What: fmt.Sprintf(format, args...)})
 }
 
 // done reports a step that may have written.
-func (p *pass) done(o Outcome, what, note string) {
+func (p *joiner) done(o Outcome, what, note string) {
 	if o != Unchanged {
 		p.changes++
 	}
@@ -166,7 +166,7 @@ func (p *pass) done(o Outcome, what, note string) {
 }
 
 // decide settles what was left open: as an earlier join left it, else the default.
-func (p *pass) decide(ctx context.Context) error {
+func (p *joiner) decide(ctx context.Context) error {
 	allow := p.opts.Allow
 	if len(allow) == 0 {
 		allow = p.membership.Spec.Grants
@@ -183,7 +183,7 @@ func (p *pass) decide(ctx context.Context) error {
 	return p.keepFormer(ctx)
 }
 
-func (p *pass) result() *Result {
+func (p *joiner) result() *Result {
 	return &Result{
 		Name: p.opts.Name, Host: p.identity, UID: p.memberUID, KubernetesVersion: p.version,
 		Endpoint: p.address.endpoint, Grants: p.grants, Namespaces: p.namespaces, Collector: p.collector,

@@ -71,7 +71,7 @@ func TestNarrate(t *testing.T) {
 		"a dry run of what is there": {step: Step{Outcome: Unchanged, What: "role"}, dry: true, want: "✓ role unchanged\n"},
 	} {
 		var b strings.Builder
-		Narrate(&b, tc.dry)(tc.step)
+		Printer(&b, tc.dry)(tc.step)
 		if diff := cmp.Diff(tc.want, b.String()); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}

@@ -18,7 +18,7 @@ import (
 
 // register writes at the host how the member is reached: first the Secret, so that the MemberCluster is never seen
 // without its credentials.
-func (p *pass) register(ctx context.Context) error {
+func (p *joiner) register(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{p.putHostNamespace, p.putSecret, p.putMemberCluster} {
 		if err := step(ctx); err != nil {
 			return err
@@ -29,7 +29,7 @@ func (p *pass) register(ctx context.Context) error {
 
 // putHostNamespace: a cluster that was a member first and is a host now keeps the namespace when it leaves its own
 // host, hence the label.
-func (p *pass) putHostNamespace(ctx context.Context) error {
+func (p *joiner) putHostNamespace(ctx context.Context) error {
 	_, outcome, err := put(ctx, p.host, systemNamespace(), func(ns *corev1.Namespace) { delete(ns.Labels, v1alpha1.LabelMade) })
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func (p *pass) putHostNamespace(ctx context.Context) error {
 	return nil
 }
 
-func (p *pass) putSecret(ctx context.Context) error {
+func (p *joiner) putSecret(ctx context.Context) error {
 	want := credentials.Binding{Cluster: p.opts.Name, Endpoint: p.address.endpoint, CA: p.address.ca,
 		TLSServerName: p.address.tlsServerName, ProxyURL: p.address.proxyURL}.Data()
 	want[v1alpha1.SecretToken] = []byte(p.token.token)
@@ -72,7 +72,7 @@ func sameData(a, b map[string][]byte) bool {
 	return true
 }
 
-func (p *pass) putMemberCluster(ctx context.Context) error {
+func (p *joiner) putMemberCluster(ctx context.Context) error {
 	obj := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: p.opts.Name}}
 	have, outcome, err := put(ctx, p.host, obj, p.fillMemberCluster)
 	if err != nil {
@@ -85,7 +85,7 @@ func (p *pass) putMemberCluster(ctx context.Context) error {
 
 // fillMemberCluster leaves what people put there by other means: labels, suspend. The finalizer is there from the
 // first moment, so that nobody can delete the registration without the member being left in order.
-func (p *pass) fillMemberCluster(m *v1alpha1.MemberCluster) {
+func (p *joiner) fillMemberCluster(m *v1alpha1.MemberCluster) {
 	controllerutil.AddFinalizer(m, v1alpha1.Finalizer)
 	for key, value := range p.opts.Labels {
 		metav1.SetMetaDataLabel(&m.ObjectMeta, key, value)

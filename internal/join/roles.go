@@ -31,7 +31,7 @@ func roleOf(grant string) string {
 }
 
 // roles are all that the member is to have, the first one being what the others belong to.
-func (p *pass) roles(served Served) []role {
+func (p *joiner) roles(served Served) []role {
 	roles := []role{{name: HostAccount, rules: hostRules(), account: HostAccount}}
 	var singles []rbacv1.PolicyRule
 	for _, grant := range p.grants {

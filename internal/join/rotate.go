@@ -10,7 +10,7 @@ import (
 // rotate takes the host's account off its member, so that the steps that follow make it anew: every token that there ever was
 // of it is refused then, those too that are bound to nothing. What can be refused is refused before. Stopped anywhere, any join
 // of this host finishes it. In a takeover the account is new already.
-func (p *pass) rotate(ctx context.Context) error {
+func (p *joiner) rotate(ctx context.Context) error {
 	switch {
 	case !p.opts.Rotate || p.taken:
 		return nil

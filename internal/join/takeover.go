@@ -40,7 +40,7 @@ type Takeover struct {
 }
 
 // isAnothers says whether the cluster belongs to another host.
-func (p *pass) isAnothers() bool {
+func (p *joiner) isAnothers() bool {
 	owner := p.membership.Spec.Host.UID
 	return owner != "" && owner != p.identity.UID
 }
@@ -53,7 +53,7 @@ func (p *pass) isAnothers() bool {
 // can take it for that one any more. The Membership changes in between: killed before that, the cluster is still the
 // old host's, whose account is gone, and is taken over by being told so again; killed after it, by any join of this host.
 // A join of the old host that runs at the same time gets no token: it finds the Membership to be another's before.
-func (p *pass) takeOver(ctx context.Context) error {
+func (p *joiner) takeOver(ctx context.Context) error {
 	switch {
 	case !p.opts.TakeOver:
 		return nil
@@ -88,7 +88,7 @@ func (p *pass) takeOver(ctx context.Context) error {
 }
 
 // rehearse goes through the steps that are to follow as a dry run.
-func (p *pass) rehearse(ctx context.Context) error {
+func (p *joiner) rehearse(ctx context.Context) error {
 	q := *p
 	q.opts.DryRun, q.member.dry, q.host.dry = true, true, true
 	q.report = func(Step) {}
@@ -100,7 +100,7 @@ func (p *pass) rehearse(ctx context.Context) error {
 	return nil
 }
 
-func (p *pass) takeover(ctx context.Context) (Takeover, error) {
+func (p *joiner) takeover(ctx context.Context) (Takeover, error) {
 	t := Takeover{
 		Endpoint: p.memberConfig.Host, Owner: p.membership.Spec, Since: p.membership.CreationTimestamp.Time,
 		Heartbeat: p.membership.Status.RenewTime.Time, Host: p.identity, Grants: p.grants,
@@ -115,7 +115,7 @@ func (p *pass) takeover(ctx context.Context) (Takeover, error) {
 }
 
 // stillTheirs looks again whose the cluster is: a person may have taken long to answer.
-func (p *pass) stillTheirs(ctx context.Context) error {
+func (p *joiner) stillTheirs(ctx context.Context) error {
 	now := &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}
 	err := p.member.get(ctx, now)
 	switch {
@@ -130,12 +130,12 @@ func (p *pass) stillTheirs(ctx context.Context) error {
 	return nil
 }
 
-func (p *pass) revokeTheirs(ctx context.Context) error { return p.revoke(ctx, p.from.Name) }
+func (p *joiner) revokeTheirs(ctx context.Context) error { return p.revoke(ctx, p.from.Name) }
 
 // revoke ends what a host, and a collector of its own, come with: rights first. Cluster roles stay, without anybody
 // who has them, for this join to correct. Everything that belongs to the account goes by name before it, so that the garbage
 // collector has nothing left to do that could meet what this join makes.
-func (p *pass) revoke(ctx context.Context, host string) error {
+func (p *joiner) revoke(ctx context.Context, host string) error {
 	bindings, others, err := p.bindings(ctx)
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func (p *pass) revoke(ctx context.Context, host string) error {
 }
 
 // bindings are those that joins made for the accounts; others are the names of those that somebody else did.
-func (p *pass) bindings(ctx context.Context) (made []client.Object, others []string, err error) {
+func (p *joiner) bindings(ctx context.Context) (made []client.Object, others []string, err error) {
 	var clusterWide rbacv1.ClusterRoleBindingList
 	var namespaced rbacv1.RoleBindingList
 	for _, l := range []client.ObjectList{&clusterWide, &namespaced} {
@@ -199,7 +199,7 @@ func isAccount(s rbacv1.Subject) bool {
 
 // awaitForgotten waits until no API server of the member can take a token of the old account any more. Nobody can be asked
 // for that, since there may be several, so it is waited for also when the account was gone already: that may be a moment ago.
-func (p *pass) awaitForgotten(ctx context.Context) error {
+func (p *joiner) awaitForgotten(ctx context.Context) error {
 	if p.opts.DryRun {
 		return nil
 	}
@@ -219,7 +219,7 @@ func (p *pass) awaitForgotten(ctx context.Context) error {
 }
 
 // hush takes back what the old host's collector said last: nobody is to take it for a sign of life of the new one's.
-func (p *pass) hush(ctx context.Context) error {
+func (p *joiner) hush(ctx context.Context) error {
 	if p.opts.DryRun {
 		return nil
 	}

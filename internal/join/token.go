@@ -90,7 +90,7 @@ func readToken(token string) (credential, error) {
 }
 
 // obtainTokens gets the host's token, and the one for a collector inside the manager.
-func (p *pass) obtainTokens(ctx context.Context) error {
+func (p *joiner) obtainTokens(ctx context.Context) error {
 	secret, err := p.hostSecret(ctx)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (p *pass) obtainTokens(ctx context.Context) error {
 
 // obtainToken keeps the token of an account that the host has while it works and lasts, so that joining again writes nothing; else
 // it asks for a new one. secret is nil where the host has none.
-func (p *pass) obtainToken(ctx context.Context, secret *corev1.Secret, key string, account *corev1.ServiceAccount) (credential, error) {
+func (p *joiner) obtainToken(ctx context.Context, secret *corev1.Secret, key string, account *corev1.ServiceAccount) (credential, error) {
 	why, have, err := p.keepToken(ctx, secret, key, account)
 	if err != nil {
 		return credential{}, err
@@ -135,7 +135,7 @@ func (p *pass) obtainToken(ctx context.Context, secret *corev1.Secret, key strin
 }
 
 // keepToken reads the token that the host has. If it cannot be kept, why says the reason.
-func (p *pass) keepToken(ctx context.Context, secret *corev1.Secret, key string, account *corev1.ServiceAccount) (why string, have credential, err error) {
+func (p *joiner) keepToken(ctx context.Context, secret *corev1.Secret, key string, account *corev1.ServiceAccount) (why string, have credential, err error) {
 	if secret == nil || len(secret.Data[key]) == 0 {
 		return "the host has none", have, nil
 	}
@@ -163,7 +163,7 @@ func (p *pass) keepToken(ctx context.Context, secret *corev1.Secret, key string,
 	return "", have, nil
 }
 
-func (p *pass) awaitAccepted(ctx context.Context, token string) error {
+func (p *joiner) awaitAccepted(ctx context.Context, token string) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, pollEvery, tokenTimeout, true, func(ctx context.Context) (bool, error) {
 		last = p.try(ctx, token)
@@ -179,7 +179,7 @@ func (p *pass) awaitAccepted(ctx context.Context, token string) error {
 }
 
 // try reads the Membership with a token.
-func (p *pass) try(ctx context.Context, token string) error {
+func (p *joiner) try(ctx context.Context, token string) error {
 	c, err := p.as(token)
 	if err != nil {
 		return err
@@ -187,6 +187,6 @@ func (p *pass) try(ctx context.Context, token string) error {
 	return c.Get(ctx, types.NamespacedName{Name: v1alpha1.MembershipName}, &v1alpha1.Membership{})
 }
 
-func (p *pass) secret() *corev1.Secret {
+func (p *joiner) secret() *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: p.opts.Name}}
 }

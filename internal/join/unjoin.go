@@ -32,7 +32,7 @@ type UnjoinOptions struct {
 // does so itself, by that; with Forget nobody does, and what is on the member stays. Workloads stay in any case.
 func Unjoin(ctx context.Context, host, member *rest.Config, opts UnjoinOptions, report Reporter) error {
 	u := &unjoin{opts: opts, report: report}
-	if err := u.meet(ctx, host, member); err != nil {
+	if err := u.discover(ctx, host, member); err != nil {
 		return fmt.Errorf("unjoining %s: %w", opts.Name, err)
 	}
 	if err := u.leave(ctx); err != nil {
@@ -45,15 +45,15 @@ type unjoin struct {
 	opts   UnjoinOptions
 	report Reporter
 
-	// Filled by meet.
+	// Filled by discover.
 	host    client.Client
 	hostUID types.UID
 	member  client.Client           // nil when the member's connection was not given
 	known   *v1alpha1.MemberCluster // nil when the host does not know it
 }
 
-// meet looks at everything before anything is removed.
-func (u *unjoin) meet(ctx context.Context, host, member *rest.Config) error {
+// discover looks at everything before anything is removed.
+func (u *unjoin) discover(ctx context.Context, host, member *rest.Config) error {
 	w, err := newWriter(bounded(host), "the host", false)
 	if err != nil {
 		return err

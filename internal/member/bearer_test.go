@@ -209,7 +209,7 @@ func TestAProbeTellsThatTheCollectorsTokenIsRefused(t *testing.T) {
 	}{{apierrors.NewUnauthorized("no"), true}, {apierrors.NewNotFound(schema.GroupResource{}, ""), false}} {
 		s.says("/api/v1/nodes", step.answer)
 		collect()
-		r.Suspect("east")
+		r.ProbeNow("east")
 		if p := <-r.probes; p.is.CollectorRefused != step.refused || p.was.Same(p.is) || !p.is.Usable() {
 			t.Errorf("after %v: %+v", step.answer, p.is)
 		}

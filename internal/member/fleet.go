@@ -40,19 +40,19 @@ type Fleet struct {
 
 	mu        sync.RWMutex
 	members   map[string]*tracked
-	listeners []func(name string, was, is Standing)
+	listeners []func(name string, was, is ProbeResult)
 }
 
 // tracked is one member's connection as the fleet keeps it.
 type tracked struct {
-	conn    *Conn
-	cancel  context.CancelFunc
-	suspect chan struct{}
+	conn           *Conn
+	cancel         context.CancelFunc
+	probeRequested chan struct{}
 
 	// joined is the uid of the cluster that was joined: what the registry says, before it says so what the first
-	// usable probe found. standing is judged by it. Both are under the fleet's mu.
-	joined   types.UID
-	standing Standing
+	// usable probe found. lastProbe is judged by it. Both are under the fleet's mu.
+	joined    types.UID
+	lastProbe ProbeResult
 
 	// telling is held while listeners are told what a probe found; over, under it, is whether they are to hear no more.
 	telling sync.Mutex
@@ -77,7 +77,7 @@ func NewFleet(host Host, clk clock.WithTicker) *Fleet {
 // OnProbe registers a function that is called after each probe with what the one before and this one
 // found, in the prober's goroutine: it must neither block nor connect or disconnect a member. It hears of one connection
 // to a member at a time: nothing of an old one any more once a new one is engaged. Register before Start.
-func (f *Fleet) OnProbe(listener func(name string, was, is Standing)) {
+func (f *Fleet) OnProbe(listener func(name string, was, is ProbeResult)) {
 	f.listeners = append(f.listeners, listener)
 }
 
@@ -123,7 +123,7 @@ func (f *Fleet) Connect(ctx context.Context, name string, config *rest.Config, j
 	f.Disconnect(name)
 
 	life, cancel := context.WithCancel(f.ctx)
-	t := &tracked{conn: conn, cancel: cancel, suspect: make(chan struct{}, 1), joined: joined}
+	t := &tracked{conn: conn, cancel: cancel, probeRequested: make(chan struct{}, 1), joined: joined}
 	f.mu.Lock()
 	f.members[name] = t
 	f.mu.Unlock()
@@ -147,7 +147,7 @@ func (f *Fleet) expect(name string, config *rest.Config, joined types.UID) bool 
 	}
 	if joined != "" && joined != t.joined {
 		t.joined = joined
-		t.standing = t.standing.joinedAs(name, joined)
+		t.lastProbe = t.lastProbe.joinedAs(name, joined)
 		t.probeNow() // so that the listeners hear of it
 	}
 	return true
@@ -159,7 +159,7 @@ func (t *tracked) takes(token string) bool {
 	if t.conn.Uses(token) {
 		return true
 	}
-	if token == "" || t.conn.Uses("") || !t.standing.Usable() {
+	if token == "" || t.conn.Uses("") || !t.lastProbe.Usable() {
 		return false
 	}
 	t.conn.bearer.token.Store(&token)
@@ -195,14 +195,14 @@ func (f *Fleet) Disconnect(name string) {
 	t.over = true
 }
 
-// Standing is what the last probe of a member found; false when the member is not connected.
-func (f *Fleet) Standing(name string) (Standing, bool) {
+// ProbeResult is what the last probe of a member found; false when the member is not connected.
+func (f *Fleet) LastProbe(name string) (ProbeResult, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	if t := f.members[name]; t != nil {
-		return t.standing, true
+		return t.lastProbe, true
 	}
-	return Standing{}, false
+	return ProbeResult{}, false
 }
 
 // Conn is the connection to a member, nil when there is none.
@@ -215,8 +215,8 @@ func (f *Fleet) Conn(name string) *Conn {
 	return nil
 }
 
-// Suspect has the member probed now rather than at the next interval: a request to it went wrong.
-func (f *Fleet) Suspect(name string) {
+// ProbeNow has the member probed now rather than at the next interval: a request to it went wrong.
+func (f *Fleet) ProbeNow(name string) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	if t := f.members[name]; t != nil {
@@ -226,7 +226,7 @@ func (f *Fleet) Suspect(name string) {
 
 func (t *tracked) probeNow() {
 	select {
-	case t.suspect <- struct{}{}:
+	case t.probeRequested <- struct{}{}:
 	default:
 	}
 }
@@ -239,7 +239,7 @@ func sameConfig(a, b *rest.Config) bool {
 }
 
 func (f *Fleet) keepProbing(ctx context.Context, t *tracked) {
-	unsettled, was := 0, Standing{}
+	unsettled, was := 0, ProbeResult{}
 	for ctx.Err() == nil {
 		found := t.conn.probe(ctx, f.host, was, f.clock.Now())
 		if ctx.Err() != nil {
@@ -261,7 +261,7 @@ func (f *Fleet) keepProbing(ctx context.Context, t *tracked) {
 		timer := f.clock.NewTimer(nextProbe(unsettled))
 		select {
 		case <-ctx.Done():
-		case <-t.suspect:
+		case <-t.probeRequested:
 		case <-timer.C():
 		}
 		timer.Stop()
@@ -271,7 +271,7 @@ func (f *Fleet) keepProbing(ctx context.Context, t *tracked) {
 // tell notes what a probe found, and tells the listeners. They know members by name, so a probe that was under way while
 // its connection was replaced must not be told: what an old endpoint or old credentials found would open or shut
 // the way of the new. Disconnect waits for a listener that is being told.
-func (f *Fleet) tell(t *tracked, was, found Standing) (is Standing, told bool) {
+func (f *Fleet) tell(t *tracked, was, found ProbeResult) (is ProbeResult, told bool) {
 	t.telling.Lock()
 	defer t.telling.Unlock()
 	if t.over {
@@ -282,7 +282,7 @@ func (f *Fleet) tell(t *tracked, was, found Standing) (is Standing, told bool) {
 		t.joined = found.UID
 	}
 	is = found.joinedAs(t.conn.name, t.joined)
-	t.standing = is
+	t.lastProbe = is
 	f.mu.Unlock()
 	for _, listener := range f.listeners {
 		listener(t.conn.name, was, is)
@@ -301,7 +301,7 @@ func nextProbe(unsettled int) time.Duration {
 
 // Same says whether two standings tell a person the same. A heartbeat alone is no news, and the words
 // of a network error differ from one try to the next.
-func (s Standing) Same(other Standing) bool {
+func (s ProbeResult) Same(other ProbeResult) bool {
 	return s.Probed == other.Probed && s.Reachable == other.Reachable && s.Valid == other.Valid && s.Reason == other.Reason &&
 		s.UID == other.UID && s.Version == other.Version && s.CollectorVersion == other.CollectorVersion && s.CollectorRefused == other.CollectorRefused &&
 		s.HeartbeatChanged.IsZero() == other.HeartbeatChanged.IsZero() && s.Ahead == other.Ahead &&

@@ -50,7 +50,7 @@ func (c *crew) engagements() []engaged {
 }
 
 // probed is one probe as listeners hear of it.
-type probed struct{ was, is Standing }
+type probed struct{ was, is ProbeResult }
 
 // running is a fleet at sea: started, with a crew and a clock of the test's.
 type running struct {
@@ -64,7 +64,7 @@ func newRunning(t *testing.T) *running {
 	t.Helper()
 	clk := clocktesting.NewFakeClock(now)
 	r := &running{Fleet: NewFleet(thisHost, clk), crew: &crew{}, clock: clk, probes: make(chan probed, 100)}
-	r.OnProbe(func(_ string, was, is Standing) { r.probes <- probed{was, is} })
+	r.OnProbe(func(_ string, was, is ProbeResult) { r.probes <- probed{was, is} })
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
 	done.Go(func() { _ = r.Start(ctx, r.crew) })
@@ -113,7 +113,7 @@ func TestAConnectedMemberIsEngagedAndProbed(t *testing.T) {
 	if first.was.Probed || !first.is.Usable() {
 		t.Errorf("first probe: %+v", first)
 	}
-	if standing, ok := r.Standing("east"); !ok || !standing.Usable() {
+	if standing, ok := r.LastProbe("east"); !ok || !standing.Usable() {
 		t.Errorf("standing: %+v %v", standing, ok)
 	}
 	r.waits(t, ProbeInterval)
@@ -169,10 +169,10 @@ func TestADisconnectedMemberIsLetGoOf(t *testing.T) {
 	if r.crew.engagements()[0].ctx.Err() == nil {
 		t.Error("it is still engaged")
 	}
-	if _, ok := r.Standing("east"); ok || r.Conn("east") != nil {
+	if _, ok := r.LastProbe("east"); ok || r.Conn("east") != nil {
 		t.Error("it is still known")
 	}
-	r.Suspect("east")
+	r.ProbeNow("east")
 }
 
 func TestAMemberThatNobodyCanEngageIsNotConnected(t *testing.T) {
@@ -192,7 +192,7 @@ func TestASuspectedMemberIsProbedAtOnceAndALostOneSoonerThanOthers(t *testing.T)
 	r.next(t)
 
 	server.says(membershipPath, apierrors.NewInternalError(errors.New("etcd")))
-	r.Suspect("east") // no clock has to run for this
+	r.ProbeNow("east") // no clock has to run for this
 	lost := r.next(t)
 	if lost.is.Usable() || lost.is.Reason != v1alpha1.ReasonUnreachable {
 		t.Errorf("%+v", lost.is)

@@ -188,7 +188,7 @@ func TestAnAnswerThatDoesNotBeginIsGivenUp(t *testing.T) {
 func TestAnAnswerOfAnotherKindIsNoAnswer(t *testing.T) {
 	server := newAPIServer(t)
 	server.says(membershipPath, corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}})
-	is := connected(t, server.config("t")).probe(t.Context(), thisHost, Standing{}, now)
+	is := connected(t, server.config("t")).probe(t.Context(), thisHost, ProbeResult{}, now)
 	if is.Usable() || is.Reason != v1alpha1.ReasonUnreachable || !strings.Contains(is.Message, "a PodList and not a Membership") {
 		t.Errorf("%+v", is)
 	}

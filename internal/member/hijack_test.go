@@ -72,7 +72,7 @@ func TestAnEditedMemberClusterBringsNobodyTheToken(t *testing.T) {
 			edit(mc)
 			config, err := ConfigFor(mc, secret, "fairlead/1")
 			if err == nil { // what the manager does with it
-				_ = connected(t, config).probe(t.Context(), thisHost, Standing{}, now)
+				_ = connected(t, config).probe(t.Context(), thisHost, ProbeResult{}, now)
 			}
 			if n := h.tokens.Load(); n > 0 || AsCredentialsError(err) == nil {
 				t.Errorf("%d requests brought the token to the proxy's owner; %v", n, err)

@@ -15,7 +15,7 @@ import (
 )
 
 // verdict is what a standing comes to, in the order Usable, Ours, Reason.
-func verdict(s Standing) []any { return []any{s.Usable(), s.Ours, s.Reason} }
+func verdict(s ProbeResult) []any { return []any{s.Usable(), s.Ours, s.Reason} }
 
 var (
 	accepted = []any{true, true, v1alpha1.ReasonAnswers}
@@ -44,7 +44,7 @@ func TestACloneOfTheClusterThatWasJoinedIsRefused(t *testing.T) {
 					t.Errorf("the message does not say %q: %s", words, p.is.Message)
 				}
 			}
-			if standing, _ := r.Standing("east"); standing.Usable() {
+			if standing, _ := r.LastProbe("east"); standing.Usable() {
 				t.Error("the fleet calls it usable")
 			}
 			r.waits(t, RetryInterval)
@@ -74,11 +74,11 @@ func TestWhatTheRegistrySaysLaterCountsAtOnce(t *testing.T) {
 	r.mustConnect(t, server, "a")
 	r.next(t)
 	r.mustConnectAs(t, server, "a", "member-uid")
-	if standing, _ := r.Standing("east"); !standing.Usable() {
+	if standing, _ := r.LastProbe("east"); !standing.Usable() {
 		t.Errorf("the same uid: %+v", standing)
 	}
 	r.mustConnectAs(t, server, "a", "first-uid")
-	standing, _ := r.Standing("east")
+	standing, _ := r.LastProbe("east")
 	if diff := cmp.Diff(refused, verdict(standing)); diff != "" {
 		t.Error(diff)
 	}
@@ -95,7 +95,7 @@ func TestWhatTheRegistrySaysLaterCountsAtOnce(t *testing.T) {
 func TestTheUIDIsReadOnceForEachMembership(t *testing.T) {
 	server := newAPIServer(t)
 	conn := connected(t, server.config("t"))
-	last := Standing{}
+	last := ProbeResult{}
 	for i, step := range []struct {
 		becomes string
 		want    int
@@ -113,7 +113,7 @@ func TestTheUIDIsReadOnceForEachMembership(t *testing.T) {
 func TestAClusterThatDoesNotSayWhichItIsIsNotTakenForTheLastOne(t *testing.T) {
 	server := newAPIServer(t)
 	conn := connected(t, server.config("t"))
-	well := conn.probe(t.Context(), thisHost, Standing{}, now)
+	well := conn.probe(t.Context(), thisHost, ProbeResult{}, now)
 	server.becomes("clone-uid")
 	server.says(systemPath, apierrors.NewInternalError(errors.New("etcd")))
 	is := conn.probe(t.Context(), thisHost, well, now)

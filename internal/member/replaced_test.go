@@ -21,14 +21,14 @@ func TestWhatAnOldConnectionFindsLateIsNotToldOfTheNew(t *testing.T) {
 	r.next(t)
 
 	// The probe of the old one was under way while it was replaced.
-	late := Standing{Probed: true, Reachable: true, Reason: v1alpha1.ReasonUnauthorized}
-	if _, told := r.tell(old, Standing{}, late); told {
+	late := ProbeResult{Probed: true, Reachable: true, Reason: v1alpha1.ReasonUnauthorized}
+	if _, told := r.tell(old, ProbeResult{}, late); told {
 		t.Error("the old prober does not hear that it is over")
 	}
 	if len(r.probes) != 0 {
 		t.Errorf("listeners were told %+v", <-r.probes)
 	}
-	if standing, _ := r.Standing("east"); !standing.Usable() {
+	if standing, _ := r.LastProbe("east"); !standing.Usable() {
 		t.Errorf("the new connection's standing is %+v", standing)
 	}
 }
@@ -37,7 +37,7 @@ func TestANewConnectionIsEngagedWhenTheOldOneHasSaidItsLast(t *testing.T) {
 	r, server := newRunning(t), newAPIServer(t)
 	telling, release, engagedMeanwhile := make(chan struct{}), make(chan struct{}), 0
 	first := true
-	r.OnProbe(func(string, Standing, Standing) {
+	r.OnProbe(func(string, ProbeResult, ProbeResult) {
 		if !first {
 			return
 		}

@@ -62,7 +62,7 @@ func TestWhyAMemberDoesNotAnswerNamesTheFieldToLookAt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			config := newAPIServer(t).config("t")
 			test.edit(config)
-			is := connected(t, config).probe(t.Context(), thisHost, Standing{}, now)
+			is := connected(t, config).probe(t.Context(), thisHost, ProbeResult{}, now)
 			if is.Reachable || is.Reason != v1alpha1.ReasonUnreachable || strings.Contains(is.Message, "hunter2") || strings.Contains(is.Message, "me@") {
 				t.Fatalf("%+v", is)
 			}

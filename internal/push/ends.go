@@ -60,7 +60,7 @@ func (l *lane) lookFailed(ctx context.Context, key Key, err error) {
 func (l *lane) suspect(err error) {
 	if IsWire(err) && !l.broken {
 		l.broken = true
-		l.pusher.fleet.Suspect(l.conn.Name())
+		l.pusher.fleet.ProbeNow(l.conn.Name())
 	}
 }
 

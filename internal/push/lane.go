@@ -52,7 +52,7 @@ type lane struct {
 
 // newLane makes a lane whose way is shut until a probe has found that the member is the one that was
 // joined, and by us: nothing is ever written to a cluster on the strength of its address alone.
-func newLane(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is member.Standing) *lane {
+func newLane(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is member.ProbeResult) *lane {
 	l := &lane{
 		conn:      conn,
 		pusher:    pusher,
@@ -244,7 +244,7 @@ func (l *lane) repairs(key Key, want *Want, seen *deliveries.Summary, retry bool
 }
 
 // probed opens or shuts the way to the member.
-func (l *lane) probed(was, is member.Standing) {
+func (l *lane) probed(was, is member.ProbeResult) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !is.Usable() {

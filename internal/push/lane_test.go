@@ -21,8 +21,8 @@ import (
 )
 
 var (
-	usable = member.Standing{Probed: true, Reachable: true, Valid: true}
-	lostIt = member.Standing{Probed: true, Reason: v1alpha1.ReasonUnreachable}
+	usable = member.ProbeResult{Probed: true, Reachable: true, Valid: true}
+	lostIt = member.ProbeResult{Probed: true, Reason: v1alpha1.ReasonUnreachable}
 	webID  = v1alpha1.WrapperIdentity{Kind: v1alpha1.KindFederated, Namespace: "shop", Name: "web", UID: "w", Generation: 1}
 	web    = KeyOf(webID)
 )
@@ -174,16 +174,16 @@ func TestTheBreaker(t *testing.T) {
 // Its address alone is no reason to write to a cluster.
 func TestTheWayIsShutUntilAProbeHasFoundTheMember(t *testing.T) {
 	b := newBench(t)
-	l := newLane(b.conn, b.pusher, b.clock, member.Standing{})
+	l := newLane(b.conn, b.pusher, b.clock, member.ProbeResult{})
 	t.Cleanup(l.queue.ShutDown)
 	if !l.park(web) {
 		t.Error("open before there was a probe")
 	}
-	l.probed(member.Standing{}, member.Standing{Probed: true, Reachable: true, Reason: v1alpha1.ReasonOtherHost})
+	l.probed(member.ProbeResult{}, member.ProbeResult{Probed: true, Reachable: true, Reason: v1alpha1.ReasonOtherHost})
 	if !l.park(web) {
 		t.Error("open to a member of another host")
 	}
-	l.probed(member.Standing{Probed: true}, usable)
+	l.probed(member.ProbeResult{Probed: true}, usable)
 	if l.park(web) || l.queue.Len() != 1 {
 		t.Errorf("shut though the probe found it well, or the parked pair is lost (%d queued)", l.queue.Len())
 	}

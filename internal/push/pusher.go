@@ -75,7 +75,7 @@ func (p *Pusher) Engage(ctx context.Context, name multicluster.ClusterName, cl c
 	if !ok {
 		return fmt.Errorf("engaging %s: %T is not a member's connection", name, cl)
 	}
-	standing, _ := p.fleet.Standing(conn.Name())
+	standing, _ := p.fleet.LastProbe(conn.Name())
 	l := newLane(conn, p, p.clock, standing)
 	p.mu.Lock()
 	p.lanes[conn.Name()] = l
@@ -206,7 +206,7 @@ func (p *Pusher) opened(l *lane) {
 	}
 }
 
-func (p *Pusher) probed(name string, was, is member.Standing) {
+func (p *Pusher) probed(name string, was, is member.ProbeResult) {
 	if l := p.lane(name); l != nil {
 		l.probed(was, is)
 	}

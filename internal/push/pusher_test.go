@@ -48,7 +48,7 @@ func TestALaneServesItsPairsAndRests(t *testing.T) {
 	if writes := s.wire.writes(); len(writes) > 0 {
 		t.Errorf("writes before a probe has found the member: %v", writes)
 	}
-	p.probed("east", member.Standing{}, usable)
+	p.probed("east", member.ProbeResult{}, usable)
 	s.await("both pairs are served", func(context.Context) bool {
 		return p.Pair(KeyOf(s.wrapper), "east").Holds && p.Pair(KeyOf(other.wrapper), "east").Holds
 	})
@@ -58,7 +58,7 @@ func TestALaneServesItsPairsAndRests(t *testing.T) {
 	p = s.engage()
 	p.Want("east", s.want(configMap("a", "1")))
 	p.Want("east", other.want(configMap("b", "1")))
-	p.probed("east", member.Standing{}, usable)
+	p.probed("east", member.ProbeResult{}, usable)
 	s.await("both pairs are known to be served", func(context.Context) bool {
 		return p.Pair(KeyOf(s.wrapper), "east").Holds && p.Pair(KeyOf(other.wrapper), "east").Holds
 	})
@@ -88,7 +88,7 @@ func TestAPairThatMakesTheMemberAnswer500DoesNotStarveTheOthers(t *testing.T) {
 		return refusal(req, apierrors.NewInternalError(errors.New("failed calling webhook")))
 	}
 	p := s.engage()
-	p.probed("east", member.Standing{}, usable)
+	p.probed("east", member.ProbeResult{}, usable)
 	p.Want("east", s.want(configMap("a", "1")))
 	s.await("it was tried", func(context.Context) bool { return tries.Load() > 0 })
 	p.Want("east", other.want(configMap("b", "1")))
@@ -110,7 +110,7 @@ func TestAPairThatMakesTheMemberAnswer500DoesNotStarveTheOthers(t *testing.T) {
 func TestADeletedDeliveryIsWrittenAgain(t *testing.T) {
 	s := newSite(t)
 	p := s.engage()
-	p.probed("east", member.Standing{}, usable)
+	p.probed("east", member.ProbeResult{}, usable)
 	p.Want("east", s.want(configMap("a", "1")))
 	key := KeyOf(s.wrapper)
 	s.await("it is served", func(context.Context) bool { return p.Pair(key, "east").Holds })
@@ -145,7 +145,7 @@ func TestAsManyPassesAreUnderWayAsTheMemberBears(t *testing.T) {
 		return nil
 	}
 	p := s.engage()
-	p.probed("east", member.Standing{}, usable)
+	p.probed("east", member.ProbeResult{}, usable)
 	var keys []Key
 	for i := range pairs {
 		one := *s

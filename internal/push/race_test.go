@@ -29,7 +29,7 @@ func TestOfTwoWrappersThatRaceForAnObjectOneGetsItAndTheOtherIsToldWhose(t *test
 	p := s.engage()
 	p.Want("east", s.want(objects...))
 	p.Want("east", other.want(objects...))
-	p.probed("east", member.Standing{}, usable)
+	p.probed("east", member.ProbeResult{}, usable)
 	settled := func(key Key) bool {
 		pair := p.Pair(key, "east")
 		return pair.Holds || pair.Outcome != nil
@@ -118,7 +118,7 @@ func TestWhatADeposedPusherWroteLateIsRepaired(t *testing.T) {
 func TestWhatWasKeptIsToldOnce(t *testing.T) {
 	s := newSite(t)
 	p := s.engage()
-	p.probed("east", member.Standing{}, usable)
+	p.probed("east", member.ProbeResult{}, usable)
 	p.Want("east", s.want(configMap("a", "1"), claimNamed("")))
 	key := KeyOf(s.wrapper)
 	s.await("it is served", func(context.Context) bool { return p.Pair(key, "east").Holds })

@@ -37,7 +37,7 @@ func engageAt(s *site, now time.Time) *hours {
 	if err := h.Engage(ctx, "east", s.conn); err != nil {
 		s.Fatal(err)
 	}
-	h.probed("east", member.Standing{}, usable)
+	h.probed("east", member.ProbeResult{}, usable)
 	return h
 }
 

@@ -157,7 +157,7 @@ func hold() error {
 				i++
 				continue
 			}
-			if standing, _ := fleet.Standing(fmt.Sprintf("m-%d", i)); time.Now().After(deadline) {
+			if standing, _ := fleet.LastProbe(fmt.Sprintf("m-%d", i)); time.Now().After(deadline) {
 				return fmt.Errorf("member m-%d is not listed: %+v", i, standing)
 			}
 			time.Sleep(10 * time.Millisecond)

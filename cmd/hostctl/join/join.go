@@ -154,7 +154,7 @@ func (o *Options) Complete(name string) error {
 // Run joins the cluster and prints a summary.
 func (o *Options) Run(ctx context.Context) error {
 	o.Confirm = o.confirm
-	result, err := join.Join(ctx, o.host, o.member, o.Options, join.Narrate(o.ErrOut, o.DryRun))
+	result, err := join.Join(ctx, o.host, o.member, o.Options, join.Printer(o.ErrOut, o.DryRun))
 	var notReady *join.NotReadyError
 	if err != nil && !errors.As(err, &notReady) {
 		return err

@@ -101,7 +101,7 @@ func (o *Options) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := join.Unjoin(ctx, o.host, o.member, o.UnjoinOptions, join.Narrate(o.ErrOut, false)); err != nil {
+	if err := join.Unjoin(ctx, o.host, o.member, o.UnjoinOptions, join.Printer(o.ErrOut, false)); err != nil {
 		return err
 	}
 	if o.Forget {

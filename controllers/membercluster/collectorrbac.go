@@ -28,22 +28,22 @@ var crds = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "
 // came: a join that ran while one came has written what was served before.
 const compareEvery = 5 * time.Minute
 
-// widen lets a collector outside the host read the kinds that CRDs bring to its member, until ctx ends, so that a kind
+// keepReadable lets a collector outside the host read the kinds that CRDs bring to its member, until ctx ends, so that a kind
 // which nobody prepared for is observed as soon as it is pushed. It holds the names of CRDs and no more; what the role
 // says is read each time, since others write it too: when a CRD comes, and every so often.
-func widen(ctx context.Context, conn *member.Conn, every time.Duration) error {
+func keepReadable(ctx context.Context, conn *member.Conn, every time.Duration) error {
 	client, err := metadata.NewForConfigAndClient(metadata.ConfigFor(conn.GetConfig()), conn.GetHTTPClient())
 	if err != nil {
 		return fmt.Errorf("making the client for CRDs: %w", err)
 	}
-	turns := workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[struct{}](time.Second, time.Minute))
-	defer turns.ShutDown()
-	defer context.AfterFunc(ctx, turns.ShutDown)()
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[struct{}](time.Second, time.Minute))
+	defer queue.ShutDown()
+	defer context.AfterFunc(ctx, queue.ShutDown)()
 	names := metadatainformer.NewFilteredMetadataInformer(client, crds, metav1.NamespaceAll, every, cache.Indexers{}, nil).Informer()
 	if err := names.SetTransform(onlyName); err != nil {
 		return fmt.Errorf("watching CRDs: %w", err)
 	}
-	if _, err := names.AddEventHandler(turning(turns)); err != nil {
+	if _, err := names.AddEventHandler(enqueueOnCRD(queue)); err != nil {
 		return fmt.Errorf("watching CRDs: %w", err)
 	}
 	var watching sync.WaitGroup
@@ -53,24 +53,24 @@ func widen(ctx context.Context, conn *member.Conn, every time.Duration) error {
 		return nil
 	}
 	for api := conn.GetClient(); ; {
-		turn, shut := turns.Get()
+		turn, shut := queue.Get()
 		if shut {
 			return nil
 		}
-		if err := join.LetRead(ctx, api, groupsOf(names.GetStore().ListKeys())...); err != nil && ctx.Err() == nil {
+		if err := join.LetCollectorRead(ctx, api, groupsOf(names.GetStore().ListKeys())...); err != nil && ctx.Err() == nil {
 			log.FromContext(ctx).Info("the collector may not read all groups yet, trying again", "error", err.Error())
-			turns.AddRateLimited(turn)
+			queue.AddRateLimited(turn)
 		} else {
-			turns.Forget(turn)
+			queue.Forget(turn)
 		}
-		turns.Done(turn)
+		queue.Done(turn)
 	}
 }
 
-// turning asks for a turn when a CRD came, and when the informer shows what it holds again: that is the clock by which
+// enqueueOnCRD asks for a turn when a CRD came, and when the informer shows what it holds again: that is the clock by which
 // the role is compared. What else changes of a CRD is no matter of its group.
-func turning(turns workqueue.TypedInterface[struct{}]) cache.ResourceEventHandler {
-	turn := func(any) { turns.Add(struct{}{}) }
+func enqueueOnCRD(queue workqueue.TypedInterface[struct{}]) cache.ResourceEventHandler {
+	turn := func(any) { queue.Add(struct{}{}) }
 	return cache.ResourceEventHandlerFuncs{AddFunc: turn, UpdateFunc: func(old, now any) {
 		was, isSeen := old.(*metav1.PartialObjectMetadata)
 		is, isOne := now.(*metav1.PartialObjectMetadata)

@@ -19,10 +19,10 @@ func GrantsEveryGroup(grants []string) bool {
 	})
 }
 
-// LetRead lets a member's collector read API groups that came to the member after the join. It is for members that
+// LetCollectorRead lets a member's collector read API groups that came to the member after the join. It is for members that
 // granted every group: what their collectors read is enumerated group by group (see CollectorReads), and a group that was
 // not served then is missing. Nothing is written when all of them are there.
-func LetRead(ctx context.Context, member client.Client, groups ...string) error {
+func LetCollectorRead(ctx context.Context, member client.Client, groups ...string) error {
 	role := &rbacv1.ClusterRole{}
 	if err := member.Get(ctx, client.ObjectKey{Name: collectorGranted}, role); err != nil {
 		return fmt.Errorf("reading ClusterRole %s: %w", collectorGranted, err)

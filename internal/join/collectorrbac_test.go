@@ -32,7 +32,7 @@ func TestACollectorMayReadWhatComesAfterTheJoin(t *testing.T) {
 	}
 	before := reads()
 	member := f.asHost(t, "east") // who must not hand out what the host has not
-	if err := join.LetRead(within(t), member, "late.example.com"); err != nil {
+	if err := join.LetCollectorRead(within(t), member, "late.example.com"); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(slices.Concat(before, []string{"late.example.com"}), reads()); diff != "" {
@@ -44,7 +44,7 @@ func TestACollectorMayReadWhatComesAfterTheJoin(t *testing.T) {
 		}
 	}
 	version := role.ResourceVersion
-	if err := join.LetRead(within(t), member, "late.example.com", "apps"); err != nil {
+	if err := join.LetCollectorRead(within(t), member, "late.example.com", "apps"); err != nil {
 		t.Fatal(err)
 	}
 	if reads(); role.ResourceVersion != version {

@@ -39,8 +39,8 @@ type Host struct {
 	UID types.UID
 }
 
-// Standing is what the last probe of a member found. The zero value means that there was none yet.
-type Standing struct {
+// ProbeResult is what the last probe of a member found. The zero value means that there was none yet.
+type ProbeResult struct {
 	// Probed is whether there was a probe at all.
 	Probed bool
 	// Reachable is whether the API server answers, Valid whether it answers to us and is the cluster
@@ -76,18 +76,18 @@ type Standing struct {
 }
 
 // Usable says whether pushes reach the member.
-func (s Standing) Usable() bool { return s.Reachable && s.Valid }
+func (s ProbeResult) Usable() bool { return s.Reachable && s.Valid }
 
 // settled says whether the next probe need not hurry: the member answers, and its collector has been heard of, which
 // whoever joins a member waits for.
-func (s Standing) settled() bool { return s.Usable() && !s.Heartbeat.IsZero() }
+func (s ProbeResult) settled() bool { return s.Usable() && !s.Heartbeat.IsZero() }
 
 // There is what a time of the host's clock is by the member's. What the member's API server has dated, tokens above all,
 // is compared with that.
-func (s Standing) There(now time.Time) time.Time { return now.Add(s.Ahead) }
+func (s ProbeResult) There(now time.Time) time.Time { return now.Add(s.Ahead) }
 
 // probe asks the member who it is. It never fails: what goes wrong is what it found.
-func (c *Conn) probe(ctx context.Context, host Host, last Standing, now time.Time) Standing {
+func (c *Conn) probe(ctx context.Context, host Host, last ProbeResult, now time.Time) ProbeResult {
 	found := c.ask(ctx, host, last, now)
 	if ahead := c.guard.skew.Ahead(); (ahead - last.Ahead).Abs() > aheadSteady {
 		found.Ahead = ahead
@@ -95,7 +95,7 @@ func (c *Conn) probe(ctx context.Context, host Host, last Standing, now time.Tim
 	return found
 }
 
-func (c *Conn) ask(ctx context.Context, host Host, last Standing, now time.Time) Standing {
+func (c *Conn) ask(ctx context.Context, host Host, last ProbeResult, now time.Time) ProbeResult {
 	ctx, cancel := context.WithTimeout(ctx, ProbeTimeout)
 	defer cancel()
 
@@ -136,7 +136,7 @@ func (c *Conn) ask(ctx context.Context, host Host, last Standing, now time.Time)
 
 // joinedAs judges what a probe found by the uid of the cluster that was joined, "" when nobody knows it yet: another
 // cluster is refused, even one whose Membership says just the same.
-func (s Standing) joinedAs(name string, uid types.UID) Standing {
+func (s ProbeResult) joinedAs(name string, uid types.UID) ProbeResult {
 	if !s.Usable() || uid == "" || s.UID == uid {
 		return s
 	}
@@ -166,7 +166,7 @@ func (e *OtherClusterError) Error() string {
 // restored from a backup of manifests too, so another cluster cannot show the same Membership; and that is read by every
 // probe anyhow. So a steady member costs one request a probe. (A copy of etcd itself has equal uids throughout and
 // cannot be told apart by anything in it.)
-func (c *Conn) identify(ctx context.Context, membership types.UID, s *Standing) error {
+func (c *Conn) identify(ctx context.Context, membership types.UID, s *ProbeResult) error {
 	if s.Version != "" && s.UID != "" && c.serverVersion() != "" && s.told == membership {
 		return nil
 	}
@@ -201,7 +201,7 @@ func (c *Conn) get(ctx context.Context, into any, path ...string) error {
 }
 
 // refused tells an API server that does not answer from one that does not answer to us.
-func (s Standing) refused(name string, config *rest.Config, err error) Standing {
+func (s ProbeResult) refused(name string, config *rest.Config, err error) ProbeResult {
 	if status := apierrors.APIStatus(nil); !errors.As(err, &status) {
 		s.Reachable, s.Reason, s.Message = false, v1alpha1.ReasonUnreachable, unreachable(name, config, err)
 		if elsewhere := (*redirect.Error)(nil); errors.As(err, &elsewhere) {

@@ -29,7 +29,7 @@ var formers = []former{
 
 // keepFormer adds to the grants what the member still gives the host by a profile that has become smaller since, and says so:
 // nothing that was pushed by it is to stop without a word. Grants that a person names are taken as they are.
-func (p *pass) keepFormer(ctx context.Context) error {
+func (p *joiner) keepFormer(ctx context.Context) error {
 	told := len(p.opts.Allow) > 0
 	var more, held []string
 	for _, f := range formers {

@@ -47,7 +47,7 @@ func TestAnotherClusterInAMembersPlaceIsNotCleared(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newAPIServer(t, "clone-uid")
 			r, mc := leaving(t, s, "member-uid", cleared)
-			again, err := r.leave(t.Context(), mc, nil)
+			again, err := r.reconcileDelete(t.Context(), mc, nil)
 			if err != nil || again.RequeueAfter != member.RetryInterval {
 				t.Errorf("%v %v", again, err)
 			}
@@ -72,7 +72,7 @@ func TestTheClusterThatWasJoinedIsLeft(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newAPIServer(t, "member-uid")
 			r, mc := leaving(t, s, joined, true)
-			if _, err := r.leave(t.Context(), mc, nil); err != nil {
+			if _, err := r.reconcileDelete(t.Context(), mc, nil); err != nil {
 				t.Fatal(err)
 			}
 			if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc); client.IgnoreNotFound(err) != nil || err == nil {
@@ -91,7 +91,7 @@ func TestAMemberThatAnswersAndCannotBeLeftIsNotReady(t *testing.T) {
 	s.joined = true
 	r, mc := leaving(t, s, "member-uid", false)
 	s.Close()
-	if _, err := r.leave(t.Context(), mc, nil); err != nil {
+	if _, err := r.reconcileDelete(t.Context(), mc, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc); err != nil {
@@ -109,7 +109,7 @@ func TestAMemberThatCannotBeLeftSaysWhy(t *testing.T) {
 	s := newAPIServer(t, "member-uid") // which has no Membership
 	r, mc := leaving(t, s, "member-uid", false)
 	s.Close()
-	if _, err := r.leave(t.Context(), mc, nil); err != nil {
+	if _, err := r.reconcileDelete(t.Context(), mc, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc); err != nil {
@@ -128,16 +128,16 @@ func TestAMemberThatCannotBeLeftSaysWhy(t *testing.T) {
 func TestMembersThatDoNotAnswerLeaveWorkersFree(t *testing.T) {
 	s := newAPIServer(t, "member-uid")
 	r, mc := leaving(t, s, "member-uid", false)
-	r.leaving.Store(leavingAtOnce)
-	if again, err := r.leave(t.Context(), mc, nil); err != nil || again.RequeueAfter != time.Second || len(s.written()) > 0 {
+	r.deleting.Store(maxDeletes)
+	if again, err := r.reconcileDelete(t.Context(), mc, nil); err != nil || again.RequeueAfter != time.Second || len(s.written()) > 0 {
 		t.Errorf("a third one is left: %v %v", again, err)
 	}
-	r.leaving.Store(0)
+	r.deleting.Store(0)
 	s.CloseClientConnections()
 	s.Close()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
-		r.fleet.Suspect("east")
-		if is, _ := r.fleet.Standing("east"); !is.Reachable {
+		r.fleet.ProbeNow("east")
+		if is, _ := r.fleet.LastProbe("east"); !is.Reachable {
 			break
 		}
 	}

@@ -17,25 +17,25 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// leaveWithin is how long one try to leave a member may take, leavingAtOnce how many members are left at a time: the other
+// deleteTimeout is how long one try to leave a member may take, maxDeletes how many members are left at a time: the other
 // workers of the loop go on with joins and conditions. A try that is cut off is gone on with by the next one.
 const (
-	leaveWithin   = 20 * time.Second
-	leavingAtOnce = 2
+	deleteTimeout = 20 * time.Second
+	maxDeletes    = 2
 )
 
-// leave takes Fairlead's own things off a member that is being unjoined, and lets the registry entry
+// reconcileDelete takes Fairlead's own things off a member that is being unjoined, and lets the registry entry
 // go. A member that cannot be reached keeps it waiting, and the status says why; `hostctl unjoin --forget` does not wait.
-func (r *Reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError) (ctrl.Result, error) {
+func (r *Reconciler) reconcileDelete(ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(mc, v1alpha1.Finalizer) {
 		return ctrl.Result{}, nil
 	}
 	r.collectors.Forget(mc.Name)
-	defer r.leaving.Add(-1)
-	if r.leaving.Add(1) > leavingAtOnce {
+	defer r.deleting.Add(-1)
+	if r.deleting.Add(1) > maxDeletes {
 		return ctrl.Result{RequeueAfter: time.Second}, nil
 	}
-	within, cancel := context.WithTimeout(ctx, leaveWithin)
+	within, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
 	if err := r.withdraw(within, mc.DeepCopy()); err != nil {
 		ctrl.LoggerFrom(ctx).Info("the member cannot be left yet", "member", mc.Name, "error", err.Error())
@@ -51,10 +51,10 @@ func (r *Reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, refu
 func (r *Reconciler) withdraw(ctx context.Context, mc *v1alpha1.MemberCluster) error {
 	var remote client.Client
 	if conn := r.fleet.Conn(mc.Name); conn != nil {
-		if is, _ := r.fleet.Standing(mc.Name); is.Probed && !is.Reachable { // the next probe wakes the loop
+		if is, _ := r.fleet.LastProbe(mc.Name); is.Probed && !is.Reachable { // the next probe wakes the loop
 			return fmt.Errorf("leaving member %s: %s", mc.Name, is.Message)
 		}
-		if err := confirm(ctx, mc, conn); err != nil {
+		if err := confirmIdentity(ctx, mc, conn); err != nil {
 			return err
 		}
 		remote = conn.GetClient()
@@ -62,10 +62,10 @@ func (r *Reconciler) withdraw(ctx context.Context, mc *v1alpha1.MemberCluster) e
 	return join.Leave(ctx, r.client, mc, remote, r.host.UID, nil)
 }
 
-// confirm asks which cluster is about to be left. Its Membership alone does not say it: a clone has an equal one, and
+// confirmIdentity asks which cluster is about to be left. Its Membership alone does not say it: a clone has an equal one, and
 // would lose its Deliveries in the joined one's place. The answer is not the last probe's, which may be older than what
 // the endpoint leads to now.
-func confirm(ctx context.Context, mc *v1alpha1.MemberCluster, conn *member.Conn) error {
+func confirmIdentity(ctx context.Context, mc *v1alpha1.MemberCluster, conn *member.Conn) error {
 	if mc.Status.UID == "" { // it goes before any probe got through
 		return nil
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/health"
 )
 
-// maxLine bounds a line of Narrate, in bytes.
+// maxLine bounds a line of Printer, in bytes.
 const maxLine = 16 << 10
 
-// Narrate is a Reporter that writes a line a step: ✓ for what is as it should be now, • for a remark.
-func Narrate(out io.Writer, dryRun bool) Reporter {
+// Printer is a Reporter that writes a line a step: ✓ for what is as it should be now, • for a remark.
+func Printer(out io.Writer, dryRun bool) Reporter {
 	return func(s Step) {
 		line := "✓ " + s.What
 		switch {

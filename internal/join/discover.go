@@ -28,8 +28,8 @@ import (
 // oldest is the oldest Kubernetes that a member may have: CEL in CRDs is generally available from there on.
 var oldest = utilversion.MustParseGeneric("1.30.0")
 
-// meetHost finds out who the host is and what it knows of the member.
-func (p *pass) meetHost(ctx context.Context) error {
+// discoverHost finds out who the host is and what it knows of the member.
+func (p *joiner) discoverHost(ctx context.Context) error {
 	uid, err := identityOf(ctx, p.host.client)
 	if err != nil {
 		return explain(err, "the host", p.hostConfig.Host)
@@ -58,7 +58,7 @@ func (p *pass) meetHost(ctx context.Context) error {
 
 // hostSecret reads the Secret at the host that holds the member's credentials, nil where there is none. One of another type
 // or for another member is in the way.
-func (p *pass) hostSecret(ctx context.Context) (*corev1.Secret, error) {
+func (p *joiner) hostSecret(ctx context.Context) (*corev1.Secret, error) {
 	secret := p.secret()
 	switch err := p.host.get(ctx, secret); {
 	case errors.Is(err, errAbsent):
@@ -84,8 +84,8 @@ func isNoHost(err error) bool {
 	return apierrors.IsNotFound(err) && errors.As(err, &status) && (status.Status().Details == nil || status.Status().Details.Name == "")
 }
 
-// meetMember finds out which cluster is to join, whether it can, and how the host will reach it.
-func (p *pass) meetMember(ctx context.Context) error {
+// discoverMember finds out which cluster is to join, whether it can, and how the host will reach it.
+func (p *joiner) discoverMember(ctx context.Context) error {
 	info, err := serverVersion(p.memberConfig)
 	if err != nil {
 		return explain(err, p.member.cluster, p.memberConfig.Host)
@@ -118,7 +118,7 @@ func (p *pass) meetMember(ctx context.Context) error {
 }
 
 // remark says what a person may not have meant.
-func (p *pass) remark() {
+func (p *joiner) remark() {
 	if p.memberUID == p.identity.UID {
 		p.note("the host joins itself as its own member")
 	}
@@ -138,7 +138,7 @@ func (p *pass) remark() {
 
 // refuseOthers refuses a cluster that belongs to another host, or to this one under another name, and a name that
 // another cluster has.
-func (p *pass) refuseOthers(ctx context.Context) error {
+func (p *joiner) refuseOthers(ctx context.Context) error {
 	owner := p.membership.Spec
 	if p.isAnothers() && !p.opts.TakeOver {
 		return fmt.Errorf("%s at %s is a member of another host, %q (uid %s), which knows it as %q; two hosts would fight over its objects: "+

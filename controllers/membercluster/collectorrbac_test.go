@@ -10,12 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// widening runs widen until the test ends.
-func widening(t *testing.T, s *apiServer, every time.Duration) {
+// extending runs keepReadable until the test ends.
+func extending(t *testing.T, s *apiServer, every time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- widen(ctx, s.connect(t), every) }()
+	go func() { ended <- keepReadable(ctx, s.connect(t), every) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := receive(t, ended); err != nil {
@@ -58,7 +58,7 @@ func TestAGroupThatComesWhileTheHostRunsGetsReadable(t *testing.T) {
 	s := newAPIServer(t, "member-uid")
 	s.joinWrites("apps")
 	s.comes("deliveries.federation.fairlead.dev")
-	widening(t, s, time.Hour)
+	extending(t, s, time.Hour)
 	s.await(t, "apps", "federation.fairlead.dev") // what came between join and start
 	s.awaitWatch(t)
 	s.comes("crates.shop.example.com")
@@ -75,7 +75,7 @@ func TestAGroupThatComesWhileTheHostRunsGetsReadable(t *testing.T) {
 func TestAGroupThatAJoinForgotIsReadableAgainSoon(t *testing.T) {
 	s := newAPIServer(t, "member-uid")
 	s.comes("crates.shop.example.com")
-	widening(t, s, 20*time.Millisecond)
+	extending(t, s, 20*time.Millisecond)
 	s.await(t, "shop.example.com")
 	s.joinWrites("apps")
 	s.await(t, "apps", "shop.example.com")
@@ -85,6 +85,6 @@ func TestARoleThatSomebodyElseWritesMeanwhileIsTriedAgain(t *testing.T) {
 	s := newAPIServer(t, "member-uid")
 	s.refuses = 1
 	s.comes("crates.shop.example.com")
-	widening(t, s, time.Hour)
+	extending(t, s, time.Hour)
 	s.await(t, "shop.example.com")
 }

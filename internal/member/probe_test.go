@@ -65,7 +65,7 @@ func TestWhatAProbeFinds(t *testing.T) {
 			if test.path != "" {
 				server.says(test.path, test.answer)
 			}
-			is := connected(t, server.config("t")).probe(t.Context(), thisHost, Standing{}, now)
+			is := connected(t, server.config("t")).probe(t.Context(), thisHost, ProbeResult{}, now)
 			want := []any{true, test.reachable, test.valid, test.reason, test.valid, test.valid}
 			if diff := cmp.Diff(want, []any{is.Probed, is.Reachable, is.Valid, is.Reason, is.Usable(), is.Ours}); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -79,7 +79,7 @@ func TestWhatAProbeFinds(t *testing.T) {
 
 // The Membership was read, then the wire broke.
 func TestAProbeThatIsBrokenOffHalfWayFoundNobody(t *testing.T) {
-	is := Standing{Probed: true, Reachable: true}.refused("east", &rest.Config{}, errors.New("timeout"))
+	is := ProbeResult{Probed: true, Reachable: true}.refused("east", &rest.Config{}, errors.New("timeout"))
 	if is.Reachable || is.Reason != v1alpha1.ReasonUnreachable {
 		t.Errorf("%+v", is)
 	}
@@ -88,7 +88,7 @@ func TestAProbeThatIsBrokenOffHalfWayFoundNobody(t *testing.T) {
 func TestAMemberThatIsGoneIsUnreachableAndWhatWasKnownStays(t *testing.T) {
 	server := newAPIServer(t)
 	conn := connected(t, server.config("t"))
-	well := conn.probe(t.Context(), thisHost, Standing{}, now)
+	well := conn.probe(t.Context(), thisHost, ProbeResult{}, now)
 	server.Close()
 	is := conn.probe(t.Context(), thisHost, well, now.Add(time.Minute))
 	want := []any{false, true, v1alpha1.ReasonUnreachable, "v1.36.3", []string{"core"}}
@@ -109,7 +109,7 @@ func TestIdentityIsAskedForOnceAndAHeartbeatIsTimedByTheHostsClock(t *testing.T)
 		server.says(membershipPath, m)
 	}
 	beat(time.Time{})
-	first := conn.probe(t.Context(), thisHost, Standing{}, now)
+	first := conn.probe(t.Context(), thisHost, ProbeResult{}, now)
 	if !first.HeartbeatChanged.IsZero() {
 		t.Errorf("a heartbeat before there was one: %s", first.HeartbeatChanged)
 	}
