@@ -9,5 +9,5 @@
 //
 // Why it is so: an empty base has no shell and no package to patch, and the image follows from the commit alone. The same
 // commit and version give the same digest on every machine: files have one owner and the commit's time, and binaries are
-// built with -trimpath and without VCS stamps. So anybody can check a published image by building it again.
+// built with -trimpath and without VCS stamps. So everyone can check a published image by building it again.
 package main

@@ -21,26 +21,26 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// user is the user and group that a binary runs as. A number, since Kubernetes checks runAsNonRoot by it.
+// user is the user and group that a binary runs as. It is a number, because Kubernetes checks runAsNonRoot against a number.
 const user = "65532:65532"
 
-// descriptions say in an image's labels what it is.
+// descriptions are the texts of the images' description labels.
 var descriptions = map[string]string{
 	"manager":   "Fairlead's manager: distributes objects from the host to its members",
 	"collector": "Fairlead's collector: observes what Fairlead delivered to a member",
 	"hostctl":   "Fairlead's command line",
 }
 
-// release is what all images of one build have in common.
-type release struct {
+// buildInfo is the data that all images of one build share.
+type buildInfo struct {
 	version string
 	commit  string
-	// time is that of the commit: the age of every file and image, so that the digest does not depend on when it is built.
+	// time is that of the commit. Every file and image gets it, so that the digest does not depend on the time of the build.
 	time time.Time
 }
 
 // image builds one program for one architecture of linux.
-func (r release) image(ctx context.Context, root, program, arch string) (v1.Image, error) {
+func (r buildInfo) image(ctx context.Context, root, program, arch string) (v1.Image, error) {
 	dir, err := os.MkdirTemp("", "fairlead-images-")
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (r release) image(ctx context.Context, root, program, arch string) (v1.Imag
 }
 
 // index joins the images of one program, by architecture, under one name.
-func (r release) index(program string, byArch map[string]v1.Image) (v1.ImageIndex, error) {
+func (r buildInfo) index(program string, byArch map[string]v1.Image) (v1.ImageIndex, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, arch := range architectures {
 		image, ok := byArch[arch]
@@ -90,7 +90,7 @@ func (r release) index(program string, byArch map[string]v1.Image) (v1.ImageInde
 	return labeled, nil
 }
 
-func (r release) labels(program string) map[string]string {
+func (r buildInfo) labels(program string) map[string]string {
 	return map[string]string{
 		"org.opencontainers.image.title":       "fairlead-" + program,
 		"org.opencontainers.image.description": descriptions[program],
@@ -103,7 +103,7 @@ func (r release) labels(program string) map[string]string {
 }
 
 // compile builds a static binary that does not depend on where and when it is built.
-func (r release) compile(ctx context.Context, root, program, arch, to string) error {
+func (r buildInfo) compile(ctx context.Context, root, program, arch, to string) error {
 	to, err := filepath.Abs(to)
 	if err != nil {
 		return err
@@ -119,8 +119,8 @@ func (r release) compile(ctx context.Context, root, program, arch, to string) er
 	return nil
 }
 
-// layer is all that is in an image.
-func (r release) layer(binary, program string) (v1.Layer, error) {
+// layer makes the only layer of an image, with all its files.
+func (r buildInfo) layer(binary, program string) (v1.Layer, error) {
 	content, err := os.ReadFile(binary)
 	if err != nil {
 		return nil, err

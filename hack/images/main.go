@@ -18,7 +18,7 @@ import (
 // programs are the folders below cmd/ that have an image.
 var programs = []string{"manager", "collector", "hostctl"}
 
-// architectures are those of linux that an image is built for.
+// architectures are the architectures of linux for which an image is built.
 var architectures = []string{"amd64", "arm64"}
 
 func main() {
@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string, progress io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	r := release{version: *name, commit: *commit, time: time.Unix(*seconds, 0).UTC()}
+	r := buildInfo{version: *name, commit: *commit, time: time.Unix(*seconds, 0).UTC()}
 	if r.version == "" || r.commit == "" || *seconds <= 0 {
 		return errors.New("--version, --commit and --time are needed; `make images` gives them")
 	}

@@ -28,7 +28,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-var tested = release{version: "v0.0.0-dev+0123456789ab", commit: "0123456789abcdef", time: time.Unix(1_700_000_000, 0).UTC()}
+var tested = buildInfo{version: "v0.0.0-dev+0123456789ab", commit: "0123456789abcdef", time: time.Unix(1_700_000_000, 0).UTC()}
 
 // copyOfTree is the repository's source in a folder of another name: what a second machine would build from.
 func copyOfTree(t *testing.T) string {
@@ -57,7 +57,7 @@ func copyOfTree(t *testing.T) string {
 	return dir
 }
 
-func build(t *testing.T, r release, root string) v1.Image {
+func build(t *testing.T, r buildInfo, root string) v1.Image {
 	t.Helper()
 	image, err := r.image(t.Context(), root, "collector", "amd64")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// caBundle is what an image trusts, in PEM. A root that is trusted under a condition only is left out: a PEM file cannot say
-// the condition.
+// caBundle returns the certificates that an image trusts, in PEM. It leaves out roots that are trusted only under a condition, because a
+// PEM file cannot hold the condition.
 func caBundle() ([]byte, error) {
 	var all bytes.Buffer
 	for root := range bundle.Roots() {

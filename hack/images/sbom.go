@@ -56,14 +56,14 @@ type spdxRelationship struct {
 	To   string `json:"relatedSpdxElement"`
 }
 
-// unknown is SPDX's word for what nobody looked at.
+// unknown is SPDX's value for a field without a claim.
 const unknown = "NOASSERTION"
 
-// sbom lists the modules that a binary says it was built from.
-func (r release) sbom(binary, program string) ([]byte, error) {
+// sbom lists the modules in a binary's build information.
+func (r buildInfo) sbom(binary, program string) ([]byte, error) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
-		return nil, fmt.Errorf("reading what %s was built from: %w", program, err)
+		return nil, fmt.Errorf("reading the build information of %s: %w", program, err)
 	}
 	content, err := os.ReadFile(binary)
 	if err != nil {

@@ -23,11 +23,11 @@ import (
 func archive(program, arch string) string { return program + "-linux-" + arch + ".tar" }
 
 // tag is the version as a tag: a tag may not have a plus sign.
-func (r release) tag() string { return strings.ReplaceAll(r.version, "+", "-") }
+func (r buildInfo) tag() string { return strings.ReplaceAll(r.version, "+", "-") }
 
-// write fills the folder out: oci/ is an OCI layout of all images, beside it lies one archive for each program and
-// architecture. What the folder held before is replaced once all is written.
-func (r release) write(out string, indexes map[string]v1.ImageIndex, images map[string]v1.Image, progress io.Writer) error {
+// write fills the folder out: oci/ is an OCI layout of all images, and beside it is one archive for each program and architecture. It
+// replaces the earlier content of the folder once everything is written.
+func (r buildInfo) write(out string, indexes map[string]v1.ImageIndex, images map[string]v1.Image, progress io.Writer) error {
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (r release) write(out string, indexes map[string]v1.ImageIndex, images map[
 		return err
 	}
 	defer os.RemoveAll(next)
-	if err := os.Chmod(next, 0o755); err != nil { //nolint:gosec // what is built here is no secret
+	if err := os.Chmod(next, 0o755); err != nil { //nolint:gosec // the images are no secret
 		return err
 	}
 	path, err := layout.Write(filepath.Join(next, "oci"), empty.Index)
@@ -73,7 +73,7 @@ func (r release) write(out string, indexes map[string]v1.ImageIndex, images map[
 }
 
 // push writes the images to PREFIX/NAME:VERSION of a registry, with the credentials of `docker login`.
-func (r release) push(ctx context.Context, prefix string, indexes map[string]v1.ImageIndex, progress io.Writer) error {
+func (r buildInfo) push(ctx context.Context, prefix string, indexes map[string]v1.ImageIndex, progress io.Writer) error {
 	for _, program := range programs {
 		ref, err := name.NewTag(strings.TrimSuffix(prefix, "/") + "/" + program + ":" + r.tag())
 		if err != nil {

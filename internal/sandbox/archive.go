@@ -18,19 +18,19 @@ import (
 const (
 	// labelName is the first entry of a snapshot.
 	labelName = "fairlead-snapshot.json"
-	// maxLabel bounds it, in bytes.
+	// maxLabel is the maximum size of that entry, in bytes.
 	maxLabel = 64 << 10
 )
 
-// label says what a snapshot is of.
+// label identifies the sandbox of a snapshot.
 type label struct {
 	Sandbox string    `json:"sandbox"`
 	Created time.Time `json:"created"` // the sandbox
 	Taken   time.Time `json:"taken"`
 }
 
-// pack writes the label and the files of a folder into a new file, for its owner only: there are Secrets in it. It is
-// there whole or not at all.
+// pack writes the label and the files of a folder into a new file. Only the owner can read it, because it holds Secrets. After an error
+// there is no file.
 func pack(file string, is label, dir string) (err error) {
 	defer func() {
 		if err != nil {
@@ -42,7 +42,7 @@ func pack(file string, is label, dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, leftover(os.Remove(out.Name()))) }()
-	compressed, _ := gzip.NewWriterLevel(out, gzip.BestSpeed) // a level that there is
+	compressed, _ := gzip.NewWriterLevel(out, gzip.BestSpeed) // the level is valid
 	w := tar.NewWriter(compressed)
 	text, err := json.Marshal(is)
 	if err == nil {
@@ -61,7 +61,7 @@ func pack(file string, is label, dir string) (err error) {
 	return os.Rename(out.Name(), file)
 }
 
-// leftover is what is wrong about a file that ought to be gone by now.
+// leftover returns the error of removing a file, and nil if the file is gone.
 func leftover(err error) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -69,7 +69,7 @@ func leftover(err error) error {
 	return err
 }
 
-// unpack reads a snapshot to its end into a new folder. What is not one, or one of something else, is refused.
+// unpack reads a whole snapshot into a new folder. It refuses other files, and snapshots of another sandbox.
 func unpack(file string, want label, dir string) error {
 	in, err := os.Open(file)
 	if err != nil {
@@ -88,7 +88,7 @@ func unpack(file string, want label, dir string) error {
 	case is.Sandbox != want.Sandbox:
 		return fmt.Errorf("%s is a snapshot of sandbox %s, not of %s: give --name %s, or another file", file, is.Sandbox, want.Sandbox, is.Sandbox)
 	case !is.Created.Equal(want.Created):
-		return fmt.Errorf("%s is of an earlier sandbox %s, made %s; this one was made %s and has other keys: a snapshot dies with its sandbox",
+		return fmt.Errorf("%s is of an earlier sandbox %s, made %s; this one was made %s and has other keys, so the snapshot cannot be restored into it",
 			file, is.Sandbox, is.Created.Format(time.RFC3339), want.Created.Format(time.RFC3339))
 	}
 	if err := os.RemoveAll(dir); err != nil {
@@ -97,7 +97,7 @@ func unpack(file string, want label, dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return fmt.Errorf("unpacking %s: %w", file, err)
 	}
-	root, err := os.OpenRoot(dir) // no entry leads out of it
+	root, err := os.OpenRoot(dir) // no entry can be written outside of it
 	if err != nil {
 		return fmt.Errorf("unpacking %s: %w", file, err)
 	}
@@ -109,7 +109,7 @@ func unpack(file string, want label, dir string) error {
 		_, err = root.Stat("member")
 	}
 	if err = errors.Join(err, root.Close()); err != nil {
-		return fmt.Errorf("%s is damaged, or not whole: %w", file, err)
+		return fmt.Errorf("%s is damaged or incomplete: %w", file, err)
 	}
 	return nil
 }
@@ -163,6 +163,6 @@ func unpackFile(root *os.Root, name string, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, r) //nolint:gosec // of the user's own file, at the user's own wish
+	_, err = io.Copy(out, r) //nolint:gosec // the file is the user's own
 	return errors.Join(err, out.Sync(), out.Close())
 }

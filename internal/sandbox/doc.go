@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package sandbox brings up a host and members on this machine: real control planes, simulated nodes, no Docker, no
-// root. The demo, the end-to-end tests and the benchmarks all stand on it, and so does whoever wants to try Fairlead.
+// root. The demo, the end-to-end tests and the benchmarks run on it, and so does everyone who tries Fairlead out.
 //
 // Words. A *sandbox* is a name, a folder in the user's cache and one supervising process. Its *clusters* are `host`
 // and `member-1` to `member-N`. *Up* makes it what was asked for, from nothing or from whatever is there: a sandbox that

@@ -32,11 +32,11 @@ const (
 	CollectorProcess = "fairlead-collector"
 )
 
-// joinWithin is how long a member may take to be Ready once it is joined.
+// joinWithin is the time limit for a member to become Ready after its join.
 const joinWithin = time.Minute
 
-// federate makes a federation of plain clusters: what `hostctl init` and `hostctl join` do elsewhere. Every grant is
-// given and every namespace is open, since nothing here is anybody's.
+// federate installs Fairlead on the host and joins the members, like `hostctl join` does for other clusters. It gives all grants and
+// opens all namespaces, because the clusters hold nothing worth protecting.
 func (s *Sandbox) federate(ctx context.Context, o Options, p *progress.Printer) error {
 	step := p.Step("host: installing Fairlead")
 	err := s.installHost(ctx, o)
@@ -63,8 +63,8 @@ func (s *Sandbox) federate(ctx context.Context, o Options, p *progress.Printer) 
 	return errors.Join(errs...)
 }
 
-// join joins a member, has its collector run, and waits until the host calls the member Ready. The collector begins once the
-// join has made its account: before, it would be refused and wait.
+// join joins a member, starts its collector, and waits until the member is Ready. The collector starts after the join has made its
+// account; before that the API server would refuse it.
 func (s *Sandbox) join(ctx context.Context, o Options, name string, place Place) error {
 	host, err := s.RESTConfig(HostName)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Sandbox) join(ctx context.Context, o Options, name string, place Place)
 	return err
 }
 
-// runCollector has the supervisor run a member's collector, with the account that joining made for it.
+// runCollector has the supervisor run a member's collector with the account that the join made.
 func (s *Sandbox) runCollector(ctx context.Context, o Options, name string) error {
 	c, err := s.Cluster(name)
 	if err != nil {
@@ -142,8 +142,7 @@ func (s *Sandbox) installHost(ctx context.Context, o Options) error {
 	return s.registerWebhooks(ctx, host, port)
 }
 
-// runManager has the supervisor run the manager, with an account of its own, and waits until it serves. It returns
-// the port of its webhooks.
+// runManager has the supervisor run the manager with an account of its own, waits until it serves, and returns the port of its webhooks.
 func (s *Sandbox) runManager(ctx context.Context, o Options) (webhooks int, err error) {
 	c, err := s.Cluster(HostName)
 	if err != nil {
@@ -207,7 +206,7 @@ func (s *Sandbox) registerWebhooks(ctx context.Context, host client.Client, port
 	return nil
 }
 
-// put applies an object; a CRD that was just made is not served at once, which is waited for.
+// put applies an object. It retries while the API server does not yet serve a new CRD.
 func put(ctx context.Context, host client.Client, obj *unstructured.Unstructured) error {
 	for {
 		err := host.Apply(ctx, client.ApplyConfigurationFromUnstructured(obj.DeepCopy()),
@@ -226,7 +225,7 @@ func put(ctx context.Context, host client.Client, obj *unstructured.Unstructured
 	}
 }
 
-// program is one of Fairlead's own, beside the running one unless Options.Programs says where, and its stamp.
+// program returns the path of one of Fairlead's programs, and its stamp. It is in Options.Programs, or else beside this program.
 func (o Options) program(name string) (path, stamp string, err error) {
 	dir := o.Programs
 	if dir == "" {
@@ -243,7 +242,7 @@ func (o Options) program(name string) (path, stamp string, err error) {
 	return path, stamp, nil
 }
 
-// copyPair lays a certificate and its key out under the names that webhook servers look for.
+// copyPair copies a certificate and its key to the file names that webhook servers read.
 func copyPair(dir, cert, key string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

@@ -15,16 +15,16 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
 )
 
-// Words for how a sandbox or a cluster is.
+// The values of Status of a sandbox or a cluster.
 const (
-	StatusReady    = "Ready"    // everything answers
-	StatusDegraded = "Degraded" // something does not, or not yet
+	StatusReady    = "Ready"    // all processes answer
+	StatusDegraded = "Degraded" // a process does not answer, or not yet
 	StatusStopped  = "Stopped"  // by request
-	StatusDown     = "Down"     // nobody supervises it: after a reboot or a crash; `up` brings it back
+	StatusDown     = "Down"     // no supervisor runs, as after a reboot or a crash; `up` starts it again
 	StatusBroken   = "Broken"   // its folder can't be read; `down` removes it
 )
 
-// Summary is one sandbox at a glance.
+// Summary describes a sandbox, for List.
 type Summary struct {
 	Name     string           `json:"name"`
 	Status   string           `json:"status"`
@@ -33,7 +33,7 @@ type Summary struct {
 	Clusters []ClusterSummary `json:"clusters"`
 }
 
-// ClusterSummary is one cluster of it.
+// ClusterSummary describes a cluster of a sandbox.
 type ClusterSummary struct {
 	Name       string              `json:"name"`
 	Status     string              `json:"status"`
@@ -42,7 +42,7 @@ type ClusterSummary struct {
 	Processes  []supervisor.Status `json:"processes,omitempty"`
 }
 
-// List looks at all sandboxes, by name.
+// List returns all sandboxes, sorted by name.
 func List(ctx context.Context) ([]Summary, error) {
 	names, err := Names()
 	if err != nil {
@@ -63,14 +63,14 @@ func List(ctx context.Context) ([]Summary, error) {
 		if info, err := os.Stat(filepath.Join(cache, "sandboxes", name)); err == nil {
 			summary.Created = info.ModTime()
 		} else if errors.Is(err, os.ErrNotExist) {
-			continue // taken down just now
+			continue // it was taken down meanwhile
 		}
 		list = append(list, summary)
 	}
 	return list, nil
 }
 
-// Summary looks at one sandbox.
+// Summary reads the status of one sandbox.
 func (s *Sandbox) Summary(ctx context.Context) Summary {
 	s.mu.Lock()
 	st := s.state
@@ -107,7 +107,7 @@ func clusterStatus(processes []supervisor.Status) string {
 	return status
 }
 
-// sandboxStatus is one word when all clusters agree; otherwise it names those that are not ready.
+// sandboxStatus is the status of all clusters if they agree. Otherwise it names those that are not ready.
 func sandboxStatus(clusters []ClusterSummary) string {
 	if len(clusters) == 0 {
 		return StatusBroken

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
 )
 
-// OLMCluster is one of the sandbox's clusters as package olm takes it.
+// OLMCluster returns one of the sandbox's clusters in the form that package olm takes.
 func (s *Sandbox) OLMCluster(name string) (olm.Cluster, error) {
 	c, err := s.Cluster(name)
 	if err != nil {
@@ -26,7 +26,7 @@ func (s *Sandbox) OLMCluster(name string) (olm.Cluster, error) {
 	return olm.Cluster{
 		Name: name, Dir: c.Dir, REST: config, Kubeconfig: c.Kubeconfig(), Binaries: c.Binaries,
 		FreePort: func(key string) (int, error) { return s.Port(context.Background(), name, key) },
-		AddProcess: func(ctx context.Context, p olm.Process) error {
+		AddProcess: func(ctx context.Context, p olm.Command) error {
 			return s.AddProcess(ctx, supervisor.Process{Cluster: name, Name: p.Name, Path: p.Path, Args: p.Args,
 				Env: p.Env, Unset: p.Unset, After: []string{binaries.APIServer}})
 		},

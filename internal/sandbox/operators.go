@@ -21,37 +21,37 @@ import (
 const (
 	// OperatorsProcess is the one process that watches all members for Deployments of the demo operator.
 	OperatorsProcess = "operators"
-	// sandboxItself is where a process belongs that goes on when any one cluster stops.
+	// sandboxItself is the cluster name of processes that belong to no cluster, and keep running when one stops.
 	sandboxItself = "sandbox"
-	// operatorPrefix is how the process of an operator is named on its member: operator_NAMESPACE_DEPLOYMENT.
+	// operatorPrefix begins the name of an operator's process: operator_NAMESPACE_DEPLOYMENT.
 	operatorPrefix = "operator"
-	// separator is in no name of a namespace or Deployment.
+	// separator cannot be part of a name of a namespace or Deployment.
 	separator = "_"
 )
 
-// runOperators has the supervisor run, for as long as the sandbox is up, what runs the demo operator where its pods are
-// simulated: `hostctl sandbox run-operators`.
+// runOperators has the supervisor run `hostctl sandbox run-operators`. That command runs the demo operator as processes, because its
+// pods are simulated.
 func (s *Sandbox) runOperators(ctx context.Context, o Options) error {
 	program, stamp, err := o.itself()
 	if err == nil {
 		err = s.super.Apply(ctx, supervisor.Process{
 			Cluster: sandboxItself, Name: OperatorsProcess, Path: program,
 			Args:  []string{"sandbox", "run-operators", "--name", s.Name},
-			Stamp: strings.Join(append(s.Members(), stamp), " "), // members are counted when it starts
+			Stamp: strings.Join(append(s.Members(), stamp), " "), // the process reads the list of members only when it starts
 			Env:   small, Unset: []string{"KUBECONFIG"},
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("running what runs the demo operator: %w", err)
+		return fmt.Errorf("starting the command that runs the demo operator: %w", err)
 	}
 	return nil
 }
 
-// small keeps programs with little to do at some 40 MB each.
+// small keeps programs with little work at about 40 MB each.
 var small = []string{"GOGC=30", "GOMAXPROCS=2"}
 
-// RunOperators keeps the demo operator running on every member that has its Deployment, as a process of the supervisor,
-// until ctx ends; members that are stopped are waited for. program is hostctl. The operators themselves go on.
+// RunOperators keeps the demo operator running for every member that has its Deployment, as a process of the supervisor, until ctx
+// ends. It waits for stopped members. program is hostctl. The operators' processes keep running after ctx ends.
 func RunOperators(ctx context.Context, name, program string) error {
 	s, err := Open(name)
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *Sandbox) runOperatorsOf(ctx context.Context, member, program, stamp str
 	})
 }
 
-// operatorProcess is what runs for a Deployment. Its stamp has the Deployment's uid: one made anew gets a process anew.
+// operatorProcess is the process for a Deployment. The uid is part of its stamp, so a new Deployment of the same name gets a new process.
 func operatorProcess(member, program, stamp string, i demooperator.Instance) supervisor.Process {
 	return supervisor.Process{
 		Cluster: member, Name: operatorName(cache.NewObjectName(i.Namespace, i.Deployment)), Path: program,
@@ -121,7 +121,7 @@ func operatorsAmong(processes []supervisor.Status, member string) []cache.Object
 	return list
 }
 
-// itself is the program that can run as hostctl: this one, unless Options.Programs says where hostctl is.
+// itself returns the program to run as hostctl: hostctl in Options.Programs, or else this program.
 func (o Options) itself() (path, stamp string, err error) {
 	if o.Programs != "" {
 		return o.program("hostctl")
@@ -133,7 +133,7 @@ func (o Options) itself() (path, stamp string, err error) {
 	return path, stamp, err
 }
 
-// stampOf changes when a program is built anew.
+// stampOf returns a stamp that changes with each build of a program.
 func stampOf(program string) (string, error) {
 	info, err := os.Stat(program)
 	if err != nil {

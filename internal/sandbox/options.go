@@ -10,17 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// maxMembers is what a machine that holds a control plane in half a gigabyte may be asked for by mistake.
+// maxMembers bounds the number of members, against typing errors: each takes about half a gigabyte of memory.
 const maxMembers = 64
 
-// Options is what a sandbox should have.
+// Options describes the sandbox that Up brings up.
 type Options struct {
 	Name    string // a DNS label
-	Members int    // fewer than there are leaves those that are there
+	Members int    // a number below that of the existing members removes none
 	OLM     bool   // OLM and a catalog on every member
-	Bare    bool   // plain clusters, nothing of Fairlead on them
-	Audit   bool   // API servers log who asked for what (Spec.AuditLog)
-	Fsync   bool   // etcd syncs to the disk, as it must where figures are to mean something
+	Bare    bool   // plain clusters without Fairlead
+	Audit   bool   // API servers log all requests (Spec.AuditLog)
+	Fsync   bool   // etcd syncs to disk, as in production; benchmarks need it
 
 	APIServerArgs []string // more flags for every API server; they win
 
@@ -35,7 +35,7 @@ type Options struct {
 	Supervisor []string
 }
 
-// Check says what is wrong with the options, in words for whoever typed them.
+// Check returns an error for options that no sandbox can have. The message is for the user.
 func (o Options) Check() error {
 	if msgs := validation.IsDNS1123Label(o.Name); len(msgs) > 0 {
 		return fmt.Errorf("sandbox name %q: %s", o.Name, msgs[0])
@@ -46,7 +46,7 @@ func (o Options) Check() error {
 	return nil
 }
 
-// with is what a sandbox made with o becomes when it is asked for next: never less than it is.
+// with merges the options of an existing sandbox with those of a new Up. The result never has less than the sandbox has.
 func (o Options) with(next Options) Options {
 	o.Name = next.Name
 	o.Members = max(o.Members, next.Members)

@@ -16,15 +16,15 @@ const HostName = "host"
 // MemberName is the name of a member, counted from 1.
 func MemberName(i int) string { return fmt.Sprintf("member-%d", i) }
 
-// Place is where a cluster pretends to be; its nodes carry it, and joining gives it to the member as labels.
+// Place is the simulated location of a cluster. Its nodes have it as labels, and joining labels the member with it.
 type Place struct {
 	Cloud  string // aws, gcp or onprem
 	Region string
 	Zones  []string // one node in each
 }
 
-// PlaceOf says where the i-th member is; 0 is the host. The first three are in three clouds, and six members pass
-// before two are in the same region.
+// PlaceOf returns the place of the i-th member; 0 is the host. The first three members are in three clouds, and the first six in six
+// regions.
 func PlaceOf(i int) Place {
 	if i == 0 {
 		return zones("onprem", "hq", "hq-1", "hq-2", "hq-3")
@@ -40,7 +40,7 @@ func PlaceOf(i int) Place {
 	return places[(i-1)%len(places)]
 }
 
-// labels are what joining puts on a member there.
+// labels are the labels that joining gives a member at this place.
 func (p Place) labels() map[string]string {
 	return map[string]string{"cloud": p.Cloud, corev1.LabelTopologyRegion: p.Region, corev1.LabelTopologyZone: p.Zones[0]}
 }

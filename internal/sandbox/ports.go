@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 )
 
-// Ports come from below the range in which Linux picks the local port of outgoing connections (32768 up): a cluster
-// that is stopped must not find its port lent to somebody's connection when it starts again.
+// Ports come from below the range from which Linux picks the local ports of outgoing connections (32768 and up). Otherwise a stopped
+// cluster could find its port taken by a connection when it starts again.
 const (
 	firstPort = 20000
 	lastPort  = 32000
 )
 
-// freePorts chooses ports for keys that nobody listens on and that are not in taken, and adds them to taken.
+// freePorts chooses a port for each key, and adds them to taken. It chooses ports without a listener that are not in taken.
 func freePorts(keys []string, taken map[int]bool) (map[string]int, error) {
 	ports := map[string]int{}
 	for _, key := range keys {
@@ -45,7 +45,7 @@ func freePort(taken map[int]bool) (int, error) {
 	return 0, errors.New("found none free between 20000 and 32000")
 }
 
-// takenPorts are those that any sandbox has chosen, running or not.
+// takenPorts returns the ports of all sandboxes, running or not.
 func takenPorts(cache string) (map[int]bool, error) {
 	taken := map[int]bool{}
 	names, err := Names()
@@ -55,7 +55,7 @@ func takenPorts(cache string) (map[int]bool, error) {
 	for _, name := range names {
 		st, err := readState(filepath.Join(cache, "sandboxes", name))
 		if err != nil {
-			continue // half made or broken: its ports are not known, those in use are seen by listening
+			continue // incomplete or broken: its ports are unknown, and listening shows those in use
 		}
 		for _, c := range st.Clusters {
 			for _, port := range c.Ports {

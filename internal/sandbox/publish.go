@@ -14,12 +14,12 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// Publish adds a version of the demo operator to the catalog of every member, of all at once. A member where that fails
-// keeps no other from having it. That a version is there already is no error, and is said.
+// Publish adds a version of the demo operator to the catalog of every member, in parallel. An error on one member does not stop the
+// others. A version that is in a catalog already is no error; a line says so.
 func (s *Sandbox) Publish(ctx context.Context, version string, p *progress.Printer) error {
 	members := s.Members()
 	if !s.Options().OLM || len(members) == 0 {
-		return fmt.Errorf("publishing %s: sandbox %s has no member with OLM: `hostctl sandbox up --name %s --olm` brings it",
+		return fmt.Errorf("publishing %s: sandbox %s has no member with OLM: `hostctl sandbox up --name %s --olm` installs it",
 			version, s.Name, s.Name)
 	}
 	status := map[string]string{}
@@ -38,7 +38,7 @@ func (s *Sandbox) Publish(ctx context.Context, version string, p *progress.Print
 func (s *Sandbox) publishOn(ctx context.Context, name, status, version string, p *progress.Printer) error {
 	switch status {
 	case StatusStopped:
-		return fmt.Errorf("publishing %s on %s: it is stopped: `hostctl sandbox start %s --name %s` brings it back", version, name, name, s.Name)
+		return fmt.Errorf("publishing %s on %s: it is stopped: `hostctl sandbox start %s --name %s` starts it", version, name, name, s.Name)
 	case StatusDown:
 		return fmt.Errorf("publishing %s on %s: the sandbox is down: `hostctl sandbox up --name %s` brings it back", version, name, s.Name)
 	}
@@ -54,25 +54,25 @@ func (s *Sandbox) publishOn(ctx context.Context, name, status, version string, p
 		step.Skip()
 		return err
 	case did == olm.AlreadyPublished:
-		step.Donef("%s: %s has been in the catalog already", name, version)
+		step.Donef("%s: %s was in the catalog already", name, version)
 	default:
 		step.Donef("%s: %s is in the catalog", name, version)
 	}
 	return nil
 }
 
-// foldRefusals joins the members' errors, and says once what catalogs that hold the same refuse for the same reason.
+// foldRefusals joins the members' errors. Members whose catalogs refuse the version for the same reason share one line.
 func foldRefusals(version string, members []string, errs []error) error {
-	refused := map[string][]string{} // members by what was said
+	refused := map[string][]string{} // members by message
 	for i, err := range errs {
-		if refusal := (*olm.Refusal)(nil); errors.As(err, &refusal) {
+		if refusal := (*olm.RefusedError)(nil); errors.As(err, &refusal) {
 			refused[refusal.Error()] = append(refused[refusal.Error()], members[i])
 		}
 	}
 	var said []string
 	var all []error
 	for _, err := range errs {
-		refusal := (*olm.Refusal)(nil)
+		refusal := (*olm.RefusedError)(nil)
 		switch {
 		case !errors.As(err, &refusal):
 			all = append(all, err)

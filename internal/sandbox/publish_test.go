@@ -16,7 +16,7 @@ import (
 
 func TestMembersThatRefuseForOneReasonAreNamedTogether(t *testing.T) {
 	early := func(published ...string) error {
-		return fmt.Errorf("publishing: %w", &olm.Refusal{Version: "v1.2.0", Published: published, Next: "v1.1.0"})
+		return fmt.Errorf("publishing: %w", &olm.RefusedError{Version: "v1.2.0", Published: published, Next: "v1.1.0"})
 	}
 	const on = "publishing v1.2.0 on "
 	tests := map[string]struct {

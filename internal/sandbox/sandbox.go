@@ -22,7 +22,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
 )
 
-// Sandbox is one that exists. Its methods are safe for several goroutines.
+// Sandbox is an existing sandbox. Its methods are safe for concurrent use.
 type Sandbox struct {
 	Name  string
 	cache string // of Fairlead
@@ -33,7 +33,7 @@ type Sandbox struct {
 	state state
 }
 
-// Open finds a sandbox, running or not; a *NotFoundError names those that exist.
+// Open finds a sandbox, running or not. Its *NotFoundError names the existing sandboxes.
 func Open(name string) (*Sandbox, error) {
 	s, err := locate(name)
 	if err != nil {
@@ -60,17 +60,16 @@ func locate(name string) (*Sandbox, error) {
 	return &Sandbox{Name: name, cache: cache, dir: dir, super: supervisor.NewClient(dir)}, nil
 }
 
-// Dir is the folder that holds everything of the sandbox, and goes with it.
+// Dir is the folder with everything of the sandbox. Down removes it.
 func (s *Sandbox) Dir() string { return s.dir }
 
 // Binaries is the folder with the programs of the control planes, kubectl among them.
 func (s *Sandbox) Binaries() string { return filepath.Join(s.dir, "bin") }
 
-// KubectlCache is where kubectl is to keep what it has learnt of the clusters, so that it goes with the sandbox: the
-// value for KUBECACHEDIR.
+// KubectlCache is the folder for kubectl's cache, the value for KUBECACHEDIR. Down removes it with the sandbox.
 func (s *Sandbox) KubectlCache() string { return filepath.Join(s.dir, "kubectl-cache") }
 
-// Options are what the sandbox was made with.
+// Options are the options that the sandbox was made with.
 func (s *Sandbox) Options() Options {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,12 +85,12 @@ func (s *Sandbox) Clusters() []string {
 	return names
 }
 
-// Members are its clusters but the host.
+// Members are its clusters without the host.
 func (s *Sandbox) Members() []string {
 	return slices.DeleteFunc(s.Clusters(), func(name string) bool { return name == HostName })
 }
 
-// Cluster is what is known about one of its clusters.
+// Cluster describes one of its clusters.
 func (s *Sandbox) Cluster(name string) (cluster.Spec, error) {
 	for _, c := range s.specs() {
 		if c.Name == name {
@@ -107,7 +106,7 @@ func (s *Sandbox) specs() []cluster.Spec {
 	return slices.Clone(s.state.Clusters)
 }
 
-// Kubeconfig is the path of a cluster's kubeconfig; for "" that of one with all clusters as contexts, host the current.
+// Kubeconfig is the path of a cluster's kubeconfig. For "" it is the kubeconfig with a context for each cluster; host is the current one.
 func (s *Sandbox) Kubeconfig(name string) (string, error) {
 	if name == "" {
 		return filepath.Join(s.dir, "kubeconfig"), nil
@@ -125,8 +124,7 @@ func (s *Sandbox) RESTConfig(name string) (*rest.Config, error) {
 	return c.REST()
 }
 
-// Port is a loopback port for a program of the user's choice: the same for the same cluster and key as long as the
-// sandbox lives.
+// Port is a free loopback port for any program. It stays the same for a cluster and key as long as the sandbox exists.
 func (s *Sandbox) Port(ctx context.Context, name, key string) (int, error) {
 	if _, err := s.Cluster(name); err != nil {
 		return 0, err
@@ -151,8 +149,8 @@ func (s *Sandbox) Port(ctx context.Context, name, key string) (int, error) {
 	return port, err
 }
 
-// AddProcess has the supervisor run p from now on, again after every end of it, of its cluster or of the supervisor.
-// One that already runs unchanged is left alone.
+// AddProcess has the supervisor run p from now on. It restarts p when p ends, and when the cluster or the supervisor starts again. A
+// process that already runs unchanged is left alone.
 func (s *Sandbox) AddProcess(ctx context.Context, p supervisor.Process) error {
 	if _, err := s.Cluster(p.Cluster); err != nil {
 		return err
@@ -165,17 +163,17 @@ func (s *Sandbox) RemoveProcess(ctx context.Context, cluster, name string) error
 	return s.super.Remove(ctx, cluster, name)
 }
 
-// WaitReady waits until the named processes of a cluster answer; no names = all of them.
+// WaitReady waits until the named processes of a cluster answer, or all of them without names.
 func (s *Sandbox) WaitReady(ctx context.Context, cluster string, names ...string) error {
 	return s.super.WaitReady(ctx, cluster, names...)
 }
 
-// Processes tells about everything that the supervisor runs.
+// Processes returns the status of all processes of the supervisor.
 func (s *Sandbox) Processes(ctx context.Context) ([]supervisor.Status, error) {
 	return s.super.Status(ctx)
 }
 
-// Stop ends a cluster's processes and keeps its state: an outage.
+// Stop ends a cluster's processes and keeps its state, to simulate an outage.
 func (s *Sandbox) Stop(ctx context.Context, name string) error {
 	if _, err := s.Cluster(name); err != nil {
 		return err
@@ -188,7 +186,7 @@ func (s *Sandbox) Stop(ctx context.Context, name string) error {
 	})
 }
 
-// Start brings a stopped cluster back and waits until it answers.
+// Start starts a stopped cluster again and waits until it answers.
 func (s *Sandbox) Start(ctx context.Context, name string) error {
 	if _, err := s.Cluster(name); err != nil {
 		return err
@@ -196,7 +194,7 @@ func (s *Sandbox) Start(ctx context.Context, name string) error {
 	return s.locked(ctx, nil, func() error { return s.start(ctx, name) })
 }
 
-// start is Start for who holds the lock.
+// start is Start for a caller that holds the lock.
 func (s *Sandbox) start(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, upWithin, fmt.Errorf("not up within %s", upWithin))
 	defer cancel()
@@ -209,7 +207,7 @@ func (s *Sandbox) start(ctx context.Context, name string) error {
 	return s.super.WaitReady(ctx, name)
 }
 
-// Down ends every process and removes the folder, in whatever state they are. Afterwards the sandbox is no more.
+// Down ends every process and removes the folder, in whatever state they are. The sandbox does not exist afterwards.
 func (s *Sandbox) Down(ctx context.Context) error {
 	return s.locked(ctx, nil, func() error {
 		if err := s.super.Down(ctx); err != nil {
@@ -222,7 +220,7 @@ func (s *Sandbox) Down(ctx context.Context) error {
 	})
 }
 
-// Down takes a sandbox down by name; one that is not there is none the worse. It works on one too broken to open.
+// Down takes a sandbox down by name, also a sandbox too broken to open. It is no error if there is none of that name.
 func Down(ctx context.Context, name string) (existed bool, err error) {
 	s, err := locate(name)
 	if err != nil {
@@ -234,7 +232,7 @@ func Down(ctx context.Context, name string) (existed bool, err error) {
 	return true, s.Down(ctx)
 }
 
-// locked does work while no other command changes this sandbox; waiting is called if one does.
+// locked calls work while no other command changes this sandbox. If it has to wait for another command, it calls waiting first.
 func (s *Sandbox) locked(ctx context.Context, waiting func(), work func() error) error {
 	lock, err := filelock.Acquire(ctx, filepath.Join(s.cache, "locks", "sandbox-"+s.Name), waiting)
 	if err != nil {
@@ -262,7 +260,7 @@ func (s *Sandbox) writeKubeconfig() error {
 	return cluster.WriteKubeconfig(filepath.Join(s.dir, "kubeconfig"), all)
 }
 
-// Supervise supervises the sandbox of that name; what `hostctl sandbox supervise` does, and nobody types.
+// Supervise supervises the sandbox of that name. It is `hostctl sandbox supervise`, a command that Up starts and users do not.
 func Supervise(name string, log io.Writer) error {
 	s, err := Open(name)
 	if err != nil {
@@ -271,15 +269,15 @@ func Supervise(name string, log io.Writer) error {
 	return supervisor.Run(s.dir, log)
 }
 
-// SuperviseIfAsked makes a program that brings up sandboxes its own supervisor: call it first in main or TestMain.
-// When the program was started as one, it does not return. Such a program has no demo operator to run: Options.Programs
-// says where hostctl is, which has.
+// SuperviseIfAsked lets a program that brings up sandboxes also be their supervisor. Call it first in main or TestMain. If the program
+// was started as a supervisor, it does not return. Such a program has no demo operator in it, so Options.Programs must name the
+// folder with hostctl, which has one.
 func SuperviseIfAsked() {
 	if len(os.Args) != 5 || !slices.Equal(os.Args[1:4], []string{"sandbox", "supervise", "--name"}) {
 		return
 	}
 	if err := Supervise(os.Args[4], os.Stderr); err != nil {
-		_, _ = fmt.Fprintln(os.Stderr, err) // a log that can't be written has no other place
+		_, _ = fmt.Fprintln(os.Stderr, err) // there is nowhere else to write it
 		os.Exit(1)
 	}
 	os.Exit(0)

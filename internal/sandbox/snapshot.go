@@ -13,14 +13,14 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
 )
 
-// Folders beside a cluster's etcd while it is restored: coming is being unpacked, before is what stood there.
+// Suffixes of the folders beside a cluster's etcd data during a restore: .coming is the unpacked snapshot, .before the previous data.
 const (
 	suffixComing = ".coming"
 	suffixBefore = ".before"
 )
 
-// Snapshot writes all that the host remembers into a new file: its etcd's folder, taken while the host stands still. A
-// host that ran runs again when it returns, whatever went wrong.
+// Snapshot writes the host's state into a new file: its etcd's folder, read while the host is stopped. A host that ran before runs again
+// when Snapshot returns, also after an error.
 func (s *Sandbox) Snapshot(ctx context.Context, file string) error {
 	return s.withHost(ctx, func(host cluster.Spec) error {
 		if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
@@ -41,8 +41,8 @@ func (s *Sandbox) Snapshot(ctx context.Context, file string) error {
 	})
 }
 
-// Restore makes the host remember what it did when a snapshot of it was taken, and nothing since. The file is read to
-// its end before anything is touched. When the host does not come up with it, it gets its own data back.
+// Restore resets the host to the state of a snapshot. It reads the whole file before it changes anything. If the host does not start
+// with the new data, it gets its own data back.
 func (s *Sandbox) Restore(ctx context.Context, file string) error {
 	return s.withHost(ctx, func(host cluster.Spec) error {
 		coming := host.Data() + suffixComing
@@ -52,7 +52,7 @@ func (s *Sandbox) Restore(ctx context.Context, file string) error {
 		if err := s.super.Stop(ctx, HostName); err != nil {
 			return fmt.Errorf("stopping %s: %w", HostName, err)
 		}
-		ctx := context.WithoutCancel(ctx) // from here on half of it would be worse than waiting
+		ctx := context.WithoutCancel(ctx) // a restore that stops half-way is worse than one that takes long
 		if err := exchange(host); err != nil {
 			return errors.Join(err, s.start(ctx, HostName))
 		}
@@ -63,8 +63,8 @@ func (s *Sandbox) Restore(ctx context.Context, file string) error {
 	})
 }
 
-// withHost does something with the host's data while nobody else steers the sandbox, and after what a restore that died may
-// have left.
+// withHost changes the host's data while no other command changes the sandbox. Before that it cleans up after a restore that was
+// interrupted.
 func (s *Sandbox) withHost(ctx context.Context, do func(host cluster.Spec) error) error {
 	host, err := s.Cluster(HostName)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Sandbox) withHost(ctx context.Context, do func(host cluster.Spec) error
 	})
 }
 
-// startRestored starts the host, and when it does not come up, once more with the data that it had before.
+// startRestored starts the host. If it does not come up, it starts it once more with the data from before the restore.
 func (s *Sandbox) startRestored(ctx context.Context, host cluster.Spec) error {
 	within, cancel := context.WithTimeoutCause(ctx, upWithin, fmt.Errorf("not up within %s", upWithin))
 	defer cancel()
@@ -96,7 +96,7 @@ func (s *Sandbox) startRestored(ctx context.Context, host cluster.Spec) error {
 	return errors.Join(err, back, s.start(ctx, HostName))
 }
 
-// exchange puts what is coming in the place of the cluster's data, and keeps that.
+// exchange replaces the cluster's data by the unpacked snapshot, and keeps the previous data.
 func exchange(c cluster.Spec) error {
 	data := c.Data()
 	if err := os.RemoveAll(data + suffixBefore); err != nil {
@@ -111,8 +111,8 @@ func exchange(c cluster.Spec) error {
 	return nil
 }
 
-// settleRestore puts the data back of a cluster whose restore died between the two renames: an etcd that finds no folder
-// would begin an empty one. What else a dead restore left lying is cleared away by the next.
+// settleRestore puts back the data of a cluster whose restore was interrupted between the two renames. Otherwise etcd would find no
+// folder and start with an empty one. The next restore removes all other files of the interrupted one.
 func (s *Sandbox) settleRestore(name string) error {
 	c, err := s.Cluster(name)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *Sandbox) settleRestore(name string) error {
 	return nil
 }
 
-// isStopped says whether the host is stopped on purpose.
+// isStopped reports whether the host is stopped on purpose.
 func (s *Sandbox) isStopped(ctx context.Context) (bool, error) {
 	all, err := s.super.Status(ctx)
 	for _, p := range all {
@@ -138,7 +138,7 @@ func (s *Sandbox) isStopped(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// born is when the sandbox was made: one that was made anew under the same name has other keys.
+// born is the time at which the sandbox was made. A new sandbox of the same name has other keys.
 func (s *Sandbox) born() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 
 const stateName = "sandbox.json"
 
-// state is what a sandbox remembers between commands; what runs is the supervisor's to remember.
+// state is the part of a sandbox that lasts between commands. The supervisor keeps its own record of the processes.
 type state struct {
 	Created  time.Time      `json:"created"`
 	Version  string         `json:"version,omitempty"` // of the API servers, once one answered
@@ -28,7 +28,7 @@ type state struct {
 	Clusters []cluster.Spec `json:"clusters"`
 }
 
-// savedOptions are the Options that outlive the command that had them.
+// savedOptions are the Options that later commands need too.
 type savedOptions struct {
 	Members       int      `json:"members"`
 	OLM           bool     `json:"olm,omitempty"`
@@ -46,9 +46,9 @@ func (o Options) saved() savedOptions {
 	return savedOptions{Members: o.Members, OLM: o.OLM, Bare: o.Bare, Audit: o.Audit, Fsync: o.Fsync, APIServerArgs: o.APIServerArgs}
 }
 
-// CacheDir is where control planes and sandboxes live: fairlead in $XDG_CACHE_HOME, or in the system's cache folder.
+// CacheDir is the folder for control planes and sandboxes: fairlead in $XDG_CACHE_HOME, or else in ~/.cache.
 func CacheDir() (string, error) {
-	if dir := os.Getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) { // a relative one is to be ignored, says its specification
+	if dir := os.Getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) { // its specification says to ignore a relative path
 		return filepath.Join(dir, "fairlead"), nil
 	}
 	home, err := os.UserHomeDir()
@@ -58,7 +58,7 @@ func CacheDir() (string, error) {
 	return filepath.Join(home, ".cache", "fairlead"), nil
 }
 
-// NotFoundError says that there is no sandbox of that name, and which there are.
+// NotFoundError is the error for a name that no sandbox has. It lists the existing names.
 type NotFoundError struct {
 	Name     string
 	Existing []string
@@ -99,7 +99,7 @@ func readState(dir string) (state, error) {
 		return st, fmt.Errorf("reading the state of a sandbox: %w", err)
 	}
 	if err := json.Unmarshal(content, &st); err != nil {
-		return st, fmt.Errorf("reading the state of a sandbox: %s: %w; `hostctl sandbox down` and `up` make it anew", dir, err)
+		return st, fmt.Errorf("reading the state of a sandbox: %s: %w; remove it with `hostctl sandbox down`, and make it again with `up`", dir, err)
 	}
 	for i := range st.Clusters {
 		st.Clusters[i].Dir = filepath.Join(dir, st.Clusters[i].Name)
@@ -123,7 +123,7 @@ func (st state) write(dir string) error {
 	return nil
 }
 
-// update changes the state, one command at a time: two of them may choose ports for the same sandbox.
+// update changes the state, for one command at a time, because two commands may choose ports for the same sandbox.
 func (s *Sandbox) update(ctx context.Context, change func(*state) error) error {
 	lock, err := filelock.Acquire(ctx, filepath.Join(s.cache, "locks", "state"), nil)
 	if err != nil {

@@ -17,11 +17,11 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// upWithin bounds the start of one cluster, on a machine that has other things to do too.
+// upWithin is the time limit for the start of one cluster. It leaves room for a busy machine.
 const upWithin = 5 * time.Minute
 
-// Up makes the sandbox what o asks for and returns it once every cluster of it works. What is well is left alone, what
-// is dead or stopped is started, what is missing is added; nothing is taken away.
+// Up brings the sandbox to the state that o describes, and returns once every cluster works. It leaves running clusters alone, starts
+// those that are down, and adds what is missing. It removes nothing.
 func Up(ctx context.Context, o Options, p *progress.Printer) (*Sandbox, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func Up(ctx context.Context, o Options, p *progress.Printer) (*Sandbox, error) {
 	return s, nil
 }
 
-func (s *Sandbox) up(ctx context.Context, o Options, set binaries.Set, argv []string, p *progress.Printer) error {
+func (s *Sandbox) up(ctx context.Context, o Options, set binaries.Programs, argv []string, p *progress.Printer) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return fmt.Errorf("making the folder of sandbox %s: %w", s.Name, err)
 	}
@@ -78,8 +78,8 @@ func (s *Sandbox) up(ctx context.Context, o Options, set binaries.Set, argv []st
 	return s.pruneBinaries()
 }
 
-// plan writes into the state what should be there.
-func (s *Sandbox) plan(st *state, o Options, set binaries.Set) error {
+// plan writes the clusters that should exist into the state.
+func (s *Sandbox) plan(st *state, o Options, set binaries.Programs) error {
 	if st.Created.IsZero() {
 		st.Created = time.Now().UTC().Truncate(time.Second)
 	}
@@ -115,8 +115,8 @@ func (s *Sandbox) plan(st *state, o Options, set binaries.Set) error {
 	return nil
 }
 
-// bringUp brings all clusters up at once: while one waits for its etcd, another's API server computes. One that fails
-// does not keep the others from coming up.
+// bringUp starts all clusters at the same time: while one waits for its etcd, another's API server computes. If one fails, the others
+// still come up.
 func (s *Sandbox) bringUp(ctx context.Context, p *progress.Printer) error {
 	specs := s.specs()
 	errs := make([]error, len(specs))
@@ -173,7 +173,7 @@ func (s *Sandbox) startControlPlane(ctx context.Context, c cluster.Spec) error {
 	if err := s.super.Apply(ctx, c.Processes()...); err != nil {
 		return err
 	}
-	if err := s.super.Start(ctx, c.Name); err != nil { // it may have been stopped
+	if err := s.super.Start(ctx, c.Name); err != nil { // it may be stopped
 		return err
 	}
 	return s.super.WaitReady(ctx, c.Name, binaries.Etcd, binaries.APIServer)
@@ -186,7 +186,7 @@ func (s *Sandbox) pruneBinaries() error {
 	}
 	var inUse []string
 	for _, name := range names {
-		if st, err := readState(filepath.Join(s.cache, "sandboxes", name)); err == nil { // a broken one runs nothing that was not started already
+		if st, err := readState(filepath.Join(s.cache, "sandboxes", name)); err == nil { // a broken sandbox can start no more programs
 			inUse = append(inUse, st.Binaries)
 		}
 	}

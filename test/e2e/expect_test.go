@@ -59,7 +59,7 @@ func (c *Cluster) deleteAfter(obj client.Object) {
 }
 
 // author creates a wrapper at the host.
-func author[T build.Object](ctx context.Context, b *build.Builder[T]) T {
+func author[T build.ClientWrapper](ctx context.Context, b *build.Builder[T]) T {
 	GinkgoHelper()
 	obj := b.Obj()
 	fleet.Host.create(ctx, obj)
@@ -94,7 +94,7 @@ func reread[T client.Object](ctx context.Context, obj T) func(Gomega) T {
 }
 
 // expectReady waits until a wrapper is Ready at its present generation.
-func expectReady(ctx context.Context, wrappers ...build.Object) {
+func expectReady(ctx context.Context, wrappers ...build.ClientWrapper) {
 	GinkgoHelper()
 	for _, w := range wrappers {
 		Eventually(ctx, reread(ctx, w)).Should(beReady())

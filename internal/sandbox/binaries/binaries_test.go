@@ -75,7 +75,7 @@ func TestAssetsComeBeforeTheCache(t *testing.T) {
 			program(t, filepath.Join(cache, tgt.name))
 		}
 	}
-	set := Set{Dir: cache, Path: map[string]string{}}
+	set := Programs{Dir: cache, Path: map[string]string{}}
 	var missing []string
 	for _, m := range set.find(assets) {
 		missing = append(missing, m.name)

@@ -17,27 +17,27 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// Assets is the variable that names a folder with programs to use instead of built ones, as envtest reads it.
+// Assets is the environment variable that names a folder with programs to use instead of built ones. envtest reads it too.
 const Assets = "KUBEBUILDER_ASSETS"
 
-// Set is where each program of a control plane is.
-type Set struct {
+// Programs are the paths of the programs of a control plane.
+type Programs struct {
 	Dir  string            // the cache folder of this build
 	Path map[string]string // by name
 }
 
-// Build returns the programs, building those that neither $KUBEBUILDER_ASSETS nor the cache below cacheDir has.
-// The first build takes minutes and needs the module proxy; p hears about every program.
-func Build(ctx context.Context, cacheDir string, p *progress.Printer) (Set, error) {
+// Build returns the programs. It builds those that are neither in $KUBEBUILDER_ASSETS nor in the cache below cacheDir. The first build
+// takes minutes and needs the module proxy; p shows a step for each program.
+func Build(ctx context.Context, cacheDir string, p *progress.Printer) (Programs, error) {
 	goVersion, err := output(ctx, "", "env", "GOVERSION")
 	if err != nil {
-		return Set{}, err
+		return Programs{}, err
 	}
 	id, err := digest(module, goVersion, targets())
 	if err != nil {
-		return Set{}, err
+		return Programs{}, err
 	}
-	set := Set{Dir: filepath.Join(cacheDir, "control-planes", id), Path: map[string]string{}}
+	set := Programs{Dir: filepath.Join(cacheDir, "control-planes", id), Path: map[string]string{}}
 	missing := set.find(os.Getenv(Assets))
 	if len(missing) == 0 {
 		return set, set.touch()
@@ -46,15 +46,15 @@ func Build(ctx context.Context, cacheDir string, p *progress.Printer) (Set, erro
 		p.Note("another process builds the control planes: waiting for it")
 	})
 	if err != nil {
-		return Set{}, err
+		return Programs{}, err
 	}
-	missing = set.find(os.Getenv(Assets)) // the other one may have made them
+	missing = set.find(os.Getenv(Assets)) // the other process may have built them
 	err = set.build(ctx, missing, p)
 	return set, errors.Join(err, lock.Release())
 }
 
-// find fills Path with what exists and returns what does not.
-func (s Set) find(assets string) (missing []target) {
+// find fills Path with the existing programs and returns the missing ones.
+func (s Programs) find(assets string) (missing []target) {
 	for _, t := range targets() {
 		s.Path[t.name] = filepath.Join(s.Dir, file(t.name))
 		if assets != "" && executable(filepath.Join(assets, file(t.name))) {
@@ -67,7 +67,7 @@ func (s Set) find(assets string) (missing []target) {
 	return missing
 }
 
-func (s Set) build(ctx context.Context, missing []target, p *progress.Printer) error {
+func (s Programs) build(ctx context.Context, missing []target, p *progress.Printer) error {
 	if len(missing) == 0 {
 		return s.touch()
 	}
@@ -96,7 +96,7 @@ func (s Set) build(ctx context.Context, missing []target, p *progress.Printer) e
 	return s.touch()
 }
 
-func (s Set) buildOne(ctx context.Context, source string, t target) error {
+func (s Programs) buildOne(ctx context.Context, source string, t target) error {
 	to := filepath.Join(s.Dir, file(t.name))
 	partial := to + ".partial"
 	_, err := output(ctx, source, "build", "-trimpath", "-buildvcs=false", "-ldflags="+t.ldflags, "-o", partial, t.pkg)
@@ -110,7 +110,7 @@ func (s Set) buildOne(ctx context.Context, source string, t target) error {
 }
 
 // touch marks the build as used now, for Prune.
-func (s Set) touch() error {
+func (s Programs) touch() error {
 	now := time.Now()
 	if err := os.Chtimes(s.Dir, now, now); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("marking the control planes as used: %w", err)
@@ -118,8 +118,8 @@ func (s Set) touch() error {
 	return nil
 }
 
-// Link makes dir a folder with a link to every program of the set, for a PATH.
-func (s Set) Link(dir string) error {
+// Link makes dir a folder with a link to every program, for PATH.
+func (s Programs) Link(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("making the folder of programs: %w", err)
 	}
@@ -151,7 +151,7 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 }
 
-// output runs the go command in dir, away from whatever the user's environment says about modules and platforms.
+// output runs the go command in dir, without the settings for modules and platforms in the user's environment.
 func output(ctx context.Context, dir string, args ...string) (string, error) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return "", fmt.Errorf("the control planes are built with Go, which is not on PATH (https://go.dev/dl): %w", err)
@@ -175,7 +175,7 @@ func output(ctx context.Context, dir string, args ...string) (string, error) {
 	return strings.TrimSpace(stdout.String()), nil
 }
 
-// goEnv is environ without what would turn this build into another one.
+// goEnv returns environ without the variables that would change the result of the build.
 func goEnv(environ []string) []string {
 	drop := map[string]bool{"GOFLAGS": true, "GOWORK": true, "GOOS": true, "GOARCH": true, "CGO_ENABLED": true,
 		"GO111MODULE": true, "PWD": true}

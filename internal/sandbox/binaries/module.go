@@ -14,12 +14,12 @@ import (
 	"strings"
 )
 
-// The folder, not single files: a new main package in it comes in without a line here.
+// The folder is embedded rather than single files, so that a new main package in it needs no change here.
 //
 //go:embed module
 var module embed.FS
 
-// layOut writes the embedded module to dir under its true names.
+// layOut writes the embedded module to dir, with the file names that Go needs.
 func layOut(dir string) error {
 	return eachFile(func(path string, content []byte) error {
 		to := filepath.Join(dir, filepath.FromSlash(path))
@@ -30,7 +30,7 @@ func layOut(dir string) error {
 	})
 }
 
-// digest names everything that decides what a build gives.
+// digest returns a digest of all inputs of a build.
 func digest(files fs.FS, goVersion string, list []target) (string, error) {
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%s %s/%s\n", goVersion, runtime.GOOS, runtime.GOARCH)

@@ -12,11 +12,11 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/filelock"
 )
 
-// unusedFor is how long a build outlives its last use: two checkouts that take turns should not build each time.
+// unusedFor is the time that a build is kept after its last use, so that two checkouts used in turns do not build each time.
 const unusedFor = time.Hour
 
-// Prune removes builds that no folder in inUse is and that nobody has asked for in the last hour. It never waits:
-// while somebody builds, it leaves everything as it is.
+// Prune removes builds that are not in inUse and were not used in the last hour. It never waits: while another process builds, it
+// removes nothing.
 func Prune(cacheDir string, inUse []string, now time.Time) error {
 	lock, err := filelock.Try(filepath.Join(cacheDir, "locks", "control-planes"))
 	if errors.Is(err, filelock.ErrHeld) {
@@ -36,7 +36,7 @@ func Prune(cacheDir string, inUse []string, now time.Time) error {
 		dir := filepath.Join(root, e.Name())
 		info, err := e.Info()
 		if err != nil || keep[dir] || now.Sub(info.ModTime()) < unusedFor {
-			continue // one that is gone already is what we wanted
+			continue // it is gone already
 		}
 		errs = append(errs, os.RemoveAll(dir))
 	}

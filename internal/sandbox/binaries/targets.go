@@ -4,10 +4,10 @@ package binaries
 
 import "runtime"
 
-// KubernetesVersion is what the API servers built here say they are.
+// KubernetesVersion is the version that the API servers built here report.
 const KubernetesVersion = "v1.36.3"
 
-// Names of the programs, as files are called.
+// Names of the programs' files.
 const (
 	Etcd              = "etcd"
 	APIServer         = "kube-apiserver"
@@ -23,16 +23,16 @@ const (
 const (
 	stripped  = "-s -w"
 	component = " -X k8s.io/component-base/version."
-	// Without these an API server reports no version, and clients that ask for one refuse to go on.
+	// Without these an API server reports no version, and clients that read the version fail.
 	kubernetes = stripped + component + "gitVersion=" + KubernetesVersion +
 		component + "gitMajor=1" + component + "gitMinor=36"
 	olm = stripped + " -X github.com/operator-framework/operator-lifecycle-manager/pkg/version.OLMVersion=v0.46.0"
 )
 
-// target is one program: where its main package is and how it is linked.
+// target is a program to build: the path of its main package and its linker flags.
 type target struct{ name, pkg, ldflags string }
 
-// targets are in the order in which they are built: those that share most come after one another.
+// targets returns the programs in the order of building. Programs that share many packages follow each other.
 func targets() []target {
 	return []target{
 		{Etcd, "go.etcd.io/etcd/server/v3", stripped},
@@ -47,7 +47,7 @@ func targets() []target {
 	}
 }
 
-// file is how a program's file is called on this platform.
+// file returns the name of a program's file on this platform.
 func file(name string) string {
 	if runtime.GOOS == "windows" {
 		return name + ".exe"

@@ -19,13 +19,13 @@ import (
 	"time"
 )
 
-// Names of files in the cluster's pki folder; a pair NAME is NAME.crt and NAME.key.
+// Names of files in the cluster's pki folder. A pair NAME is the two files NAME.crt and NAME.key.
 const (
 	pairCA         = "ca"
-	pairEtcd       = "etcd"       // etcd, and the API server towards it
-	pairServing    = "serving"    // every program of the cluster serves with it: all are at 127.0.0.1
-	pairKubelet    = "kubelet"    // the API server towards KWOK
-	pairFrontProxy = "frontproxy" // the API server towards aggregated ones
+	pairEtcd       = "etcd"       // etcd's, and the API server's as its client
+	pairServing    = "serving"    // all programs of the cluster serve with it, at 127.0.0.1
+	pairKubelet    = "kubelet"    // the API server's as a client of KWOK
+	pairFrontProxy = "frontproxy" // the API server's as a client of aggregated API servers
 	pairAdmin      = "admin"
 	pairController = "controller-manager"
 	pairScheduler  = "scheduler"
@@ -36,7 +36,7 @@ const (
 	accountPub     = "sa.pub"
 )
 
-// lifetime of certificates. Nobody keeps a sandbox this long, and nothing here renews them.
+// lifetime of certificates. A sandbox is not kept that long, so nothing renews them.
 const lifetime = 5 * 365 * 24 * time.Hour
 
 const masters = "system:masters"
@@ -62,15 +62,15 @@ func leaves() map[string]x509.Certificate {
 		pairController: client("system:kube-controller-manager"),
 		pairScheduler:  client("system:kube-scheduler"),
 		pairKwok:       client("sandbox-kwok", masters),
-		pairManager:    client("fairlead-manager"), // what it may do is bound in config/rbac
-		// The service account that joining makes for a collector. A certificate in its name, unlike a token, needs nobody to renew it.
+		pairManager:    client("fairlead-manager"), // config/rbac binds its permissions
+		// The service account that the join makes for a collector. A certificate in its name needs no renewal, unlike a token.
 		pairCollector: client("system:serviceaccount:fairlead-system:fairlead-collector",
 			"system:serviceaccounts", "system:serviceaccounts:fairlead-system"),
 	}
 }
 
-// etcdCertificate is what etcd and the API server show each other. It is its own authority: the cluster's signs certificates for
-// many, also through the API, and each would open etcd, where there are no permissions and all Secrets.
+// etcdCertificate is the certificate that etcd and the API server present to each other. It is its own authority. The cluster's authority
+// signs many certificates, also through the API, and each of these would open etcd, which holds all Secrets and checks no permissions.
 func etcdCertificate() x509.Certificate {
 	return x509.Certificate{
 		Subject:     pkix.Name{CommonName: "etcd"},
@@ -80,9 +80,9 @@ func etcdCertificate() x509.Certificate {
 	}
 }
 
-// makePKI fills dir with an authority, its certificates and the key for service account tokens. What is there stays; a
-// certificate that an older build did not know of is added. It is made whole under another name, so that a crash leaves
-// no half of one.
+// makePKI fills dir with an authority, its certificates and the key for service account tokens. Existing files stay, and missing
+// certificates are added, as after an update of hostctl. A new PKI is made under another name and then renamed, so that a crash
+// leaves no incomplete one.
 func makePKI(dir, cluster string, now time.Time) error {
 	if err := fillOrCompletePKI(dir, cluster, now); err != nil {
 		return fmt.Errorf("making the certificates of %s: %w", cluster, err)
@@ -166,7 +166,7 @@ func fillPKI(dir, cluster string, now time.Time) error {
 	return errors.Join(writeKey(filepath.Join(dir, accountKey), key), writePEM(filepath.Join(dir, accountPub), "PUBLIC KEY", public))
 }
 
-// writePair makes a key and a certificate for it, signed by parent, or by itself without one.
+// writePair makes a key and its certificate. The parent signs it; without a parent it is self-signed.
 func writePair(
 	dir, name string, cert x509.Certificate, parent *x509.Certificate, parentKey *ecdsa.PrivateKey, now time.Time,
 ) (*x509.Certificate, *ecdsa.PrivateKey, error) {
@@ -177,7 +177,7 @@ func writePair(
 	if cert.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120)); err != nil {
 		return nil, nil, err
 	}
-	cert.NotBefore, cert.NotAfter = now.Add(-time.Hour), now.Add(lifetime) // an hour, for clocks that are set back
+	cert.NotBefore, cert.NotAfter = now.Add(-time.Hour), now.Add(lifetime) // an hour earlier, for clocks that are set back
 	if parent == nil {
 		parent, parentKey = &cert, key
 	}

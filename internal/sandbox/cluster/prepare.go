@@ -15,10 +15,10 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Provisioner is what the StorageClasses have whose claims are bound here.
+// Provisioner is the provisioner of StorageClasses whose claims get a simulated volume.
 const Provisioner = "sandbox.fairlead.dev/simulated"
 
-// Driver is the CSI driver of their volumes; a driver's name may not have the slash of a provisioner's.
+// Driver is the CSI driver of these volumes. Unlike a provisioner's name, a driver's name cannot have a slash.
 const Driver = "simulated.sandbox.fairlead.dev"
 
 var (
@@ -30,8 +30,8 @@ var (
 	podLog []byte
 )
 
-// Prepare writes every file that the processes read. What must outlive a restart (keys) is made once; the rest is
-// written each time, so that a new version's settings reach an old sandbox.
+// Prepare writes all files that the processes read. Keys are made once, because they must survive a restart. The other files are
+// written each time, so that an existing sandbox gets the settings of a new version.
 func (s Spec) Prepare(now time.Time) error {
 	if err := makePKI(s.pki(""), s.Name, now); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (s Spec) Prepare(now time.Time) error {
 
 func (s Spec) file(name string) string { return filepath.Join(s.Dir, name) }
 
-// kubeconfig has everything inline: such a file can be carried away, joined with others, or given to `join`.
+// kubeconfig makes a kubeconfig with inline certificates, so that the file can be copied, merged with others, or given to `join`.
 func (s Spec) kubeconfig(pair string) (*clientcmdapi.Config, error) {
 	read := func(name string) (content []byte, err error) {
 		if content, err = os.ReadFile(s.pki(name)); err != nil {
@@ -103,8 +103,8 @@ func (s Spec) kubeconfig(pair string) (*clientcmdapi.Config, error) {
 	}, nil
 }
 
-// WriteKubeconfig writes config to path for its owner only, whole or not at all, and only when that changes something:
-// `kubectl config use-context` of a person stays.
+// WriteKubeconfig writes config to path, readable by its owner only. It replaces the file in one step, and only if a cluster changed, so
+// that the context that a user chose with `kubectl config use-context` stays.
 func WriteKubeconfig(path string, config *clientcmdapi.Config) error {
 	if old, err := clientcmd.LoadFromFile(path); err == nil && config.Contexts[old.CurrentContext] != nil {
 		config.CurrentContext = old.CurrentContext

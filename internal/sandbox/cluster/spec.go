@@ -34,38 +34,38 @@ type Node struct {
 	Zone   string `json:"zone"`
 }
 
-// Spec is all there is to know about a control plane.
+// Spec describes a control plane.
 type Spec struct {
 	Name          string         `json:"name"`
-	Dir           string         `json:"-"`     // everything that it writes is in here
+	Dir           string         `json:"-"`     // the folder with all its files
 	Binaries      string         `json:"-"`     // the folder with its programs
-	Ports         map[string]int `json:"ports"` // all of PortKeys, on loopback; others may have theirs here too
+	Ports         map[string]int `json:"ports"` // loopback ports: all of PortKeys, and more that others asked for
 	Nodes         []Node         `json:"nodes"`
 	Audit         bool           `json:"audit,omitempty"`         // write every request's metadata to AuditLog
-	Fsync         bool           `json:"fsync,omitempty"`         // etcd syncs its writes to the disk: slower, and what a benchmark wants
+	Fsync         bool           `json:"fsync,omitempty"`         // etcd syncs its writes to disk: slower, as in production
 	APIServerArgs []string       `json:"apiServerArgs,omitempty"` // appended, so that they win
 }
 
 // Kubeconfig is the administrator's.
 func (s Spec) Kubeconfig() string { return filepath.Join(s.Dir, "kubeconfig") }
 
-// ManagerKubeconfig is the path of the kubeconfig of user fairlead-manager, who may do there what the cluster grants.
+// ManagerKubeconfig is the path of the kubeconfig of user fairlead-manager. The user has the permissions that the cluster grants it.
 func (s Spec) ManagerKubeconfig() string { return s.file("fairlead-manager.conf") }
 
-// CollectorKubeconfig is the path of the kubeconfig that speaks as the service account of a member's collector, who may do
-// there what joining granted.
+// CollectorKubeconfig is the path of the kubeconfig of a member's collector. It uses the collector's service account, with the
+// permissions that the join granted.
 func (s Spec) CollectorKubeconfig() string { return s.file("fairlead-collector.conf") }
 
-// ServingPair are the files of the certificate, and its key, for whatever serves at 127.0.0.1 for this cluster, and
-// the authority that signed it.
+// ServingPair returns the files of the certificate for servers of this cluster at 127.0.0.1, of its key, and of the authority that
+// signed it.
 func (s Spec) ServingPair() (cert, key, authority string) {
 	return s.pki(pairServing + ".crt"), s.pki(pairServing + ".key"), s.pki(pairCA + ".crt")
 }
 
-// AuditLog is where requests are written, one JSON event a line, if Audit is on.
+// AuditLog is the file to which the API server logs requests, one JSON event per line, if Audit is on.
 func (s Spec) AuditLog() string { return filepath.Join(s.Dir, "logs", "audit.log") }
 
-// Data is the folder of its etcd: all that the cluster remembers.
+// Data is the folder of its etcd, with all state of the cluster.
 func (s Spec) Data() string { return s.file("etcd") }
 
 // Server is the address of the API server.
@@ -77,7 +77,7 @@ func (s Spec) REST() (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig of %s: %w", s.Name, err)
 	}
-	config.QPS, config.Burst = 100, 200 // a person at a sandbox waits for the server, not for the client
+	config.QPS, config.Burst = 100, 200 // so high that a user waits for the server, not for the client's rate limit
 	return config, nil
 }
 

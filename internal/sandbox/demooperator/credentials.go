@@ -20,22 +20,22 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// A token lives an hour, as a pod's would, and is replaced every ten minutes: a token is tied to its account's UID, so this is
-// also how long an operator whose account was deleted and made anew stays locked out at most.
+// A token is valid for an hour, like a pod's, and is replaced every ten minutes. A token is bound to the UID of its account. If the account
+// is deleted and made again, the operator has no access for ten minutes at most.
 const (
 	tokenLife    = time.Hour
 	tokenRefresh = 10 * time.Minute
 )
 
-// credentials makes kubeconfigs that speak as service accounts, below one folder. The kubeconfig names a token file, which
-// client-go reads again by itself: refreshing a token restarts nothing.
+// credentials makes kubeconfigs for service accounts, below one folder. A kubeconfig names a token file. client-go reads the file again by
+// itself, so a new token needs no restart.
 type credentials struct {
 	rest   *rest.Config // whose server and CA the kubeconfigs name
 	client kubernetes.Interface
 	dir    string
 }
 
-// kubeconfig is the path of an instance's kubeconfig; names of namespaces and Deployments have no underscore.
+// kubeconfig is the path of an instance's kubeconfig. Names of namespaces and Deployments have no underscore, so the path is unique.
 func (c credentials) kubeconfig(i Instance) string {
 	return filepath.Join(c.dir, i.Namespace+"_"+i.Deployment+".kubeconfig")
 }
@@ -59,7 +59,7 @@ func (c credentials) refresh(ctx context.Context, i Instance) error {
 	return nil
 }
 
-// write makes the instance's kubeconfig with a fresh token.
+// write makes the instance's kubeconfig with a new token.
 func (c credentials) write(ctx context.Context, i Instance) error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return fmt.Errorf("making the folder for kubeconfigs: %w", err)
@@ -88,7 +88,7 @@ func (c credentials) write(ctx context.Context, i Instance) error {
 	return nil
 }
 
-// remove takes the instance's files away; the token in them ends by itself.
+// remove deletes the instance's files. The token in them expires by itself.
 func (c credentials) remove(i Instance) error {
 	for _, path := range []string{c.kubeconfig(i), c.token(i)} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -98,7 +98,7 @@ func (c credentials) remove(i Instance) error {
 	return nil
 }
 
-// replaceFile writes a file whole or not at all: it is read by other processes at any time.
+// replaceFile replaces a file in one step, because other processes read it at any time.
 func replaceFile(path string, content []byte) error {
 	temporary, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
 	if err != nil {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package demooperator is the operator that the sandbox installs through OLM: a real controller with a small kind of its own,
-// Greeting, that it turns into ConfigMaps, in three releases which an eye can tell apart.
+// Package demooperator is the operator that the sandbox installs through OLM. It is a real controller with a small kind of its own,
+// Greeting, which it turns into ConfigMaps. It has three releases with visible differences.
 //
-// Words. A release is one version of the operator. An instance is one Deployment of the operator on a member, seen as what has
-// to run for it: a version, a service account, a namespace to watch.
+// Words. A *release* is one version of the operator. An *instance* describes the process for one Deployment of the operator on a
+// member: version, service account and namespace to watch.
 //
-// The sandbox's nodes are simulated: a pod there becomes Ready without any program. So the program is run beside the cluster:
-// Watch looks at the operator's Deployments on a member and has a process started for each one that is rolled out, of the release
-// that the Deployment's image names, with a token of the Deployment's own service account, and has it ended with the Deployment.
-// What the operator may do is therefore what OLM gave that account, no more; a permission missing from a bundle shows. While a
-// rollout is under way the process of the release before stays, as its pods would. Processes outlive the watch that began them.
+// The sandbox's nodes are simulated: a pod there becomes Ready without a program. So the program runs beside the cluster. Watch
+// watches the operator's Deployments on a member. It has a process started for each Deployment that is rolled out, of the release
+// in the Deployment's image, with a token of the Deployment's service account. The process ends with the Deployment. So the operator
+// has exactly the permissions that OLM gave that account, and a permission missing from a bundle shows. During a rollout the process
+// of the previous release stays, like its pods would. Processes keep running when the watch ends.
 //
-// Why it is so. Run stands on plain client-go informers rather than on controller-runtime's manager: there may be one process per
-// member and namespace on a laptop, two informers are all the controller needs, and of the ConfigMaps it holds metadata only.
-// It takes the namespace to watch as OLM tells it to real operators; an empty one is the whole cluster.
+// Why it is so. Run uses plain client-go informers rather than controller-runtime's manager. There may be one process per member and
+// namespace on a laptop, the controller needs only two informers, and it holds only the metadata of ConfigMaps. It takes the
+// namespace to watch in the same form as OLM gives it to real operators; an empty one is the whole cluster.
 package demooperator

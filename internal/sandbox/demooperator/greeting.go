@@ -12,10 +12,10 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// GroupVersion is of Greeting, on the wire.
+// GroupVersion is the API group and version of Greeting.
 var GroupVersion = schema.GroupVersion{Group: "demo.fairlead.dev", Version: "v1"}
 
-// Kind is the kind that the operator serves, Plural its resource.
+// Kind is the kind that the operator reconciles, Plural its resource.
 const (
 	Kind   = "Greeting"
 	Plural = "greetings"
@@ -33,23 +33,23 @@ type Greeting struct {
 	Status GreetingStatus `json:"status,omitempty"`
 }
 
-// GreetingSpec is what the author wants said, and to whom.
+// GreetingSpec is the text of the greeting and its recipients.
 type GreetingSpec struct {
 	Message    string   `json:"message"`
 	Recipients []string `json:"recipients,omitempty"`
 }
 
-// GreetingStatus is what the operator did about it.
+// GreetingStatus is the result of the last reconcile.
 type GreetingStatus struct {
 	ObservedGeneration int64              `json:"observedGeneration,omitempty"`
 	ConfigMap          string             `json:"configMap,omitempty"`
 	Conditions         []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// Resource is what requests for Greetings name.
+// Resource is the resource of Greetings in requests.
 func Resource() schema.GroupVersionResource { return GroupVersion.WithResource(Plural) }
 
-// fromUnstructured reads a Greeting as it came over the wire.
+// fromUnstructured decodes a Greeting.
 func fromUnstructured(from *unstructured.Unstructured, to *Greeting) error {
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(from.Object, to)
 }
@@ -132,8 +132,8 @@ func conditionSchema() *apiextensionsv1.JSONSchemaProps {
 	}
 }
 
-// Rules are what the operator's service account needs, and all it gets: each verb is one that Run uses. Applying is a patch, and
-// a create where there is nothing yet; ConfigMaps go with their Greeting by garbage collection, so nothing is ever deleted here.
+// Rules are the permissions of the operator's service account. They hold exactly the verbs that Run uses. An apply is a patch, and a
+// create if the object does not exist yet. The garbage collector deletes a ConfigMap with its Greeting, so Run deletes nothing.
 func Rules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		{APIGroups: []string{GroupVersion.Group}, Resources: []string{Plural}, Verbs: []string{"get", "list", "watch"}},

@@ -10,37 +10,36 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// DeploymentLabel is on the operator's Deployments; its value is Name. Watch selects by it.
+// DeploymentLabel is a label of the operator's Deployments; its value is Name. Watch selects by it.
 const DeploymentLabel = "demo.fairlead.dev/operator"
 
-// targetNamespaces is where OLM writes, into the pod template, which namespaces the OperatorGroup makes the operator serve.
+// targetNamespaces is the annotation of the pod template in which OLM writes the namespaces of the OperatorGroup.
 const targetNamespaces = "olm.targetNamespaces"
 
-// Instance is one Deployment of the operator on a member, as what runs for it. Two instances that are equal are served by the
-// same process.
+// Instance describes the process for one Deployment of the operator on a member. Equal instances have the same process.
 type Instance struct {
 	Namespace      string // the Deployment's
 	Deployment     string
-	UID            types.UID // of the Deployment: one that was made anew is another instance
-	Version        string    // what its image says
+	UID            types.UID // of the Deployment: a new Deployment of the same name is another instance
+	Version        string    // the version in its image
 	ServiceAccount string
 	WatchNamespace string // the namespace to serve; empty is every one
-	Kubeconfig     string // a file that speaks as ServiceAccount, for as long as the instance is there
+	Kubeconfig     string // a kubeconfig of ServiceAccount, valid as long as the instance exists
 }
 
 // Key names the instance among those of its member, as NAMESPACE/DEPLOYMENT.
 func (i Instance) Key() string { return i.Namespace + "/" + i.Deployment }
 
-// verdict is what a Deployment's state asks for.
+// verdict is the action that follows from a Deployment's state.
 type verdict string
 
 const (
-	run  verdict = "run"  // rolled out: the instance that it describes has to run
-	keep verdict = "keep" // rolling out: whatever ran before stays
-	end  verdict = "end"  // no pod of it is ready: nothing runs
+	run  verdict = "run"  // rolled out: its instance must run
+	keep verdict = "keep" // rolling out: the previous process stays
+	end  verdict = "end"  // no pod is ready: no process runs
 )
 
-// judge says what a Deployment asks for. The error is of a Deployment that is rolled out but that no release can run for.
+// judge returns the verdict on a Deployment. The error is for a Deployment that is rolled out but fits no release.
 func judge(d *appsv1.Deployment) (verdict, Instance, error) {
 	replicas := int32(1)
 	if d.Spec.Replicas != nil {
@@ -50,7 +49,7 @@ func judge(d *appsv1.Deployment) (verdict, Instance, error) {
 	case d.DeletionTimestamp != nil, replicas == 0:
 		return end, Instance{}, nil
 	case d.Status.ObservedGeneration < d.Generation:
-		return keep, Instance{}, nil // its status is of another template
+		return keep, Instance{}, nil // its status is about an earlier template
 	case d.Status.ReadyReplicas == 0:
 		return end, Instance{}, nil
 	case d.Status.UpdatedReplicas < replicas, d.Status.Replicas > d.Status.UpdatedReplicas:
@@ -64,7 +63,7 @@ func judge(d *appsv1.Deployment) (verdict, Instance, error) {
 	}
 	watch, told := pod.Annotations[targetNamespaces]
 	if !told {
-		watch = d.Namespace // not made by OLM, or by hand: the narrowest reading
+		watch = d.Namespace // not made by OLM: the smallest scope
 	}
 	if strings.Contains(watch, ",") {
 		return end, Instance{}, fmt.Errorf("reading Deployment %s/%s: it is to serve the namespaces %s, and %s serves one or all",
@@ -80,7 +79,7 @@ func judge(d *appsv1.Deployment) (verdict, Instance, error) {
 	}, nil
 }
 
-// imageVersion is the release that the Deployment's image names: the image decides what a pod runs, whatever labels say.
+// imageVersion returns the release in the Deployment's image. The image decides, not a label, because a pod runs the image.
 func imageVersion(d *appsv1.Deployment) (string, error) {
 	for _, c := range d.Spec.Template.Spec.Containers {
 		version, ours := strings.CutPrefix(c.Image, Repository+":")

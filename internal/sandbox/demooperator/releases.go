@@ -11,15 +11,15 @@ import (
 // Name is the operator's name: of its package in the catalog, its Deployment, its service account and its field manager.
 const Name = "demo-operator"
 
-// Repository is where the operator's image would be. Nothing serves it; the domain is one that never resolves, so that a pod
-// which got onto a real node would fail to pull rather than run something else.
+// Repository is the repository of the operator's image. The image does not exist. The domain never resolves, so a pod on a real node would
+// fail to pull and not run another program.
 const Repository = "example.invalid/" + Name
 
-// release is what one version does differently from the one before.
+// release describes the features of a version that differ between versions.
 type release struct {
 	version string
-	summary bool // the ConfigMap has a key that sums the messages up
-	label   bool // the ConfigMap's labels name the version
+	summary bool // the ConfigMap has a key with a summary of the messages
+	label   bool // the ConfigMap has a label with the version
 }
 
 // releases are in the order in which they are published; OLM upgrades along it.
@@ -29,7 +29,7 @@ var releases = []release{
 	{version: "v1.2.0", summary: true, label: true},
 }
 
-// Versions returns every version there is, oldest first.
+// Versions returns all versions, oldest first.
 func Versions() []string {
 	versions := make([]string, 0, len(releases))
 	for _, r := range releases {
@@ -41,7 +41,7 @@ func Versions() []string {
 // Image returns the image of a version's Deployment.
 func Image(version string) string { return Repository + ":" + version }
 
-// releaseOf returns the release of a version; the error names the versions there are.
+// releaseOf returns the release of a version. The error names the existing versions.
 func releaseOf(version string) (release, error) {
 	i := slices.IndexFunc(releases, func(r release) bool { return r.version == version })
 	if i < 0 {

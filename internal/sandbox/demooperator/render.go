@@ -11,15 +11,15 @@ import (
 
 // The reasons of a Greeting's Ready condition.
 const (
-	// ReasonWritten surfaces when the ConfigMap is as the Greeting asks.
+	// ReasonWritten surfaces when the ConfigMap matches the Greeting.
 	ReasonWritten = "Written"
-	// ReasonNameTaken surfaces when a ConfigMap of that name is there and belongs to something else.
+	// ReasonNameTaken surfaces when a ConfigMap of that name exists and belongs to another owner.
 	ReasonNameTaken = "NameTaken"
-	// ReasonWriteRefused surfaces when the API server did not take the ConfigMap; the message has its words.
+	// ReasonWriteRefused surfaces when the API server refused the ConfigMap. The message has the server's error.
 	ReasonWriteRefused = "WriteRefused"
 )
 
-// greetingLabel is on every ConfigMap of the operator, so that it watches its own and no others.
+// greetingLabel is a label of every ConfigMap of the operator, so that it watches only its own.
 const greetingLabel = "demo.fairlead.dev/greeting"
 
 // versionLabel names the release that wrote a ConfigMap.
@@ -28,8 +28,8 @@ const versionLabel = "app.kubernetes.io/version"
 // configMapName is the name of a Greeting's ConfigMap.
 func configMapName(g *Greeting) string { return g.Name + "-messages" }
 
-// configMap renders the ConfigMap of a Greeting as this release writes it. Recipients' keys have a prefix of their own, so that a
-// recipient called "summary" is no trouble.
+// configMap renders the ConfigMap of a Greeting as this release writes it. The keys of recipients have a prefix, so that a recipient
+// named "summary" does not collide with the summary.
 func (r release) configMap(g *Greeting) *unstructured.Unstructured {
 	data := map[string]any{"operator-version": r.version}
 	for _, recipient := range g.Spec.Recipients {
@@ -67,26 +67,26 @@ func recipients(n int) string {
 	return fmt.Sprintf("%d recipients", n)
 }
 
-// outcome is how writing a Greeting's ConfigMap went.
-type outcome struct {
+// writeResult is the result of writing a Greeting's ConfigMap.
+type writeResult struct {
 	reason  string
 	message string
 }
 
-func written(g *Greeting) outcome {
-	return outcome{ReasonWritten, fmt.Sprintf("ConfigMap %s has messages for %s", configMapName(g), recipients(len(g.Spec.Recipients)))}
+func written(g *Greeting) writeResult {
+	return writeResult{ReasonWritten, fmt.Sprintf("ConfigMap %s has messages for %s", configMapName(g), recipients(len(g.Spec.Recipients)))}
 }
 
-func nameTaken(g *Greeting) outcome {
+func nameTaken(g *Greeting) writeResult {
 	const message = "ConfigMap %s belongs to something else: delete or rename it, or name this Greeting otherwise"
-	return outcome{ReasonNameTaken, fmt.Sprintf(message, configMapName(g))}
+	return writeResult{ReasonNameTaken, fmt.Sprintf(message, configMapName(g))}
 }
 
-func writeRefused(err error) outcome { return outcome{ReasonWriteRefused, err.Error()} }
+func writeRefused(err error) writeResult { return writeResult{ReasonWriteRefused, err.Error()} }
 
-// status renders a Greeting's status after an outcome. The transition time moves only when Ready does, so that writing the same
-// status again changes nothing.
-func status(g *Greeting, o outcome, now metav1.Time) *unstructured.Unstructured {
+// status renders a Greeting's status for a result. The transition time changes only when Ready does, so that writing the same status again
+// changes nothing.
+func status(g *Greeting, o writeResult, now metav1.Time) *unstructured.Unstructured {
 	ready := metav1.ConditionFalse
 	if o.reason == ReasonWritten {
 		ready = metav1.ConditionTrue

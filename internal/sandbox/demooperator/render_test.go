@@ -77,7 +77,7 @@ func TestStatus(t *testing.T) {
 	const written1 = "ConfigMap hello-messages has messages for 1 recipient"
 	tests := map[string]struct {
 		was  []metav1.Condition
-		did  func(*Greeting) outcome
+		did  func(*Greeting) writeResult
 		want metav1.Condition
 	}{
 		"a first success is ready from now on": {

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Options say as whom, where and as which version the operator runs.
+// Options are the operator's credentials, namespace and version.
 type Options struct {
 	REST      *rest.Config // the operator's own credentials
 	Namespace string       // the namespace whose Greetings it serves; empty is every namespace
@@ -35,12 +35,12 @@ type operator struct {
 	release   release
 	client    dynamic.Interface
 	greetings cache.SharedIndexInformer
-	written   cache.SharedIndexInformer // the operator's own ConfigMaps, metadata only: what somebody deletes or edits comes back
+	written   cache.SharedIndexInformer // the operator's own ConfigMaps, metadata only: it restores them after a deletion or an edit
 	queue     workqueue.TypedRateLimitingInterface[cache.ObjectName]
 }
 
-// Run serves Greetings until ctx ends. It returns an error when it could not begin; what goes wrong with one Greeting is in that
-// Greeting's status, and is tried again.
+// Run reconciles Greetings until ctx ends. It returns an error if it cannot start. An error with one Greeting goes into that Greeting's
+// status, and Run tries again.
 func Run(ctx context.Context, o Options) error {
 	op, err := newOperator(o)
 	if err != nil {
@@ -54,7 +54,7 @@ func Run(ctx context.Context, o Options) error {
 		go informer.RunWithContext(ctx)
 	}
 	if !cache.WaitForCacheSync(ctx.Done(), op.greetings.HasSynced, op.written.HasSynced) {
-		return nil // ended before it had begun
+		return nil // ctx ended during the start
 	}
 	log.FromContext(ctx).Info("Serving greetings", "version", o.Version, "namespace", o.Namespace)
 
@@ -100,7 +100,7 @@ func newOperator(o Options) (*operator, error) {
 	return op, nil
 }
 
-// next serves one Greeting from the queue; it returns false when the queue is shut.
+// next reconciles one Greeting from the queue. It returns false when the queue is shut down.
 func (op *operator) next(ctx context.Context) bool {
 	key, shut := op.queue.Get()
 	if shut {
@@ -116,7 +116,7 @@ func (op *operator) next(ctx context.Context) bool {
 	return true
 }
 
-// reconcile writes a Greeting's ConfigMap, and into its status how that went.
+// reconcile writes a Greeting's ConfigMap, and the result into the Greeting's status.
 func (op *operator) reconcile(ctx context.Context, key cache.ObjectName) error {
 	obj, there, err := op.greetings.GetStore().GetByKey(key.String())
 	if err != nil || !there {
@@ -145,13 +145,13 @@ func (op *operator) reconcile(ctx context.Context, key cache.ObjectName) error {
 		log.FromContext(ctx).Info("Greeting served", "greeting", key.String(), "reason", done.reason, "message", done.message)
 	}
 	if done.reason == ReasonNameTaken {
-		op.queue.AddAfter(key, time.Minute) // the ConfigMap in the way has no label of ours, so its going wakes nobody
+		op.queue.AddAfter(key, time.Minute) // the other ConfigMap lacks our label, so no event reports its deletion
 	}
 	return nil
 }
 
-// write applies the ConfigMap, unless one of that name belongs to something else.
-func (op *operator) write(ctx context.Context, g *Greeting) (outcome, error) {
+// write applies the ConfigMap, unless a ConfigMap of that name belongs to another owner.
+func (op *operator) write(ctx context.Context, g *Greeting) (writeResult, error) {
 	want := op.release.configMap(g)
 	client := op.client.Resource(configMaps).Namespace(g.Namespace)
 	there, err := client.Get(ctx, want.GetName(), metav1.GetOptions{})
@@ -170,7 +170,7 @@ func (op *operator) write(ctx context.Context, g *Greeting) (outcome, error) {
 	return written(g), nil
 }
 
-// ready is the reason that a Greeting's Ready condition has now.
+// ready returns the present reason of a Greeting's Ready condition.
 func ready(g *Greeting) string {
 	for _, c := range g.Status.Conditions {
 		if c.Type == "Ready" {
@@ -180,7 +180,7 @@ func ready(g *Greeting) string {
 	return ""
 }
 
-// onAnyChange calls f with every object that appears, changes or goes.
+// onAnyChange calls f with every object that is added, updated or deleted.
 func onAnyChange(f func(metav1.Object)) cache.ResourceEventHandler {
 	see := func(obj any) {
 		if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// WatchOptions say which member is watched and who starts and stops processes.
+// WatchOptions name the member to watch, and the functions that start and stop processes.
 type WatchOptions struct {
 	REST *rest.Config // of the member's administrator: reads Deployments, requests tokens
 	Dir  string       // folder for the kubeconfigs of instances; made when it is missing
@@ -43,9 +43,9 @@ type watcher struct {
 	refreshed   map[cache.ObjectName]time.Time // when the token was written
 }
 
-// Watch keeps one process per rolled-out Deployment of the operator on a member, until ctx ends, through outages of the member.
-// What runs then goes on, and the next Watch takes it up: killing this program at any moment harms no operator. Start and Stop are
-// called from one goroutine, and again when they fail. It returns an error only when it could not begin.
+// Watch keeps one process per rolled-out Deployment of the operator on a member, until ctx ends, also through outages of the member. The
+// processes keep running when it ends, and the next Watch takes them over, so this program can be killed at any moment. Watch calls
+// Start and Stop from one goroutine, and again when they fail. It returns an error only if it cannot start.
 func Watch(ctx context.Context, o WatchOptions) error {
 	client, err := kubernetes.NewForConfig(o.REST)
 	if err != nil {
@@ -82,11 +82,11 @@ func watch(ctx context.Context, client kubernetes.Interface, o WatchOptions) err
 		return fmt.Errorf("asking what runs already: %w", err)
 	}
 	if !cache.WaitForCacheSync(ctx.Done(), w.deployments.HasSynced) {
-		return nil // ended before it had begun
+		return nil // ctx ended during the start
 	}
 	for _, key := range before {
 		w.running[key] = Instance{Namespace: key.Namespace, Deployment: key.Name}
-		w.queue.Add(key) // or nobody would notice that its Deployment went meanwhile
+		w.queue.Add(key) // its Deployment may have been deleted meanwhile
 	}
 	context.AfterFunc(ctx, w.queue.ShutDown)
 	for w.next(ctx) {
@@ -94,7 +94,7 @@ func watch(ctx context.Context, client kubernetes.Interface, o WatchOptions) err
 	return nil
 }
 
-// next settles one Deployment from the queue; it returns false when the queue is shut.
+// next reconciles one Deployment from the queue. It returns false when the queue is shut down.
 func (w *watcher) next(ctx context.Context) bool {
 	key, shut := w.queue.Get()
 	if shut || ctx.Err() != nil {
@@ -110,7 +110,7 @@ func (w *watcher) next(ctx context.Context) bool {
 	return true
 }
 
-// settle brings one Deployment and what runs for it in step.
+// settle starts or stops the process of a Deployment, as its state requires.
 func (w *watcher) settle(ctx context.Context, key cache.ObjectName) error {
 	obj, there, err := w.deployments.GetStore().GetByKey(key.String())
 	if err != nil {
@@ -135,7 +135,7 @@ func (w *watcher) settle(ctx context.Context, key cache.ObjectName) error {
 	return w.begin(ctx, key, wanted)
 }
 
-// begin starts an instance with credentials of its own.
+// begin starts the process of an instance with credentials of its own.
 func (w *watcher) begin(ctx context.Context, key cache.ObjectName, i Instance) error {
 	if err := w.credentials.write(ctx, i); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (w *watcher) begin(ctx context.Context, key cache.ObjectName, i Instance) e
 	return nil
 }
 
-// end stops the instance that runs for a Deployment, if one does.
+// end stops the process of a Deployment, if there is one.
 func (w *watcher) end(ctx context.Context, key cache.ObjectName) error {
 	i, runs := w.running[key]
 	if !runs {
@@ -164,14 +164,14 @@ func (w *watcher) end(ctx context.Context, key cache.ObjectName) error {
 	return w.credentials.remove(i)
 }
 
-// refresh replaces the token of what runs for a Deployment when it is due.
+// refresh replaces the token of a Deployment's process when it is due.
 func (w *watcher) refresh(ctx context.Context, key cache.ObjectName) error {
 	i, runs := w.running[key]
-	if !runs || i.ServiceAccount == "" { // or it is known by name only, while its Deployment rolls out
+	if !runs || i.ServiceAccount == "" { // without an account only the name is known, because the Deployment still rolls out
 		return nil
 	}
 	if due := tokenRefresh - time.Since(w.refreshed[key]); due > 0 {
-		w.queue.AddAfter(key, due) // the queue keeps one such wish per key, the earliest
+		w.queue.AddAfter(key, due) // the queue keeps only the earliest time per key
 		return nil
 	}
 	if err := w.credentials.refresh(ctx, i); err != nil {

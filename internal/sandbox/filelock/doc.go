@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package filelock keeps two processes from doing the same thing at once: one builds the control planes, one
-// changes a sandbox, one supervises it. The kernel drops a lock with the process that held it, so a crash never
-// leaves one behind; lock files themselves stay, since removing one would let two holders in through two inodes.
+// Package filelock locks a file, so that only one process at a time builds the control planes, changes a sandbox or supervises it.
+// The kernel releases a lock when its process ends, so a crash leaves no lock behind. The lock files stay: if one were removed, two
+// processes could each lock a file of that name, the old inode and a new one.
 package filelock

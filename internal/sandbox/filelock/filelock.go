@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// ErrHeld is returned by Try when somebody else holds the lock.
+// ErrHeld is returned by Try when another process holds the lock.
 var ErrHeld = errors.New("held by another process")
 
-// retry is how often Acquire looks again; waiting in the kernel could not be interrupted by a context.
+// retry is the interval at which Acquire tries again. It does not wait in the kernel, because a context could not interrupt that.
 const retry = 200 * time.Millisecond
 
-// Lock is a held lock; Release it, or end the process.
+// Lock is a held lock. Release, or the end of the process, releases it.
 type Lock struct{ file *os.File }
 
 // Try takes the lock at path, or fails with ErrHeld at once.
@@ -35,7 +35,7 @@ func Try(path string) (*Lock, error) {
 	return &Lock{f}, nil
 }
 
-// Acquire takes the lock at path and waits for it as long as ctx allows; waiting is called once if it has to.
+// Acquire takes the lock at path and waits for it as long as ctx allows. If it has to wait, it calls waiting once.
 func Acquire(ctx context.Context, path string, waiting func()) (*Lock, error) {
 	tick := time.NewTicker(retry)
 	defer tick.Stop()
@@ -55,5 +55,5 @@ func Acquire(ctx context.Context, path string, waiting func()) (*Lock, error) {
 	}
 }
 
-// Release lets the next one in.
+// Release releases the lock.
 func (l *Lock) Release() error { return l.file.Close() }

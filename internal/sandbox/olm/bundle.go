@@ -23,11 +23,11 @@ const (
 	description = "Writes a ConfigMap with a message per recipient for every Greeting, to try out installing and upgrading an operator."
 	// minKubeVersion is far below the sandbox's own: what the CRD and server-side apply need.
 	minKubeVersion = "1.28.0"
-	// startsAfterAnnotation says how long a simulated pod takes to start, see the sandbox's stages. Collectors look at an
-	// object every 2 s at most: an upgrade has to take longer for everybody to see it, as real ones do.
+	// startsAfterAnnotation is the time that a simulated pod takes to start, see the sandbox's stages. Collectors look at an object
+	// at most every 2 s. An upgrade has to take longer than that, like a real one, or they would miss it.
 	startsAfterAnnotation = "sandbox.fairlead.dev/starts-after"
 	startsAfter           = "4s"
-	// appLabel is what the Deployment selects its pods by. It is the same in every version: a selector cannot be changed.
+	// appLabel is the label in the Deployment's selector. It is the same in every version, because a selector cannot be changed.
 	appLabel = "app.kubernetes.io/name"
 )
 
@@ -83,7 +83,7 @@ func newCSV(release, replaces string) (*unstructured.Unstructured, error) {
 	})
 }
 
-// installModes are what the operator can do: serve its own namespace, another one, or all. Several, but not all, it cannot.
+// installModes: the operator can serve its own namespace, one other namespace, or all. It cannot serve a set of several.
 func installModes() []operatorsv1alpha1.InstallMode {
 	return []operatorsv1alpha1.InstallMode{
 		{Type: operatorsv1alpha1.InstallModeTypeOwnNamespace, Supported: true},
@@ -93,7 +93,7 @@ func installModes() []operatorsv1alpha1.InstallMode {
 	}
 }
 
-// deployment is the operator's, as it would be with a real image.
+// deployment is the operator's Deployment, the same as with a real image.
 func deployment(release string) appsv1.DeploymentSpec {
 	labels := map[string]string{appLabel: demooperator.Name}
 	return appsv1.DeploymentSpec{

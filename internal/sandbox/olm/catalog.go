@@ -111,7 +111,7 @@ func newBundle(version, replaces string) (bundleEntry, error) {
 	return bundle, nil
 }
 
-// publishedIn reads which versions a catalog has, oldest first.
+// publishedIn returns the versions in a catalog, oldest first.
 func publishedIn(content []byte) ([]string, error) {
 	decoder := json.NewDecoder(bytes.NewReader(content))
 	for {
@@ -137,8 +137,8 @@ func (c Cluster) catalogFile() string {
 	return filepath.Join(c.catalogDir(), demooperator.Name+".json")
 }
 
-// writeCatalog replaces the catalog's file in one step, so that the server never reads half of one. The temporary file is beside the
-// catalog's folder, not in it: whatever is in there is served.
+// writeCatalog replaces the catalog's file in one step, so that the server never reads an incomplete one. The temporary file is beside
+// the catalog's folder, because the server serves every file in the folder.
 func (c Cluster) writeCatalog(versions []string) error {
 	content, err := renderCatalog(versions)
 	if err != nil {

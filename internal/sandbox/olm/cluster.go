@@ -12,23 +12,23 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Cluster is a running control plane, as far as OLM needs to know it.
+// Cluster is a running control plane, with the fields that OLM's installation needs.
 type Cluster struct {
-	Name       string       // what messages call it
-	Dir        string       // the cluster's folder; OLM's things are in a folder of their own in it
-	REST       *rest.Config // of its administrator
-	Kubeconfig string       // a file that says the same
+	Name       string       // its name in messages
+	Dir        string       // the cluster's folder; OLM's files are in a subfolder
+	REST       *rest.Config // as its administrator
+	Kubeconfig string       // the same as a file
 	Binaries   string       // folder with olm, catalog and catalogserver
 
-	// FreePort returns a free loopback port, the same one for the same key as long as the cluster lives.
+	// FreePort returns a free loopback port. It stays the same for a key as long as the cluster exists.
 	FreePort func(key string) (int, error)
-	// AddProcess has the supervisor keep a process of that name running from now on. A process of the same name that is there
-	// already stays when it is the same, and is replaced when it is not.
-	AddProcess func(ctx context.Context, p Process) error
+	// AddProcess has the supervisor keep a process of that name running from now on. If there is a process of that name, it stays if
+	// it is the same, and is replaced otherwise.
+	AddProcess func(ctx context.Context, p Command) error
 }
 
-// Process is something to keep running, and to start again however it ends.
-type Process struct {
+// Command describes a process that must keep running. It is restarted with every exit code.
+type Command struct {
 	Name  string
 	Path  string
 	Args  []string
@@ -39,13 +39,13 @@ type Process struct {
 // portKey names the catalog server's port.
 const portKey = "catalogserver"
 
-// home is the folder of everything that this package keeps for a cluster.
+// home is the folder with all files of this package for a cluster.
 func (c Cluster) home() string { return filepath.Join(c.Dir, "olm") }
 
-// catalogDir is the folder that catalogserver serves; nothing but the catalog may be in it.
+// catalogDir is the folder that catalogserver serves. It must hold only the catalog.
 func (c Cluster) catalogDir() string { return filepath.Join(c.home(), "catalog") }
 
-// address is where catalogserver listens and where OLM looks.
+// address is the address of catalogserver.
 func (c Cluster) address() (string, error) {
 	port, err := c.FreePort(portKey)
 	if err != nil {
@@ -65,11 +65,11 @@ var unset = []string{
 
 // processes are OLM's three, for a cluster whose catalog is served on address.
 //
-// The intervals are how often OLM looks at everything again without a reason; changes wake it by watches. Memory is what a sandbox
-// of several members is short of, and garbage collection at a quarter of the usual growth costs these idle processes little.
-func (c Cluster) processes(address string) []Process {
+// The intervals are OLM's resync intervals; OLM sees changes by watches. Memory is scarce in a sandbox of several members, so garbage
+// collection runs at a quarter of the usual growth, which costs these idle processes little.
+func (c Cluster) processes(address string) []Command {
 	env := []string{"GOGC=25", "GOMAXPROCS=2"}
-	return []Process{
+	return []Command{
 		{
 			Name: "catalogserver", Path: filepath.Join(c.Binaries, "catalogserver"),
 			Args: []string{"--dir=" + c.catalogDir(), "--listen=" + address, "--cache-dir=" + filepath.Join(c.home(), "index")},
@@ -78,7 +78,7 @@ func (c Cluster) processes(address string) []Process {
 		{
 			Name: "olm", Path: filepath.Join(c.Binaries, "olm"),
 			Args: []string{"--namespace=" + systemNamespace, "--interval=30s"},
-			// Its only way to name a cluster: there is no flag.
+			// The only way to set the cluster: there is no flag.
 			Env: append([]string{"KUBECONFIG=" + c.Kubeconfig}, env...), Unset: unset,
 		},
 		{

@@ -26,15 +26,15 @@ const (
 	ready = "READY"
 )
 
-// How long a step may take; a busy laptop needs a multiple of the usual second or two.
+// Time limits of the steps. A step takes a second or two, and several times as long on a busy laptop.
 const (
 	definitionsWithin = time.Minute
 	readyWithin       = 2 * time.Minute
 	lookAgain         = 200 * time.Millisecond
 )
 
-// Install puts OLM and the catalog on a cluster and waits until OLM is connected to the catalog. It may be called again at any time:
-// what is there stays, versions that were published among it.
+// Install installs OLM and the catalog on a cluster, and waits until OLM is connected to the catalog. It can be called again at any
+// time: everything that exists stays, also published versions.
 func Install(ctx context.Context, c Cluster) error {
 	if err := install(ctx, c); err != nil {
 		return fmt.Errorf("installing OLM on %s: %w", c.Name, err)
@@ -82,7 +82,7 @@ func (c Cluster) startCatalog() error {
 	return c.writeCatalog(demooperator.Versions()[:1])
 }
 
-// newClient makes a client that knows OLM's kinds; it looks for them on the server anew while they are missing.
+// newClient makes a client that knows OLM's kinds. It repeats discovery while they are missing on the server.
 func newClient(c Cluster) (client.Client, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{apiextensionsv1.AddToScheme, operatorsv1alpha1.AddToScheme} {
@@ -131,8 +131,8 @@ func waitServed(ctx context.Context, api client.Client, name string) error {
 	return nil
 }
 
-// apply states an object under the sandbox's name, by server-side apply: the CRD of ClusterServiceVersion is too large for the
-// annotation of a client-side one.
+// apply applies an object with the sandbox's field manager. It uses server-side apply, because the CRD of ClusterServiceVersion is too
+// large for the annotation of a client-side apply.
 func apply(ctx context.Context, api client.Client, o client.Object) error {
 	want, err := stated(o)
 	if err != nil {
@@ -146,10 +146,10 @@ func apply(ctx context.Context, api client.Client, o client.Object) error {
 	return nil
 }
 
-// waitConnected waits until OLM has a connection to the catalog that it made at since or later: a newer connection is how OLM comes
-// to look at a catalog again.
+// waitConnected waits until OLM has a connection to the catalog that it made at since or later. OLM reads a catalog again only when it
+// makes a new connection.
 func (c Cluster) waitConnected(ctx context.Context, api client.Client, since time.Time) error {
-	since = since.Truncate(time.Second) // as the API's times are
+	since = since.Truncate(time.Second) // the API's times have whole seconds
 	seen := "OLM has not looked at it"
 	err := wait.PollUntilContextTimeout(ctx, lookAgain, readyWithin, true, func(ctx context.Context) (bool, error) {
 		var source operatorsv1alpha1.CatalogSource
@@ -171,7 +171,7 @@ func (c Cluster) waitConnected(ctx context.Context, api client.Client, since tim
 	return nil
 }
 
-// passing keeps an error that will still be there after a second look, and drops the rest.
+// passing drops errors that a retry may resolve, and returns all others.
 func passing(err error) error {
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
 		return err

@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// systemNamespace is OLM's own; a CatalogSource in it is seen from every namespace.
+	// systemNamespace is OLM's own namespace. Every namespace can use a CatalogSource in it.
 	systemNamespace = "olm"
-	// globalNamespace is where an operator that is to serve every namespace is subscribed to.
+	// globalNamespace is the namespace for Subscriptions to operators that serve every namespace.
 	globalNamespace = "operators"
 	// CatalogSource is the name of the catalog's CatalogSource, in namespace olm.
 	CatalogSource = "demo-catalog"
 )
 
-// definitions are OLM's kinds.
+// definitions are the CRDs of OLM's kinds.
 func definitions() []*apiextensionsv1.CustomResourceDefinition {
 	return []*apiextensionsv1.CustomResourceDefinition{
 		crds.CatalogSource(), crds.ClusterServiceVersion(), crds.InstallPlan(), crds.OLMConfig(),
@@ -34,7 +34,7 @@ func definitions() []*apiextensionsv1.CustomResourceDefinition {
 	}
 }
 
-// namespaces are there before anything that lives in them.
+// namespaces are created before the objects in them.
 func namespaces() []client.Object {
 	namespace := func(name string) client.Object {
 		return &corev1.Namespace{TypeMeta: typeMeta("v1", "Namespace"), ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -42,10 +42,10 @@ func namespaces() []client.Object {
 	return []client.Object{namespace(systemNamespace), namespace(globalNamespace)}
 }
 
-// objects are what OLM needs to find, for a catalog that is served on address.
+// objects are the objects that OLM needs, for a catalog served on address.
 func objects(address string) []client.Object {
 	return []client.Object{
-		// OLM reads its settings from here; the defaults will do, the absence would be logged at every look.
+		// OLM reads its settings from this object. The defaults suffice, but without the object OLM logs its absence at every sync.
 		&operatorsv1.OLMConfig{
 			TypeMeta:   typeMeta(operatorsv1.GroupVersion.String(), "OLMConfig"),
 			ObjectMeta: metav1.ObjectMeta{Name: "cluster"},
@@ -72,8 +72,8 @@ func typeMeta(apiVersion, kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}
 }
 
-// stated turns an object into what may be applied of it: Go's structs carry an empty status and an empty creation time, which in an
-// apply would be claims of ownership.
+// stated returns an object without its status and creation time. They are empty in Go's structs, but an apply with them would claim
+// ownership of these fields.
 func stated(o runtime.Object) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {

@@ -20,25 +20,25 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
 )
 
-// Publication is what publishing a version did.
+// Publication is the result of publishing a version.
 type Publication string
 
 const (
-	// Published says that the version was new to the catalog.
+	// Published means that the version was new to the catalog.
 	Published Publication = "Published"
-	// AlreadyPublished says that the version was in the catalog before, and that nothing was changed.
+	// AlreadyPublished means that the version was in the catalog before, and that nothing was changed.
 	AlreadyPublished Publication = "AlreadyPublished"
 )
 
-// Refusal is the error of a version that cannot be published: there is no such version, or one before it is missing.
-type Refusal struct {
+// RefusedError is the error for a version that cannot be published: it does not exist, or an earlier version is missing.
+type RefusedError struct {
 	Version   string
-	Published []string // what the catalog has, oldest first
-	Next      string   // what can be published; empty when everything is
+	Published []string // the versions in the catalog, oldest first
+	Next      string   // the version that can be published next; empty when all are published
 }
 
-// Error names what is there and what can come next.
-func (r *Refusal) Error() string {
+// Error names the published versions and the next one.
+func (r *RefusedError) Error() string {
 	reason := fmt.Sprintf("there is no version %q of %s", r.Version, demooperator.Name)
 	if slices.Contains(demooperator.Versions(), r.Version) {
 		reason = fmt.Sprintf("version %s of %s replaces one that is not published", r.Version, demooperator.Name)
@@ -50,13 +50,13 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s: published are %s; %s", reason, strings.Join(r.Published, ", "), next)
 }
 
-// servedWithin is how long catalogserver may take to serve a changed catalog.
+// servedWithin is the time limit for catalogserver to serve a changed catalog.
 const servedWithin = 30 * time.Second
 
-// Publish adds the next version of the demo operator to a cluster's catalog, and waits until the catalog is served with it and OLM
-// has connected to it since. Subscriptions with automatic approval upgrade from then on by themselves.
+// Publish adds the next version of the demo operator to a cluster's catalog. It waits until the server serves the new catalog and OLM has
+// connected to it again. OLM then upgrades the Subscriptions with automatic approval.
 //
-// Two that publish at once end well: the file is replaced whole, and each waits for what it asked for.
+// Two concurrent calls are safe: each replaces the whole file, and waits for its own version.
 func Publish(ctx context.Context, c Cluster, version string) (Publication, error) {
 	did, err := publish(ctx, c, version)
 	if err != nil {
@@ -91,7 +91,7 @@ func publish(ctx context.Context, c Cluster, version string) (Publication, error
 	return did, c.waitConnected(ctx, api, since)
 }
 
-// judge says what publishing a version does to a catalog with these.
+// judge returns the result of publishing a version to a catalog with the published versions.
 func judge(published []string, version string) (Publication, error) {
 	if slices.Contains(published, version) {
 		return AlreadyPublished, nil
@@ -101,7 +101,7 @@ func judge(published []string, version string) (Publication, error) {
 		next = all[len(published)]
 	}
 	if next == "" || version != next {
-		return "", &Refusal{Version: version, Published: published, Next: next}
+		return "", &RefusedError{Version: version, Published: published, Next: next}
 	}
 	return Published, nil
 }
@@ -110,7 +110,7 @@ func judge(published []string, version string) (Publication, error) {
 func (c Cluster) published() ([]string, error) {
 	content, err := os.ReadFile(c.catalogFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("it has no catalog: it was brought up without OLM")
+		return nil, fmt.Errorf("it has no catalog: the sandbox was brought up without --olm")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the catalog: %w", err)
@@ -122,7 +122,7 @@ func (c Cluster) published() ([]string, error) {
 	return versions, nil
 }
 
-// waitListed waits until the catalog's server lists a version, asked with the call that OLM makes.
+// waitListed waits until the catalog's server lists a version. It makes the same call as OLM.
 func (c Cluster) waitListed(ctx context.Context, version string) error {
 	address, err := c.address()
 	if err != nil {
@@ -141,7 +141,7 @@ func (c Cluster) waitListed(ctx context.Context, version string) error {
 	return nil
 }
 
-// listed asks the catalog's server what it serves.
+// listed returns the versions that the catalog's server serves.
 func (c Cluster) listed(ctx context.Context, address string) ([]string, error) {
 	command := exec.CommandContext(ctx, filepath.Join(c.Binaries, "catalogserver"), "--check="+address)
 	var complaint bytes.Buffer

@@ -51,7 +51,7 @@ func TestJudge(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			message := ""
-			if refusal := (*Refusal)(nil); errors.As(err, &refusal) {
+			if refusal := (*RefusedError)(nil); errors.As(err, &refusal) {
 				message = refusal.Error()
 			}
 			if diff := cmp.Diff(test.err, message); diff != "" {
@@ -63,7 +63,7 @@ func TestJudge(t *testing.T) {
 
 func TestPublishOnAClusterWithoutOLM(t *testing.T) {
 	_, err := Publish(t.Context(), Cluster{Name: "member-1", Dir: t.TempDir()}, "v1.1.0")
-	want := "publishing v1.1.0 on member-1: it has no catalog: it was brought up without OLM"
+	want := "publishing v1.1.0 on member-1: it has no catalog: the sandbox was brought up without --olm"
 	if err == nil || err.Error() != want {
 		t.Errorf("want %q, got %v", want, err)
 	}
@@ -71,7 +71,7 @@ func TestPublishOnAClusterWithoutOLM(t *testing.T) {
 
 func TestProcessesAreKeptFromTheUsersEnvironment(t *testing.T) {
 	c := Cluster{Dir: "/s/member-1", Kubeconfig: "/s/member-1/kubeconfig", Binaries: "/b"}
-	processes := map[string]Process{}
+	processes := map[string]Command{}
 	for _, p := range c.processes("127.0.0.1:4000") {
 		processes[p.Name] = p
 		for _, variable := range []string{"CI", "HTTPS_PROXY", "grpc_proxy"} {

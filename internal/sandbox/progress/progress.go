@@ -21,18 +21,18 @@ const (
 
 var frames = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 
-// Printer writes steps to one stream; safe for several goroutines.
+// Printer writes steps to one stream. It is safe for concurrent use.
 type Printer struct {
 	mu      sync.Mutex
 	out     io.Writer
-	width   int // of the terminal; 0 = not one
+	width   int // of the terminal; 0 = no terminal
 	running []*Step
 	frame   int
 	live    bool // a live line is on the screen
 	stop    chan struct{}
 }
 
-// Step is something under way; end it with Done or Fail.
+// Step is a piece of work in progress. End it with Done, Donef, Skip or Fail.
 type Step struct {
 	p     *Printer
 	what  string
@@ -53,7 +53,7 @@ func New(out io.Writer) *Printer {
 	return p
 }
 
-// Discard shows nothing; for callers who only want the result.
+// Discard makes a Printer that shows nothing.
 func Discard() *Printer { return New(io.Discard) }
 
 // Step begins a step.
@@ -73,24 +73,24 @@ func (p *Printer) Step(format string, args ...any) *Step {
 	return s
 }
 
-// Note prints a line that is no step.
+// Note prints a line that belongs to no step.
 func (p *Printer) Note(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.print("• " + fmt.Sprintf(format, args...))
 }
 
-// Update says what the step is doing just now: shown on the live line and in the once-a-minute line.
+// Update sets the detail that the live line and the once-a-minute line show for the step.
 func (s *Step) Update(format string, args ...any) {
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
 	s.note = fmt.Sprintf(format, args...)
 }
 
-// Done ends the step well.
+// Done ends the step with success.
 func (s *Step) Done() { s.Donef("%s", s.what) }
 
-// Donef ends the step well, with other words than it began with.
+// Donef ends the step with success and another text than it began with.
 func (s *Step) Donef(format string, args ...any) {
 	s.end("✓ " + fmt.Sprintf(format, args...) + " (" + Seconds(time.Since(s.began)) + ")")
 }
@@ -98,7 +98,7 @@ func (s *Step) Donef(format string, args ...any) {
 // Skip ends the step without a line: there was nothing to do.
 func (s *Step) Skip() { s.end("") }
 
-// Fail ends the step badly.
+// Fail ends the step with an error.
 func (s *Step) Fail(err error) { s.end("✗ " + s.what + ": " + err.Error()) }
 
 func (s *Step) end(line string) {
@@ -117,7 +117,7 @@ func (s *Step) end(line string) {
 	}
 }
 
-// Seconds is a duration as a person says it: 0.4 s, 8 s, 2 min 5 s.
+// Seconds formats a duration for people: 0.4 s, 8 s, 2 min 5 s.
 func Seconds(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -131,7 +131,7 @@ func Seconds(d time.Duration) string {
 
 func (p *Printer) print(line string) {
 	p.wipe()
-	_, _ = fmt.Fprintln(p.out, line) // progress that can't be shown is no reason to stop the work
+	_, _ = fmt.Fprintln(p.out, line) // an error here is no reason to stop the work
 }
 
 func (p *Printer) wipe() {

@@ -26,7 +26,7 @@ func (s *supervisor) add(p Process) {
 	}
 }
 
-// take removes the runner of key from the map, for its end.
+// take removes the runner of key from the map and returns it. The caller ends it.
 func (s *supervisor) take(key string) *runner {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +54,7 @@ func (s *supervisor) apply(list []Process) error {
 	return nil
 }
 
-// has says whether exactly p is there, and runs unless its cluster is stopped.
+// has reports whether p is there, unchanged, and runs unless its cluster is stopped.
 func (s *supervisor) has(p Process) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *supervisor) remove(cluster, name string) {
 	s.save()
 }
 
-// stopCluster ends the processes of a cluster, those that stand on others first.
+// stopCluster ends the processes of a cluster, each before the processes in its After.
 func (s *supervisor) stopCluster(cluster string, grace time.Duration) {
 	s.mu.Lock()
 	s.stopped[cluster] = true
@@ -106,13 +106,13 @@ func (s *supervisor) startCluster(cluster string) {
 	s.save()
 }
 
-// endAll ends every process and leaves the record as it is. Without grace they all die at once. Asked a second time it
-// returns: whoever is impatient may end the supervisor, and what still runs dies with it.
+// endAll ends every process and leaves the record as it is. With a grace shorter than stopGrace all end at once, in no order. A second
+// call returns immediately, so that a second signal ends the supervisor, and with it every process that still runs.
 func (s *supervisor) endAll(grace time.Duration) {
 	if !s.ending.CompareAndSwap(false, true) {
 		return
 	}
-	s.changing.Lock() // and never lets go: nothing may start from here on
+	s.changing.Lock() // never unlocked: nothing may start from here on
 	s.mu.Lock()
 	clusters := map[string]bool{}
 	for _, p := range s.processes {

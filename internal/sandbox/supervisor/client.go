@@ -18,12 +18,12 @@ import (
 	"time"
 )
 
-// ErrNotRunning is returned when nobody supervises the sandbox.
+// ErrNotRunning is returned when no supervisor runs for the sandbox.
 var ErrNotRunning = errors.New("its supervisor does not run")
 
 const (
 	startWithin = 15 * time.Second
-	exitWithin  = 5 * time.Second // after it has answered that all is ended
+	exitWithin  = 5 * time.Second // for the supervisor to end after its answer to opDown
 	hopeless    = 6               // restarts after which WaitReady gives up; some programs end once or twice before they stay
 	tailLines   = 15
 )
@@ -31,11 +31,11 @@ const (
 // Client talks to the supervisor of the sandbox in one folder.
 type Client struct{ dir string }
 
-// NewClient is a client for the sandbox whose folder is dir, whether or not somebody supervises it.
+// NewClient makes a client for the sandbox in folder dir, whether or not a supervisor runs for it.
 func NewClient(dir string) *Client { return &Client{dir} }
 
-// Launch makes sure that somebody supervises the sandbox: whoever does, or else argv in a session of its own, which must
-// call Run for this folder. It returns once the supervisor answers.
+// Launch makes sure that a supervisor runs for the sandbox. If there is none, it starts argv in a session of its own; argv must call
+// Run for this folder. It returns once the supervisor answers.
 func (c *Client) Launch(ctx context.Context, argv []string) error {
 	if err := supported(); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (c *Client) Launch(ctx context.Context, argv []string) error {
 		return fmt.Errorf("starting the supervisor: %w", err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }() // collects it, should it end while this process lives
+	go func() { ended <- cmd.Wait() }() // reaps it if it ends before this process does
 	ctx, cancel := context.WithTimeoutCause(ctx, startWithin, fmt.Errorf("no answer within %s", startWithin))
 	defer cancel()
 	tick := time.NewTicker(pollEvery)
@@ -78,7 +78,7 @@ func (c *Client) Launch(ctx context.Context, argv []string) error {
 	}
 }
 
-// retire ends a supervisor, and with it everything it runs, and leaves the record to the next one.
+// retire ends a supervisor and everything it runs. The record stays for the next supervisor.
 func (c *Client) retire(ctx context.Context) error {
 	r, err := readRecord(c.dir)
 	if err != nil {
@@ -90,19 +90,19 @@ func (c *Client) retire(ctx context.Context) error {
 	return nil
 }
 
-// Apply makes the processes run; those that already do, unchanged, are left alone, changed ones are started anew.
+// Apply starts the processes. Processes that run already, unchanged, are left alone; changed ones are restarted.
 func (c *Client) Apply(ctx context.Context, processes ...Process) error {
 	_, err := c.ask(ctx, request{Op: opApply, Processes: processes})
 	return err
 }
 
-// Remove ends a process and forgets it. One that is not there is no error.
+// Remove ends a process and forgets it. An unknown process is no error.
 func (c *Client) Remove(ctx context.Context, cluster, name string) error {
 	_, err := c.ask(ctx, request{Op: opRemove, Cluster: cluster, Name: name})
 	return err
 }
 
-// Stop ends all processes of a cluster, until Start.
+// Stop ends all processes of a cluster. They stay down until Start.
 func (c *Client) Stop(ctx context.Context, cluster string) error {
 	_, err := c.ask(ctx, request{Op: opStop, Cluster: cluster})
 	return err
@@ -120,22 +120,22 @@ func (c *Client) Status(ctx context.Context) ([]Status, error) {
 	return a.Processes, err
 }
 
-// status does not wait for a supervisor that hangs.
+// status has a time limit, so that a supervisor that hangs does not block it.
 func (c *Client) status(ctx context.Context) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
 	return c.ask(ctx, request{Op: opStatus})
 }
 
-// Down ends everything, the supervisor last, by request or by force, and what a dead supervisor left behind too.
-// The folder stays for the caller to remove.
+// Down ends all processes and then the supervisor, by request or else by force. It also ends processes that a dead supervisor left
+// behind. The caller removes the folder.
 func (c *Client) Down(ctx context.Context) error {
 	polite, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	_, asked := c.ask(polite, request{Op: opDown})
 	r, err := readRecord(c.dir)
-	if err != nil { // torn by a power cut: whatever it named ended with the machine
-		r = record{}
+	if err != nil { // damaged by a power cut: its processes ended with the machine
+		r = processRecord{}
 	}
 	if asked == nil {
 		r.Supervisor.gone(ctx, exitWithin)
@@ -146,8 +146,8 @@ func (c *Client) Down(ctx context.Context) error {
 	return r.endLeftovers(ctx, 0)
 }
 
-// WaitReady waits until the named processes of a cluster are ready; no names = all of the cluster. It gives up early on
-// a process that ends again and again; its error then has the last lines of that process's log.
+// WaitReady waits until the named processes of a cluster are ready, or all of them without names. It gives up early on a process that
+// ends again and again. The error then has the last lines of that process's log.
 func (c *Client) WaitReady(ctx context.Context, cluster string, names ...string) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
@@ -190,7 +190,7 @@ func (c *Client) ask(ctx context.Context, req request) (answer, error) {
 	defer done()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
-		<-ctx.Done() // a dial ends at the context's deadline, and may be a moment before the context itself
+		<-ctx.Done() // a dial times out at the context's deadline, a moment before the context itself may be done
 		return a, fmt.Errorf("asking the supervisor for %s: %w", req.Op, context.Cause(ctx))
 	}
 	if err != nil {
@@ -202,7 +202,7 @@ func (c *Client) ask(ctx context.Context, req request) (answer, error) {
 	if err == nil {
 		err = json.NewDecoder(conn).Decode(&a)
 	}
-	if hungUp(err) { // a process that was killed is gone a moment before its socket is
+	if hungUp(err) { // a killed process ends a moment before its socket closes
 		err = errors.Join(ErrNotRunning, err)
 	}
 	if err != nil {
@@ -214,12 +214,12 @@ func (c *Client) ask(ctx context.Context, req request) (answer, error) {
 	return a, nil
 }
 
-// hungUp says whether whoever was asked has ended before the answer.
+// hungUp reports whether the supervisor ended before it answered.
 func hungUp(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF)
 }
 
-// tailOf is the end of a log, indented, for a message.
+// tailOf returns the last lines of a log, indented, for a message.
 func tailOf(path string) string {
 	content, err := os.ReadFile(path)
 	if err != nil {

@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// Identity tells one process from every other that ever had its pid.
+// Identity identifies a process, also among those that had the same pid before or after it.
 type Identity struct {
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"` // clock ticks from boot to its start
-	Boot  string `json:"boot"`  // of the machine; another one means that it was restarted since
+	Boot  string `json:"boot"`  // id of the machine's boot; another id means that the machine was restarted since
 }
 
-// zero is an identity of nothing.
+// zero reports whether no process is meant.
 func (id Identity) zero() bool { return id.PID <= 0 }
 
-// parseStat reads state and start time from /proc/PID/stat. The second field is the program's name in parentheses and
-// may hold spaces and parentheses itself, so fields are counted from the last one.
+// parseStat reads state and start time from /proc/PID/stat. The second field is the program's name in parentheses. The name can
+// hold spaces and parentheses too, so the other fields are counted from the last parenthesis.
 func parseStat(stat string) (state byte, start uint64, err error) {
 	end := strings.LastIndexByte(stat, ')')
 	if end < 0 {
@@ -37,8 +37,8 @@ func parseStat(stat string) (state byte, start uint64, err error) {
 	return fields[0][0], start, err
 }
 
-// End asks the process and its group to end, and kills them when they still run after grace. A process that is not
-// the one that was recorded is left alone.
+// End asks the process and its group to end, and kills them if they still run after grace. Another process with the same pid is left
+// alone.
 func (id Identity) End(ctx context.Context, grace time.Duration) error {
 	if !id.Alive() {
 		return nil
@@ -56,7 +56,7 @@ func (id Identity) End(ctx context.Context, grace time.Duration) error {
 	return nil
 }
 
-// killed is how long the kernel gets to take a killed process away.
+// killed is the time limit for the kernel to remove a killed process.
 const killed = 10 * time.Second
 
 func (id Identity) gone(ctx context.Context, within time.Duration) bool {

@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// Process is something that should run for a cluster. It is kept as JSON, so that the next supervisor knows it too.
+// Process describes a program that should run for a cluster. The record holds it as JSON, for the next supervisor.
 type Process struct {
-	Cluster string   `json:"cluster"`         // whose folder gets the log, and with which it is stopped and started
+	Cluster string   `json:"cluster"`         // its folder gets the log; the process stops and starts with it
 	Name    string   `json:"name"`            // unique in its cluster
 	Path    string   `json:"path"`            // of the program
 	Args    []string `json:"args,omitempty"`  // without the program's name
@@ -23,10 +23,11 @@ type Process struct {
 	Unset   []string `json:"unset,omitempty"` // taken out of it
 	Dir     string   `json:"dir,omitempty"`   // working directory; empty = the cluster's folder
 
-	// Stamp is anything that changes with what the process reads only when it starts (its program, its files): Apply starts
-	// a process with another stamp anew.
+	// Stamp changes whenever something changes that the process reads only when it starts: its program or its files. Apply
+	// restarts a process whose stamp differs.
 	Stamp string `json:"stamp,omitempty"`
-	// After names processes of the same cluster that must be ready before this one starts; on the way down it ends before them.
+	// After names processes of the same cluster that must be ready before this one starts. When the cluster stops, this one ends
+	// before them.
 	After []string `json:"after,omitempty"`
 	// ReadyURL answers 200 once the process serves; empty = ready as soon as it runs.
 	ReadyURL string `json:"readyURL,omitempty"`
@@ -37,7 +38,7 @@ type Process struct {
 	ReadyKey  string `json:"readyKey,omitempty"`
 }
 
-// Key is how a process is named in messages: cluster/name.
+// Key names a process in messages: cluster/name.
 func (p Process) Key() string { return p.Cluster + "/" + p.Name }
 
 func (p Process) check() error {
@@ -54,7 +55,7 @@ func (p Process) check() error {
 
 func (p Process) equal(other Process) bool { return reflect.DeepEqual(p, other) }
 
-// environ is the environment of the process: base without Unset, and Env last, where it wins.
+// environ returns the environment of the process: base without Unset, then Env, which wins because it is last.
 func (p Process) environ(base []string) []string {
 	var env []string
 	for _, kv := range base {
@@ -65,12 +66,12 @@ func (p Process) environ(base []string) []string {
 	return append(env, p.Env...)
 }
 
-// LogFile is where the output of a process goes.
+// LogFile returns the path of the file with the output of a process.
 func LogFile(dir, cluster, name string) string {
 	return filepath.Join(dir, cluster, "logs", name+".log")
 }
 
-// Phase is where a process stands. The empty phase is a bug.
+// Phase is the state of a process. An empty phase is a bug.
 type Phase string
 
 // The phases of a process.
@@ -82,22 +83,22 @@ const (
 	PhaseStopped  Phase = "Stopped"  // with its cluster
 )
 
-// Status is what a supervisor tells about a process.
+// Status describes a process as it is now.
 type Status struct {
 	Cluster  string `json:"cluster"`
 	Name     string `json:"name"`
 	Phase    Phase  `json:"phase"`
 	PID      int    `json:"pid,omitempty"`
 	Restarts int    `json:"restarts,omitempty"` // since the supervisor started it first
-	LastExit string `json:"lastExit,omitempty"` // in the words of the system
+	LastExit string `json:"lastExit,omitempty"` // as the system describes it
 	Log      string `json:"log"`
 }
 
-// layers sorts processes by what they come after: each layer needs only earlier ones. A name in After that is not
-// there, or a circle, is ignored here; such a process waits for ever and its status says so.
+// layers sorts processes by After: the processes of a layer need only those of earlier layers. It ignores unknown names in After, and
+// circles. Such a process waits for ever, and its status shows that.
 func layers(list []Process) [][]Process {
 	depth := map[string]int{}
-	for range list { // as often as the longest chain can be
+	for range list { // the longest chain has as many links
 		for _, p := range list {
 			for _, after := range p.After {
 				depth[p.Name] = max(depth[p.Name], min(depth[after]+1, len(list)))
@@ -115,11 +116,11 @@ func layers(list []Process) [][]Process {
 	return sorted
 }
 
-// maxLog is how much of a process's output is kept, and as much again of what came before.
+// maxLog is the size at which a log is rotated, in bytes. One rotated log is kept.
 const maxLog = 10 << 20
 
-// boundLog moves a log that has grown past limit aside. The process goes on writing to the same file (opened for
-// appending), so its content is copied and the file emptied; what is written in between is lost.
+// boundLog rotates a log that is larger than limit. The process keeps the file open for appending, so boundLog copies the content and
+// empties the file. Output between the two steps is lost.
 func boundLog(path string, limit int64) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) || err == nil && info.Size() <= limit {

@@ -20,8 +20,8 @@ const (
 	logName    = "supervisor.log"
 )
 
-// record is what the next supervisor must know about this one.
-type record struct {
+// processRecord is the information that the next supervisor needs from this one.
+type processRecord struct {
 	Supervisor Identity   `json:"supervisor"`
 	Stopped    []string   `json:"stopped,omitempty"` // clusters
 	Processes  []recorded `json:"processes"`
@@ -32,8 +32,8 @@ type recorded struct {
 	Running Identity `json:"running,omitzero"`
 }
 
-func readRecord(dir string) (record, error) {
-	var r record
+func readRecord(dir string) (processRecord, error) {
+	var r processRecord
 	content, err := os.ReadFile(filepath.Join(dir, recordName))
 	if errors.Is(err, os.ErrNotExist) {
 		return r, nil
@@ -47,7 +47,7 @@ func readRecord(dir string) (record, error) {
 	return r, nil
 }
 
-func (r record) write(dir string) error {
+func (r processRecord) write(dir string) error {
 	content, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return fmt.Errorf("writing the record of processes: %w", err)
@@ -62,9 +62,9 @@ func (r record) write(dir string) error {
 	return nil
 }
 
-// endLeftovers ends what a supervisor left behind: children of one that died by a way in which the kernel did not take
-// them along. Nothing is touched that merely has a recorded pid.
-func (r record) endLeftovers(ctx context.Context, grace time.Duration) error {
+// endLeftovers ends the children of a dead supervisor that the kernel did not kill with it. It does not touch a process that only
+// has the same pid as a recorded one.
+func (r processRecord) endLeftovers(ctx context.Context, grace time.Duration) error {
 	var errs []error
 	for _, p := range slices.Backward(r.Processes) {
 		if err := p.Running.End(ctx, grace); err != nil {

@@ -19,9 +19,9 @@ import (
 
 const (
 	pollEvery = 100 * time.Millisecond
-	firstWait = 500 * time.Millisecond // before a process that ended is started again; doubled each time
+	firstWait = 500 * time.Millisecond // wait before the first restart of a process; doubled each time
 	longWait  = 15 * time.Second
-	settled   = 30 * time.Second // one that ran this long is not in a loop
+	settled   = 30 * time.Second // a process that ran this long is not in a restart loop
 )
 
 // runner runs one process until it is told to stop.
@@ -29,9 +29,9 @@ type runner struct {
 	process Process
 	home    *supervisor
 
-	stopping context.Context // ends when it should stop
+	stopping context.Context // done when the process should stop
 	stop     context.CancelFunc
-	done     chan struct{} // closed when it has
+	done     chan struct{} // closed when it has stopped
 
 	mu      sync.Mutex
 	grace   time.Duration // between SIGTERM and SIGKILL; set with stop
@@ -45,7 +45,7 @@ func newRunner(home *supervisor, p Process) *runner {
 		status: Status{Cluster: p.Cluster, Name: p.Name, Phase: PhaseWaiting, Log: LogFile(home.dir, p.Cluster, p.Name)}}
 }
 
-// run is the life of a process: wait for those before it, start, probe, wait for its end, start again.
+// run keeps the process running: it waits for the processes in After, starts the process, probes it, waits for its end and repeats.
 func (r *runner) run() {
 	defer close(r.done)
 	for wait := firstWait; ; wait = min(2*wait, longWait) {
@@ -98,7 +98,7 @@ func (r *runner) runOnce() error {
 		return fmt.Errorf("starting %s: %w", r.process.Path, err)
 	}
 	id, err := identify(cmd.Process.Pid)
-	if err != nil { // it has ended already; Wait tells how
+	if err != nil { // it has ended already; Wait returns how
 		id = Identity{}
 	}
 	r.set(func(s *Status) { s.Phase, s.PID = PhaseStarting, cmd.Process.Pid })
@@ -137,7 +137,7 @@ func (r *runner) command() (*exec.Cmd, *os.File, error) {
 	return cmd, out, nil
 }
 
-// endWhenStopped turns a request to stop into signals.
+// endWhenStopped sends the process signals once it should stop.
 func (r *runner) endWhenStopped(id Identity, ended <-chan struct{}) {
 	select {
 	case <-ended:
@@ -151,7 +151,7 @@ func (r *runner) endWhenStopped(id Identity, ended <-chan struct{}) {
 	}
 }
 
-// probe asks until the process answers once; a process that hangs later is for its clients to notice.
+// probe sends requests until the process answers once. It does not notice a process that hangs later; the clients do.
 func (r *runner) probe(ended <-chan struct{}) {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
@@ -165,7 +165,7 @@ func (r *runner) probe(ended <-chan struct{}) {
 		}
 	}
 	select {
-	case <-ended: // or a dead process would be called ready
+	case <-ended: // without this case a dead process would become Ready
 	default:
 		r.set(func(s *Status) { s.Phase = PhaseReady })
 	}
@@ -180,7 +180,7 @@ func answers(client *http.Client, url string) bool {
 }
 
 func probeClient(p Process) *http.Client {
-	// Without an authority it trusts anybody: it asks a child of ours, on loopback, and says nothing secret.
+	// Without ReadyCA the client accepts any certificate. It talks to our own child, on loopback, and sends nothing secret.
 	conf := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: p.ReadyCA == ""}
 	if ca, err := os.ReadFile(p.ReadyCA); err == nil {
 		conf.RootCAs = x509.NewCertPool()
@@ -192,7 +192,7 @@ func probeClient(p Process) *http.Client {
 	return &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{TLSClientConfig: conf, Proxy: nil}}
 }
 
-// end stops the process and waits until it is gone.
+// end stops the process and waits until it has ended.
 func (r *runner) end(grace time.Duration) {
 	r.mu.Lock()
 	r.grace = grace
@@ -219,8 +219,8 @@ func (r *runner) look() (Status, Identity) {
 	return r.status, r.running
 }
 
-// starter starts children from one operating system thread that never ends: the kernel ties a parent-death signal
-// to the thread, not to the process, and Go ends threads as it likes.
+// starter starts children from one operating system thread that never ends. The kernel binds a parent-death signal to the thread that
+// started the child, not to the process, and Go may end other threads at any time.
 type starter chan func()
 
 func newStarter() starter {

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	stopGrace = 20 * time.Second // etcd and an API server with watchers take several seconds, and their state is to be kept
-	downGrace = time.Second      // their state is thrown away
+	stopGrace = 20 * time.Second // etcd and an API server with watchers need several seconds to end, and their state must survive
+	downGrace = time.Second      // the state is deleted afterwards
 	tidyEvery = 5 * time.Second
 )
 
@@ -34,7 +34,7 @@ type supervisor struct {
 	starter starter
 
 	ending   atomic.Bool
-	changing sync.Mutex // held by whoever changes what should run; one at a time
+	changing sync.Mutex // held while a request changes the processes; one request at a time
 
 	mu        sync.Mutex
 	self      Identity
@@ -87,12 +87,12 @@ func Run(dir string, log io.Writer) error {
 	}
 }
 
-// takeOver reads what the last supervisor recorded, ends what it left and starts what should run.
+// takeOver reads the record of the last supervisor, ends the programs that it left, and starts all processes.
 func (s *supervisor) takeOver() error {
 	r, err := readRecord(s.dir)
-	if err != nil { // torn by a power cut: Up says again what should run
+	if err != nil { // damaged by a power cut: Up asks for the processes again
 		s.logf("%v; going on without it", err)
-		r = record{}
+		r = processRecord{}
 	}
 	if err := r.endLeftovers(context.Background(), downGrace); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (s *supervisor) takeOver() error {
 	return nil
 }
 
-// of lists the processes of a cluster; with mu held.
+// of lists the processes of a cluster. The caller holds mu.
 func (s *supervisor) of(cluster string) []Process {
 	var own []Process
 	for _, p := range s.processes {
@@ -156,11 +156,11 @@ func (s *supervisor) statuses() []Status {
 	return list
 }
 
-// save writes the record. One that can't be written is said in the log: the children still die with this process.
+// save writes the record. An error only goes to the log: the children still die with this process.
 func (s *supervisor) save() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := record{Supervisor: s.self, Stopped: slices.Sorted(maps.Keys(s.stopped))}
+	r := processRecord{Supervisor: s.self, Stopped: slices.Sorted(maps.Keys(s.stopped))}
 	for _, p := range s.processes {
 		entry := recorded{Process: p}
 		if run := s.runners[p.Key()]; run != nil {
@@ -183,7 +183,7 @@ func (s *supervisor) boundLogs() {
 
 func (s *supervisor) logf(format string, args ...any) {
 	now := time.Now().UTC().Format(time.RFC3339)
-	_, _ = fmt.Fprintln(s.log, now, fmt.Sprintf(format, args...)) // there is nowhere else to say it
+	_, _ = fmt.Fprintln(s.log, now, fmt.Sprintf(format, args...)) // there is nowhere else to write
 }
 
 func (s *supervisor) listen() (net.Listener, func(), error) {

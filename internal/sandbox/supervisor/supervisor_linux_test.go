@@ -55,7 +55,7 @@ func TestLeftoversOfADeadSupervisorAreEndedAndStrangersLeftAlone(t *testing.T) {
 	rebooted := recycled
 	rebooted.Start, rebooted.Boot = recycled.Start+1, "another"
 	dir := t.TempDir()
-	r := record{Processes: []recorded{
+	r := processRecord{Processes: []recorded{
 		{Process: shell("left", forEver), Running: identityOf(t, left)},
 		{Process: shell("recycled", forEver), Running: recycled},
 		{Process: shell("from-before-a-reboot", forEver), Running: rebooted},

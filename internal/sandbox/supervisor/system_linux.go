@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// supported says whether this system has what a supervisor rests on.
+// supported returns an error on systems without the features that a supervisor needs.
 func supported() error { return nil }
 
 var boot = sync.OnceValue(func() string {
@@ -22,7 +22,7 @@ var boot = sync.OnceValue(func() string {
 	return strings.TrimSpace(string(id))
 })
 
-// identify reads the identity of a process that is known to run.
+// identify reads the identity of a running process.
 func identify(pid int) (Identity, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -35,7 +35,7 @@ func identify(pid int) (Identity, error) {
 	return Identity{PID: pid, Start: start, Boot: boot()}, nil
 }
 
-// Alive says whether this very process still runs. One that has ended and was not collected yet does not.
+// Alive reports whether this very process still runs. A process that has ended and was not reaped yet does not.
 func (id Identity) Alive() bool {
 	if id.zero() || id.Boot != boot() {
 		return false
@@ -48,23 +48,23 @@ func (id Identity) Alive() bool {
 	return err == nil && start == id.Start && state != 'Z' && state != 'X'
 }
 
-// signal reaches the whole group of the process, whose leader every supervised process and every supervisor is.
+// signal sends a signal to the process group. Every supervised process and every supervisor is the leader of a group.
 func (id Identity) signal(sig syscall.Signal) {
 	if id.Alive() {
-		_ = syscall.Kill(-id.PID, sig) // it may have ended since; gone() looks
+		_ = syscall.Kill(-id.PID, sig) // it may have ended since; gone checks that
 	}
 }
 
-// childAttr makes a child the leader of a group of its own, killed by the kernel when the thread that started it
-// ends: so it must be started from a thread that lives as long as the supervisor (see starter).
+// childAttr makes a child the leader of a group of its own. The kernel kills it when the thread that started it ends, so that thread
+// must live as long as the supervisor (see starter).
 func childAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// detachedAttr takes a supervisor out of the session of whoever started it: no terminal, no hang-up.
+// detachedAttr starts a supervisor in a session of its own, so that it has no terminal and gets no hang-up signal.
 func detachedAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// socketPath is a way to a socket in dir that fits into a socket address, which holds 107 bytes only.
+// socketPath returns a path to the socket in dir that is short enough for a socket address, which holds only 107 bytes.
 func socketPath(dir string) (string, func(), error) {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -9,10 +9,11 @@ import (
 	"sync"
 )
 
-// protocol is raised when a supervisor of an older build would not do what it is asked for; Launch replaces such a one.
+// protocol is the version of the requests. It is raised when an older supervisor would not carry out a request correctly; Launch then
+// replaces that supervisor.
 const protocol = 3
 
-// op is what a request asks for.
+// op is the operation that a request asks for.
 type op string
 
 const (
@@ -37,7 +38,7 @@ type answer struct {
 	Processes []Status `json:"processes,omitempty"`
 }
 
-// serve answers requests until one of them was opDown, for which it closes down.
+// serve answers requests. After opDown it closes down and ends.
 func (s *supervisor) serve(l net.Listener, down chan<- struct{}) {
 	once := sync.OnceFunc(func() { close(down) })
 	for {
@@ -46,7 +47,7 @@ func (s *supervisor) serve(l net.Listener, down chan<- struct{}) {
 			return // closed by Run, which is about to return
 		}
 		go func() {
-			defer func() { _ = conn.Close() }() // the asker has its answer, or is gone
+			defer func() { _ = conn.Close() }() // the client has its answer, or is gone
 			var req request
 			if err := json.NewDecoder(conn).Decode(&req); err != nil {
 				s.logf("reading a request: %v", err)

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Request is one line of an audit log, as far as anybody asks.
+// Request is one line of an audit log, with the fields that tests read.
 type Request struct {
 	AuditID   string `json:"auditID"`
 	Stage     string `json:"stage"`
@@ -35,7 +35,7 @@ type Request struct {
 	} `json:"responseStatus"`
 }
 
-// What is a request in short: verb resource[/subresource] namespace/name.
+// What describes a request in short: verb resource[/subresource] namespace/name.
 func (r Request) What() string {
 	resource := r.Object.Resource
 	if r.Object.Subresource != "" {
@@ -44,27 +44,27 @@ func (r Request) What() string {
 	return fmt.Sprintf("%s %s %s/%s", r.Verb, resource, r.Object.Namespace, r.Object.Name)
 }
 
-// IsWrite says whether a request asked the server to change something; a rehearsal is none.
+// IsWrite reports whether a request asked the server to change an object. A dry run does not count.
 func (r Request) IsWrite() bool {
 	return slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb) && !strings.Contains(r.URI, "dryRun=")
 }
 
-// IsFairleads says whether one of Fairlead's processes sent it: the manager (whose pushes, and whose collector, reach members
-// too) or a collector of its own.
+// IsFairleads reports whether one of Fairlead's processes sent the request: the manager, with its pushes and its built-in collector, or a
+// collector process.
 func (r Request) IsFairleads() bool { return strings.HasPrefix(r.UserAgent, "fairlead") }
 
-// IsHeartbeat says whether it is a collector's sign of life.
+// IsHeartbeat reports whether the request is a collector's heartbeat.
 func (r Request) IsHeartbeat() bool {
 	return r.Object.Resource == "memberships" && r.Object.Subresource == "status"
 }
 
-// Mark is a place in an audit log, from which on requests count.
+// Mark is a position in an audit log. Requests count from there on.
 type Mark struct {
 	path   string
 	offset int64
 }
 
-// Now is a mark at the end of a log.
+// Now returns a mark at the end of a log.
 func Now(path string) (Mark, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -73,13 +73,13 @@ func Now(path string) (Mark, error) {
 	return Mark{path: path, offset: info.Size()}, nil
 }
 
-// Requests are those answered since, each once (a watch when it began), that all filters let through.
+// Requests returns the requests answered since the mark that pass all filters, each once. A watch counts when it begins.
 func (m Mark) Requests(filters ...func(Request) bool) (found []Request, err error) {
 	log, err := os.Open(m.path)
 	if err != nil {
 		return nil, fmt.Errorf("reading an audit log: %w", err)
 	}
-	defer func() { _ = log.Close() }() // read only
+	defer func() { _ = log.Close() }() // it was only read
 	if info, err := log.Stat(); err != nil || info.Size() < m.offset {
 		return nil, errors.Join(fmt.Errorf("reading audit log %s: it was rotated while requests were counted", m.path), err)
 	}

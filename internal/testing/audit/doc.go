@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package audit reads what the API servers of a sandbox (Options.Audit) say of who asked them for what. A *mark* is a place
-// in a server's log from which on requests count. The log says what was asked and how it was answered, no bodies: that is
-// what the server itself saw, and no client can hide from it.
+// Package audit reads the audit logs of a sandbox's API servers (Options.Audit), so that tests can count requests. A *mark* is a position
+// in a server's log; requests count from there on. The log has each request and its response code, but no bodies. The server
+// itself writes it, so no client can hide a request.
 package audit

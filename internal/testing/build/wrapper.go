@@ -16,14 +16,14 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Object is a wrapper of either scope, as clients want it.
-type Object interface {
+// ClientWrapper is a wrapper of either scope that is a client.Object too.
+type ClientWrapper interface {
 	client.Object
 	v1alpha1.Wrapper
 }
 
 // Builder builds a wrapper; T is *v1alpha1.Federated or *v1alpha1.ClusterFederated.
-type Builder[T Object] struct{ obj T }
+type Builder[T ClientWrapper] struct{ obj T }
 
 // Federated begins a Federated of that name, placed nowhere.
 func Federated(name string) *Builder[*v1alpha1.Federated] {
@@ -41,7 +41,7 @@ func ClusterFederated(name string) *Builder[*v1alpha1.ClusterFederated] {
 	}}
 }
 
-// Obj is what was built.
+// Obj returns the wrapper.
 func (b *Builder[T]) Obj() T { return b.obj }
 
 // In sets the namespace.
@@ -76,8 +76,8 @@ func (b *Builder[T]) To(members ...string) *Builder[T] {
 	return b
 }
 
-// ToMatching adds the members that carry all of these labels, given as key, value, key, value; none of them is every
-// member. Said twice, either set will do.
+// ToMatching adds the members that carry all of these labels, given as key, value, key, value; without labels it adds every
+// member. A second call adds a second selector; a member needs to match one of them.
 func (b *Builder[T]) ToMatching(labels ...string) *Builder[T] {
 	b.clusters().Selectors = append(b.clusters().Selectors, metav1.LabelSelector{MatchLabels: pairs(labels)})
 	return b
@@ -138,12 +138,12 @@ func Patch(op v1alpha1.PatchOp, path string, value any) v1alpha1.PatchOperation 
 	return v1alpha1.PatchOperation{Op: op, Path: path, Value: JSON(value)}
 }
 
-// JSON is a value as API fields of any shape hold it.
+// JSON returns a value in the form of API fields of any type.
 func JSON(value any) *apiextensionsv1.JSON {
 	return &apiextensionsv1.JSON{Raw: encode(value)}
 }
 
-// Raw is an object as wrappers hold it.
+// Raw returns an object in the form in which wrappers hold it.
 func Raw(obj *unstructured.Unstructured) runtime.RawExtension {
 	return runtime.RawExtension{Raw: encode(obj.Object)}
 }
@@ -151,7 +151,7 @@ func Raw(obj *unstructured.Unstructured) runtime.RawExtension {
 func encode(value any) []byte {
 	data, err := json.Marshal(value)
 	if err != nil {
-		panic(fmt.Sprintf("building a test's object: %v", err)) // the test is wrong, not what it tests
+		panic(fmt.Sprintf("building a test's object: %v", err)) // the test itself is wrong
 	}
 	return data
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plane lends the tests of a package real control planes: a bare sandbox that is brought up by
-// the first test that asks and taken down with the test binary. Tests share it and stay apart by
-// namespaces; that it takes seconds to come up is paid once for each package.
+// Package plane gives the tests of a package real control planes: a bare sandbox. The first test that needs it starts it, and Main takes it
+// down at the end. All tests of the package share it, each in namespaces of its own, so the seconds of its start are spent once.
 package plane

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// Plane is a sandbox that is not up before somebody needs it.
+// Plane is a sandbox that starts when the first test needs it.
 type Plane struct {
 	name    string
 	members int
@@ -24,8 +24,8 @@ type Plane struct {
 	err     error
 }
 
-// New describes one: its name, unlike that of any other package's, how many members stand beside the
-// host, and what is done once when it has come up (nil for nothing).
+// New describes a Plane: its name, which no other package may use, the number of members beside the host, and a function to call once
+// after the start, or nil.
 func New(name string, members int, prepare func(context.Context, *sandbox.Sandbox) error) *Plane {
 	return &Plane{name: name, members: members, prepare: prepare}
 }
@@ -45,14 +45,14 @@ func (p *Plane) Main(m *testing.M) int {
 	return code
 }
 
-// Sandbox is the sandbox, up. Under -short the test is skipped.
+// Sandbox returns the running sandbox. With -short it skips the test.
 func (p *Plane) Sandbox(t testing.TB) *sandbox.Sandbox {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs real control planes: run without -short")
 	}
 	p.once.Do(func() {
-		ctx := context.Background() // it outlives the test that came first
+		ctx := context.Background() // the sandbox must outlive the first test
 		p.sandbox, p.err = sandbox.Up(ctx, sandbox.Options{Name: p.name, Members: p.members, Bare: true}, progress.New(os.Stderr))
 		if p.err == nil && p.prepare != nil {
 			p.err = p.prepare(ctx, p.sandbox)
