@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// bed is what works are done on.
+// bed is the sandbox on which works are measured.
 type bed struct {
 	options
 	box     *sandbox.Sandbox
@@ -28,12 +28,12 @@ type bed struct {
 	step    *progress.Step
 	host    *cluster
 	members []*cluster
-	// delivered are W1's wrappers, and painted counts how often they were changed.
+	// delivered are W1's wrappers. painted counts the changes that were made to all of them.
 	delivered []*v1alpha1.Federated
 	painted   int
 }
 
-// cluster is one cluster of the bed, by its administrator's eyes.
+// cluster is one cluster of the bed, with an administrator's access.
 type cluster struct {
 	client.Client
 	name, auditLog string
@@ -53,10 +53,10 @@ func makeBed(ctx context.Context, o options, p *progress.Printer) (*bed, error) 
 	return b, b.up(ctx, firstMembers)
 }
 
-// up makes the sandbox have so many members.
+// up brings the sandbox up with a number of members.
 func (b *bed) up(ctx context.Context, members int) error {
 	o := sandbox.Options{Name: b.name, Members: members, Audit: true, Fsync: true, Programs: b.programs,
-		ManagerEnv: []string{"GOGC=100"}} // what it is in a cluster; the sandbox saves memory
+		ManagerEnv: []string{"GOGC=100"}} // the default of Go, as in production; the sandbox sets less to save memory
 	if b.profiles != "" || b.wants(restWork) {
 		o.ManagerArgs = []string{"--pprof-address=" + pprofAddress}
 	}
@@ -88,7 +88,7 @@ func (b *bed) connect(name string) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.QPS = -1 // what the bench asks for must not be what takes long
+	config.QPS = -1 // the bench's own client must not be a bottleneck
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -106,15 +106,15 @@ func (b *bed) connect(name string) (*cluster, error) {
 	return c, err
 }
 
-// clusters are all of the bed.
+// clusters returns all clusters of the bed.
 func (b *bed) clusters() []*cluster { return append([]*cluster{b.host}, b.members...) }
 
-// until waits for a condition, whose text is what is missing; "" is nothing. It is shown while it lasts.
+// until waits for a condition. The condition returns what is still missing, or "". until shows that text while it waits.
 func (b *bed) until(ctx context.Context, within time.Duration, missing func(context.Context) (string, error)) error {
 	return b.untilEach(ctx, 100*time.Millisecond, within, missing)
 }
 
-// untilEach is until for a condition that is looked at so often.
+// untilEach is until with an interval between the checks.
 func (b *bed) untilEach(
 	ctx context.Context, every, within time.Duration, missing func(context.Context) (string, error),
 ) error {

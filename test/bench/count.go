@@ -21,12 +21,12 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/audit"
 )
 
-// inventory is how many objects a cluster has.
-type inventory struct{ objects, events int }
+// objectCount is the number of objects in a cluster.
+type objectCount struct{ objects, events int }
 
-// count asks for the number of objects of every kind that can be listed.
-func (c *cluster) count(ctx context.Context) (inventory, error) {
-	var found inventory
+// count returns the number of objects of all kinds that can be listed.
+func (c *cluster) count(ctx context.Context) (objectCount, error) {
+	var found objectCount
 	lists, err := c.discovery.ServerPreferredResources()
 	if err != nil {
 		return found, fmt.Errorf("counting objects on %s: %w", c.name, err)
@@ -36,7 +36,7 @@ func (c *cluster) count(ctx context.Context) (inventory, error) {
 		return found, fmt.Errorf("counting objects on %s: %w", c.name, err)
 	}
 	for gvr := range gvrs {
-		if gvr.Group == "events.k8s.io" { // those of group "", by another name
+		if gvr.Group == "events.k8s.io" { // the same objects as the events of group ""
 			continue
 		}
 		list, err := c.metadata.Resource(gvr).List(ctx, metav1.ListOptions{Limit: 1})
@@ -56,7 +56,7 @@ func (c *cluster) count(ctx context.Context) (inventory, error) {
 	return found, nil
 }
 
-// watchedKinds are the kinds that Fairlead writes in the works, as far as a cluster serves them.
+// watchedKinds are the kinds that Fairlead writes in the works and that a cluster serves.
 var watchedKinds = []schema.GroupVersionResource{
 	{Version: "v1", Resource: "configmaps"}, {Version: "v1", Resource: "secrets"}, {Version: "v1", Resource: "namespaces"},
 	{Group: "apps", Version: "v1", Resource: "controllerrevisions"},
@@ -65,26 +65,26 @@ var watchedKinds = []schema.GroupVersionResource{
 	v1alpha1.GroupVersion.WithResource("deliveries"), v1alpha1.GroupVersion.WithResource("memberships"),
 }
 
-// watched is what changes on a cluster, as its API server tells it.
+// watched counts the changes on a cluster that its API server reports.
 type watched struct {
 	mu sync.Mutex
-	// changes counts those of each object, by resource, namespace and name.
+	// changes counts the changes of each object, by resource, namespace and name.
 	changes map[string]int
-	// arrived is when each ConfigMap was made, or changed, last.
-	arrived map[string]arrival
+	// arrived holds the time of the last creation or change of each ConfigMap.
+	arrived map[string]configMapChange
 	ended   error
 }
 
-// arrival is one ConfigMap.
-type arrival struct {
+// configMapChange is the last creation or change of a ConfigMap.
+type configMapChange struct {
 	uid  string
 	what watch.EventType
 	at   time.Time
 }
 
-// watch follows changes from now on, for as long as ctx lives.
+// watch counts changes from now on, until ctx ends.
 func (c *cluster) watch(ctx context.Context) (*watched, error) {
-	w := &watched{changes: make(map[string]int), arrived: make(map[string]arrival)}
+	w := &watched{changes: make(map[string]int), arrived: make(map[string]configMapChange)}
 	served, err := c.discovery.ServerPreferredResources()
 	if err != nil {
 		return nil, fmt.Errorf("watching %s: %w", c.name, err)
@@ -118,7 +118,7 @@ func (w *watched) follow(ctx context.Context, resource string, events watch.Inte
 		if ok {
 			w.changes[strings.Join([]string{resource, obj.Namespace, obj.Name}, "/")]++
 			if resource == "configmaps" {
-				w.arrived[obj.Namespace+"/"+obj.Name] = arrival{uid: string(obj.UID), what: event.Type, at: time.Now()}
+				w.arrived[obj.Namespace+"/"+obj.Name] = configMapChange{uid: string(obj.UID), what: event.Type, at: time.Now()}
 			}
 		}
 		w.mu.Unlock()
@@ -130,28 +130,28 @@ func (w *watched) follow(ctx context.Context, resource string, events watch.Inte
 	}
 }
 
-// keyOf is the object that a request was about.
+// keyOf returns the key of a request's object.
 func keyOf(r audit.Request) string {
 	return strings.Join([]string{r.Object.Resource, r.Object.Namespace, r.Object.Name}, "/")
 }
 
-// The users by which Fairlead's processes are known: the manager on the host, the accounts that joining makes on members.
+// The users of Fairlead's processes: the manager on the host, and the accounts that joining makes on members.
 const (
 	managerUser   = "fairlead-manager"
 	accounts      = "system:serviceaccount:" + v1alpha1.SystemNamespace + ":"
 	collectorUser = accounts + join.CollectorAccount
 )
 
-// isFairleads says whether one of Fairlead's processes asked.
+// isFairleads reports whether one of Fairlead's processes sent the request.
 func isFairleads(r audit.Request) bool {
 	return r.User.Username == managerUser || strings.HasPrefix(r.User.Username, accounts)
 }
 
-// isCollectors says whether a collector of its own asked.
+// isCollectors reports whether a collector process sent the request.
 func isCollectors(r audit.Request) bool { return r.User.Username == collectorUser }
 
-// idempotent is how many of these successful writes, counted by object, changed nothing: the API server tells watchers of
-// every change. It waits a little for changes that are still on their way.
+// idempotent returns how many of these successful writes, counted by object, changed nothing. The API server reports every change to
+// watchers. It waits a little for events that are still under way.
 func (w *watched) idempotent(writes map[string]int) int {
 	var n int
 	for range 20 {
@@ -175,11 +175,11 @@ func isWatched(resource string) bool {
 	return slices.ContainsFunc(watchedKinds, func(gvr schema.GroupVersionResource) bool { return gvr.Resource == resource })
 }
 
-// configMaps are those that were made or changed since the watch began, and are there.
-func (w *watched) configMaps() (map[string]arrival, error) {
+// configMaps returns the ConfigMaps that were created or changed since the watch began and still exist.
+func (w *watched) configMaps() (map[string]configMapChange, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	found := maps.Clone(w.arrived)
-	maps.DeleteFunc(found, func(_ string, a arrival) bool { return a.what == watch.Deleted })
+	maps.DeleteFunc(found, func(_ string, a configMapChange) bool { return a.what == watch.Deleted })
 	return found, w.ended
 }

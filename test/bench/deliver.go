@@ -23,15 +23,15 @@ import (
 
 const (
 	namespaces = 10
-	// payload is how many bytes of data an object carries.
+	// payload is the size of an object's data, in bytes.
 	payload = 1024
-	// authors is how many write wrappers at once.
+	// authors is the number of clients that write wrappers in parallel.
 	authors = 16
-	// patience is how long a work may take that takes seconds.
+	// patience is the time limit of a work that should take seconds.
 	patience = 10 * time.Minute
 )
 
-// wrappers are n of them in so many namespaces, each with one ConfigMap of 1 KiB, for every member.
+// wrappers returns n wrappers spread over namespaces, each with one ConfigMap of 1 KiB, for every member.
 func wrappers(prefix string, n int) []*v1alpha1.Federated {
 	var all []*v1alpha1.Federated
 	for i := range n {
@@ -41,12 +41,12 @@ func wrappers(prefix string, n int) []*v1alpha1.Federated {
 	return all
 }
 
-// painted is a ConfigMap whose data changes with the colour, in one field.
+// painted returns a ConfigMap with one field that holds the colour.
 func painted(name string, colour int) *unstructured.Unstructured {
 	return build.ConfigMap(name, "colour", fmt.Sprint(colour), "payload", strings.Repeat("x", payload))
 }
 
-// each does something to every wrapper, a few at a time.
+// each calls a function for every wrapper, a few in parallel.
 func each(ctx context.Context, all []*v1alpha1.Federated, do func(context.Context, *v1alpha1.Federated) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(authors)
@@ -56,13 +56,13 @@ func each(ctx context.Context, all []*v1alpha1.Federated, do func(context.Contex
 	return g.Wait()
 }
 
-// create makes wrappers, and their namespaces before.
+// create creates the namespaces of wrappers, and then the wrappers.
 func (b *bed) create(ctx context.Context, all []*v1alpha1.Federated) error {
 	return each(ctx, all, func(ctx context.Context, w *v1alpha1.Federated) error { return b.host.Create(ctx, w) })
 }
 
-// makeNamespaces makes those of wrappers on the host, and waits until its controllers have put into them what they put
-// into every namespace.
+// makeNamespaces creates the wrappers' namespaces on the host. It waits until the controllers have created the objects that every
+// namespace gets.
 func (b *bed) makeNamespaces(ctx context.Context, prefix string) error {
 	for i := range namespaces {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", prefix, i)}}
@@ -84,13 +84,13 @@ func (b *bed) makeNamespaces(ctx context.Context, prefix string) error {
 	return nil
 }
 
-// allReady waits until the host says of every wrapper that it is well as it is now.
+// allReady waits until every wrapper is Ready at its present generation.
 func (b *bed) allReady(ctx context.Context, all []*v1alpha1.Federated) error {
 	generations := make(map[client.ObjectKey]int64, len(all))
 	for _, w := range all {
 		generations[client.ObjectKeyFromObject(w)] = w.Generation
 	}
-	// Seldom: reading all wrappers takes more of the machine than what is measured.
+	// The interval is long, because listing all wrappers costs more CPU than the work that is measured.
 	return b.untilEach(ctx, 2*time.Second, patience, func(ctx context.Context) (string, error) {
 		list := &v1alpha1.FederatedList{}
 		if err := b.host.List(ctx, list); err != nil {
@@ -112,7 +112,7 @@ func (b *bed) allReady(ctx context.Context, all []*v1alpha1.Federated) error {
 	})
 }
 
-// allThere waits until every member has been seen to make, or change, n ConfigMaps of a prefix, and says when the last was.
+// allThere waits until n ConfigMaps with a prefix were created or changed on every member, and returns the time of the last.
 func (m *meter) allThere(ctx context.Context, prefix string, n int) (last time.Time, err error) {
 	err = m.bed.until(ctx, patience, func(context.Context) (string, error) {
 		for _, c := range m.bed.members {
@@ -153,7 +153,7 @@ func deliver(ctx context.Context, b *bed) (*reading, error) {
 	return r, errors.Join(err, stop())
 }
 
-// deliver creates n wrappers and reads what it cost until all are ready.
+// deliver creates n wrappers and measures the cost until all are ready.
 func (b *bed) deliver(ctx context.Context, prefix string, n int) (*reading, []*v1alpha1.Federated, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the watches
@@ -193,7 +193,7 @@ func change(ctx context.Context, b *bed) (*reading, error) {
 	}
 	b.painted++
 	err = each(ctx, b.delivered, func(ctx context.Context, w *v1alpha1.Federated) error {
-		for { // its status is not the bench's, and conflicts with nobody's word
+		for { // the manager writes the status meanwhile: retry on a conflict
 			if err := b.host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
 				return err
 			}

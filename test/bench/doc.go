@@ -2,12 +2,11 @@
 
 // Command bench measures what Fairlead costs, on real control planes: `make bench`.
 //
-// Words: a *work* is one thing that a federation has to do (W1: deliver a thousand objects to three members). The *bed* is
-// the sandbox that it is done on, with etcd syncing to the disk and an audit log on every cluster. A *reading* is what a work
-// cost: CPU seconds and peak RSS of Fairlead's processes as the kernel counts them, requests as the API servers' audit logs
-// tell them (Fairlead's own users only), objects as the API servers list them. A *goal* is what a figure must reach, beside
-// what KubeFed and Karmada needed for the same on such a machine.
+// Words: a *work* is one task of a federation (W1: deliver a thousand objects to three members). The *bed* is the sandbox on which it
+// is measured, with etcd syncing to disk and an audit log on every cluster. A *reading* is the cost of a work: CPU seconds and peak
+// RSS of Fairlead's processes from the kernel, requests of Fairlead's users from the API servers' audit logs, and objects from the
+// API servers. A *goal* is the limit for a figure, shown beside the figures of KubeFed and Karmada on such a machine.
 //
-// Why it is so: figures that a program takes of itself leave out what it does not know of. So nothing here asks Fairlead
-// what it did. Seconds depend on the machine and are never asserted; counts do not, and test/e2e holds small ones of them.
+// Why it is so: a program that measures itself misses everything that it does not know of. So the bench asks Fairlead nothing about its
+// work. Seconds depend on the machine and are never asserted. Counts do not, and test/e2e asserts small ones of them.
 package main

@@ -18,11 +18,10 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// oneWay is how long a byte is under way to the member that is far, and back again.
+// oneWay is the latency of the far member, in each direction.
 const oneWay = 50 * time.Millisecond
 
-// deliverFar delivers to members of which one is reached by a proxy that is 100 ms away: Seconds is until the last object is
-// there.
+// deliverFar delivers to members, one of them through a proxy that adds 100 ms. Seconds is the time until the last object is there.
 func deliverFar(ctx context.Context, b *bed) (_ *reading, err error) {
 	proxy := httptest.NewServer(http.HandlerFunc(relay))
 	defer proxy.Close()
@@ -34,7 +33,7 @@ func deliverFar(ctx context.Context, b *bed) (_ *reading, err error) {
 	return b.deliverFreshly(ctx, "far")
 }
 
-// reachBy has the host reach a member by a proxy, or by none.
+// reachBy sets the proxy through which the host reaches a member, or none.
 func (b *bed) reachBy(ctx context.Context, name string, proxyURL *string) error {
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"proxyURL": proxyURL}})
 	if err != nil {
@@ -45,7 +44,7 @@ func (b *bed) reachBy(ctx context.Context, name string, proxyURL *string) error 
 	return b.host.Patch(ctx, mc, client.RawPatch(types.MergePatchType, patch))
 }
 
-// relay answers CONNECT, and passes on what comes then, later.
+// relay answers CONNECT and then forwards all bytes with a delay.
 func relay(w http.ResponseWriter, r *http.Request) {
 	far, err := (&net.Dialer{}).DialContext(r.Context(), "tcp", r.Host)
 	if err != nil {
@@ -54,21 +53,21 @@ func relay(w http.ResponseWriter, r *http.Request) {
 	}
 	near, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		_ = far.Close() // nobody has used it
+		_ = far.Close() // it was not used
 		return
 	}
-	_, _ = near.Write([]byte("HTTP/1.1 200 OK\r\n\r\n")) // whoever does not get it hears no more either
+	_, _ = near.Write([]byte("HTTP/1.1 200 OK\r\n\r\n")) // a client that does not get it gets nothing else either
 	go lag(near, far)
 	lag(far, near)
 }
 
-// piece is what was read at once, and when it is to arrive.
+// piece is the bytes of one read, and the time at which to deliver them.
 type piece struct {
 	data []byte
 	due  time.Time
 }
 
-// lag passes on what comes from one side to the other, until either ends.
+// lag forwards bytes from one side to the other, until either ends.
 func lag(to io.WriteCloser, from io.Reader) {
 	underWay := make(chan piece, 1000)
 	go func() {
@@ -90,8 +89,8 @@ func lag(to io.WriteCloser, from io.Reader) {
 			break
 		}
 	}
-	_ = to.Close() // what is behind it ends likewise
+	_ = to.Close() // this ends the other direction as well
 	for range underWay {
-		// so that the reader ends
+		// this ends the reader
 	}
 }

@@ -20,23 +20,22 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// The floor is what no federation can go below that writes as often: a process that sends the requests of W1, of the same
-// size and as many, decodes no answer, watches nothing and decides nothing. It tells what a figure of W1 is worth on the
-// machine that it was taken on.
+// The floor is the least cost of any federation with as many writes. A process sends as many requests as W1, of the same size. It decodes
+// no answer, watches nothing and decides nothing. Compare figures of W1 with the floor of the same machine.
 
 const partFloor = "floor"
 
-// errand is what the process is to do.
+// errand describes the requests that the process sends.
 type errand struct {
-	// Kubeconfigs lead to the host, first, and to members.
+	// Kubeconfigs are those of the host, first, and of the members.
 	Kubeconfigs []string `json:"kubeconfigs"`
 	Objects     int      `json:"objects"`
 }
 
-// atOnce is how many requests a cluster gets at a time.
+// atOnce is the number of parallel requests to a cluster.
 const atOnce = 4
 
-// runErrand is the process.
+// runErrand is the main function of the process.
 func runErrand() error {
 	var e errand
 	if err := json.NewDecoder(os.Stdin).Decode(&e); err != nil {
@@ -64,13 +63,13 @@ func runErrand() error {
 	return all.Wait()
 }
 
-// caller sends bytes to one cluster.
+// caller sends requests to one cluster.
 type caller struct {
 	client *http.Client
 	host   string
 }
 
-// pair is what one wrapper asks of one cluster: of a member a read and three writes, of the host three writes.
+// pair sends the requests of one wrapper to one cluster: a read and three writes to a member, three writes to the host.
 func (c *caller) pair(ctx context.Context, n int, isMember bool) error {
 	const path = "/api/v1/namespaces/default/configmaps"
 	record, object := fmt.Sprintf("floor-record-%d", n), fmt.Sprintf("floor-object-%d", n)
@@ -104,7 +103,7 @@ func (c *caller) send(ctx context.Context, method, path, form string, body []byt
 	return errors.Join(err, answer.Body.Close())
 }
 
-// floor runs that process.
+// floor runs that process and measures it.
 func floor(ctx context.Context, b *bed) (*reading, error) {
 	e := errand{Objects: b.objects}
 	for _, name := range append([]string{sandbox.HostName}, b.box.Members()[:firstMembers]...) {

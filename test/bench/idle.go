@@ -31,18 +31,18 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// The idle work opens connections to many members from a process that does nothing else, and divides what it grew by. The
-// members are one simulated API server in a third process, which speaks TLS and HTTP/2 and has no Deliveries: what an idle
-// member costs the host does not depend on what the member is made of.
+// The idle work opens connections to many members from a process that does nothing else, and divides the growth of its memory by their
+// number. The members are one simulated API server in a third process, with TLS and HTTP/2 and without Deliveries. A simulated member
+// is enough, because the host's cost of an idle member does not depend on the member's programs.
 const (
 	idleMembers = 200
-	// partVariable says which part of this a process plays.
+	// partVariable is the environment variable with the role of a process.
 	partVariable = "FAIRLEAD_BENCH_PART"
 	partServer   = "members"
 	partHolder   = "holder"
 )
 
-// playAPartIfAsked makes this program one of the other processes.
+// playAPartIfAsked runs this program in the role of one of the other processes, if partVariable names a role.
 func playAPartIfAsked() {
 	var err error
 	switch os.Getenv(partVariable) {
@@ -62,7 +62,7 @@ func playAPartIfAsked() {
 	os.Exit(0)
 }
 
-// play is this program in that part, which says on standard error what it has to.
+// play runs the program in a role. Errors go to standard error.
 func play(ctx context.Context, part string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -73,8 +73,8 @@ func play(ctx context.Context, part string) (*exec.Cmd, error) {
 	return process, nil
 }
 
-// address is how the holder finds the members.
-type address struct {
+// serverAddress is the address of the simulated members.
+type serverAddress struct {
 	URL string `json:"url"`
 	CA  []byte `json:"ca"`
 }
@@ -85,7 +85,7 @@ const idleUID = "00000000-0000-0000-0000-00000000000"
 func serveMembers() error {
 	answer := func(w http.ResponseWriter, body any) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(body) // whoever asked has gone
+		_ = json.NewEncoder(w).Encode(body) // an error means that the client has gone
 	}
 	mux := http.NewServeMux()
 	base := "/apis/" + v1alpha1.GroupVersion.String()
@@ -110,10 +110,10 @@ func serveMembers() error {
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	if err := json.NewEncoder(os.Stdout).Encode(address{URL: server.URL, CA: ca}); err != nil {
+	if err := json.NewEncoder(os.Stdout).Encode(serverAddress{URL: server.URL, CA: ca}); err != nil {
 		return err
 	}
-	_, _ = bufio.NewReader(os.Stdin).ReadByte() // until the bench closes it, or is gone
+	_, _ = bufio.NewReader(os.Stdin).ReadByte() // returns when the bench closes it or ends
 	return nil
 }
 
@@ -126,14 +126,14 @@ func serveDeliveries(answer func(http.ResponseWriter, any)) http.HandlerFunc {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = http.NewResponseController(w).Flush() // a watch of nothing: its head, and silence
+		_ = http.NewResponseController(w).Flush() // a watch without events: only its header
 		<-r.Context().Done()
 	}
 }
 
-// hold opens the connections and prints what one costs, in bytes.
+// hold opens the connections and prints the cost of one, in bytes.
 func hold() error {
-	where := address{}
+	where := serverAddress{}
 	if err := json.NewDecoder(os.Stdin).Decode(&where); err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func hold() error {
 	fleet := member.NewFleet(member.Host{UID: idleUID + "2"}, clock.RealClock{})
 	store := deliveries.NewStore(clock.RealClock{})
 	pusher := push.New(fleet, store, clock.RealClock{}, func(push.Key) {})
-	go func() { _ = fleet.Start(ctx, pusher) }() // it only waits for the end
+	go func() { _ = fleet.Start(ctx, pusher) }() // it only waits for ctx to end
 	open := func(from, to int) error {
 		for i := from; i < to; i++ {
 			config := &rest.Config{Host: where.URL, BearerToken: fmt.Sprintf("token-%d", i), QPS: -1}
@@ -164,7 +164,7 @@ func hold() error {
 		}
 		return settle(ctx)
 	}
-	// The first few pay for what all share.
+	// The first few connections are not measured: they allocate the data that all share.
 	const first = 10
 	if err := open(0, first); err != nil {
 		return err
@@ -187,7 +187,7 @@ func hold() error {
 	})
 }
 
-// settle waits until every connection has opened its watch and been probed: no goroutine has come or gone for a while.
+// settle waits until every connection has opened its watch and was probed: the number of goroutines stays the same for a while.
 func settle(ctx context.Context) error {
 	n, since := runtime.NumGoroutine(), time.Now()
 	for time.Since(since) < 3*time.Second {
@@ -203,7 +203,7 @@ func settle(ctx context.Context) error {
 	return nil
 }
 
-// resident is what this process has resident once its garbage is gone: opening a connection leaves some.
+// resident returns the process's resident memory after a garbage collection.
 func resident() (int, error) {
 	debug.FreeOSMemory()
 	p, err := procfs.Self()
@@ -214,7 +214,7 @@ func resident() (int, error) {
 	return stat.ResidentMemory(), err
 }
 
-// holdIdle is the idle work.
+// holdIdle runs the idle work.
 func holdIdle(ctx context.Context, p *progress.Printer) (r *reading, err error) {
 	step := p.Step("%s: hold %d members that have nothing to do", idleWork, idleMembers)
 	defer func() {

@@ -57,10 +57,10 @@ func main() {
 	}
 }
 
-// check says what is wrong with the flags, before anything takes time.
+// check returns an error for wrong flags, before any work begins.
 func (o *options) check() error {
 	for _, name := range o.works {
-		if name != idleWork && !slices.ContainsFunc(works, func(w work) bool { return w.name == name }) {
+		if name != idleWork && !slices.ContainsFunc(works, func(w benchWork) bool { return w.name == name }) {
 			return fmt.Errorf("WORKS: %q is none of W1 to W7, far, rest, floor and %s", name, idleWork)
 		}
 	}
@@ -90,7 +90,7 @@ func run(ctx context.Context, o options) (err error) {
 			return err
 		}
 	}
-	if slices.ContainsFunc(works, func(w work) bool { return o.wants(w.name) }) {
+	if slices.ContainsFunc(works, func(w benchWork) bool { return o.wants(w.name) }) {
 		if err := runOnBed(ctx, o, p, readings); err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func run(ctx context.Context, o options) (err error) {
 	return write(o.out, readings)
 }
 
-// runOnBed does the works that need clusters.
+// runOnBed runs the works that need clusters.
 func runOnBed(ctx context.Context, o options, p *progress.Printer, readings map[string]*reading) (err error) {
 	b, err := makeBed(ctx, o, p)
 	if err != nil {
@@ -115,7 +115,7 @@ func runOnBed(ctx context.Context, o options, p *progress.Printer, readings map[
 			}
 		}()
 	}
-	needs := slices.ContainsFunc(works, func(w work) bool { return w.afterDelivery && o.wants(w.name) })
+	needs := slices.ContainsFunc(works, func(w benchWork) bool { return w.afterDelivery && o.wants(w.name) })
 	for _, w := range works {
 		if !o.wants(w.name) && (w.name != deliverWork || !needs) {
 			continue
@@ -132,7 +132,7 @@ func runOnBed(ctx context.Context, o options, p *progress.Printer, readings map[
 	return nil
 }
 
-// write writes the figures for programs.
+// write writes the figures as JSON.
 func write(path string, readings map[string]*reading) error {
 	all := map[string]any{"machine": machine()}
 	for name, r := range readings {

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// fewer is how many objects W7 delivers, furtherMembers to how many more members the second time.
+	// fewer is the number of objects that W7 delivers. furtherMembers is the number of members that the second part adds.
 	fewer          = 300
 	furtherMembers = 3
 )
 
-// addMembers is W7: the same is delivered by a new manager to three members, and by another new one to six. What the
-// second cost more, by member, is in More; the rest of the reading is the second's.
+// addMembers is W7: a new manager delivers objects to three members, and another new one delivers the same to six. More holds the
+// additional cost per member. The rest of the reading is that of the second delivery.
 func addMembers(ctx context.Context, b *bed) (*reading, error) {
 	first, err := b.deliverFreshly(ctx, "few")
 	if err != nil {
@@ -39,7 +39,7 @@ func addMembers(ctx context.Context, b *bed) (*reading, error) {
 	return second, nil
 }
 
-// deliverFreshly delivers by a manager that has just begun, and that has nothing else; it takes everything away again.
+// deliverFreshly restarts the manager, delivers, measures, and deletes everything again.
 func (b *bed) deliverFreshly(ctx context.Context, prefix string) (*reading, error) {
 	if err := b.clear(ctx, b.delivered); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (b *bed) membersReady(ctx context.Context) error {
 	})
 }
 
-// clear deletes wrappers, and waits until nothing is left of them anywhere.
+// clear deletes wrappers and waits until all their objects are gone.
 func (b *bed) clear(ctx context.Context, all []*v1alpha1.Federated) error {
 	err := each(ctx, all, func(ctx context.Context, w *v1alpha1.Federated) error {
 		return client.IgnoreNotFound(b.host.Delete(ctx, w))

@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/audit"
 )
 
-// reading is what a work cost. Names and units are the API of OUT.
+// reading is the cost of a work. Names and units are the API of OUT.
 type reading struct {
 	// HostCPUSeconds are the manager's, MemberCPUSeconds those of all collectors.
 	HostCPUSeconds   float64 `json:"hostCPUSeconds"`
@@ -30,7 +30,7 @@ type reading struct {
 	MemberRequests    map[string]int `json:"memberRequests"`
 	CollectorWrites   map[string]int `json:"collectorWrites"`
 	CollectorRequests map[string]int `json:"collectorRequests"`
-	// IdempotentWrites are those, on all clusters, after which the object was what it had been.
+	// IdempotentWrites are the writes on all clusters that did not change the object.
 	IdempotentWrites int `json:"idempotentWrites"`
 	// HostObjects are objects on the host beyond the user's, without events.
 	HostObjects int `json:"hostObjects"`
@@ -39,21 +39,21 @@ type reading struct {
 	RSSPeakBytes       uint64  `json:"rssPeakBytes"`
 	MemberRSSPeakBytes uint64  `json:"memberRSSPeakBytes"`
 	Seconds            float64 `json:"seconds"`
-	// More are figures that one work alone has.
+	// More are figures that only one work has.
 	More map[string]float64 `json:"more,omitempty"`
 }
 
-// meter is a work that is being measured.
+// meter measures a work.
 type meter struct {
 	bed     *bed
 	started time.Time
 	cpu     map[int]float64 // seconds by pid, when it began
 	marks   map[string]audit.Mark
 	watched map[string]*watched
-	objects inventory
+	objects objectCount
 }
 
-// measure begins. The meter has to be ended.
+// measure starts a meter. The caller must call end.
 func (b *bed) measure(ctx context.Context) (*meter, error) {
 	m := &meter{bed: b, cpu: make(map[int]float64), marks: make(map[string]audit.Mark), watched: make(map[string]*watched)}
 	var err error
@@ -86,7 +86,7 @@ func (b *bed) measure(ctx context.Context) (*meter, error) {
 	return m, nil
 }
 
-// end takes the reading. usersObjects is how many the user made on the host meanwhile.
+// end takes the reading. usersObjects is the number of objects that the user created on the host meanwhile.
 func (m *meter) end(ctx context.Context, usersObjects int) (*reading, error) {
 	r := &reading{
 		Seconds:      round(time.Since(m.started).Seconds()),
@@ -122,7 +122,7 @@ func (m *meter) readProcesses(ctx context.Context, r *reading) error {
 		if err != nil {
 			return err
 		}
-		spent := cpu - m.cpu[s.PID] // all of it, when the process is a new one
+		spent := cpu - m.cpu[s.PID] // all of it for a new process
 		if s.Cluster == sandbox.HostName {
 			r.HostCPUSeconds, r.RSSPeakBytes = round(r.HostCPUSeconds+spent), r.RSSPeakBytes+peak
 			continue
@@ -136,7 +136,7 @@ func (m *meter) readLogs(r *reading) error {
 	for _, c := range m.bed.clusters() {
 		mark, ok := m.marks[c.name]
 		if !ok {
-			continue // it came later
+			continue // it started later
 		}
 		requests, err := mark.Requests(isFairleads)
 		if err != nil {
@@ -154,7 +154,7 @@ func (m *meter) readLogs(r *reading) error {
 	return nil
 }
 
-// add counts what Fairlead's users asked of one cluster.
+// add counts the requests of Fairlead's users to one cluster.
 func (r *reading) add(name string, requests []audit.Request) {
 	for _, one := range requests {
 		written := 0
@@ -175,7 +175,7 @@ func (r *reading) add(name string, requests []audit.Request) {
 	}
 }
 
-// processes are Fairlead's own.
+// processes returns Fairlead's processes.
 func (b *bed) processes(ctx context.Context) ([]supervisor.Status, error) {
 	all, err := b.box.Processes(ctx)
 	if err != nil {
@@ -190,7 +190,7 @@ func (b *bed) processes(ctx context.Context) ([]supervisor.Status, error) {
 	return found, nil
 }
 
-// cpuOf is what a process has spent, in seconds of one core.
+// cpuOf returns the CPU time of a process, in seconds of one core.
 func cpuOf(pid int) (float64, error) {
 	p, err := procfs.NewProc(pid)
 	if err != nil {
@@ -200,7 +200,7 @@ func cpuOf(pid int) (float64, error) {
 	return stat.CPUTime(), err
 }
 
-// peakOf is the most memory that a process had resident since forgetPeak, in bytes.
+// peakOf returns the peak resident memory of a process since forgetPeak, in bytes.
 func peakOf(pid int) (uint64, error) {
 	p, err := procfs.NewProc(pid)
 	if err != nil {
@@ -210,7 +210,7 @@ func peakOf(pid int) (uint64, error) {
 	return status.VmHWM, err
 }
 
-// forgetPeak has the kernel begin a process's peak anew.
+// forgetPeak resets the peak that the kernel keeps for a process.
 func forgetPeak(pid int) error {
 	if err := os.WriteFile("/proc/"+strconv.Itoa(pid)+"/clear_refs", []byte("5"), 0o200); err != nil {
 		return fmt.Errorf("beginning a peak of memory anew: %w", err)

@@ -12,13 +12,13 @@ import (
 	"path/filepath"
 )
 
-// pprofAddress is where the manager serves its profiles while they are wanted.
+// pprofAddress is the address at which the manager serves profiles, with PROFILE=1.
 const pprofAddress = "127.0.0.1:6069"
 
-// profileSeconds is how long a CPU profile is: on two cores W1 and W3 take about that.
+// profileSeconds is the length of a CPU profile. W1 and W3 take about as long on two cores.
 const profileSeconds = 110
 
-// profile begins a CPU profile of the manager, where profiles are wanted; stop waits for its end and takes one of the heap.
+// profile starts a CPU profile of the manager, with PROFILE=1. stop waits for its end and takes a heap profile.
 func (b *bed) profile(ctx context.Context, name string) (stop func() error, err error) {
 	if b.profiles == "" {
 		return func() error { return nil }, nil

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// idleFor is how long W2 lasts, calm how long Fairlead's processes must have done next to nothing to be called quiet.
+	// idleFor is the length of W2. calm is the time for which Fairlead's processes must be almost idle to count as quiet.
 	idleFor = 120 * time.Second
 	calm    = 5 * time.Second
-	// nothing is that much CPU within calm, in seconds.
+	// nothing is the CPU time within calm that still counts as idle, in seconds.
 	nothing = 0.03
 )
 
-// quiet waits until Fairlead's processes have nothing to do any more.
+// quiet waits until Fairlead's processes are idle.
 func (b *bed) quiet(ctx context.Context) error {
 	var last float64
 	since := time.Time{}
@@ -72,7 +72,7 @@ func idle(ctx context.Context, b *bed) (*reading, error) {
 	return m.end(ctx, 0)
 }
 
-// startAgain is W5: from the manager's end, which is a polite one, until the next has nothing to do any more.
+// startAgain is W5: from the manager's graceful end until the next manager is idle.
 func startAgain(ctx context.Context, b *bed) (*reading, error) {
 	if err := b.quiet(ctx); err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func startAgain(ctx context.Context, b *bed) (*reading, error) {
 	return r, nil
 }
 
-// writtenToHost are the manager's writes to the host since the meter began, but for those of its lease.
+// writtenToHost returns the manager's writes to the host since the meter began, without those of its lease.
 func (m *meter) writtenToHost() ([]string, error) {
 	requests, err := m.marks[sandbox.HostName].Requests(isFairleads, audit.Request.IsWrite)
 	if err != nil {
@@ -147,7 +147,7 @@ func (b *bed) restartManager(ctx context.Context) error {
 	})
 }
 
-// manager is the pid of the manager.
+// manager returns the pid of the manager.
 func (b *bed) manager(ctx context.Context) (int, error) {
 	processes, err := b.processes(ctx)
 	if err != nil {

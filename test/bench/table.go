@@ -17,14 +17,14 @@ import (
 // goal is one line of the table.
 type goal struct {
 	work, what string
-	// kubefed and karmada are what these needed: KubeFed v0.10.0 and Karmada of 2026-08-21 in push mode, measured on
+	// kubefed and karmada are their figures: KubeFed v0.10.0 and Karmada of 2026-08-21 in push mode, measured on
 	// 2026-11-20 on a machine with 2 cores (docs/benchmarks.md).
 	kubefed, karmada string
-	// most is the goal; none where it is negative.
+	// most is the goal; a negative value means no goal.
 	most float64
 	unit string
 	of   func(*reading) float64
-	// counts says that it goes with the number of objects, and means nothing with fewer.
+	// counts is true for figures that grow with the number of objects; with fewer objects they cannot be compared.
 	counts bool
 }
 
@@ -84,7 +84,7 @@ var goals = []goal{
 	{work: idleWork, what: "an idle member, one watch over TLS: RSS", most: 200, unit: "KiB", of: more("rssBytesPerMember", kibibyte)},
 }
 
-// table prints what was reached beside what must be.
+// table prints the figures beside the goals.
 func table(out io.Writer, readings map[string]*reading, objects int) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "WORK\tWHAT\tKUBEFED\tKARMADA\tGOAL\tREACHED\t") // Flush says what went wrong
@@ -124,7 +124,7 @@ func figure(f float64, unit string) string {
 	return strings.TrimSpace(strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", f), "0"), ".") + " " + unit)
 }
 
-// machine is what the figures were taken on.
+// machine describes the machine of the figures.
 func machine() map[string]any {
 	found := map[string]any{"cores": runtime.NumCPU(), "os": runtime.GOOS, "arch": runtime.GOARCH, "go": runtime.Version()}
 	fs, err := procfs.NewDefaultFS()

@@ -19,10 +19,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// deletions is how many objects W4 deletes.
+// deletions is the number of objects that W4 deletes.
 const deletions = 100
 
-// leader is who leads on the host; "" is nobody.
+// leader returns the holder of the leader lease on the host, or "".
 func (b *bed) leader(ctx context.Context) (string, error) {
 	lease := &coordinationv1.Lease{}
 	err := b.host.Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "fairlead-manager"}, lease)
@@ -32,7 +32,7 @@ func (b *bed) leader(ctx context.Context) (string, error) {
 	return *lease.Spec.HolderIdentity, nil
 }
 
-// bringBack is W4: Seconds is that of the object that took longest, from the request to delete it to its return.
+// bringBack is W4. Seconds is the longest time from the request to delete an object to its return.
 func bringBack(ctx context.Context, b *bed) (*reading, error) {
 	if err := b.quiet(ctx); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func bringBack(ctx context.Context, b *bed) (*reading, error) {
 	return r, err
 }
 
-// serveOthers is W6: Seconds is from the CRD's being served on the last member to the object's being there.
+// serveOthers is W6. Seconds is the time from the moment when the last member serves the CRD to the moment when the object is there.
 func serveOthers(ctx context.Context, b *bed) (*reading, error) {
 	const kind, plural, prefix = "Gauge", "gauges", "gauge"
 	last := b.members[len(b.members)-1]
@@ -145,13 +145,13 @@ func serveOthers(ctx context.Context, b *bed) (*reading, error) {
 	return r, err
 }
 
-// serves is for until: an object is there.
+// serves returns a condition for until: an object exists.
 func (c *cluster) serves(obj *unstructured.Unstructured, namespace string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		found := &unstructured.Unstructured{}
 		found.SetGroupVersionKind(obj.GroupVersionKind())
 		if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: obj.GetName()}, found); err != nil {
-			return "it is not on " + c.name, nil //nolint:nilerr // its kind is not served yet, or it is not there
+			return "it is not on " + c.name, nil //nolint:nilerr // the member does not serve the kind yet, or has no such object
 		}
 		return "", nil
 	}

@@ -4,10 +4,10 @@ package main
 
 import "context"
 
-// work is one thing that a federation has to do.
-type work struct {
+// benchWork is one task of a federation.
+type benchWork struct {
 	name, what string
-	// afterDelivery says that it is done to what W1 has delivered.
+	// afterDelivery is true for works that need the objects of W1.
 	afterDelivery bool
 	do            func(context.Context, *bed) (*reading, error)
 }
@@ -17,8 +17,8 @@ const (
 	idleWork    = "idle"
 )
 
-// works are all that need clusters, in the order in which they are done.
-var works = []work{
+// works returns all works that need clusters, in the order in which they run.
+var works = []benchWork{
 	{name: deliverWork, what: "deliver the objects to 3 members", do: deliver},
 	{name: "W2", what: "do nothing for 120 s", afterDelivery: true, do: idle},
 	{name: "W3", what: "change one field of every object", afterDelivery: true, do: change},
