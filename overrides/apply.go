@@ -8,23 +8,29 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/fairlead-dev/fairlead/overrides/jsonpatch"
 	"github.com/fairlead-dev/fairlead/overrides/selection"
+	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
+
+// maxWork bounds what the overrides of one rendering may take: a quarter of a second or so, and 32 MiB. Copying a megabyte
+// of objects takes a twentieth of it.
+const maxWork = 64 << 20
 
 // Apply lays the overrides that speak to a member over objects and returns the result. An object that
 // no override changes is the very one that was given; the others are copies. work is how many units it
 // took, also where it failed. An error is an *Error.
 func (s *Set) Apply(objects []*unstructured.Unstructured, m selection.Member) (result []*unstructured.Unstructured, work int64, err error) {
 	r := &rendering{member: m, objects: objects, result: slices.Clone(objects), depths: make([]int, len(objects))}
-	r.budget.left = maxWork
+	r.budget = jsonpatch.NewBudget(maxWork)
 	for i := range s.overrides {
 		if o := &s.overrides[i]; o.selection.Selects(m) {
 			if err := r.lay(o); err != nil {
-				return nil, r.budget.spent(), err
+				return nil, r.budget.Spent(), err
 			}
 		}
 	}
-	return r.result, r.budget.spent(), nil
+	return r.result, r.budget.Spent(), nil
 }
 
 // rendering is what overrides have made of objects so far, for one member.
@@ -33,7 +39,7 @@ type rendering struct {
 	objects []*unstructured.Unstructured // as the wrapper has them
 	result  []*unstructured.Unstructured
 	depths  []int // how deep the JSON of result may be nested, at most; 0 where nothing has changed it
-	budget  budget
+	budget  jsonpatch.Budget
 	// rehearsing is whether no member is meant: what only a member could tell is passed over.
 	rehearsing bool
 }
@@ -42,7 +48,7 @@ type rendering struct {
 func (r *rendering) lay(o *override) *Error {
 	fail := func(part, doing string, err error) *Error {
 		return &Error{Override: o.index, Operation: None, Part: part, Doing: doing, Member: r.member.Name,
-			Problem: err.Error(), TooCostly: isCostly(err)}
+			Problem: err.Error(), TooCostly: jsonpatch.IsTooCostly(err)}
 	}
 	targets, err := match(&o.target, r.objects)
 	if err != nil {
@@ -51,10 +57,10 @@ func (r *rendering) lay(o *override) *Error {
 	for _, t := range targets {
 		original := r.objects[t]
 		if r.result[t] == original {
-			if err := r.budget.write(size(original.Object)); err != nil {
+			if err := r.budget.Write(jsonpatch.Size(original.Object)); err != nil {
 				return fail("target", "copying "+title(original), err)
 			}
-			r.result[t], r.depths[t] = original.DeepCopy(), MaxDepth
+			r.result[t], r.depths[t] = original.DeepCopy(), strictjson.MaxDepth
 		}
 		var failed *Error
 		if o.merge != nil {
@@ -75,19 +81,19 @@ func title(obj *unstructured.Unstructured) string { return obj.GetKind() + " " +
 // patch changes the object of an index by the operations of an override.
 func (r *rendering) patch(o *override, index int) *Error {
 	obj, original, m := r.result[index], r.objects[index], r.member
-	doc := &document{root: obj.Object, secret: isSecret(original), budget: &r.budget, depth: &r.depths[index]}
+	doc := jsonpatch.NewDocument(obj.Object, isSecret(original), &r.budget, &r.depths[index])
 	var crossed *Error // the first operation after which a protected field was another
 	for j := range o.patch {
 		op := &o.patch[j]
-		value, skip, missing := r.valueOf(op)
+		resolved, skip, missing := r.resolve(op)
 		if skip {
 			continue
 		}
 		if missing != nil {
 			return op.failed(o.index, j, m, missing)
 		}
-		if err := doc.do(op, value); err != nil {
-			if r.rehearsing && !isCostly(err) {
+		if err := doc.Do(resolved); err != nil {
+			if r.rehearsing && !jsonpatch.IsTooCostly(err) {
 				continue
 			}
 			return op.failed(o.index, j, m, err)
@@ -95,7 +101,7 @@ func (r *rendering) patch(o *override, index int) *Error {
 		if crossed != nil || !op.mayTrespass() {
 			continue
 		}
-		if err := r.budget.take(metadataEntries(obj.Object)); err != nil {
+		if err := r.budget.Take(metadataEntries(obj.Object)); err != nil {
 			return op.failed(o.index, j, m, err)
 		}
 		if r.rehearsing {
@@ -109,7 +115,7 @@ func (r *rendering) patch(o *override, index int) *Error {
 		return nil
 	}
 	last := len(o.patch) - 1
-	if err := r.budget.take(metadataEntries(obj.Object)); err != nil {
+	if err := r.budget.Take(metadataEntries(obj.Object)); err != nil {
 		return o.patch[last].failed(o.index, last, m, err)
 	}
 	// What counts is the result: a field may be moved away and back.
@@ -123,22 +129,26 @@ func (r *rendering) patch(o *override, index int) *Error {
 	return nil
 }
 
-// valueOf is what an operation writes for the member. skip is true where the operation is passed over for want of a label.
-func (r *rendering) valueOf(op *operation) (value any, skip bool, missing *trouble) {
+// resolve gives an operation the value that it writes for the member. skip is true where the operation is passed over, because
+// the member lacks a label.
+func (r *rendering) resolve(op *operation) (resolved *jsonpatch.Operation, skip bool, missing *jsonpatch.Failure) {
 	if op.source == nil {
-		return op.value, false, nil
+		return &op.Operation, false, nil
 	}
 	value, there := op.source.value(r.member)
 	switch {
 	case there:
-		return value, false, nil
 	case op.source.skip:
 		return nil, true, nil
 	case r.rehearsing:
-		return "", false, nil
+		value = ""
+	default:
+		return nil, false, &jsonpatch.Failure{Problem: fmt.Sprintf(
+			"the member has no label %s; label its MemberCluster, or give a default or whenMissing: Skip", op.source.label)}
 	}
-	return nil, false, &trouble{problem: fmt.Sprintf(
-		"the member has no label %s; label its MemberCluster, or give a default or whenMissing: Skip", op.source.label)}
+	filled := op.Operation
+	filled.SetValue(value)
+	return &filled, false, nil
 }
 
 // merge changes an object by the merge of an override.
@@ -154,18 +164,18 @@ func (r *rendering) merge(o *override, obj, original *unstructured.Unstructured)
 	}
 	merged, err := merge(obj.Object, gvk, o.merge, &r.budget)
 	if err == nil {
-		err = r.budget.take(metadataEntries(merged))
+		err = r.budget.Take(metadataEntries(merged))
 	}
 	if err != nil {
 		problem := err.Error()
-		if isSecret(original) && !isCostly(err) {
+		if isSecret(original) && !jsonpatch.IsTooCostly(err) {
 			problem = "the strategic merge does not take it (the reason is withheld: it may hold a Secret's values)"
 		}
-		return fail("", problem, isCostly(err))
+		return fail("", problem, jsonpatch.IsTooCostly(err))
 	}
 	obj.Object = merged
 	if path, t := trespass(original.Object, obj.Object); t != nil {
-		return fail(path.String(), t.problem, false)
+		return fail(path.String(), t.Problem, false)
 	}
 	return nil
 }

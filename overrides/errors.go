@@ -3,9 +3,13 @@
 package overrides
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
+
+// ErrTooCostly is wrapped by the errors that say that overrides take more work than they may.
+var ErrTooCostly = errors.New("the overrides take too much work")
 
 // None stands for Error.Operation where the trouble is not with one operation of a patch.
 const None = -1
@@ -86,12 +90,3 @@ func (e *Error) For(member string) *Error {
 	other.Member = member
 	return &other
 }
-
-// trouble is what an operation says before anybody knows where it stands.
-type trouble struct {
-	problem string
-	found   string
-	costly  bool
-}
-
-func (t *trouble) Error() string { return t.problem }

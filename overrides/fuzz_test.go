@@ -7,13 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
+	evanphx "github.com/evanphx/json-patch/v5"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/overrides/jsonpatch"
 	"github.com/fairlead-dev/fairlead/overrides/selection"
+	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
 // FuzzPatch compares one operation with another implementation of RFC 6902: where both succeed they
@@ -47,8 +49,8 @@ func FuzzPatch(f *testing.F) {
 			return
 		}
 		if other, ok := reference(before, op, path, from, value); ok {
-			want, err := DecodeValue(other)
-			if err == nil && !equal(want, got[0].Object) {
+			want, err := strictjson.DecodeValue(other)
+			if err == nil && !jsonpatch.Equal(want, got[0].Object) {
 				t.Fatalf("%s %s from %s value %s on %s\nwant %s\ngot  %v", op, path, from, value, before, other, got[0].Object)
 			}
 		}
@@ -57,7 +59,7 @@ func FuzzPatch(f *testing.F) {
 
 // widgetOf is a Widget with that spec, nil when it is no JSON.
 func widgetOf(spec string) *unstructured.Unstructured {
-	value, err := DecodeValue([]byte(spec))
+	value, err := strictjson.DecodeValue([]byte(spec))
 	if err != nil {
 		return nil
 	}
@@ -79,11 +81,11 @@ func reference(doc []byte, op, path, from, value string) ([]byte, bool) {
 	if err != nil {
 		return nil, false
 	}
-	patch, err := jsonpatch.DecodePatch(data)
+	patch, err := evanphx.DecodePatch(data)
 	if err != nil {
 		return nil, false
 	}
-	options := jsonpatch.NewApplyOptions()
+	options := evanphx.NewApplyOptions()
 	options.SupportNegativeIndices = false
 	out, err := patch.ApplyWithOptions(doc, options)
 	return out, err == nil
@@ -126,11 +128,11 @@ func FuzzMerge(f *testing.F) {
 			if o == builtIn {
 				continue
 			}
-			other, err := jsonpatch.MergePatch(before, []byte(patch))
+			other, err := evanphx.MergePatch(before, []byte(patch))
 			if err != nil {
 				continue
 			}
-			if want, err := DecodeValue(other); err == nil && !equal(want, got[0].Object) {
+			if want, err := strictjson.DecodeValue(other); err == nil && !jsonpatch.Equal(want, got[0].Object) {
 				t.Fatalf("want %s\ngot  %v", other, got[0].Object)
 			}
 		}
@@ -161,7 +163,7 @@ func FuzzValidate(f *testing.F) {
 			}
 			var objects []*unstructured.Unstructured
 			for i := range s.Objects {
-				obj, err := Decode(s.Objects[i])
+				obj, err := strictjson.Decode(s.Objects[i])
 				if err != nil {
 					t.Fatalf("Validate let through what cannot be read: %v", err)
 				}

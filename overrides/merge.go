@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/kubernetes/scheme" //nolint:depguard // types only: it knows which kinds have a strategic merge
+
+	"github.com/fairlead-dev/fairlead/overrides/jsonpatch"
 )
 
 // isStrategic says whether a kind has a strategic merge: the built-in kinds have, since their lists
@@ -19,8 +21,8 @@ func isStrategic(gvk schema.GroupVersionKind) bool {
 }
 
 // merge lays patch over an object and returns the result; the object is used up, patch is not.
-func merge(object map[string]any, gvk schema.GroupVersionKind, patch map[string]any, b *budget) (merged map[string]any, err error) {
-	if err := b.write(size(patch)); err != nil {
+func merge(object map[string]any, gvk schema.GroupVersionKind, patch map[string]any, b *jsonpatch.Budget) (merged map[string]any, err error) {
+	if err := b.Write(jsonpatch.Size(patch)); err != nil {
 		return nil, err
 	}
 	patch = runtime.DeepCopyJSON(patch)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-dev/fairlead/overrides/jsonpointer"
 )
 
 func TestMerge(t *testing.T) {
@@ -62,7 +64,7 @@ func TestMerge(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				value, _ := pointer(tc.at).lookup(got[0].Object)
+				value, _ := jsonpointer.Pointer(tc.at).Lookup(got[0].Object)
 				if diff := cmp.Diff(tc.want, value); diff != "" {
 					t.Errorf("result (-want +got):\n%s", diff)
 				}

@@ -3,10 +3,13 @@
 package overrides
 
 import (
+	"math/bits"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"github.com/fairlead-dev/fairlead/overrides/jsonpatch"
 )
 
 // directives of the strategic merge that belong to a list of another key.
@@ -15,10 +18,13 @@ const (
 	deleteDirective = "$deleteFromPrimitiveList/"
 )
 
+// perScan is the work of comparing two items of a list that a strategic merge tells apart by a key.
+const perScan = 16
+
 // takeMerge takes from the budget what a strategic merge of patch into object is going to take: it is quadratic in
 // the length of lists that have a merge key, and cannot be stopped once it has begun. more is how many items may have
 // joined the lists of object by the time that patch reaches them, because a key of the patch is there twice.
-func takeMerge(b *budget, object, patch map[string]any, schema strategicpatch.LookupPatchMeta, more int) error {
+func takeMerge(b *jsonpatch.Budget, object, patch map[string]any, schema strategicpatch.LookupPatchMeta, more int) error {
 	for key := range patch {
 		list := strings.TrimPrefix(strings.TrimPrefix(key, orderDirective), deleteDirective)
 		switch v := patch[key].(type) {
@@ -45,8 +51,8 @@ func takeMerge(b *budget, object, patch map[string]any, schema strategicpatch.Lo
 	return nil
 }
 
-func takeMergeOfLists(b *budget, there, patch []any, schema strategicpatch.LookupPatchMeta, mergeKey string, more int) error {
-	if err := b.take(mergeWork(len(there)+more, len(patch))); err != nil {
+func takeMergeOfLists(b *jsonpatch.Budget, there, patch []any, schema strategicpatch.LookupPatchMeta, mergeKey string, more int) error {
+	if err := b.Take(mergeWork(len(there)+more, len(patch))); err != nil {
 		return err
 	}
 	byKey := make(map[any]map[string]any, len(there))
@@ -97,4 +103,11 @@ func isScalar(value any) bool {
 		return false
 	}
 	return true
+}
+
+// mergeWork is what merging two lists by a key takes: each item is looked for among those that are there, item by
+// item, and what the patch holds is sorted by looking up each place.
+func mergeWork(there, patched int) int64 {
+	all, own := int64(there+patched), int64(patched)
+	return perScan * (all*all + own*own*int64(bits.Len(uint(patched))))
 }

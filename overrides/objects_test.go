@@ -12,6 +12,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/overrides/selection"
+	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
 const deployment = `
@@ -39,7 +40,7 @@ spec: {size: 9007199254740993, parts: [{name: a, count: 1}, {name: b, count: 2}]
 // object reads YAML into an object.
 func object(t testing.TB, text string) *unstructured.Unstructured {
 	t.Helper()
-	obj, err := Decode(runtime.RawExtension{Raw: fromYAML(t, text)})
+	obj, err := strictjson.Decode(runtime.RawExtension{Raw: fromYAML(t, text)})
 	if err != nil {
 		t.Fatalf("the test's object: %v", err)
 	}

@@ -7,23 +7,26 @@ import (
 	"fmt"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/overrides/jsonpatch"
+	"github.com/fairlead-dev/fairlead/overrides/jsonpointer"
 	"github.com/fairlead-dev/fairlead/overrides/selection"
+	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
 // newOperation reads an operation. Which members it may have is CEL's to say first; it is said again
 // here because admission can be bypassed.
 func newOperation(from *v1alpha1.PatchOperation) (operation, error) {
-	op := operation{op: from.Op}
+	op := operation{Operation: jsonpatch.Operation{Op: from.Op}}
 	if from.Op == "" {
 		return op, errors.New("op: is missing: give add, remove, replace, move, copy or test")
 	}
 	var err error
-	if op.path, err = parsePointer(from.Path); err != nil {
+	if op.Path, err = jsonpointer.Parse(from.Path); err != nil {
 		return op, fmt.Errorf("path: %w", err)
 	}
 	switch from.Op {
 	case v1alpha1.PatchMove, v1alpha1.PatchCopy:
-		if op.from, err = parsePointer(from.From); err != nil {
+		if op.From, err = jsonpointer.Parse(from.From); err != nil {
 			return op, fmt.Errorf("from: %w", err)
 		}
 	case v1alpha1.PatchAdd, v1alpha1.PatchReplace, v1alpha1.PatchTest:
@@ -46,10 +49,11 @@ func (op *operation) readValue(from *v1alpha1.PatchOperation) (err error) {
 			return fmt.Errorf("valueFrom: %w", err)
 		}
 	case len(from.Value.Raw) > 0: // without, it is a null
-		if op.value, err = DecodeValue(from.Value.Raw); err != nil {
+		value, err := strictjson.DecodeValue(from.Value.Raw)
+		if err != nil {
 			return fmt.Errorf("value: %w", err)
 		}
-		op.size, op.depth = size(op.value), depthOf(op.value)
+		op.SetValue(value)
 	}
 	return nil
 }
@@ -59,30 +63,13 @@ func (op *operation) failed(override, index int, m selection.Member, err error) 
 	e := &Error{
 		Override:  override,
 		Operation: index,
-		Doing:     op.doing(),
-		Path:      op.path.String(),
+		Doing:     op.Doing(),
+		Path:      op.Path.String(),
 		Member:    m.Name,
 		Problem:   err.Error(),
 	}
-	if t := (*trouble)(nil); errors.As(err, &t) {
-		e.Found, e.TooCostly = t.found, t.costly
+	if t := (*jsonpatch.Failure)(nil); errors.As(err, &t) {
+		e.Found, e.TooCostly = t.Found, t.TooCostly
 	}
 	return e
-}
-
-func (op *operation) doing() string {
-	switch op.op {
-	case v1alpha1.PatchAdd:
-		return "adding " + op.path.String()
-	case v1alpha1.PatchRemove:
-		return "removing " + op.path.String()
-	case v1alpha1.PatchReplace:
-		return "replacing " + op.path.String()
-	case v1alpha1.PatchMove:
-		return "moving " + op.from.String() + " to " + op.path.String()
-	case v1alpha1.PatchCopy:
-		return "copying " + op.from.String() + " to " + op.path.String()
-	default:
-		return "testing " + op.path.String()
-	}
 }

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/overrides/jsonpatch"
+	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
 // ValidateWork says whether the overrides that speak to every member take more work than they may. It lays them over
@@ -22,14 +24,14 @@ func ValidateWork(spec *v1alpha1.WrapperSpec) field.ErrorList {
 	}
 	objects := make([]*unstructured.Unstructured, 0, len(spec.Objects))
 	for i := range spec.Objects {
-		obj, err := Decode(spec.Objects[i])
+		obj, err := strictjson.Decode(spec.Objects[i])
 		if err != nil {
 			return nil
 		}
 		objects = append(objects, obj)
 	}
 	r := &rendering{objects: objects, result: slices.Clone(objects), depths: make([]int, len(objects)), rehearsing: true}
-	r.budget.left = maxWork
+	r.budget = jsonpatch.NewBudget(maxWork)
 	for i := range set.overrides {
 		o := &set.overrides[i]
 		if !o.selection.Selects(r.member) {

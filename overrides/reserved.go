@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/overrides/jsonpointer"
 )
 
 // Reserved returns an error for an object that no wrapper may bring to a member, whoever wrote it: Fairlead's own
@@ -35,13 +36,13 @@ const (
 
 // reservedLabels are labels that no wrapper sets on any object.
 var reservedLabels = []protection{
-	{pointer{"metadata", "labels", v1alpha1.LabelAggregateToHost},
+	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelAggregateToHost},
 		"it would widen what Fairlead may do on the member; the member's administrator sets it there"},
-	{pointer{"metadata", "labels", v1alpha1.LabelAggregateToCollector},
+	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelAggregateToCollector},
 		"it would widen what Fairlead may read on the member; the member's administrator sets it there"},
-	{pointer{"metadata", "labels", v1alpha1.LabelOpen},
+	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelOpen},
 		"it opens a namespace to Fairlead, and the member's administrator sets it there: take it out"},
-	{pointer{"metadata", "labels", v1alpha1.LabelMade},
+	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelMade},
 		"the manager sets it when it creates a namespace: take it out"},
 }
 
@@ -84,7 +85,7 @@ func ofOurGroup(obj *unstructured.Unstructured) *protection {
 	if obj.GroupVersionKind().Group != v1alpha1.Group {
 		return nil
 	}
-	return &protection{pointer{"apiVersion"}, "Fairlead's own kinds are not federated: write them at the host that is to act on them"}
+	return &protection{jsonpointer.Pointer{"apiVersion"}, "Fairlead's own kinds are not federated: write them at the host that is to act on them"}
 }
 
 // servingOurGroup recognises a CRD and an APIService, which decide who serves a group; both are named after it.
@@ -93,10 +94,10 @@ func servingOurGroup(obj *unstructured.Unstructured) *protection {
 		return nil
 	}
 	if strings.HasSuffix(nameOf(obj), "."+v1alpha1.Group) {
-		return &protection{pointer{"metadata", "name"}, whyOwn}
+		return &protection{jsonpointer.Pointer{"metadata", "name"}, whyOwn}
 	}
-	if group, _ := (pointer{"spec", "group"}).lookup(obj.Object); group == v1alpha1.Group {
-		return &protection{pointer{"spec", "group"}, whyOwn}
+	if group, _ := (jsonpointer.Pointer{"spec", "group"}).Lookup(obj.Object); group == v1alpha1.Group {
+		return &protection{jsonpointer.Pointer{"spec", "group"}, whyOwn}
 	}
 	return nil
 }
@@ -106,19 +107,19 @@ func calledLikeOurs(obj *unstructured.Unstructured) *protection {
 	if !reservedNames[obj.GroupVersionKind().GroupKind()] || name != "fairlead" && !strings.HasPrefix(name, "fairlead-") {
 		return nil
 	}
-	return &protection{pointer{"metadata", "name"}, whyOwn + "; rename yours"}
+	return &protection{jsonpointer.Pointer{"metadata", "name"}, whyOwn + "; rename yours"}
 }
 
 func systemNamespace(obj *unstructured.Unstructured) *protection {
 	if obj.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Namespace"}) || !IsSystemNamespace(nameOf(obj)) {
 		return nil
 	}
-	return &protection{pointer{"metadata", "name"}, whySystem}
+	return &protection{jsonpointer.Pointer{"metadata", "name"}, whySystem}
 }
 
 func withReservedLabel(obj *unstructured.Unstructured) *protection {
 	i := slices.IndexFunc(reservedLabels, func(l protection) bool {
-		value, _ := l.path.lookup(obj.Object)
+		value, _ := l.path.Lookup(obj.Object)
 		return value != nil
 	})
 	if i < 0 {
@@ -128,7 +129,7 @@ func withReservedLabel(obj *unstructured.Unstructured) *protection {
 }
 
 func nameOf(obj *unstructured.Unstructured) string {
-	name, _ := (pointer{"metadata", "name"}).lookup(obj.Object)
+	name, _ := (jsonpointer.Pointer{"metadata", "name"}).Lookup(obj.Object)
 	text, _ := name.(string)
 	return text
 }

@@ -9,7 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/overrides/jsonpatch"
 	"github.com/fairlead-dev/fairlead/overrides/selection"
+	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
 // Set is a list of overrides, read once and ready to be applied for many members. It is safe for
@@ -28,12 +30,8 @@ type override struct {
 }
 
 type operation struct {
-	op         v1alpha1.PatchOp
-	path, from pointer
-	value      any
-	size       int     // of value, in bytes
-	depth      int     // of value
-	source     *source // nil where the value is given
+	jsonpatch.Operation
+	source *source // nil where the value is given
 }
 
 // Compile reads overrides. What it refuses, Validate refuses with the exact field; an error here is
@@ -63,7 +61,7 @@ func compile(index int, from *v1alpha1.Override) (override, error) {
 		return fail(None, "", errors.New("give patch or merge, exactly one of them"))
 	}
 	if from.Merge != nil {
-		if o.merge, err = decodeObject(from.Merge.Raw); err != nil {
+		if o.merge, err = strictjson.DecodeObject(from.Merge.Raw); err != nil {
 			return fail(None, "merge", err)
 		}
 		o.directive = directive(o.merge)

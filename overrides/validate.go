@@ -11,7 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/overrides/jsonpatch"
+	"github.com/fairlead-dev/fairlead/overrides/jsonpointer"
 	"github.com/fairlead-dev/fairlead/overrides/selection"
+	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
 const (
@@ -40,7 +43,7 @@ func Validate(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1.Wrappe
 		matched, err := match(&spec.Overrides[i].Target, objects)
 		// What could not be read may be what is meant.
 		if err != nil && len(objects) == len(spec.Objects) {
-			errs = append(errs, field.Invalid(at.Child("target"), shorten(spec.Overrides[i].Target), err.Error()))
+			errs = append(errs, field.Invalid(at.Child("target"), strictjson.Excerpt(spec.Overrides[i].Target), err.Error()))
 		}
 		errs = append(errs, validateOverride(&spec.Overrides[i], objects, matched, at)...)
 	}
@@ -66,7 +69,7 @@ func validateSelection(s *v1alpha1.ClusterSelection, path *field.Path, required 
 	for i := range s.Selectors {
 		one := v1alpha1.ClusterSelection{Selectors: s.Selectors[i : i+1]}
 		if _, err := selection.New(&one); err != nil {
-			errs = append(errs, field.Invalid(path.Child("selectors").Index(i), shorten(s.Selectors[i]), cause(err)))
+			errs = append(errs, field.Invalid(path.Child("selectors").Index(i), strictjson.Excerpt(s.Selectors[i]), cause(err)))
 		}
 	}
 	return errs
@@ -109,18 +112,18 @@ func validateOperation(from *v1alpha1.PatchOperation, path *field.Path) *field.E
 		}
 		return field.Invalid(path, field.OmitValueType{}, text)
 	}
-	if op.op == v1alpha1.PatchTest {
+	if op.Op == v1alpha1.PatchTest {
 		return nil // reads only
 	}
 	for _, p := range protected {
-		if p.path.contains(op.path) {
+		if p.path.Contains(op.Path) {
 			return field.Forbidden(path.Child("path"), fmt.Sprintf("no override may change %s: %s", p.path, p.why))
 		}
-		if op.op == v1alpha1.PatchMove && p.path.contains(op.from) {
+		if op.Op == v1alpha1.PatchMove && p.path.Contains(op.From) {
 			return field.Forbidden(path.Child("from"), fmt.Sprintf("no override may take %s away: %s", p.path, p.why))
 		}
 	}
-	if op.op == v1alpha1.PatchMove && op.from.contains(op.path) && len(op.from) < len(op.path) {
+	if op.Op == v1alpha1.PatchMove && op.From.Contains(op.Path) && len(op.From) < len(op.Path) {
 		return field.Invalid(path.Child("path"), from.Path, fmt.Sprintf("it lies within from, %s: nothing can be moved into itself", from.From))
 	}
 	return nil
@@ -143,18 +146,18 @@ func shownPart(from *v1alpha1.PatchOperation, name string) any {
 
 func validateMerge(raw []byte, objects []*unstructured.Unstructured, matched []int, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	patch, err := decodeObject(raw)
+	patch, err := strictjson.DecodeObject(raw)
 	if err != nil {
 		return append(errs, field.Invalid(path, field.OmitValueType{}, err.Error()))
 	}
 	for _, p := range protected {
-		value, there := p.path.lookup(patch)
+		value, there := p.path.Lookup(patch)
 		if !there {
 			continue
 		}
 		for _, i := range matched {
 			// Naming the object in the patch, as kubectl patches do, changes nothing.
-			if is, _ := p.path.lookup(objects[i].Object); !equal(value, is) {
+			if is, _ := p.path.Lookup(objects[i].Object); !jsonpatch.Equal(value, is) {
 				errs = append(errs, field.Forbidden(childAt(path, p.path), "no override may change it: "+p.why))
 				break
 			}
@@ -173,7 +176,7 @@ func validateMerge(raw []byte, objects []*unstructured.Unstructured, matched []i
 }
 
 // childAt is the field path of what a pointer points to below path.
-func childAt(path *field.Path, to pointer) *field.Path {
+func childAt(path *field.Path, to jsonpointer.Pointer) *field.Path {
 	for i, token := range to {
 		if i > 0 && (to[i-1] == "labels" || to[i-1] == "annotations") {
 			path = path.Key(token)

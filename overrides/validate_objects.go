@@ -12,11 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/overrides/jsonpointer"
+	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
 // foreign are fields of a wrapped object that only its API server writes. An object that was read from
 // a cluster has them.
-var foreign = []pointer{
+var foreign = []jsonpointer.Pointer{
 	{"status"},
 	{"metadata", "ownerReferences"},
 	{"metadata", "finalizers"},
@@ -32,10 +34,10 @@ var foreign = []pointer{
 
 // stamped are labels and annotations that no author writes.
 var stamped = []protection{
-	{pointer{"metadata", "labels", v1alpha1.LabelUID}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
-	{pointer{"metadata", "annotations", v1alpha1.AnnotationWrapper}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
-	{pointer{"metadata", "annotations", v1alpha1.AnnotationObject}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
-	{pointer{"metadata", "annotations", v1alpha1.AnnotationRendering}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
+	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelUID}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
+	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationWrapper}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
+	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationObject}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
+	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationRendering}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
 }
 
 // validateObjects checks the wrapped objects, and returns those that could be read, for the targets
@@ -52,7 +54,7 @@ func validateObjects(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1
 	total := 0
 	for i := range spec.Objects {
 		at := path.Index(i)
-		data, err := bytesOf(spec.Objects[i])
+		data, err := strictjson.Bytes(spec.Objects[i])
 		if err != nil {
 			errs = append(errs, field.Invalid(at, field.OmitValueType{}, err.Error()))
 			continue
@@ -64,7 +66,7 @@ func validateObjects(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1
 			})
 			break // what comes after is not looked at: the limit is there to bound the looking
 		}
-		object, err := decodeObject(data)
+		object, err := strictjson.DecodeObject(data)
 		if err != nil {
 			errs = append(errs, field.Invalid(at, field.OmitValueType{}, err.Error()))
 			continue
@@ -90,18 +92,18 @@ func validateObject(obj *unstructured.Unstructured, namespace string, kind v1alp
 	}
 	errs = append(errs, validateHome(obj, namespace, kind, at)...)
 	for _, p := range foreign {
-		if value, _ := p.lookup(obj.Object); value != nil {
+		if value, _ := p.Lookup(obj.Object); value != nil {
 			errs = append(errs, field.Forbidden(childAt(at, p), "it is the member's to write; leave it out (`hostctl federate` does, from what you have)"))
 		}
 	}
 	for _, s := range stamped {
-		if value, _ := s.path.lookup(obj.Object); value != nil {
+		if value, _ := s.path.Lookup(obj.Object); value != nil {
 			errs = append(errs, field.Forbidden(childAt(at, s.path), s.why))
 		}
 	}
 	for _, key := range []string{v1alpha1.AnnotationKeep, v1alpha1.AnnotationReplace} {
-		path := pointer{"metadata", "annotations", key}
-		if value, there := path.lookup(obj.Object); there && value != "true" && value != "false" {
+		path := jsonpointer.Pointer{"metadata", "annotations", key}
+		if value, there := path.Lookup(obj.Object); there && value != "true" && value != "false" {
 			errs = append(errs, field.NotSupported(childAt(at, path), fmt.Sprint(value), []string{"true", "false"}))
 		}
 	}
@@ -136,14 +138,14 @@ func validateIdentity(obj *unstructured.Unstructured, at *field.Path) field.Erro
 	if problems := content.IsPathSegmentName(name); len(problems) > 0 {
 		errs = append(errs, field.Invalid(at.Child("metadata", "name"), name, strings.Join(problems, "; ")))
 	}
-	if value, _ := (pointer{"metadata", "generateName"}).lookup(obj.Object); value != nil && value != "" {
+	if value, _ := (jsonpointer.Pointer{"metadata", "generateName"}).Lookup(obj.Object); value != nil && value != "" {
 		errs = append(errs, field.Forbidden(at.Child("metadata", "generateName"), "it would make a new object at each push; metadata.name is what counts"))
 	}
 	if len(errs) > 0 {
 		return errs
 	}
 	if path, t := malformed(obj.Object); t != nil {
-		errs = append(errs, field.Invalid(childAt(at, path), field.OmitValueType{}, t.problem))
+		errs = append(errs, field.Invalid(childAt(at, path), field.OmitValueType{}, t.Problem))
 	}
 	return errs
 }
@@ -151,7 +153,7 @@ func validateIdentity(obj *unstructured.Unstructured, at *field.Path) field.Erro
 // validateHome checks that an object may go where the wrapper would put it.
 func validateHome(obj *unstructured.Unstructured, namespace string, kind v1alpha1.WrapperKind, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if value, _ := (pointer{"metadata", "namespace"}).lookup(obj.Object); value != nil {
+	if value, _ := (jsonpointer.Pointer{"metadata", "namespace"}).Lookup(obj.Object); value != nil {
 		path := at.Child("metadata", "namespace")
 		text, isText := value.(string)
 		switch {

@@ -5,7 +5,7 @@ package author
 import (
 	"fmt"
 
-	"github.com/fairlead-dev/fairlead/overrides"
+	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
 // textMaps are the fields of Kubernetes' own kinds that map keys to text. A null in them stands for the empty text,
@@ -16,7 +16,7 @@ var textMaps = oneOf("annotations", "binaryData", "data", "labels", "matchLabels
 // not, and refuses them. A null in a list stays, or the items after it would have other indexes.
 func withoutNulls(c *cleaning) {
 	_, isOwn := kubernetes[c.gk.Group]
-	for _, null := range overrides.Nulls(c.content, nil) {
+	for _, null := range strictjson.Nulls(c.content, nil) {
 		switch {
 		case null.Parent == nil: // nullItems notes it
 		case isOwn && textMaps(null.Within):
@@ -31,7 +31,7 @@ func withoutNulls(c *cleaning) {
 
 func nullItems(m Manifest) []string {
 	var notes []string
-	for _, null := range overrides.Nulls(m.Object.Object, nil) {
+	for _, null := range strictjson.Nulls(m.Object.Object, nil) {
 		notes = append(notes, fmt.Sprintf("%s is null: a member may refuse it; take it out of the list", null.Field))
 	}
 	return notes

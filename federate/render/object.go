@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/digest"
 	"github.com/fairlead-dev/fairlead/overrides"
+	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
 // Object is one object as a member is to get it, but for the marks.
@@ -31,7 +32,7 @@ type Object struct {
 
 // Unstructured decodes the object, for the caller to change.
 func (o *Object) Unstructured() (*unstructured.Unstructured, error) {
-	value, err := overrides.DecodeValue(o.JSON)
+	value, err := strictjson.DecodeValue(o.JSON)
 	if err != nil {
 		return nil, fmt.Errorf("decoding the rendering of %s: %w", o, err)
 	}

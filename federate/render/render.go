@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/digest"
 	"github.com/fairlead-dev/fairlead/overrides"
 	"github.com/fairlead-dev/fairlead/overrides/selection"
+	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
 const (
@@ -100,7 +101,7 @@ func (r *Renderer) read() (*base, error) {
 	}
 	b := &base{}
 	for i := range r.raw {
-		obj, err := overrides.Decode(r.raw[i])
+		obj, err := strictjson.Decode(r.raw[i])
 		if err != nil {
 			return nil, fmt.Errorf("reading objects[%d]: %w", i, err)
 		}
@@ -189,8 +190,8 @@ func bounded(o *Object) error {
 	if len(o.JSON) > maxObject {
 		return fmt.Errorf("%s comes to %d KiB with the overrides, %d at most", o, len(o.JSON)>>10, maxObject>>10)
 	}
-	if depth := overrides.Depth(o.JSON); depth > overrides.MaxDepth {
-		return fmt.Errorf("%s is nested %d deep with the overrides, %d at most", o, depth, overrides.MaxDepth)
+	if depth := strictjson.Depth(o.JSON); depth > strictjson.MaxDepth {
+		return fmt.Errorf("%s is nested %d deep with the overrides, %d at most", o, depth, strictjson.MaxDepth)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/digest"
 	"github.com/fairlead-dev/fairlead/federate/marks"
-	"github.com/fairlead-dev/fairlead/overrides"
+	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
 // hashLength is how many characters tell one wrapper's revisions apart: more than 2^45 of them.
@@ -38,7 +38,7 @@ func Of(spec *v1alpha1.WrapperSpec) (Revision, error) {
 	content := make(map[string]any, 2)
 	objects := make([]any, len(spec.Objects))
 	for i := range spec.Objects {
-		obj, err := overrides.Decode(spec.Objects[i])
+		obj, err := strictjson.Decode(spec.Objects[i])
 		if err != nil {
 			return Revision{}, fmt.Errorf("reading objects[%d]: %w", i, err)
 		}

@@ -17,7 +17,7 @@ import (
 	kjson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/overrides"
+	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
 const (
@@ -62,13 +62,13 @@ func answering(answer func(context.Context, *question) *admissionv1.AdmissionRes
 
 // tooDeep is the answer to a review that cannot be read, nil to any other.
 func tooDeep(body []byte) *admissionv1.AdmissionResponse {
-	if overrides.Depth(body) <= maxReviewDepth {
+	if strictjson.Depth(body) <= maxReviewDepth {
 		return nil
 	}
 	return &admissionv1.AdmissionResponse{UID: reviewUID(body), Result: &metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid,
 		Message: fmt.Sprintf("the wrapper is nested more than %d deep; an object, the value of a patch and a merge may be %d deep",
-			maxReviewDepth, overrides.MaxDepth),
+			maxReviewDepth, strictjson.MaxDepth),
 	}}
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package overrides
+package jsonpatch
 
 import (
 	"fmt"
@@ -9,44 +9,51 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/overrides/jsonpointer"
 )
 
-// document is one decoded object under a JSON patch (RFC 6902). A failed operation may leave it half
+// Document is one decoded object under a JSON patch (RFC 6902). A failed operation may leave it half
 // changed: the caller then throws it away.
-type document struct {
+type Document struct {
 	root map[string]any
 	// secret keeps values out of errors.
 	secret bool
 	// budget is what may still be done: doubled 64 times, a byte is more than any memory.
-	budget *budget
+	budget *Budget
 	// depth is how deep root may be nested by now.
 	depth *int
 }
 
-// do carries out one operation; value is that of add, replace and test.
-func (d *document) do(op *operation, value any) error {
-	if err := d.take(op, value); err != nil {
-		return err
-	}
-	switch op.op {
-	case v1alpha1.PatchAdd:
-		return d.add(op.path, runtime.DeepCopyJSONValue(value))
-	case v1alpha1.PatchRemove:
-		_, err := d.remove(op.path, "so there is nothing to remove")
-		return err
-	case v1alpha1.PatchReplace:
-		return d.replace(op.path, runtime.DeepCopyJSONValue(value))
-	case v1alpha1.PatchMove:
-		return d.move(op.from, op.path)
-	case v1alpha1.PatchCopy:
-		return d.copy(op.from, op.path)
-	case v1alpha1.PatchTest:
-		return d.test(op.path, value)
-	}
-	return &trouble{problem: fmt.Sprintf("%q is none of add, remove, replace, move, copy and test", op.op)}
+// NewDocument puts an object under a patch. secret keeps its values out of errors. depth is how deep the object may be nested
+// by now; it is kept up to date.
+func NewDocument(root map[string]any, secret bool, budget *Budget, depth *int) *Document {
+	return &Document{root: root, secret: secret, budget: budget, depth: depth}
 }
 
-func (d *document) add(path pointer, value any) error {
+// Do carries out one operation.
+func (d *Document) Do(op *Operation) error {
+	if err := d.take(op); err != nil {
+		return err
+	}
+	switch op.Op {
+	case v1alpha1.PatchAdd:
+		return d.add(op.Path, runtime.DeepCopyJSONValue(op.Value))
+	case v1alpha1.PatchRemove:
+		_, err := d.remove(op.Path, "so there is nothing to remove")
+		return err
+	case v1alpha1.PatchReplace:
+		return d.replace(op.Path, runtime.DeepCopyJSONValue(op.Value))
+	case v1alpha1.PatchMove:
+		return d.move(op.From, op.Path)
+	case v1alpha1.PatchCopy:
+		return d.copy(op.From, op.Path)
+	case v1alpha1.PatchTest:
+		return d.test(op.Path, op.Value)
+	}
+	return &Failure{Problem: fmt.Sprintf("%q is none of add, remove, replace, move, copy and test", op.Op)}
+}
+
+func (d *Document) add(path jsonpointer.Pointer, value any) error {
 	_, err := d.edit(d.root, path, 0, true, func(parent any) (any, error) {
 		switch c := parent.(type) {
 		case map[string]any:
@@ -57,7 +64,7 @@ func (d *document) add(path pointer, value any) error {
 			if err != nil {
 				return nil, err
 			}
-			if err := d.budget.take(shift(c, i, true)); err != nil {
+			if err := d.budget.Take(shift(c, i, true)); err != nil {
 				return nil, err
 			}
 			return slices.Insert(c, i, value), nil
@@ -67,13 +74,13 @@ func (d *document) add(path pointer, value any) error {
 	return err
 }
 
-func (d *document) replace(path pointer, value any) error {
+func (d *Document) replace(path jsonpointer.Pointer, value any) error {
 	_, err := d.edit(d.root, path, 0, false, func(parent any) (any, error) {
 		switch c := parent.(type) {
 		case map[string]any:
 			key := path[len(path)-1]
 			if _, there := c[key]; !there {
-				return nil, &trouble{problem: `the path is not there; "add" makes it`}
+				return nil, &Failure{Problem: `the path is not there; "add" makes it`}
 			}
 			c[key] = value
 			return c, nil
@@ -91,14 +98,14 @@ func (d *document) replace(path pointer, value any) error {
 }
 
 // remove takes a value out and returns it; absent ends the sentence about a path that is not there.
-func (d *document) remove(path pointer, absent string) (removed any, err error) {
+func (d *Document) remove(path jsonpointer.Pointer, absent string) (removed any, err error) {
 	_, err = d.edit(d.root, path, 0, false, func(parent any) (any, error) {
 		switch c := parent.(type) {
 		case map[string]any:
 			key := path[len(path)-1]
 			value, there := c[key]
 			if !there {
-				return nil, &trouble{problem: "the path is not there, " + absent}
+				return nil, &Failure{Problem: "the path is not there, " + absent}
 			}
 			removed = value
 			delete(c, key)
@@ -108,7 +115,7 @@ func (d *document) remove(path pointer, absent string) (removed any, err error) 
 			if err != nil {
 				return nil, err
 			}
-			if err := d.budget.take(shift(c, i, false)); err != nil {
+			if err := d.budget.Take(shift(c, i, false)); err != nil {
 				return nil, err
 			}
 			removed = c[i]
@@ -119,13 +126,13 @@ func (d *document) remove(path pointer, absent string) (removed any, err error) 
 	return removed, err
 }
 
-func (d *document) move(from, path pointer) error {
-	if from.contains(path) {
+func (d *Document) move(from, path jsonpointer.Pointer) error {
+	if from.Contains(path) {
 		if len(from) == len(path) {
 			_, err := d.get(from)
 			return err
 		}
-		return &trouble{problem: fmt.Sprintf("%s lies within %s: nothing can be moved into itself", path, from)}
+		return &Failure{Problem: fmt.Sprintf("%s lies within %s: nothing can be moved into itself", path, from)}
 	}
 	if list, ok := d.listOf(from, path); ok {
 		return d.moveWithin(list, from, path)
@@ -138,18 +145,18 @@ func (d *document) move(from, path pointer) error {
 }
 
 // listOf is the list that two paths both lead into.
-func (d *document) listOf(from, path pointer) ([]any, bool) {
+func (d *Document) listOf(from, path jsonpointer.Pointer) ([]any, bool) {
 	last := len(from) - 1
 	if len(path) != len(from) || !slices.Equal(from[:last], path[:last]) {
 		return nil, false
 	}
-	value, _ := from[:last].lookup(d.root)
+	value, _ := from[:last].Lookup(d.root)
 	list, ok := value.([]any)
 	return list, ok
 }
 
 // moveWithin moves an item of a list to another place in it, and what lies between by one.
-func (d *document) moveWithin(list []any, from, path pointer) error {
+func (d *Document) moveWithin(list []any, from, path jsonpointer.Pointer) error {
 	i, err := d.itemAt(from, len(from)-1, list)
 	if err != nil {
 		return err
@@ -158,7 +165,7 @@ func (d *document) moveWithin(list []any, from, path pointer) error {
 	if err != nil {
 		return err
 	}
-	if err := d.budget.take(int64(max(i, j) - min(i, j))); err != nil {
+	if err := d.budget.Take(int64(max(i, j) - min(i, j))); err != nil {
 		return err
 	}
 	item := list[i]
@@ -171,41 +178,41 @@ func (d *document) moveWithin(list []any, from, path pointer) error {
 	return nil
 }
 
-func (d *document) copy(from, path pointer) error {
+func (d *Document) copy(from, path jsonpointer.Pointer) error {
 	value, err := d.get(from)
 	if err != nil {
 		return err
 	}
-	if err := d.budget.write(size(value)); err != nil {
+	if err := d.budget.Write(Size(value)); err != nil {
 		return err
 	}
 	return d.add(path, runtime.DeepCopyJSONValue(value))
 }
 
-func (d *document) test(path pointer, want any) error {
+func (d *Document) test(path jsonpointer.Pointer, want any) error {
 	found, err := d.get(path)
 	if err != nil {
-		t := err.(*trouble) //nolint:errorlint // get returns nothing else
-		t.problem += fmt.Sprintf("; the test wants %s", d.show(want))
+		t := err.(*Failure) //nolint:errorlint // get returns nothing else
+		t.Problem += fmt.Sprintf("; the test wants %s", d.show(want))
 		return t
 	}
-	if !equal(found, want) {
-		return &trouble{
-			problem: fmt.Sprintf("it is %s, the test wants %s", d.show(found), d.show(want)),
-			found:   d.found(found),
+	if !Equal(found, want) {
+		return &Failure{
+			Problem: fmt.Sprintf("it is %s, the test wants %s", d.show(found), d.show(want)),
+			Found:   d.found(found),
 		}
 	}
 	return nil
 }
 
 // get is the value at a path, or the trouble with getting there.
-func (d *document) get(path pointer) (value any, err error) {
+func (d *Document) get(path jsonpointer.Pointer) (value any, err error) {
 	_, err = d.edit(d.root, path, 0, false, func(parent any) (any, error) {
 		switch c := parent.(type) {
 		case map[string]any:
 			v, there := c[path[len(path)-1]]
 			if !there {
-				return nil, &trouble{problem: fmt.Sprintf("%s is not there", path)}
+				return nil, &Failure{Problem: fmt.Sprintf("%s is not there", path)}
 			}
 			value = v
 			return c, nil
@@ -224,14 +231,14 @@ func (d *document) get(path pointer) (value any, err error) {
 
 // edit walks down to the parent of what path points to, lets leaf change it, and puts what leaf
 // returns in the parent's place on the way back (a list that grows is another list).
-func (d *document) edit(node any, path pointer, at int, makes bool, leaf func(parent any) (any, error)) (any, error) {
+func (d *Document) edit(node any, path jsonpointer.Pointer, at int, makes bool, leaf func(parent any) (any, error)) (any, error) {
 	if at == len(path)-1 {
 		return leaf(node)
 	}
 	switch c := node.(type) {
 	case map[string]any:
 		child, there := c[path[at]]
-		if makes && child == nil && path.isMetadataMap(at) {
+		if makes && child == nil && isMetadataMap(path, at) {
 			child, there = map[string]any{}, true
 		}
 		if !there {
@@ -256,4 +263,14 @@ func (d *document) edit(node any, path pointer, at int, makes bool, leaf func(pa
 		return c, nil
 	}
 	return nil, d.notContainer(path, at, node)
+}
+
+// isMetadataMap says whether the token at i leads to the labels or annotations that the next, last
+// token is a key of, or to the metadata that holds them. These are the maps that add makes.
+func isMetadataMap(p jsonpointer.Pointer, i int) bool {
+	labels := len(p) - 2
+	if labels < 1 || p[labels-1] != "metadata" || (p[labels] != "labels" && p[labels] != "annotations") {
+		return false
+	}
+	return i == labels || i == labels-1
 }

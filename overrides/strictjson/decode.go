@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package overrides
+package strictjson
 
 import (
 	"bytes"
@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/fairlead-dev/fairlead/overrides/jsonpointer"
 )
 
 // MaxDepth is how deep JSON in a wrapper, and in what is rendered from it, may be nested.
@@ -23,19 +25,19 @@ var errNotObject = errors.New("it is not a JSON object")
 
 // Decode reads one wrapped object. Integers stay integers, whatever their size up to 64 bits.
 func Decode(raw runtime.RawExtension) (*unstructured.Unstructured, error) {
-	data, err := bytesOf(raw)
+	data, err := Bytes(raw)
 	if err != nil {
 		return nil, err
 	}
-	object, err := decodeObject(data)
+	object, err := DecodeObject(data)
 	if err != nil {
 		return nil, err
 	}
 	return &unstructured.Unstructured{Object: object}, nil
 }
 
-// bytesOf is the JSON of a wrapped object, also of one that a Go program put in as a typed object.
-func bytesOf(raw runtime.RawExtension) ([]byte, error) {
+// Bytes is the JSON of a wrapped object, also of one that a Go program put in as a typed object.
+func Bytes(raw runtime.RawExtension) ([]byte, error) {
 	if len(raw.Raw) > 0 || raw.Object == nil {
 		return raw.Raw, nil
 	}
@@ -46,7 +48,8 @@ func bytesOf(raw runtime.RawExtension) ([]byte, error) {
 	return data, nil
 }
 
-func decodeObject(data []byte) (map[string]any, error) {
+// DecodeObject reads JSON that is an object, as DecodeValue does.
+func DecodeObject(data []byte) (map[string]any, error) {
 	value, err := DecodeValue(data)
 	if err != nil {
 		return nil, err
@@ -76,7 +79,7 @@ func DecodeValue(data []byte) (any, error) {
 			return nil, errors.New("it is a number that does not fit 64 bits and was rounded on its way here: quote it if it is meant as text")
 		}
 		return nil, fmt.Errorf("the number at %s does not fit 64 bits and was rounded on its way here: quote it if it is meant as text",
-			shorten(path.String()))
+			Excerpt(path.String()))
 	}
 	if bytes.Contains(data, []byte("-0")) {
 		value = withoutNegativeZero(value)
@@ -86,7 +89,7 @@ func DecodeValue(data []byte) (any, error) {
 
 // pastInt64 finds a number that does not fit 64 bits. Every API server reads such a one as a float, so that another
 // number arrives than the author wrote, and nobody can tell which it was.
-func pastInt64(value any, path pointer) (pointer, bool) {
+func pastInt64(value any, path jsonpointer.Pointer) (jsonpointer.Pointer, bool) {
 	const limit = 1 << 63
 	switch v := value.(type) {
 	case map[string]any:
@@ -105,30 +108,6 @@ func pastInt64(value any, path pointer) (pointer, bool) {
 		return path, v >= limit || v <= -limit
 	}
 	return nil, false
-}
-
-// Depth is how deep JSON is nested: 1 for {}. It looks at brackets only, so that it can be asked
-// before a decoder recurses.
-func Depth(data []byte) int {
-	depth, deepest := 0, 0
-	quoted, escaped := false, false
-	for _, c := range data {
-		switch {
-		case escaped:
-			escaped = false
-		case quoted:
-			escaped = c == '\\'
-			quoted = c != '"'
-		case c == '"':
-			quoted = true
-		case c == '{' || c == '[':
-			depth++
-			deepest = max(deepest, depth)
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return deepest
 }
 
 // withoutNegativeZero writes -0.0 as 0. It is the one number that does not come back from JSON as it

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package overrides
+package jsonpointer
 
 import (
 	"errors"
@@ -11,17 +11,17 @@ import (
 	"unicode/utf8"
 )
 
-// pointer is a JSON pointer (RFC 6901), its escapes resolved.
-type pointer []string
+// Pointer is a JSON pointer (RFC 6901), its escapes resolved.
+type Pointer []string
 
 var (
-	pointerUnescape = strings.NewReplacer("~1", "/", "~0", "~")
-	pointerEscape   = strings.NewReplacer("~", "~0", "/", "~1")
+	unescaper = strings.NewReplacer("~1", "/", "~0", "~")
+	escaper   = strings.NewReplacer("~", "~0", "/", "~1")
 )
 
-// parsePointer reads a pointer. The empty one, the whole object, is refused: an override tailors an
+// Parse reads a pointer. The empty one, the whole object, is refused: an override tailors an
 // object, it does not put another in its place.
-func parsePointer(text string) (pointer, error) {
+func Parse(text string) (Pointer, error) {
 	if !strings.HasPrefix(text, "/") {
 		return nil, errors.New("a JSON pointer begins with a slash: /spec/replicas")
 	}
@@ -39,38 +39,28 @@ func parsePointer(text string) (pointer, error) {
 				return nil, fmt.Errorf("in %q a tilde stands alone: write it ~0, and a slash within a key ~1", token)
 			}
 		}
-		tokens[i] = pointerUnescape.Replace(token)
+		tokens[i] = unescaper.Replace(token)
 	}
 	return tokens, nil
 }
 
 // String writes the pointer with its escapes.
-func (p pointer) String() string {
+func (p Pointer) String() string {
 	var b strings.Builder
 	for _, token := range p {
 		b.WriteByte('/')
-		b.WriteString(pointerEscape.Replace(token))
+		b.WriteString(escaper.Replace(token))
 	}
 	return b.String()
 }
 
-// contains says whether q is p or lies below it.
-func (p pointer) contains(q pointer) bool {
+// Contains says whether q is p or lies below it.
+func (p Pointer) Contains(q Pointer) bool {
 	return len(p) <= len(q) && slices.Equal(p, q[:len(p)])
 }
 
-// isMetadataMap says whether the token at i leads to the labels or annotations that the next, last
-// token is a key of, or to the metadata that holds them. These are the maps that add makes.
-func (p pointer) isMetadataMap(i int) bool {
-	labels := len(p) - 2
-	if labels < 1 || p[labels-1] != "metadata" || (p[labels] != "labels" && p[labels] != "annotations") {
-		return false
-	}
-	return i == labels || i == labels-1
-}
-
-// lookup is what the pointer points to. A null counts as something.
-func (p pointer) lookup(root any) (value any, there bool) {
+// Lookup is what the pointer points to. A null counts as something.
+func (p Pointer) Lookup(root any) (value any, there bool) {
 	value = root
 	for _, token := range p {
 		switch c := value.(type) {
@@ -79,7 +69,7 @@ func (p pointer) lookup(root any) (value any, there bool) {
 				return nil, false
 			}
 		case []any:
-			i, ok := listIndex(token)
+			i, ok := ListIndex(token)
 			if !ok || i >= len(c) {
 				return nil, false
 			}
@@ -91,8 +81,8 @@ func (p pointer) lookup(root any) (value any, there bool) {
 	return value, true
 }
 
-// listIndex reads an index as RFC 6901 writes them: digits without leading zeros.
-func listIndex(token string) (int, bool) {
+// ListIndex reads an index as RFC 6901 writes them: digits without leading zeros.
+func ListIndex(token string) (int, bool) {
 	if token == "" || len(token) > 9 || (len(token) > 1 && token[0] == '0') {
 		return 0, false
 	}

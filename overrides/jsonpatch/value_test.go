@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package overrides
+package jsonpatch
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/fairlead-dev/fairlead/overrides/strictjson"
+)
 
 func TestEqualComparesAsRFC6902Does(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -25,16 +29,16 @@ func TestEqualComparesAsRFC6902Does(t *testing.T) {
 		"a list and an object":                      {`[]`, `{}`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, err := DecodeValue([]byte(tc.a))
+			a, err := strictjson.DecodeValue([]byte(tc.a))
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := DecodeValue([]byte(tc.b))
+			b, err := strictjson.DecodeValue([]byte(tc.b))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if equal(a, b) != tc.same || equal(b, a) != tc.same {
-				t.Errorf("equal: %v and %v, want %v", equal(a, b), equal(b, a), tc.same)
+			if Equal(a, b) != tc.same || Equal(b, a) != tc.same {
+				t.Errorf("equal: %v and %v, want %v", Equal(a, b), Equal(b, a), tc.same)
 			}
 		})
 	}

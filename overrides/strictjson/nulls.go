@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package overrides
+package strictjson
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
 // Null is a null in an object.
@@ -76,30 +73,4 @@ func childOf(at *field.Path, key string) *field.Path {
 		return field.NewPath(key)
 	}
 	return at.Child(key)
-}
-
-// maxNulls bounds how many nulls of one wrapper Warnings tells one by one.
-const maxNulls = 5
-
-// Warnings says what a member may refuse although the host takes it: nulls in the objects of a spec. Objects that
-// cannot be read are Validate's to tell.
-func Warnings(spec *v1alpha1.WrapperSpec) []string {
-	var warnings []string
-	count := 0
-	for i := range spec.Objects {
-		object, err := Decode(spec.Objects[i])
-		if err != nil {
-			continue
-		}
-		for _, null := range Nulls(object.Object, field.NewPath("spec", "objects").Index(i)) {
-			if count++; count <= maxNulls {
-				warnings = append(warnings, fmt.Sprintf("%s of %s %s is null: take it out, members refuse null where a field is not nullable",
-					null.Field, object.GetKind(), object.GetName()))
-			}
-		}
-	}
-	if count > maxNulls {
-		warnings = append(warnings, fmt.Sprintf("%d more fields of spec.objects are null; `hostctl federate` leaves them out", count-maxNulls))
-	}
-	return warnings
 }

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package jsonpatch
+
+import (
+	"fmt"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/overrides/strictjson"
+)
+
+// take takes what an operation is going to take, but for moving list items, which only shows on the way.
+func (d *Document) take(op *Operation) error {
+	if err := d.budget.Take(perOperation + PerByte*int64(len(op.Path)+len(op.From))); err != nil {
+		return err
+	}
+	reaches := func(int) int { return 0 }
+	switch op.Op {
+	case v1alpha1.PatchAdd, v1alpha1.PatchReplace, v1alpha1.PatchTest:
+		if err := d.budget.Write(op.size); err != nil {
+			return err
+		}
+		reaches = func(int) int { return len(op.Path) + op.depth }
+	case v1alpha1.PatchMove, v1alpha1.PatchCopy:
+		reaches = func(depth int) int { return len(op.Path) + depth - len(op.From) }
+	case v1alpha1.PatchRemove:
+	}
+	return d.deepen(reaches)
+}
+
+// deepen notes how deep the object may be nested after an operation that reaches so deep in one that is so deep. What
+// overrides have made is judged when all of them are done; until then it must not become so deep that walking through
+// it takes a stack without end.
+func (d *Document) deepen(reaches func(depth int) int) error {
+	const limit = 8 * strictjson.MaxDepth
+	if guess := max(*d.depth, reaches(*d.depth)); guess <= limit {
+		*d.depth = guess
+		return nil
+	}
+	if err := d.budget.Take(int64(Size(d.root))); err != nil {
+		return err
+	}
+	is := strictjson.DepthOf(d.root)
+	if is > limit {
+		return &Failure{Problem: fmt.Sprintf("this operation nests the object %d deep, %d at most: move or copy less", is, strictjson.MaxDepth)}
+	}
+	*d.depth = max(is, reaches(is))
+	return nil
+}

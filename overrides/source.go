@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package overrides
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
+)
+
+// source is a ValueSource, read.
+type source struct {
+	label    string // "" is the member's name
+	fallback *string
+	skip     bool
+}
+
+func newSource(from *v1alpha1.ValueSource) (*source, error) {
+	s := &source{fallback: from.Default}
+	switch from.WhenMissing {
+	case v1alpha1.MissingSkip:
+		s.skip = true
+	case v1alpha1.MissingFail, "":
+	default:
+		return nil, errors.New("whenMissing is Skip or Fail")
+	}
+	if from.FieldPath == "metadata.name" {
+		return s, nil
+	}
+	label, opens := strings.CutPrefix(from.FieldPath, "metadata.labels['")
+	label, closes := strings.CutSuffix(label, "']")
+	if !opens || !closes || label == "" || strings.ContainsAny(label, "']") {
+		return nil, errors.New("fieldPath is metadata.name or metadata.labels['KEY']")
+	}
+	s.label = label
+	return s, nil
+}
+
+// value is what the member has there, or the default.
+func (s *source) value(m selection.Member) (value string, there bool) {
+	if s.label == "" {
+		return m.Name, true
+	}
+	if value, there = m.Labels[s.label]; there {
+		return value, true
+	}
+	if s.fallback != nil {
+		return *s.fallback, true
+	}
+	return "", false
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package strictjson
+
+// Depth is how deep JSON is nested: 1 for {}. It looks at brackets only, so that it can be asked
+// before a decoder recurses.
+func Depth(data []byte) int {
+	depth, deepest := 0, 0
+	quoted, escaped := false, false
+	for _, c := range data {
+		switch {
+		case escaped:
+			escaped = false
+		case quoted:
+			escaped = c == '\\'
+			quoted = c != '"'
+		case c == '"':
+			quoted = true
+		case c == '{' || c == '[':
+			depth++
+			deepest = max(deepest, depth)
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return deepest
+}
+
+// DepthOf is how deep a value is nested: 0 for a scalar, 1 for {}.
+func DepthOf(value any) int {
+	deepest := -1
+	switch v := value.(type) {
+	case map[string]any:
+		deepest = 0
+		for key := range v {
+			deepest = max(deepest, DepthOf(v[key]))
+		}
+	case []any:
+		deepest = 0
+		for i := range v {
+			deepest = max(deepest, DepthOf(v[i]))
+		}
+	}
+	return deepest + 1
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package strictjson reads the JSON of wrapped objects, and refuses what would reach a member as something else.
+//
+// Integers of up to 64 bits stay integers. A number past that is refused: every API server reads it as a float, so another
+// number would arrive than the author wrote. JSON that is nested too deep is refused before a decoder recurses.
+// Nulls finds the nulls that members may refuse.
+package strictjson

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package strictjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// maxShown is how many bytes of a value an error shows.
+const maxShown = 120
+
+// Excerpt writes a value as JSON for a message, at most maxShown bytes of it.
+func Excerpt(value any) string {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return "a value that cannot be shown: " + err.Error()
+	}
+	text := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if len(text) <= maxShown {
+		return string(text)
+	}
+	cut := maxShown
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return string(text[:cut]) + "…"
+}
