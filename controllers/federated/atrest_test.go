@@ -3,15 +3,20 @@
 package federated
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/placement"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
 // members of the fleets below, and how many bytes the host may keep of one pair.
@@ -81,6 +86,93 @@ func TestAPairAtRestTakesLittleHoweverLargeItsObjectsAre(t *testing.T) {
 			})
 		}
 	}
+}
+
+const (
+	// restWrappers are held by the host below, each on three members; maxWrapperAtRest is how many bytes it may keep of one.
+	restWrappers     = 500
+	maxWrapperAtRest = 9 << 10
+)
+
+// wrapperAtRest is how many bytes the host keeps of one wrapper that is Ready on three members: the copy in the cache, what
+// the loop and the pusher keep, and the summaries of three Deliveries. The wrapper is one of W1 of the bench.
+func wrapperAtRest(t testing.TB) int64 {
+	t.Helper()
+	template, err := os.ReadFile("testdata/ready.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	members := make(map[string]*v1alpha1.MemberCluster)
+	for _, name := range []string{"member-1", "member-2", "member-3"} {
+		members[name] = &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	}
+	r, _ := host(t, nil)
+	before := heap()
+	var cached []*v1alpha1.Federated
+	summaries := make(map[string]map[string]*deliveries.Summary)
+	for i := range restWrappers {
+		w := decoded[v1alpha1.Federated](t, template, i)
+		cached = append(cached, w)
+		p := &reconciliation{Reconciler: r, key: keyOf(w), cached: w, wrapper: r.writes.newest(w.DeepCopy()), now: now, members: members,
+			revision: w.Status.UpdateRevision, decision: placement.Decision{Status: w.Status.Placement}}
+		for _, step := range []func(context.Context) error{p.render, p.enqueue} {
+			if err := step(t.Context()); err != nil || p.invalid != "" {
+				t.Fatal(err, p.invalid)
+			}
+		}
+		for name, want := range p.wants {
+			if summaries[name] == nil {
+				summaries[name] = make(map[string]*deliveries.Summary)
+			}
+			d := &v1alpha1.Delivery{}
+			d.UID = types.UID(fmt.Sprintf("%036d", i))
+			d.Spec.Wrapper = v1alpha1.Identity(w)
+			d.Spec.Target = &v1alpha1.DeliveryTarget{Revision: strings.Clone(p.revision), Rendering: strings.Clone(want.Rendering.Digest())}
+			d.Status.ObservedRendering = strings.Clone(d.Spec.Target.Rendering)
+			summaries[name][p.key.Delivery()] = deliveries.Summarise(decoded[v1alpha1.Delivery](t, encoded(t, d), i))
+		}
+	}
+	left := heap() - before
+	runtime.KeepAlive(r)
+	runtime.KeepAlive(cached)
+	runtime.KeepAlive(summaries)
+	return left / restWrappers
+}
+
+// decoded is an object with strings of its own, as the wire brings it.
+func decoded[T any](t testing.TB, data []byte, i int) *T {
+	t.Helper()
+	text := strings.NewReplacer("NAME", fmt.Sprintf("bench-%04d", i), "UID", fmt.Sprintf("%036d", i), "PAYLOAD", strings.Repeat("x", 1<<10)).Replace(string(data))
+	obj := new(T)
+	if err := json.Unmarshal([]byte(text), obj); err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+func encoded(t testing.TB, obj any) []byte {
+	t.Helper()
+	data, err := json.Marshal(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// A wrapper took 52 KB of RSS while the host kept a second copy of it and every rendering.
+func TestAWrapperAtRestTakesLittleBesideItsCopyInTheCache(t *testing.T) {
+	wrapperAtRest(t) // what is made once in a process
+	if got := wrapperAtRest(t); got > maxWrapperAtRest {
+		t.Errorf("%d B a wrapper, %d at most", got, maxWrapperAtRest)
+	}
+}
+
+func BenchmarkWrapperAtRest(b *testing.B) {
+	var got int64
+	for b.Loop() {
+		got = wrapperAtRest(b)
+	}
+	b.ReportMetric(float64(got), "B/wrapper")
 }
 
 func BenchmarkPairAtRest(b *testing.B) {
