@@ -11,8 +11,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/boundedread"
 )
 
-// What the schema of a Delivery allows. A member whose API server keeps to none must not fill the host's memory: what is
-// longer is cut, and so means nothing any more.
+// These are the limits that the schema of a Delivery has. A hostile member may not enforce the schema, and must not fill the
+// host's memory. So the host cuts longer texts and lists. A text that was cut matches nothing any more.
 const (
 	maxObjects     = 256
 	maxName        = 253
@@ -21,11 +21,10 @@ const (
 	maxField       = 256
 )
 
-// maxWeight is how many bytes of memory, about, the Deliveries of one member may take at the host. 100,000 that are well take
-// that.
+// maxWeight is about how many bytes of memory the summaries of one member may take. 100,000 healthy Deliveries take that much.
 const maxWeight = 64 << 20
 
-// weight is about how many bytes of memory it takes.
+// weight is about how many bytes of memory the summary takes.
 func (s *Summary) weight() int {
 	if s == nil {
 		return 0
@@ -41,7 +40,8 @@ func (s *Summary) weight() int {
 	return weight
 }
 
-// cut is a text, or as much of it as there may be. What is left over is not held in memory by what is kept.
+// cut returns the text, or its first bytes when it is longer than the limit. It copies them, so that the rest of the text can be
+// freed.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -49,12 +49,14 @@ func cut(text string, limit int) string {
 	return strings.Clone(text[:limit])
 }
 
+// cutIdentity returns the identity with each text cut to its limit.
 func cutIdentity(w v1alpha1.WrapperIdentity) v1alpha1.WrapperIdentity {
 	w.Kind, w.Namespace = v1alpha1.WrapperKind(cut(string(w.Kind), maxName)), cut(w.Namespace, maxName)
 	w.Name, w.UID = cut(w.Name, maxName), types.UID(cut(string(w.UID), maxName))
 	return w
 }
 
+// cutStatus returns a copy of the status with each text and each list cut to its limit.
 func cutStatus(is *v1alpha1.DeliveryStatus) *v1alpha1.DeliveryStatus {
 	kept := &v1alpha1.DeliveryStatus{ObservedRendering: cut(is.ObservedRendering, maxName), Version: cut(is.Version, maxName)}
 	for _, o := range is.Objects[:min(len(is.Objects), maxObjects)] {

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// wordy is a Delivery of a member that keeps to no schema: every text in it is so long.
+// wordy is the Delivery of a member that does not enforce the schema: each text in it has this length.
 func wordy(name string, length int) *v1alpha1.Delivery {
 	text := strings.Repeat("x", length)
 	d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Seal: text, Target: &v1alpha1.DeliveryTarget{Revision: text, Rendering: text},
@@ -52,13 +52,13 @@ func TestWhatIsKeptOfAMemberIsSummedUp(t *testing.T) {
 		t.Fatalf("%d Deliveries of %d MiB", n, b.weight>>20)
 	}
 	if another := newDecoded(wordy("d0", 999)); !b.hasRoomFor(another.Name, another.summary) {
-		t.Error("what is there cannot become smaller")
+		t.Error("a Delivery that is known cannot become smaller")
 	}
 	b.heard = nil
 	b.noteUnreadable(errTooMuch.Error())
 	b.noteUnreadable(errTooMuch.Error())
 	if got := b.record(web).Unreadable; !strings.Contains(got, "64 MiB") {
-		t.Errorf("nobody is told: %q", got)
+		t.Errorf("the record does not tell why: %q", got)
 	}
 	b.Replace()
 	if diff := cmp.Diff([]string{"east unreadable", "east readable again"}, slices.DeleteFunc(b.heard, func(s string) bool { return !strings.Contains(s, "readable") })); diff != "" {

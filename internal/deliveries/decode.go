@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// decoded is a Delivery on its way from the wire to the index: its name, and what is kept of it.
+// decoded is a Delivery as a list or a watch event brings it: its name and its summary. The reflector needs a runtime.Object.
 type decoded struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
@@ -30,30 +30,31 @@ func newDecoded(d *v1alpha1.Delivery) *decoded {
 	return &decoded{ObjectMeta: metav1.ObjectMeta{Name: cut(d.Name, maxName), ResourceVersion: d.ResourceVersion}, summary: Summarise(d)}
 }
 
-// DeepCopyObject implements runtime.Object. A summary never changes.
+// DeepCopyObject implements runtime.Object. The copy shares the summary, because a summary never changes.
 func (e *decoded) DeepCopyObject() runtime.Object {
 	return &decoded{TypeMeta: e.TypeMeta, ObjectMeta: *e.ObjectMeta.DeepCopy(), summary: e.summary}
 }
 
-// decoder reads the events of a member's watch of Deliveries. Every write of ours comes back by it, so that it is read
-// by a decoder of its own, as lists are (pageOnWire): client-go's takes twice the time and memory (see
-// BenchmarkAnEventOfAWatch), and makes objects of the managedFields, which are half of it.
+// decoder decodes the events of a member's watch of Deliveries.
+//
+// Each write of the host comes back as an event, so decoding has to be cheap. The decoder of client-go needs twice the time
+// and memory (see BenchmarkAnEventOfAWatch). It also decodes the managedFields, which are half of an event.
 type decoder struct {
 	index  *Index
 	body   io.Closer
 	events *json.Decoder
 }
 
-// newWatch is what body, the answer to a watch, tells. It ends with body.
+// newWatch decodes the events in body, which is the answer to a watch request. The watch ends when body does.
 func newWatch(x *Index, body io.ReadCloser) apiwatch.Interface {
-	// A connection that broke, or bytes that are no event: the reflector lists again.
+	// After a broken connection or bytes that are no event, the reflector lists again.
 	return apiwatch.NewStreamWatcher(&decoder{index: x, body: body, events: json.NewDecoder(body)},
 		apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding"))
 }
 
 var _ apiwatch.Decoder = &decoder{}
 
-// onWire is as much of a Delivery as is read of an event.
+// onWire has the fields of a Delivery that the host reads.
 type onWire struct {
 	Kind     string `json:"kind"`
 	Metadata struct {
@@ -75,14 +76,14 @@ func (w *onWire) delivery() *v1alpha1.Delivery {
 	}
 }
 
-// pageOnWire is a page of Deliveries, of which no more is read either.
+// pageOnWire has the fields of a page of Deliveries that the host reads.
 type pageOnWire struct {
 	Kind     string          `json:"kind"`
 	Metadata metav1.ListMeta `json:"metadata"`
 	Items    []onWire        `json:"items"`
 }
 
-// read takes in the answer to a list.
+// read decodes the answer to a list request.
 func (w *pageOnWire) read(result rest.Result) error {
 	body, err := member.Body(result)
 	if err != nil {
@@ -115,14 +116,14 @@ func (d *decoder) Decode() (apiwatch.EventType, runtime.Object, error) {
 		return raw.Type, status, nil
 	case apiwatch.Added, apiwatch.Modified, apiwatch.Deleted, apiwatch.Bookmark:
 	default:
-		return "", nil, fmt.Errorf("reading an event of a watch: %q is no type of any", cut(string(raw.Type), maxName))
+		return "", nil, fmt.Errorf("reading an event of a watch: the event type %q is unknown", cut(string(raw.Type), maxName))
 	}
 	is := onWire{}
 	if err := json.Unmarshal(raw.Object, &is); err != nil {
 		return "", nil, fmt.Errorf("reading an event of a watch: %w", err)
 	}
 	if is.Kind != "Delivery" {
-		return "", nil, fmt.Errorf("reading an event of a watch: it is of a %s and not of a Delivery", cut(is.Kind, maxName))
+		return "", nil, fmt.Errorf("reading an event of a watch: its object is a %s and not a Delivery", cut(is.Kind, maxName))
 	}
 	e := newDecoded(is.delivery())
 	if raw.Type != apiwatch.Deleted && !d.index.hasRoomFor(e.Name, e.summary) {
@@ -133,4 +134,4 @@ func (d *decoder) Decode() (apiwatch.EventType, runtime.Object, error) {
 }
 
 // Close implements watch.Decoder.
-func (d *decoder) Close() { _ = d.body.Close() } // nothing is read from it any more
+func (d *decoder) Close() { _ = d.body.Close() } // no error of closing matters: nothing reads the body any more

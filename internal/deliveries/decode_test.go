@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// told is what a watch tells of an answer, a line each.
+// told has one line for each event that a watch makes of an answer.
 func told(b *bench, answer string) (lines []string) {
 	w := newWatch(b.Index, io.NopCloser(strings.NewReader(answer)))
 	defer w.Stop()
@@ -31,7 +31,7 @@ func told(b *bench, answer string) (lines []string) {
 	return lines
 }
 
-// unread is what a watch says of an answer that it cannot read.
+// unread is the event of a watch that cannot decode an answer.
 func unread(why string) string {
 	return fmt.Sprintf("ERROR 500 an error on the server (%q) has prevented the request from succeeding", "unable to decode an event from the watch stream: "+why)
 }
@@ -61,11 +61,11 @@ func TestAWatchTellsWhatBecomesOfDeliveries(t *testing.T) {
 		},
 		"another kind": {
 			raw("ADDED", `{"kind":"Pod","metadata":{"name":"p"}}`),
-			[]string{unread("reading an event of a watch: it is of a Pod and not of a Delivery")},
+			[]string{unread("reading an event of a watch: its object is a Pod and not a Delivery")},
 		},
 		"another event": {
 			raw("PERHAPS", one("1")),
-			[]string{unread(`reading an event of a watch: "PERHAPS" is no type of any`)},
+			[]string{unread(`reading an event of a watch: the event type "PERHAPS" is unknown`)},
 		},
 		"what is no JSON": {
 			raw("ADDED", one("1")) + "<html>",
@@ -115,7 +115,7 @@ func FuzzWatch(f *testing.F) {
 	})
 }
 
-// BenchmarkAnEventOfAWatch reads one event: each write of ours to a member comes back as one.
+// BenchmarkAnEventOfAWatch decodes one event. Each write of the host to a member comes back as an event.
 func BenchmarkAnEventOfAWatch(b *testing.B) {
 	d := &v1alpha1.Delivery{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Delivery"}}
 	d.Name, d.UID, d.ResourceVersion = "fed.shop.web", "00000000-0000-0000-0000-000000000001", "4711"

@@ -12,12 +12,12 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// Change is news of one Delivery of a member.
+// Change is an event about one Delivery of a member.
 type Change struct {
-	// Name is the Delivery's.
+	// Name is the name of the Delivery.
 	Name string
-	// Was is the last known state, nil of a Delivery that is new. Is is the present one, nil of a Delivery that is gone. A
-	// list repeats what is known already: then both say the same.
+	// Was is the last known state, nil for a new Delivery. Is is the present state, nil for a deleted one. They are equal when a
+	// list repeats a known Delivery.
 	Was, Is *Summary
 }
 
@@ -26,42 +26,43 @@ func (c Change) IsNews() bool {
 	return (c.Was == nil) != (c.Is == nil) || !reflect.DeepEqual(c.Was, c.Is)
 }
 
-// Listener learns what the members have on record. The watch of a member calls it, one call after the other, once Store and
-// Index tell the new state. A call must not block.
+// Listener is told of changes to what members have on record. The goroutine that follows a member makes the calls, one at a time,
+// after the index has the new state. A call must not block.
 type Listener interface {
 	// Changed tells of each event of the watch, and of each Delivery of a list.
 	Changed(x *Index, change Change)
-	// Listed tells that a whole list of a member was taken in, with the generations of the Deliveries by name.
+	// Listed tells that the index has a complete list, with the generations of the Deliveries by name.
 	Listed(x *Index, generations map[string]int64)
-	// Readable tells that a member's Deliveries can be read now: for the first time, or again.
+	// Readable tells that the host can read the member's Deliveries: for the first time, or again.
 	Readable(x *Index, first bool)
-	// Unreadable tells that there is another reason why a member's Deliveries cannot be read.
+	// Unreadable tells that the host cannot read the member's Deliveries, for a new reason.
 	Unreadable(x *Index)
 }
 
-// Index is what one member has on record. It lives as long as the connection that it was opened with.
+// Index holds what one member has on record, and follows it. It lives as long as the connection that it was opened with.
 type Index struct {
-	conn     *member.Conn
-	tell     func(func(Listener))
+	conn *member.Conn
+	// notify makes a call to each listener. It may not be called with mu held.
+	notify   func(func(Listener))
 	liveness liveness
 	orphans  orphanNames
-	// reconnect has the watch begin anew.
+	// reconnect makes Follow list and watch anew.
 	reconnect chan struct{}
 
 	mu sync.Mutex
-	// listed is whether the Deliveries were listed since the index was opened: before that nothing is known.
+	// listed is true after the first complete list. Before that, a missing summary means nothing.
 	listed    bool
 	summaries map[string]*Summary
-	// weight is what the summaries weigh.
+	// weight is the weight of all summaries.
 	weight int
-	// unreadable is why the Deliveries cannot be read, "" when they can.
+	// unreadable is why the host cannot read the Deliveries, "" when it can.
 	unreadable string
 }
 
-func newIndex(conn *member.Conn, clk clock.PassiveClock, tell func(func(Listener))) *Index {
+func newIndex(conn *member.Conn, clk clock.PassiveClock, notify func(func(Listener))) *Index {
 	return &Index{
 		conn:      conn,
-		tell:      tell,
+		notify:    notify,
 		liveness:  liveness{clock: clk, awaited: make(map[string]written)},
 		reconnect: make(chan struct{}, 1),
 		summaries: make(map[string]*Summary),
@@ -71,7 +72,7 @@ func newIndex(conn *member.Conn, clk clock.PassiveClock, tell func(func(Listener
 // Member is the member's name.
 func (x *Index) Member() string { return x.conn.Name() }
 
-// Get is the summary of a wrapper's Delivery, nil when there is none, or not known.
+// Get is the summary of a wrapper's Delivery, nil when there is none or none is known.
 func (x *Index) Get(key Key) *Summary { return x.get(key.Delivery()) }
 
 func (x *Index) get(name string) *Summary {
@@ -82,11 +83,11 @@ func (x *Index) get(name string) *Summary {
 
 // Record is what a member has on record of one wrapper.
 type Record struct {
-	// Listed is whether the member's Deliveries are known.
+	// Listed is true after the first complete list of the member's Deliveries.
 	Listed bool
-	// Unreadable is why they cannot be read, where that is for what they are; "" when nothing is known to be in the way.
+	// Unreadable is why the host cannot read the Deliveries, when the reason lies in the Deliveries. Otherwise it is "".
 	Unreadable string
-	// Summary is that of the Delivery, nil when there is none, or not known.
+	// Summary is that of the wrapper's Delivery, nil when there is none or none is known.
 	Summary *Summary
 }
 
@@ -97,14 +98,14 @@ func (x *Index) record(key Key) Record {
 	return Record{Listed: x.listed, Unreadable: x.unreadable, Summary: x.summaries[name]}
 }
 
-// IsListed reports whether the member's Deliveries are known.
+// IsListed reports whether the index has had a complete list of the member's Deliveries.
 func (x *Index) IsListed() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.listed
 }
 
-// names are those of all Deliveries.
+// names are the names of all Deliveries.
 func (x *Index) names() []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -115,16 +116,16 @@ func (x *Index) names() []string {
 	return names
 }
 
-// Put takes in a Delivery as it is on the member now. Put, Remove and Replace are for tests, in place of a watch.
+// Put sets the present state of a Delivery. Tests call Put, Remove and Replace in place of a watch.
 func (x *Index) Put(d *v1alpha1.Delivery) {
 	e := newDecoded(d)
 	x.put(e.Name, e.summary)
 }
 
-// Remove takes in that a Delivery is gone.
+// Remove removes a Delivery.
 func (x *Index) Remove(name string) { x.remove(name) }
 
-// Replace takes in a whole list.
+// Replace sets all Deliveries.
 func (x *Index) Replace(all ...*v1alpha1.Delivery) {
 	listed := make([]*decoded, 0, len(all))
 	for _, d := range all {
@@ -133,7 +134,7 @@ func (x *Index) Replace(all ...*v1alpha1.Delivery) {
 	x.replace(listed)
 }
 
-// put takes in a Delivery as it is on the member now.
+// put sets the present state of a Delivery.
 func (x *Index) put(name string, is *Summary) {
 	x.mu.Lock()
 	was := x.summaries[name]
@@ -141,10 +142,10 @@ func (x *Index) put(name string, is *Summary) {
 	x.weight += is.weight() - was.weight()
 	x.mu.Unlock()
 	x.liveness.brought(name, is)
-	x.tell(func(l Listener) { l.Changed(x, Change{Name: name, Was: was, Is: is}) })
+	x.notify(func(l Listener) { l.Changed(x, Change{Name: name, Was: was, Is: is}) })
 }
 
-// remove takes in that a Delivery is gone.
+// remove removes a Delivery that is gone.
 func (x *Index) remove(name string) {
 	x.mu.Lock()
 	was := x.summaries[name]
@@ -153,11 +154,11 @@ func (x *Index) remove(name string) {
 	x.mu.Unlock()
 	x.liveness.forget(name)
 	if was != nil {
-		x.tell(func(l Listener) { l.Changed(x, Change{Name: name, Was: was}) })
+		x.notify(func(l Listener) { l.Changed(x, Change{Name: name, Was: was}) })
 	}
 }
 
-// replace takes in a whole list: what is not in it is gone.
+// replace takes a complete list: a Delivery that the list does not have is gone.
 func (x *Index) replace(listed []*decoded) {
 	generations := make(map[string]int64, len(listed))
 	for _, e := range listed {
@@ -170,30 +171,30 @@ func (x *Index) replace(listed []*decoded) {
 		}
 	}
 	x.liveness.keepOnly(generations)
-	x.tell(func(l Listener) { l.Listed(x, generations) })
+	x.notify(func(l Listener) { l.Listed(x, generations) })
 	x.mu.Lock()
 	first, again := !x.listed, x.unreadable != ""
 	x.listed, x.unreadable = true, ""
 	x.mu.Unlock()
 	if first || again {
-		x.tell(func(l Listener) { l.Readable(x, first) })
+		x.notify(func(l Listener) { l.Readable(x, first) })
 	}
 }
 
-// hasRoomFor reports whether one more Delivery, or another state of one, may be kept.
+// hasRoomFor reports whether the index may keep this Delivery within maxWeight.
 func (x *Index) hasRoomFor(name string, is *Summary) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.weight-x.summaries[name].weight()+is.weight() <= maxWeight
 }
 
-// noteUnreadable takes in why the Deliveries cannot be read.
+// noteUnreadable notes why the host cannot read the Deliveries.
 func (x *Index) noteUnreadable(why string) {
 	x.mu.Lock()
 	news := x.unreadable != why
 	x.unreadable = why
 	x.mu.Unlock()
 	if news {
-		x.tell(func(l Listener) { l.Unreadable(x) })
+		x.notify(func(l Listener) { l.Unreadable(x) })
 	}
 }

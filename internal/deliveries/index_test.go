@@ -20,7 +20,7 @@ var (
 	web         = KeyOf(webIdentity)
 )
 
-// bench is the index of a member without a connection: the test plays what the member says.
+// bench is the index of a member that cannot be reached. The test plays the member, and reads what a listener is told.
 type bench struct {
 	*Index
 	store *Store
@@ -68,14 +68,14 @@ func newBench(t testing.TB) *bench {
 	return b
 }
 
-// delivery is a wrapper's Delivery.
+// delivery is the Delivery of a wrapper.
 func delivery(id v1alpha1.WrapperIdentity, generation int64) *v1alpha1.Delivery {
 	d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: id}}
 	d.Name, d.UID, d.Generation = KeyOf(id).Delivery(), "d", generation
 	return d
 }
 
-// there is the wrapper's Delivery as the watch brings it.
+// there has the watch bring the wrapper's Delivery.
 func (b *bench) there(generation int64) { b.Put(delivery(webIdentity, generation)) }
 
 func TestAListTellsWhatIsGone(t *testing.T) {

@@ -11,13 +11,13 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// Key names a wrapper at the host.
+// Key names a wrapper on the host.
 type Key struct {
 	Kind v1alpha1.WrapperKind
 	types.NamespacedName
 }
 
-// KeyOf is the key of a wrapper's identity.
+// KeyOf is the key of the wrapper with this identity.
 func KeyOf(id v1alpha1.WrapperIdentity) Key {
 	return Key{Kind: id.Kind, NamespacedName: types.NamespacedName{Namespace: id.Namespace, Name: id.Name}}
 }
@@ -25,8 +25,8 @@ func KeyOf(id v1alpha1.WrapperIdentity) Key {
 // Delivery is the name of the wrapper's Delivery, which is the same on each member.
 func (k Key) Delivery() string { return marks.DeliveryName(k.Kind, k.Namespace, k.Name) }
 
-// Resource is how members serve Deliveries.
+// Resource is the API resource under which members serve Deliveries.
 var Resource = schema.GroupVersionResource{Group: v1alpha1.Group, Version: "v1alpha1", Resource: "deliveries"}
 
-// Path is the path of a Delivery on a member, that of all of them for no name.
+// Path is the request path of a Delivery on a member. With an empty name it is the path of all Deliveries.
 func Path(name string) []string { return member.Path(Resource, v1alpha1.SystemNamespace, name) }

@@ -19,14 +19,14 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// errTooMuch says that a member holds more than the host keeps in memory of one.
-var errTooMuch = fmt.Errorf("its Deliveries take more than the %d MiB of memory that the host has for those of one member", maxWeight>>20)
+// errTooMuch is the error of a member whose Deliveries need more memory than the host has for one member.
+var errTooMuch = fmt.Errorf("its Deliveries take more than the %d MiB of memory that the host has for the Deliveries of one member", maxWeight>>20)
 
-// lister lists and watches the Deliveries of a member, each of them cut down at once. One reflector uses it.
+// lister lists and watches the Deliveries of a member. It summarises each Delivery at once. Only one reflector may use it.
 type lister struct {
 	index *Index
 	conn  *member.Conn
-	// pages are those of the list that is being read, weight what they weigh.
+	// pages and weight count the pages of the present list and the weight of their summaries.
 	pages, weight int
 }
 
@@ -35,10 +35,11 @@ const pageTimeout = time.Minute
 
 var _ cache.ListerWatcherWithContext = &lister{}
 
+// ListWithContext implements cache.ListerWatcherWithContext. It lists one page.
 func (d *lister) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	if options.Continue == "" {
 		d.pages, d.weight = 0, 0
-		// "Any version will do" would be answered from the cache of the API server, with everything at once.
+		// With resourceVersion "0" the API server would answer from its cache, with all Deliveries in one page.
 		options.ResourceVersion, options.ResourceVersionMatch = "", ""
 	}
 	list, err := d.page(ctx, options)
@@ -59,7 +60,8 @@ func (d *lister) page(ctx context.Context, options metav1.ListOptions) (runtime.
 	whole, page := &pageOnWire{}, &metainternal.List{}
 	req := d.request(&options)
 	if options.Limit == 0 {
-		// All at once, where the pages that follow have expired: by this the guard knows a list, which may be large.
+		// The reflector asks for everything at once when the continue token has expired. The limit tells package boundedread that
+		// the answer is a list, which may be large.
 		req.Param("limit", "0")
 	}
 	err := whole.read(req.Do(ctx))
@@ -70,7 +72,7 @@ func (d *lister) page(ctx context.Context, options metav1.ListOptions) (runtime.
 		return nil, err
 	}
 	page.ListMeta = whole.Metadata
-	for i := range whole.Items { // all pages are in memory until the last has come
+	for i := range whole.Items { // the reflector holds all pages until it has the last one
 		e := newDecoded(whole.Items[i].delivery())
 		if d.weight += e.summary.weight(); d.weight > maxWeight {
 			d.index.liveness.setListing(false)
@@ -81,6 +83,7 @@ func (d *lister) page(ctx context.Context, options metav1.ListOptions) (runtime.
 	return page, nil
 }
 
+// WatchWithContext implements cache.ListerWatcherWithContext.
 func (d *lister) WatchWithContext(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
 	options.Watch = true
 	body, err := d.request(&options).Stream(ctx)
@@ -94,20 +97,22 @@ func (d *lister) request(options *metav1.ListOptions) *rest.Request {
 	return d.conn.REST().Get().AbsPath(Path("")...).VersionedParams(options, metav1.ParameterCodec)
 }
 
+// List implements cache.ListerWatcher.
 func (d *lister) List(options metav1.ListOptions) (runtime.Object, error) {
 	return d.ListWithContext(context.Background(), options)
 }
 
+// Watch implements cache.ListerWatcher.
 func (d *lister) Watch(options metav1.ListOptions) (apiwatch.Interface, error) {
 	return d.WatchWithContext(context.Background(), options)
 }
 
-// IsWatchListSemanticsUnSupported keeps the reflector to paged lists: a streamed one would hold all
-// Deliveries in memory before the first of them is trimmed.
+// IsWatchListSemanticsUnSupported keeps the reflector to paged lists. A streamed list would hold all Deliveries in memory before
+// the first of them is summarised.
 func (d *lister) IsWatchListSemanticsUnSupported() bool { return true }
 
-// noteUnreadable takes in why the Deliveries cannot be read, where that is for what they are: what the wire does, the probe
-// tells.
+// noteUnreadable notes why the Deliveries cannot be read, when the reason lies in the Deliveries. The probe reports errors of
+// the network.
 func (d *lister) noteUnreadable(err error) {
 	tooLarge := (*boundedread.TooLargeError)(nil)
 	if errors.Is(err, errTooMuch) || errors.Is(err, member.ErrEndlessList) || errors.As(err, &tooLarge) {

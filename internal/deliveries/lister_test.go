@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// listing reads the Deliveries of a member that answers just this.
+// listing is the lister of a member that gives this answer to every request.
 func listing(t *testing.T, answer string) *lister {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -10,65 +10,65 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Orphans tells apart from all Deliveries those that no wrapper accounts for. Nothing follows from being one but that it is
-// told.
+// Orphans finds the Deliveries that no wrapper accounts for. The host reports orphans and does nothing else about them.
 type Orphans struct {
 	store    *Store
 	desired  Desired
-	told     func(memberName string)
+	notify   func(memberName string)
 	wrappers hostWrappers
 }
 
-// Desired tells what the host wants of a wrapper on a member: whether anything, and whether that is to leave.
+// Desired tells whether the host has a desired state for a wrapper on a member, and whether that state is to be removed there.
 type Desired func(key Key, memberName string) (wanted, leaving bool)
 
 // orphanNames are the Deliveries of one member that no wrapper accounts for.
 type orphanNames struct {
-	// accounting keeps what is known of a Delivery from being overtaken by what was known before.
-	accounting sync.Mutex
+	// deciding is held from the decision about a Delivery until it is stored. Otherwise an older decision could overwrite a newer
+	// one.
+	deciding sync.Mutex
 
 	mu    sync.Mutex
 	names map[string]bool
 }
 
-// NewOrphans makes the orphans of a store. told is told of a member whose orphans have changed. It must not block.
-func NewOrphans(store *Store, desired Desired, told func(memberName string)) *Orphans {
-	o := &Orphans{store: store, desired: desired, told: told}
+// NewOrphans finds the orphans in a store. It calls notify with each member whose orphans have changed. notify must not block.
+func NewOrphans(store *Store, desired Desired, notify func(memberName string)) *Orphans {
+	o := &Orphans{store: store, desired: desired, notify: notify}
 	store.Subscribe(o)
 	return o
 }
 
-// AddWrapper notes that the host has a wrapper.
+// AddWrapper notes that the host has this wrapper.
 func (o *Orphans) AddWrapper(key Key, uid types.UID) {
 	if o.wrappers.add(key, uid) {
-		o.accountAll(key)
+		o.classifyAll(key)
 	}
 }
 
-// RemoveWrapper notes that a wrapper is gone, unless another of its name is there already.
+// RemoveWrapper notes that a wrapper is gone, unless the host already has another one of this name.
 func (o *Orphans) RemoveWrapper(key Key, uid types.UID) {
 	o.wrappers.remove(key, uid)
-	o.accountAll(key)
+	o.classifyAll(key)
 }
 
-// WrappersListed says that every wrapper which the host has was enrolled.
+// WrappersListed notes that all wrappers of the host were added. Before that no Delivery counts as an orphan.
 func (o *Orphans) WrappersListed() {
 	o.wrappers.setComplete()
 	for _, x := range o.store.all() {
-		o.tell(x)
+		o.report(x)
 	}
 }
 
-// MarkDecided notes that all that is wanted for a wrapper has been said, here and now: its Delivery on any other
-// member, and that of an earlier one of its name, is an orphan. unrendered are the members that it is
-// placed on all the same, though there is nothing that could be pushed.
+// MarkDecided notes that the desired state of a wrapper is complete: Desired knows it for each member. From now on the wrapper's
+// Delivery on any other member is an orphan, and so is that of an earlier wrapper of this name. unrendered are the members that
+// the wrapper is placed on, but for which it cannot be rendered.
 func (o *Orphans) MarkDecided(key Key, uid types.UID, unrendered ...string) {
 	o.wrappers.decide(key, decision{uid: uid, unrendered: unrendered})
-	o.accountAll(key)
+	o.classifyAll(key)
 }
 
-// Of are the Deliveries on a member that no wrapper accounts for: how many, and the names of the
-// first ones. known is false as long as not every wrapper, or not every Delivery there, is known.
+// Of returns how many Deliveries on a member are orphans, and the names of the first ones. known is false until all wrappers of
+// the host and all Deliveries of the member are listed.
 func (o *Orphans) Of(memberName string, limit int) (count int, names []string, known bool) {
 	x := o.store.Of(memberName)
 	if x == nil || !o.wrappers.isComplete() || !x.IsListed() {
@@ -78,26 +78,26 @@ func (o *Orphans) Of(memberName string, limit int) (count int, names []string, k
 	return len(names), names[:min(limit, len(names))], true
 }
 
-// accountAll looks for whose a wrapper's Delivery is, on every member.
-func (o *Orphans) accountAll(key Key) {
+// classifyAll decides on each member whether the Delivery of a wrapper is an orphan.
+func (o *Orphans) classifyAll(key Key) {
 	for _, x := range o.store.all() {
-		o.account(x, key.Delivery())
+		o.classify(x, key.Delivery())
 	}
 }
 
-// account looks for whose a Delivery is, by what is known now.
-func (o *Orphans) account(x *Index, name string) {
-	x.orphans.accounting.Lock()
+// classify decides whether a Delivery is an orphan, and notifies of a change.
+func (o *Orphans) classify(x *Index, name string) {
+	x.orphans.deciding.Lock()
 	changed := x.orphans.set(name, o.isOrphan(x, name))
-	x.orphans.accounting.Unlock()
+	x.orphans.deciding.Unlock()
 	if changed {
-		o.tell(x)
+		o.report(x)
 	}
 }
 
-// isOrphan says whether no wrapper accounts for a Delivery: there is none of its name, or the one that there
-// is is not wanted there: another one than it was written for, or one that the host restored to before its
-// placement, or a person released from leaving the member.
+// isOrphan reports whether no wrapper accounts for a Delivery. Either the host has no wrapper of this name, or the host wants
+// nothing of that wrapper on this member. The second happens in three cases: the Delivery is of an earlier wrapper of the same
+// name; the host was restored to a time before the placement; or an Approval released the member from waiting for its removal.
 func (o *Orphans) isOrphan(x *Index, name string) bool {
 	seen := x.get(name)
 	if seen == nil {
@@ -106,7 +106,7 @@ func (o *Orphans) isOrphan(x *Index, name string) bool {
 	key := KeyOf(seen.Wrapper)
 	uid, there, decided := o.wrappers.get(key)
 	switch {
-	case !there, key.Delivery() != name: // nobody would ever read what is called by another name
+	case !there, key.Delivery() != name: // no manager reads a Delivery under another name than its wrapper has
 		return true
 	case decided.uid != uid, slices.Contains(decided.unrendered, x.Member()):
 		return false
@@ -115,10 +115,10 @@ func (o *Orphans) isOrphan(x *Index, name string) bool {
 	return !wanted || leaving && uid != seen.Wrapper.UID
 }
 
-// tell says that a member's orphans are to be told anew, once they are known.
-func (o *Orphans) tell(x *Index) {
-	if _, _, known := o.Of(x.Member(), 0); known && o.told != nil {
-		o.told(x.Member())
+// report notifies of a member's orphans, if they are known.
+func (o *Orphans) report(x *Index) {
+	if _, _, known := o.Of(x.Member(), 0); known && o.notify != nil {
+		o.notify(x.Member())
 	}
 }
 
@@ -127,7 +127,7 @@ var _ Listener = &Orphans{}
 // Changed implements Listener.
 func (o *Orphans) Changed(x *Index, c Change) {
 	if c.Was == nil || c.Is == nil || c.Was.Wrapper.UID != c.Is.Wrapper.UID || KeyOf(c.Was.Wrapper) != KeyOf(c.Is.Wrapper) {
-		o.account(x, c.Name)
+		o.classify(x, c.Name)
 	}
 }
 
@@ -137,14 +137,14 @@ func (o *Orphans) Listed(*Index, map[string]int64) {}
 // Readable implements Listener.
 func (o *Orphans) Readable(x *Index, first bool) {
 	if first {
-		o.tell(x)
+		o.report(x)
 	}
 }
 
 // Unreadable implements Listener.
 func (o *Orphans) Unreadable(*Index) {}
 
-// set notes whether a Delivery is an orphan, and says whether that is news.
+// set stores whether a Delivery is an orphan, and reports whether that is a change.
 func (o *orphanNames) set(name string, is bool) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -161,6 +161,7 @@ func (o *orphanNames) set(name string, is bool) bool {
 	return true
 }
 
+// sorted are the names of all orphans.
 func (o *orphanNames) sorted() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

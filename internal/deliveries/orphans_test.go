@@ -12,12 +12,12 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// orphanage is a bench with orphans: what is desired of its member, and a count of how often they were told.
+// orphanage is a bench with Orphans. It has what is desired of its member, and counts the notifications.
 type orphanage struct {
 	*bench
 	*Orphans
 	t       *testing.T
-	desired map[Key]bool // leaving, by wrapper
+	desired map[Key]bool // whether the wrapper is to be removed from the member
 	told    int
 }
 
@@ -27,7 +27,7 @@ func newOrphanage(t *testing.T) *orphanage {
 	return o
 }
 
-// newUnlisted is an orphanage that no list has reached.
+// newUnlisted is an orphanage before the first list.
 func newUnlisted(t *testing.T) *orphanage {
 	o := &orphanage{bench: newBench(t), t: t, desired: make(map[Key]bool)}
 	o.Orphans = NewOrphans(o.bench.store, func(key Key, _ string) (bool, bool) {
@@ -37,12 +37,12 @@ func newUnlisted(t *testing.T) *orphanage {
 	return o
 }
 
-// holds is a Delivery that the watch brings, by the name that is its wrapper's.
+// holds has the watch bring the Delivery of a wrapper.
 func (o *orphanage) holds(name string, uid types.UID) {
 	o.Put(delivery(identity(name, uid), 1))
 }
 
-// lists is a list with nothing but one Delivery.
+// lists has the watch begin with a list of one Delivery.
 func (o *orphanage) lists(name string, uid types.UID) {
 	o.Replace(delivery(identity(name, uid), 1))
 }
@@ -157,7 +157,7 @@ func TestWhatIsAnOrphan(t *testing.T) {
 	}
 }
 
-// Whoever writes one by hand under a name that no wrapper reads sees it told.
+// A user may write a Delivery by hand, under a name that no manager reads.
 func TestADeliveryUnderAnotherNameThanItsWrappersIsAnOrphan(t *testing.T) {
 	o := newOrphanage(t)
 	o.AddWrapper(web, "w")

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// Store is what the members have on record that this process is connected to: an Index for each.
+// Store holds an Index for each member that this process is connected to.
 type Store struct {
 	clock clock.PassiveClock
 
@@ -26,17 +26,17 @@ func NewStore(clk clock.PassiveClock) *Store {
 	return &Store{clock: clk, indexes: make(map[string]*Index)}
 }
 
-// Subscribe has a listener told of all members, from now on.
+// Subscribe adds a listener for all members. It is told of what changes from now on.
 func (s *Store) Subscribe(l Listener) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.listeners = append(slices.Clip(s.listeners), l)
 }
 
-// OnNews has told called for each wrapper of whose Delivery a member has another state, from now on.
+// OnNews calls told from now on with each wrapper whose Delivery changes on a member.
 func (s *Store) OnNews(told func(Key)) { s.Subscribe(news(told)) }
 
-// news passes on of what a Listener hears which wrapper it is about.
+// news is a Listener that passes on the wrapper of each change.
 type news func(Key)
 
 // Changed implements Listener.
@@ -59,15 +59,15 @@ func (news) Readable(*Index, bool) {}
 // Unreadable implements Listener.
 func (news) Unreadable(*Index) {}
 
-// Open makes the index of a member, in place of that of an earlier connection. first is told of this member before all
-// subscribers are; it may be nil. Nothing is known until Follow runs.
+// Open makes the index of a member. It replaces the index of an earlier connection. The listener first is told before all
+// subscribers; it may be nil. The index is empty until Follow runs.
 func (s *Store) Open(conn *member.Conn, first Listener) *Index {
-	x := newIndex(conn, s.clock, func(tell func(Listener)) {
+	x := newIndex(conn, s.clock, func(call func(Listener)) {
 		if first != nil {
-			tell(first)
+			call(first)
 		}
 		for _, l := range s.subscribers() {
-			tell(l)
+			call(l)
 		}
 	})
 	s.mu.Lock()
@@ -76,7 +76,7 @@ func (s *Store) Open(conn *member.Conn, first Listener) *Index {
 	return x
 }
 
-// Close lets go of an index, unless the member has another one already.
+// Close removes an index, unless a newer one has replaced it.
 func (s *Store) Close(x *Index) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func (s *Store) all() []*Index {
 	return slices.Collect(maps.Values(s.indexes))
 }
 
-// Record is what a member has on record of a wrapper.
+// Record is what a member has on record of a wrapper. It is empty for a member without a connection.
 func (s *Store) Record(key Key, memberName string) Record {
 	if x := s.Of(memberName); x != nil {
 		return x.record(key)
@@ -112,7 +112,7 @@ func (s *Store) Record(key Key, memberName string) Record {
 	return Record{}
 }
 
-// Holders are the members known to hold a Delivery of a wrapper, sorted.
+// Holders are the members that are known to have a Delivery of the wrapper, sorted.
 func (s *Store) Holders(key Key) []string {
 	var names []string
 	for _, x := range s.all() {

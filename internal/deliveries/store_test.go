@@ -23,7 +23,7 @@ func TestTheStoreKnowsWhichMembersHoldADelivery(t *testing.T) {
 	}
 }
 
-// The end of a connection may be noticed after the next one was made.
+// The manager may notice the end of a connection after it has opened the next one.
 func TestAnIndexThatWasReplacedTakesNothingAlong(t *testing.T) {
 	b := newBench(t)
 	again := b.store.Open(connect(t, "east"), nil)

@@ -10,28 +10,28 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/health"
 )
 
-// Summary is what is kept in memory of a Delivery: digests and, in trouble, a few lines; never the
-// inventory. After a restart it is all that the host needs to know that nothing has to be done.
+// Summary is the part of a Delivery that the host keeps in memory: digests, and a few lines about objects that are not well. It
+// leaves out the inventory. After a restart the host needs no more to know that a member needs no push. A summary never changes.
 type Summary struct {
 	// UID and Generation are the Delivery's own.
 	UID        types.UID
 	Generation int64
-	// Wrapper is whose it is.
+	// Wrapper identifies the wrapper that the Delivery was written for.
 	Wrapper v1alpha1.WrapperIdentity
-	// Revision and Rendering are the target's; both empty while the member is being left.
+	// Revision and Rendering are those of the target. Both are empty while the objects are being removed from the member.
 	Revision, Rendering string
-	// Complete is whether every entry is Applied: the member holds the target and nothing else.
+	// Complete means that every inventory entry is Applied: the member holds the target and nothing else.
 	Complete bool
-	// Judged is whether the collector has to speak before the pair is known to be well, because some
-	// object has a progress of its own.
+	// Judged means that the inventory has an object whose health only the collector can tell, because it makes progress after it
+	// was applied.
 	Judged bool
-	// Secrets are the names of the Secrets that it lists: nobody tells when they drift.
+	// Secrets are the names of the Secrets in the inventory. No collector may read them, so none reports their drift.
 	Secrets []string
-	// Status is the collector's word; nil when there is none.
+	// Status is the status that the collector wrote, nil when it wrote none.
 	Status *v1alpha1.DeliveryStatus
 }
 
-// Summarise trims a Delivery to what is kept.
+// Summarise makes the summary of a Delivery.
 func Summarise(d *v1alpha1.Delivery) *Summary {
 	s := &Summary{
 		UID:        types.UID(cut(string(d.UID), maxName)),
@@ -60,7 +60,7 @@ func Summarise(d *v1alpha1.Delivery) *Summary {
 	return s
 }
 
-// Drifts are the marks of drift that the collector made for what is delivered now.
+// Drifts are the objects that the collector has marked as drifted.
 func (s *Summary) Drifts() []v1alpha1.ObjectStatus {
 	if s == nil || s.Status == nil {
 		return nil
@@ -74,7 +74,7 @@ func (s *Summary) Drifts() []v1alpha1.ObjectStatus {
 	return found
 }
 
-// ServedNow says whether the collector has seen a kind come that the delivery waits for.
+// ServedNow reports whether the collector has marked a kind that was missing as served now.
 func (s *Summary) ServedNow() bool {
 	if s == nil || s.Status == nil {
 		return false
@@ -87,10 +87,10 @@ func (s *Summary) ServedNow() bool {
 	return false
 }
 
-// DriftID names a drift: two marks of one ID speak of the same event.
+// DriftID identifies a drift. Two marks with the same ID are about the same change on the member.
 func DriftID(o *v1alpha1.ObjectStatus) string {
 	return o.Group + "/" + o.Kind + "/" + o.Name + "@" + string(o.Drift.Kind) + o.Drift.ResourceVersion
 }
 
-// IsSecret says whether an entry is of a Secret, of which nobody tells when it drifts.
+// IsSecret reports whether an inventory entry is a Secret. No collector may read Secrets, so none reports their drift.
 func IsSecret(e *v1alpha1.InventoryEntry) bool { return e.Group == "" && e.Kind == "Secret" }

@@ -11,12 +11,12 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// Follow follows the member's Deliveries until ctx ends. A connection that came back is followed from
-// a new list at once, rather than when the reflector's own backoff allows.
+// Follow lists and watches the member's Deliveries until ctx ends. When the member comes back after an outage, Follow lists again
+// at once. The reflector alone would wait for its backoff.
 func (x *Index) Follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		life, cancel := context.WithCancel(ctx)
-		reflector := cache.NewReflectorWithOptions(&lister{index: x, conn: x.conn}, &decoded{}, &store{index: x},
+		reflector := cache.NewReflectorWithOptions(&lister{index: x, conn: x.conn}, &decoded{}, &sink{index: x},
 			cache.ReflectorOptions{Name: "deliveries of " + x.conn.Name()})
 		reflector.WatchListPageSize = member.PageSize
 		var running sync.WaitGroup
@@ -26,13 +26,13 @@ func (x *Index) Follow(ctx context.Context) {
 		case <-x.reconnect:
 		}
 		cancel()
-		// Two at once would tell of the member in turns, the old one of how it was.
+		// Two reflectors at once would overwrite each other, the old one with outdated Deliveries.
 		running.Wait()
 	}
 }
 
-// Probed takes in how the last two probes of the member went. The watch begins anew after an outage, and where it brings
-// nothing although the member answers.
+// Probed takes the results of the last two probes of the member. The watch begins anew after an outage, and when it is dead
+// although the member answers.
 func (x *Index) Probed(was, is member.ProbeResult) {
 	if !is.Usable() || !(!was.Usable() && was.Probed || x.liveness.isDead()) {
 		return
@@ -43,27 +43,32 @@ func (x *Index) Probed(was, is member.ProbeResult) {
 	}
 }
 
-// store takes what the reflector brings into the index.
-type store struct{ index *Index }
+// sink puts into the index what the reflector brings.
+type sink struct{ index *Index }
 
-var _ cache.ReflectorStore = &store{}
+var _ cache.ReflectorStore = &sink{}
 
-func (s *store) Add(obj any) error { return s.Update(obj) }
-func (s *store) Resync() error     { return nil }
+// Add implements cache.ReflectorStore.
+func (s *sink) Add(obj any) error { return s.Update(obj) }
 
-func (s *store) Update(obj any) error {
+// Resync implements cache.ReflectorStore.
+func (s *sink) Resync() error { return nil }
+
+// Update implements cache.ReflectorStore.
+func (s *sink) Update(obj any) error {
 	e := obj.(*decoded) //nolint:forcetypeassert // the reflector checks the type
 	s.index.put(e.Name, e.summary)
 	return nil
 }
 
-func (s *store) Delete(obj any) error {
+// Delete implements cache.ReflectorStore.
+func (s *sink) Delete(obj any) error {
 	s.index.remove(obj.(*decoded).Name) //nolint:forcetypeassert // the reflector checks the type
 	return nil
 }
 
-// Replace takes a whole list: what is not in it is gone.
-func (s *store) Replace(objs []any, _ string) error {
+// Replace implements cache.ReflectorStore. A Delivery that the list does not have is gone.
+func (s *sink) Replace(objs []any, _ string) error {
 	listed := make([]*decoded, 0, len(objs))
 	for _, obj := range objs {
 		listed = append(listed, obj.(*decoded)) //nolint:forcetypeassert // the lister makes nothing else of a list

@@ -14,7 +14,7 @@ var (
 	lost   = member.ProbeResult{Probed: true, Reason: "Unreachable"}
 )
 
-// beginsAnew says whether the watch begins anew after these probes.
+// beginsAnew reports whether the watch begins anew after these probes.
 func (b *bench) beginsAnew(was, is member.ProbeResult) bool {
 	b.Probed(was, is)
 	select {
@@ -25,8 +25,8 @@ func (b *bench) beginsAnew(was, is member.ProbeResult) bool {
 	}
 }
 
-// Something on the way may hold a watch open and pass nothing on. A member where nothing happens looks just the same, but
-// for what we wrote there ourselves.
+// Something between host and member may hold a watch open and forward nothing. That looks like a member where nothing changes,
+// until the host writes there.
 func TestAWatchThatDoesNotBringWhatWasWrittenIsBegunAnew(t *testing.T) {
 	for name, test := range map[string]struct {
 		meanwhile func(*bench)
@@ -57,7 +57,7 @@ func TestAWatchThatDoesNotBringWhatWasWrittenIsBegunAnew(t *testing.T) {
 	}
 }
 
-// What the watch has not brought is no sign while a list is under way, nor once that has shown that it is not there.
+// A Delivery that the watch has not brought proves nothing while a list is under way, or after a list without it.
 func TestAListIsGivenItsTimeAndItsWord(t *testing.T) {
 	b := newBench(t)
 	b.Written(web, "d", 3)

@@ -8,25 +8,24 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// hostWrappers is which wrappers the host has. The zero value has none.
+// hostWrappers knows the wrappers of the host. The zero value has none.
 type hostWrappers struct {
 	mu sync.RWMutex
-	// complete is whether every wrapper was added once: before that any Delivery would look like an
-	// orphan.
+	// complete is true after all wrappers were added once. Before that, every Delivery would look like an orphan.
 	complete bool
 	wrappers map[Key]types.UID
-	// decided are the wrappers of which it is known where they are wanted.
+	// decided has the wrappers whose desired state is complete.
 	decided map[Key]decision
 }
 
-// decision is what Desired does not say of a wrapper.
+// decision is what Desired does not tell about a wrapper.
 type decision struct {
 	uid types.UID
-	// unrendered are the members that it is placed on, and of which nothing is wanted for now.
+	// unrendered are the members that the wrapper is placed on, but for which it cannot be rendered.
 	unrendered []string
 }
 
-// add notes a wrapper, and reports whether that is news.
+// add adds a wrapper, and reports whether that is a change.
 func (w *hostWrappers) add(key Key, uid types.UID) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -38,7 +37,7 @@ func (w *hostWrappers) add(key Key, uid types.UID) bool {
 	return !known
 }
 
-// remove notes that a wrapper is gone, unless another of its name is there already.
+// remove removes a wrapper, unless another one has its name already.
 func (w *hostWrappers) remove(key Key, uid types.UID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -50,7 +49,7 @@ func (w *hostWrappers) remove(key Key, uid types.UID) {
 	}
 }
 
-// get is the uid of a wrapper, and the last decision about one of that name.
+// get is the uid of the wrapper with this name, and the last decision about a wrapper of this name.
 func (w *hostWrappers) get(key Key) (uid types.UID, there bool, decided decision) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -58,6 +57,7 @@ func (w *hostWrappers) get(key Key) (uid types.UID, there bool, decided decision
 	return uid, there, w.decided[key]
 }
 
+// decide stores the last decision about a wrapper.
 func (w *hostWrappers) decide(key Key, d decision) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -67,12 +67,14 @@ func (w *hostWrappers) decide(key Key, d decision) {
 	w.decided[key] = d
 }
 
+// setComplete notes that all wrappers were added.
 func (w *hostWrappers) setComplete() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.complete = true
 }
 
+// isComplete reports whether all wrappers were added.
 func (w *hostWrappers) isComplete() bool {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
