@@ -27,42 +27,42 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// author is who writes one wrapper, in a namespace of its own, and looks at what became of it.
+// author writes one wrapper in a namespace of its own, and checks the result.
 type author struct {
-	*fleet
+	*proxiedFleet
 	t    *testing.T
 	shop string
 
-	// report has drift told only.
+	// report sets spec.drift to Report.
 	report bool
-	// last is the last wish.
+	// last is the last desired state that was written.
 	last *wish
 
 	mu sync.Mutex
-	// foreign are the objects that somebody put in the place of ours, by member.
+	// foreign are the objects of another owner in the place of ours, by member.
 	foreign map[string][]string
 }
 
 var shops atomic.Int64
 
-func (f *fleet) newAuthor(t *testing.T) *author {
+func (f *proxiedFleet) newAuthor(t *testing.T) *author {
 	t.Helper()
 	shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("shop-%d-%d", os.Getpid(), shops.Add(1))}}
 	if err := f.host.Create(t.Context(), shop); err != nil {
 		t.Fatal(err)
 	}
-	a := &author{fleet: f, t: t, shop: shop.Name, foreign: make(map[string][]string)}
+	a := &author{proxiedFleet: f, t: t, shop: shop.Name, foreign: make(map[string][]string)}
 	t.Cleanup(a.vanish)
 	return a
 }
 
-// vanish takes away what a failed scenario has left, past the manager.
+// vanish deletes the objects of a failed scenario, without the manager.
 func (a *author) vanish() {
 	ctx := context.Background()
 	w := a.wrapper()
 	if a.host.Get(ctx, client.ObjectKeyFromObject(w), w) == nil && len(w.Finalizers) > 0 {
 		w.Finalizers = nil
-		_ = a.host.Update(ctx, w) // it is only to be out of the way of the next scenario
+		_ = a.host.Update(ctx, w) // an error does not matter: this only clears the way for the next scenario
 	}
 	_ = client.IgnoreNotFound(a.host.Delete(ctx, w))
 	for _, c := range a.members {
@@ -78,7 +78,7 @@ func (a *author) delivery() *v1alpha1.Delivery {
 	}}
 }
 
-// wish writes what is wished for to the host.
+// wish writes the desired state to the host.
 func (a *author) wish(w *wish) {
 	a.t.Helper()
 	a.last = w
@@ -98,7 +98,7 @@ func (a *author) wish(w *wish) {
 		objects = append(objects, content)
 	}
 	wanted := build.Federated("web").In(a.shop).With(objects...).To(w.members...).Obj()
-	wanted.Spec.Rollout.MaxRemoval = new(intstr.FromInt32(1000)) // an hour has many wishes here, more than members
+	wanted.Spec.Rollout.MaxRemoval = new(intstr.FromInt32(1000)) // these tests remove more often within an hour than users do
 	if a.report {
 		wanted.Spec.Drift = v1alpha1.DriftReport
 	}
@@ -118,7 +118,7 @@ func (a *author) wish(w *wish) {
 	}
 }
 
-// usurp puts somebody's own object in the place of ours.
+// usurp replaces our object by one of another owner.
 func (a *author) usurp(member, name string) {
 	ctx, c := context.Background(), a.members[member]
 	theirs := build.ConfigMap(name, "content", somebodys)
@@ -139,7 +139,7 @@ func (a *author) usurp(member, name string) {
 	a.foreign[member] = append(a.foreign[member], name)
 }
 
-// harm changes an object of ours on east by hand, or deletes it when it is to hold nothing.
+// harm changes an object of ours on east by hand, or deletes it if content is empty.
 func (a *author) harm(name, content string) {
 	a.t.Helper()
 	ctx, c := a.t.Context(), a.members["east"]
@@ -159,7 +159,7 @@ func (a *author) harm(name, content string) {
 	}
 }
 
-// history is what people have done by now.
+// history returns what users have done so far.
 func (a *author) history(wishes ...[]*wish) history {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -170,13 +170,13 @@ func (a *author) history(wishes ...[]*wish) history {
 	return h
 }
 
-// rest waits until the fleet holds what the model says of these wishes, and the wrapper says so too.
+// rest waits until the members hold what the model says for these wishes, and the wrapper's status says so too.
 func (a *author) rest(wishes ...[]*wish) {
 	a.t.Helper()
 	a.restOr(nil, wishes...)
 }
 
-// restOr is rest that may be cut short.
+// restOr is rest that another condition can end early.
 func (a *author) restOr(cut <-chan struct{}, wishes ...[]*wish) {
 	a.t.Helper()
 	a.eventually(a.t, "what the model says", func(ctx context.Context) string {
@@ -201,9 +201,9 @@ func (a *author) restOr(cut <-chan struct{}, wishes ...[]*wish) {
 	})
 }
 
-// look is what the members hold.
-func (a *author) look(ctx context.Context) (world, error) {
-	w := make(world)
+// look returns what the members hold.
+func (a *author) look(ctx context.Context) (fleetState, error) {
+	w := make(fleetState)
 	for name, c := range a.members {
 		var is holding
 		list := &corev1.ConfigMapList{}
@@ -233,7 +233,7 @@ func (a *author) look(ctx context.Context) (world, error) {
 	return w, nil
 }
 
-// said compares what the wrapper says with what is.
+// said compares the wrapper's status with the state of the members.
 func (a *author) said(ctx context.Context, h history) string {
 	w, last := a.wrapper(), h.wishes[len(h.wishes)-1]
 	err := a.host.Get(ctx, client.ObjectKeyFromObject(w), w)
@@ -260,7 +260,7 @@ func (a *author) said(ctx context.Context, h history) string {
 	return ""
 }
 
-// stalled waits for each member's refusal to be told.
+// stalled waits until the status reports each member's refusal.
 func (a *author) stalled(ctx context.Context, last *wish) string {
 	w := a.wrapper()
 	if err := a.host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {

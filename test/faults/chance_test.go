@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// TestTheManagerMayDieInAnyHistory makes up histories, and kills the manager up to three times in each. SEED tells
-// which ones; the same seed makes up the same histories.
+// TestTheManagerMayDieInAnyHistory generates random histories, and kills the manager up to three times in each. The same SEED generates
+// the same histories.
 func TestTheManagerMayDieInAnyHistory(t *testing.T) {
 	seed, histories, points := uint64(1), 2, 3
 	if all {
@@ -28,9 +28,9 @@ func TestTheManagerMayDieInAnyHistory(t *testing.T) {
 	}
 	f := newFleet(t, v1alpha1.CollectorHost)
 	f.mortal = func(t *testing.T, e end) *life { return born(t, manager, f.manager, e) }
-	var sum tally
+	var sum pointCounter
 	for n := range histories {
-		chance := rand.New(rand.NewPCG(seed, uint64(n))) //nolint:gosec // it is to be repeatable
+		chance := rand.New(rand.NewPCG(seed, uint64(n))) //nolint:gosec // the histories must be repeatable
 		s := madeUp(chance)
 		sum.begin()
 		t.Run(fmt.Sprintf("history %d of seed %d: %s", n+1, seed, s.String()), func(t *testing.T) {
@@ -48,12 +48,12 @@ func TestTheManagerMayDieInAnyHistory(t *testing.T) {
 	sum.tellAll(fmt.Sprintf("%s, seed %d", t.Name(), seed))
 }
 
-func death(chance *rand.Rand) fate { return []fate{lost, unanswered}[chance.IntN(2)] }
+func death(chance *rand.Rand) verdict { return []verdict{lost, unanswered}[chance.IntN(2)] }
 
-// String names an end in the name of a test.
+// String describes an end for the name of a test.
 func (e end) String() string { return fmt.Sprintf("%s call %d", e.how, e.at) }
 
-// String is what was wished for, phase by phase.
+// String lists the wishes of each phase.
 func (s *scenario) String() string {
 	words := ""
 	for _, phase := range []struct {
@@ -71,7 +71,7 @@ func (s *scenario) String() string {
 	return words
 }
 
-// String is a wish in a few characters.
+// String describes a wish in a few characters.
 func (w *wish) String() string {
 	if w == nil {
 		return "nothing"
@@ -79,9 +79,9 @@ func (w *wish) String() string {
 	return fmt.Sprintf("%v on %v", w.objects, w.members)
 }
 
-// madeUp is a history by chance. A wrapper is deleted where all was settled, or last: one that is made anew while the
-// old one still goes is a conflict for its author, and no history of Fairlead's. It ends without an object that the
-// API server refuses, since the model says nothing of one.
+// madeUp returns a random history. It deletes a wrapper only when all was settled, or at the end: an author cannot create a wrapper again
+// while the old one is still being deleted. The history ends without an object that the API server refuses, because the model does
+// not cover that.
 func madeUp(chance *rand.Rand) scenario {
 	var s scenario
 	for range chance.IntN(3) {

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// all is whether every point is run, as `make crash` says, and not every few of them.
+// all is true if every point is run, as in `make crash`, and not only some of them.
 var all = os.Getenv("CRASH") == "all"
 
 func TestTheManagerMayDieAtAnyCall(t *testing.T) {
@@ -22,7 +22,7 @@ func TestTheManagerMayDieAtAnyCall(t *testing.T) {
 	f.tryAll(t, maps.Clone(scenarios))
 }
 
-// The collector of east dies; the manager and the other collector live on.
+// Only the collector of east dies. The manager and the other collector keep running.
 func TestTheCollectorMayDieAtAnyCall(t *testing.T) {
 	f := newFleet(t, v1alpha1.CollectorExternal)
 	f.mortal = func(t *testing.T, e end) *life { return born(t, collector, f.collectors["east"], e) }
@@ -33,14 +33,14 @@ func TestTheCollectorMayDieAtAnyCall(t *testing.T) {
 	f.tryAll(t, ofCollectors)
 }
 
-// tryAll runs every point of scenarios, or every few of them.
-func (f *fleet) tryAll(t *testing.T, scenarios map[string]scenario) {
+// tryAll runs all points of the scenarios, or some of them.
+func (f *proxiedFleet) tryAll(t *testing.T, scenarios map[string]scenario) {
 	t.Helper()
 	step := 13
 	if all {
 		step = 1
 	}
-	var sum tally
+	var sum pointCounter
 	for _, name := range slices.Sorted(maps.Keys(scenarios)) {
 		s := scenarios[name]
 		sum.begin()
@@ -59,58 +59,57 @@ func (f *fleet) tryAll(t *testing.T, scenarios map[string]scenario) {
 	sum.tellAll(t.Name())
 }
 
-// tally counts points, and says how far they are.
-type tally struct {
+// pointCounter counts the points that were run and reports the progress.
+type pointCounter struct {
 	points, violations int
-	// began is when the present part did, at how many points.
+	// began is the start of the present part, and the number of points at that time.
 	began   time.Time
 	pointed int
 	first   time.Time
 }
 
-func (s *tally) begin() {
+func (s *pointCounter) begin() {
 	if s.began = time.Now(); s.first.IsZero() {
 		s.first = s.began
 	}
 	s.pointed = s.points
 }
 
-func (s *tally) add(ok bool) {
+func (s *pointCounter) add(ok bool) {
 	if s.points++; !ok {
 		s.violations++
 	}
 }
 
-// tell is for people, who wait for it: it is no part of the test.
-func (s *tally) tell(part string) {
+// tell prints the progress for people. The test does not depend on it.
+func (s *pointCounter) tell(part string) {
 	if all {
 		_, _ = fmt.Fprintf(os.Stderr, "• %s: %d points (%.0f s), %d violations by now\n",
 			part, s.points-s.pointed, time.Since(s.began).Seconds(), s.violations)
 	}
 }
 
-func (s *tally) tellAll(of string) {
+func (s *pointCounter) tellAll(of string) {
 	if all {
 		_, _ = fmt.Fprintf(os.Stderr, "= %s: %d points, %d violations, %.0f s\n", of, s.points, s.violations, time.Since(s.first).Seconds())
 	}
 }
 
-func (s *scenario) ends() []fate {
+func (s *scenario) ends() []verdict {
 	if s.usurp != "" {
-		return []fate{through}
+		return []verdict{through}
 	}
-	return []fate{lost, unanswered}
+	return []verdict{lost, unanswered}
 }
 
-func (is fate) String() string {
-	return map[fate]string{through: "overtaken at", lost: "killed before", unanswered: "killed after"}[is]
+func (is verdict) String() string {
+	return map[verdict]string{through: "overtaken at", lost: "killed before", unanswered: "killed after"}[is]
 }
 
-// play makes a scenario happen to a wrapper of its own. The first of the lives to which an end is set is the one before
-// which all was settled; the next ones come after it, and are killed as they try to go on where it died. The last life
-// has no end. What is left is compared with the model. It returns the calls that it took to bring about what was
-// wished for.
-func (f *fleet) play(t *testing.T, s scenario, ends ...end) []string {
+// play runs a scenario with a wrapper of its own. The first life with an end begins when all is settled. The next lives follow it, and
+// are killed while they continue its work. The last life has no end. play compares the state of the members with the model. It
+// returns the calls that led to the desired state.
+func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 	t.Helper()
 	a := f.newAuthor(t)
 	a.report = s.report

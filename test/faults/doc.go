@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package faults puts manager and collector through bad days, on real API servers, and compares what is left with a model.
+// Package faults kills the manager and the collector, and makes members misbehave, on real API servers. It compares the state of the
+// members afterwards with a model.
 //
-// A life is one run of a program, from its start to its death. A point is one client call of a life, of whatever kind but
-// those that come by the clock or by chance (watches, probes, discovery): the program is killed at it, before the call is
-// sent or after it was answered and before the answer is seen. A history is what people did: before, while the program died,
-// while it was dead. The model says, from the history alone, what members hold in the end.
+// Words. A *life* is one run of a program, from its start to its death. A *point* is one client call of a life, at which the program
+// is killed: before the call is sent, or after the server has answered and before the program sees the answer. Calls that depend on
+// the clock or on chance (watches, probes, discovery) are no points. A *history* is what users did before the program died, while
+// it died and while it was dead. The *model* computes from the history alone what members hold in the end.
 //
-// Why it is so: the calls are cut by a proxy, not by a fake client, so that what dies is the program as it is, with its
-// caches, its queues and its connections; and the API servers go on undisturbed, as they do in life. Lives are told apart
-// by their user agent: nothing that a dead one still sends reaches anybody. The model knows nothing of how it is done: a
-// harness that computes what it expects the way the program does would agree with its mistakes.
+// Why it is so: a proxy cuts the calls, not a fake client. So the whole program dies, with its caches, queues and connections, and the
+// API servers keep running, as in production. The user agent identifies a life, and no request of a dead life gets through. The
+// model does not know the implementation: a model that computed its result like the program would repeat the program's mistakes.
 package faults

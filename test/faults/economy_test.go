@@ -12,20 +12,20 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// What one wrapper asks of the host, it asks a thousand times for a thousand of them. There is no webhook here, so that the
-// first call puts the finalizer on.
+// The writes of one wrapper multiply by the number of wrappers, so they are counted exactly. There is no webhook here, so the first call
+// adds the finalizer.
 func TestAWrapperCostsTheHostThreeWrites(t *testing.T) {
 	f, clk := newFleet(t, v1alpha1.CollectorHost), newRunning(t)
 	l := born(t, managerBy(clk), f.manager, end{})
 	defer l.kill()
 	a := f.newAuthor(t)
 	ready := &wish{objects: map[string]string{"a": "0"}, members: both}
-	a.wish(ready) // finds out how members serve the kind, and that the manager runs
+	a.wish(ready) // the manager runs now and has discovered the kind on the members
 	a.rest([]*wish{ready})
 	a.wish(nil)
 	a.rest([]*wish{ready, nil})
 
-	// A status of what is under way is written after a second, however busy the machine is: not while the clock stands.
+	// The manager writes a status of unfinished work after a second. The clock stands still, so that a busy machine causes no such write.
 	clk.freeze(true)
 	defer clk.freeze(false)
 	var (
@@ -50,7 +50,7 @@ func TestAWrapperCostsTheHostThreeWrites(t *testing.T) {
 		a.rest(history)
 		got := onHost(l.calls())
 		if step.wish == nil {
-			// A cache that is behind may show the wrapper once more: what is then asked for is gone, and nothing is written.
+			// A cache that is behind may show the wrapper once more. The manager then reads objects that are gone, and writes nothing.
 			got = slices.Compact(got)
 		}
 		if diff := cmp.Diff(step.want, got); diff != "" {
@@ -59,7 +59,7 @@ func TestAWrapperCostsTheHostThreeWrites(t *testing.T) {
 	}
 }
 
-// onHost are those calls that went to the host, in order, without where the object is.
+// onHost returns the calls to the host, in order, without the object's namespace and name.
 func onHost(calls []string) []string {
 	var found []string
 	for _, call := range calls {

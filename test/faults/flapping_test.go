@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// A member that comes and goes, each time in the middle of what is pushed to it, costs the others no call. The test says
-// when it does: by the clock, a machine that is busy would be somewhere else in it each time.
+// A member that disconnects in the middle of every push costs the others no call. The test decides when it disconnects, because with a
+// clock the moment would depend on the load of the machine.
 func TestAMemberThatComesAndGoesCostsOnlyItself(t *testing.T) {
 	f := newFleet(t, v1alpha1.CollectorHost)
 	l := born(t, manager, f.manager, end{})
@@ -23,8 +23,8 @@ func TestAMemberThatComesAndGoesCostsOnlyItself(t *testing.T) {
 	wishes := []*wish{first}
 	a.wish(first)
 	a.rest(wishes)
-	// change has a served, by west, and says by how many calls about objects. Those about the Delivery are not counted: host
-	// and collector both write it, and whoever comes second reads and writes again.
+	// change pushes a change of a to west, and returns the number of calls about objects. It does not count calls about the Delivery:
+	// host and collector both write it, and the second of them has to read and write again.
 	change := func() int {
 		t.Helper()
 		w := &wish{objects: map[string]string{"a": fmt.Sprint(len(wishes) + 1), "b": "1", "c": "1"}, members: both}

@@ -42,27 +42,26 @@ func TestMain(m *testing.M) {
 	os.Exit(shared.Main(m))
 }
 
-// fleet is a host and its members, reached past the proxies by people and through them by the manager.
-type fleet struct {
-	// past leads to the host past its proxy.
+// proxiedFleet is a host and its members. The manager reaches them through proxies, and the test directly.
+type proxiedFleet struct {
+	// past is a client of the host that does not use the proxy.
 	past    *rest.Config
 	host    client.Client
 	members map[string]client.Client
-	// manager is the configuration that the manager finds the host with, collectors what collectors find the members with.
+	// manager is the manager's configuration for the host. collectors are the collectors' configurations for the members.
 	manager    *rest.Config
 	collectors map[string]*rest.Config
-	// proxies are those before the members.
+	// proxies are the proxies of the members.
 	proxies map[string]*proxy
-	// mortal starts the program whose deaths are tried.
+	// mortal starts the program that the test kills.
 	mortal func(t *testing.T, e end) *life
 }
 
-// built is the fleet, once the first test has raised it.
-var built *fleet
+// built is the fleet; the first test builds it.
+var built *proxiedFleet
 
-// newFleet joins the members, with collectors where mode says: each test begins without a wrapper, and without a program
-// that runs.
-func newFleet(t *testing.T, mode v1alpha1.CollectorMode) *fleet {
+// newFleet joins the members, with the collectors that mode says. Each test begins without wrappers and without running programs.
+func newFleet(t *testing.T, mode v1alpha1.CollectorMode) *proxiedFleet {
 	t.Helper()
 	if built == nil {
 		built = raise(t)
@@ -84,8 +83,8 @@ func newFleet(t *testing.T, mode v1alpha1.CollectorMode) *fleet {
 	return f
 }
 
-// raise puts a proxy before each cluster, and makes the host one.
-func raise(t *testing.T) *fleet {
+// raise starts a proxy for each cluster, and installs Fairlead on the host.
+func raise(t *testing.T) *proxiedFleet {
 	t.Helper()
 	box := shared.Sandbox(t)
 	connect := func(name string) (*rest.Config, client.Client) {
@@ -101,7 +100,7 @@ func raise(t *testing.T) *fleet {
 		return cfg, c
 	}
 	hostConfig, host := connect(sandbox.HostName)
-	f := &fleet{
+	f := &proxiedFleet{
 		past: hostConfig, host: host, members: map[string]client.Client{}, collectors: map[string]*rest.Config{}, proxies: map[string]*proxy{},
 	}
 	f.manager = newProxy(t, hostConfig, decide).config("")
@@ -115,8 +114,8 @@ func raise(t *testing.T) *fleet {
 	return f
 }
 
-// install makes a cluster a host.
-func (f *fleet) install(t *testing.T) {
+// install installs Fairlead on a cluster, which makes it a host.
+func (f *proxiedFleet) install(t *testing.T) {
 	t.Helper()
 	objects, err := config.Objects(config.CRD)
 	if err != nil {
@@ -150,7 +149,7 @@ func scheme(t *testing.T) *runtime.Scheme {
 	return s
 }
 
-// adminToken is a token of somebody who may do all on a cluster: a client certificate does not pass a proxy.
+// adminToken returns a token of a cluster administrator. The test needs a token because a client certificate does not pass a proxy.
 func adminToken(t *testing.T, c client.Client) string {
 	t.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "faults-admin"}}
@@ -171,17 +170,17 @@ func adminToken(t *testing.T, c client.Client) string {
 	return request.Status.Token
 }
 
-// settleWithin is how long a fleet may take to come to rest. Backoffs after a death are part of it.
+// settleWithin is the time limit for a fleet to settle, with the backoffs after a death.
 const settleWithin = time.Minute
 
-// eventually waits until ok says "", and fails with its last word otherwise.
-func (f *fleet) eventually(t *testing.T, what string, ok func(context.Context) string) {
+// eventually waits until ok returns "". Otherwise it fails with the last text that ok returned.
+func (f *proxiedFleet) eventually(t *testing.T, what string, ok func(context.Context) string) {
 	t.Helper()
 	last, mu := "nothing", sync.Mutex{}
 	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, settleWithin, true, func(ctx context.Context) (bool, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		if is := ok(ctx); ctx.Err() == nil { // what is cut off by the end says nothing
+		if is := ok(ctx); ctx.Err() == nil { // a call that the deadline cut off proves nothing
 			last = is
 		}
 		return last == "", nil

@@ -22,13 +22,13 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect"
 )
 
-// end is where and how a life ends. The zero value never does.
+// end is the point and the manner in which a life ends. A life with the zero value does not end.
 type end struct {
-	// at is the call, the first being 1; 0 is none.
+	// at is the number of the call, from 1; 0 means that the life does not end.
 	at int
-	// how is lost or unanswered for a death, through for a life that goes on.
-	how fate
-	// meanwhile is done just before that call is sent.
+	// how is lost or unanswered for a death, and through for a life that continues.
+	how verdict
+	// meanwhile is called just before that call is sent.
 	meanwhile func()
 }
 
@@ -36,16 +36,16 @@ type end struct {
 type life struct {
 	agent string
 	stop  context.CancelFunc
-	// over is closed when the program has returned; died when its end has come.
+	// over is closed when the program has returned, and died when it was killed.
 	over, died chan struct{}
 
 	mu      sync.Mutex
 	end     end
-	counted []string // the calls since the counting began
+	counted []string // the calls since count
 	dead    bool
 }
 
-// program is what lives: it makes itself, and says how to run it. config leads it, version names this life of it.
+// program makes a program for a client configuration, and returns the function that runs it. version identifies the life.
 type program struct {
 	name  string
 	begin func(ctx context.Context, config *rest.Config, version string) (run func(context.Context) error, err error)
@@ -53,7 +53,7 @@ type program struct {
 
 var manager = managerBy(clock.RealClock{})
 
-// managerBy is the manager that goes by a clock.
+// managerBy returns the manager with a clock.
 func managerBy(clk clock.WithTicker) program {
 	return program{"fairlead-manager", func(ctx context.Context, config *rest.Config, version string) (func(context.Context) error, error) {
 		again, never := true, time.Duration(0)
@@ -80,7 +80,7 @@ var collector = program{"fairlead-collector", func(_ context.Context, config *re
 
 var lives atomic.Int64
 
-// born starts a program where config leads, with its end set; it counts calls from its first on.
+// born starts a program with a client configuration and an end. It counts calls from the first on.
 func born(t *testing.T, what program, config *rest.Config, e end) *life {
 	t.Helper()
 	version := fmt.Sprintf("life-%06d", lives.Add(1))
@@ -91,26 +91,26 @@ func born(t *testing.T, what program, config *rest.Config, e end) *life {
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop = stop
 	run, err := what.begin(ctx, config, version)
-	if err != nil && !l.isDead() { // it may die of the first thing that it asks
+	if err != nil && !l.isDead() { // it may be killed at its first call
 		t.Fatal(err)
 	}
 	go func() {
 		defer close(l.over)
 		if err == nil {
-			_ = run(ctx) // how it ends is what is tested
+			_ = run(ctx) // the error of a killed program does not matter
 		}
 	}()
 	return l
 }
 
-// count begins to count calls, and sets where the life is to end.
+// count starts to count calls, and sets the end of the life.
 func (l *life) count(e end) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.end, l.counted = e, nil
 }
 
-// calls are those since the counting began.
+// calls returns the calls since count.
 func (l *life) calls() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -123,7 +123,7 @@ func (l *life) isDead() bool {
 	return l.dead
 }
 
-// kill ends the life, if nothing else has, and waits until nothing of it is left.
+// kill ends the life, unless it has ended already, and waits until all its goroutines have returned.
 func (l *life) kill() {
 	l.mu.Lock()
 	l.dead = true
@@ -133,27 +133,27 @@ func (l *life) kill() {
 	present.Delete(l.agent)
 }
 
-// present are the lives that calls are let through for, by agent.
+// present are the lives whose calls may pass, by user agent.
 var present sync.Map
 
-// isOurs says whether one of Fairlead's programs asks, and not a person.
+// isOurs reports whether one of Fairlead's programs sent a request, and not the test.
 func isOurs(r *http.Request) bool { return strings.HasPrefix(r.UserAgent(), "fairlead-") }
 
-// decide is every proxy's.
-func decide(r *http.Request) fate {
+// decide is the decide function of all proxies.
+func decide(r *http.Request) verdict {
 	if !isOurs(r) {
 		return through
 	}
 	name, rest, _ := strings.Cut(r.UserAgent(), "/")
-	version, _, _ := strings.Cut(rest, "/") // some clients add what they are for
+	version, _, _ := strings.Cut(rest, "/") // some clients append their purpose
 	version, _, _ = strings.Cut(version, " ")
 	if l, ok := present.Load(name + "/" + version); ok {
-		return l.(*life).decide(r) //nolint:forcetypeassert // nothing else is in it
+		return l.(*life).decide(r) //nolint:forcetypeassert // it holds only lives
 	}
 	return lost
 }
 
-func (l *life) decide(r *http.Request) fate {
+func (l *life) decide(r *http.Request) verdict {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -176,7 +176,7 @@ func (l *life) decide(r *http.Request) fate {
 	return l.end.how
 }
 
-// comesByItself: the clock or chance brings it, not the work.
+// comesByItself reports whether a request depends on the clock or on chance, and not on the work.
 func comesByItself(r *http.Request) bool {
 	path := r.URL.Path
 	return r.URL.Query().Get("watch") != "" || strings.Contains(path, "/memberships/") || !strings.Contains(path, "/v1")

@@ -16,11 +16,11 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// A few of the moods that everybody meets; all of them with CRASH=all.
+// Some of the moods for a short run; CRASH=all runs all of them.
 var daily = []string{"never answers", "breaks every answer off in the middle", "answers 503", "answers another kind", "lists without an end",
 	"lies in discovery"}
 
-// Whatever one member does, the others are served by the same calls, and it is served itself when it has come to its senses.
+// However one member misbehaves, the others are served by the same calls. The member itself is served once it behaves again.
 func TestAMemberThatMisbehavesCostsOnlyItself(t *testing.T) {
 	f := newFleet(t, v1alpha1.CollectorHost)
 	names := daily
@@ -31,7 +31,7 @@ func TestAMemberThatMisbehavesCostsOnlyItself(t *testing.T) {
 	defer l.kill()
 
 	needed := 0
-	for range 2 { // with the first one the manager still starts
+	for range 2 { // during the first one the manager still starts
 		well := f.newAuthor(t)
 		f.proxies["west"].count()
 		well.wish(first)
@@ -44,7 +44,7 @@ func TestAMemberThatMisbehavesCostsOnlyItself(t *testing.T) {
 			east, bad := f.proxies["east"], moods[name]
 			east.mood.Store(&bad)
 			defer east.mood.Store(nil)
-			east.server.CloseClientConnections() // watches that are open would not notice
+			east.server.CloseClientConnections() // otherwise open watches would go on
 			a := f.newAuthor(t)
 			f.proxies["west"].count()
 			a.wish(first)
@@ -69,11 +69,11 @@ func TestAMemberThatMisbehavesCostsOnlyItself(t *testing.T) {
 	}
 }
 
-// The first member that a manager meets says that every kind is another one, and in no namespace: none of that is believed of
-// another member, in what is pushed there and in what is removed.
+// The first member that a manager connects to lies about every kind's resource and scope. The manager believes none of that of other
+// members, neither when it pushes nor when it removes.
 func TestWhatAMemberLiesInDiscoveryReachesNoOtherMember(t *testing.T) {
 	f := newFleet(t, v1alpha1.CollectorHost)
-	for _, liar := range members { // either may be asked first
+	for _, liar := range members { // the manager may connect to either one first
 		liar := f.proxies[liar]
 		lies := moods["lies in discovery"]
 		liar.mood.Store(&lies)
@@ -88,7 +88,7 @@ func TestWhatAMemberLiesInDiscoveryReachesNoOtherMember(t *testing.T) {
 	}
 }
 
-// served says "" when a member's line is Healthy for the wrapper as it is.
+// served returns "" if a member's line is Healthy for the present generation.
 func (a *author) served(ctx context.Context, member string) string {
 	w := a.wrapper()
 	if err := a.host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {

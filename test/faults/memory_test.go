@@ -20,14 +20,14 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// oneMember is what one member may take of the manager's memory, whatever it answers; see docs/design.md, section 3.
+// oneMember is the memory that one member may take in the manager, whatever it answers; see docs/design.md, section 3.
 const oneMember = 512 << 20
 
-// glutton is a member that answers with more than anybody can hold.
+// glutton is a member whose answers are larger than the memory of the host.
 type glutton struct {
-	// answers says whether a request is answered so; all others go through.
+	// answers reports whether a request gets such an answer. All other requests pass.
 	answers func(r *http.Request) bool
-	// piece is the n-th piece of an answer, "" when that is through. What has no end is what is tried.
+	// piece returns the n-th piece of an answer, or "" at its end. Most answers have no end.
 	piece func(n int) string
 }
 
@@ -68,7 +68,7 @@ var gluttons = map[string]glutton{
 
 const listOfDeliveries = `{"kind":"DeliveryList","apiVersion":"` + v1alpha1.Group + `/v1alpha1","metadata":{"resourceVersion":"1","continue":"more"},"items":[`
 
-// Of these everybody meets some; all of them with CRASH=all.
+// A short run tries some of these; CRASH=all tries all.
 var dailyGluttons = []string{"a list of empty things", "events without an end"}
 
 func aWatch(r *http.Request) bool { return r.URL.Query().Has("watch") }
@@ -90,12 +90,12 @@ func opening(first, then string) func(int) string {
 
 var named atomic.Int64
 
-// delivery is one that nobody has written, in which many objects have much to say.
+// delivery returns a made-up Delivery of many objects with long texts.
 func delivery(n, objects int) string {
 	var b strings.Builder
 	name := fmt.Sprint("x", n)
 	if n > 0 {
-		name = fmt.Sprint("x", named.Add(1)) // never the same one
+		name = fmt.Sprint("x", named.Add(1)) // a new name each time
 	}
 	fmt.Fprintf(&b, `{"kind":"Delivery","apiVersion":"%s","metadata":{"name":"fed.none.%[2]s","namespace":"%[3]s","uid":"%[2]s","resourceVersion":"%[4]d"},`+
 		`"spec":{"wrapper":{"kind":"Federated","namespace":"none","name":"%[2]s","uid":"%[2]s"},"target":{"rendering":"x"}},"status":{"version":"x"`,
@@ -113,7 +113,7 @@ func delivery(n, objects int) string {
 
 var words = strings.Repeat("much ado ", 113) // 1 KiB
 
-// A member that answers with more than the host has must not take the host with it, nor the other members.
+// Answers larger than the host's memory must harm neither the host nor the other members.
 func TestAMemberCannotFillTheHostsMemory(t *testing.T) {
 	f := newFleet(t, v1alpha1.CollectorHost)
 	names := dailyGluttons
@@ -125,7 +125,7 @@ func TestAMemberCannotFillTheHostsMemory(t *testing.T) {
 	well := f.newAuthor(t)
 	well.wish(first)
 	well.rest([]*wish{first})
-	defer debug.SetGCPercent(debug.SetGCPercent(25)) // what is not collected yet is not what is held
+	defer debug.SetGCPercent(debug.SetGCPercent(25)) // so that little garbage counts as memory in use
 
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestAMemberCannotFillTheHostsMemory(t *testing.T) {
 			var bad mood = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 				switch {
 				case g.answers(r):
-				case aWatch(r): // who would have it go on where it was is to list again
+				case aWatch(r): // refuse to resume, so that the client lists again
 					status(http.StatusGone, "", "")(w, r, next)
 					return
 				default:
@@ -143,7 +143,7 @@ func TestAMemberCannotFillTheHostsMemory(t *testing.T) {
 					return
 				}
 				if query := r.URL.Query(); query.Has("limit") && query.Get("continue") == "" {
-					refused.Add(1) // or it is begun, which the numbers allow for
+					refused.Add(1) // otherwise the answer begins; the limits allow for that
 				}
 				w.Header().Set("Content-Type", "application/json")
 				for n := range 1 << 20 {
@@ -164,7 +164,7 @@ func TestAMemberCannotFillTheHostsMemory(t *testing.T) {
 			a := f.newAuthor(t)
 			a.wish(first)
 			a.eventually(t, "the other is served", func(ctx context.Context) string { return a.served(ctx, "west") })
-			// What nobody breaks off grows until the heap tells.
+			// If the manager does not stop reading, the heap grows beyond the limit.
 			a.eventually(t, "it is refused again and again", func(context.Context) string {
 				if refused.Load() < 5 && heap.most() < oneMember {
 					return fmt.Sprintf("%d MiB were taken, and %d answers broken off", offered.Load()>>20, refused.Load())
@@ -186,7 +186,7 @@ func TestAMemberCannotFillTheHostsMemory(t *testing.T) {
 	}
 }
 
-// heapWatch looks at the heap, again and again, until it is closed.
+// heapWatch measures the heap repeatedly until it is closed.
 type heapWatch struct {
 	before, peak atomic.Int64
 	done         chan struct{}
@@ -210,7 +210,7 @@ func watchHeap() *heapWatch {
 	return h
 }
 
-// most is by how many bytes the heap has grown at most.
+// most returns the largest growth of the heap, in bytes.
 func (h *heapWatch) most() int64 { return h.peak.Load() }
 
 func (h *heapWatch) close() {

@@ -9,34 +9,34 @@ import (
 	"strings"
 )
 
-// wish is what an author wants: objects by name with their content, on members. A nil wish is a deleted wrapper.
+// wish is a desired state: objects by name with their content, on members. A nil wish is a deleted wrapper.
 type wish struct {
 	objects map[string]string
 	members []string
 }
 
-// refused is a content that no API server takes.
+// refused is a content that every API server refuses.
 const refused = "refused"
 
-// somebodys is the content of an object that is not ours.
+// somebodys is the content of an object of another owner.
 const somebodys = "somebody's"
 
-// history is what people did, in order.
+// history is what users did, in order.
 type history struct {
 	wishes []*wish
-	// foreign are objects that somebody else made, by member and name, in the place of ours.
+	// foreign are objects of another owner in the place of ours, by member and name.
 	foreign map[string][]string
 }
 
-// world is what a fleet holds: for each member its objects, "name=content", and the entries of its Delivery, "name State".
-type world map[string]holding
+// fleetState is the state of all members: for each its objects, "name=content", and the entries of its Delivery, "name State".
+type fleetState map[string]holding
 
 type holding struct {
 	Objects, Entries []string
 }
 
-// String is the world in lines, for comparisons and people.
-func (w world) String() string {
+// String returns the state in lines, for comparisons and messages.
+func (w fleetState) String() string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(w)) {
 		fmt.Fprintf(&b, "%s: objects %q, entries %q\n", name, w[name].Objects, w[name].Entries)
@@ -44,11 +44,11 @@ func (w world) String() string {
 	return b.String()
 }
 
-// model is what the fleet holds in the end, whatever died on the way: what the last wish says where it says it, nothing of
-// ours anywhere else, and everything of somebody else's as it was, though it is in our way. An object that the API server refuses is as it was
-// before, which is why histories end in wishes without one.
-func model(h history) world {
-	w := make(world)
+// model returns the state of the members in the end, whatever died before: the objects of the last wish on its members, no object of ours
+// anywhere else, and all objects of other owners unchanged, also in the place of ours. An object that the API server refuses stays as
+// it was before, so histories end with wishes without one.
+func model(h history) fleetState {
+	w := make(fleetState)
 	last := h.wishes[len(h.wishes)-1]
 	for _, member := range members {
 		var is holding
@@ -72,7 +72,7 @@ func model(h history) world {
 	return w
 }
 
-// inTheWay says whether something of somebody else's is where the last wish wants something of ours.
+// inTheWay reports whether an object of another owner is in the place of an object of the last wish.
 func (h history) inTheWay() bool {
 	last := h.wishes[len(h.wishes)-1]
 	for member, names := range h.foreign {

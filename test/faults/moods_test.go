@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// moods are the ways in which a member misbehaves.
+// moods are the ways in which a member can misbehave.
 var moods = map[string]mood{
 	"never answers": func(_ http.ResponseWriter, r *http.Request, _ http.Handler) { <-r.Context().Done() },
 	"answers after half a minute": func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -45,7 +45,7 @@ var moods = map[string]mood{
 		next.ServeHTTP(answer, r)
 		w.Header().Set("Content-Type", answer.Header().Get("Content-Type"))
 		w.WriteHeader(answer.Code)
-		_, _ = w.Write(answer.Body.Bytes()[:answer.Body.Len()/2]) // the other side is about to lose it anyhow
+		_, _ = w.Write(answer.Body.Bytes()[:answer.Body.Len()/2]) // an error does not matter: the connection breaks next
 		w.(http.Flusher).Flush()                                  //nolint:forcetypeassert // the server's is one
 		panic(http.ErrAbortHandler)
 	},
@@ -126,7 +126,7 @@ func text(kind, body string) mood {
 	}
 }
 
-// stutterer repeats each piece of an answer, and after each the piece before it. The API server sends an event at a time.
+// stutterer sends each piece of an answer twice, and the previous piece after it. The API server writes one event at a time.
 type stutterer struct {
 	http.ResponseWriter
 	last []byte

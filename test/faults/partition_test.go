@@ -19,16 +19,16 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// running is a clock that goes on by itself, and is put forward by the test.
-type running struct {
+// runningClock is a clock that runs, and that the test can move forward.
+type runningClock struct {
 	*clocktesting.FakeClock
 	mu     sync.Mutex
 	frozen bool
 }
 
-func newRunning(t *testing.T) *running {
+func newRunning(t *testing.T) *runningClock {
 	t.Helper()
-	r := &running{FakeClock: clocktesting.NewFakeClock(time.Now())}
+	r := &runningClock{FakeClock: clocktesting.NewFakeClock(time.Now())}
 	done := make(chan struct{})
 	var ticking sync.WaitGroup
 	ticking.Go(func() {
@@ -50,19 +50,19 @@ func newRunning(t *testing.T) *running {
 	return r
 }
 
-// freeze stops it, or has it go on.
-func (r *running) freeze(is bool) {
+// freeze stops the clock, or starts it again.
+func (r *runningClock) freeze(is bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.frozen = is
 }
 
-// isProbe says whether the manager asks how the member stands.
+// isProbe reports whether a request is the manager's probe of a member.
 func isProbe(r *http.Request) bool {
 	return r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/memberships/")
 }
 
-// cutOff puts a member out of reach, and counts how often it is probed nevertheless.
+// cutOff makes a member unreachable, and counts the probes to it.
 func (p *proxy) cutOff() *atomic.Int64 {
 	tries := &atomic.Int64{}
 	var cut mood = func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
@@ -76,7 +76,7 @@ func (p *proxy) cutOff() *atomic.Int64 {
 	return tries
 }
 
-// A partition is over when the member answers again: nothing sleeps on because it was long, and nothing is to be restarted.
+// Work goes on as soon as the member answers again. No backoff outlives a long partition, and no restart is needed.
 func TestAPartitionOfAnHourHealsWithinOneProbe(t *testing.T) {
 	f, clk := newFleet(t, v1alpha1.CollectorHost), newRunning(t)
 	l := born(t, managerBy(clk), f.manager, end{})
@@ -118,7 +118,7 @@ func TestAPartitionOfAnHourHealsWithinOneProbe(t *testing.T) {
 	p.heals()
 }
 
-// The same by the clocks that there are: those of the network, the kernel and the libraries too.
+// The same with real clocks: those of the network, the kernel and the libraries too.
 func TestAPartitionOfAMinuteHeals(t *testing.T) {
 	if !all {
 		t.Skip("takes a minute: run with CRASH=all")
@@ -137,17 +137,17 @@ func TestAPartitionOfAMinuteHeals(t *testing.T) {
 	p.heals()
 }
 
-// partition is what people do while a member cannot be reached: one wrapper is edited, one made, one deleted, one not touched.
+// partition runs the changes of users while a member is unreachable: one wrapper is edited, one created, one deleted, one unchanged.
 type partition struct {
-	*fleet
+	*proxiedFleet
 	t                                *testing.T
 	edited, made, deleted, untouched *author
 	third                            *wish
 }
 
-func (f *fleet) newPartition(t *testing.T) *partition {
+func (f *proxiedFleet) newPartition(t *testing.T) *partition {
 	t.Helper()
-	p := &partition{fleet: f, t: t, edited: f.newAuthor(t), made: f.newAuthor(t), deleted: f.newAuthor(t), untouched: f.newAuthor(t)}
+	p := &partition{proxiedFleet: f, t: t, edited: f.newAuthor(t), made: f.newAuthor(t), deleted: f.newAuthor(t), untouched: f.newAuthor(t)}
 	p.third = &wish{objects: map[string]string{"a": "3", "b": "1", "d": "1"}, members: both}
 	for _, a := range []*author{p.edited, p.deleted, p.untouched} {
 		a.wish(first)

@@ -16,32 +16,31 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// fate is what becomes of a request. The zero value lets it through.
-type fate int
+// verdict is the proxy's decision on a request. The zero value lets it through.
+type verdict int
 
 const (
-	through fate = iota
-	// lost: it never reaches the API server, and the connection breaks.
+	through verdict = iota
+	// lost: the request never reaches the API server, and the connection breaks.
 	lost
-	// unanswered: the API server does what it asks, and the connection breaks before the answer.
+	// unanswered: the API server carries the request out, and the connection breaks before the answer.
 	unanswered
 )
 
-// proxy stands between the manager and one API server. It ends TLS, so that it sees each call, and passes on whoever the
-// call says it is from.
+// proxy is a proxy between the manager and one API server. It terminates TLS, so that it sees each call, and forwards the caller's token.
 type proxy struct {
 	server *httptest.Server
-	// decide says what becomes of a request; it may do something else first.
-	decide func(*http.Request) fate
-	// mood is how the cluster behind it treats Fairlead's programs; nil is as it should.
+	// decide returns the verdict on a request. It may act on the fleet before.
+	decide func(*http.Request) verdict
+	// mood is the misbehaviour of the cluster towards Fairlead's programs; nil means none.
 	mood atomic.Pointer[mood]
 
 	mu sync.Mutex
-	// calls are those that came by the work, see comesByItself.
+	// calls are the calls that belong to the work, see comesByItself.
 	calls []string
 }
 
-// mood answers requests in the place of the cluster, which is behind next.
+// mood answers requests in place of the cluster. next forwards a request to the cluster.
 type mood func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
 // count forgets the calls so far.
@@ -51,7 +50,7 @@ func (p *proxy) count() {
 	p.calls = nil
 }
 
-// counted are the calls since, in the order of the alphabet.
+// counted returns the calls since count, sorted.
 func (p *proxy) counted() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,9 +63,9 @@ func (p *proxy) note(r *http.Request) {
 	p.calls = append(p.calls, r.Method+" "+r.URL.Path)
 }
 
-// newProxy makes a proxy to where upstream leads. Calls without a token of their own go as upstream's user. It lives as long
-// as the test binary: a member is joined through it once and for all.
-func newProxy(t *testing.T, upstream *rest.Config, decide func(*http.Request) fate) *proxy {
+// newProxy starts a proxy to upstream. It sends calls without a token as upstream's user. It runs as long as the test binary, because a
+// member is joined through it only once.
+func newProxy(t *testing.T, upstream *rest.Config, decide func(*http.Request) verdict) *proxy {
 	t.Helper()
 	target, err := url.Parse(upstream.Host)
 	if err != nil {
@@ -118,7 +117,7 @@ func newProxy(t *testing.T, upstream *rest.Config, decide func(*http.Request) fa
 	return p
 }
 
-// config leads through the proxy; token may be empty.
+// config returns a client configuration for the proxy; token may be empty.
 func (p *proxy) config(token string) *rest.Config {
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.server.Certificate().Raw})
 	return &rest.Config{Host: p.server.URL, BearerToken: token, QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}

@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// slowList has a member answer lists of Deliveries only once release is called, and counts them.
+// slowList delays a member's answers to lists of Deliveries until release is called, and counts the lists.
 func (p *proxy) slowList(t *testing.T) (lists *atomic.Int64, release func()) {
 	t.Helper()
 	lists, open := &atomic.Int64{}, make(chan struct{})
@@ -37,7 +37,7 @@ func (p *proxy) slowList(t *testing.T) (lists *atomic.Int64, release func()) {
 	return lists, func() { close(open); p.mood.Store(nil) }
 }
 
-// wake has the manager look at the wrapper, which stays what it is.
+// wake makes the manager reconcile the wrapper without a change of its spec.
 func (a *author) wake() {
 	a.t.Helper()
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -53,7 +53,7 @@ func (a *author) wake() {
 	}
 }
 
-// writesAbout are the calls of a life that wrote something about a namespace of the host, or about its members.
+// writesAbout returns the writes of a life to a namespace of the host, and to MemberClusters.
 func (l *life) writesAbout(shop string) []string {
 	var found []string
 	for _, call := range l.calls() {
@@ -65,7 +65,7 @@ func (l *life) writesAbout(shop string) []string {
 	return found
 }
 
-// A manager that was killed while all was well says nothing when it is back, however long a member takes to list its
+// A manager that was killed while all was healthy writes no status and no event after its restart, however long a member takes to list its
 // Deliveries.
 func TestARestartWithASlowMemberWritesNothingToTheHost(t *testing.T) {
 	f, clk := newFleet(t, v1alpha1.CollectorHost), newRunning(t)
@@ -84,7 +84,7 @@ func TestARestartWithASlowMemberWritesNothingToTheHost(t *testing.T) {
 		}
 		return ""
 	})
-	a.wake() // begins the interval of a status
+	a.wake() // starts the interval between statuses
 	east := &wish{objects: map[string]string{"a": "1"}, members: []string{"east"}}
 	other.wish(east)
 	other.rest([]*wish{east}) // the manager is at work
@@ -103,7 +103,7 @@ func TestARestartWithASlowMemberWritesNothingToTheHost(t *testing.T) {
 	a.rest([]*wish{first})
 }
 
-// A member that is away when the manager starts is told of, when the grace is over and not before.
+// The manager reports a member that is unreachable at its start once the grace is over, and not before.
 func TestAMemberThatIsAwayAtARestartIsTold(t *testing.T) {
 	f, clk := newFleet(t, v1alpha1.CollectorHost), newRunning(t)
 	before := born(t, managerBy(clk), f.manager, end{})

@@ -2,18 +2,18 @@
 
 package faults
 
-// scenario is a history around one death: what was settled before it, what the program was at when it died, and what
-// people did while it was dead.
+// scenario is a history around one death: the state before it, the work during which the program died, and the changes of users while it
+// was dead.
 type scenario struct {
 	before, during, dead []*wish
-	// harm, when it is set, is done to objects of ours right after the wishes that come during.
+	// harm, if set, changes objects of ours right after the wishes of during.
 	harm func(*author)
-	// usurp, when it is set, is an object of ours on east that somebody replaces with one of their own just before the
-	// point's call, which then goes through: nobody dies, but what the manager knew is no longer so.
+	// usurp, if set, is an object of ours on east that another owner replaces just before the point's call. The call then goes through
+	// and the program lives on, but its knowledge is outdated.
 	usurp string
-	// report has drift told only: nobody but the manager itself puts right what it left undone.
+	// report sets spec.drift to Report, so that no repair of drift hides work that the manager left unfinished.
 	report bool
-	// inTheWay, when it is set, is an object of somebody's on east, from before all.
+	// inTheWay, if set, is an object of another owner on east, from the beginning.
 	inTheWay string
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// A status that the host's API server refuses stays as it was: a member could keep its Ready=True for ever.
+// If the host's API server refused a status, the old one would stay, and a member could keep its Ready=True for ever.
 func TestWhatAMemberSaysOfItselfNeverKeepsItsStatusFromBeingWritten(t *testing.T) {
 	f := newFleet(t, v1alpha1.CollectorHost)
 	east := f.proxies["east"]
@@ -40,7 +40,7 @@ func TestWhatAMemberSaysOfItselfNeverKeepsItsStatusFromBeingWritten(t *testing.T
 			said["gitVersion"] = "v1.36.3\x1b]0;owned\x07" + strings.Repeat("x", 200)
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(said) // the other side notices
+		_ = json.NewEncoder(w).Encode(said) // the client notices an error
 	}
 	east.mood.Store(&boasts)
 	defer east.mood.Store(nil)
