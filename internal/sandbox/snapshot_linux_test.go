@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// remembers says whether the host has a ConfigMap of that name.
+// remembers reports whether the host has a ConfigMap of that name.
 func remembers(t *testing.T, host *kubernetes.Clientset, name string) bool {
 	t.Helper()
 	_, err := host.CoreV1().ConfigMaps(namespace).Get(t.Context(), name, metav1.GetOptions{})

@@ -16,13 +16,13 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// ofMembers are testdata of kinds that stand on members only.
+// ofMembers are the test data of kinds that exist on members only.
 func ofMembers(path string) bool {
 	base := filepath.Base(path)
 	return strings.HasPrefix(base, "delivery") || strings.HasPrefix(base, "membership")
 }
 
-// rehearse gives a manifest to the API server of the cluster where its kind stands, for a dry run.
+// rehearse sends a manifest as a dry run to the API server of a cluster that has its kind.
 func rehearse(ctx SpecContext, path string, verb ...string) Run {
 	cluster := "host"
 	if ofMembers(path) {

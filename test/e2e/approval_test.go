@@ -18,19 +18,19 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// everywhere and nowhere are selectors of a placement; nowhere is what a slip makes of one.
+// everywhere and nowhere are selectors of a placement. nowhere stands for an author's mistake.
 var (
 	everywhere = []metav1.LabelSelector{{}}
 	nowhere    = []metav1.LabelSelector{{MatchLabels: map[string]string{"clowd": "aws"}}}
 )
 
-// replace changes the selectors of a wrapper.
+// replace replaces the selectors of a wrapper.
 func replace(ctx SpecContext, w *v1alpha1.Federated, selectors []metav1.LabelSelector) {
 	GinkgoHelper()
 	edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.Placement.Clusters.Selectors = selectors })
 }
 
-// holding are the members that hold a wrapper's ConfigMap of its name.
+// holding returns the members that have the ConfigMap of a wrapper.
 func holding(w *v1alpha1.Federated) func(context.Context) []string {
 	return func(ctx context.Context) []string {
 		var names []string
@@ -44,7 +44,7 @@ func holding(w *v1alpha1.Federated) func(context.Context) []string {
 }
 
 var _ = Describe("When a placement lets go of more members than may be left within an hour", func() {
-	// slipped is a wrapper that was on all three members and is selected for none: one is left, two wait.
+	// slipped is a wrapper that was on all three members, and whose placement selects none now: one is left, two wait.
 	slipped := func(ctx SpecContext) *v1alpha1.Federated {
 		GinkgoHelper()
 		w := author(ctx, build.Federated("everywhere").In(newShop(ctx)).ToMatching().With(build.ConfigMap("everywhere", "colour", "blue")))
@@ -130,7 +130,7 @@ var _ = Describe("When a placement lets go of more members than may be left with
 		before := fleet.Manager(ctx)
 		Expect(syscall.Kill(before.PID, syscall.SIGKILL)).To(Succeed())
 		Eventually(ctx, func() int { return fleet.Manager(ctx).PID }).ShouldNot(Equal(before.PID))
-		Expect(fleet.WaitReady(ctx, sandbox.HostName, sandbox.ManagerProcess)).To(Succeed()) // it serves the webhook as well
+		Expect(fleet.WaitReady(ctx, sandbox.HostName, sandbox.ManagerProcess)).To(Succeed()) // the manager serves the webhook too
 		settings := author(ctx, build.Federated("settings").In(w.Namespace).To("member-1").With(build.ConfigMap("settings")))
 		Eventually(ctx, reread(ctx, settings)).WithTimeout(90*time.Second).Should(beReady(), "the new manager is at work")
 		Consistently(ctx, holding(w)).Should(Equal([]string{"member-2", "member-3"}))

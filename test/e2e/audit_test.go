@@ -14,37 +14,37 @@ import (
 
 type request = audit.Request
 
-// tally is a place in a cluster's audit log, from which on requests count.
-type tally struct {
-	cluster *Cluster
+// auditMark is a position in a cluster's audit log. Requests count from there on.
+type auditMark struct {
+	cluster *TestCluster
 	mark    audit.Mark
 }
 
-// audit begins to count.
-func (c *Cluster) audit() *tally {
+// audit starts to count.
+func (c *TestCluster) audit() *auditMark {
 	GinkgoHelper()
 	mark, err := audit.Now(c.auditLog)
 	Expect(err).NotTo(HaveOccurred())
-	return &tally{cluster: c, mark: mark}
+	return &auditMark{cluster: c, mark: mark}
 }
 
-// requests are those answered since that all filters let through.
-func (a *tally) requests(filters ...func(request) bool) []request {
+// requests returns the requests answered since the mark that pass all filters.
+func (a *auditMark) requests(filters ...func(request) bool) []request {
 	GinkgoHelper()
 	found, err := a.mark.Requests(filters...)
 	Expect(err).NotTo(HaveOccurred())
 	return found
 }
 
-// writes are what the host wrote to the member since, heartbeats aside, sorted.
-func (a *tally) writes() []string {
+// writes returns the host's writes to the member since the mark, without heartbeats, sorted.
+func (a *auditMark) writes() []string {
 	GinkgoHelper()
 	return inShort(a.requests(request.IsFairleads, request.IsWrite, func(r request) bool { return !r.IsHeartbeat() }))
 }
 
-// writesFor are, in the order of the log, what the host wrote to the member since for the wrappers of one namespace: the
-// namespace, its objects, and the Deliveries of the wrappers. What an earlier spec left to settle is not among them.
-func (a *tally) writesFor(namespace string) (writes []string) {
+// writesFor returns the host's writes to the member since the mark for the wrappers of one namespace, in the order of the log: the
+// namespace, its objects, and the Deliveries of the wrappers. Writes for wrappers of earlier specs are not among them.
+func (a *auditMark) writesFor(namespace string) (writes []string) {
 	GinkgoHelper()
 	for _, r := range a.requests(request.IsFairleads, request.IsWrite) {
 		if o := r.Object; o.Namespace == namespace || o.Name == namespace || strings.Contains(o.Name, "."+namespace+".") {

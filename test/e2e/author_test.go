@@ -21,13 +21,13 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// HostctlWith is Hostctl with something on its standard input, for -f -.
-func (f *Fleet) HostctlWith(ctx context.Context, stdin string, args ...string) Run {
+// HostctlWith is Hostctl with standard input, for -f -.
+func (f *TestFleet) HostctlWith(ctx context.Context, stdin string, args ...string) Run {
 	GinkgoHelper()
 	return f.run(ctx, stdin, filepath.Join(f.repo, "bin", "hostctl"), args...)
 }
 
-// documents are the wrappers that hostctl federate has written.
+// documents decodes the wrappers in the output of hostctl federate.
 func documents(text string) []map[string]any {
 	GinkgoHelper()
 	var all []map[string]any
@@ -39,7 +39,7 @@ func documents(text string) []map[string]any {
 	return all
 }
 
-// titles are "Kind namespace/name: Kind name, Kind name" of wrappers and the objects in them.
+// titles describes wrappers with their objects: "Kind namespace/name: Kind name, Kind name".
 func titles(wrappers []map[string]any) []string {
 	var all []string
 	for _, w := range wrappers {
@@ -66,7 +66,7 @@ func inFile(name, content string) string {
 	return file
 }
 
-// configMaps are n of them, as one stream.
+// configMaps returns n ConfigMaps as one YAML stream.
 func configMaps(n int) string {
 	var all strings.Builder
 	for i := range n {
@@ -75,7 +75,7 @@ func configMaps(n int) string {
 	return all.String()
 }
 
-// leaves are the paths of all fields, items of lists as [].
+// leaves returns the paths of all fields. Items of lists are written as [].
 func leaves(path string, value any) []string {
 	var all []string
 	switch value := value.(type) {
@@ -256,7 +256,7 @@ var _ = Describe("The samples", Ordered, func() {
 			for _, c := range everywhere {
 				Expect(client.IgnoreNotFound(c.Delete(ctx, shop.DeepCopy()))).To(Succeed())
 			}
-			for _, c := range everywhere { // the name is the samples': another run wants it too
+			for _, c := range everywhere { // the samples set the name, so another run needs it too
 				Eventually(ctx, c.lacks(shop)).WithTimeout(time.Minute).Should(BeTrue())
 			}
 		}, NodeTimeout(3*time.Minute))
@@ -285,7 +285,7 @@ var _ = Describe("The samples", Ordered, func() {
 	It("give each cloud its class and the shop its claim, its operator and its words", func(ctx SpecContext) {
 		for _, member := range fleet.Members() {
 			DeferCleanup(func(ctx SpecContext) {
-				class := member.fetch(ctx, "StorageClass", "", "fast") // KeepData leaves it
+				class := member.fetch(ctx, "StorageClass", "", "fast") // KeepData keeps it
 				if class != nil {
 					Expect(member.Delete(ctx, class)).To(Succeed())
 				}

@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// gauges is the CRD of a kind whose spec.size is a whole number of at most that much.
+// gauges returns the CRD of a kind whose spec.size is an integer with a maximum.
 func gauges(kind, plural string, maximum int64) *unstructured.Unstructured {
 	crd := build.CRD(kind, plural)
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
@@ -81,7 +81,7 @@ var _ = Describe("When members do not take what a wrapper holds", func() {
 			member.speak(ctx, full, shop, "g", "True", "Running", "")
 		}
 		expectReady(ctx, w)
-		remove(ctx, w) // a CRD is not deleted from under objects
+		remove(ctx, w) // before its CRD is deleted
 	})
 
 	It("a null where the schema has none is told with its field and the way out; hostctl federate leaves it out", func(ctx SpecContext) {
@@ -112,7 +112,7 @@ spec:
 		Expect(fleet.KubectlWith(ctx, run.Stdout, "replace", "-f", "-").Code).To(BeZero())
 		Eventually(ctx, fleet.Member("member-1").has(kind+".v1.e2e.fairlead.dev", shop, "g")).Should(BeTrue())
 		Eventually(ctx, reread(ctx, w)).ShouldNot(haveLine("member-1", v1alpha1.StateStalled, v1alpha1.ReasonInvalid))
-		remove(ctx, w) // a CRD is not deleted from under objects
+		remove(ctx, w) // before its CRD is deleted
 	})
 
 	It("a quota and an admission policy are Refused, in their own words; the others go on", func(ctx SpecContext) {

@@ -14,32 +14,32 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// spoilt is a wrapper of one ConfigMap in JSON, to be spoilt: its data, and what comes after its objects.
+// spoilt returns a wrapper of one ConfigMap in JSON, for specs that put mistakes into it: the data, and the fields after objects.
 func spoilt(shop, data, more string) string {
 	return fmt.Sprintf(`{"apiVersion":"federation.fairlead.dev/v1alpha1","kind":"Federated","metadata":{"name":"spoilt","namespace":%q},"spec":{`+
 		`"placement":{"clusters":{"names":["member-1"]}},"objects":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":%s}]%s}}`,
 		shop, data, more)
 }
 
-// overriding is an override of that ConfigMap, for spoilt.
+// overriding returns an override of that ConfigMap, for spoilt.
 func overriding(with string) string {
 	return `,"overrides":[{"target":{"kind":"ConfigMap"},` + with + `}]`
 }
 
 func nested(deep int) string { return strings.Repeat("[", deep) + strings.Repeat("]", deep) }
 
-// pastInt64 is a number that no API server keeps.
+// pastInt64 is a number that no API server can store.
 const pastInt64 = "18446744073709551617"
 
 var _ = Describe("When bad input comes to the host", func() {
-	// raw sends a wrapper as it is: kubectl reads what it applies, and what it takes for a slip of the file never leaves it.
+	// raw sends a wrapper unchanged. kubectl would parse it, and refuse some mistakes before it sends a request.
 	raw := func(ctx SpecContext, shop, wrapper string) Run {
 		GinkgoHelper()
 		file := filepath.Join(GinkgoT().TempDir(), "wrapper.json")
 		Expect(os.WriteFile(file, []byte(wrapper), 0o600)).To(Succeed())
 		return fleet.Kubectl(ctx, "create", "-f", file, "--raw", "/apis/federation.fairlead.dev/v1alpha1/namespaces/"+shop+"/federateds?fieldValidation=Strict")
 	}
-	// stands says that nothing came of it, and that the manager took no harm.
+	// stands checks that the wrapper had no effect, and that the manager still works.
 	stands := func(ctx SpecContext, shop string, manager int) {
 		GinkgoHelper()
 		Expect(fleet.Host.lacks(build.Federated("spoilt").In(shop).Obj())(ctx)).To(BeTrue())

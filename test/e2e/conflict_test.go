@@ -11,8 +11,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// furnish makes a ConfigMap on a member, and its namespace, as somebody else would.
-func (c *Cluster) furnish(ctx SpecContext, shop, name, colour, manager string) {
+// furnish creates a ConfigMap and its namespace on a member, as another owner.
+func (c *TestCluster) furnish(ctx SpecContext, shop, name, colour, manager string) {
 	GinkgoHelper()
 	Expect(client.IgnoreAlreadyExists(c.Create(ctx, build.Namespace(shop)))).To(Succeed())
 	theirs := build.ConfigMap(name, "colour", colour)

@@ -16,13 +16,13 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// tokenCache is how long an API server goes on accepting a token that it has accepted before.
+// tokenCache is the time for which an API server keeps accepting a token that it has accepted before.
 const tokenCache = 10 * time.Second
 
-// A server does not cut a watch when its token dies: what is open goes on, and nothing new gets through.
+// A server does not cut a watch when its token expires: open watches go on, and new requests are refused.
 var _ = Describe("When the host's credentials for a member", func() {
 	var (
-		lost   *Cluster
+		lost   *TestCluster
 		member *v1alpha1.MemberCluster
 		w      *v1alpha1.Federated
 	)
@@ -34,7 +34,7 @@ var _ = Describe("When the host's credentials for a member", func() {
 		expectReady(ctx, w)
 	})
 
-	// served: pushes get through, and the watch brings what is found there.
+	// served checks that pushes succeed, and that the watch reports the state of the objects.
 	served := func(ctx SpecContext, colour string) {
 		GinkgoHelper()
 		Eventually(ctx, reread(ctx, member)).WithTimeout(within).Should(haveCondition(v1alpha1.ConditionReady, metav1.ConditionTrue, ""))

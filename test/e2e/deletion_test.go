@@ -84,7 +84,7 @@ func expectUntouchedWhenBack(ctx SpecContext, name string, gone *v1alpha1.Federa
 }
 
 // deleteOrphan deletes the Delivery of a wrapper that is gone, and sees that the member still had it as it was applied.
-func deleteOrphan(ctx SpecContext, member *Cluster, gone v1alpha1.Wrapper) {
+func deleteOrphan(ctx SpecContext, member *TestCluster, gone v1alpha1.Wrapper) {
 	GinkgoHelper()
 	orphan := member.delivery(ctx, gone)
 	Expect(orphan).NotTo(BeNil(), "its Delivery says whose it was")

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package e2e is the end-to-end suite: sentences about a fleet, checked on real control planes.
+// Package e2e is the end-to-end suite. Its specs are sentences about a fleet, checked on real control planes.
 //
-// Words. The *fleet* is a host and three members with OLM, in a sandbox of the suite's own; `fleet.Host` and
-// `fleet.Member("member-1")` are clients of their administrators. A *shop* is a spec's own namespace.
+// Words. The *fleet* is a host and three members with OLM, in the suite's own sandbox. `fleet.Host` and `fleet.Member("member-1")`
+// are clients with an administrator's rights. A *shop* is a spec's own namespace.
 //
-// Why it is so: bringing the fleet up takes a minute and a half, so all specs share it, run one after the other, and keep
-// out of each other's way by names of their own; what a spec does to a member as a whole (an outage, an unjoin) it undoes.
-// Nothing sleeps: a spec waits for the condition that it is about. What must *not* happen is proved by something later
-// that has happened (another object arrived, the heartbeat came), or counted in the API servers' audit logs.
+// Why it is so: bringing the fleet up takes a minute and a half, so all specs share it. They run one after the other, and use names of
+// their own so that they do not affect each other. A spec undoes its changes to a whole member (an outage, an unjoin). Specs never
+// sleep: each waits for the condition that it is about. To prove that something does *not* happen, a spec waits for a later event
+// (another object arrived, the heartbeat came), or counts requests in the API servers' audit logs.
 package e2e

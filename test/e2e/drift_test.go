@@ -13,7 +13,7 @@ import (
 )
 
 // setData writes one key of a ConfigMap on a member, by a field manager of that name.
-func (c *Cluster) setData(ctx SpecContext, namespace, name, key, value, manager string) {
+func (c *TestCluster) setData(ctx SpecContext, namespace, name, key, value, manager string) {
 	GinkgoHelper()
 	cm := c.fetch(ctx, "ConfigMap", namespace, name)
 	before := cm.DeepCopy()
@@ -35,7 +35,7 @@ var _ = Describe("When somebody changes a pushed object on a member", func() {
 		Expect(member.Delete(ctx, member.fetch(ctx, "ConfigMap", shop, "deleted"))).To(Succeed())
 		replaced := member.fetch(ctx, "ConfigMap", shop, "replaced")
 		Expect(member.Delete(ctx, replaced)).To(Succeed())
-		again := replaced.DeepCopy() // as kubectl replace --force does: another object with our marks
+		again := replaced.DeepCopy() // like kubectl replace --force: another object with our marks
 		again.SetUID("")
 		again.SetResourceVersion("")
 		again.SetManagedFields(nil)
@@ -88,7 +88,7 @@ var _ = Describe("When somebody changes a pushed object on a member", func() {
 		Expect(member.Delete(ctx, member.fetch(ctx, "ConfigMap", shop, "usurped"))).To(Succeed())
 		theirs := build.ConfigMap("usurped", "colour", "red")
 		theirs.SetNamespace(shop)
-		if err := member.Create(ctx, theirs, client.FieldOwner("usurper")); err == nil { // or ours was back first
+		if err := member.Create(ctx, theirs, client.FieldOwner("usurper")); err == nil { // otherwise our object was back first
 			Eventually(ctx, reread(ctx, w)).Should(haveLine(member.Name, v1alpha1.StateStalled, v1alpha1.ReasonObjectExists, "usurper"))
 			Expect(member.field("ConfigMap", shop, "usurped", "data", "colour")(ctx)).To(Equal("red"))
 			remove(ctx, w)

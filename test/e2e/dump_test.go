@@ -19,13 +19,13 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// tailBytes is how much of the manager's log goes with a failed spec.
+// tailBytes is the size of the part of the manager's log that is kept for a failed spec.
 const tailBytes = 256 << 10
 
 var unfitForFiles = regexp.MustCompile(`[^a-zA-Z0-9]+`)
 
-// dump writes into _artifacts what a person wants to see of a spec that failed. What cannot be read says why.
-func (f *Fleet) dump(ctx context.Context, spec types.SpecReport) {
+// dump writes the state of the fleet after a failed spec into _artifacts. If a part cannot be read, its file holds the error.
+func (f *TestFleet) dump(ctx context.Context, spec types.SpecReport) {
 	sentence := strings.Trim(unfitForFiles.ReplaceAllString(spec.FullText(), "-"), "-")
 	dir := filepath.Join(f.repo, "_artifacts", sentence[:min(len(sentence), 120)])
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -52,15 +52,15 @@ func (f *Fleet) dump(ctx context.Context, spec types.SpecReport) {
 	AddReportEntry("what the fleet looked like", dir)
 }
 
-// standing is what kubectl shows of the fleet, and the end of the manager's log.
-func (f *Fleet) standing(ctx context.Context) string {
+// standing returns kubectl's output about the fleet, and the end of the manager's log.
+func (f *TestFleet) standing(ctx context.Context) string {
 	wrappers := f.Kubectl(ctx, "get", "federation", "-A", "-o", "wide")
 	members := f.Kubectl(ctx, "get", "memberclusters", "-o", "wide")
 	logged := tailOf(f.Manager(ctx).Log)
 	return wrappers.Stdout + wrappers.Stderr + members.Stdout + members.Stderr + string(logged[max(0, len(logged)-2000):]) + "\n"
 }
 
-func (c *Cluster) listed(ctx context.Context, list client.ObjectList) []byte {
+func (c *TestCluster) listed(ctx context.Context, list client.ObjectList) []byte {
 	if err := c.List(ctx, list); err != nil {
 		return fmt.Appendf(nil, "# listing %T on %s: %v\n", list, c.Name, err)
 	}

@@ -140,8 +140,8 @@ func deleteOrphans(ctx SpecContext) {
 }
 
 // startCounting begins to count requests on every member.
-func startCounting() []*tally {
-	var all []*tally
+func startCounting() []*auditMark {
+	var all []*auditMark
 	for _, c := range fleet.Members() {
 		all = append(all, c.audit())
 	}

@@ -25,10 +25,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// unique is a name that no other spec, of this run or one before, has.
+// unique returns a name that no other spec has, in this run or an earlier one.
 func unique(name string) string { return name + "-" + utilrand.String(5) }
 
-// newShop makes a namespace on the host for this spec alone. Its namesakes on members go when the spec is over.
+// newShop creates a namespace on the host for this spec. It deletes the namespaces of that name on members when the spec is over.
 func newShop(ctx context.Context) string {
 	GinkgoHelper()
 	shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: unique("shop")}}
@@ -42,15 +42,15 @@ func newShop(ctx context.Context) string {
 	return shop.Name
 }
 
-// create makes an object, and takes it away when the spec is over: a wrapper in order, leaving its members.
-func (c *Cluster) create(ctx context.Context, obj client.Object) {
+// create creates an object, and deletes it when the spec is over. A wrapper is deleted in the usual way, so it leaves its members.
+func (c *TestCluster) create(ctx context.Context, obj client.Object) {
 	GinkgoHelper()
 	Expect(c.Create(ctx, obj)).To(Succeed())
 	c.deleteAfter(obj)
 }
 
-// deleteAfter has an object deleted when the spec is over, and waits until it is gone.
-func (c *Cluster) deleteAfter(obj client.Object) {
+// deleteAfter deletes an object when the spec is over, and waits until it is gone.
+func (c *TestCluster) deleteAfter(obj client.Object) {
 	GinkgoHelper()
 	DeferCleanup(func(ctx SpecContext) {
 		Expect(client.IgnoreNotFound(c.Delete(ctx, obj))).To(Succeed())
@@ -58,7 +58,7 @@ func (c *Cluster) deleteAfter(obj client.Object) {
 	})
 }
 
-// author creates a wrapper at the host.
+// author creates a wrapper on the host.
 func author[T build.ClientWrapper](ctx context.Context, b *build.Builder[T]) T {
 	GinkgoHelper()
 	obj := b.Obj()
@@ -66,7 +66,7 @@ func author[T build.ClientWrapper](ctx context.Context, b *build.Builder[T]) T {
 	return obj
 }
 
-// edit changes a wrapper as its author would, whoever else writes it meanwhile.
+// edit changes a wrapper as its author, and retries after a conflict with another writer.
 func edit[T client.Object](ctx context.Context, obj T, change func(T)) {
 	GinkgoHelper()
 	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -78,14 +78,14 @@ func edit[T client.Object](ctx context.Context, obj T, change func(T)) {
 	})).To(Succeed())
 }
 
-// remove deletes a wrapper and waits until it is gone, which it is when its members have been left.
+// remove deletes a wrapper and waits until it is gone. It is gone once it has left its members.
 func remove(ctx context.Context, obj client.Object) {
 	GinkgoHelper()
 	Expect(client.IgnoreNotFound(fleet.Host.Delete(ctx, obj))).To(Succeed())
 	Eventually(ctx, fleet.Host.lacks(obj)).Should(BeTrue(), "%s does not go away", obj.GetName())
 }
 
-// reread reads a wrapper or MemberCluster anew, for Eventually.
+// reread reads a wrapper or MemberCluster again, for Eventually.
 func reread[T client.Object](ctx context.Context, obj T) func(Gomega) T {
 	return func(g Gomega) T {
 		g.Expect(fleet.Host.Get(ctx, client.ObjectKeyFromObject(obj), obj)).To(Succeed())
@@ -133,7 +133,7 @@ func conditionsOf(obj client.Object) []metav1.Condition {
 	return nil
 }
 
-// conditionMessage is what a condition says to people.
+// conditionMessage returns the message of a condition.
 func conditionMessage(obj client.Object, kind string) string {
 	if c := meta.FindStatusCondition(conditionsOf(obj), kind); c != nil {
 		return c.Message
@@ -141,7 +141,7 @@ func conditionMessage(obj client.Object, kind string) string {
 	return ""
 }
 
-// haveLine matches a wrapper by the line of one member: its state, its reason and words of its message.
+// haveLine matches a wrapper by the line of one member: its state, its reason and a part of its message.
 func haveLine(member string, state v1alpha1.ClusterState, reason string, words ...string) types.GomegaMatcher {
 	matchers := []types.GomegaMatcher{HavePrefix("%s %s: ", state, reason)}
 	for _, w := range words {
@@ -156,7 +156,7 @@ func haveLine(member string, state v1alpha1.ClusterState, reason string, words .
 	}, And(matchers...))
 }
 
-// lineOf is one member's line, empty when there is none.
+// lineOf returns the line of one member, empty if there is none.
 func lineOf(w v1alpha1.Wrapper, member string) v1alpha1.ClusterStatus {
 	for _, l := range w.WrapperStatus().Clusters {
 		if l.Name == member {
@@ -166,8 +166,8 @@ func lineOf(w v1alpha1.Wrapper, member string) v1alpha1.ClusterStatus {
 	return v1alpha1.ClusterStatus{}
 }
 
-// fetch reads an object by what names it: kind (ConfigMap, or Kind.version.group), namespace, name. nil when it is not there.
-func (c *Cluster) fetch(ctx context.Context, kind, namespace, name string) *unstructured.Unstructured {
+// fetch reads an object by kind (ConfigMap, or Kind.version.group), namespace and name. It returns nil if there is none.
+func (c *TestCluster) fetch(ctx context.Context, kind, namespace, name string) *unstructured.Unstructured {
 	GinkgoHelper()
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(gvkOf(kind))
@@ -179,21 +179,21 @@ func (c *Cluster) fetch(ctx context.Context, kind, namespace, name string) *unst
 	return obj
 }
 
-// has says whether an object is there, for Eventually.
-func (c *Cluster) has(kind, namespace, name string) func(context.Context) bool {
+// has reports whether an object exists, for Eventually.
+func (c *TestCluster) has(kind, namespace, name string) func(context.Context) bool {
 	return func(ctx context.Context) bool { return c.fetch(ctx, kind, namespace, name) != nil }
 }
 
-// lacks says whether an object is gone, for Eventually.
-func (c *Cluster) lacks(obj client.Object) func(context.Context) bool {
+// lacks reports whether an object is gone, for Eventually.
+func (c *TestCluster) lacks(obj client.Object) func(context.Context) bool {
 	return func(ctx context.Context) bool {
 		found, ok := obj.DeepCopyObject().(client.Object)
 		return ok && apierrors.IsNotFound(c.Get(ctx, client.ObjectKeyFromObject(obj), found))
 	}
 }
 
-// field is a field of an object by its path, nil when either is not there; for Eventually.
-func (c *Cluster) field(kind, namespace, name string, path ...string) func(context.Context) any {
+// field returns a field of an object by its path, or nil if there is no object or no such field; for Eventually.
+func (c *TestCluster) field(kind, namespace, name string, path ...string) func(context.Context) any {
 	return func(ctx context.Context) any {
 		obj := c.fetch(ctx, kind, namespace, name)
 		if obj == nil {
@@ -205,16 +205,16 @@ func (c *Cluster) field(kind, namespace, name string, path ...string) func(conte
 	}
 }
 
-// version is an object's resourceVersion: two that are equal had no write between them.
-func (c *Cluster) version(ctx context.Context, kind, namespace, name string) string {
+// version returns an object's resourceVersion. If it stays equal, there was no write.
+func (c *TestCluster) version(ctx context.Context, kind, namespace, name string) string {
 	GinkgoHelper()
 	obj := c.fetch(ctx, kind, namespace, name)
 	Expect(obj).NotTo(BeNil(), "%s %s/%s is not on %s", kind, namespace, name, c.Name)
 	return obj.GetResourceVersion()
 }
 
-// delivery is a wrapper's Delivery on this member, nil when there is none.
-func (c *Cluster) delivery(ctx context.Context, w v1alpha1.Wrapper) *v1alpha1.Delivery {
+// delivery returns a wrapper's Delivery on this member, nil if there is none.
+func (c *TestCluster) delivery(ctx context.Context, w v1alpha1.Wrapper) *v1alpha1.Delivery {
 	GinkgoHelper()
 	d := &v1alpha1.Delivery{}
 	name := marks.DeliveryName(w.WrapperKind(), w.GetNamespace(), w.GetName())
@@ -249,5 +249,5 @@ func gvkOf(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Version: "v1", Kind: kind}
 }
 
-// keyOf is what names an object to a client.
+// keyOf returns the key of an object for a client.
 func keyOf(obj client.Object) client.ObjectKey { return client.ObjectKeyFromObject(obj) }

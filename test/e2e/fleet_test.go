@@ -24,29 +24,29 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
 )
 
-// memberNames are the members of the fleet: in aws, gcp and onprem, as their label cloud says.
+// memberNames are the members of the fleet. Their labels cloud are aws, gcp and onprem.
 var memberNames = []string{"member-1", "member-2", "member-3"}
 
-// Fleet is the sandbox with clients in hand.
-type Fleet struct {
+// TestFleet is the suite's sandbox, with clients.
+type TestFleet struct {
 	*sandbox.Sandbox
-	Host *Cluster
+	Host *TestCluster
 
-	members map[string]*Cluster
+	members map[string]*TestCluster
 	// repo is the folder of the checkout.
 	repo string
 }
 
-// Cluster is one cluster of the fleet, to its administrator.
-type Cluster struct {
+// TestCluster is one cluster of the fleet, with an administrator's client.
+type TestCluster struct {
 	client.Client
 	Name       string
 	Kubeconfig string
 	auditLog   string
 }
 
-// bringUp makes the suite's sandbox, or takes the one that an earlier run kept.
-func bringUp(ctx context.Context) *Fleet {
+// bringUp makes the suite's sandbox, or uses the one that an earlier run kept.
+func bringUp(ctx context.Context) *TestFleet {
 	GinkgoHelper()
 	switch provider := os.Getenv("FAIRLEAD_E2E_PROVIDER"); provider {
 	case "", "sandbox":
@@ -63,10 +63,10 @@ func bringUp(ctx context.Context) *Fleet {
 	}
 	box, err := sandbox.Up(ctx, sandbox.Options{
 		Name: name, Members: len(memberNames), OLM: true, Audit: true, Programs: filepath.Join(repo, "bin"),
-		Fsync: os.Getenv("FAIRLEAD_E2E_FSYNC") != "", // slower; what a killed etcd may lose depends on it
+		Fsync: os.Getenv("FAIRLEAD_E2E_FSYNC") != "", // slower; decides what a killed etcd may lose
 	}, progress.New(os.Stderr))
 	Expect(err).NotTo(HaveOccurred())
-	f := &Fleet{Sandbox: box, members: make(map[string]*Cluster), repo: repo}
+	f := &TestFleet{Sandbox: box, members: make(map[string]*TestCluster), repo: repo}
 	f.Host = f.connect(sandbox.HostName)
 	for _, name := range memberNames {
 		f.members[name] = f.connect(name)
@@ -74,7 +74,7 @@ func bringUp(ctx context.Context) *Fleet {
 	return f
 }
 
-func (f *Fleet) connect(name string) *Cluster {
+func (f *TestFleet) connect(name string) *TestCluster {
 	GinkgoHelper()
 	spec, err := f.Cluster(name)
 	Expect(err).NotTo(HaveOccurred())
@@ -87,50 +87,50 @@ func (f *Fleet) connect(name string) *Cluster {
 	}
 	c, err := client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
-	return &Cluster{Client: c, Name: name, Kubeconfig: spec.Kubeconfig(), auditLog: spec.AuditLog()}
+	return &TestCluster{Client: c, Name: name, Kubeconfig: spec.Kubeconfig(), auditLog: spec.AuditLog()}
 }
 
-// Member is one of memberNames.
-func (f *Fleet) Member(name string) *Cluster {
+// Member returns one of memberNames.
+func (f *TestFleet) Member(name string) *TestCluster {
 	GinkgoHelper()
 	Expect(f.members).To(HaveKey(name))
 	return f.members[name]
 }
 
-// Members are all of them, in order.
-func (f *Fleet) Members() []*Cluster {
-	var all []*Cluster
+// Members returns all members, in order.
+func (f *TestFleet) Members() []*TestCluster {
+	var all []*TestCluster
 	for _, name := range memberNames {
 		all = append(all, f.members[name])
 	}
 	return all
 }
 
-// Run is how a program ended.
+// Run is the output and the exit code of a program.
 type Run struct {
 	Stdout, Stderr string
 	Code           int
 }
 
 // Hostctl runs the built hostctl, with every cluster of the fleet as a context and the host as the current one.
-func (f *Fleet) Hostctl(ctx context.Context, args ...string) Run {
+func (f *TestFleet) Hostctl(ctx context.Context, args ...string) Run {
 	GinkgoHelper()
 	return f.run(ctx, "", filepath.Join(f.repo, "bin", "hostctl"), args...)
 }
 
-// Kubectl runs kubectl at the host; --context NAME as the first two arguments takes it elsewhere.
-func (f *Fleet) Kubectl(ctx context.Context, args ...string) Run {
+// Kubectl runs kubectl for the host, or for another cluster with --context NAME as the first two arguments.
+func (f *TestFleet) Kubectl(ctx context.Context, args ...string) Run {
 	GinkgoHelper()
 	return f.run(ctx, "", filepath.Join(f.Binaries(), "kubectl"), args...)
 }
 
-// KubectlWith is Kubectl with something on its standard input, for -f -.
-func (f *Fleet) KubectlWith(ctx context.Context, stdin string, args ...string) Run {
+// KubectlWith is Kubectl with standard input, for -f -.
+func (f *TestFleet) KubectlWith(ctx context.Context, stdin string, args ...string) Run {
 	GinkgoHelper()
 	return f.run(ctx, stdin, filepath.Join(f.Binaries(), "kubectl"), args...)
 }
 
-func (f *Fleet) run(ctx context.Context, stdin, program string, args ...string) Run {
+func (f *TestFleet) run(ctx context.Context, stdin, program string, args ...string) Run {
 	GinkgoHelper()
 	kubeconfig, err := f.Kubeconfig("")
 	Expect(err).NotTo(HaveOccurred())
@@ -147,21 +147,21 @@ func (f *Fleet) run(ctx context.Context, stdin, program string, args ...string) 
 	return Run{Stdout: stdout.String(), Stderr: stderr.String(), Code: cmd.ProcessState.ExitCode()}
 }
 
-// Outage stops a member until the spec is over, or until it is started before.
-func (f *Fleet) Outage(ctx context.Context, name string) {
+// Outage stops a member until the spec is over, unless the spec starts it earlier.
+func (f *TestFleet) Outage(ctx context.Context, name string) {
 	GinkgoHelper()
 	DeferCleanup(func(ctx SpecContext) { Expect(f.Start(ctx, name)).To(Succeed()) }, NodeTimeout(upWithin))
 	Expect(f.Stop(ctx, name)).To(Succeed())
 }
 
-// Manager is the host's manager as its supervisor sees it.
-func (f *Fleet) Manager(ctx context.Context) supervisor.Status {
+// Manager returns the status of the host's manager from its supervisor.
+func (f *TestFleet) Manager(ctx context.Context) supervisor.Status {
 	GinkgoHelper()
 	return f.Process(ctx, sandbox.HostName, sandbox.ManagerProcess)
 }
 
-// Process is a process of a cluster as its supervisor sees it.
-func (f *Fleet) Process(ctx context.Context, cluster, name string) supervisor.Status {
+// Process returns the status of a cluster's process from its supervisor.
+func (f *TestFleet) Process(ctx context.Context, cluster, name string) supervisor.Status {
 	GinkgoHelper()
 	all, err := f.Processes(ctx)
 	Expect(err).NotTo(HaveOccurred())

@@ -20,10 +20,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// factsWithin is how long a fact may take to come to the host, which asks members every 25 seconds.
+// factsWithin is the time limit for a fact to reach the host, which reads the members every 25 seconds.
 const factsWithin = time.Minute
 
-// factsOf reads what a member says of itself, as the registry at the host has it.
+// factsOf returns the facts about a member from its MemberCluster on the host.
 func factsOf(member string) func(context.Context) (v1alpha1.MemberFacts, error) {
 	return func(ctx context.Context) (v1alpha1.MemberFacts, error) {
 		mc := &v1alpha1.MemberCluster{}
@@ -32,7 +32,7 @@ func factsOf(member string) func(context.Context) (v1alpha1.MemberFacts, error) 
 	}
 }
 
-// deployment runs on nodes with that label alone, and gives up after five seconds.
+// deployment returns a Deployment that runs only on nodes with a label, and has a progress deadline of five seconds.
 func deployment(name, node string) *unstructured.Unstructured {
 	return build.Manifest(`
 apiVersion: apps/v1
@@ -49,7 +49,7 @@ spec:
 `, name, node)
 }
 
-// haveState matches a wrapper by the line of one member: its state, whatever the reason, and words of its message.
+// haveState matches a wrapper by the line of one member: its state, any reason, and a part of its message.
 func haveState(member string, state v1alpha1.ClusterState, words ...string) gomegatypes.GomegaMatcher {
 	matchers := []gomegatypes.GomegaMatcher{HavePrefix("%s ", state)}
 	for _, w := range words {
@@ -61,8 +61,8 @@ func haveState(member string, state v1alpha1.ClusterState, words ...string) gome
 	}, And(matchers...))
 }
 
-// speak plays the controller of a custom resource: it writes a status about the present spec.
-func (c *Cluster) speak(ctx context.Context, kind, namespace, name, ready, reason, message string) {
+// speak acts as the controller of a custom resource: it writes a status for the present generation.
+func (c *TestCluster) speak(ctx context.Context, kind, namespace, name, ready, reason, message string) {
 	GinkgoHelper()
 	obj := c.fetch(ctx, kind, namespace, name)
 	Expect(obj).NotTo(BeNil(), "%s %s is not on %s", kind, name, c.Name)
@@ -95,7 +95,7 @@ var _ = Describe("Health", func() {
 
 	It("quotes the newest warning event of an object that is not well", func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
-		// The member itself warns: its Deployment controller may not make a ReplicaSet here.
+		// The member itself reports a warning: its Deployment controller may not create a ReplicaSet here.
 		member.create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: shop}})
 		member.create(ctx, build.Manifest(`
 {apiVersion: v1, kind: ResourceQuota, metadata: {name: none, namespace: %s}, spec: {hard: {count/replicasets.apps: "0"}}}`, shop))
@@ -124,7 +124,7 @@ var _ = Describe("Health", func() {
 		shop := newShop(ctx)
 		settings := author(ctx, build.Federated("settings").In(shop).ToMatching().With(build.ConfigMap("settings", "colour", "blue")))
 		expectReady(ctx, settings)
-		// The collector has looked since: what came after it has been judged.
+		// The collector has looked since, so it has judged the earlier objects too.
 		claim := author(ctx, build.Federated("data").In(shop).ToMatching().With(build.Claim("data")))
 		expectReady(ctx, claim)
 		for _, member := range fleet.Members() {

@@ -24,10 +24,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// joining is the command that joins a member as the sandbox does, but for the collector: with the host's own a member is
-// Ready at once, where one of its own is heard of at its next heartbeat.
+// joining returns the command that joins a member like the sandbox does, except for the collector. With the host's collector the member
+// is Ready at once; a collector of its own reports at its next heartbeat.
 func joining(name string, more ...string) []string {
-	i, _ := strconv.Atoi(strings.TrimPrefix(name, "member-")) // the names of the suite's own members
+	i, _ := strconv.Atoi(strings.TrimPrefix(name, "member-")) // the suite's members have such names
 	place := sandbox.PlaceOf(i)
 	return append([]string{
 		"join", name, "--cluster-context", name, "--allow", "any", "--namespaces", "All", "--collector", "Host", "--labels",
@@ -35,15 +35,15 @@ func joining(name string, more ...string) []string {
 	}, more...)
 }
 
-// hostctlWrites are what hostctl wrote to a cluster since, sorted.
-func (a *tally) hostctlWrites() []string {
+// hostctlWrites returns the writes of hostctl to a cluster since the mark, sorted.
+func (a *auditMark) hostctlWrites() []string {
 	GinkgoHelper()
 	return inShort(a.requests(request.IsWrite, func(r request) bool {
 		return strings.HasPrefix(r.UserAgent, "hostctl/") && !strings.HasSuffix(r.Object.Resource, "reviews")
 	}))
 }
 
-// registered is a MemberCluster by name.
+// registered returns a MemberCluster by name.
 func registered(name string) *v1alpha1.MemberCluster {
 	return &v1alpha1.MemberCluster{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "MemberCluster"},
@@ -51,11 +51,11 @@ func registered(name string) *v1alpha1.MemberCluster {
 	}
 }
 
-// asTheSandbox turns joining into what the sandbox says: there is a collector on each member.
+// asTheSandbox adds the sandbox's option to joining: each member has a collector of its own.
 func asTheSandbox(command []string) []string { return append(command, "--collector", "External") }
 
-// rejoinAfter has a member be a member again, as the sandbox left it, when the spec is over. Its collector, which has been
-// refused meanwhile and asks again only in minutes, begins anew.
+// rejoinAfter joins a member again when the spec is over, like the sandbox did. It restarts the collector, because a collector that was
+// refused tries again only after minutes.
 func rejoinAfter(name string) {
 	DeferCleanup(func(ctx SpecContext) {
 		Expect(fleet.Hostctl(ctx, joining(name)...)).To(HaveField("Code", 0))
@@ -66,8 +66,8 @@ func rejoinAfter(name string) {
 	})
 }
 
-// expectNothingOfFairlead waits until a member has nothing of Fairlead's own any more.
-func expectNothingOfFairlead(ctx context.Context, c *Cluster) {
+// expectNothingOfFairlead waits until all of Fairlead's own objects are gone from a member.
+func expectNothingOfFairlead(ctx context.Context, c *TestCluster) {
 	GinkgoHelper()
 	Eventually(ctx, func(g Gomega) {
 		for kind, names := range map[string][]string{
@@ -93,7 +93,7 @@ func expectNothingOfFairlead(ctx context.Context, c *Cluster) {
 var _ = Describe("When a member is joined again", func() {
 	It("finds nothing to write", func(ctx SpecContext) {
 		again := asTheSandbox(joining("member-3"))
-		Expect(fleet.Hostctl(ctx, again...)).To(HaveField("Code", 0)) // the sandbox may have been joined by another build
+		Expect(fleet.Hostctl(ctx, again...)).To(HaveField("Code", 0)) // another build may have joined the sandbox
 		host, member := fleet.Host.audit(), fleet.Member("member-3").audit()
 		crds := []string{"deliveries." + v1alpha1.Group, "memberships." + v1alpha1.Group}
 		var before, after, patches []string
@@ -119,7 +119,7 @@ var _ = Describe("When a member is joined again", func() {
 			return metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name}
 		}
 		breaks := map[string]struct {
-			cluster *Cluster
+			cluster *TestCluster
 			obj     client.Object
 		}{
 			"the Membership":     {member, &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}},

@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// told are what the events of one reason say of a wrapper.
+// told returns the notes of a wrapper's events with one reason.
 func told(shop, wrapper, reason string) func(context.Context) []string {
 	return func(ctx context.Context) []string {
 		GinkgoHelper()

@@ -16,14 +16,13 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// afterKill is how long a killed process may be missed: a manager's lease has to run out, an API server to come up.
+// afterKill is the time limit for recovery from a kill: a manager's lease has to expire, an API server has to start.
 const afterKill = 2 * time.Minute
 
-// Every client call of manager and collector is tried in test/faults; here the processes themselves die, and so do those
-// that they stand on.
+// test/faults tries every client call of manager and collector. Here whole processes are killed, also API servers and etcd.
 var _ = DescribeTable("When a process is killed in the middle of a change, the change is made all the same, and nothing else",
 	func(ctx SpecContext, cluster, process string) {
-		shop, members := newShop(ctx), []*Cluster{fleet.Member("member-1"), fleet.Member("member-2")}
+		shop, members := newShop(ctx), []*TestCluster{fleet.Member("member-1"), fleet.Member("member-2")}
 		w := build.Federated("many").In(shop).To("member-1", "member-2").Obj()
 		paint := func(w *v1alpha1.Federated, colour string) {
 			w.Spec.Objects = nil

@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// olmPatience is how long OLM may take to install or upgrade, on a machine that has other things to do.
+// olmPatience is the time limit for OLM to install or upgrade, on a busy machine.
 const olmPatience = 2 * time.Minute
 
 const (
@@ -27,12 +27,12 @@ const (
 	planKind = "InstallPlan.v1alpha1.operators.coreos.com"
 )
 
-// operatorGroup lets OLM install for the namespace that it stands in.
+// operatorGroup returns an OperatorGroup for its own namespace.
 func operatorGroup(namespace string) *unstructured.Unstructured {
 	return build.Manifest(`{apiVersion: operators.coreos.com/v1, kind: OperatorGroup, metadata: {name: shop}, spec: {targetNamespaces: [%s]}}`, namespace)
 }
 
-// subscription asks for a package of the sandbox's catalog; approval is Automatic or Manual.
+// subscription returns a Subscription to a package of the sandbox's catalog; approval is Automatic or Manual.
 func subscription(pkg, approval string) *unstructured.Unstructured {
 	return build.Manifest(`
 apiVersion: operators.coreos.com/v1alpha1
@@ -42,15 +42,15 @@ spec: {name: %s, channel: stable, source: demo-catalog, sourceNamespace: olm, in
 `, pkg, approval)
 }
 
-// csvPhase is the phase of an operator on this member, "" when it is not there.
-func (c *Cluster) csvPhase(ctx context.Context, namespace, csv string) string {
+// csvPhase returns the phase of an operator on this member, "" if it is not installed.
+func (c *TestCluster) csvPhase(ctx context.Context, namespace, csv string) string {
 	GinkgoHelper()
 	phase, _ := c.field(csvKind, namespace, csv, "status", "phase")(ctx).(string)
 	return phase
 }
 
-// publishNext puts the next version of the demo operator into a member's catalog; the spec is skipped where every version
-// has been published, by earlier runs on a sandbox that was kept.
+// publishNext adds the next version of the demo operator to a member's catalog. It skips the spec if earlier runs on the same sandbox have
+// published every version.
 func publishNext(ctx context.Context, member string) (csv string) {
 	GinkgoHelper()
 	target, err := fleet.OLMCluster(member)
@@ -71,7 +71,7 @@ var _ = Describe("OLM", func() {
 		shop := newShop(ctx)
 		operator := author(ctx, build.Federated("operator").In(shop).To("member-1", "member-2").
 			With(operatorGroup(shop), subscription(demooperator.Name, "Automatic")))
-		// Whenever the line says Healthy, the CSV has succeeded: what OLM says of the Subscription is not enough.
+		// If the line is Healthy, the CSV has succeeded: the Subscription's status alone is not enough.
 		Eventually(ctx, func(g Gomega) {
 			w := reread(ctx, operator)(g)
 			for _, name := range operator.Spec.Placement.Clusters.Names {
@@ -152,7 +152,7 @@ spec: {sourceType: grpc, address: "127.0.0.1:1", displayName: Nobody answers}
 	}, SpecTimeout(6*time.Minute))
 })
 
-// watchReady watches a wrapper from now on, and returns what to ask, later, for the values that its condition Ready had.
+// watchReady watches a wrapper from now on. It returns a function that returns the values of the condition Ready since.
 func watchReady(ctx context.Context, w *v1alpha1.Federated) func() []metav1.ConditionStatus {
 	GinkgoHelper()
 	config, err := fleet.RESTConfig(fleet.Host.Name)

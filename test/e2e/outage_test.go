@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// within is what a person is promised about an outage: how soon it is told, and how soon a member that is back is served.
+// within is the promised time about an outage: until it is reported, and until a member that is back is served.
 const within = 30 * time.Second
 
 var _ = Describe("When a member does not answer", func() {

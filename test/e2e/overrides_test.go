@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// overridesFrom reads spec.overrides as an author writes them. The format is fmt's.
+// overridesFrom decodes spec.overrides from YAML. format and args are those of fmt.Sprintf.
 func overridesFrom(format string, args ...any) []v1alpha1.Override {
 	GinkgoHelper()
 	var list []v1alpha1.Override
@@ -28,7 +28,7 @@ func overridesFrom(format string, args ...any) []v1alpha1.Override {
 	return list
 }
 
-// newKind is the name of a kind that no cluster has ever heard of, and its plural.
+// newKind returns the name of a kind that no cluster has, and its plural.
 func newKind(prefix string) (kind, plural string) {
 	kind = prefix + utilrand.String(5)
 	return kind, strings.ToLower(kind) + "s"

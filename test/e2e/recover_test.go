@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// leadAgain is how long a manager that was killed may take until another leads: its lease has to run out first.
+// leadAgain is the time limit for another manager to lead after a kill: the lease has to expire first.
 const leadAgain = 2 * time.Minute
 
 var _ = Describe("When the host forgets", Serial, func() {
@@ -92,7 +92,7 @@ var _ = Describe("When the host forgets", Serial, func() {
 		backup := filepath.Join(GinkgoT().TempDir(), "host.tar.gz")
 		Expect(fleet.Hostctl(ctx, "sandbox", "snapshot", backup, "--name", fleet.Name).Code).To(Equal(exit.Done))
 		colour := func(w *v1alpha1.Federated, value string) {
-			Eventually(ctx, func() error { // the webhooks come back with the manager
+			Eventually(ctx, func() error { // the manager serves the webhooks
 				if err := fleet.Host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
 					return err
 				}
@@ -133,13 +133,13 @@ var _ = Describe("When the host forgets", Serial, func() {
 	}, SpecTimeout(6*time.Minute))
 })
 
-// vanish takes wrappers away behind the manager's back: it is killed, and until another leads nobody leaves a member.
+// vanish deletes wrappers while no manager leads, so that no member is left. It kills the manager first.
 func vanish(ctx context.Context, wrappers ...*v1alpha1.Federated) {
 	GinkgoHelper()
 	before := fleet.Manager(ctx).PID
 	Expect(syscall.Kill(before, syscall.SIGKILL)).To(Succeed())
 	for _, w := range wrappers {
-		Eventually(ctx, func() error { // its successor serves the webhooks before it leads
+		Eventually(ctx, func() error { // the next manager serves the webhooks before it leads
 			if err := fleet.Host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
 				return err
 			}
@@ -151,12 +151,12 @@ func vanish(ctx context.Context, wrappers ...*v1alpha1.Federated) {
 	}
 }
 
-// deliveryOf is the name of a wrapper's Delivery on members.
+// deliveryOf returns the name of a wrapper's Delivery on members.
 func deliveryOf(w v1alpha1.Wrapper) string {
 	return marks.DeliveryName(w.WrapperKind(), w.GetNamespace(), w.GetName())
 }
 
-// orphansOn are the Deliveries that the host calls orphans on a member, for Eventually.
+// orphansOn returns the orphans in the status of a MemberCluster, for Eventually.
 func orphansOn(name string) func(context.Context) []string {
 	return func(ctx context.Context) []string {
 		mc := &v1alpha1.MemberCluster{}
@@ -166,7 +166,7 @@ func orphansOn(name string) func(context.Context) []string {
 	}
 }
 
-// uid is the uid of a ConfigMap.
-func (c *Cluster) uid(name, namespace string) func(context.Context) any {
+// uid returns the uid of a ConfigMap.
+func (c *TestCluster) uid(name, namespace string) func(context.Context) any {
 	return c.field("ConfigMap", namespace, name, "metadata", "uid")
 }

@@ -26,7 +26,7 @@ type rendered struct {
 	}
 }
 
-// render runs hostctl render and reads what it prints for programs.
+// render runs hostctl render -o json and decodes the output.
 func render(ctx context.Context, args ...string) []rendered {
 	GinkgoHelper()
 	run := fleet.Hostctl(ctx, append([]string{"render", "-o", "json"}, args...)...)
@@ -36,8 +36,8 @@ func render(ctx context.Context, args ...string) []rendered {
 	return list
 }
 
-// expectWithin checks that every field of want stands in have. Lists whose items have names (containers, ports) are
-// compared by them, since the API server fills in defaults; others item by item.
+// expectWithin checks that have contains every field of want. It compares lists whose items have names (containers, ports) by name, because
+// the API server adds defaults, and other lists item by item.
 func expectWithin(path string, want, have any) {
 	GinkgoHelper()
 	switch want := want.(type) {

@@ -17,10 +17,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// servedWithin is how long a member that begins to serve a kind may wait for what it was to get.
+// servedWithin is the time limit for an object to arrive after the member begins to serve its kind.
 const servedWithin = 5 * time.Second
 
-// custom is an object of a kind of group e2e.fairlead.dev.
+// custom returns an object of a kind of group e2e.fairlead.dev.
 func custom(kind, name string) *unstructured.Unstructured {
 	return build.Manifest("{apiVersion: e2e.fairlead.dev/v1, kind: %s, metadata: {name: %s}, spec: {size: 1}}", kind, name)
 }
@@ -70,7 +70,7 @@ var _ = Describe("When a member does not serve a kind", func() {
 			member.speak(ctx, full, shop, "w", "True", "Running", "")
 		}
 		expectReady(ctx, crd, widget)
-		remove(ctx, widget) // a CRD is not deleted from under objects
+		remove(ctx, widget) // before its CRD is deleted
 	})
 
 	It("has its collector follow another kind of a group whose last kind went before a join", func(ctx SpecContext) {
@@ -85,12 +85,12 @@ var _ = Describe("When a member does not serve a kind", func() {
 			Eventually(ctx, member.has(full, shop, "w")).Should(BeTrue())
 			member.speak(ctx, full, shop, "w", "True", "Running", "")
 			expectReady(ctx, w)
-			remove(ctx, w) // a CRD is not deleted from under objects
+			remove(ctx, w) // before its CRD is deleted
 			Expect(member.Delete(ctx, crd)).To(Succeed())
 			Eventually(ctx, member.lacks(crd)).Should(BeTrue())
 		}
 		follow()
-		for _, allow := range []string{"core", "any"} { // what the collector may read is written anew
+		for _, allow := range []string{"core", "any"} { // this changes the collector's read permissions
 			run := fleet.Hostctl(ctx, "join", member.Name, "--cluster-context", member.Name, "--allow", allow, "--namespaces", "All",
 				"--collector", "External")
 			Expect(run.Code).To(BeZero(), run.Stderr)
@@ -156,6 +156,6 @@ var _ = Describe("When a member granted less than any", Ordered, func() {
 		member.speak(ctx, full, shop, "w", "True", "Running", "")
 		edit(ctx, widget, func(w *v1alpha1.Federated) { w.Spec.Placement.Clusters.Names = []string{name} })
 		Eventually(ctx, reread(ctx, widget)).WithTimeout(time.Minute).Should(beReady())
-		remove(ctx, widget) // while the host still may
+		remove(ctx, widget) // while the host still has the permission
 	}, SpecTimeout(6*time.Minute))
 })

@@ -18,10 +18,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// simulated is the provisioner whose volumes the sandbox makes.
+// simulated is the provisioner of the sandbox's simulated volumes.
 const simulated = "sandbox.fairlead.dev/simulated"
 
-// claimOf is a claim with a class; "" is the class "", not none.
+// claimOf returns a claim with a class; "" is the class "", not a missing class.
 func claimOf(name, class string) *unstructured.Unstructured {
 	GinkgoHelper()
 	claim := build.Claim(name)
@@ -30,15 +30,15 @@ func claimOf(name, class string) *unstructured.Unstructured {
 }
 
 // claim reads a claim of this member.
-func (c *Cluster) claim(ctx context.Context, namespace, name string) *corev1.PersistentVolumeClaim {
+func (c *TestCluster) claim(ctx context.Context, namespace, name string) *corev1.PersistentVolumeClaim {
 	GinkgoHelper()
 	claim := &corev1.PersistentVolumeClaim{}
 	Expect(c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, claim)).To(Succeed())
 	return claim
 }
 
-// resize plays the resizer: volume and claim have grown to what the claim asks for.
-func (c *Cluster) resize(ctx context.Context, namespace, name string) {
+// resize acts as the resizer: it sets the size of volume and claim to the requested size.
+func (c *TestCluster) resize(ctx context.Context, namespace, name string) {
 	GinkgoHelper()
 	claim := c.claim(ctx, namespace, name)
 	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
@@ -52,8 +52,8 @@ func (c *Cluster) resize(ctx context.Context, namespace, name string) {
 	Expect(c.Status().Patch(ctx, filled, client.MergeFrom(claim))).To(Succeed())
 }
 
-// newClass makes a StorageClass on this member alone.
-func (c *Cluster) newClass(ctx context.Context, name, provisioner string, mode storagev1.VolumeBindingMode) {
+// newClass creates a StorageClass on this member only.
+func (c *TestCluster) newClass(ctx context.Context, name, provisioner string, mode storagev1.VolumeBindingMode) {
 	GinkgoHelper()
 	c.create(ctx, &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: provisioner, VolumeBindingMode: &mode})
 }
@@ -107,12 +107,12 @@ var _ = Describe("Storage", func() {
 		Expect(member.Patch(ctx, grown, client.MergeFrom(before))).To(Succeed())
 		member.resize(ctx, shop, "data")
 
-		// What is drift is repaired meanwhile, of this very wrapper.
+		// Meanwhile the manager repairs drift of the same wrapper.
 		settings := member.fetch(ctx, "ConfigMap", shop, "settings")
 		Expect(unstructured.SetNestedField(settings.Object, "red", "data", "colour")).To(Succeed())
 		Expect(member.Update(ctx, settings)).To(Succeed())
 		Eventually(ctx, member.field("ConfigMap", shop, "settings", "data", "colour")).Should(Equal("blue"))
-		// And what is pushed later does not take the claim along: its status is of the time after both.
+		// A later push does not delete the claim either. The status is from after both.
 		edit(ctx, data, func(w *v1alpha1.Federated) {
 			w.Spec.Objects[1] = build.Raw(build.ConfigMap("settings", "colour", "green"))
 		})
@@ -138,7 +138,7 @@ var _ = Describe("Storage", func() {
 			},
 		}
 		Expect(member.Create(ctx, volume)).To(Succeed())
-		// It goes once the claim does, which goes with the namespace.
+		// It is deleted after the claim, and the claim is deleted with the namespace.
 		DeferCleanup(func(ctx SpecContext) { Expect(member.Delete(ctx, volume)).To(Succeed()) })
 		expectReady(ctx, data)
 	})

@@ -16,13 +16,13 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 )
 
-// fleet is what every spec has in hand.
-var fleet *Fleet
+// fleet is the fleet that all specs share.
+var fleet *TestFleet
 
 const (
-	// patience is how long a condition may take that depends on a few writes and watches.
+	// patience is the time limit for a condition that depends on a few writes and watches.
 	patience = 60 * time.Second
-	// upWithin bounds bringing the fleet up, control planes built.
+	// upWithin is the time limit for bringing the fleet up, with built control planes.
 	upWithin = 10 * time.Minute
 )
 
@@ -56,7 +56,7 @@ var _ = AfterSuite(func(ctx SpecContext) {
 	Expect(err).NotTo(HaveOccurred())
 }, NodeTimeout(time.Minute))
 
-// A spec that failed is told apart from one that found trouble by what the fleet looked like then; its own cleanup comes later.
+// The state of the fleet is saved before the failed spec cleans up, so that it shows the cause of the failure.
 var _ = JustAfterEach(func(ctx SpecContext) {
 	if fleet != nil && CurrentSpecReport().Failed() {
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)

@@ -20,8 +20,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// newRival is another host with a manager of its own, and no members: a sandbox beside the suite's.
-func newRival(ctx SpecContext) *Fleet {
+// newRival starts another host with its own manager and without members, in a second sandbox.
+func newRival(ctx SpecContext) *TestFleet {
 	GinkgoHelper()
 	name := fleet.Name + "-rival"
 	DeferCleanup(func(ctx SpecContext) {
@@ -30,7 +30,7 @@ func newRival(ctx SpecContext) *Fleet {
 	}, NodeTimeout(time.Minute))
 	box, err := sandbox.Up(ctx, sandbox.Options{Name: name, Programs: filepath.Join(fleet.repo, "bin")}, progress.New(GinkgoWriter))
 	Expect(err).NotTo(HaveOccurred())
-	r := &Fleet{Sandbox: box, repo: fleet.repo}
+	r := &TestFleet{Sandbox: box, repo: fleet.repo}
 	r.Host = r.connect(sandbox.HostName)
 	return r
 }
