@@ -29,13 +29,18 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 		Short: "Distribute Kubernetes objects from one host to many member clusters",
 		Long: `hostctl distributes Kubernetes objects from one host to many member clusters.
 
-It writes only Kubernetes objects, and each of them could be written with kubectl as well.
+  host      the cluster on which Fairlead's manager runs, with a MemberCluster for each member
+  member    a cluster that receives objects
+  wrapper   a Federated or ClusterFederated on the host: objects, the clusters to place them on, and overrides
+  Delivery  an object on a member that lists everything that one wrapper brought there
+
+hostctl writes only Kubernetes objects, and each of them could be written with kubectl as well.
 
 Exit codes:
   0  done
   1  failed
   2  usage: a command, flag or argument is wrong
-  3  differs
+  3  reserved: output differs (no command returns it yet)
   4  something waits for a person's decision`,
 		Version:       version.String(),
 		SilenceErrors: true, // Execute prints them, once

@@ -89,8 +89,8 @@ host's account out of kube-*, and out of everything in fairlead-system that is n
 account out of namespaces that are not open. An edit of the MemberCluster on the host does not change the policy; only join
 does, with the cluster's kubeconfig. With the grants rbac or any the host can get around it.
 
-Members that an earlier version of hostctl joined have larger grants storage and olm. If you join them again without --allow,
-they keep these, and join says so. To reduce them: --allow core,storage,olm.`,
+On members that an earlier version of hostctl joined, the grants storage and olm include more. If you join such a member again
+without --allow, it keeps these rights, and join says so. To reduce them: --allow core,storage,olm.`,
 		Example: `  hostctl join eu-1 --cluster-kubeconfig eu-1.yaml --labels env=production,cloud=aws
   hostctl join eu-1 --cluster-kubeconfig eu-1.yaml --allow core,storage,olm,secrets,example.com/widgets
   hostctl join lab --cluster-context lab --server https://10.0.0.7:6443 --dry-run
