@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"github.com/fairlead-dev/fairlead/internal/boundedread"
+	"github.com/fairlead-dev/fairlead/internal/collect/boundedwatch"
+	"github.com/fairlead-dev/fairlead/internal/collect/deliveryindex"
+	"github.com/fairlead-dev/fairlead/internal/collect/memberclient"
+	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 	"github.com/fairlead-dev/fairlead/internal/inflight"
 )
 
@@ -41,35 +41,22 @@ type Options struct {
 	Clock clock.WithTicker
 }
 
+// index holds the Deliveries of the member.
+type index = deliveryindex.Index[*memory]
+
 // Collector observes one member.
 type Collector struct {
 	clusterName string
-	version     string
-	clients     clients
-	limit       *inflight.Limit
-	mapper      meta.RESTMapper
 	clock       clock.WithTicker
-	refusals    wait.Backoff
+	limit       *inflight.Limit
 
-	// deliveries are the names of Deliveries to look at, groups the API groups to ask for kinds.
-	deliveries workqueue.TypedRateLimitingInterface[string]
-	groups     workqueue.TypedRateLimitingInterface[string]
-	// feedsChanged and factsChanged wake whoever keeps the feeds and the Membership.
-	feedsChanged chan struct{}
-	factsChanged chan struct{}
-	// readmitted tells that the member answers again, after it refused or did not answer.
-	readmitted chan struct{}
-
-	// budget is the memory for everything that is held of the member.
-	budget *boundedread.Budget
-
-	mu    sync.Mutex
-	book  book
-	kinds map[schema.GroupResource]*kind
-	// served are the kinds that a Delivery waits for and that were seen served.
-	served map[schema.GroupKind]bool
-	facts  facts
-	olm    map[string]*around // by namespace
+	watchSet   *boundedwatch.Set
+	watches    *watches
+	deliveries *deliveries
+	objects    *objects
+	served     *servedKinds
+	observer   *observer
+	heartbeat  *heartbeat
 }
 
 // New makes a Collector. It does not talk to the member yet.
@@ -81,36 +68,31 @@ func New(o Options) (*Collector, error) {
 		o.Clock = clock.RealClock{}
 	}
 	limit := inflight.New(o.Clock, o.MaxInflight)
-	clients, err := newClients(o.Config, o.HTTPClient, o.Clock, limit)
+	client, err := memberclient.New(o.Config, o.HTTPClient, o.Mapper, o.Clock, limit)
 	if err != nil {
 		return nil, fmt.Errorf("making the collector of member %s: %w", o.ClusterName, err)
 	}
-	return &Collector{
-		clusterName:  o.ClusterName,
-		version:      o.Version,
-		clients:      clients,
-		limit:        limit,
-		mapper:       o.Mapper,
-		clock:        o.Clock,
-		refusals:     refusals(),
-		deliveries:   newQueue(o.Clock, 500*time.Millisecond),
-		groups:       newQueue(o.Clock, 200*time.Millisecond),
-		feedsChanged: make(chan struct{}, 1),
-		factsChanged: make(chan struct{}, 1),
-		readmitted:   make(chan struct{}, 1),
-		budget:       boundedread.NewBudget(boundedread.MaxCached),
-		book:         newBook(),
-		kinds:        map[schema.GroupResource]*kind{},
-		served:       map[schema.GroupKind]bool{},
-		facts:        newFacts(),
-		olm:          map[string]*around{},
-	}, nil
-}
+	c := &Collector{clusterName: o.ClusterName, clock: o.Clock, limit: limit, watchSet: boundedwatch.NewSet(o.Clock)}
+	known, cache := deliveryindex.New(newMemory), objectcache.New()
+	looks := &lookQueue{queue: newQueue(o.Clock, 500*time.Millisecond), index: known}
+	watchesChanged := make(chan struct{}, 1)
 
-func newQueue(c clock.WithTicker, retry time.Duration) workqueue.TypedRateLimitingInterface[string] {
-	return workqueue.NewTypedRateLimitingQueueWithConfig(
-		workqueue.NewTypedItemExponentialFailureRateLimiter[string](retry, 30*time.Second),
-		workqueue.TypedRateLimitingQueueConfig[string]{Clock: c})
+	facts := newFacts(client, looks)
+	related := newRelated(client, facts, looks)
+	c.served = newServedKinds(client, facts, cache, looks, newQueue(o.Clock, 200*time.Millisecond))
+	c.deliveries = &deliveries{
+		client: client, clock: o.Clock, looks: looks, served: c.served, watchesChanged: watchesChanged, readmitted: make(chan struct{}, 1),
+	}
+	c.objects = &objects{client: client, cache: cache, looks: looks, watchesChanged: watchesChanged}
+	c.watches = &watches{deliveries: c.deliveries, objects: c.objects, served: c.served, facts: facts, related: related, index: known}
+	c.observer = &observer{
+		clock: o.Clock, looks: looks, cache: cache, served: c.served,
+		drift:     &driftFinder{client: client, cache: cache},
+		health:    &healthReader{client: client, clock: o.Clock, related: related},
+		publisher: &publisher{client: client, clock: o.Clock, deliveries: c.deliveries},
+	}
+	c.heartbeat = &heartbeat{clusterName: o.ClusterName, version: o.Version, client: client, clock: o.Clock, facts: facts}
+	return c, nil
 }
 
 // Run observes until ctx ends, through outages of the member. It returns an error only when the member
@@ -122,46 +104,23 @@ func (c *Collector) Run(ctx context.Context) error {
 		ctx = klog.NewContext(ctx, klog.FromContext(ctx).WithValues("member", c.clusterName))
 	}
 	var running sync.WaitGroup
-	running.Go(func() { c.keepFeeds(ctx) })
 	running.Go(func() {
-		if err := c.keepMembership(ctx); err != nil {
+		c.watchSet.Run(ctx, c.watches.wanted, c.deliveries.watchesChanged, c.deliveries.readmitted)
+	})
+	running.Go(func() {
+		if err := c.heartbeat.run(ctx); err != nil {
 			cancel(err)
 		}
 	})
-	running.Go(func() { c.drain(ctx, c.deliveries, c.limit, c.look) })
-	running.Go(func() { c.drain(ctx, c.groups, inflight.New(c.clock, 1), c.askGroup) })
+	running.Go(func() { drain(ctx, c.deliveries.looks, c.limit, c.observer.look) })
+	running.Go(func() { drain(ctx, c.served.groups, inflight.New(c.clock, 1), c.served.askGroup) })
 
 	<-ctx.Done()
-	c.deliveries.ShutDown()
-	c.groups.ShutDown()
+	c.deliveries.looks.ShutDown()
+	c.served.groups.ShutDown()
 	running.Wait()
 	if err := context.Cause(ctx); errors.Is(err, ErrOtherMember) {
 		return err
 	}
 	return nil
-}
-
-// drain does what is in a queue, as much of it at once as limit lets, until the queue is shut.
-func (c *Collector) drain(ctx context.Context, queue workqueue.TypedRateLimitingInterface[string],
-	limit *inflight.Limit, do func(context.Context, string) error,
-) {
-	inflight.Serve(ctx, queue, limit, func(item string) {
-		err := do(ctx, item)
-		switch {
-		case err == nil:
-			queue.Forget(item)
-		case ctx.Err() != nil:
-		default:
-			klog.FromContext(ctx).V(1).Info("Trying again", "item", item, "reason", err.Error())
-			queue.AddRateLimited(item)
-		}
-	})
-}
-
-// wake leaves a sign for whoever waits on a channel of one.
-func wake(ch chan struct{}) {
-	select {
-	case ch <- struct{}{}:
-	default:
-	}
 }

@@ -26,7 +26,7 @@ func TestNoMoreIsDoneAtOnceThanTheLimitLets(t *testing.T) {
 		goOn, ended := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(ended)
-			(&Collector{}).drain(t.Context(), queue, inflight.New(clock.RealClock{}, places), func(context.Context, string) error {
+			drain(t.Context(), queue, inflight.New(clock.RealClock{}, places), func(context.Context, string) error {
 				underWay.Add(1)
 				defer underWay.Add(-1)
 				<-goOn

@@ -8,120 +8,96 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/collect/deliveryindex"
+	"github.com/fairlead-dev/fairlead/internal/collect/managedfields"
+	"github.com/fairlead-dev/fairlead/internal/collect/memberclient"
+	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 )
 
-// sight is what is known of one object at a moment.
-type sight struct {
-	state  kindState
-	gvr    schema.GroupVersionResource
-	record record
-	found  bool
-}
-
-// see looks an object up in the records.
-func (c *Collector) see(ref objectRef) sight {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	k := c.kinds[ref.GroupResource]
-	if k == nil {
-		return sight{}
-	}
-	s := sight{state: k.state, gvr: k.gvr}
-	s.record, s.found = k.ledger.records[types.NamespacedName{Namespace: ref.namespace, Name: ref.name}]
-	return s
+// driftFinder compares what Deliveries record of objects with what is there.
+type driftFinder struct {
+	client *memberclient.Client
+	cache  *objectcache.Cache
 }
 
 // suspect compares what was recorded with what is there. It is "" where nothing is wrong.
-func suspect(e *v1alpha1.InventoryEntry, s *sight) v1alpha1.DriftKind {
-	r := &s.record
+func suspect(e *v1alpha1.InventoryEntry, s *objectcache.Sighting) v1alpha1.DriftKind {
+	r := &s.Record
 	switch {
-	case !s.found:
+	case !s.Found:
 		return v1alpha1.DriftGone
-	case e.UID != "" && r.uid != e.UID:
+	case e.UID != "" && r.UID != e.UID:
 		return v1alpha1.DriftReplaced
-	case r.deleting:
+	case r.Deleting:
 		return "" // on its way out; gone is what it will be
-	case e.Rendering != "" && r.rendering != e.Rendering:
+	case e.Rendering != "" && r.Rendering != e.Rendering:
 		return v1alpha1.DriftChanged
-	case e.Fields != "" && r.fields != e.Fields && r.lent != e.Fields:
+	case e.Fields != "" && r.Fields != e.Fields && r.Lent != e.Fields:
 		return v1alpha1.DriftChanged
 	}
 	return ""
 }
 
 // identity is what tells one drift from the next.
-func identity(kind v1alpha1.DriftKind, e *v1alpha1.InventoryEntry, r *record) string {
+func identity(kind v1alpha1.DriftKind, e *v1alpha1.InventoryEntry, r *objectcache.Record) string {
 	if kind == v1alpha1.DriftGone {
 		return string(e.UID)
 	}
-	return r.resourceVersion
+	return r.ResourceVersion
 }
 
-// drifted says what somebody did to an object, nil where nothing is to be seen. A suspicion that the
-// status does not state yet is confirmed by reading the object; s is then what was read.
-func (c *Collector) drifted(ctx context.Context, p *pass, e *v1alpha1.InventoryEntry, ref objectRef, s *sight) (*v1alpha1.Drift, error) {
+// find is the drift of an object, nil where there is none. A suspicion that the status does not state yet is confirmed by
+// reading the object; s is then what was read.
+func (f *driftFinder) find(ctx context.Context, p *pass, e *v1alpha1.InventoryEntry, ref deliveryindex.Ref, s *objectcache.Sighting) (*v1alpha1.Drift, error) {
 	kind := suspect(e, s)
 	if kind == "" {
 		return nil, nil
 	}
 	if before := p.before[keyOf(e)]; before != nil && before.Drift != nil &&
-		before.Drift.Kind == kind && before.Drift.ResourceVersion == identity(kind, e, &s.record) {
+		before.Drift.Kind == kind && before.Drift.ResourceVersion == identity(kind, e, &s.Record) {
 		return before.Drift, nil
 	}
-	return c.confirm(ctx, e, ref, s)
+	return f.confirm(ctx, e, ref, s)
 }
 
-// confirm reads an object that is suspected of drift. That the watch says Deleted is no proof: it selects by
-// our label, and says the very same of an object that lost it. Told that this one is gone, the host would
-// find it there as somebody else's, and leave it.
-func (c *Collector) confirm(ctx context.Context, e *v1alpha1.InventoryEntry, ref objectRef, s *sight) (*v1alpha1.Drift, error) {
-	key := types.NamespacedName{Namespace: ref.namespace, Name: ref.name}
-	if s.state == kindUnserved {
+// confirm reads an object that is suspected of drift. A Deleted event of the watch is no
+// proof: the watch selects by our label, and sends the same event for an object that lost the label. If the collector called
+// that object gone, the host would find it there without its marks, and leave it.
+func (f *driftFinder) confirm(ctx context.Context, e *v1alpha1.InventoryEntry, ref deliveryindex.Ref, s *objectcache.Sighting) (*v1alpha1.Drift, error) {
+	if s.State == objectcache.Unserved {
 		return &v1alpha1.Drift{Kind: v1alpha1.DriftGone, ResourceVersion: string(e.UID)}, nil
 	}
-	obj, err := c.clients.readMetadata(ctx, s.gvr, ref.namespace, ref.name)
+	obj, err := f.client.ReadMetadata(ctx, s.GVR, ref.Namespace, ref.Name)
 	if apierrors.IsNotFound(err) {
-		suspected := s.record.uid
-		c.amend(ref.GroupResource, func(l *ledger) { l.bury(key, suspected) })
-		s.record, s.found = record{}, false
+		f.cache.DropGone(ref, s.Record.UID)
+		s.Record, s.Found = objectcache.Record{}, false
 		return &v1alpha1.Drift{Kind: v1alpha1.DriftGone, ResourceVersion: string(e.UID)}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.record, s.found = recordOf(ref.GroupResource, obj), true
-	c.amend(ref.GroupResource, func(l *ledger) { l.enter(key, s.record) })
+	s.Record, s.Found = objectcache.RecordOf(ref.GroupResource, obj), true
+	f.cache.Put(ref, s.Record)
 
 	drift := &v1alpha1.Drift{Kind: suspect(e, s)}
 	if drift.Kind == "" {
 		return nil, nil
 	}
-	drift.ResourceVersion = identity(drift.Kind, e, &s.record)
-	drift.Manager, drift.Fields = lastWriter(obj.ManagedFields)
+	drift.ResourceVersion = identity(drift.Kind, e, &s.Record)
+	drift.Manager, drift.Fields = managedfields.LastWriter(obj.ManagedFields)
 	switch {
 	case drift.Kind == v1alpha1.DriftReplaced:
 		drift.Fields = nil // all of it is new
-	case s.record.fields == e.Fields:
-		// Ownership did not move, only the mark of the rendering differs: somebody wrote in our name.
+	case s.Record.Fields == e.Fields:
+		// Ownership did not move, only the mark of the rendering differs: another client wrote with our field manager.
 		drift.Manager, drift.Fields = v1alpha1.FieldManager, nil
 	}
 	return drift, nil
 }
 
-// amend changes the records of one kind by what was read.
-func (c *Collector) amend(gr schema.GroupResource, change func(*ledger)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if k := c.kinds[gr]; k != nil {
-		change(&k.ledger)
-	}
-}
-
-// driftMessage says what happened, for people.
+// driftMessage tells the on-call what happened.
 func driftMessage(e *v1alpha1.InventoryEntry, d *v1alpha1.Drift) string {
 	by := ""
 	if d.Manager != "" {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 )
 
 func TestDriftIsMarkedUntilItIsRepaired(t *testing.T) {
@@ -21,31 +22,31 @@ func TestDriftIsMarkedUntilItIsRepaired(t *testing.T) {
 		happens func(*member)
 		want    string
 	}{
-		"somebody writes a field of ours": {
+		"another client writes a field of ours": {
 			happens: func(m *member) { m.patch("kubectl-edit", configMapsGVR, "settings", `{"data":{"color":"red"}}`) },
 			want:    `ConfigMap settings Healthy/Drifted Changed by "kubectl-edit" [.data.color]`,
 		},
-		"somebody removes a field of ours": {
+		"another client removes a field of ours": {
 			happens: func(m *member) { m.patch("kubectl-edit", configMapsGVR, "settings", `{"data":{"color":null}}`) },
 			want:    `ConfigMap settings Healthy/Drifted Changed by "" []`,
 		},
-		"somebody takes our label off, so that the watch sees it no more": {
+		"another client takes our label off, so that the watch sends Deleted": {
 			happens: func(m *member) {
 				m.patch("mallory", configMapsGVR, "settings", `{"metadata":{"labels":{"`+v1alpha1.LabelUID+`":null}}}`)
 			},
 			want: `ConfigMap settings Healthy/Drifted Changed by "" []`,
 		},
-		"somebody applies in our name": {
+		"another client applies with our field manager": {
 			happens: func(m *member) {
 				m.push(configMapsGVR, m.configMap("settings", "black"))
 			},
 			want: `ConfigMap settings Healthy/Drifted Changed by "fairlead" []`,
 		},
-		"somebody deletes it": {
+		"another client deletes it": {
 			happens: func(m *member) { m.remove(configMapsGVR, "settings") },
 			want:    `ConfigMap settings Healthy/Drifted Gone by "" []`,
 		},
-		"somebody restores it from a backup, labels and all": {
+		"a backup is restored, with all labels": {
 			happens: func(m *member) {
 				m.remove(configMapsGVR, "settings")
 				another := m.configMap("settings", "pink")
@@ -92,7 +93,7 @@ func TestWhatIsNotDriftIsNotMarked(t *testing.T) {
 	m.patch("kubectl-label", configMapsGVR, "settings", `{"metadata":{"labels":{"team":"web"}},"data":{"extra":"1","color":"blue"}}`)
 	m.patch("controller", configMapsGVR, "held", `{"metadata":{"finalizers":["example.com/hold"]}}`)
 	m.remove(configMapsGVR, "held")
-	m.patch("controller", configMapsGVR, "held", `{"data":{"color":"black"}}`) // it is on its way out, and nobody's to repair
+	m.patch("controller", configMapsGVR, "held", `{"data":{"color":"black"}}`) // it is being deleted, so it is not repaired
 	// Once the last change is marked, those before it were looked at.
 	m.patch("kubectl-edit", configMapsGVR, "last", `{"data":{"color":"red"}}`)
 	m.waitForStatus(5*time.Second, `ConfigMap last Healthy/Drifted Changed by "kubectl-edit" [.data.color]`)
@@ -155,8 +156,8 @@ func TestQuickPushesAreNeverTakenForDrift(t *testing.T) {
 func waitUntilWatched(t *testing.T, c *Collector, m *member, name string) {
 	t.Helper()
 	waitFor(t, 10*time.Second, func() string {
-		s := c.see(objectRef{GroupResource: configMapsGVR.GroupResource(), namespace: m.namespace, name: name})
-		if s.state != kindListed || !s.found {
+		s := c.objects.cache.See(m.refOf(name))
+		if s.State != objectcache.Listed || !s.Found {
 			return "the collector has not seen the object"
 		}
 		return ""

@@ -30,8 +30,8 @@ func (m *member) asked(requests *counter) []string {
 	return asked
 }
 
-// A host is told of a drift by the second request: the first tells a deletion from a label that was taken off,
-// and who changed what.
+// The second request tells the host about a drift. The first distinguishes a deletion from a label that was taken off, and finds
+// the writer and the fields.
 func TestADriftCostsOneReadAndOneWriteAndItsEndAnotherWrite(t *testing.T) {
 	// Only what is gone is written down anew: our fields come back with the digest that is recorded.
 	applyAgain := func(m *member) { m.push(configMapsGVR, m.configMap("settings", "blue")) }

@@ -4,7 +4,9 @@ package collect
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +17,9 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/internal/collect/boundedwatch"
+	"github.com/fairlead-dev/fairlead/internal/collect/memberclient"
+	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 )
 
 // Bounds of the facts, as the schema of MemberFacts has them.
@@ -35,8 +40,14 @@ const (
 	olmV1CRD = "clusterextensions.olm.operatorframework.io"
 )
 
-// facts are what the member is made of, as far as it was listed. Guarded by the Collector's lock.
+// facts are what the member is made of, as far as it was listed.
 type facts struct {
+	client *memberclient.Client
+	looks  *lookQueue
+	// changed tells that the Membership may have to be written.
+	changed chan struct{}
+
+	mu      sync.Mutex
 	version string
 	crds    nameSet
 	drivers nameSet
@@ -44,7 +55,7 @@ type facts struct {
 	zones      map[string]string
 	zonesKnown bool
 	classes    map[string]health.Class
-	// classesKnown: an empty map means that there are none, not that nobody looked.
+	// classesKnown: the classes were listed, so an empty map means that there are none.
 	classesKnown bool
 	// classesSeen counts changes of the classes: what waits for one is judged again.
 	classesSeen int
@@ -70,8 +81,9 @@ func (s *nameSet) replace(names []string) {
 	}
 }
 
-func newFacts() facts {
-	return facts{
+func newFacts(client *memberclient.Client, looks *lookQueue) *facts {
+	return &facts{
+		client: client, looks: looks, changed: make(chan struct{}, 1),
 		crds:    nameSet{names: map[string]struct{}{}},
 		drivers: nameSet{names: map[string]struct{}{}},
 		zones:   map[string]string{},
@@ -81,6 +93,8 @@ func newFacts() facts {
 
 // told are the facts as Membership.status.facts has them, field by field, only those that are known.
 func (f *facts) told() map[string]any {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	told := map[string]any{}
 	if f.version != "" {
 		told["kubernetesVersion"] = f.version
@@ -140,31 +154,100 @@ func list(names []string, most int) any {
 	return out
 }
 
-// changeFacts changes the facts under the lock and has the Membership told.
-func (c *Collector) changeFacts(change func(*facts)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	change(&c.facts)
-	wake(c.factsChanged)
+// change changes the facts under the lock, and has the Membership told.
+func (f *facts) change(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+	boundedwatch.Signal(f.changed)
 }
 
-func (c *Collector) nodeFeed() *feed {
+// changeClasses is change for the classes; claims are looked at again.
+func (f *facts) changeClasses(change func()) {
+	f.change(func() {
+		change()
+		f.classesSeen++
+	})
+	f.looks.addUsing(objectcache.Claims)
+}
+
+// setVersion notes the version of the member's API server. The next heartbeat tells it.
+func (f *facts) setVersion(version string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.version = version
+}
+
+// putCRD, dropCRD and replaceCRDs note the names of the CRDs. The caller has the Membership told.
+func (f *facts) putCRD(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.crds.put(name)
+}
+
+func (f *facts) dropCRD(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.crds.drop(name)
+}
+
+func (f *facts) replaceCRDs(names []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.crds.replace(names)
+}
+
+// hasCRDOf reports whether there is a CRD of a group, so that its kinds may be served any moment.
+func (f *facts) hasCRDOf(group string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for name := range f.crds.names {
+		if groupOf(name) == group {
+			return true
+		}
+	}
+	return false
+}
+
+// knownClasses are the StorageClasses by name, nil where they were not listed yet.
+func (f *facts) knownClasses() map[string]health.Class {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.classesKnown {
+		return nil
+	}
+	return maps.Clone(f.classes)
+}
+
+// classChanges counts the changes of the StorageClasses.
+func (f *facts) classChanges() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.classesSeen
+}
+
+// isZone reports whether a node is known to be in a zone.
+func (f *facts) isZone(node, zone string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	known, ok := f.zones[node]
+	return ok && known == zone
+}
+
+func (f *facts) watchNodes() *boundedwatch.Watch {
 	zone := func(o *metav1.PartialObjectMetadata) string { return o.Labels[corev1.LabelTopologyZone] }
-	return c.namesFeed(nodesGVR,
+	return watchNames(f.client, nodesGVR,
 		func(o *metav1.PartialObjectMetadata) {
-			c.mu.Lock()
-			old, ok := c.facts.zones[o.Name]
-			c.mu.Unlock()
 			// Nodes report in every few minutes; only a new one or one that moved is news.
-			if !ok || old != zone(o) {
-				c.changeFacts(func(f *facts) { f.zones[o.Name] = zone(o) })
+			if !f.isZone(o.Name, zone(o)) {
+				f.change(func() { f.zones[o.Name] = zone(o) })
 			}
 		},
 		func(o *metav1.PartialObjectMetadata) {
-			c.changeFacts(func(f *facts) { delete(f.zones, o.Name) })
+			f.change(func() { delete(f.zones, o.Name) })
 		},
 		func(nodes []*metav1.PartialObjectMetadata) {
-			c.changeFacts(func(f *facts) {
+			f.change(func() {
 				f.zones, f.zonesKnown = make(map[string]string, len(nodes)), true
 				for _, o := range nodes {
 					f.zones[o.Name] = zone(o)
@@ -173,43 +256,42 @@ func (c *Collector) nodeFeed() *feed {
 		})
 }
 
-func (c *Collector) driverFeed() *feed {
-	return c.namesFeed(driversGVR,
-		func(o *metav1.PartialObjectMetadata) { c.changeFacts(func(f *facts) { f.drivers.put(o.Name) }) },
-		func(o *metav1.PartialObjectMetadata) { c.changeFacts(func(f *facts) { f.drivers.drop(o.Name) }) },
+func (f *facts) watchDrivers() *boundedwatch.Watch {
+	return watchNames(f.client, driversGVR,
+		func(o *metav1.PartialObjectMetadata) { f.change(func() { f.drivers.put(o.Name) }) },
+		func(o *metav1.PartialObjectMetadata) { f.change(func() { f.drivers.drop(o.Name) }) },
 		func(drivers []*metav1.PartialObjectMetadata) {
 			names := make([]string, 0, len(drivers))
 			for _, o := range drivers {
 				names = append(names, o.Name)
 			}
-			c.changeFacts(func(f *facts) { f.drivers.replace(names) })
+			f.change(func() { f.drivers.replace(names) })
 		})
 }
 
-// classFeed watches StorageClasses, whole: they are few and small, and provisioner and binding mode are
-// what matters in them.
-func (c *Collector) classFeed() *feed {
-	return &feed{
-		name: classesGVR.Resource,
-		trim: func(obj any) (any, error) {
+// watchClasses watches StorageClasses, whole: they are few and small, and their provisioner and binding mode matter.
+func (f *facts) watchClasses() *boundedwatch.Watch {
+	return &boundedwatch.Watch{
+		Name: classesGVR.Resource,
+		Trim: func(obj any) (any, error) {
 			if u, ok := obj.(*unstructured.Unstructured); ok {
 				u.SetManagedFields(nil)
 			}
 			return obj, nil
 		},
-		open: func(context.Context) (cache.ListerWatcher, runtime.Object, error) {
-			return c.clients.objectSource(classesGVR, ""), &unstructured.Unstructured{}, nil
+		Open: func(context.Context) (cache.ListerWatcher, runtime.Object, error) {
+			return f.client.ObjectSource(classesGVR, ""), &unstructured.Unstructured{}, nil
 		},
-		put: func(obj any) {
+		Put: func(obj any) {
 			u := obj.(*unstructured.Unstructured)
-			c.changeClasses(func(f *facts) { f.classes[u.GetName()] = health.ReadClass(u) })
+			f.changeClasses(func() { f.classes[u.GetName()] = health.ReadClass(u) })
 		},
-		drop: func(obj any) {
+		Drop: func(obj any) {
 			name := obj.(*unstructured.Unstructured).GetName()
-			c.changeClasses(func(f *facts) { delete(f.classes, name) })
+			f.changeClasses(func() { delete(f.classes, name) })
 		},
-		all: func(objs []any, _ string) {
-			c.changeClasses(func(f *facts) {
+		Replace: func(objs []any, _ string) {
+			f.changeClasses(func() {
 				f.classes, f.classesKnown = make(map[string]health.Class, len(objs)), true
 				for _, obj := range objs {
 					u := obj.(*unstructured.Unstructured)
@@ -218,13 +300,4 @@ func (c *Collector) classFeed() *feed {
 			})
 		},
 	}
-}
-
-// changeClasses is changeFacts for the classes; claims are looked at again.
-func (c *Collector) changeClasses(change func(*facts)) {
-	c.changeFacts(func(f *facts) {
-		change(f)
-		f.classesSeen++
-		c.wakeUsers(claims)
-	})
 }

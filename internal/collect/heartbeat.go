@@ -16,19 +16,20 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/internal/collect/memberclient"
 )
 
 const (
-	// heartbeat is how often the Membership is renewed; the host calls a collector dead after three
-	// minutes.
-	heartbeat = 60 * time.Second
-	// settle is how long facts may change before they are written: they change in flocks.
+	// renewEvery is how often the Membership is renewed; the host calls a collector dead after three minutes.
+	renewEvery = 60 * time.Second
+	// settle is how long facts may change before they are written: many change at once.
 	settle = 2 * time.Second
-	// heartbeatRetry is how soon a failed renewal is tried again.
-	heartbeatRetry = 10 * time.Second
+	// renewRetry is how soon a failed renewal is tried again.
+	renewRetry = 10 * time.Second
 	// versionEvery is after how many heartbeats the member's version is read again: it changes when the
 	// member is upgraded.
 	versionEvery = 10
@@ -38,6 +39,17 @@ const (
 // was made for.
 var ErrOtherMember = errors.New("the cluster is another member")
 
+var membershipsGVR = v1alpha1.GroupVersion.WithResource("memberships")
+
+// heartbeat renews the Membership, and tells the facts of the member in it.
+type heartbeat struct {
+	clusterName, version string
+
+	client *memberclient.Client
+	clock  clock.WithTicker
+	facts  *facts
+}
+
 // membership is what is known of the Membership as it stands.
 type membership struct {
 	read  bool
@@ -46,75 +58,75 @@ type membership struct {
 	beats int
 }
 
-// keepMembership renews the Membership every minute and tells facts when they changed, until ctx ends or
+// run renews the Membership every minute and tells facts when they changed, until ctx ends or
 // the cluster turns out to be another member.
-func (c *Collector) keepMembership(ctx context.Context) error {
+func (h *heartbeat) run(ctx context.Context) error {
 	m := &membership{}
 	// The first renewal waits a moment, so that it can tell what the feeds find.
-	next := c.clock.NewTimer(settle)
+	next := h.clock.NewTimer(settle)
 	defer next.Stop()
-	due := c.clock.Now().Add(settle)
+	due := h.clock.Now().Add(settle)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-c.factsChanged:
+		case <-h.facts.changed:
 			// Only what differs is news, and the next heartbeat may be near enough.
-			if soon := c.clock.Now().Add(settle); m.read && soon.Before(due) && len(c.changedFacts(m)) > 0 {
+			if soon := h.clock.Now().Add(settle); m.read && soon.Before(due) && len(h.changedFacts(m)) > 0 {
 				due = soon
 				next.Reset(settle)
 			}
 			continue
 		case <-next.C():
 		}
-		pause := heartbeat
-		if err := c.renew(ctx, m); err != nil {
+		pause := renewEvery
+		if err := h.renew(ctx, m); err != nil {
 			if errors.Is(err, ErrOtherMember) {
 				return err
 			}
 			m.read = false
-			pause = heartbeatRetry
+			pause = renewRetry
 			if ctx.Err() == nil {
 				klog.FromContext(ctx).V(1).Info("Renewing the Membership again", "reason", err.Error())
 			}
 		}
-		due = c.clock.Now().Add(pause)
+		due = h.clock.Now().Add(pause)
 		next.Reset(pause)
 	}
 }
 
 // renew writes the sign of life, and with it what has changed.
-func (c *Collector) renew(ctx context.Context, m *membership) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
+func (h *heartbeat) renew(ctx context.Context, m *membership) error {
+	ctx, cancel := context.WithTimeout(ctx, memberclient.RequestTimeout)
 	defer cancel()
 	if !m.read {
-		obj, err := c.clients.read(ctx, membershipsGVR, "", v1alpha1.MembershipName)
+		obj, err := h.client.Read(ctx, membershipsGVR, "", v1alpha1.MembershipName)
 		if err != nil {
 			return fmt.Errorf("reading the Membership: %w", err)
 		}
 		name, _, _ := unstructured.NestedString(obj.Object, "spec", "clusterName")
-		if c.clusterName != "" && name != c.clusterName {
-			return fmt.Errorf("observing member %s: %w: its Membership says %q", c.clusterName, ErrOtherMember, name)
+		if h.clusterName != "" && name != h.clusterName {
+			return fmt.Errorf("observing member %s: %w: its Membership says %q", h.clusterName, ErrOtherMember, name)
 		}
 		m.take(obj)
 	}
 	if m.beats%versionEvery == 0 {
-		if err := c.readVersion(ctx); err != nil {
+		if err := h.readVersion(ctx); err != nil {
 			return err
 		}
 	}
-	status := map[string]any{"renewTime": metav1.NewMicroTime(c.clock.Now())}
-	if v := health.Clean(c.version, 128); v != "" && v != m.by {
+	status := map[string]any{"renewTime": metav1.NewMicroTime(h.clock.Now())}
+	if v := health.Clean(h.version, 128); v != "" && v != m.by {
 		status["collectorVersion"] = v
 	}
-	if changed := c.changedFacts(m); len(changed) > 0 {
+	if changed := h.changedFacts(m); len(changed) > 0 {
 		status["facts"] = changed
 	}
 	patch, err := json.Marshal(map[string]any{"status": status})
 	if err != nil {
 		return fmt.Errorf("writing the Membership: %w", err)
 	}
-	obj, err := c.clients.dynamic.Resource(membershipsGVR).Patch(ctx, v1alpha1.MembershipName, types.MergePatchType, patch,
+	obj, err := h.client.Dynamic.Resource(membershipsGVR).Patch(ctx, v1alpha1.MembershipName, types.MergePatchType, patch,
 		metav1.PatchOptions{FieldManager: fieldManager}, "status")
 	if err != nil {
 		return fmt.Errorf("renewing the Membership: %w", err)
@@ -132,10 +144,8 @@ func (m *membership) take(obj *unstructured.Unstructured) {
 }
 
 // changedFacts are the fields of the facts that the Membership does not say yet.
-func (c *Collector) changedFacts(m *membership) map[string]any {
-	c.mu.Lock()
-	told := c.facts.told()
-	c.mu.Unlock()
+func (h *heartbeat) changedFacts(m *membership) map[string]any {
+	told := h.facts.told()
 	for field, value := range told {
 		if reflect.DeepEqual(value, m.facts[field]) {
 			delete(told, field)
@@ -144,8 +154,8 @@ func (c *Collector) changedFacts(m *membership) map[string]any {
 	return told
 }
 
-func (c *Collector) readVersion(ctx context.Context) error {
-	raw, err := c.clients.discovery.RESTClient().Get().AbsPath("/version").DoRaw(ctx)
+func (h *heartbeat) readVersion(ctx context.Context) error {
+	raw, err := h.client.Discovery.Get().AbsPath("/version").DoRaw(ctx)
 	if apierrors.IsForbidden(err) {
 		return nil // a hardened member may hide it; it is a fact like others, and may be missing
 	}
@@ -156,8 +166,6 @@ func (c *Collector) readVersion(ctx context.Context) error {
 	if err := json.Unmarshal(raw, &info); err != nil {
 		return fmt.Errorf("reading the member's version: %w", err)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.facts.version = health.Clean(info.GitVersion, 64)
+	h.facts.setVersion(health.Clean(info.GitVersion, 64))
 	return nil
 }

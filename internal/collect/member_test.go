@@ -28,6 +28,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/digest"
 	"github.com/fairlead-dev/fairlead/federate/marks"
+	"github.com/fairlead-dev/fairlead/internal/collect/deliveryindex"
+	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/binaries"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
@@ -36,7 +38,7 @@ import (
 var (
 	namespacesGVR = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	configMapsGVR = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	claimsGVR     = claims.WithVersion("v1")
+	claimsGVR     = objectcache.Claims.WithVersion("v1")
 )
 
 // server is the one real API server of this package's tests.
@@ -61,6 +63,14 @@ type member struct {
 	config    *rest.Config
 	client    dynamic.Interface
 	namespace string
+}
+
+// refOf is a ConfigMap of this test.
+func (m *member) refOf(configMap string) deliveryindex.Ref {
+	return deliveryindex.Ref{
+		GroupResource:  configMapsGVR.GroupResource(),
+		NamespacedName: types.NamespacedName{Namespace: m.namespace, Name: configMap},
+	}
 }
 
 // newMember is the API server with a namespace of the test's own.
@@ -238,7 +248,7 @@ func (m *member) delivery() *v1alpha1.Delivery {
 	return d
 }
 
-// patch changes an object as somebody else would.
+// patch changes an object as another client would.
 func (m *member) patch(manager string, gvr schema.GroupVersionResource, name string, patch string, subresource ...string) {
 	m.t.Helper()
 	if _, err := m.client.Resource(gvr).Namespace(m.namespace).Patch(m.t.Context(), name, types.MergePatchType, []byte(patch),

@@ -101,7 +101,7 @@ func TestAClaimSaysWhatItsProvisionerSays(t *testing.T) {
 		"resources": map[string]any{"requests": map[string]any{"storage": "1Gi"}},
 	}
 	waitFor(t, 10*time.Second, func() string {
-		if c.classes() == nil {
+		if c.heartbeat.facts.knownClasses() == nil {
 			return "the classes are not known"
 		}
 		return ""
@@ -155,9 +155,9 @@ func TestAWarningThatComesAfterTheStatusItExplainsIsTold(t *testing.T) {
 	})
 }
 
-func TestWhatIsNotWellIsLookedAtLessAndLess(t *testing.T) {
+func TestAnUnhealthyObjectIsReadLessAndLess(t *testing.T) {
 	var at []time.Duration
-	for lasted := time.Duration(0); lasted < 20*time.Minute; lasted += unwellWait(lasted) {
+	for lasted := time.Duration(0); lasted < 20*time.Minute; lasted += unhealthyWait(lasted) {
 		at = append(at, lasted)
 	}
 	want := []time.Duration{

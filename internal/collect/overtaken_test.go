@@ -11,13 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 )
 
-// unwatched is a Collector without watches, for whom time stands still: the test says what they have brought
-// so far, and has it look.
+// unwatched is a Collector without watches, whose clock stands still: the test plays the watches, and has it look.
 type unwatched struct {
 	*Collector
 	m        *member
@@ -45,10 +47,11 @@ func (m *member) unwatched() *unwatched {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	m.t.Cleanup(c.deliveries.ShutDown)
-	k := newKind(configMapsGVR.GroupResource())
-	k.gvr, k.state = configMapsGVR, kindListed
-	c.kinds[k.gr] = k
+	m.t.Cleanup(c.deliveries.looks.ShutDown)
+	for _, r := range c.objects.cache.Keep([]schema.GroupResource{configMapsGVR.GroupResource()}) {
+		r.SetVersion(configMapsGVR)
+		r.Replace(map[types.NamespacedName]objectcache.Record{}, "1")
+	}
 	u.Collector = c
 	return u
 }
@@ -64,32 +67,29 @@ func (u *unwatched) watchBrings(name string) {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, about); err != nil {
 		u.m.t.Fatal(err)
 	}
-	gr := configMapsGVR.GroupResource()
-	u.amend(gr, func(l *ledger) {
-		l.enter(types.NamespacedName{Namespace: u.m.namespace, Name: name}, recordOf(gr, about))
-	})
-	u.deliveries.Add(u.m.deliveryName())
+	u.objects.cache.Put(u.m.refOf(name), objectcache.RecordOf(configMapsGVR.GroupResource(), about))
+	u.deliveries.looks.Add(u.m.deliveryName())
 }
 
 // watchBringsDelivery is the Delivery, as it is now, on its way through the watch.
 func (u *unwatched) watchBringsDelivery() {
 	u.m.t.Helper()
-	u.learn(u.m.delivery())
+	u.deliveries.learn(u.m.delivery())
 }
 
-// looks has the Collector look once, as its workers do, and says what it asked and what it came to.
-func (u *unwatched) looks() ([]string, error) {
+// lookOnce has the Collector look once, as its workers do, and says what it asked and what it came to.
+func (u *unwatched) lookOnce() ([]string, error) {
 	u.m.t.Helper()
-	if u.deliveries.Len() == 0 {
+	if u.deliveries.looks.Len() == 0 {
 		u.m.t.Fatal("there is nothing that it is to look at now")
 	}
-	name, _ := u.deliveries.Get()
-	defer u.deliveries.Done(name)
-	err := u.look(u.m.t.Context(), name)
+	name, _ := u.deliveries.looks.Get()
+	defer u.deliveries.looks.Done(name)
+	err := u.observer.look(u.m.t.Context(), name)
 	if err != nil {
-		u.deliveries.AddRateLimited(name)
+		u.deliveries.looks.AddRateLimited(name)
 	} else {
-		u.deliveries.Forget(name)
+		u.deliveries.looks.Forget(name)
 	}
 	return u.m.asked(&u.requests), err
 }
@@ -147,17 +147,17 @@ func TestWhatIsRecordedMeanwhileIsNotTakenForDrift(t *testing.T) {
 			m.deliver("sha256:1", m.push(configMapsGVR, m.configMap("settings", "blue")))
 			u.watchBrings("settings")
 			u.watchBringsDelivery()
-			if asked, err := u.looks(); len(asked) > 0 || err != nil {
+			if asked, err := u.lookOnce(); len(asked) > 0 || err != nil {
 				t.Fatalf("all is well, and it asks %q: %v", asked, err)
 			}
 
 			test.happens(m, u)
-			asked, err := u.looks()
+			asked, err := u.lookOnce()
 			if diff := cmp.Diff(test.asks, asked); diff != "" || !errors.Is(err, test.err) {
 				t.Errorf("%v: %s", err, diff)
 			}
-			if u.deliveries.Len() > 0 { // it knows better now
-				if asked, err := u.looks(); len(asked) > 0 || err != nil {
+			if u.deliveries.looks.Len() > 0 { // it knows better now
+				if asked, err := u.lookOnce(); len(asked) > 0 || err != nil {
 					t.Errorf("it knows all, and asks %q: %v", asked, err)
 				}
 			} else if test.err != nil {
@@ -190,20 +190,20 @@ func TestWhoIsOvertakenAgainAndAgainWaits(t *testing.T) {
 		{"GET settings", "PATCH Delivery/status", "GET Delivery"},
 		{"GET settings", "PATCH Delivery/status"},
 	} {
-		asked, err := u.looks()
+		asked, err := u.lookOnce()
 		if diff := cmp.Diff(want, asked); diff != "" || !errors.Is(err, errOvertaken) {
 			t.Errorf("%v: %s", err, diff)
 		}
 	}
-	if u.deliveries.Len() > 0 {
+	if u.deliveries.looks.Len() > 0 {
 		t.Error("it looks a third time at once")
 	}
 
 	u.before = func(*http.Request) {}
 	u.clock.Step(publishEvery) // and the watch has brought nothing, nor will it
-	u.deliveries.Add(m.deliveryName())
+	u.deliveries.looks.Add(m.deliveryName())
 	for range 2 {
-		if asked, err := u.looks(); err != nil && !errors.Is(err, errOvertaken) {
+		if asked, err := u.lookOnce(); err != nil && !errors.Is(err, errOvertaken) {
 			t.Errorf("%q: %v", asked, err)
 		}
 	}

@@ -13,9 +13,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/internal/collect/deliveryindex"
+	"github.com/fairlead-dev/fairlead/internal/collect/memberclient"
 )
 
 // fieldManager is the name that collectors write their two statuses under.
@@ -24,64 +27,62 @@ const fieldManager = "fairlead-collector"
 // publishEvery is how often a Delivery's status is written at most.
 const publishEvery = time.Second
 
+// publisher writes the status of Deliveries.
+type publisher struct {
+	client     *memberclient.Client
+	clock      clock.PassiveClock
+	deliveries *deliveries
+}
+
 // publish writes what a pass came to, unless the status says it already. What was judged by a Delivery that
 // has changed since is not written: the patch names the resourceVersion that was known before any object
 // was read, so that a mark says what an object was while its record stood.
-func (c *Collector) publish(ctx context.Context, p *pass) error {
+func (w *publisher) publish(ctx context.Context, p *pass) error {
 	status := p.status()
 	if equality.Semantic.DeepEqual(status, p.delivery.Status) {
 		return nil
 	}
-	if c.knowsNewer(p.delivery) {
-		return nil // and is about to look at that one
+	if !w.deliveries.looks.index.IsCurrent(p.delivery) {
+		return nil // a newer one has come, and is looked at next
 	}
 	patch, err := statusPatch(p.delivery, status)
 	if err != nil {
 		return fmt.Errorf("writing the status of Delivery %s: %w", p.delivery.Name, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	ctx, cancel := context.WithTimeout(ctx, memberclient.RequestTimeout)
 	defer cancel()
-	obj, err := c.clients.dynamic.Resource(deliveriesGVR).Namespace(v1alpha1.SystemNamespace).Patch(
+	obj, err := w.client.Dynamic.Resource(deliveriesGVR).Namespace(v1alpha1.SystemNamespace).Patch(
 		ctx, p.delivery.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}, "status")
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil // its deletion is on its way here
+		return nil // the event of its deletion is on its way
 	case apierrors.IsConflict(err):
-		return c.overtaken(ctx, p.delivery.Name, p.memory)
+		return w.overtaken(ctx, p.delivery.Name, p.memory)
 	case err != nil:
 		return fmt.Errorf("writing the status of Delivery %s: %w", p.delivery.Name, err)
 	}
-	p.memory.published = c.clock.Now()
+	p.memory.published = w.clock.Now()
 	written, err := toDelivery(obj)
 	if err != nil {
 		return err
 	}
-	c.learn(written)
+	w.deliveries.learn(written)
 	return nil
-}
-
-// knowsNewer says whether a Delivery has come, or gone, since this one was taken to be judged.
-func (c *Collector) knowsNewer(d *v1alpha1.Delivery) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	known := c.book.pages[d.Name]
-	return known == nil || known.delivery != d
 }
 
 // errOvertaken has a Delivery looked at again, since it changed while it was looked at.
 var errOvertaken = errors.New("the Delivery changed while it was looked at")
 
-// overtaken reads a Delivery that is not any more what was judged, which has it looked at again at once.
-// When that one has changed as well, it waits: for the watch, or as after any failure. A member that
-// refuses every patch is not asked without a pause.
-func (c *Collector) overtaken(ctx context.Context, name string, memory *memory) error {
-	if c.clock.Since(memory.reread) < publishEvery {
+// overtaken reads a Delivery that has changed since it was judged, which has it looked at again at once. When that one has
+// changed as well, it waits: for the watch, or as after any failure. So a member that refuses every patch is asked with pauses.
+func (w *publisher) overtaken(ctx context.Context, name string, memory *memory) error {
+	if w.clock.Since(memory.reread) < publishEvery {
 		return errOvertaken
 	}
-	memory.reread = c.clock.Now()
-	obj, err := c.clients.read(ctx, deliveriesGVR, v1alpha1.SystemNamespace, name)
+	memory.reread = w.clock.Now()
+	obj, err := w.client.Read(ctx, deliveriesGVR, v1alpha1.SystemNamespace, name)
 	if apierrors.IsNotFound(err) {
-		return nil // its deletion is on its way here
+		return nil // the event of its deletion is on its way
 	}
 	if err != nil {
 		return err
@@ -90,7 +91,7 @@ func (c *Collector) overtaken(ctx context.Context, name string, memory *memory) 
 	if err != nil {
 		return err
 	}
-	c.learn(fresh)
+	w.deliveries.learn(fresh)
 	return errOvertaken
 }
 
@@ -134,10 +135,10 @@ func statusPatch(d *v1alpha1.Delivery, status v1alpha1.DeliveryStatus) ([]byte, 
 	return json.Marshal(patch)
 }
 
-// listsVersioned says whether the inventory holds an object that carries a version.
+// listsVersioned reports whether the inventory holds an object that carries a version.
 func (p *pass) listsVersioned() bool {
 	for i := range p.delivery.Spec.Inventory {
-		if health.HasVersion(kindOf(&p.delivery.Spec.Inventory[i])) {
+		if health.HasVersion(deliveryindex.KindOf(&p.delivery.Spec.Inventory[i])) {
 			return true
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/fairlead-dev/fairlead/internal/collect/boundedwatch"
 )
 
 // gate refuses what its member is asked for, by resource, as a member does that was unjoined.
@@ -60,17 +62,17 @@ func (g *gate) set(resources ...string) {
 func TestWhatWasRefusedIsAskedAgainOnceTheMemberLetsTheCollectorIn(t *testing.T) {
 	m, g := newMember(t), &gate{}
 	g.set(configMapsGVR.Resource)
-	m.collectAs(func(c *Collector) { // left alone, the feed of ConfigMaps would ask again after an hour
-		c.refusals = wait.Backoff{Duration: time.Hour}
+	m.collectAs(func(c *Collector) { // left alone, the watch of ConfigMaps would ask again after an hour
+		c.watchSet.Refusals = wait.Backoff{Duration: time.Hour}
 	}, func(o *Options) { o.Config.Wrap(g.wrap) })
 	m.deliver("sha256:1", m.push(configMapsGVR, m.configMap("settings", "blue")))
-	m.waitForStatus(forbiddenDoubted+30*time.Second, "ConfigMap settings Waiting/NotGranted")
+	m.waitForStatus(boundedwatch.ForbiddenDoubted+30*time.Second, "ConfigMap settings Waiting/NotGranted")
 
 	g.set(configMapsGVR.Resource, deliveriesGVR.Resource)
-	waitFor(t, time.Minute, func() string { // a refusal is doubted while it is asked again each retryFirst, and believed after that
+	waitFor(t, time.Minute, func() string { // a refusal is doubted while it is asked again each boundedwatch.RetryFirst, and believed after that
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		if g.count > int(forbiddenDoubted/retryFirst)+1 {
+		if g.count > int(boundedwatch.ForbiddenDoubted/boundedwatch.RetryFirst)+1 {
 			return ""
 		}
 		return fmt.Sprintf("refused %d times", g.count)
@@ -84,24 +86,7 @@ func TestARoleThatComesLateIsSeenSoon(t *testing.T) {
 	g.set(configMapsGVR.Resource)
 	m.collect(func(o *Options) { o.Config.Wrap(g.wrap) })
 	m.deliver("sha256:1", m.push(configMapsGVR, m.configMap("settings", "blue")))
-	m.waitForStatus(forbiddenDoubted+30*time.Second, "ConfigMap settings Waiting/NotGranted")
+	m.waitForStatus(boundedwatch.ForbiddenDoubted+30*time.Second, "ConfigMap settings Waiting/NotGranted")
 	g.set()
 	m.waitForStatus(30 * time.Second)
-}
-
-func TestTheMemberIsAskedLessAndLessWhileItRefuses(t *testing.T) {
-	pauses, asked, last := refusals(), 0, time.Duration(0)
-	for total := time.Duration(0); total < time.Hour; asked++ {
-		last = pauses.Step()
-		if limit := 5 * time.Minute * 12 / 10; last > limit {
-			t.Fatalf("pause %d is %s: more than %s", asked, last, limit)
-		}
-		total += last
-	}
-	if asked > 25 {
-		t.Errorf("asked %d times in an hour", asked)
-	}
-	if last < 4*time.Minute {
-		t.Errorf("after an hour of refusals still asked after %s", last)
-	}
 }

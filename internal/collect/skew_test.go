@@ -23,8 +23,8 @@ func (s shifted) Now() time.Time { return s.RealClock.Now().Add(s.by) }
 // Since implements clock.PassiveClock.
 func (s shifted) Since(t time.Time) time.Duration { return s.Now().Sub(t) }
 
-// Times of an object are the member's: whoever compares them with a clock of his own, which is wrong, believes at once what
-// is to be given time, or gives time for an hour to what has had it.
+// The times in an object are the member's. A collector that compared them with its own wrong clock would call an object settled at
+// once, or let it settle for an hour too long.
 func TestACollectorWhoseClockIsWrongJudgesByTheMembers(t *testing.T) {
 	for name, by := range map[string]time.Duration{"an hour ahead": time.Hour, "an hour behind": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestACollectorWhoseClockIsWrongJudgesByTheMembers(t *testing.T) {
 			hello.Object["spec"] = map[string]any{"text": "hi"}
 			m.deliver("sha256:1", m.push(gvr, hello))
 			m.waitForStatus(10*time.Second, "Greeting hello Progressing/Settling")
-			if off := time.Until(c.clients.there.now()); off.Abs() > 3*time.Second {
+			if off := time.Until(c.observer.health.client.Now()); off.Abs() > 3*time.Second {
 				t.Errorf("what it judges by is %s off", off)
 			}
 			m.patch("controller", gvr, "hello", `{"status":{"conditions":[{"type":"Ready","status":"True"}],"observedGeneration":2}}`)

@@ -17,19 +17,19 @@ import (
 )
 
 const (
-	// First is how many places there are to begin with: enough to keep a server busy that is near, and few for a small one.
+	// First is how many places there are at first: enough to keep a server busy that is near, and few for a small one.
 	First = 4
-	// Most is how many there are at most where nothing else is said. A thousand members that all bear as much have the host
-	// hold so many thousand pushes.
+	// Most is how many places there are at most by default. With a thousand members that bear as much, the host holds that many
+	// thousand pushes.
 	Most = 16
-	// restAtLeast and restAtMost bound how long nobody begins after an answer of 429, whatever it says.
+	// restAtLeast and restAtMost bound how long no pass begins after an answer of 429, for any Retry-After.
 	restAtLeast = time.Second
 	restAtMost  = 15 * time.Second
-	// bestOf is for how long the quickest write is remembered: a server that was moved further away has another.
+	// bestOf is how long the quickest write is remembered: a server that was moved further away has a slower one.
 	bestOf = 5 * time.Minute
-	// usualFor is for how long what writes took says how the server fares.
+	// usualFor is how long a measurement of writes counts.
 	usualFor = time.Minute
-	// slack is by how much writes may take longer without being slow: what a disk makes of some of them.
+	// slack is how much longer writes may take without being slow: some wait for the disk.
 	slack = 10 * time.Millisecond
 )
 
@@ -43,14 +43,14 @@ type Limit struct {
 	// places is how many may be under way, a fraction growing towards one more; taken is how many are.
 	places float64
 	taken  int
-	// short says that somebody had to wait for a place since the last one was added.
+	// short: a pass had to wait for a place since the last one was added.
 	short bool
-	// usual is how long writes take of late, best and bestBefore the quickest of the present and the last period.
+	// usual is how long recent writes took, best and bestBefore the quickest of the present and the last period.
 	usual, best, bestBefore time.Duration
 	bestSince, measured     time.Time
-	// cut is when places were last halved: who was under way then says it no second time. Until rest nobody begins.
+	// cut is when places were last halved: passes that were under way then do not halve them again. Until rest no pass begins.
 	cut, rest time.Time
-	// freed is closed when a waiter should look again; nil when nobody waits.
+	// freed is closed when a waiter should look again; nil when none waits.
 	freed chan struct{}
 }
 
@@ -85,7 +85,7 @@ func (l *Limit) Enter(ctx context.Context) error {
 	}
 }
 
-// tryEnter takes a place; where there is none, it says what to wait for, and for how long at most (0 is for ever).
+// tryEnter takes a place. Where there is none, it returns what to wait for, and for how long at most (0 is for ever).
 func (l *Limit) tryEnter() (freed chan struct{}, rest time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,8 +129,8 @@ func (l *Limit) Leave() {
 	}
 }
 
-// Answered takes in that a request which was sent at asked has been answered now. It says whether the server had too much
-// and the limit was lowered for that.
+// Answered notes that a request which was sent at asked has been answered now. It reports whether the server answered 429 and
+// the limit was lowered for that.
 func (l *Limit) Answered(req *http.Request, resp *http.Response, asked time.Time) (lowered bool) {
 	if isOfMany(req) {
 		return false
@@ -142,7 +142,7 @@ func (l *Limit) Answered(req *http.Request, resp *http.Response, asked time.Time
 	case resp.StatusCode == http.StatusTooManyRequests:
 		return l.refused(resp.Header.Get("Retry-After"), asked, now)
 	case resp.StatusCode >= http.StatusInternalServerError:
-		if isOfOurs(req) { // of others it may be a webhook's fault, or that of the API server of one group
+		if isOfOurs(req) { // with other kinds, a webhook or the API server of one group may have failed
 			l.places = min(l.places, First)
 		}
 		return false
@@ -163,7 +163,7 @@ func (l *Limit) Answered(req *http.Request, resp *http.Response, asked time.Time
 	return false
 }
 
-// Failed takes in that a request was not answered: what the server bore before it may not bear now.
+// Failed notes that a request was not answered: the server may bear less now than before.
 func (l *Limit) Failed(req *http.Request, err error) {
 	if isOfMany(req) || errors.Is(err, context.Canceled) {
 		return
@@ -173,8 +173,8 @@ func (l *Limit) Failed(req *http.Request, err error) {
 	l.places = min(l.places, First)
 }
 
-// isOfMany says whether a request is a list or a watch. How long a page takes says nothing, and an API server answers 429
-// to those of a single kind whose objects it cannot read, for as long as it cannot.
+// isOfMany reports whether a request is a list or a watch. How long a page takes tells nothing. And an API server answers 429 to
+// lists of a single kind for as long as it cannot read the objects of that kind.
 func isOfMany(req *http.Request) bool {
 	if req.Method != http.MethodGet {
 		return false
@@ -183,16 +183,16 @@ func isOfMany(req *http.Request) bool {
 	return asked.Has("watch") || asked.Has("limit") || asked.Has("resourceVersion") || asked.Has("labelSelector")
 }
 
-// isOfOurs says whether a request is about Fairlead's own kinds, whose answers tell how the server itself fares. Writes of
-// others go through the webhooks of the member's people, or change nothing and never reach etcd. An endpoint may have a
-// path before the API server's.
+// isOfOurs reports whether a request is about Fairlead's own kinds, whose answers tell the load of the server itself. Writes of
+// other kinds go through the webhooks of the member's users, or change nothing and never reach etcd. An endpoint may have a path
+// before the API server's.
 func isOfOurs(req *http.Request) bool {
 	return strings.Contains(req.URL.Path, "/apis/"+v1alpha1.Group+"/")
 }
 
-// refused halves the limit, once for all who were under way when the server had enough, and has who comes next wait.
+// refused halves the limit, once for all passes that were under way when the server answered 429, and has the next ones wait.
 func (l *Limit) refused(retryAfter string, asked, now time.Time) (lowered bool) {
-	seconds, _ := strconv.Atoi(retryAfter) // a date, which no API server sends, is as good as nothing
+	seconds, _ := strconv.Atoi(retryAfter) // no API server sends a date; it counts as 0
 	rest := min(max(time.Duration(seconds)*time.Second, restAtLeast), restAtMost)
 	if until := now.Add(rest); until.After(l.rest) {
 		l.rest = until
@@ -205,10 +205,10 @@ func (l *Limit) refused(retryAfter string, asked, now time.Time) (lowered bool) 
 	return l.places < was
 }
 
-// measure takes in how long a write took.
+// measure notes how long a write took.
 func (l *Limit) measure(took time.Duration, now time.Time) {
 	switch since := now.Sub(l.bestSince); {
-	case l.usual == 0 || since >= 2*bestOf: // nothing is known of late
+	case l.usual == 0 || since >= 2*bestOf: // there is no recent measurement
 		l.usual, l.best, l.bestBefore, l.bestSince = took, took, took, now
 	case since >= bestOf:
 		l.bestBefore, l.best, l.bestSince = l.best, took, now
@@ -217,7 +217,7 @@ func (l *Limit) measure(took time.Duration, now time.Time) {
 	l.best, l.measured = min(l.best, took), now
 }
 
-// isSlow says whether writes were slow of late. Who only reads is not kept from growing by writes of long ago.
+// isSlow reports whether recent writes were slow. Old writes do not keep the limit of a client that only reads from growing.
 func (l *Limit) isSlow(now time.Time) bool {
 	return now.Sub(l.measured) < usualFor && l.usual > 2*min(l.best, l.bestBefore)+slack
 }

@@ -42,7 +42,7 @@ const ofOurs = "PATCH /apis/federation.fairlead.dev/v1alpha1/namespaces/fairlead
 // behind is the same by an endpoint that has a path.
 const behind = "PUT /k8s/clusters/c-1/apis/federation.fairlead.dev/v1alpha1/namespaces/fairlead-system/deliveries/a"
 
-// answer answers "METHOD /path"; it says whether the limit was lowered for that.
+// answer answers "METHOD /path"; it reports whether the limit was lowered for that.
 func (s *server) answer(what string, code int, header http.Header, asked time.Time) bool {
 	s.t.Helper()
 	return s.Answered(s.request(what), &http.Response{StatusCode: code, Header: header}, asked)
@@ -69,7 +69,7 @@ func (s *server) rounds(n int) int {
 			taken++
 		}
 		if taken == 0 {
-			s.t.Fatal("nobody may begin")
+			s.t.Fatal("no pass may begin")
 		}
 		asked := s.clock.Now()
 		s.clock.Step(s.takes(taken))
@@ -254,7 +254,7 @@ func TestAServerThatDidNotAnswerBeginsAnew(t *testing.T) {
 		"the wire broke":                {func(s *server) { s.fail("GET /a", io.ErrUnexpectedEOF) }, First},
 		"it took too long":              {func(s *server) { s.fail("GET /a", context.DeadlineExceeded) }, First},
 		"a watch did not begin":         {func(s *server) { s.fail("GET /a?watch=1", context.DeadlineExceeded) }, Most},
-		"whoever asked has lost heart":  {func(s *server) { s.fail("GET /a", context.Canceled) }, Most},
+		"the client has given up":       {func(s *server) { s.fail("GET /a", context.Canceled) }, Most},
 		"it timed out":                  {func(s *server) { s.answer(ofOurs, http.StatusGatewayTimeout, nil, s.clock.Now()) }, First},
 		"etcd timed out, which is 500":  {func(s *server) { s.answer(ofOurs, http.StatusInternalServerError, nil, s.clock.Now()) }, First},
 		"it timed out behind a gateway": {func(s *server) { s.answer(behind, http.StatusInternalServerError, nil, s.clock.Now()) }, First},

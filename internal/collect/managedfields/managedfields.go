@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package collect
+package managedfields
 
 import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -14,10 +13,6 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/health"
 	"github.com/fairlead-dev/fairlead/federate/marks"
 )
-
-// claims are the one kind that a member's own controllers and people may write a field of: a claim that
-// grew there is not drift.
-var claims = schema.GroupResource{Resource: "persistentvolumeclaims"}
 
 // Bounds on what is read of, and said about, managedFields: they come from the member.
 const (
@@ -29,9 +24,9 @@ const (
 
 var claimRequest = fieldpath.MakePathOrDie("spec", "resources", "requests", "storage")
 
-// lentDigest is the digest that our managedFields entry of a claim would have if the request for storage
-// were still ours: where it is the recorded one, somebody grew the claim and did nothing else.
-func lentDigest(entries []metav1.ManagedFieldsEntry) string {
+// LentDigest is the digest that our managedFields entry of a claim would have if the request for storage were still ours. Where
+// it equals the recorded digest, the claim was grown on the member and nothing else was changed.
+func LentDigest(entries []metav1.ManagedFieldsEntry) string {
 	ours := marks.Fields(entries)
 	if ours == nil {
 		return ""
@@ -48,10 +43,10 @@ func lentDigest(entries []metav1.ManagedFieldsEntry) string {
 	return digest.Of(raw)
 }
 
-// lastWriter says who wrote an object after us, as far as managedFields tell: the manager of the newest
-// entry that is not ours, is not of a status, and is not older than ours, and the fields it owns, as
-// paths like .spec.replicas, sorted and bounded. Both are empty where nobody is to be seen.
-func lastWriter(entries []metav1.ManagedFieldsEntry) (manager string, fields []string) {
+// LastWriter is the field manager that wrote an object after us, as far as managedFields tell: that of the newest entry that
+// is not ours, is not of a status, and is not older than ours. fields are those that it owns, as paths like .spec.replicas,
+// sorted and bounded. Both are empty where there is no such entry.
+func LastWriter(entries []metav1.ManagedFieldsEntry) (manager string, fields []string) {
 	var since, newest *metav1.Time
 	for i := range entries {
 		if e := &entries[i]; isOurs(e) {
@@ -102,7 +97,7 @@ func leafPaths(raw *metav1.FieldsV1) []string {
 	return paths
 }
 
-// pathText writes a path as people do; what Fairlead itself marks an object with is left out.
+// pathText writes a path in the form .spec.replicas. It is empty for the marks that Fairlead itself puts on an object.
 func pathText(p fieldpath.Path) string {
 	text := p.String()
 	if strings.Contains(text, v1alpha1.Group+"/") && strings.HasPrefix(text, ".metadata.") {

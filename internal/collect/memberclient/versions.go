@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package collect
+package memberclient
 
 import (
 	"context"
@@ -10,12 +10,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fairlead-dev/fairlead/internal/collect/boundedwatch"
 	"github.com/fairlead-dev/fairlead/internal/discovery"
 )
 
-// versionOf finds the version to read a resource in: the mapper's, where one was given and is to be
-// trusted, else what the member says itself.
-func (c *Collector) versionOf(ctx context.Context, gr schema.GroupResource, trustMapper bool) (schema.GroupVersionResource, error) {
+// VersionOf finds the version to read a resource in: the mapper's, where there is one and trustMapper is true, else what the
+// member answers. The error is boundedwatch.ErrNotServed where the member does not serve it.
+func (c *Client) VersionOf(ctx context.Context, gr schema.GroupResource, trustMapper bool) (schema.GroupVersionResource, error) {
 	if c.mapper != nil && trustMapper {
 		if gvr, err := c.mapper.ResourceFor(gr.WithVersion("")); err == nil && gvr.GroupResource() == gr {
 			return gvr, nil
@@ -28,13 +29,13 @@ func (c *Collector) versionOf(ctx context.Context, gr schema.GroupResource, trus
 	return gvr, nil
 }
 
-// servesKind says whether the member serves a kind now.
-func (c *Collector) servesKind(ctx context.Context, gk schema.GroupKind) (bool, error) {
+// ServesKind reports whether the member serves a kind now.
+func (c *Client) ServesKind(ctx context.Context, gk schema.GroupKind) (bool, error) {
 	_, err := c.discover(ctx, gk.Group, func(r discovery.Resource) bool { return r.Kind == gk.Kind })
 	switch {
 	case err == nil:
 		return true, nil
-	case isNotServed(err):
+	case boundedwatch.IsNotServed(err):
 		return false, nil
 	}
 	return false, fmt.Errorf("asking whether %s is served: %w", gk, err)
@@ -42,19 +43,19 @@ func (c *Collector) servesKind(ctx context.Context, gk schema.GroupKind) (bool, 
 
 // discover looks for a resource in one group, in the preferred version first. It asks for that group
 // alone: a member may serve hundreds.
-func (c *Collector) discover(ctx context.Context, group string, wanted func(discovery.Resource) bool) (schema.GroupVersionResource, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
+func (c *Client) discover(ctx context.Context, group string, wanted func(discovery.Resource) bool) (schema.GroupVersionResource, error) {
+	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
-	versions, err := discovery.Versions(ctx, c.clients.discovery.RESTClient(), group)
+	versions, err := discovery.Versions(ctx, c.Discovery, group)
 	if apierrors.IsNotFound(err) {
-		return schema.GroupVersionResource{}, errNotServed
+		return schema.GroupVersionResource{}, boundedwatch.ErrNotServed
 	}
 	if err != nil {
 		return schema.GroupVersionResource{}, err
 	}
 	for _, version := range versions {
 		gv := schema.GroupVersion{Group: group, Version: version}
-		resources, err := discovery.Resources(ctx, c.clients.discovery.RESTClient(), gv)
+		resources, err := discovery.Resources(ctx, c.Discovery, gv)
 		if apierrors.IsNotFound(err) {
 			continue
 		}
@@ -65,5 +66,5 @@ func (c *Collector) discover(ctx context.Context, group string, wanted func(disc
 			return gv.WithResource(resources[i].Name), resources[i].Usable()
 		}
 	}
-	return schema.GroupVersionResource{}, errNotServed
+	return schema.GroupVersionResource{}, boundedwatch.ErrNotServed
 }

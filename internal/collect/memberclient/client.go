@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package collect
+package memberclient
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,28 +21,28 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 
-	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/inflight"
 	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
-// requestTime is how long a request may take that is not a watch.
-const requestTime = 15 * time.Second
+// RequestTimeout is how long a request may take that is not a watch.
+const RequestTimeout = 15 * time.Second
 
-var (
-	deliveriesGVR  = v1alpha1.GroupVersion.WithResource("deliveries")
-	membershipsGVR = v1alpha1.GroupVersion.WithResource("memberships")
-)
+// Client sends the collector's requests to one member. Its clients share one transport.
+type Client struct {
+	Dynamic   dynamic.Interface
+	Metadata  metadata.Interface
+	Discovery rest.Interface
 
-// clients are the ways to the member; they share one transport.
-type clients struct {
-	dynamic   dynamic.Interface
-	metadata  metadata.Interface
-	discovery *discovery.DiscoveryClient
-	there     *dates
+	mapper    meta.RESTMapper
+	transport *transport
 }
 
-func newClients(config *rest.Config, httpClient *http.Client, clk clock.PassiveClock, limit *inflight.Limit) (clients, error) {
+// New makes a Client. httpClient is used instead of one made from config where it is given. mapper answers VersionOf where it is
+// given. Answers count for limit.
+func New(
+	config *rest.Config, httpClient *http.Client, mapper meta.RESTMapper, clk clock.PassiveClock, limit *inflight.Limit,
+) (*Client, error) {
 	config = rest.CopyConfig(config)
 	// A watch lasts; what must not last carries a deadline of its own.
 	config.Timeout = 0
@@ -53,7 +52,7 @@ func newClients(config *rest.Config, httpClient *http.Client, clk clock.PassiveC
 	if httpClient == nil {
 		var err error
 		if httpClient, err = rest.HTTPClientFor(config); err != nil {
-			return clients{}, fmt.Errorf("making the transport: %w", err)
+			return nil, fmt.Errorf("making the transport: %w", err)
 		}
 	}
 	// The manager's connection may have a deadline for every request, which would end every watch.
@@ -62,70 +61,75 @@ func newClients(config *rest.Config, httpClient *http.Client, clk clock.PassiveC
 	if lasting.Transport == nil { // client-go's word for the default one
 		lasting.Transport = http.DefaultTransport
 	}
-	there := &dates{next: redirect.Refuse(lasting.Transport), clock: clk, limit: limit}
-	lasting.Transport = there
+	measured := &transport{next: redirect.Refuse(lasting.Transport), clock: clk, limit: limit}
+	lasting.Transport = measured
 	httpClient = &lasting
 	objects, err := dynamic.NewForConfigAndClient(config, httpClient)
 	if err != nil {
-		return clients{}, fmt.Errorf("making the client for objects: %w", err)
+		return nil, fmt.Errorf("making the client for objects: %w", err)
 	}
-	meta, err := metadata.NewForConfigAndClient(metadata.ConfigFor(config), httpClient)
+	about, err := metadata.NewForConfigAndClient(metadata.ConfigFor(config), httpClient)
 	if err != nil {
-		return clients{}, fmt.Errorf("making the client for metadata: %w", err)
+		return nil, fmt.Errorf("making the client for metadata: %w", err)
 	}
 	kinds, err := discovery.NewDiscoveryClientForConfigAndClient(config, httpClient)
 	if err != nil {
-		return clients{}, fmt.Errorf("making the client for discovery: %w", err)
+		return nil, fmt.Errorf("making the client for discovery: %w", err)
 	}
-	return clients{dynamic: objects, metadata: meta, discovery: kinds, there: there}, nil
+	return &Client{Dynamic: objects, Metadata: about, Discovery: kinds.RESTClient(), mapper: mapper, transport: measured}, nil
 }
 
-// metadataSource lists and watches the metadata of one kind, of those that selector selects.
-func (c *clients) metadataSource(gvr schema.GroupVersionResource, selector string) cache.ListerWatcher {
+// Now is the time by the member's clock.
+func (c *Client) Now() time.Time { return c.transport.now() }
+
+// MetadataSource lists and watches the metadata of one kind, of those that selector selects.
+func (c *Client) MetadataSource(gvr schema.GroupVersionResource, selector string) cache.ListerWatcher {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			o.LabelSelector = selector
-			list, err := c.metadata.Resource(gvr).List(ctx, o)
+			list, err := c.Metadata.Resource(gvr).List(ctx, o)
 			return list, named("listing", gvr, err)
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.LabelSelector = selector
-			w, err := c.metadata.Resource(gvr).Watch(ctx, o)
+			w, err := c.Metadata.Resource(gvr).Watch(ctx, o)
 			return w, named("watching", gvr, err)
 		},
 	}
 }
 
-// objectSource lists and watches whole objects of one kind.
-func (c *clients) objectSource(gvr schema.GroupVersionResource, namespace string) cache.ListerWatcher {
+// ObjectSource lists and watches whole objects of one kind.
+func (c *Client) ObjectSource(gvr schema.GroupVersionResource, namespace string) cache.ListerWatcher {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			list, err := c.dynamic.Resource(gvr).Namespace(namespace).List(ctx, o)
+			list, err := c.Dynamic.Resource(gvr).Namespace(namespace).List(ctx, o)
 			return list, named("listing", gvr, err)
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			w, err := c.dynamic.Resource(gvr).Namespace(namespace).Watch(ctx, o)
+			w, err := c.Dynamic.Resource(gvr).Namespace(namespace).Watch(ctx, o)
 			return w, named("watching", gvr, err)
 		},
 	}
 }
 
-func (c *clients) readMetadata(
+// ReadMetadata reads the metadata of one object.
+func (c *Client) ReadMetadata(
 	ctx context.Context, gvr schema.GroupVersionResource, namespace, name string,
 ) (*metav1.PartialObjectMetadata, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
-	obj, err := c.metadata.Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	obj, err := c.Metadata.Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("reading the metadata of %s %s: %w", gvr.Resource, name, err)
 	}
 	return obj, nil
 }
 
-func (c *clients) read(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
+// Read reads one object.
+func (c *Client) Read(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
+	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
-	obj, err := c.dynamic.Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	obj, err := c.Dynamic.Resource(gvr).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("reading %s %s: %w", gvr.Resource, name, err)
 	}
@@ -138,13 +142,4 @@ func named(doing string, gvr schema.GroupVersionResource, err error) error {
 	}
 	// The reflector looks at the cause, which %w leaves in sight.
 	return fmt.Errorf("%s %s: %w", doing, gvr.GroupResource(), err)
-}
-
-// errNotServed is the cause of errors about kinds that the member does not serve.
-var errNotServed = errors.New("the member does not serve this kind")
-
-// isNotServed says whether listing failed because there is no such kind. A list answers 404 for no other
-// reason.
-func isNotServed(err error) bool {
-	return errors.Is(err, errNotServed) || apierrors.IsNotFound(err)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package collect
+package managedfields
 
 import (
 	"strings"
@@ -44,16 +44,16 @@ func TestLastWriter(t *testing.T) {
 		manager string
 		fields  []string
 	}{
-		"nobody else": {entries: []metav1.ManagedFieldsEntry{ours}},
-		"the one who wrote after us": {
+		"no other writer": {entries: []metav1.ManagedFieldsEntry{ours}},
+		"a writer after us": {
 			entries: []metav1.ManagedFieldsEntry{ours, fieldsOf("kubectl-edit", 101, replicas)},
 			manager: "kubectl-edit", fields: []string{".spec.replicas"},
 		},
-		"the one who wrote in the same second": {
+		"a writer in the same second": {
 			entries: []metav1.ManagedFieldsEntry{fieldsOf("kubectl-edit", 100, replicas), ours},
 			manager: "kubectl-edit", fields: []string{".spec.replicas"},
 		},
-		"not the one who wrote before us": {
+		"not a writer before us": {
 			entries: []metav1.ManagedFieldsEntry{fieldsOf("kubectl-edit", 99, replicas), ours},
 		},
 		"the last of several": {
@@ -87,7 +87,7 @@ func TestLastWriter(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			manager, fields := lastWriter(test.entries)
+			manager, fields := LastWriter(test.entries)
 			if diff := cmp.Diff(test.manager, manager); diff != "" {
 				t.Error(diff)
 			}
@@ -116,9 +116,9 @@ func TestLentDigest(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := lentDigest([]metav1.ManagedFieldsEntry{fieldsOf(v1alpha1.FieldManager, 1, test.fields)})
+			got := LentDigest([]metav1.ManagedFieldsEntry{fieldsOf(v1alpha1.FieldManager, 1, test.fields)})
 			if (got == recorded) != test.want {
-				t.Errorf("lentDigest is %q, recorded is %q", got, recorded)
+				t.Errorf("LentDigest is %q, recorded is %q", got, recorded)
 			}
 		})
 	}
@@ -132,8 +132,8 @@ func FuzzManagedFields(f *testing.F) {
 		entries := []metav1.ManagedFieldsEntry{
 			fieldsOf(v1alpha1.FieldManager, 100, string(raw)), fieldsOf(manager, 101, string(raw)),
 		}
-		_ = lentDigest(entries)
-		manager, fields := lastWriter(entries)
+		_ = LentDigest(entries)
+		manager, fields := LastWriter(entries)
 		if len(manager) > maxManagerName || !utf8.ValidString(manager) {
 			t.Fatalf("manager %q", manager)
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package collect
+package memberclient
 
 import (
 	"errors"
@@ -11,9 +11,14 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/inflight"
 	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
+
+var deliveriesGVR = v1alpha1.GroupVersion.WithResource("deliveries")
 
 func TestACollectorIsSentNowhereElse(t *testing.T) {
 	var elsewhere atomic.Int64
@@ -21,18 +26,19 @@ func TestACollectorIsSentNowhereElse(t *testing.T) {
 	t.Cleanup(other.Close)
 	server := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
 	t.Cleanup(server.Close)
-	c, err := New(Options{Config: &rest.Config{Host: server.URL, BearerToken: "secret"}})
+	clk := clock.RealClock{}
+	c, err := New(&rest.Config{Host: server.URL, BearerToken: "secret"}, nil, nil, clk, inflight.New(clk, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	refused := (*redirect.Error)(nil)
-	if _, err := c.clients.read(t.Context(), deliveriesGVR, "n", "d"); !errors.As(err, &refused) {
+	if _, err := c.Read(t.Context(), deliveriesGVR, "n", "d"); !errors.As(err, &refused) {
 		t.Errorf("reading: %v", err)
 	}
-	if _, err := c.clients.readMetadata(t.Context(), deliveriesGVR, "n", "d"); !errors.As(err, &refused) {
+	if _, err := c.ReadMetadata(t.Context(), deliveriesGVR, "n", "d"); !errors.As(err, &refused) {
 		t.Errorf("reading metadata: %v", err)
 	}
-	if err := c.clients.dynamic.Resource(deliveriesGVR).Namespace("n").Delete(t.Context(), "d", metav1.DeleteOptions{}); !errors.As(err, &refused) {
+	if err := c.Dynamic.Resource(deliveriesGVR).Namespace("n").Delete(t.Context(), "d", metav1.DeleteOptions{}); !errors.As(err, &refused) {
 		t.Errorf("writing: %v", err)
 	}
 	if n := elsewhere.Load(); n > 0 {

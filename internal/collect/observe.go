@@ -11,9 +11,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/internal/collect/deliveryindex"
+	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 )
 
 // pushTime is how long a Delivery that is being pushed is left alone: the host is about to write it, and
@@ -43,50 +46,59 @@ type lineKey struct {
 	name string
 }
 
+// observer looks at Deliveries.
+type observer struct {
+	clock     clock.PassiveClock
+	looks     *lookQueue
+	cache     *objectcache.Cache
+	served    *servedKinds
+	drift     *driftFinder
+	health    *healthReader
+	publisher *publisher
+}
+
 // look looks at one Delivery.
-func (c *Collector) look(ctx context.Context, name string) error {
-	p, wait := c.open(name)
+func (o *observer) look(ctx context.Context, name string) error {
+	p, wait := o.open(name)
 	if wait > 0 {
-		c.deliveries.AddAfter(name, wait)
+		o.looks.AddAfter(name, wait)
 	}
 	if p == nil {
 		return nil
 	}
 	for i := range p.delivery.Spec.Inventory {
-		c.observe(ctx, p, &p.delivery.Spec.Inventory[i])
+		o.observe(ctx, p, &p.delivery.Spec.Inventory[i])
 	}
-	if err := c.publish(ctx, p); err != nil {
+	if err := o.publisher.publish(ctx, p); err != nil {
 		return err
 	}
 	if p.again > 0 {
-		c.deliveries.AddAfter(name, p.again)
+		o.looks.AddAfter(name, p.again)
 	}
 	return p.failed
 }
 
 // open begins a pass, unless there is nothing to judge or not yet.
-func (c *Collector) open(name string) (*pass, time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	known := c.book.pages[name]
-	if known == nil || known.delivery.Spec.Target == nil {
+func (o *observer) open(name string) (*pass, time.Duration) {
+	known, ok := o.looks.index.Get(name)
+	if !ok || known.Delivery.Spec.Target == nil {
 		return nil, 0
 	}
-	if left := pushTime - c.clock.Since(known.arrived); left > 0 && isPushing(known.delivery) {
+	if left := pushTime - o.clock.Since(known.Arrived); left > 0 && isPushing(known.Delivery) {
 		return nil, left
 	}
-	if left := publishEvery - c.clock.Since(known.memory.published); left > 0 {
+	if left := publishEvery - o.clock.Since(known.Memory.published); left > 0 {
 		return nil, left // what cannot be written yet need not be read yet
 	}
-	p := &pass{delivery: known.delivery, memory: known.memory, complete: true, before: map[lineKey]*v1alpha1.ObjectStatus{}}
+	p := &pass{delivery: known.Delivery, memory: known.Memory, complete: true, before: map[lineKey]*v1alpha1.ObjectStatus{}}
 	for i := range p.delivery.Status.Objects {
-		o := &p.delivery.Status.Objects[i]
-		p.before[lineKey{schema.GroupKind{Group: o.Group, Kind: o.Kind}, o.Name}] = o
+		line := &p.delivery.Status.Objects[i]
+		p.before[lineKey{schema.GroupKind{Group: line.Group, Kind: line.Kind}, line.Name}] = line
 	}
 	return p, 0
 }
 
-// isPushing says whether the host is about to record something.
+// isPushing reports whether the host is about to record something.
 func isPushing(d *v1alpha1.Delivery) bool {
 	for i := range d.Spec.Inventory {
 		if e := &d.Spec.Inventory[i]; e.State == v1alpha1.EntryPending && e.Resource != "" {
@@ -97,60 +109,57 @@ func isPushing(d *v1alpha1.Delivery) bool {
 }
 
 // observe looks at one entry.
-func (c *Collector) observe(ctx context.Context, p *pass, e *v1alpha1.InventoryEntry) {
-	ref := refOf(p.delivery, e)
+func (o *observer) observe(ctx context.Context, p *pass, e *v1alpha1.InventoryEntry) {
+	ref := deliveryindex.RefOf(p.delivery, e)
 	switch {
 	case e.State == v1alpha1.EntryRemoving:
 	case e.Resource == "":
-		c.observeMissing(p, e)
+		o.observeMissing(p, e)
 	case e.State == v1alpha1.EntryPending:
 		p.keepHealth(e)
-		if health.HasProgress(kindOf(e)) {
+		if health.HasProgress(deliveryindex.KindOf(e)) {
 			p.progress, p.complete = true, false
 		}
-	case ref.GroupResource == secrets:
+	case ref.GroupResource == deliveryindex.Secrets:
 	default:
-		c.observeApplied(ctx, p, e, ref)
+		o.observeApplied(ctx, p, e, ref)
 	}
 }
 
 // observeMissing tells of an entry whose kind was not served when it was to be pushed, and is now.
-func (c *Collector) observeMissing(p *pass, e *v1alpha1.InventoryEntry) {
-	c.mu.Lock()
-	served := c.served[kindOf(e)]
-	c.mu.Unlock()
-	if served {
-		p.say(c.clock.Now(), e, health.Verdict{
+func (o *observer) observeMissing(p *pass, e *v1alpha1.InventoryEntry) {
+	if o.served.has(deliveryindex.KindOf(e)) {
+		p.say(o.clock.Now(), e, health.Verdict{
 			Health: v1alpha1.Waiting, Reason: v1alpha1.ReasonAPIServed, Message: "the cluster serves " + e.Kind + " now",
 		}, nil)
 	}
 }
 
-// observeApplied judges an object that was applied: is it as it was left, and does it fare well?
-func (c *Collector) observeApplied(ctx context.Context, p *pass, e *v1alpha1.InventoryEntry, ref objectRef) {
-	hasProgress := health.HasProgress(kindOf(e))
+// observeApplied judges an object that was applied: has it drifted, and is it healthy?
+func (o *observer) observeApplied(ctx context.Context, p *pass, e *v1alpha1.InventoryEntry, ref deliveryindex.Ref) {
+	hasProgress := health.HasProgress(deliveryindex.KindOf(e))
 	p.progress = p.progress || hasProgress
 
-	seen := c.see(ref)
-	switch seen.state {
-	case kindUnread:
+	seen := o.cache.See(ref)
+	switch seen.State {
+	case objectcache.Unread:
 		p.keep(e)
 		p.complete = p.complete && !hasProgress
 		return
-	case kindForbidden:
-		p.say(c.clock.Now(), e, notGranted(ref.GroupResource), nil)
+	case objectcache.Forbidden:
+		p.say(o.clock.Now(), e, notGranted(ref.GroupResource), nil)
 		return
 	}
-	drift, err := c.drifted(ctx, p, e, ref, &seen)
+	drift, err := o.drift.find(ctx, p, e, ref, &seen)
 	if err != nil {
-		c.giveUp(p, e, ref, err)
+		o.giveUp(p, e, ref, err)
 		return
 	}
 	verdict := health.Verdict{Health: v1alpha1.Healthy}
-	if hasProgress && seen.found && (drift == nil || drift.Kind == v1alpha1.DriftChanged) {
-		judged, err := c.fare(ctx, p, e, ref, seen)
+	if hasProgress && seen.Found && (drift == nil || drift.Kind == v1alpha1.DriftChanged) {
+		judged, err := o.health.verdict(ctx, p, e, ref, seen)
 		if err != nil {
-			c.giveUp(p, e, ref, err)
+			o.giveUp(p, e, ref, err)
 			return
 		}
 		if judged == nil { // read a moment ago; it is too early to read it again
@@ -162,38 +171,26 @@ func (c *Collector) observeApplied(ctx context.Context, p *pass, e *v1alpha1.Inv
 	if p.version == "" {
 		p.version = verdict.Version
 	}
-	p.say(c.clock.Now(), e, verdict, drift)
+	p.say(o.clock.Now(), e, verdict, drift)
 }
 
-// giveUp leaves a line as it was where an object could not be read, and says so where it must not be.
-func (c *Collector) giveUp(p *pass, e *v1alpha1.InventoryEntry, ref objectRef, err error) {
+// giveUp keeps the line of an object that could not be read. Where the member refused it, the line says so.
+func (o *observer) giveUp(p *pass, e *v1alpha1.InventoryEntry, ref deliveryindex.Ref, err error) {
 	var refused *refusal
 	if errors.As(err, &refused) {
-		p.say(c.clock.Now(), e, notGranted(refused.GroupResource), nil)
+		p.say(o.clock.Now(), e, notGranted(refused.GroupResource), nil)
 		return
 	}
 	if apierrors.IsForbidden(err) {
-		p.say(c.clock.Now(), e, notGranted(ref.GroupResource), nil)
+		p.say(o.clock.Now(), e, notGranted(ref.GroupResource), nil)
 		return
 	}
 	p.keep(e)
 	p.complete = false
 	if p.failed == nil {
-		p.failed = fmt.Errorf("looking at %s: %w", ref.path(), err)
+		p.failed = fmt.Errorf("looking at %s: %w", ref.Path(), err)
 	}
 }
-
-// refusal is the member's refusal to let the collector read what stands around an object.
-type refusal struct {
-	schema.GroupResource
-	cause error
-}
-
-// Error implements error.
-func (r *refusal) Error() string { return r.cause.Error() }
-
-// Unwrap leads to the member's own words.
-func (r *refusal) Unwrap() error { return r.cause }
 
 func notGranted(gr schema.GroupResource) health.Verdict {
 	group := gr.Group
@@ -209,7 +206,7 @@ func notGranted(gr schema.GroupResource) health.Verdict {
 	}
 }
 
-// say makes a line of a verdict and a drift, and none of an object that is well and as it was left.
+// say makes a line of a verdict and a drift, and none for an object that is healthy and has not drifted.
 func (p *pass) say(now time.Time, e *v1alpha1.InventoryEntry, v health.Verdict, drift *v1alpha1.Drift) {
 	if v.Health == v1alpha1.Healthy && drift == nil {
 		return
@@ -236,8 +233,7 @@ func (p *pass) keep(e *v1alpha1.InventoryEntry) {
 	}
 }
 
-// keepHealth leaves a line as it was, but for a drift: what is about to be applied is not judged by what
-// was applied before.
+// keepHealth leaves a line as it was, without its drift: the host is about to apply the object again.
 func (p *pass) keepHealth(e *v1alpha1.InventoryEntry) {
 	before := p.before[keyOf(e)]
 	if before == nil || before.Health == v1alpha1.Healthy || before.Reason == v1alpha1.ReasonAPIServed {
@@ -253,4 +249,4 @@ func (p *pass) recheck(after time.Duration) {
 	p.again = sooner(p.again, max(after, 0))
 }
 
-func keyOf(e *v1alpha1.InventoryEntry) lineKey { return lineKey{kindOf(e), e.Name} }
+func keyOf(e *v1alpha1.InventoryEntry) lineKey { return lineKey{deliveryindex.KindOf(e), e.Name} }

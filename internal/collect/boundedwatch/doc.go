@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package boundedwatch keeps lists and watches of one member alive: through outages, refusals and kinds that come and go, within
+// one budget of memory for all of them.
+//
+// Words. A *Watch* is one list-and-watch and what to do with what arrives. A *Set* runs exactly those that are wanted. To *kick* a
+// watch is to end its pause before the next try.
+//
+// A watch that fails tries again after a second at first, and after 30 seconds at most. A refusal (403) is believed after ten
+// seconds. It is then reported to the watch's owner, and the pauses grow to five minutes: a role changes when a person changes
+// it. A kind that is not served is not polled for where something else sees it appear.
+package boundedwatch

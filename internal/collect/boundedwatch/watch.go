@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package boundedwatch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/fairlead-dev/fairlead/internal/boundedread"
+)
+
+// How long a watch waits before it lists again.
+const (
+	RetryFirst = time.Second
+	retryMost  = 30 * time.Second
+	// ForbiddenDoubted is how long a refusal has to last before it is believed, and reported: an API server that has just
+	// started refuses everything until it has read its roles.
+	ForbiddenDoubted = 10 * time.Second
+	// retryForgets is how long a watch has to run to be well: its next failure starts at RetryFirst again.
+	retryForgets = time.Minute
+)
+
+// ErrNotServed is the cause of errors about kinds that the member does not serve.
+var ErrNotServed = errors.New("the member does not serve this kind")
+
+// IsNotServed reports whether listing failed because there is no such kind. A list answers 404 for no other reason.
+func IsNotServed(err error) bool {
+	return errors.Is(err, ErrNotServed) || apierrors.IsNotFound(err)
+}
+
+// refusals are the pauses after a refusal that is believed, 5 s to 5 minutes. A role changes when a person changes it,
+// so there is no hurry in the long run; but right after a join or the arrival of a CRD the host is about to write it.
+func refusals() wait.Backoff {
+	return wait.Backoff{Duration: 5 * time.Second, Factor: 1.5, Jitter: 0.2, Steps: 12, Cap: 5 * time.Minute}
+}
+
+// Watch keeps one list-and-watch alive through outages and gives what arrives to its callbacks, which are called one at a time
+// and must not block.
+type Watch struct {
+	Name string
+	// Open returns what to list, and an example of what Trim makes of it. It may ask the member, and is called before each new
+	// list.
+	Open func(context.Context) (cache.ListerWatcher, runtime.Object, error)
+	// Trim reduces an object to what is kept, before it is held anywhere.
+	Trim cache.TransformFunc
+	// Put takes an object that was made or changed, Drop one that is gone, Replace the whole list as it was at a
+	// resourceVersion.
+	Put     func(obj any)
+	Drop    func(obj any)
+	Replace func(objs []any, resourceVersion string)
+	// Lost takes the reason why nothing could be listed. Optional.
+	Lost func(error)
+	// Kick, when something arrives, ends the wait before the next try. Optional.
+	Kick chan struct{}
+	// Awaited: Kick is used when the kind appears, so an unserved kind is not polled for.
+	Awaited bool
+	// Essential: there is nothing to collect without this watch. A refusal is then an outage: the member was unjoined, and may
+	// be joined again at any moment.
+	Essential bool
+
+	clock  clock.WithTicker
+	budget *boundedread.Budget
+	// refusals are the pauses while the member refuses.
+	refusals wait.Backoff
+}
+
+// run blocks until ctx ends.
+func (w *Watch) run(ctx context.Context) {
+	log := klog.FromContext(ctx).WithValues("feed", w.Name)
+	retry, forbidden := retries(), w.refusals
+	var refusedSince time.Time
+	for ctx.Err() == nil {
+		began := w.clock.Now()
+		err := w.follow(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if w.clock.Since(began) > retryForgets {
+			retry, forbidden = retries(), w.refusals
+		}
+		if !apierrors.IsForbidden(err) {
+			refusedSince = time.Time{}
+		} else if refusedSince.IsZero() {
+			refusedSince = w.clock.Now()
+		}
+		var pause time.Duration
+		switch {
+		case err == nil:
+			pause = retry.Step()
+		case IsNotServed(err) && w.Awaited:
+			w.report(err)
+			w.sleepUntilKicked(ctx)
+			continue
+		case apierrors.IsForbidden(err) && w.clock.Since(refusedSince) < ForbiddenDoubted:
+			pause = RetryFirst
+		case apierrors.IsForbidden(err) && !w.Essential:
+			log.Info("The collector may not watch this; it asks again, after five minutes at most", "reason", err.Error())
+			w.report(err)
+			pause = forbidden.Step()
+		default:
+			log.V(2).Info("The member did not answer; asking again", "reason", err.Error())
+			w.report(err)
+			pause = retry.Step()
+		}
+		w.pause(ctx, pause)
+	}
+}
+
+func (w *Watch) follow(ctx context.Context) error {
+	source, example, err := w.Open(ctx)
+	if err != nil {
+		return err
+	}
+	log := klog.FromContext(ctx)
+	in := boundedread.NewSource(cache.ToListerWatcherWithContext(source), w.Trim, w.budget)
+	defer in.Close()
+	r := cache.NewReflectorWithOptions(in, example, store{w}, cache.ReflectorOptions{
+		Name: w.Name, Logger: &log, Clock: w.clock,
+	})
+	return r.ListAndWatchWithContext(ctx)
+}
+
+func (w *Watch) report(err error) {
+	if w.Lost != nil {
+		w.Lost(err)
+	}
+}
+
+func retries() wait.Backoff {
+	return wait.Backoff{Duration: RetryFirst, Factor: 2, Jitter: 0.5, Steps: 10, Cap: retryMost}
+}
+
+func (w *Watch) pause(ctx context.Context, d time.Duration) {
+	timer := w.clock.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C():
+	case <-w.Kick:
+	}
+}
+
+func (w *Watch) sleepUntilKicked(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-w.Kick:
+	}
+}
+
+// store is a watch as the reflector sees it. What arrives is trimmed already.
+type store struct{ watch *Watch }
+
+var _ cache.ReflectorStore = store{}
+
+// Add implements cache.ReflectorStore.
+func (s store) Add(obj any) error {
+	s.watch.Put(obj)
+	return nil
+}
+
+// Update implements cache.ReflectorStore.
+func (s store) Update(obj any) error { return s.Add(obj) }
+
+// Delete implements cache.ReflectorStore.
+func (s store) Delete(obj any) error {
+	s.watch.Drop(obj)
+	return nil
+}
+
+// Replace implements cache.ReflectorStore.
+func (s store) Replace(objs []any, resourceVersion string) error {
+	s.watch.Replace(objs, resourceVersion)
+	return nil
+}
+
+// Resync implements cache.ReflectorStore.
+func (s store) Resync() error { return nil }

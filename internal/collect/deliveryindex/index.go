@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deliveryindex
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// Known is what is known of one Delivery. M is what the collector remembers of it between two looks; the index makes a new one
+// for each Delivery, and drops it with the Delivery.
+type Known[M any] struct {
+	Delivery *v1alpha1.Delivery
+	// Arrived is when this generation was first seen.
+	Arrived time.Time
+	Memory  M
+}
+
+// Index holds the Deliveries of one member. It is safe for concurrent use. A Delivery that it holds is never changed.
+type Index[M any] struct {
+	newMemory func() M
+
+	mu    sync.Mutex
+	known map[string]*Known[M]
+	// listing, using and waiting lead from objects, resources and kinds that are not served to the names of Deliveries;
+	// subscribing from namespaces to those with a Subscription.
+	listing     names[Ref]
+	using       names[schema.GroupResource]
+	waiting     names[schema.GroupKind]
+	subscribing names[string]
+}
+
+// New makes an Index without Deliveries.
+func New[M any](newMemory func() M) *Index[M] {
+	return &Index[M]{
+		newMemory:   newMemory,
+		known:       map[string]*Known[M]{},
+		listing:     names[Ref]{},
+		using:       names[schema.GroupResource]{},
+		waiting:     names[schema.GroupKind]{},
+		subscribing: names[string]{},
+	}
+}
+
+// Learn takes a Delivery unless a newer one is known. It reports whether it did, and whether the spec is news.
+func (x *Index[M]) Learn(d *v1alpha1.Delivery, now time.Time) (taken, respecified bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	k := x.known[d.Name]
+	if k != nil && !Newer(d.ResourceVersion, k.Delivery.ResourceVersion) {
+		return false, false
+	}
+	switch {
+	case k == nil || k.Delivery.UID != d.UID:
+		if k != nil {
+			x.unlist(k.Delivery)
+		}
+		k = &Known[M]{Arrived: now, Memory: x.newMemory()}
+		x.known[d.Name] = k
+	case k.Delivery.Generation != d.Generation:
+		x.unlist(k.Delivery)
+		k.Arrived = now
+	default:
+		k.Delivery = d
+		return true, false
+	}
+	k.Delivery = d
+	x.list(d)
+	return true, true
+}
+
+// Forget drops a Delivery.
+func (x *Index[M]) Forget(name string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if k := x.known[name]; k != nil {
+		x.unlist(k.Delivery)
+		delete(x.known, name)
+	}
+}
+
+// Get is what is known of a Delivery; ok is false where there is none of that name.
+func (x *Index[M]) Get(name string) (k Known[M], ok bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if known := x.known[name]; known != nil {
+		return *known, true
+	}
+	return k, false
+}
+
+// IsCurrent reports whether a Delivery is the one that is known: no newer one has come since it was taken out, nor its deletion.
+func (x *Index[M]) IsCurrent(d *v1alpha1.Delivery) bool {
+	k, ok := x.Get(d.Name)
+	return ok && k.Delivery == d
+}
+
+// Names are those of all Deliveries.
+func (x *Index[M]) Names() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Collect(maps.Keys(x.known))
+}
+
+// Listing are the names of the Deliveries that list an object.
+func (x *Index[M]) Listing(ref Ref) []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.listing.of(ref)
+}
+
+// Using are the names of the Deliveries that list objects of a resource.
+func (x *Index[M]) Using(gr schema.GroupResource) []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.using.of(gr)
+}
+
+// WaitingFor are the names of the Deliveries that wait for a kind to be served.
+func (x *Index[M]) WaitingFor(gk schema.GroupKind) []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.waiting.of(gk)
+}
+
+// SubscribingIn are the names of the Deliveries that list a Subscription in a namespace.
+func (x *Index[M]) SubscribingIn(namespace string) []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.subscribing.of(namespace)
+}
+
+// UsedResources are the resources of all objects that Deliveries list, except Secrets.
+func (x *Index[M]) UsedResources() []schema.GroupResource {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Collect(maps.Keys(x.using))
+}
+
+// AwaitedKinds are the kinds that Deliveries wait for.
+func (x *Index[M]) AwaitedKinds() []schema.GroupKind {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Collect(maps.Keys(x.waiting))
+}
+
+// SubscribedNamespaces are the namespaces with a Subscription.
+func (x *Index[M]) SubscribedNamespaces() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Collect(maps.Keys(x.subscribing))
+}
+
+// list enters the inventory of a Delivery. The lock is held.
+func (x *Index[M]) list(d *v1alpha1.Delivery) {
+	for i := range d.Spec.Inventory {
+		e := &d.Spec.Inventory[i]
+		if e.Resource == "" {
+			x.waiting.add(KindOf(e), d.Name)
+			continue
+		}
+		ref := RefOf(d, e)
+		x.listing.add(ref, d.Name)
+		if ref.GroupResource != Secrets {
+			x.using.add(ref.GroupResource, d.Name)
+		}
+		if ref.GroupResource == Subscriptions {
+			x.subscribing.add(ref.Namespace, d.Name)
+		}
+	}
+}
+
+// unlist takes out what list entered. The lock is held.
+func (x *Index[M]) unlist(d *v1alpha1.Delivery) {
+	for i := range d.Spec.Inventory {
+		e := &d.Spec.Inventory[i]
+		if e.Resource == "" {
+			x.waiting.remove(KindOf(e), d.Name)
+			continue
+		}
+		ref := RefOf(d, e)
+		x.listing.remove(ref, d.Name)
+		x.using.remove(ref.GroupResource, d.Name)
+		x.subscribing.remove(ref.Namespace, d.Name)
+	}
+}
+
+// names leads from something to the names of the Deliveries that it concerns.
+type names[K comparable] map[K]map[string]struct{}
+
+func (n names[K]) add(key K, name string) {
+	if n[key] == nil {
+		n[key] = map[string]struct{}{}
+	}
+	n[key][name] = struct{}{}
+}
+
+func (n names[K]) remove(key K, name string) {
+	delete(n[key], name)
+	if len(n[key]) == 0 {
+		delete(n, key)
+	}
+}
+
+func (n names[K]) of(key K) []string { return slices.Collect(maps.Keys(n[key])) }

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package collect
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/clock"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/internal/collect/deliveryindex"
+	"github.com/fairlead-dev/fairlead/internal/collect/memberclient"
+	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
+)
+
+// readEvery is how often one object is read at most.
+const readEvery = 2 * time.Second
+
+// How long to wait for an event. The event that explains why an object is unhealthy is written after its status, or without
+// any: provisioners write events only. The collector does not watch events. So it looks for one soon at first, then each time
+// the object has been unhealthy for twice as long.
+const (
+	unhealthyFirst = 5 * time.Second
+	unhealthyMost  = 5 * time.Minute
+)
+
+// memory is what the collector remembers of a Delivery between passes. Only the worker that looks at the Delivery touches it.
+// Losing it costs reads only.
+type memory struct {
+	// published is when the status was written last, reread when the Delivery was last read after a write conflict.
+	published, reread time.Time
+	judged            map[lineKey]*judgement
+}
+
+func newMemory() *memory { return &memory{judged: map[lineKey]*judgement{}} }
+
+// judgement is a verdict and what it is based on.
+type judgement struct {
+	verdict health.Verdict
+	// unhealthy is since when every verdict was that it is unhealthy; zero: it is healthy.
+	unhealthy       time.Time
+	resourceVersion string
+	related         int // see related.changes
+	at              time.Time
+}
+
+// stale reports whether there is reason to judge again.
+func (j *judgement) stale(r *objectcache.Record, related int, now time.Time) bool {
+	return deliveryindex.Newer(r.ResourceVersion, j.resourceVersion) || j.related != related ||
+		j.verdict.Recheck > 0 && now.Sub(j.at) >= j.verdict.Recheck
+}
+
+// healthReader reads objects whose kind has progress, and judges their health.
+type healthReader struct {
+	client  *memberclient.Client
+	clock   clock.PassiveClock
+	related *related
+}
+
+// verdict is the health of an object: as it was judged last, or, where something changed, by reading it. It is nil where the
+// object was never judged and must not be read yet.
+func (h *healthReader) verdict(
+	ctx context.Context, p *pass, e *v1alpha1.InventoryEntry, ref deliveryindex.Ref, s objectcache.Sighting,
+) (*health.Verdict, error) {
+	now := h.clock.Now()
+	related := h.related.changes(ref)
+	key := keyOf(e)
+	last := p.memory.judged[key]
+	if last != nil && !last.stale(&s.Record, related, now) {
+		p.recheck(last.verdict.Recheck - now.Sub(last.at))
+		return &last.verdict, nil
+	}
+	if last != nil {
+		if left := readEvery - now.Sub(last.at); left > 0 {
+			// Too early to read it again. What is known is of an older state, perhaps of an older rendering.
+			p.complete = p.complete && !deliveryindex.Newer(s.Record.ResourceVersion, last.resourceVersion)
+			p.recheck(left)
+			return &last.verdict, nil
+		}
+	}
+	obj, err := h.client.Read(ctx, s.GVR, ref.Namespace, ref.Name)
+	if apierrors.IsNotFound(err) {
+		// The event of its deletion is on its way; the next pass finds the drift.
+		p.complete = false
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	verdict, err := h.judge(ctx, obj, ref)
+	if err != nil {
+		return nil, err
+	}
+	unhealthy := unhealthySince(last, verdict, now)
+	if !unhealthy.IsZero() {
+		verdict.Recheck = sooner(verdict.Recheck, unhealthyWait(now.Sub(unhealthy)))
+	}
+	p.memory.judged[key] = &judgement{
+		verdict: verdict, unhealthy: unhealthy, resourceVersion: obj.GetResourceVersion(), related: related, at: now,
+	}
+	p.recheck(verdict.Recheck)
+	return &verdict, nil
+}
+
+// unhealthySince is since when an object is unhealthy, given what was known before; zero where it is healthy.
+func unhealthySince(last *judgement, verdict health.Verdict, now time.Time) time.Time {
+	switch {
+	case !health.NeedsWarning(verdict):
+		return time.Time{}
+	case last != nil && !last.unhealthy.IsZero():
+		return last.unhealthy
+	}
+	return now
+}
+
+// unhealthyWait is how long to wait before an object is read again that has been unhealthy for a while.
+func unhealthyWait(lasted time.Duration) time.Duration {
+	return min(max(lasted, unhealthyFirst), unhealthyMost)
+}
+
+// sooner is the shorter of two waits, of which zero is none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// judge reads the related objects of an object and asks the rules. The newest warning is read only where something is wrong. The
+// times in an object are written by programs of the member, and the collector may run elsewhere: the member's clock is used.
+func (h *healthReader) judge(ctx context.Context, obj *unstructured.Unstructured, ref deliveryindex.Ref) (health.Verdict, error) {
+	now := h.client.Now()
+	related, err := h.related.read(ctx, obj, ref)
+	if err != nil {
+		return health.Verdict{}, err
+	}
+	verdict := health.Judge(obj, related, now)
+	if !health.NeedsWarning(verdict) {
+		return verdict, nil
+	}
+	if related.Warning, err = h.related.newestWarning(ctx, obj); err != nil {
+		return health.Verdict{}, err
+	}
+	if related.Warning == nil {
+		return verdict, nil
+	}
+	return health.Judge(obj, related, now), nil
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objectcache
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/internal/collect/deliveryindex"
+)
+
+// Cache holds the watched resources of one member. It is safe for concurrent use.
+type Cache struct {
+	mu        sync.Mutex
+	resources map[schema.GroupResource]*Resource
+}
+
+// New makes a Cache without resources.
+func New() *Cache { return &Cache{resources: map[schema.GroupResource]*Resource{}} }
+
+// Keep makes the cache hold exactly these resources, and returns them. A resource that was forgotten and is named again is
+// another Resource: the watch of the old one may still be ending.
+func (c *Cache) Keep(wanted []schema.GroupResource) []*Resource {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kept := make(map[schema.GroupResource]*Resource, len(wanted))
+	for _, gr := range wanted {
+		r := c.resources[gr]
+		if r == nil {
+			r = newResource(gr)
+		}
+		kept[gr] = r
+	}
+	c.resources = kept
+	return slices.Collect(maps.Values(kept))
+}
+
+// See is what is known of an object. Of a resource that is not watched nothing is known.
+func (c *Cache) See(ref deliveryindex.Ref) Sighting {
+	if r := c.resource(ref.GroupResource); r != nil {
+		return r.see(ref.NamespacedName)
+	}
+	return Sighting{}
+}
+
+// Put takes the record of an object that was read.
+func (c *Cache) Put(ref deliveryindex.Ref, record Record) {
+	if r := c.resource(ref.GroupResource); r != nil {
+		r.Put(ref.NamespacedName, record)
+	}
+}
+
+// DropGone takes out an object that was read to be gone, given the UID that it was known by.
+func (c *Cache) DropGone(ref deliveryindex.Ref, uid types.UID) {
+	if r := c.resource(ref.GroupResource); r != nil {
+		r.DropGone(ref.NamespacedName, uid)
+	}
+}
+
+// Unserved are the watched resources that the member does not serve any more.
+func (c *Cache) Unserved() []*Resource {
+	c.mu.Lock()
+	all := slices.Collect(maps.Values(c.resources))
+	c.mu.Unlock()
+	return slices.DeleteFunc(all, func(r *Resource) bool { return !r.IsUnserved() })
+}
+
+func (c *Cache) resource(gr schema.GroupResource) *Resource {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.resources[gr]
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package objectcache
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/marks"
+	"github.com/fairlead-dev/fairlead/internal/boundedread"
+	"github.com/fairlead-dev/fairlead/internal/collect/managedfields"
+)
+
+// Claims are the one resource of which a member's own controllers and people may write a field of ours: a claim that was grown
+// there is not drift.
+var Claims = schema.GroupResource{Resource: "persistentvolumeclaims"}
+
+// Record is all that is kept of an object.
+type Record struct {
+	UID             types.UID
+	ResourceVersion string
+	Rendering       string
+	// Fields is the digest of our managedFields entry.
+	Fields string
+	// Lent is that digest as it would be if the request of a claim were still ours; of claims only.
+	Lent     string
+	Deleting bool
+}
+
+// RecordOf makes the record of an object.
+func RecordOf(gr schema.GroupResource, obj *metav1.PartialObjectMetadata) Record {
+	r := Record{
+		UID:             obj.UID,
+		ResourceVersion: obj.ResourceVersion,
+		Rendering:       obj.Annotations[v1alpha1.AnnotationRendering],
+		Fields:          marks.FieldsDigest(obj.ManagedFields),
+		Deleting:        obj.DeletionTimestamp != nil,
+	}
+	if gr == Claims {
+		r.Lent = managedfields.LentDigest(obj.ManagedFields)
+	}
+	return r
+}
+
+// Trimmed is an object on its way from the wire to the records: its name and its record.
+type Trimmed struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta
+	Record Record
+}
+
+var _ boundedread.Weighed = &Trimmed{}
+
+// DeepCopyObject implements runtime.Object. A record never changes.
+func (t *Trimmed) DeepCopyObject() runtime.Object {
+	return &Trimmed{TypeMeta: t.TypeMeta, ObjectMeta: *t.ObjectMeta.DeepCopy(), Record: t.Record}
+}
+
+// Weight implements boundedread.Weighed.
+func (t *Trimmed) Weight() int64 {
+	r := &t.Record
+	return int64(len(t.Namespace) + len(t.Name) + len(r.UID) + len(r.ResourceVersion) + len(r.Rendering))
+}
+
+// Key is the namespace and name of the object.
+func (t *Trimmed) Key() types.NamespacedName {
+	return types.NamespacedName{Namespace: t.Namespace, Name: t.Name}
+}
+
+// TrimOf makes a Trimmed of each object of one resource, so that not even a long list is held with its payload.
+func TrimOf(gr schema.GroupResource) func(any) (any, error) {
+	return func(in any) (any, error) {
+		obj, ok := in.(*metav1.PartialObjectMetadata)
+		if !ok {
+			return nil, fmt.Errorf("trimming %s: got a %T", gr, in)
+		}
+		return &Trimmed{
+			ObjectMeta: metav1.ObjectMeta{Namespace: obj.Namespace, Name: obj.Name, ResourceVersion: obj.ResourceVersion},
+			Record:     RecordOf(gr, obj),
+		}, nil
+	}
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package collect
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/fairlead-dev/fairlead/internal/collect/deliveryindex"
+	"github.com/fairlead-dev/fairlead/internal/inflight"
+)
+
+// queue holds names, of Deliveries to look at or of API groups to ask for their kinds.
+type queue = workqueue.TypedRateLimitingInterface[string]
+
+func newQueue(c clock.WithTicker, retry time.Duration) queue {
+	return workqueue.NewTypedRateLimitingQueueWithConfig(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[string](retry, 30*time.Second),
+		workqueue.TypedRateLimitingQueueConfig[string]{Clock: c})
+}
+
+// drain does what is in a queue, as much of it at once as limit lets, until the queue is shut. What fails is tried again.
+func drain(ctx context.Context, q queue, limit *inflight.Limit, do func(context.Context, string) error) {
+	inflight.Serve(ctx, q, limit, func(item string) {
+		err := do(ctx, item)
+		switch {
+		case err == nil:
+			q.Forget(item)
+		case ctx.Err() != nil:
+		default:
+			klog.FromContext(ctx).V(1).Info("Trying again", "item", item, "reason", err.Error())
+			q.AddRateLimited(item)
+		}
+	})
+}
+
+// lookQueue holds the names of the Deliveries to look at. Something that happens on the member has those looked at that it
+// concerns.
+type lookQueue struct {
+	queue
+	index *index
+}
+
+// addListing has the Deliveries looked at that list an object.
+func (q *lookQueue) addListing(ref deliveryindex.Ref) { q.addAll(q.index.Listing(ref)) }
+
+// addUsing has the Deliveries looked at that list objects of a resource.
+func (q *lookQueue) addUsing(gr schema.GroupResource) { q.addAll(q.index.Using(gr)) }
+
+// addWaitingFor has the Deliveries looked at that wait for a kind.
+func (q *lookQueue) addWaitingFor(gk schema.GroupKind) { q.addAll(q.index.WaitingFor(gk)) }
+
+func (q *lookQueue) addAll(names []string) {
+	for _, name := range names {
+		q.Add(name)
+	}
+}

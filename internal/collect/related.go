@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package collect
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/internal/collect/boundedwatch"
+	"github.com/fairlead-dev/fairlead/internal/collect/deliveryindex"
+	"github.com/fairlead-dev/fairlead/internal/collect/memberclient"
+	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
+)
+
+// The kinds of OLM that are related to a Subscription.
+var (
+	csvsGVR           = schema.GroupVersionResource{Group: "operators.coreos.com", Version: "v1alpha1", Resource: "clusterserviceversions"}
+	installPlansGVR   = schema.GroupVersionResource{Group: "operators.coreos.com", Version: "v1alpha1", Resource: "installplans"}
+	operatorGroupsGVR = schema.GroupVersionResource{Group: "operators.coreos.com", Version: "v1", Resource: "operatorgroups"}
+	olmResources      = []schema.GroupVersionResource{csvsGVR, installPlansGVR, operatorGroupsGVR}
+
+	eventsGVR = schema.GroupVersionResource{Version: "v1", Resource: "events"}
+)
+
+// maxWarnings bounds what is read to find the newest warning of one object.
+const maxWarnings = 50
+
+// related watches and reads the objects beside an object by which its health is judged: StorageClasses of a claim, OLM's objects
+// of a Subscription, and warning events.
+type related struct {
+	client *memberclient.Client
+	facts  *facts
+	looks  *lookQueue
+
+	mu sync.Mutex
+	// olmChanges counts what happened to the CSVs, InstallPlans and OperatorGroups of a namespace with Subscriptions.
+	olmChanges map[string]int
+}
+
+func newRelated(client *memberclient.Client, facts *facts, looks *lookQueue) *related {
+	return &related{client: client, facts: facts, looks: looks, olmChanges: map[string]int{}}
+}
+
+// changes is a number that differs when a related object of an object has changed.
+func (r *related) changes(ref deliveryindex.Ref) int {
+	switch ref.GroupResource {
+	case deliveryindex.Subscriptions:
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.olmChanges[ref.Namespace]
+	case objectcache.Claims:
+		return r.facts.classChanges()
+	}
+	return 0
+}
+
+// watch watches one of OLM's kinds. Only that something happened matters: what happened is read with the Subscription.
+func (r *related) watch(gvr schema.GroupVersionResource) *boundedwatch.Watch {
+	happened := func(o *metav1.PartialObjectMetadata) { r.olmChanged(o.Namespace) }
+	return watchNames(r.client, gvr, happened, happened, func([]*metav1.PartialObjectMetadata) {
+		for _, namespace := range r.looks.index.SubscribedNamespaces() {
+			r.olmChanged(namespace)
+		}
+	})
+}
+
+// olmChanged has the Subscriptions of a namespace judged again.
+func (r *related) olmChanged(namespace string) {
+	names := r.looks.index.SubscribingIn(namespace)
+	r.mu.Lock()
+	if len(names) == 0 {
+		delete(r.olmChanges, namespace)
+	} else {
+		r.olmChanges[namespace]++
+	}
+	r.mu.Unlock()
+	r.looks.addAll(names)
+}
+
+// forget drops the counts: there are no Subscriptions any more.
+func (r *related) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.olmChanges)
+}
+
+// read reads what the rules of an object's kind ask for.
+func (r *related) read(ctx context.Context, obj *unstructured.Unstructured, ref deliveryindex.Ref) (health.Around, error) {
+	switch ref.GroupResource {
+	case objectcache.Claims:
+		return health.Around{Classes: r.facts.knownClasses()}, nil
+	case deliveryindex.Subscriptions:
+		return r.readOfSubscription(ctx, obj)
+	}
+	return health.Around{}, nil
+}
+
+func (r *related) readOfSubscription(ctx context.Context, sub *unstructured.Unstructured) (health.Around, error) {
+	var a health.Around
+	var err error
+	current, _, _ := unstructured.NestedString(sub.Object, "status", "currentCSV")
+	if a.CSV, err = r.readNamed(ctx, csvsGVR, sub.GetNamespace(), current); err != nil {
+		return a, err
+	}
+	plan, _, _ := unstructured.NestedString(sub.Object, "status", "installPlanRef", "name")
+	if a.InstallPlan, err = r.readNamed(ctx, installPlansGVR, sub.GetNamespace(), plan); err != nil {
+		return a, err
+	}
+	if a.CSV != nil {
+		a.OperatorGroups = 1 // at least: OLM made a CSV, and says itself what it misses now
+		return a, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, memberclient.RequestTimeout)
+	defer cancel()
+	groups, err := r.client.Metadata.Resource(operatorGroupsGVR).Namespace(sub.GetNamespace()).List(ctx, metav1.ListOptions{Limit: 2})
+	if err != nil {
+		return a, refusedOr(operatorGroupsGVR.GroupResource(), fmt.Errorf("listing OperatorGroups: %w", err))
+	}
+	a.OperatorGroups = len(groups.Items)
+	return a, nil
+}
+
+// readNamed reads an object that another one names, nil where it names none or the object is not there.
+func (r *related) readNamed(
+	ctx context.Context, gvr schema.GroupVersionResource, namespace, name string,
+) (*unstructured.Unstructured, error) {
+	if name == "" {
+		return nil, nil
+	}
+	obj, err := r.client.Read(ctx, gvr, namespace, name)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return obj, refusedOr(gvr.GroupResource(), err)
+}
+
+// refusal is the member's refusal to let the collector read a related object.
+type refusal struct {
+	schema.GroupResource
+	cause error
+}
+
+// Error implements error.
+func (r *refusal) Error() string { return r.cause.Error() }
+
+// Unwrap leads to the API server's own error.
+func (r *refusal) Unwrap() error { return r.cause }
+
+// refusedOr tells which resource was refused, where the error is a refusal.
+func refusedOr(gr schema.GroupResource, err error) error {
+	if apierrors.IsForbidden(err) {
+		return &refusal{GroupResource: gr, cause: err}
+	}
+	return err
+}
+
+// newestWarning reads the newest warning event of an object; nil where there is none, or where the collector may not read
+// events: they only explain the verdict.
+func (r *related) newestWarning(ctx context.Context, obj *unstructured.Unstructured) (*health.Warning, error) {
+	ctx, cancel := context.WithTimeout(ctx, memberclient.RequestTimeout)
+	defer cancel()
+	namespace := obj.GetNamespace()
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault // where events about cluster-scoped objects are kept
+	}
+	list, err := r.client.Dynamic.Resource(eventsGVR).Namespace(namespace).List(ctx, metav1.ListOptions{
+		Limit: maxWarnings,
+		FieldSelector: fields.Set{
+			"involvedObject.uid": string(obj.GetUID()), "type": corev1.EventTypeWarning,
+		}.AsSelector().String(),
+	})
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("listing events: %w", err)
+	}
+	var newest *health.Warning
+	for i := range list.Items {
+		var e corev1.Event
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, &e); err != nil {
+			continue
+		}
+		w := &health.Warning{Reason: e.Reason, Message: e.Message, At: eventTime(&e)}
+		if newest == nil || newest.At.Before(w.At) {
+			newest = w
+		}
+	}
+	return newest, nil
+}
+
+// eventTime is when an event was last seen, by the first of its times that is set.
+func eventTime(e *corev1.Event) time.Time {
+	switch {
+	case e.Series != nil && !e.Series.LastObservedTime.IsZero():
+		return e.Series.LastObservedTime.Time
+	case !e.LastTimestamp.IsZero():
+		return e.LastTimestamp.Time
+	case !e.EventTime.IsZero():
+		return e.EventTime.Time
+	}
+	return e.CreationTimestamp.Time
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package collect
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/collect/boundedwatch"
+	"github.com/fairlead-dev/fairlead/internal/collect/deliveryindex"
+	"github.com/fairlead-dev/fairlead/internal/collect/memberclient"
+	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
+)
+
+// groupTries is how often a group is asked for its kinds. A kind is served a moment after its CRD says so. Asking stops after
+// these tries and starts again when something happens to a CRD or an APIService of the group: a kind that stays away costs
+// nothing.
+const groupTries = 6
+
+var (
+	crdsGVR        = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	apiServicesGVR = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+)
+
+// servedKinds finds out when the member serves the kinds that Deliveries wait for.
+type servedKinds struct {
+	client *memberclient.Client
+	facts  *facts
+	cache  *objectcache.Cache
+	looks  *lookQueue
+	// groups are the API groups to ask for their kinds.
+	groups queue
+
+	mu sync.Mutex
+	// served are the kinds that a Delivery waits for and that were seen served.
+	served map[schema.GroupKind]bool
+}
+
+func newServedKinds(client *memberclient.Client, facts *facts, cache *objectcache.Cache, looks *lookQueue, groups queue) *servedKinds {
+	return &servedKinds{client: client, facts: facts, cache: cache, looks: looks, groups: groups, served: map[schema.GroupKind]bool{}}
+}
+
+// has reports whether a kind that a Delivery waits for was seen served.
+func (k *servedKinds) has(gk schema.GroupKind) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.served[gk]
+}
+
+// add notes that a kind was seen served.
+func (k *servedKinds) add(gk schema.GroupKind) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.served[gk] = true
+}
+
+// dropGroup forgets what was seen served of a group, and returns it.
+func (k *servedKinds) dropGroup(group string) (dropped []schema.GroupKind) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for gk := range k.served {
+		if gk.Group == group {
+			delete(k.served, gk)
+			dropped = append(dropped, gk)
+		}
+	}
+	return dropped
+}
+
+// await has the groups asked of the kinds that a Delivery waits for. The index knows the Delivery already.
+func (k *servedKinds) await(d *v1alpha1.Delivery) {
+	for i := range d.Spec.Inventory {
+		if e := &d.Spec.Inventory[i]; e.Resource == "" && !k.has(deliveryindex.KindOf(e)) {
+			k.groups.Add(e.Group)
+		}
+	}
+}
+
+// watchCRDs watches the names of CRDs: they tell of OLM, and of kinds that Deliveries wait for.
+func (k *servedKinds) watchCRDs() *boundedwatch.Watch {
+	return watchNames(k.client, crdsGVR,
+		func(o *metav1.PartialObjectMetadata) {
+			k.facts.putCRD(o.Name)
+			k.groupChanged(groupOf(o.Name))
+		},
+		func(o *metav1.PartialObjectMetadata) {
+			k.facts.dropCRD(o.Name)
+			for _, gk := range k.dropGroup(groupOf(o.Name)) { // it may have gone
+				k.looks.addWaitingFor(gk)
+			}
+			k.groupChanged(groupOf(o.Name))
+		},
+		func(list []*metav1.PartialObjectMetadata) {
+			names := make([]string, 0, len(list))
+			for _, o := range list {
+				names = append(names, o.Name)
+			}
+			k.facts.replaceCRDs(names)
+			k.allGroupsChanged()
+		})
+}
+
+// watchAPIServices watches the names of APIServices, for kinds that no CRD defines. It runs only while a kind is missing.
+func (k *servedKinds) watchAPIServices() *boundedwatch.Watch {
+	changed := func(o *metav1.PartialObjectMetadata) { k.groupChanged(groupOf(o.Name)) }
+	return watchNames(k.client, apiServicesGVR, changed, changed, func([]*metav1.PartialObjectMetadata) { k.allGroupsChanged() })
+}
+
+// groupOf is the group in the name of a CRD (plural.group) or an APIService (version.group).
+func groupOf(name string) string {
+	_, group, _ := strings.Cut(name, ".")
+	return group
+}
+
+// groupChanged notes that something happened to a group, and has it asked if a kind of it is missing.
+func (k *servedKinds) groupChanged(group string) {
+	boundedwatch.Signal(k.facts.changed)
+	if k.isAwaited(group) {
+		k.groups.Forget(group)
+		k.groups.Add(group)
+	}
+}
+
+// allGroupsChanged is groupChanged for every group of which a kind is missing; the count of tries goes on.
+func (k *servedKinds) allGroupsChanged() {
+	boundedwatch.Signal(k.facts.changed)
+	for _, gk := range k.looks.index.AwaitedKinds() {
+		k.groups.Add(gk.Group)
+	}
+	for _, r := range k.cache.Unserved() {
+		k.groups.Add(r.Group)
+	}
+}
+
+// isAwaited reports whether a Delivery waits for a kind of a group, or a watched resource of it is not served.
+func (k *servedKinds) isAwaited(group string) bool {
+	for _, gk := range k.looks.index.AwaitedKinds() {
+		if gk.Group == group {
+			return true
+		}
+	}
+	for _, r := range k.cache.Unserved() {
+		if r.Group == group {
+			return true
+		}
+	}
+	return false
+}
+
+// askGroup asks the member for the kinds of a group that are missing.
+func (k *servedKinds) askGroup(ctx context.Context, group string) error {
+	kinds, resources := k.missing(group)
+	left := 0
+	for _, gk := range kinds {
+		served, err := k.client.ServesKind(ctx, gk)
+		if err != nil {
+			return err
+		}
+		if !served {
+			left++
+			continue
+		}
+		k.add(gk) // before the index is asked: a Delivery that comes meanwhile sees it, or is in the index
+		k.looks.addWaitingFor(gk)
+	}
+	for _, r := range resources {
+		_, err := k.client.VersionOf(ctx, r.GroupResource, false)
+		switch {
+		case errors.Is(err, boundedwatch.ErrNotServed):
+			left++
+		case err != nil:
+			return err
+		default:
+			boundedwatch.Signal(r.Kick)
+		}
+	}
+	if left > 0 && k.facts.hasCRDOf(group) && k.groups.NumRequeues(group) < groupTries {
+		return errNotYet
+	}
+	return nil
+}
+
+// errNotYet has a group asked again soon.
+var errNotYet = errors.New("the group's kinds are announced and not served yet")
+
+// missing are the kinds and watched resources of a group that were not served when last asked.
+func (k *servedKinds) missing(group string) (kinds []schema.GroupKind, resources []*objectcache.Resource) {
+	for _, gk := range k.looks.index.AwaitedKinds() {
+		if gk.Group == group && !k.has(gk) {
+			kinds = append(kinds, gk)
+		}
+	}
+	for _, r := range k.cache.Unserved() {
+		if r.Group == group {
+			resources = append(resources, r)
+		}
+	}
+	return kinds, resources
+}
