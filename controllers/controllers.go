@@ -57,16 +57,16 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	}
 	options.Scheme = member.Scheme
 	options.Cache = CacheOptions()
-	fleet := member.NewFleet(host, o.Clock)
-	fleet.AtMost(o.MaxInflight)
+	limits := []member.FleetOption{member.WithMaxInflight(o.MaxInflight)}
 	if options.LeaderElection {
 		lease, err := newLeaseGuard(config, options, o.Clock)
 		if err != nil {
 			return nil, err
 		}
 		options.LeaderElectionResourceLockInterface = lease
-		fleet.OnWrite(lease.check)
+		limits = append(limits, member.WithWriteCheck(lease.check))
 	}
+	fleet := member.NewFleet(host, o.Clock, limits...)
 	mgr, err := mcmanager.New(config, fleet, options)
 	if err != nil {
 		return nil, fmt.Errorf("making the manager: %w", err)
@@ -86,7 +86,6 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	pusher.ReadLabelsWith(namespaceLabels(local.GetAPIReader()))
 	var registry *membercluster.Reconciler
 	orphans := deliveries.NewOrphans(store, pusher.Desired, func(memberName string) { registry.Tell(memberName) })
-	collectors := membercluster.NewCollectors(o.Version, o.MaxInflight, o.Clock)
 	shared := federated.Dependencies{Fleet: fleet, Deliveries: store, Orphans: orphans, Pusher: pusher, History: history, Clock: o.Clock}
 	for _, kind := range []v1alpha1.WrapperKind{v1alpha1.KindFederated, v1alpha1.KindClusterFederated} {
 		loop := federated.New(kind, local, shared)
@@ -95,7 +94,7 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 		}
 		loops = append(loops, loop)
 	}
-	registry = membercluster.New(local, fleet, collectors, orphans, host, "fairlead-manager/"+o.Version, o.Clock)
+	registry = membercluster.New(local, fleet, orphans, host, o.Version, o.MaxInflight, o.Clock)
 	if err := registry.SetupWithManager(local); err != nil {
 		return nil, err
 	}
@@ -112,7 +111,7 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	if err := errors.Join(local.AddHealthzCheck("ping", healthz.Ping), local.AddReadyzCheck("webhooks", ready)); err != nil {
 		return nil, fmt.Errorf("adding health checks: %w", err)
 	}
-	for _, aware := range []mcmanager.Runnable{pusher, collectors} {
+	for _, aware := range []mcmanager.Runnable{pusher, registry.Collectors()} {
 		if err := mgr.Add(aware); err != nil {
 			return nil, fmt.Errorf("adding to the manager: %w", err)
 		}

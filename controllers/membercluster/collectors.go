@@ -24,6 +24,8 @@ import (
 // connection to its member. What ends by itself before that is started again, see keepRunning.
 type Collectors struct {
 	clock clock.WithTicker
+	// onEnd is called when a member's collector has ended.
+	onEnd func(name string)
 	// begin makes what the host does for a member's collector.
 	begin func(t task, name string, conn *member.Conn) (func(context.Context) error, error)
 
@@ -33,8 +35,6 @@ type Collectors struct {
 	running map[string]*work
 	// last is what was started last for a member, until it is through: it may have been stopped and not be.
 	last map[string]*work
-	// wake is told of a member whose collector has ended. It must not block.
-	wake func(name string)
 }
 
 // task is what the host does for a member's collector.
@@ -83,15 +83,16 @@ type engagement struct {
 
 var _ multicluster.Aware = &Collectors{}
 
-// NewCollectors makes it; version is what the collectors say in the Membership, maxInflight bounds each of them.
-func NewCollectors(version string, maxInflight int, clk clock.WithTicker) *Collectors {
+// NewCollectors makes it. The collectors write version into the Membership, and maxInflight bounds each of them. It calls
+// ended with the name of a member whose collector has ended; ended must not block.
+func NewCollectors(version string, maxInflight int, clk clock.WithTicker, ended func(name string)) *Collectors {
 	c := &Collectors{
 		clock:   clk,
 		engaged: make(map[string]engagement),
 		tasks:   make(map[string]task),
 		running: make(map[string]*work),
 		last:    make(map[string]*work),
-		wake:    func(string) {},
+		onEnd:   ended,
 	}
 	c.begin = func(t task, name string, conn *member.Conn) (func(context.Context) error, error) {
 		extending := func(ctx context.Context) error { return keepReadable(ctx, conn, compareEvery) }

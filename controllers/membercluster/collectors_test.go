@@ -60,8 +60,8 @@ type watch struct {
 func newCrew(t *testing.T) *crew {
 	t.Helper()
 	clk := clocktesting.NewFakeClock(now)
-	c := &crew{Collectors: NewCollectors("v", 0, clk), clock: clk, runs: make(chan *watch, 10), woken: make(chan string, 10)}
-	c.wake = func(name string) { c.woken <- name }
+	c := &crew{clock: clk, runs: make(chan *watch, 10), woken: make(chan string, 10)}
+	c.Collectors = NewCollectors("v", 0, clk, func(name string) { c.woken <- name })
 	c.begin = func(_ task, _ string, conn *member.Conn) (func(context.Context) error, error) {
 		return func(ctx context.Context) error {
 			w := &watch{conn: conn, ctx: ctx, ends: make(chan error, 1)}

@@ -45,23 +45,25 @@ type Reconciler struct {
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
-// New makes the reconciler.
+// New makes the reconciler, and the Collectors that it steers. version is the manager's, maxInflight bounds each collector.
 func New(
-	mgr ctrl.Manager, fleet *member.Fleet, collectors *Collectors, orphans *deliveries.Orphans, host member.Host, userAgent string, clk clock.PassiveClock,
+	mgr ctrl.Manager, fleet *member.Fleet, orphans *deliveries.Orphans, host member.Host, version string, maxInflight int, clk clock.WithTicker,
 ) *Reconciler {
 	r := &Reconciler{
-		client:     mgr.GetClient(),
-		fleet:      fleet,
-		collectors: collectors,
-		orphans:    orphans,
-		host:       host,
-		userAgent:  userAgent,
-		clock:      clk,
+		client:    mgr.GetClient(),
+		fleet:     fleet,
+		orphans:   orphans,
+		host:      host,
+		userAgent: "fairlead-manager/" + version,
+		clock:     clk,
 	}
+	r.collectors = NewCollectors(version, maxInflight, clk, r.enqueue)
 	fleet.OnProbe(r.probed)
-	collectors.wake = r.enqueue
 	return r
 }
+
+// Collectors are to be added to the manager: multicluster-runtime engages them with each member.
+func (r *Reconciler) Collectors() *Collectors { return r.collectors }
 
 // SetupWithManager adds the loop to the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {

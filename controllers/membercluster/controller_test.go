@@ -35,7 +35,7 @@ func newLoop(t *testing.T, objects ...client.Object) *loop {
 	fleet := member.NewFleet(host, clk)
 	l := &loop{probes: make(chan member.ProbeResult, 100), Reconciler: &Reconciler{
 		client: fake.NewClientBuilder().WithScheme(member.Scheme).WithObjects(objects...).WithStatusSubresource(&v1alpha1.MemberCluster{}).Build(),
-		fleet:  fleet, orphans: deliveries.NewOrphans(deliveries.NewStore(clk), nil, nil), collectors: NewCollectors("v", 0, clk), host: host, clock: clk,
+		fleet:  fleet, orphans: deliveries.NewOrphans(deliveries.NewStore(clk), nil, nil), collectors: NewCollectors("v", 0, clk, func(string) {}), host: host, clock: clk,
 	}}
 	l.fleet.OnProbe(func(_ string, _, is member.ProbeResult) { l.probes <- is })
 	ctx, cancel := context.WithCancel(t.Context())

@@ -75,9 +75,8 @@ func (c *Collectors) note(ctx context.Context, name string, w *work, err error) 
 	log.FromContext(ctx).Error(err, "ended by itself, it is started again", "task", w.task)
 	c.mu.Lock()
 	w.ended = &ending{err: err, at: c.clock.Now()}
-	wake := c.wake
 	c.mu.Unlock()
-	wake(name)
+	c.onEnd(name)
 }
 
 // ended is how the collector that the host runs for a member ended by itself the last time, nil when it did not.

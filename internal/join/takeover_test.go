@@ -24,6 +24,10 @@ import (
 func TestAMemberIsTakenOverAndAtNoMomentCanBothHostsWrite(t *testing.T) {
 	r := newRivals(t, join.Options{Allow: []string{"core", "example.com/widgets"}, Namespaces: v1alpha1.NamespacesAll, Collector: v1alpha1.CollectorExternal})
 	r.oldCollectorSpeaks(t)
+	oldCollector := join.ServiceAccount(join.CollectorAccount)
+	if err := r.east.Get(within(t), client.ObjectKeyFromObject(oldCollector), oldCollector); err != nil {
+		t.Fatal(err)
+	}
 	old, before := r.asHost(t, "east"), r.membership(t)
 	oldWrites := func() error {
 		return old.Create(within(t), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "old-"}}, client.DryRunAll)
@@ -64,7 +68,8 @@ func TestAMemberIsTakenOverAndAtNoMomentCanBothHostsWrite(t *testing.T) {
 	if err := r.second.asHost(t, "mine").Get(within(t), client.ObjectKeyFromObject(r.delivery), &v1alpha1.Delivery{}); err != nil {
 		t.Errorf("the second host does not get in: %v", err)
 	}
-	if err := r.east.Get(within(t), client.ObjectKeyFromObject(join.ServiceAccount(join.CollectorAccount)), &corev1.ServiceAccount{}); !join.Absent(err) {
+	newCollector := join.ServiceAccount(join.CollectorAccount)
+	if err := r.east.Get(within(t), client.ObjectKeyFromObject(newCollector), newCollector); err != nil || newCollector.UID == oldCollector.UID {
 		t.Errorf("the first host's collector keeps its account: %v", err)
 	}
 	r.expectUntouched(t)

@@ -64,29 +64,39 @@ var (
 	_ multicluster.ProviderRunnable = &Fleet{}
 )
 
+// FleetOption sets what a Fleet may do.
+type FleetOption func(*Fleet)
+
+// WithWriteCheck has the fleet call mayWrite before every write to a member. An error says why nothing may be written now.
+func WithWriteCheck(mayWrite func() error) FleetOption {
+	return func(f *Fleet) { f.mayWrite = mayWrite }
+}
+
+// WithMaxInflight bounds how many pushes to one member may be under way at once, see inflight.Limit; 0 is inflight.Most.
+func WithMaxInflight(n int) FleetOption { return func(f *Fleet) { f.most = n } }
+
 // NewFleet makes an empty fleet of a host.
-func NewFleet(host Host, clk clock.WithTicker) *Fleet {
-	return &Fleet{
+func NewFleet(host Host, clk clock.WithTicker, options ...FleetOption) *Fleet {
+	f := &Fleet{
 		host:    host,
 		clock:   clk,
 		started: make(chan struct{}),
 		members: make(map[string]*tracked),
 	}
+	for _, option := range options {
+		option(f)
+	}
+	return f
 }
 
-// OnProbe registers a function that is called after each probe with what the one before and this one
-// found, in the prober's goroutine: it must neither block nor connect or disconnect a member. It hears of one connection
-// to a member at a time: nothing of an old one any more once a new one is engaged. Register before Start.
+// OnProbe registers a function that the prober calls after each probe, in its own goroutine, with the results of the probe before
+// and of this one. The function must neither block nor connect or disconnect a member. It gets results of one connection to a member
+// at a time: none of an old connection once a new one is engaged. A function that is registered late misses the probes before.
 func (f *Fleet) OnProbe(listener func(name string, was, is ProbeResult)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.listeners = append(f.listeners, listener)
 }
-
-// OnWrite registers what is asked before every write to a member: it says why nothing may be written now, nil when it may.
-// Register before Start.
-func (f *Fleet) OnWrite(mayWrite func() error) { f.mayWrite = mayWrite }
-
-// AtMost bounds how many pushes to one member may be under way at once, see inflight.Limit. Call it before Start.
-func (f *Fleet) AtMost(n int) { f.most = n }
 
 // Start implements multicluster.ProviderRunnable: it lets connections begin, and blocks.
 func (f *Fleet) Start(ctx context.Context, aware multicluster.Aware) error {
@@ -283,8 +293,9 @@ func (f *Fleet) tell(t *tracked, was, found ProbeResult) (is ProbeResult, told b
 	}
 	is = found.joinedAs(t.conn.name, t.joined)
 	t.lastProbe = is
+	listeners := slices.Clone(f.listeners)
 	f.mu.Unlock()
-	for _, listener := range f.listeners {
+	for _, listener := range listeners {
 		listener(t.conn.name, was, is)
 	}
 	return is, true
