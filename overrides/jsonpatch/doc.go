@@ -15,5 +15,5 @@
 //     annotations, and an override cannot know.
 //   - Values of a Secret never appear in a Failure.
 //
-// ADR 15 says why this is not a library.
+// ADR 16 says why this is not a library.
 package jsonpatch
