@@ -23,10 +23,10 @@ farewell() {
 	[[ -z $finished ]] || return 0
 	printf '\n%s✗ The demo ended early (exit code %d) while %s.%s\n' "$red" "$code" "$step" "$plain" >&2
 	cat >&2 <<-EOF
-		  What stands:  bin/hostctl sandbox list
+		  State:        bin/hostctl sandbox list
 		                eval "\$(bin/hostctl sandbox env)"; kubectl describe federation -A; kubectl describe memberclusters
 		  Logs:         ${XDG_CACHE_HOME:-$HOME/.cache}/fairlead/sandboxes/default/*/logs
-		  Once mended, \`make demo\` goes on; \`make demo-down\` takes everything down.
+		  After the repair run \`make demo\` again; \`make demo-down\` takes everything down.
 	EOF
 }
 trap farewell EXIT
