@@ -80,10 +80,8 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 			loop.Wake(key)
 		}
 	}
-	pusher := push.New(fleet, store, o.Clock, wake)
+	pusher := push.New(fleet, store, o.Clock, push.Host{SealKey: seal, UID: host.UID, Labels: namespaceLabels(local.GetAPIReader())}, wake)
 	store.OnNews(wake)
-	pusher.SealWith(seal, host.UID)
-	pusher.ReadLabelsWith(namespaceLabels(local.GetAPIReader()))
 	var registry *membercluster.Reconciler
 	orphans := deliveries.NewOrphans(store, pusher.Desired, func(memberName string) { registry.Tell(memberName) })
 	shared := federated.Dependencies{Fleet: fleet, Deliveries: store, Orphans: orphans, Pusher: pusher, History: history, Clock: o.Clock}

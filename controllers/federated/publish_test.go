@@ -83,7 +83,7 @@ func host(t testing.TB, refuse func() error, objects ...client.Object) (*Reconci
 		}, SubResourceApply: applyAsAServerDoes}).Build()
 	fleet := member.NewFleet(member.Host{}, clk)
 	store := deliveries.NewStore(clk)
-	pusher := push.New(fleet, store, clk, func(push.Key) {})
+	pusher := push.New(fleet, store, clk, push.Host{}, func(push.Key) {})
 	return &Reconciler{kind: v1alpha1.KindFederated, client: c, live: c, fleet: fleet,
 		deliveries: store, pusher: pusher, orphans: deliveries.NewOrphans(store, pusher.Desired, nil), events: events.NewFakeRecorder(10), clock: clk}, c
 }

@@ -104,7 +104,7 @@ func newSite(t *testing.T) *site {
 	clk := clocktesting.NewFakeClock(now)
 	fleet := member.NewFleet(member.Host{}, clk)
 	store := deliveries.NewStore(clk)
-	pusher := push.New(fleet, store, clk, func(push.Key) {})
+	pusher := push.New(fleet, store, clk, push.Host{}, func(push.Key) {})
 	r := &Reconciler{kind: v1alpha1.KindFederated, client: c, live: c, fleet: fleet, clock: clk,
 		deliveries: store, pusher: pusher, orphans: deliveries.NewOrphans(store, pusher.Desired, nil), events: boundedRecorder{broadcaster.NewRecorder(member.Scheme, "fairlead")}}
 	return &site{T: t, Client: c, Reconciler: r, wrapper: w}

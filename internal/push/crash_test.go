@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
 // scene is a change that a push brings about, and that may be cut off at any request.
@@ -98,11 +99,11 @@ func (s *site) adopting() *Want {
 }
 
 // push makes the scene's pass.
-func (sc *scene) push(s *site, w *Want) (Outcome, error) {
+func (sc *scene) push(s *site, w *Want) (plan.Outcome, error) {
 	p := &pass{conn: s.conn, want: w}
 	if sc.drifted != "" {
-		p.drifted = map[identity]v1alpha1.DriftKind{objectA: sc.drifted}
-		p.gone = map[identity]types.UID{objectA: sc.gone}
+		p.drifted = map[plan.ObjectID]v1alpha1.DriftKind{objectA: sc.drifted}
+		p.gone = map[plan.ObjectID]types.UID{objectA: sc.gone}
 	}
 	return p.run(s.Context())
 }
@@ -215,8 +216,8 @@ func TestAUIDThatNobodySaidToBeGoneStaysRecorded(t *testing.T) {
 	w := s.want(configMap("a", "1"))
 	s.mustDeliver(w)
 	before := s.delivery().Spec.Inventory[0]
-	p := &pass{conn: s.conn, want: w, drifted: map[identity]v1alpha1.DriftKind{objectA: v1alpha1.DriftGone},
-		gone: map[identity]types.UID{objectA: "of the one before"}}
+	p := &pass{conn: s.conn, want: w, drifted: map[plan.ObjectID]v1alpha1.DriftKind{objectA: v1alpha1.DriftGone},
+		gone: map[plan.ObjectID]types.UID{objectA: "of the one before"}}
 	s.wire.begin(func(_ int, req *http.Request) fate {
 		if nameOf(req) == "GET configmaps/a" {
 			return lost

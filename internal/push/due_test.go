@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-var stuck = Outcome{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonInvalid, Retry: retryLater}
+var stuck = plan.Outcome{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonInvalid, Retry: plan.RetryLater}
 
 func TestWhenAPairIsDue(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -25,10 +26,10 @@ func TestWhenAPairIsDue(t *testing.T) {
 		"something else is there":                {play: func(b *bench) { b.there(1, "0", true) }, want: wish("1"), due: true},
 		"not all of it is there":                 {play: func(b *bench) { b.there(1, "1", false) }, want: wish("1"), due: true},
 		"a pass has made it, and the news is not here yet": {
-			play: func(b *bench) { b.ended(wish("1"), 2, Outcome{Done: true}) }, want: wish("1"),
+			play: func(b *bench) { b.ended(wish("1"), 2, plan.Outcome{Done: true}) }, want: wish("1"),
 		},
 		"a pass has made something else": {
-			play: func(b *bench) { b.ended(wish("0"), 2, Outcome{Done: true}) }, want: wish("1"), due: true,
+			play: func(b *bench) { b.ended(wish("0"), 2, plan.Outcome{Done: true}) }, want: wish("1"), due: true,
 		},
 		"a pass got stuck, and nothing has changed since": {
 			play: func(b *bench) { b.ended(wish("1"), 2, stuck); b.there(2, "1", false) }, want: wish("1"),
@@ -40,18 +41,18 @@ func TestWhenAPairIsDue(t *testing.T) {
 			play: func(b *bench) { b.ended(wish("1"), 2, stuck); b.there(3, "1", false) }, want: wish("1"), due: true,
 		},
 		"a pass got stuck, and its time has come": {
-			play: func(b *bench) { b.ended(wish("1"), 2, stuck); b.there(2, "1", false); b.clock.Step(retryLater) }, want: wish("1"), due: true,
+			play: func(b *bench) { b.ended(wish("1"), 2, stuck); b.there(2, "1", false); b.clock.Step(plan.RetryLater) }, want: wish("1"), due: true,
 		},
 		"a pass waits for a change, and none comes": {
 			play: func(b *bench) {
-				b.ended(wish("1"), 2, Outcome{State: v1alpha1.StateWaiting, Reason: v1alpha1.ReasonAPINotServed})
+				b.ended(wish("1"), 2, plan.Outcome{State: v1alpha1.StateWaiting, Reason: v1alpha1.ReasonAPINotServed})
 				b.there(2, "1", false)
 				b.clock.Step(24 * time.Hour)
 			}, want: wish("1"),
 		},
 		"a pass waits for a kind, and it is served now": {
 			play: func(b *bench) {
-				b.ended(wish("1"), 2, Outcome{State: v1alpha1.StateWaiting, Reason: v1alpha1.ReasonAPINotServed})
+				b.ended(wish("1"), 2, plan.Outcome{State: v1alpha1.StateWaiting, Reason: v1alpha1.ReasonAPINotServed})
 				b.there(2, "1", false, v1alpha1.ObjectStatus{Kind: "Crate", Name: "c", Reason: v1alpha1.ReasonAPIServed})
 			}, want: wish("1"), due: true,
 		},
@@ -60,7 +61,7 @@ func TestWhenAPairIsDue(t *testing.T) {
 		},
 		"the Delivery was deleted after a pass": {
 			play: func(b *bench) {
-				b.ended(wish("1"), 2, Outcome{Done: true})
+				b.ended(wish("1"), 2, plan.Outcome{Done: true})
 				b.there(2, "1", true)
 				b.deliveries.Remove(web.Delivery())
 			},
@@ -68,7 +69,7 @@ func TestWhenAPairIsDue(t *testing.T) {
 		},
 		"the Delivery was deleted and made by somebody else": {
 			play: func(b *bench) {
-				b.ended(wish("1"), 5, Outcome{Done: true})
+				b.ended(wish("1"), 5, plan.Outcome{Done: true})
 				d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: webID}}
 				d.Name, d.UID, d.Generation = web.Delivery(), "another", 1
 				b.deliveries.Put(d)
@@ -77,39 +78,42 @@ func TestWhenAPairIsDue(t *testing.T) {
 		"the member was restored from a backup of before the pass": {
 			play: func(b *bench) {
 				b.there(1, "0", true)
-				b.ended(wish("1"), 3, Outcome{Done: true})
-				b.Listed(b.deliveries, map[string]int64{web.Delivery(): 1})
+				b.ended(wish("1"), 3, plan.Outcome{Done: true})
+				observer{b.memberQueue}.Listed(b.deliveries, map[string]int64{web.Delivery(): 1})
 			}, want: wish("1"), due: true,
 		},
 		"the member was restored from a backup of before there was a Delivery": {
-			play: func(b *bench) { b.ended(wish("1"), 3, Outcome{Done: true}); b.Listed(b.deliveries, nil) }, want: wish("1"), due: true,
+			play: func(b *bench) {
+				b.ended(wish("1"), 3, plan.Outcome{Done: true})
+				observer{b.memberQueue}.Listed(b.deliveries, nil)
+			}, want: wish("1"), due: true,
 		},
 		"the host was behind the member and still is": {
 			play: func(b *bench) {
 				b.there(4, "0", true)
-				b.ended(wish("1"), 4, Outcome{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonHostBehindMember})
+				b.ended(wish("1"), 4, plan.Outcome{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonHostBehindMember})
 			}, want: wish("1"),
 		},
 		"the host was behind the member and has another generation of the same rendering": {
 			play: func(b *bench) {
 				b.there(4, "0", true)
-				b.ended(wish("1"), 4, Outcome{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonHostBehindMember})
+				b.ended(wish("1"), 4, plan.Outcome{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonHostBehindMember})
 			}, want: func() *Want { w := wish("1"); w.Wrapper.Generation = 2; return w }(), due: true,
 		},
 		"the member is to be left": {play: func(b *bench) { b.there(1, "1", true) }, want: &Want{Wrapper: webID}, due: true},
-		"the member was left": {play: func(b *bench) { b.ended(&Want{Wrapper: webID}, 0, Outcome{Done: true}) },
+		"the member was left": {play: func(b *bench) { b.ended(&Want{Wrapper: webID}, 0, plan.Outcome{Done: true}) },
 			want: &Want{Wrapper: webID}},
 		"leaving waits, and its time has not come": {
 			play: func(b *bench) {
-				b.ended(&Want{Wrapper: webID}, 2, Outcome{Reason: v1alpha1.ReasonRemovalWaits, Retry: retrySoon})
+				b.ended(&Want{Wrapper: webID}, 2, plan.Outcome{Reason: v1alpha1.ReasonRemovalWaits, Retry: plan.RetrySoon})
 				b.there(2, "", false)
 			}, want: &Want{Wrapper: webID},
 		},
 		"leaving waits, and its time has come": {
 			play: func(b *bench) {
-				b.ended(&Want{Wrapper: webID}, 2, Outcome{Reason: v1alpha1.ReasonRemovalWaits, Retry: retrySoon})
+				b.ended(&Want{Wrapper: webID}, 2, plan.Outcome{Reason: v1alpha1.ReasonRemovalWaits, Retry: plan.RetrySoon})
 				b.there(2, "", false)
-				b.clock.Step(retrySoon)
+				b.clock.Step(plan.RetrySoon)
 			}, want: &Want{Wrapper: webID}, due: true,
 		},
 	} {
@@ -125,7 +129,7 @@ func TestWhenAPairIsDue(t *testing.T) {
 
 func TestWhichDriftsAreRepaired(t *testing.T) {
 	changed := drift(v1alpha1.DriftChanged, "7")
-	a := identity{kind: "ConfigMap", name: "a"}
+	a := plan.ObjectID{Kind: "ConfigMap", Name: "a"}
 	report := wish("1")
 	report.Drift = v1alpha1.DriftReport
 	for name, test := range map[string]struct {
@@ -137,32 +141,32 @@ func TestWhichDriftsAreRepaired(t *testing.T) {
 		"a drift that is only to be told": {play: func(b *bench) { b.there(1, "1", true, changed) }, want: report},
 		"one that was repaired": {play: func(b *bench) {
 			b.there(1, "1", true, changed)
-			b.ended(wish("1"), 1, Outcome{Done: true})
+			b.ended(wish("1"), 1, plan.Outcome{Done: true})
 		}},
 		"one after the one that was repaired": {play: func(b *bench) {
 			b.there(1, "1", true, changed)
-			b.ended(wish("1"), 1, Outcome{Done: true})
+			b.ended(wish("1"), 1, plan.Outcome{Done: true})
 			b.there(1, "1", true, drift(v1alpha1.DriftChanged, "8"))
 		}, due: true},
 		"the same one again, after the collector saw it well": {play: func(b *bench) {
 			b.there(1, "1", true, changed)
-			b.ended(wish("1"), 1, Outcome{Done: true})
+			b.ended(wish("1"), 1, plan.Outcome{Done: true})
 			b.there(1, "1", true)
 			b.there(1, "1", true, changed)
 		}, due: true},
 		"one that could not be mended, before its time": {play: func(b *bench) {
 			b.there(1, "1", true, changed)
-			b.ended(wish("1"), 1, Outcome{Reason: v1alpha1.ReasonRefused, Retry: retryLater, unmended: []identity{a}})
+			b.ended(wish("1"), 1, plan.Outcome{Reason: v1alpha1.ReasonRefused, Retry: plan.RetryLater, Unmended: []plan.ObjectID{a}})
 		}},
 		"one that could not be mended, when its time has come": {play: func(b *bench) {
 			b.there(1, "1", true, changed)
-			b.ended(wish("1"), 1, Outcome{Reason: v1alpha1.ReasonRefused, Retry: retryLater, unmended: []identity{a}})
-			b.clock.Step(retryLater)
+			b.ended(wish("1"), 1, plan.Outcome{Reason: v1alpha1.ReasonRefused, Retry: plan.RetryLater, Unmended: []plan.ObjectID{a}})
+			b.clock.Step(plan.RetryLater)
 		}, due: true},
 		"one that was mended by a pass that another object held up": {play: func(b *bench) {
 			b.there(1, "1", true, changed)
-			b.ended(wish("1"), 1, Outcome{Reason: v1alpha1.ReasonRefused, Retry: retryLater})
-			b.clock.Step(retryLater)
+			b.ended(wish("1"), 1, plan.Outcome{Reason: v1alpha1.ReasonRefused, Retry: plan.RetryLater})
+			b.clock.Step(plan.RetryLater)
 		}},
 		"one that the wire kept from being repaired": {play: func(b *bench) {
 			b.there(1, "1", true, changed)
@@ -177,8 +181,8 @@ func TestWhichDriftsAreRepaired(t *testing.T) {
 				w = wish("1")
 			}
 			todo, due := b.due(web, w)
-			if _, repairs := todo.drifted[a]; due != test.due || repairs != test.due {
-				t.Errorf("due: %v, repairs: %v", due, todo.drifted)
+			if _, repairs := todo.Drifted[a]; due != test.due || repairs != test.due {
+				t.Errorf("due: %v, repairs: %v", due, todo.Drifted)
 			}
 		})
 	}

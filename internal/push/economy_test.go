@@ -4,6 +4,7 @@ package push
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +13,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/push/apply"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
 // What a thousand wrappers need a thousand times is counted here.
@@ -19,7 +22,7 @@ func TestANewPairCostsTheMemberFourRequests(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	d := &doors{clock: clock}
+	d := apply.NewNamespaceCache(clock)
 	deliver := func(name string) []string {
 		s.wrapper.Name = name
 		s.wire.begin(nil)
@@ -37,7 +40,7 @@ func TestANewPairCostsTheMemberFourRequests(t *testing.T) {
 	if diff := cmp.Diff(asked("one"), deliver("one")); diff != "" {
 		t.Errorf("with a namespace that was found open (-want +got):\n%s", diff)
 	}
-	clock.Step(openForPushes)
+	clock.Step(10 * time.Second)
 	if diff := cmp.Diff(asked("two", "GET namespaces/"+s.namespace), deliver("two")); diff != "" {
 		t.Errorf("a while later (-want +got):\n%s", diff)
 	}
@@ -46,7 +49,7 @@ func TestANewPairCostsTheMemberFourRequests(t *testing.T) {
 func TestBringingBackWhatIsGoneCostsTheMemberFiveRequests(t *testing.T) {
 	s := newSite(t)
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	d := &doors{clock: clock}
+	d := apply.NewNamespaceCache(clock)
 	bringBack := func(name string) []string {
 		t.Helper()
 		s.wrapper.Name = name
@@ -55,9 +58,9 @@ func TestBringingBackWhatIsGoneCostsTheMemberFiveRequests(t *testing.T) {
 		uid := s.configMap(name).UID
 		s.delete("v1", "ConfigMap", name)
 		s.wire.begin(nil)
-		id := identity{"", "ConfigMap", name}
-		out, err := (&pass{conn: s.conn, want: want, doors: d, drifted: map[identity]v1alpha1.DriftKind{id: v1alpha1.DriftGone},
-			gone: map[identity]types.UID{id: uid}}).run(t.Context())
+		id := plan.ObjectID{Group: "", Kind: "ConfigMap", Name: name}
+		out, err := (&pass{conn: s.conn, want: want, doors: d, drifted: map[plan.ObjectID]v1alpha1.DriftKind{id: v1alpha1.DriftGone},
+			gone: map[plan.ObjectID]types.UID{id: uid}}).run(t.Context())
 		if err != nil || !out.Done {
 			t.Fatalf("%+v, %v", out, err)
 		}
@@ -75,7 +78,7 @@ func TestBringingBackWhatIsGoneCostsTheMemberFiveRequests(t *testing.T) {
 	if diff := cmp.Diff(asked("two"), bringBack("two")); diff != "" {
 		t.Errorf("one that went with it (-want +got):\n%s", diff)
 	}
-	clock.Step(openForRepairs)
+	clock.Step(time.Second)
 	if diff := cmp.Diff(asked("three", look), bringBack("three")); diff != "" {
 		t.Errorf("a moment later (-want +got):\n%s", diff)
 	}
@@ -97,36 +100,24 @@ func TestADeliveryThatNobodyHasSeenIsNotWrittenOver(t *testing.T) {
 	s.mustDeliver(s.want(configMap("a", "2")))
 }
 
-func TestANamespaceIsTakenToBeOpenForAWhileOnly(t *testing.T) {
-	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	d := &doors{clock: clock}
-	shop := door{v1alpha1.NamespacesManaged, "shop"}
-	is := func(want bool, when string, one door) {
-		t.Helper()
-		if d.isOpen(one, openForPushes) != want {
-			t.Errorf("%s: open is %v", when, !want)
-		}
-	}
-	is(false, "before anybody looked", shop)
-	d.found(shop)
-	is(true, "just found", shop)
-	is(false, "under another policy", door{v1alpha1.NamespacesAll, "shop"})
-	is(false, "another one", door{v1alpha1.NamespacesManaged, "bank"})
-	d.doubt(shop)
-	is(false, "in doubt", shop)
-	d.found(shop)
-	clock.Step(openForPushes)
-	is(false, "a while later", shop)
-}
-
 func TestAPassThatMeetsTroubleHasTheNamespaceLookedAtAgain(t *testing.T) {
 	s := newSite(t)
-	d := &doors{clock: clocktesting.NewFakeClock(time.Now())}
-	one := door{v1alpha1.NamespacesManaged, s.namespace}
-	d.found(one)
+	d := apply.NewNamespaceCache(clocktesting.NewFakeClock(time.Now()))
+	asks := func(w *Want) bool {
+		s.wire.begin(nil)
+		if _, err := (&pass{conn: s.conn, want: w, seals: s.seals, doors: d}).run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return slices.Contains(s.wire.all(), "GET namespaces/"+s.namespace)
+	}
+	if !asks(s.want(configMap("a", "1"))) || asks(s.want(configMap("a", "2"))) {
+		t.Fatal("what was found open is not remembered, or was not asked for at all")
+	}
 	bad := fmt.Sprintf("{apiVersion: v1, kind: Service, metadata: {name: %q}, spec: {ports: [{port: 70000}]}}", "web")
-	out, err := (&pass{conn: s.conn, want: s.want(bad), doors: d}).run(t.Context())
-	if isOpen := d.isOpen(one, openForPushes); err != nil || out.Done || isOpen {
-		t.Errorf("%+v, %v, open is %v", out, err, isOpen)
+	if asks(s.want(bad)) {
+		t.Fatal("what was found open is not remembered")
+	}
+	if !asks(s.want(configMap("a", "3"))) {
+		t.Error("it is not looked at again")
 	}
 }

@@ -27,7 +27,7 @@ func FuzzDelivery(f *testing.F) {
 		b.pusher.Want("east", wish("1"))
 		b.deliveries.Put(d)
 		todo, _ := b.due(web, wish("1"))
-		for id := range todo.drifted {
+		for id := range todo.Drifted {
 			if d.Spec.Wrapper.UID != webID.UID {
 				t.Fatalf("%v is to be repaired for another wrapper's Delivery", id)
 			}

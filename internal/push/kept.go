@@ -6,79 +6,89 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Kept is an object that a member keeps although its wrapper lets go of it.
-type Kept struct {
-	// Object is its kind and name, Why the reason as words that follow "because".
-	Object, Why string
-}
-
-func (k Kept) String() string { return k.Object + ": " + k.Why }
-
 // maxKept is how much of what was kept for one pair is remembered until somebody asks.
 const maxKept = 64
 
-// noteKept remembers what passes of a pair have left on a member, until it is told.
-func (p *Pusher) noteKept(key Key, memberName string, kept []Kept) {
+// keptObjects is what passes have left on members and nobody has told yet. The zero value has none.
+type keptObjects struct {
+	mu  sync.Mutex
+	all map[Key]map[string][]Kept // by wrapper and member
+}
+
+// note remembers what passes of a pair have left on a member, until it is told.
+func (k *keptObjects) note(key Key, memberName string, kept []Kept) {
 	if len(kept) == 0 {
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.kept == nil {
-		p.kept = make(map[Key]map[string][]Kept)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.all == nil {
+		k.all = make(map[Key]map[string][]Kept)
 	}
-	if p.kept[key] == nil {
-		p.kept[key] = make(map[string][]Kept)
+	if k.all[key] == nil {
+		k.all[key] = make(map[string][]Kept)
 	}
-	all := p.kept[key][memberName]
+	all := k.all[key][memberName]
 	for _, what := range kept {
 		// A pass that could not write down that it kept something keeps it once more.
 		if len(all) < maxKept && !slices.Contains(all, what) {
 			all = append(all, what)
 		}
 	}
-	p.kept[key][memberName] = all
+	k.all[key][memberName] = all
+}
+
+// members are those on which passes of a wrapper have left something.
+func (k *keptObjects) members(key Key) []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Collect(maps.Keys(k.all[key]))
+}
+
+// take gives back what passes of a pair have left, and forgets it.
+func (k *keptObjects) take(key Key, memberName string) []Kept {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	kept := k.all[key][memberName]
+	delete(k.all[key], memberName)
+	if len(k.all[key]) == 0 {
+		delete(k.all, key)
+	}
+	return kept
 }
 
 // noteKept has what a pass kept told: before its end is known, after which nobody may ask any more.
-func (l *lane) noteKept(ctx context.Context, key Key, p *pass) {
-	for _, what := range p.kept {
-		log.FromContext(ctx).Info("kept on a member", "member", l.conn.Name(), "wrapper", key.String(), "object", what.Object, "why", what.Why)
+func (q *memberQueue) noteKept(ctx context.Context, key Key, kept []Kept) {
+	for _, what := range kept {
+		log.FromContext(ctx).Info("kept on a member", "member", q.conn.Name(), "wrapper", key.String(), "object", what.Object, "why", what.Why)
 	}
-	l.pusher.noteKept(key, l.conn.Name(), p.kept)
+	q.pusher.kept.note(key, q.conn.Name(), kept)
 }
 
 // TakeKept is what passes of a wrapper have left since this was last asked, by member. A member is among them once nothing
 // more is under way there: the recorder of events folds what is told of one member in quick succession into the first.
 func (p *Pusher) TakeKept(key Key) map[string][]Kept {
-	p.mu.RLock()
-	names := slices.Collect(maps.Keys(p.kept[key]))
-	p.mu.RUnlock()
+	names := p.kept.members(key)
 	taken := make(map[string][]Kept, len(names))
 	for _, name := range names {
 		if !p.isAtRest(key, name) {
 			continue
 		}
-		p.mu.Lock()
-		if kept := p.kept[key][name]; len(kept) > 0 {
+		if kept := p.kept.take(key, name); len(kept) > 0 {
 			taken[name] = kept
 		}
-		delete(p.kept[key], name)
-		if len(p.kept[key]) == 0 {
-			delete(p.kept, key)
-		}
-		p.mu.Unlock()
 	}
 	return taken
 }
 
 // isAtRest says whether the last pass of a pair did all there was to do, or nothing is wanted of it any more.
 func (p *Pusher) isAtRest(key Key, memberName string) bool {
-	if p.want(key, memberName) == nil {
+	if p.desired.get(key, memberName) == nil {
 		return true
 	}
 	result := p.Result(key, memberName)

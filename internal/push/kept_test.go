@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
 // The recorder of events folds what is told of one member in quick succession into the first: so all is told at once.
@@ -13,19 +15,19 @@ func TestWhatWasKeptIsToldWhenNothingMoreIsUnderWay(t *testing.T) {
 	b := newBench(t)
 	leave := &Want{Wrapper: webID}
 	b.pusher.Want("east", leave)
-	class, claim := Kept{"StorageClass fast", "it holds data"}, Kept{"PersistentVolumeClaim data", "it holds data"}
-	b.pusher.noteKept(web, "east", []Kept{class})
-	b.finished(web, Outcome{want: leave}, work{})
+	class, claim := Kept{Object: "StorageClass fast", Why: "it holds data"}, Kept{Object: "PersistentVolumeClaim data", Why: "it holds data"}
+	b.pusher.kept.note(web, "east", []Kept{class})
+	b.finished(web, plan.Outcome{Desired: leave}, plan.Work{})
 	if told := b.pusher.TakeKept(web); len(told) > 0 {
 		t.Fatalf("told while the member is still being left: %v", told)
 	}
-	b.pusher.noteKept(web, "east", []Kept{class, claim})
-	b.finished(web, Outcome{want: leave, Done: true}, work{})
+	b.pusher.kept.note(web, "east", []Kept{class, claim})
+	b.finished(web, plan.Outcome{Desired: leave, Done: true}, plan.Work{})
 	if diff := cmp.Diff(map[string][]Kept{"east": {class, claim}}, b.pusher.TakeKept(web)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	b.pusher.Want("east", &Want{Wrapper: webID, Revision: "r3"})
-	b.pusher.noteKept(web, "east", []Kept{class})
+	b.pusher.kept.note(web, "east", []Kept{class})
 	b.pusher.Drop(web, "east") // a person has released the wrapper from it
 	if told := b.pusher.TakeKept(web); len(told["east"]) != 1 {
 		t.Errorf("what was kept before the release is not told: %v", told)

@@ -10,11 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/marks"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 )
 
 func TestWhatIsInTheWay(t *testing.T) {
@@ -167,13 +170,20 @@ func TestAnObjectThatThisHostMadesMeanwhileIsKept(t *testing.T) {
 	other := *s
 	s.wire.begin(s.atOnce("PATCH configmaps/a", func() {
 		other.connect(config)
-		p := &pass{conn: other.conn, want: w}
-		it := &item{object: &objectsOf(t, w)[0], entry: v1alpha1.InventoryEntry{Kind: "ConfigMap", Resource: "configmaps", Name: "a"}}
-		var err error
-		if it.mapping, err = other.conn.Mapping(t.Context(), it.groupKind()); err == nil {
-			_, err = p.make(t.Context(), it)
-		}
+		object := objectsOf(t, w)[0]
+		u, err := object.Unstructured()
 		if err != nil {
+			t.Fatal(err)
+		}
+		marks.Stamp(u, marks.Marks{UID: w.Wrapper.UID, Wrapper: marks.WrapperPath(w.Wrapper.Kind, s.namespace, w.Wrapper.Name),
+			Object: marks.ObjectPath("configmaps", "", s.namespace, "a"), Rendering: object.Digest})
+		body, err := u.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := member.Path(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, s.namespace, "a")
+		if _, err := member.Do(t.Context(), other.conn.REST().Patch(types.ApplyPatchType).AbsPath(path...).
+			Param("fieldManager", v1alpha1.FieldManager).Param("force", "false").Body(body), true); err != nil {
 			t.Error(err)
 		}
 	}))
@@ -252,7 +262,7 @@ func TestReleaseLeavesEveryValueAndTakesOurHandsOff(t *testing.T) {
 	before := s.configMap("a")
 	found := &metav1.PartialObjectMetadata{ObjectMeta: before.ObjectMeta}
 	it := []string{"/api/v1/namespaces", s.namespace, "configmaps", "a"}
-	if err := release(t.Context(), s.conn, it, found); err != nil {
+	if err := memberapi.Release(t.Context(), s.conn, it, found); err != nil {
 		t.Fatal(err)
 	}
 	after := s.configMap("a")
@@ -265,7 +275,7 @@ func TestReleaseLeavesEveryValueAndTakesOurHandsOff(t *testing.T) {
 	}
 
 	found.UID = "another"
-	if err := release(t.Context(), s.conn, it, found); err == nil {
+	if err := memberapi.Release(t.Context(), s.conn, it, found); err == nil {
 		t.Error("an object of another uid was released")
 	}
 }

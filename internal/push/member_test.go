@@ -28,6 +28,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/render"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push/apply"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 	"github.com/fairlead-dev/fairlead/internal/testing/plane"
 	"github.com/fairlead-dev/fairlead/overrides/selection"
@@ -159,13 +161,31 @@ func (s *site) leave() *Want {
 	}
 }
 
+// pass is one as tests set it up.
+type pass struct {
+	conn       *member.Conn
+	want       *Want
+	drifted    map[plan.ObjectID]v1alpha1.DriftKind
+	gone       map[plan.ObjectID]types.UID
+	doors      *apply.NamespaceCache
+	hostLabels HostLabels
+	isNew      bool
+	seals      deliveries.Seals
+	wanted     func() bool
+}
+
+func (p *pass) run(ctx context.Context) (plan.Outcome, error) {
+	return apply.New(apply.Member{Conn: p.conn, Namespaces: p.doors, HostLabels: p.hostLabels, Seals: p.seals}, p.want,
+		&plan.Work{Drifted: p.drifted, Gone: p.gone, IsNew: p.isNew}, p.wanted).Run(ctx)
+}
+
 // push makes one pass.
-func (s *site) push(w *Want) (Outcome, error) {
+func (s *site) push(w *Want) (plan.Outcome, error) {
 	return (&pass{conn: s.conn, want: w, seals: s.seals}).run(s.Context())
 }
 
 // mustPush makes a pass that must come to its end, whatever the end is.
-func (s *site) mustPush(w *Want) Outcome {
+func (s *site) mustPush(w *Want) plan.Outcome {
 	s.Helper()
 	out, err := s.push(w)
 	if err != nil {
@@ -183,7 +203,7 @@ func (s *site) mustDeliver(w *Want) {
 }
 
 // mustFail makes a pass and wants it to end with this reason, and with these words in the message.
-func (s *site) mustFail(w *Want, reason string, words ...string) Outcome {
+func (s *site) mustFail(w *Want, reason string, words ...string) plan.Outcome {
 	s.Helper()
 	out := s.mustPush(w)
 	if out.Done || out.Reason != reason {

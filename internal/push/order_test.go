@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
 // An object that is renamed is dropped under one name and added under another. As long as the new one does
@@ -121,24 +122,11 @@ func TestWhatOnlyRestrictsIsDroppedWithoutWaiting(t *testing.T) {
 	if !strings.HasPrefix(out.Message, "the removal of") || !strings.Contains(out.Message, "exceeded quota") {
 		t.Errorf("message: %s", out.Message)
 	}
-	if s.get("v1", "ResourceQuota", "q") != nil || s.configMap("old") == nil || out.Retry > retrySoon {
+	if s.get("v1", "ResourceQuota", "q") != nil || s.configMap("old") == nil || out.Retry > plan.RetrySoon {
 		t.Errorf("the quota is there: %v, old is there: %v, retry %s", s.get("v1", "ResourceQuota", "q") != nil, s.configMap("old") != nil, out.Retry)
 	}
 	s.eventually(w)
 	if s.configMap("old") != nil || s.get("v1", "PersistentVolumeClaim", "data") == nil {
 		t.Error("it did not come to its end")
-	}
-}
-
-func TestWhichKindsOnlyRestrict(t *testing.T) {
-	for kind, want := range map[string]bool{
-		"ResourceQuota": true, "LimitRange": true, "NetworkPolicy.networking.k8s.io": true, "PodDisruptionBudget.policy": true,
-		"ValidatingWebhookConfiguration.admissionregistration.k8s.io": true, "MutatingWebhookConfiguration.admissionregistration.k8s.io": true,
-		"ValidatingAdmissionPolicy.admissionregistration.k8s.io": true, "ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io": true,
-		"ConfigMap": false, "Service": false, "NetworkPolicy.example.com": false,
-	} {
-		if got := onlyRestricts(schema.ParseGroupKind(kind)); got != want {
-			t.Errorf("%s: %v", kind, got)
-		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
 // approved is a want with a person's word about the Delivery that stands there now.
@@ -30,7 +31,7 @@ func TestAPairThatIsHeldNamesTheDeliveryAndTheCommand(t *testing.T) {
 	behind := s.mustFail(s.want(configMap("a", "3")), v1alpha1.ReasonHostBehindMember, command)
 	s.wrapper.UID += "-anew"
 	replaced := s.mustFail(s.want(configMap("a", "3")), v1alpha1.ReasonWrapperReplaced, command)
-	for _, out := range []Outcome{behind, replaced} {
+	for _, out := range []plan.Outcome{behind, replaced} {
 		if diff := cmp.Diff(want, out.Overtaken); diff != "" {
 			t.Errorf("%s names the Delivery (-want +got):\n%s", out.Reason, diff)
 		}

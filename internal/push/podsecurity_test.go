@@ -10,14 +10,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
 func TestANamespaceMadeOnTheWayGetsTheHostsPodSecurity(t *testing.T) {
 	s := newSite(t)
 	asked := 0
-	push := func(w *Want, labels map[string]string, err error) Outcome {
+	push := func(w *Want, labels map[string]string, err error) plan.Outcome {
 		out, wire := (&pass{conn: s.conn, want: w, hostLabels: func(_ context.Context, name string) (map[string]string, error) {
 			if asked++; name != s.namespace {
 				t.Errorf("asked for %s", name)
@@ -34,7 +36,7 @@ func TestANamespaceMadeOnTheWayGetsTheHostsPodSecurity(t *testing.T) {
 	if out := push(w, nil, errors.New("the host is away")); out.Reason != v1alpha1.ReasonPushError || out.Retry == 0 {
 		t.Errorf("%s %s", out.Reason, out.Message)
 	}
-	if out := push(w, nil, apierrors.NewNotFound(namespaces.GroupResource(), s.namespace)); out.Reason != v1alpha1.ReasonNamespaceTerminating {
+	if out := push(w, nil, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, s.namespace)); out.Reason != v1alpha1.ReasonNamespaceTerminating {
 		t.Errorf("%s %s", out.Reason, out.Message)
 	}
 	if s.get("v1", "Namespace", s.namespace) != nil {

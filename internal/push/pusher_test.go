@@ -27,7 +27,7 @@ import (
 // engage runs a lane to the site's member, as a manager that was just started would.
 func (s *site) engage() *Pusher {
 	s.Helper()
-	p := New(member.NewFleet(member.Host{}, clock.RealClock{}), deliveries.NewStore(clock.RealClock{}), clock.RealClock{}, func(Key) {})
+	p := New(member.NewFleet(member.Host{}, clock.RealClock{}), deliveries.NewStore(clock.RealClock{}), clock.RealClock{}, Host{}, func(Key) {})
 	ctx, cancel := context.WithCancel(s.Context())
 	s.Cleanup(cancel)
 	if err := p.Engage(ctx, "east", s.conn); err != nil {
@@ -62,7 +62,7 @@ func TestALaneServesItsPairsAndRests(t *testing.T) {
 	s.await("both pairs are known to be served", func(context.Context) bool {
 		return p.Pair(KeyOf(s.wrapper), "east").Holds && p.Pair(KeyOf(other.wrapper), "east").Holds
 	})
-	p.lanes["east"].queue.ShutDownWithDrain()
+	p.queues["east"].queue.ShutDownWithDrain()
 	var asked []string
 	for _, r := range s.wire.all() {
 		if !strings.HasSuffix(r, "/deliveries") {
@@ -97,9 +97,7 @@ func TestAPairThatMakesTheMemberAnswer500DoesNotStarveTheOthers(t *testing.T) {
 		out := p.Pair(KeyOf(s.wrapper), "east").Outcome
 		return out != nil && out.Reason == v1alpha1.ReasonPushError
 	})
-	p.lanes["east"].mu.Lock()
-	defer p.lanes["east"].mu.Unlock()
-	if p.lanes["east"].broken {
+	if p.queues["east"].breaker.isOpen() {
 		t.Error("the way is shut for all")
 	}
 	if n := tries.Load(); n > 2 {
@@ -155,13 +153,13 @@ func TestAsManyPassesAreUnderWayAsTheMemberBears(t *testing.T) {
 	}
 	s.await("all places are taken, and the others wait", func(context.Context) bool {
 		const handedOut = inflight.First + 1 // the next one waits for its place
-		return underWay.Load() == inflight.First && p.lanes["east"].queue.Len() == pairs-handedOut
+		return underWay.Load() == inflight.First && p.queues["east"].queue.Len() == pairs-handedOut
 	})
 	close(goOn)
 	s.await("all are served", func(context.Context) bool {
 		return !slices.ContainsFunc(keys, func(key Key) bool { return !p.Pair(key, "east").Holds })
 	})
-	p.lanes["east"].queue.ShutDownWithDrain()
+	p.queues["east"].queue.ShutDownWithDrain()
 	limit := s.conn.Limit()
 	for range limit.Places() {
 		s.await("all places were given back", func(ctx context.Context) bool { return limit.Enter(ctx) == nil })

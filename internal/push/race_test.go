@@ -14,6 +14,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
 // Both find every name free, and would take what the other has just made for their own.
@@ -35,7 +36,7 @@ func TestOfTwoWrappersThatRaceForAnObjectOneGetsItAndTheOtherIsToldWhose(t *test
 		return pair.Holds || pair.Outcome != nil
 	}
 	s.await("both have had their turn", func(context.Context) bool { return settled(KeyOf(s.wrapper)) && settled(KeyOf(other.wrapper)) })
-	p.lanes["east"].queue.ShutDownWithDrain()
+	p.queues["east"].queue.ShutDownWithDrain()
 
 	owned := make(map[string]int)
 	for i := range objects {
@@ -106,7 +107,7 @@ func TestWhatADeposedPusherWroteLateIsRepaired(t *testing.T) {
 		t.Error("no collector could tell that it is not as recorded")
 	}
 	// The collector's mark has it applied again.
-	p := &pass{conn: s.conn, want: s.want(configMap("a", "2")), drifted: map[identity]v1alpha1.DriftKind{objectA: v1alpha1.DriftChanged}}
+	p := &pass{conn: s.conn, want: s.want(configMap("a", "2")), drifted: map[plan.ObjectID]v1alpha1.DriftKind{objectA: v1alpha1.DriftChanged}}
 	if out, err := p.run(t.Context()); err != nil || !out.Done {
 		t.Fatalf("%+v %v", out, err)
 	}
@@ -128,7 +129,7 @@ func TestWhatWasKeptIsToldOnce(t *testing.T) {
 		return out != nil && out.Done
 	})
 	p.Drop(key, "east") // as the wrapper does that sees it left
-	want := map[string][]Kept{"east": {{"PersistentVolumeClaim data", "of a kind that holds data, or that data depends on"}}}
+	want := map[string][]Kept{"east": {{Object: "PersistentVolumeClaim data", Why: "of a kind that holds data, or that data depends on"}}}
 	if diff := cmp.Diff(want, p.TakeKept(key)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

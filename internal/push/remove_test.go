@@ -5,17 +5,14 @@ package push
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/federate/retention"
 )
 
 const claim1 = `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data%s}, spec: {accessModes: [ReadWriteOnce], ` +
@@ -64,33 +61,6 @@ func TestWhatLeavingTakesAndKeeps(t *testing.T) {
 				t.Error("the namespace made on the way went too")
 			}
 		})
-	}
-}
-
-func TestKeptKinds(t *testing.T) {
-	kinds := map[string]bool{
-		"PersistentVolumeClaim": true, "PersistentVolume": true, "Namespace": true,
-		"CustomResourceDefinition.apiextensions.k8s.io": true, "StorageClass.storage.k8s.io": true,
-		"VolumeSnapshot.snapshot.storage.k8s.io": true, "VolumeSnapshotContent.snapshot.storage.k8s.io": true,
-		"VolumeGroupSnapshot.groupsnapshot.storage.k8s.io": true,
-		"ConfigMap": false, "Deployment.apps": false, "Subscription.operators.coreos.com": false,
-		"VolumeSnapshotClass.snapshot.storage.k8s.io": false,
-	}
-	for kind, kept := range kinds {
-		gk := schema.ParseGroupKind(kind)
-		want := map[string]bool{"KeepData": kept, "KeepData, keep: true": true, "KeepData, keep: false": false,
-			"DeleteAll": false, "DeleteAll, keep: true": true, "KeepAll, keep: false": true}
-		got := map[string]bool{
-			"KeepData": retention.IsKept(v1alpha1.KeepData, gk, ""), "KeepData, keep: true": retention.IsKept(v1alpha1.KeepData, gk, "true"),
-			"KeepData, keep: false": retention.IsKept(v1alpha1.KeepData, gk, "false"), "DeleteAll": retention.IsKept(v1alpha1.DeleteAll, gk, ""),
-			"DeleteAll, keep: true": retention.IsKept(v1alpha1.DeleteAll, gk, "true"), "KeepAll, keep: false": retention.IsKept(v1alpha1.KeepAll, gk, "false"),
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", kind, diff)
-		}
-		if wantReplace := !kept || gk.Kind == "StorageClass"; mayReplace(gk) != wantReplace {
-			t.Errorf("%s may be replaced: %v", kind, !wantReplace)
-		}
 	}
 }
 
@@ -192,31 +162,6 @@ func TestDroppingAnObjectRemovesIt(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"ConfigMap a Applied"}, s.inventory()); diff != "" {
 		t.Errorf("inventory (-want +got):\n%s", diff)
-	}
-}
-
-func TestTheOrderOfRemovalIsTheSameEachTime(t *testing.T) {
-	var want []string
-	for range 50 {
-		p := &pass{delivery: &v1alpha1.Delivery{}, want: &Want{}}
-		for _, group := range []string{"a.example.com", "b.example.com", "c.example.com", "d.example.com"} {
-			p.delivery.Spec.Inventory = append(p.delivery.Spec.Inventory, v1alpha1.InventoryEntry{Group: group, Kind: "Cluster", Name: "x"})
-		}
-		var all []*removal
-		for _, e := range p.recorded() {
-			all = append(all, &removal{entry: e})
-		}
-		sortForRemoval(all)
-		var got []string
-		for _, r := range all {
-			got = append(got, r.entry.Group)
-		}
-		if want == nil {
-			want = got
-		}
-		if !slices.Equal(want, got) {
-			t.Fatalf("once %v, then %v", want, got)
-		}
 	}
 }
 

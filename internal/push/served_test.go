@@ -19,6 +19,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/discovery"
+	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 )
 
 func (s *site) crate(group string) string {
@@ -114,7 +115,7 @@ func (s *site) aggregate(group string) client.Object {
 	s.Cleanup(func() { _ = s.admin.Delete(context.Background(), down) })
 	s.await("the group is announced and does not answer", func(ctx context.Context) bool {
 		_, err := discovery.Serves(ctx, s.conn.REST(), schema.GroupKind{Group: group, Kind: "Crate"})
-		return isAway(err)
+		return memberapi.IsAway(err)
 	})
 	s.conn.ForgetMappings()
 	return down
@@ -147,7 +148,7 @@ func TestAKindIsNotTakenForGoneWhereItsDefinitionCannotBeRead(t *testing.T) {
 	s.recorded(s.namespace + ".example.com")
 	s.restricted(rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"*"}})
 	s.await("the role counts", func(ctx context.Context) bool {
-		_, err := metadata(ctx, s.conn, []string{"/api/v1/namespaces", s.namespace, "configmaps", "a"})
+		_, err := memberapi.Metadata(ctx, s.conn, []string{"/api/v1/namespaces", s.namespace, "configmaps", "a"})
 		return err == nil
 	})
 	s.mustFail(s.leave(), v1alpha1.ReasonNotGranted, "Crate c", "resources: [customresourcedefinitions]", "verbs: [get]", "KeepAll")

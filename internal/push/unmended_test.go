@@ -4,55 +4,56 @@ package push
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-var objectA = identity{kind: "ConfigMap", name: "a"}
+var objectA = plan.ObjectID{Kind: "ConfigMap", Name: "a"}
 
 // unmendedDrift is a pair whose ConfigMap a has drifted, and whose repair was refused.
 func unmendedDrift(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t)
 	b.there(1, "1", true, drift(v1alpha1.DriftChanged, "7"))
-	b.ended(wish("1"), 1, Outcome{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Message: "webhook", Retry: retryLater,
-		unmended: []identity{objectA}})
+	b.ended(wish("1"), 1, plan.Outcome{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Message: "webhook", Retry: plan.RetryLater,
+		Unmended: []plan.ObjectID{objectA}})
 	return b
 }
 
 func TestADriftThatCouldNotBeMendedIsNotForgotten(t *testing.T) {
-	secretDue := func(b *bench) work {
-		b.looks[web] = sets.New("s")
+	secretDue := func(b *bench) plan.Work {
+		b.dueSecrets.add(web, "s")
 		todo, due := b.due(web, wish("1"))
 		if !due {
 			b.t.Fatal("the Secret is not looked at")
 		}
-		todo.drifted[secretID("s")] = v1alpha1.DriftChanged
+		todo.Drifted[plan.SecretID("s")] = v1alpha1.DriftChanged
 		return todo
 	}
 	for name, meanwhile := range map[string]func(*bench){
 		"over a Secret that was put right": func(b *bench) {
-			b.finished(web, Outcome{Done: true, want: wish("1"), uid: "d", generation: 1}, secretDue(b))
+			b.finished(web, plan.Outcome{Done: true, Desired: wish("1"), UID: "d", Generation: 1}, secretDue(b))
 		},
 		"over another drift that was mended": func(b *bench) {
 			other := drift(v1alpha1.DriftChanged, "8")
 			other.Name = "b"
 			b.there(1, "1", true, drift(v1alpha1.DriftChanged, "7"), other)
-			b.ended(wish("1"), 1, Outcome{Done: true})
+			b.ended(wish("1"), 1, plan.Outcome{Done: true})
 		},
 		"over a pass that the wire broke off": func(b *bench) { b.failed(web, wish("1"), errors.New("reset")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := unmendedDrift(t)
 			meanwhile(b)
-			b.clock.Step(retryLater)
-			if todo, _ := b.due(web, wish("1")); todo.drifted[objectA] == "" {
-				t.Errorf("nobody repairs it any more: %v", todo.drifted)
+			b.clock.Step(plan.RetryLater)
+			if todo, _ := b.due(web, wish("1")); todo.Drifted[objectA] == "" {
+				t.Errorf("nobody repairs it any more: %v", todo.Drifted)
 			}
 		})
 	}
@@ -63,8 +64,8 @@ func TestAnotherPassDoesNotHideADriftThatCouldNotBeMended(t *testing.T) {
 	other := drift(v1alpha1.DriftChanged, "8")
 	other.Name = "b"
 	b.there(1, "1", true, drift(v1alpha1.DriftChanged, "7"), other)
-	b.pusher.wants[web] = map[string]*Want{"east": wish("1")}
-	b.ended(wish("1"), 1, Outcome{Done: true})
+	b.pusher.desired.set(web, "east", wish("1"))
+	b.ended(wish("1"), 1, plan.Outcome{Done: true})
 	out := b.pusher.Pair(web, "east").Outcome
 	if out == nil || out.Done || out.Reason != v1alpha1.ReasonPushError || !out.IsUnmended() {
 		t.Errorf("%+v", out)
@@ -75,7 +76,7 @@ func TestAnotherPassDoesNotHideADriftThatCouldNotBeMended(t *testing.T) {
 		o.Drift = &v1alpha1.Drift{Kind: v1alpha1.DriftChanged, ResourceVersion: "9"}
 		return o
 	}())
-	b.ended(wish("1"), 1, Outcome{Done: true})
+	b.ended(wish("1"), 1, plan.Outcome{Done: true})
 	if out := b.pusher.Pair(web, "east").Outcome; out == nil || !out.Done {
 		t.Errorf("it went by itself, and is still told: %+v", out)
 	}
@@ -88,8 +89,8 @@ func TestADriftOfWhatIsNotWantedAnyMoreIsForgotten(t *testing.T) {
 	without := wish("2")
 	made, _ := without.Rendering.Render()
 	made.Objects = made.Objects[1:]
-	b.ended(without, 2, Outcome{Done: true})
-	if got := b.outcomes[web]; !got.Done || got.IsUnmended() {
+	b.ended(without, 2, plan.Outcome{Done: true})
+	if got := b.last(); !got.Done || got.IsUnmended() {
 		t.Errorf("%+v", got)
 	}
 }
@@ -98,29 +99,28 @@ func TestASecretWhoseRepairWasRefusedIsTriedAgain(t *testing.T) {
 	b := newBench(t)
 	b.there(1, "1", true)
 	b.pusher.Want("east", wish("1"))
-	b.looks[web] = sets.New("s")
+	b.dueSecrets.add(web, "s")
 	todo, _ := b.due(web, wish("1"))
-	todo.drifted[secretID("s")] = v1alpha1.DriftChanged
-	b.finished(web, Outcome{Reason: v1alpha1.ReasonRefused, Retry: retryLater, want: wish("1"), uid: "d", generation: 1,
-		unmended: []identity{secretID("s")}}, todo)
+	todo.Drifted[plan.SecretID("s")] = v1alpha1.DriftChanged
+	b.finished(web, plan.Outcome{Reason: v1alpha1.ReasonRefused, Retry: plan.RetryLater, Desired: wish("1"), UID: "d", Generation: 1,
+		Unmended: []plan.ObjectID{plan.SecretID("s")}}, todo)
 	if todo, due := b.due(web, wish("1")); due {
-		t.Errorf("before its time: %v", todo.drifted)
+		t.Errorf("before its time: %v", todo.Drifted)
 	}
-	b.clock.Step(retryLater)
-	if todo, due := b.due(web, wish("1")); !due || todo.drifted[secretID("s")] == "" {
-		t.Errorf("due: %v, to repair: %v", due, todo.drifted)
+	b.clock.Step(plan.RetryLater)
+	if todo, due := b.due(web, wish("1")); !due || todo.Drifted[plan.SecretID("s")] == "" {
+		t.Errorf("due: %v, to repair: %v", due, todo.Drifted)
 	}
 }
 
 func TestALookThatTheWireBrokeOffSaysNothingOfThePair(t *testing.T) {
 	b := unmendedDrift(t)
-	before := b.outcomes[web]
-	failures := b.failures[web]
-	b.lookFailed(t.Context(), web, errors.New("reset"))
-	if got := b.outcomes[web]; got.Reason != before.Reason || got.again != before.again || b.failures[web] != failures {
-		t.Errorf("%+v, %d failures", got, b.failures[web])
+	before := *b.histories.all[web]
+	b.checkFailed(t.Context(), web, errors.New("reset"))
+	if got := *b.histories.all[web]; !reflect.DeepEqual(got, before) {
+		t.Errorf("%+v, and was %+v", got, before)
 	}
-	if !b.broken {
+	if !b.breaker.isOpen() {
 		t.Error("the way is open though the wire broke")
 	}
 }
@@ -128,32 +128,32 @@ func TestALookThatTheWireBrokeOffSaysNothingOfThePair(t *testing.T) {
 func TestADriftSeenWhileTheHostWasBehindIsRepairedWhenItHasCaughtUp(t *testing.T) {
 	b := newBench(t)
 	b.there(4, "1", true, drift(v1alpha1.DriftChanged, "7"))
-	b.ended(wish("1"), 4, Outcome{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonHostBehindMember, unmended: []identity{objectA}})
+	b.ended(wish("1"), 4, plan.Outcome{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonHostBehindMember, Unmended: []plan.ObjectID{objectA}})
 	if todo, due := b.due(web, wish("1")); due {
-		t.Fatalf("while it is behind: %v", todo.drifted)
+		t.Fatalf("while it is behind: %v", todo.Drifted)
 	}
 	caughtUp := wish("1")
 	caughtUp.Wrapper.Generation++
-	if todo, due := b.due(web, caughtUp); !due || todo.drifted[objectA] == "" {
-		t.Errorf("due: %v, to repair: %v", due, todo.drifted)
+	if todo, due := b.due(web, caughtUp); !due || todo.Drifted[objectA] == "" {
+		t.Errorf("due: %v, to repair: %v", due, todo.Drifted)
 	}
 }
 
 func TestSecretsAreLookedAfterWhileSomethingElseOfThePairWaits(t *testing.T) {
 	b := newBench(t)
 	b.pusher.Want("east", wish("1"))
-	b.ended(wish("1"), 2, Outcome{State: v1alpha1.StateWaiting, Reason: v1alpha1.ReasonAPINotServed})
+	b.ended(wish("1"), 2, plan.Outcome{State: v1alpha1.StateWaiting, Reason: v1alpha1.ReasonAPINotServed})
 	b.there(2, "1", false)
-	at := place{"east", web}
-	if !b.pusher.mayLook(at) {
+	at := plan.Pair{Member: "east", Key: web}
+	if !b.pusher.secrets.mayLook(at) {
 		t.Fatal("it may not be looked at")
 	}
-	b.pusher.look(turn{place: at, name: "s"})
-	if todo, due := b.due(web, wish("1")); !due || len(todo.secrets) != 1 {
-		t.Errorf("due: %v, to look at: %v", due, todo.secrets)
+	b.pusher.secrets.look(plan.Turn{Pair: at, Name: "s"})
+	if todo, due := b.due(web, wish("1")); !due || len(todo.Secrets) != 1 {
+		t.Errorf("due: %v, to look at: %v", due, todo.Secrets)
 	}
 	b.there(2, "0", false)
-	if b.pusher.mayLook(at) {
+	if b.pusher.secrets.mayLook(at) {
 		t.Error("it may be looked at though something else is delivered")
 	}
 }
@@ -161,7 +161,7 @@ func TestSecretsAreLookedAfterWhileSomethingElseOfThePairWaits(t *testing.T) {
 // The collector's news woke the wrapper before the lane had judged them.
 func TestTheBeginningOfAContestIsTold(t *testing.T) {
 	r := &rival{bench: newBench(t), kind: v1alpha1.DriftChanged}
-	r.pusher.wants[web] = map[string]*Want{"east": wish("1")}
+	r.pusher.desired.set(web, "east", wish("1"))
 	for range maxFights {
 		r.strikes()
 		r.clock.Step(time.Second)
@@ -180,24 +180,24 @@ func TestAPassSaysWhichDriftItDidNotMend(t *testing.T) {
 	s := newSite(t)
 	w := s.want(configMap("a", "1"), configMap("b", "1"))
 	s.mustDeliver(w)
-	unmended := func(w *Want, drifted map[identity]v1alpha1.DriftKind) []identity {
+	unmended := func(w *Want, drifted map[plan.ObjectID]v1alpha1.DriftKind) []plan.ObjectID {
 		t.Helper()
 		out, err := (&pass{conn: s.conn, want: w, drifted: drifted}).run(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		return out.unmended
+		return out.Unmended
 	}
-	gone := map[identity]v1alpha1.DriftKind{objectA: v1alpha1.DriftGone}
+	gone := map[plan.ObjectID]v1alpha1.DriftKind{objectA: v1alpha1.DriftGone}
 
 	held := *w
 	held.Suspended = true
-	if diff := cmp.Diff([]identity{objectA}, unmended(&held, gone), cmp.AllowUnexported(identity{})); diff != "" {
+	if diff := cmp.Diff([]plan.ObjectID{objectA}, unmended(&held, gone), cmp.AllowUnexported(plan.ObjectID{})); diff != "" {
 		t.Errorf("a pass that is held (-want +got):\n%s", diff)
 	}
 	s.delete("v1", "ConfigMap", "a")
 	s.create(configMap("a", "somebody's"))
-	if diff := cmp.Diff([]identity{objectA}, unmended(w, gone), cmp.AllowUnexported(identity{})); diff != "" {
+	if diff := cmp.Diff([]plan.ObjectID{objectA}, unmended(w, gone), cmp.AllowUnexported(plan.ObjectID{})); diff != "" {
 		t.Errorf("somebody is in the way (-want +got):\n%s", diff)
 	}
 	s.delete("v1", "ConfigMap", "a")

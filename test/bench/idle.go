@@ -140,7 +140,7 @@ func hold() error {
 	ctx := context.Background()
 	fleet := member.NewFleet(member.Host{UID: idleUID + "2"}, clock.RealClock{})
 	store := deliveries.NewStore(clock.RealClock{})
-	pusher := push.New(fleet, store, clock.RealClock{}, func(push.Key) {})
+	pusher := push.New(fleet, store, clock.RealClock{}, push.Host{}, func(push.Key) {})
 	go func() { _ = fleet.Start(ctx, pusher) }() // it only waits for ctx to end
 	open := func(from, to int) error {
 		for i := from; i < to; i++ {

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
+)
+
+// delivery is the Delivery of a pair on its way to what it is to say.
+type delivery struct {
+	conn    *member.Conn
+	desired *plan.Desired
+	// isNew says that no Delivery of the pair was ever seen on the member: none is read, and making one that is there after
+	// all fails.
+	isNew bool
+	// seals is with what Deliveries on this member are sealed; the zero value seals none and trusts none.
+	seals deliveries.Seals
+
+	// there is the Delivery as it is on the member, kept up to date by every write; nil when there
+	// is none. Set by read.
+	there *v1alpha1.Delivery
+}
+
+// isSealed says whether the Delivery there is one that this host has written.
+func (d *delivery) isSealed() bool {
+	return d.seals.Verify(d.there.Spec.Seal, &d.there.Spec.Wrapper, d.there.Spec.Target)
+}
+
+// read gets the pair's Delivery. One of another wrapper of the same name counts as none when we are
+// to leave: nothing there is ours.
+func (d *delivery) read(ctx context.Context) error {
+	if d.isNew && d.there == nil {
+		return nil
+	}
+	name := deliveries.KeyOf(d.desired.Wrapper).Delivery()
+	answer, err := member.Do(ctx, d.conn.REST().Get().AbsPath(deliveries.Path(name)...), false)
+	if apierrors.IsNotFound(err) {
+		d.there = nil
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading Delivery %s on member %s: %w", name, d.conn.Name(), err)
+	}
+	found := &v1alpha1.Delivery{}
+	if err := answer.Into(found); err != nil {
+		return fmt.Errorf("reading Delivery %s on member %s: %w", name, d.conn.Name(), err)
+	}
+	if found.Name != name || found.UID == "" {
+		return fmt.Errorf("reading Delivery %s on member %s: the answer is no Delivery: is spec.endpoint that of a Kubernetes API server?", name, d.conn.Name())
+	}
+	if d.desired.Leaving() && found.Spec.Wrapper.UID != d.desired.Wrapper.UID {
+		return nil
+	}
+	d.there = found
+	return nil
+}
+
+// write makes the Delivery say spec. The resourceVersion read before goes along, so that two pushers
+// cannot write over each other; a status that the collector wrote meanwhile is read, and no conflict.
+func (d *delivery) write(ctx context.Context, spec v1alpha1.DeliverySpec) error {
+	err := d.writeOnce(ctx, spec)
+	for tries := 0; tries < looksAgain && apierrors.IsConflict(err) && d.standsAsKnown(ctx); tries++ {
+		err = d.writeOnce(ctx, spec)
+	}
+	return err
+}
+
+// standsAsKnown reads the Delivery again, and says whether its spec still is the one that is known.
+func (d *delivery) standsAsKnown(ctx context.Context) bool {
+	if d.there == nil {
+		return false
+	}
+	known := d.there
+	if err := d.read(ctx); err != nil || d.there == nil || d.there.UID != known.UID || d.there.Generation != known.Generation {
+		d.there = known
+		return false
+	}
+	return true
+}
+
+func (d *delivery) writeOnce(ctx context.Context, spec v1alpha1.DeliverySpec) error {
+	name := deliveries.KeyOf(d.desired.Wrapper).Delivery()
+	next := &v1alpha1.Delivery{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Delivery"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name},
+		Spec:       spec,
+	}
+	var req *rest.Request
+	if d.there == nil {
+		req = d.conn.REST().Post().AbsPath(deliveries.Path("")...)
+	} else {
+		next.ObjectMeta = *d.there.ObjectMeta.DeepCopy()
+		next.ManagedFields = nil
+		req = d.conn.REST().Put().AbsPath(deliveries.Path(name)...)
+	}
+	body, err := json.Marshal(next)
+	if err != nil {
+		return fmt.Errorf("encoding Delivery %s: %w", name, err)
+	}
+	answer, err := member.Do(ctx, req.Param("fieldManager", v1alpha1.FieldManager).Body(body), false)
+	if err != nil {
+		return fmt.Errorf("writing Delivery %s on member %s: %w", name, d.conn.Name(), err)
+	}
+	written := &v1alpha1.Delivery{}
+	if err := answer.Into(written); err != nil {
+		return fmt.Errorf("writing Delivery %s on member %s: %w", name, d.conn.Name(), err)
+	}
+	d.there = written
+	return nil
+}
+
+// withdraw deletes the Delivery of a pair that has been left.
+func (d *delivery) withdraw(ctx context.Context) error {
+	if d.there == nil {
+		return nil
+	}
+	err := d.withdrawOnce(ctx)
+	for tries := 0; tries < looksAgain && apierrors.IsConflict(err) && d.standsAsKnown(ctx); tries++ {
+		err = d.withdrawOnce(ctx)
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("withdrawing Delivery %s on member %s: %w", d.there.Name, d.conn.Name(), err)
+	}
+	d.there = nil
+	return nil
+}
+
+func (d *delivery) withdrawOnce(ctx context.Context) error {
+	return memberapi.DeleteExactly(ctx, d.conn, deliveries.Path(d.there.Name), metav1.Preconditions{
+		UID: &d.there.UID, ResourceVersion: &d.there.ResourceVersion,
+	})
+}
+
+// entries are what the Delivery lists, by plan.ObjectID.
+func (d *delivery) entries() map[plan.ObjectID]v1alpha1.InventoryEntry {
+	if d.there == nil {
+		return nil
+	}
+	entries := make(map[plan.ObjectID]v1alpha1.InventoryEntry, len(d.there.Spec.Inventory))
+	for _, e := range d.there.Spec.Inventory {
+		entries[plan.IDOf(&e)] = e
+	}
+	return entries
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
+	"github.com/fairlead-dev/fairlead/internal/push/prune"
+)
+
+// intend writes down what is about to happen before it happens: the target, and the union of what was
+// listed and what is wanted. From here on the pass may die anywhere and nothing is lost.
+func (p *Pass) intend(ctx context.Context) error {
+	recorded := p.delivery.entries()
+	takeover := p.delivery.there != nil && p.delivery.there.Spec.Wrapper.UID != p.desired.Wrapper.UID
+	wanted := make(map[plan.ObjectID]bool, len(p.items))
+	for _, it := range p.items {
+		wanted[it.id()] = true
+		entry, listed := recorded[it.id()]
+		if !listed {
+			it.due = !it.refused
+			continue
+		}
+		p.compare(it, entry, takeover)
+	}
+	for id, entry := range recorded {
+		if !wanted[id] {
+			entry.State = v1alpha1.EntryRemoving
+			p.leaving = append(p.leaving, &prune.Removal{Entry: entry})
+		}
+	}
+	prune.Sort(p.leaving)
+
+	next := p.spec()
+	if p.delivery.there != nil && equality.Semantic.DeepEqual(p.delivery.there.Spec, next) {
+		return nil
+	}
+	if p.delivery.there == nil && p.desired.Leaving() {
+		return nil
+	}
+	if p.delivery.there != nil && !p.anythingDue() && takesOnlyNewNames(&p.delivery.there.Spec, &next) {
+		// Another generation or revision that renders to the very same objects is no reason to write.
+		return nil
+	}
+	return p.delivery.write(ctx, next)
+}
+
+// compare decides about an object that the Delivery lists already.
+func (p *Pass) compare(it *item, entry v1alpha1.InventoryEntry, takeover bool) {
+	drift, drifted := p.drifted[it.id()]
+	it.recorded = entry.State == v1alpha1.EntryApplied && entry.UID != "" && !takeover
+	it.entry.UID, it.entry.Fields, it.entry.Adopted = entry.UID, entry.Fields, entry.Adopted
+	if it.entry.Resource == "" {
+		it.entry.Resource = entry.Resource
+	}
+	current := it.recorded && entry.Rendering == it.entry.Rendering
+	switch {
+	case it.refused:
+		// It stays as it is recorded: what cannot be reached or must not be touched is not forgotten, nor
+		// does it count as delivered while it is not what is wanted.
+		it.entry.Rendering = entry.Rendering
+		if current {
+			it.entry.State = v1alpha1.EntryApplied
+		}
+	case current && !drifted:
+		it.entry.State = v1alpha1.EntryApplied
+	case current && drift == v1alpha1.DriftChanged:
+		// Our fields come back with the very digest that is recorded: nothing to write down.
+		it.entry.State, it.due = v1alpha1.EntryApplied, true
+	default:
+		it.due = true
+		if drifted && drift != v1alpha1.DriftChanged {
+			it.recorded = false
+		}
+		if gone, ok := p.gone[it.id()]; ok && gone == entry.UID && entry.Adopted == "" {
+			// What make would write down before it makes another one, in the same write. Should that very object be there
+			// after all, its marks say that it is ours; of one that was adopted they would not say so.
+			it.entry.UID, it.entry.Fields = "", ""
+		}
+	}
+}
+
+// spec is what the Delivery is to say now.
+func (p *Pass) spec() v1alpha1.DeliverySpec {
+	spec := v1alpha1.DeliverySpec{Wrapper: p.desired.Wrapper}
+	if !p.desired.Leaving() {
+		spec.Target = &v1alpha1.DeliveryTarget{Revision: p.desired.Revision, Rendering: p.desired.Digest()}
+	}
+	for _, it := range p.items {
+		// What was refused is listed too, as Pending: a member counts as holding its target when every
+		// entry is Applied, and after a restart the list is all there is to know that something is missing.
+		spec.Inventory = append(spec.Inventory, it.entry)
+	}
+	for i := len(p.leaving) - 1; i >= 0; i-- {
+		if r := p.leaving[i]; !r.Gone {
+			spec.Inventory = append(spec.Inventory, r.Entry)
+		}
+	}
+	spec.Seal = p.delivery.seals.Sign(&spec.Wrapper, spec.Target)
+	return spec
+}
+
+func (p *Pass) anythingDue() bool {
+	return slices.ContainsFunc(p.items, func(it *item) bool { return it.due }) || len(p.leaving) > 0
+}
+
+// takesOnlyNewNames says whether two specs differ in nothing but the generation and the name of the
+// revision.
+func takesOnlyNewNames(there, next *v1alpha1.DeliverySpec) bool {
+	if there.Target == nil || next.Target == nil || there.Wrapper.UID != next.Wrapper.UID {
+		return false
+	}
+	if there.Wrapper.Generation > next.Wrapper.Generation {
+		// A person has said that the host's word counts: the member must not stay ahead of it.
+		return false
+	}
+	renamed := *there
+	renamed.Wrapper.Generation = next.Wrapper.Generation
+	renamed.Target = next.Target
+	renamed.Seal = next.Seal // which is over both
+	return there.Target.Rendering == next.Target.Rendering && equality.Semantic.DeepEqual(renamed, *next)
+}

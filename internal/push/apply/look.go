@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/marks"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
+)
+
+// claim is whose an object on the member is, and what follows for us. The zero value is a bug.
+type claim int
+
+const (
+	_ claim = iota
+	// absent: nobody's; it may be made.
+	absent
+	// ours: this wrapper's, or what a dead wrapper of the same name kept, where it is what is wanted.
+	ours
+	// adoptable: somebody else's, and the author lets us take it into care as it is.
+	adoptable
+	// taken: somebody else's; hands off. There is trouble that says whose.
+	taken
+	// dying: it is being deleted, or cannot be asked for now; there is trouble that says so.
+	dying
+	// closed: a namespace that the member keeps to itself; what is recorded of it stands. There is trouble that says so.
+	closed
+)
+
+// looker finds out whose an object on the member is.
+type looker struct {
+	conn       *member.Conn
+	desired    *plan.Desired
+	objects    *objects
+	namespaces *namespaces
+	trouble    *memberapi.Troubles
+}
+
+// look finds out whose an object is that is not recorded as applied. The metadata that it read comes
+// back for those that are there.
+func (l *looker) look(ctx context.Context, it *item) (claim, *metav1.PartialObjectMetadata, error) {
+	found, err := memberapi.Metadata(ctx, l.conn, it.path())
+	if memberapi.IsPathGone(err) {
+		// The kind is served in another way than it was mapped: whether the object is there is not known.
+		l.conn.DoubtMapping(it.groupKind())
+		l.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonAPINotServed,
+			"%s: the member serves %s in another way than before", it, it.entry.Kind))
+		return dying, nil, nil
+	}
+	if apierrors.IsNotFound(err) {
+		return absent, nil, nil
+	}
+	if err != nil {
+		if memberapi.AnsweredAbout(it.entry.Group, err) {
+			it.refused = true
+			l.trouble.Add(memberapi.Explain("looking at", it.String(), err))
+			return taken, nil, nil
+		}
+		return 0, nil, fmt.Errorf("looking at %s on member %s: %w", it, l.conn.Name(), err)
+	}
+	if found.DeletionTimestamp != nil {
+		l.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits,
+			"%s is being deleted on the member and is made again when it is gone%s", it, memberapi.HeldBy(found)))
+		return dying, found, nil
+	}
+	return l.judge(ctx, it, found)
+}
+
+func (l *looker) judge(ctx context.Context, it *item, found *metav1.PartialObjectMetadata) (claim, *metav1.PartialObjectMetadata, error) {
+	mine := marks.WrapperPath(l.desired.Wrapper.Kind, l.desired.Wrapper.Namespace, l.desired.Wrapper.Name)
+	switch {
+	case (found.Labels[v1alpha1.LabelUID] != "" || l.desired.OnConflict == v1alpha1.ConflictAdoptIfEqual) && l.isClosed(it, found):
+		return closed, found, nil
+	case marks.IsOurs(found, l.desired.Wrapper.UID, it.mark()):
+		return ours, found, nil
+	case marks.IsPushed(found, it.mark()) && found.Annotations[v1alpha1.AnnotationWrapper] == mine && it.isLeftToUs(found):
+		return ours, found, nil
+	case marks.IsPushed(found, it.mark()) && found.Annotations[v1alpha1.AnnotationWrapper] == mine &&
+		l.desired.OnConflict != v1alpha1.ConflictAdoptIfEqual:
+		l.trouble.Add(l.leftByAnother(it, found))
+		return taken, found, nil
+	case marks.IsPushed(found, it.mark()) && found.Annotations[v1alpha1.AnnotationWrapper] != mine:
+		l.trouble.Add(memberapi.Stalled(v1alpha1.ReasonOwnedByOther,
+			"%s belongs to %s: an object can be in one wrapper only", it, found.Annotations[v1alpha1.AnnotationWrapper]))
+		return taken, found, nil
+	case it.isNamespace() && found.Labels[v1alpha1.LabelMade] == "true":
+		// Made on the way of some Federated, in no inventory: it was waiting for a wrapper of its own.
+		return ours, found, nil
+	case l.desired.OnConflict == v1alpha1.ConflictAdoptIfEqual:
+		return l.compareForAdoption(ctx, it, found)
+	}
+	l.trouble.Add(memberapi.Stalled(v1alpha1.ReasonObjectExists,
+		"%s is there already and was not made by Fairlead (%s): remove it, rename yours, or set onConflict: AdoptIfEqual", it, managedBy(found)))
+	return taken, found, nil
+}
+
+// isLeftToUs says whether an object of an earlier wrapper of this name is ours now: where the Delivery that
+// was taken over lists it, or where it is just what is wanted. Its marks do not tell of which host that
+// wrapper was, and another host's object of the same name may hold another's data.
+func (i *item) isLeftToUs(found *metav1.PartialObjectMetadata) bool {
+	return i.entry.UID == found.UID || found.Annotations[v1alpha1.AnnotationRendering] == i.entry.Rendering
+}
+
+// leftByAnother says whose the object was, and how a person gives it to this wrapper.
+func (l *looker) leftByAnother(it *item, found *metav1.PartialObjectMetadata) memberapi.Trouble {
+	return memberapi.Trouble{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonWrapperReplaced, Retry: plan.RetryLater, Message: fmt.Sprintf(
+		"%s: to take it, label it there %s=%s, or wrap what it was; it is of an earlier wrapper of this name, or another host's (uid %s), and differs",
+		it, v1alpha1.LabelUID, l.desired.Wrapper.UID, found.Labels[v1alpha1.LabelUID])}
+}
+
+// managedBy says who wrote an object last, in a person's words.
+func managedBy(found metav1.Object) string {
+	var last *metav1.ManagedFieldsEntry
+	entries := found.GetManagedFields()
+	for i := range entries {
+		e := &entries[i]
+		if e.Subresource == "" && (last == nil || e.Time != nil && (last.Time == nil || last.Time.Before(e.Time))) {
+			last = e
+		}
+	}
+	if last == nil {
+		return "by whom is not recorded"
+	}
+	return "managed by " + last.Manager
+}
+
+// isClosed reports whether a namespace is one that must not be written, and has that told.
+func (l *looker) isClosed(it *item, found *metav1.PartialObjectMetadata) bool {
+	if !it.isNamespace() || l.namespaces.isOpen(found) {
+		return false
+	}
+	it.refused = true
+	l.trouble.Add(notOpen(found.Name))
+	return true
+}

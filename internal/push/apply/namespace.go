@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
+	"github.com/fairlead-dev/fairlead/overrides"
+)
+
+// openNamespace sees to it that the wrapper's namespace is there and open. A member that keeps it closed gets
+// nothing; what was delivered while it was open stays.
+func (p *Pass) openNamespace(ctx context.Context) error {
+	namespace := p.desired.Wrapper.Namespace
+	if p.desired.Leaving() || namespace == "" || !p.anythingToApply() {
+		return nil
+	}
+	if overrides.IsSystemNamespace(namespace) {
+		p.refuseAll(memberapi.Stalled(v1alpha1.ReasonNamespaceNotOpen, "namespace %s is the system's: nothing is federated into it", namespace))
+		return nil
+	}
+	way := namespaceKey{p.desired.Namespaces, namespace}
+	if p.member.Namespaces.isOpen(way, p.openFor()) {
+		return nil
+	}
+	found, err := p.namespaces.get(ctx, namespace)
+	if apierrors.IsNotFound(err) {
+		found, err = p.namespaces.makeOnTheWay(ctx, namespace)
+	}
+	if unread := (*unreadLabelsError)(nil); errors.As(err, &unread) {
+		p.refuseAll(unread.trouble())
+		return nil
+	}
+	switch {
+	case err != nil && memberapi.Answered(err):
+		p.refuseAll(memberapi.Explain("making", memberapi.Ref("Namespace", namespace), err))
+		return nil
+	case err != nil:
+		return fmt.Errorf("entering namespace %s on member %s: %w", namespace, p.member.Conn.Name(), err)
+	case found.DeletionTimestamp != nil:
+		p.member.Namespaces.doubt(way) // for who comes in by it at this moment; conclude doubts for those after
+		p.refuseAll(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonNamespaceTerminating, "namespace %s is being deleted on the member", namespace))
+	case !p.namespaces.isOpen(found):
+		p.member.Namespaces.doubt(way)
+		p.refuseAll(notOpen(namespace))
+	default:
+		p.member.Namespaces.found(way)
+	}
+	return nil
+}
+
+// openFor is for how long a namespace that was found open is taken to be: for a repair not longer than it takes to bring
+// back what went with others, since what went may have gone with its namespace.
+func (p *Pass) openFor() time.Duration {
+	if len(p.drifted) > 0 {
+		return openForRepairs
+	}
+	return openForPushes
+}
+
+// anythingToApply says whether some object is not yet recorded as wanted; a push that only removes
+// need not enter.
+func (p *Pass) anythingToApply() bool {
+	recorded := p.delivery.entries()
+	for _, it := range p.items {
+		if it.refused {
+			continue
+		}
+		entry, ok := recorded[it.id()]
+		_, drifted := p.drifted[it.id()]
+		if !ok || drifted || entry.State != v1alpha1.EntryApplied || entry.Rendering != it.entry.Rendering {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Pass) refuseAll(t memberapi.Trouble) {
+	for _, it := range p.items {
+		it.refused = true
+	}
+	p.trouble.Add(t)
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// How long a namespace that was found open is taken to be. Whoever closes one is obeyed after that.
+const (
+	openForPushes  = 10 * time.Second
+	openForRepairs = time.Second
+)
+
+// NamespaceCache is which namespaces of one member were found open of late. A thousand wrappers in ten namespaces need not
+// ask a thousand times. That one has gone meanwhile, or is going, the API server says to whoever writes into it.
+type NamespaceCache struct {
+	clock clock.PassiveClock
+
+	mu   sync.Mutex
+	seen map[namespaceKey]time.Time
+}
+
+// namespaceKey is a namespace under the policy by which it was judged.
+type namespaceKey struct {
+	policy    v1alpha1.NamespacePolicy
+	namespace string
+}
+
+// NewNamespaceCache makes one that remembers none yet.
+func NewNamespaceCache(clk clock.PassiveClock) *NamespaceCache { return &NamespaceCache{clock: clk} }
+
+// isOpen says whether a namespace was found open within the last while. A nil cache has seen none.
+func (c *NamespaceCache) isOpen(one namespaceKey, while time.Duration) bool {
+	if c == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at, ok := c.seen[one]
+	return ok && c.clock.Since(at) < while
+}
+
+// found notes that a namespace is open.
+func (c *NamespaceCache) found(one namespaceKey) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.seen == nil {
+		c.seen = make(map[namespaceKey]time.Time)
+	}
+	c.seen[one] = c.clock.Now()
+}
+
+// doubt has a namespace looked at again.
+func (c *NamespaceCache) doubt(one namespaceKey) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.seen, one)
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+func TestANamespaceIsTakenToBeOpenForAWhileOnly(t *testing.T) {
+	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	d := NewNamespaceCache(clock)
+	shop := namespaceKey{v1alpha1.NamespacesManaged, "shop"}
+	is := func(want bool, when string, one namespaceKey) {
+		t.Helper()
+		if d.isOpen(one, openForPushes) != want {
+			t.Errorf("%s: open is %v", when, !want)
+		}
+	}
+	is(false, "before anybody looked", shop)
+	d.found(shop)
+	is(true, "just found", shop)
+	is(false, "under another policy", namespaceKey{v1alpha1.NamespacesAll, "shop"})
+	is(false, "another one", namespaceKey{v1alpha1.NamespacesManaged, "bank"})
+	d.doubt(shop)
+	is(false, "in doubt", shop)
+	d.found(shop)
+	clock.Step(openForPushes)
+	is(false, "a while later", shop)
+}

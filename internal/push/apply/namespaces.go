@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/marks"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
+)
+
+var namespaceResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+
+// namespaces makes the requests about namespaces of the member.
+type namespaces struct {
+	conn *member.Conn
+	// policy says which namespaces of the member are open.
+	policy v1alpha1.NamespacePolicy
+	// hostLabels reads the labels of a namespace of the host; nil where nobody can.
+	hostLabels HostLabels
+}
+
+// isOpen reports whether the member lets the host write into a namespace, and to the Namespace itself.
+func (n *namespaces) isOpen(namespace *metav1.PartialObjectMetadata) bool {
+	return n.policy == v1alpha1.NamespacesAll ||
+		namespace.Labels[v1alpha1.LabelMade] == "true" || namespace.Labels[v1alpha1.LabelOpen] == "true" || marks.CreatedBefore(namespace)
+}
+
+func notOpen(namespace string) memberapi.Trouble {
+	return memberapi.Stalled(v1alpha1.ReasonNamespaceNotOpen,
+		"namespace %[1]s was not made by Fairlead and is not open to it: `kubectl label namespace %[1]s %[2]s=true` on the member opens it, or `hostctl join --namespaces All` opens all",
+		namespace, v1alpha1.LabelOpen)
+}
+
+func (n *namespaces) get(ctx context.Context, name string) (*metav1.PartialObjectMetadata, error) {
+	return memberapi.Metadata(ctx, n.conn, member.Path(namespaceResource, "", name))
+}
+
+// create creates a namespace with LabelMade. It is the only place that sends the label: an apply that had it would
+// put it on a namespace that others have created. An error may be AlreadyExists.
+func (n *namespaces) create(ctx context.Context, ns *unstructured.Unstructured) (*metav1.PartialObjectMetadata, error) {
+	ns.SetAPIVersion("v1")
+	ns.SetKind("Namespace")
+	labels := ns.GetLabels()
+	if labels == nil {
+		labels = make(map[string]string, 1)
+	}
+	labels[v1alpha1.LabelMade] = "true"
+	ns.SetLabels(labels)
+	body, err := ns.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("encoding Namespace %s: %w", ns.GetName(), err)
+	}
+	answer, err := member.Do(ctx, n.conn.REST().Post().AbsPath(member.Path(namespaceResource, "", "")...).
+		Param("fieldManager", v1alpha1.FieldManager).Body(body), true)
+	if err != nil {
+		return nil, err
+	}
+	made := &metav1.PartialObjectMetadata{}
+	return made, answer.Into(made)
+}

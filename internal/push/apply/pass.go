@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/keymutex"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/render"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
+	"github.com/fairlead-dev/fairlead/internal/push/prune"
+)
+
+// Member is what the passes of one member share.
+type Member struct {
+	Conn *member.Conn
+	// Names keeps passes apart that are about to make an object of the same name; nil where there is only one.
+	Names keymutex.KeyMutex
+	// Namespaces are those that were found open of late; nil where none is remembered.
+	Namespaces *NamespaceCache
+	// HostLabels reads the labels of a namespace of the host; nil where nobody can.
+	HostLabels HostLabels
+	// Seals is with what Deliveries on this member are sealed; the zero value seals none and trusts none.
+	Seals deliveries.Seals
+}
+
+// Pass is one attempt to bring a pair to what is wanted.
+type Pass struct {
+	member  Member
+	desired *plan.Desired
+	// drifted are the objects to apply again although they are recorded.
+	drifted map[plan.ObjectID]v1alpha1.DriftKind
+	// gone are the uids of those that the collector has said to be gone.
+	gone map[plan.ObjectID]types.UID
+
+	delivery   *delivery
+	namespaces *namespaces
+	resolver   *resolver
+	applier    *applier
+	pruner     *prune.Pruner
+
+	// rendering is what is wanted, nil where the member is to be left. Set by render.
+	rendering *render.Rendering
+	// items are the wanted objects in install order. Set by resolve.
+	items []*item
+	// leaving are the entries to remove, in reverse install order. Set by intend.
+	leaving []*prune.Removal
+	// trouble collects what is in the way of single objects; the others go on.
+	trouble memberapi.Troubles
+}
+
+// New makes a pass. isDesired says whether what the pass is for still is what is wanted; nil is always.
+func New(m Member, desired *plan.Desired, todo *plan.Work, isDesired func() bool) *Pass {
+	p := &Pass{member: m, desired: desired, drifted: todo.Drifted, gone: todo.Gone}
+	p.delivery = &delivery{conn: m.Conn, desired: desired, isNew: todo.IsNew, seals: m.Seals}
+	p.namespaces = &namespaces{conn: m.Conn, policy: desired.Namespaces, hostLabels: m.HostLabels}
+	p.resolver = &resolver{conn: m.Conn, desired: desired, trouble: &p.trouble}
+	p.pruner = prune.New(m.Conn, desired, isDesired, p.namespaces.isOpen, &p.trouble)
+	of := &objects{conn: m.Conn, wrapper: &desired.Wrapper}
+	p.applier = &applier{
+		conn: m.Conn, desired: desired, objects: of, namespaces: p.namespaces, pruner: p.pruner, names: m.Names, note: p.note, trouble: &p.trouble,
+		look: &looker{conn: m.Conn, desired: desired, objects: of, namespaces: p.namespaces, trouble: &p.trouble},
+	}
+	return p
+}
+
+// Kept are objects that the member keeps although it, or they, are left, each with the reason.
+func (p *Pass) Kept() []plan.Kept { return p.pruner.Kept }
+
+// Secrets are the Secrets that are wanted, each with the resourceVersion that an apply brought back; "" where there was none.
+func (p *Pass) Secrets() []Secret {
+	var all []Secret
+	for _, it := range p.items {
+		if deliveries.IsSecret(&it.entry) {
+			all = append(all, Secret{Name: it.entry.Name, ResourceVersion: it.version})
+		}
+	}
+	return all
+}
+
+// Secret is how a pass left a Secret.
+type Secret struct{ Name, ResourceVersion string }
+
+// Run takes the pair through all steps. An error is one of the wire, after which nothing is known of
+// how the last request went: the next pass finds out. Everything else is in the outcome.
+func (p *Pass) Run(ctx context.Context) (plan.Outcome, error) {
+	if err := p.delivery.read(ctx); err != nil {
+		return plan.Outcome{}, err
+	}
+	if held := p.hold(); held != nil {
+		return p.conclude(held), nil
+	}
+	if unrendered := p.render(); unrendered != nil {
+		return p.conclude(unrendered), nil
+	}
+	// Until intend has come to its end the pass does not know all that the Delivery lists, and must not
+	// write it: what it left out would be on the member and in no record.
+	for _, step := range []func(context.Context) error{p.resolve, p.openNamespace, p.intend} {
+		if err := step(ctx); err != nil {
+			return plan.Outcome{}, err
+		}
+	}
+	for _, step := range []func(context.Context) error{p.apply, p.remove} {
+		if err := step(ctx); err != nil {
+			// As far as it got is recorded also when it got stuck; should that fail too, the entries
+			// are still Pending and the next pass looks.
+			_ = p.record(ctx)
+			return plan.Outcome{}, err
+		}
+	}
+	if err := p.record(ctx); err != nil {
+		return plan.Outcome{}, err
+	}
+	return p.conclude(nil), nil
+}
+
+func (p *Pass) resolve(ctx context.Context) (err error) {
+	p.items, err = p.resolver.resolve(ctx, p.rendering)
+	return err
+}
+
+func (p *Pass) apply(ctx context.Context) error { return p.applier.apply(ctx, p.items) }
+
+func (p *Pass) remove(ctx context.Context) error {
+	return p.pruner.Remove(ctx, p.leaving, slices.ContainsFunc(p.items, (*item).isMissing))
+}
+
+// render makes the objects that are wanted. That succeeded when the Want was made, and does so each time.
+func (p *Pass) render() *memberapi.Trouble {
+	if p.desired.Leaving() {
+		return nil
+	}
+	var err error
+	if p.rendering, err = p.desired.Rendering.Render(); err != nil {
+		return &memberapi.Trouble{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonOverrideInvalid, Message: err.Error()}
+	}
+	return nil
+}
+
+// conclude sums the pass up.
+func (p *Pass) conclude(held *memberapi.Trouble) plan.Outcome {
+	if len(p.trouble) > 0 {
+		p.member.Namespaces.doubt(namespaceKey{p.desired.Namespaces, p.desired.Wrapper.Namespace})
+	}
+	out := plan.Outcome{Desired: p.desired, Kept: p.pruner.Kept}
+	if p.delivery.there != nil {
+		out.UID, out.Generation = p.delivery.there.UID, p.delivery.there.Generation
+	}
+	for id := range p.drifted {
+		if held != nil || slices.ContainsFunc(p.items, func(it *item) bool { return it.id() == id && it.isMissing() }) {
+			out.Unmended = append(out.Unmended, id)
+		}
+	}
+	all := p.trouble
+	if held != nil {
+		all = []memberapi.Trouble{*held}
+	}
+	if len(all) == 0 {
+		out.Done = true
+		return out
+	}
+	worst := memberapi.Worst(all)
+	out.Overtaken = worst.Overtaken
+	out.State, out.Reason, out.Message, out.Retry = worst.State, worst.Reason, worst.Message, worst.Retry
+	if p.pruner.Waits != "" {
+		out.Message = p.pruner.Waits + "; " + out.Message
+	}
+	if p.pruner.Freed {
+		out.Retry = plan.RetrySoon
+	}
+	for _, t := range all {
+		if t.Retry > 0 && (out.Retry == 0 || t.Retry < out.Retry) {
+			out.Retry = t.Retry
+		}
+	}
+	return out
+}
+
+// hold says why nothing may be written at all, nil when it may.
+func (p *Pass) hold() *memberapi.Trouble {
+	if p.desired.Suspended {
+		return &memberapi.Trouble{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonSuspended,
+			Message: "changes wait: the wrapper or the member is suspended"}
+	}
+	if p.delivery.there == nil {
+		return nil
+	}
+	if p.desired.MayOverwrite(p.delivery.there) {
+		return nil
+	}
+	there, want := &p.delivery.there.Spec.Wrapper, &p.desired.Wrapper
+	switch {
+	case there.UID == want.UID && there.Generation > want.Generation:
+		return overtaken(p.delivery.there, v1alpha1.ReasonHostBehindMember,
+			"the member holds generation %d and the host only knows %d: `%s` shows the ways out; was the host restored from a backup?",
+			there.Generation, want.Generation, recoverCommand(want))
+	case there.UID != want.UID && !p.delivery.isSealed():
+		return overtaken(p.delivery.there, v1alpha1.ReasonWrapperReplaced,
+			"the member holds a Delivery of this name that this host has not sealed: `%s` shows the ways out; it says it is of uid %s",
+			recoverCommand(want), there.UID)
+	case there.UID != want.UID && (p.delivery.there.Spec.Target == nil || p.delivery.there.Spec.Target.Rendering != p.desired.Digest()):
+		return overtaken(p.delivery.there, v1alpha1.ReasonWrapperReplaced,
+			"the member holds other objects for an earlier wrapper of this name: `%s` shows the ways out; that one had uid %s",
+			recoverCommand(want), there.UID)
+	}
+	return nil
+}
+
+// overtaken holds the pair until a person says whose word counts, the host's or the member's.
+func overtaken(there *v1alpha1.Delivery, reason, format string, args ...any) *memberapi.Trouble {
+	return &memberapi.Trouble{State: v1alpha1.StateHeld, Reason: reason, Message: fmt.Sprintf(format, args...),
+		Overtaken: &v1alpha1.DeliveryVersion{UID: there.UID, Generation: there.Generation}}
+}
+
+// recoverCommand is what a person runs about a wrapper that is held.
+func recoverCommand(w *v1alpha1.WrapperIdentity) string {
+	if w.Kind == v1alpha1.KindClusterFederated {
+		return "hostctl recover cfed/" + w.Name
+	}
+	return "hostctl recover " + w.Name + " -n " + w.Namespace
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
+)
+
+// podSecurity begins the labels by which the API server's Pod Security admission holds the pods of a namespace to a standard.
+const podSecurity = "pod-security.kubernetes.io/"
+
+// HostLabels reads the labels of a namespace of the host. An error may be NotFound.
+type HostLabels func(ctx context.Context, namespace string) (map[string]string, error)
+
+// unreadLabelsError is the host's trouble, not the member's: the labels that a namespace is to be made with are not known.
+type unreadLabelsError struct {
+	namespace string
+	err       error
+}
+
+func (e *unreadLabelsError) Error() string {
+	return fmt.Sprintf("the manager creates namespace %[1]s on the member only with the labels of namespace %[1]s on the host, and cannot read these: %[2]s", e.namespace, e.err)
+}
+
+// trouble is the error as a line says it. A namespace that is gone takes the wrapper with it.
+func (e *unreadLabelsError) trouble() memberapi.Trouble {
+	if apierrors.IsNotFound(e.err) {
+		return memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonNamespaceTerminating, "namespace %s is gone on the host", e.namespace)
+	}
+	return memberapi.Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Message: e.Error(), Retry: plan.RetrySoon}
+}
+
+// makeOnTheWay creates the wrapper's namespace. It stands in no inventory and is never deleted by a
+// Federated: what others have put into it meanwhile is not ours to lose.
+//
+// It gets the Pod Security labels that the host's namespace has at this moment: pods that the host would refuse must not run
+// because they were federated. Later the labels are the member's.
+func (n *namespaces) makeOnTheWay(ctx context.Context, name string) (*metav1.PartialObjectMetadata, error) {
+	ns := &unstructured.Unstructured{Object: map[string]any{}}
+	ns.SetName(name)
+	if n.hostLabels != nil {
+		labels, err := n.hostLabels(ctx, name)
+		if err != nil {
+			return nil, &unreadLabelsError{name, err}
+		}
+		labels = maps.Clone(labels)
+		maps.DeleteFunc(labels, func(key, _ string) bool { return !strings.HasPrefix(key, podSecurity) })
+		ns.SetLabels(labels)
+	}
+	made, err := n.create(ctx, ns)
+	if apierrors.IsAlreadyExists(err) {
+		return n.get(ctx, name)
+	}
+	return made, err
+}

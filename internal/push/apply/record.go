@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+)
+
+// note writes down in the middle of a pass what must stand before its next step.
+func (p *Pass) note(ctx context.Context) error {
+	next := p.spec()
+	if equality.Semantic.DeepEqual(p.delivery.there.Spec, next) {
+		return nil
+	}
+	return p.delivery.write(ctx, next)
+}
+
+// record writes down how far the pass got. A member that was left keeps no Delivery.
+func (p *Pass) record(ctx context.Context) error {
+	next := p.spec()
+	if p.desired.Leaving() && len(next.Inventory) == 0 {
+		return p.delivery.withdraw(ctx)
+	}
+	if p.delivery.there == nil || equality.Semantic.DeepEqual(p.delivery.there.Spec, next) ||
+		equality.Semantic.DeepEqual(p.delivery.there.Spec.Inventory, next.Inventory) && takesOnlyNewNames(&p.delivery.there.Spec, &next) {
+		return nil
+	}
+	return p.delivery.write(ctx, next)
+}

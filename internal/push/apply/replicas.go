@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/marks"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
+)
+
+// replicasManager holds spec.replicas once the author has stopped naming it.
+const replicasManager = v1alpha1.FieldManager + "-replicas"
+
+// scales says whether a kind has replicas that something else might take over.
+func scales(gk schema.GroupKind) bool {
+	switch gk {
+	case schema.GroupKind{Group: "apps", Kind: "Deployment"}, schema.GroupKind{Group: "apps", Kind: "StatefulSet"},
+		schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}, schema.GroupKind{Kind: "ReplicationController"}:
+		return true
+	}
+	return false
+}
+
+// handOverReplicas keeps the number of replicas when the author stops naming it. A field that is left
+// out of an apply is removed, and replicas would fall to the default of 1 under the HPA that was to
+// take over; so the live value is first given to a manager of its own.
+func (a *applier) handOverReplicas(ctx context.Context, it *item, uid types.UID) error {
+	if !scales(it.groupKind()) {
+		return nil
+	}
+	wanted, err := it.object.Unstructured()
+	if err != nil {
+		return err
+	}
+	spec, _ := wanted.Object["spec"].(map[string]any) // a workload without a spec has no replicas either
+	if _, named := spec["replicas"]; named {
+		return nil
+	}
+	live, err := a.objects.whole(ctx, it)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		if memberapi.Answered(err) {
+			return nil
+		}
+		return fmt.Errorf("reading the replicas of %s on member %s: %w", it, a.conn.Name(), err)
+	}
+	liveSpec, _ := live.Object["spec"].(map[string]any)
+	replicas, there := liveSpec["replicas"]
+	if live.GetUID() != uid || !there || !ownsReplicas(live.GetManagedFields()) {
+		return nil
+	}
+	return a.giveReplicas(ctx, it, uid, replicas)
+}
+
+func ownsReplicas(entries []metav1.ManagedFieldsEntry) bool {
+	fields := marks.Fields(entries)
+	return fields != nil && bytes.Contains(fields.GetRawBytes(), []byte(`"f:replicas"`))
+}
+
+func (a *applier) giveReplicas(ctx context.Context, it *item, uid types.UID, replicas any) error {
+	body, err := json.Marshal(map[string]any{
+		"apiVersion": it.object.GVK.GroupVersion().String(),
+		"kind":       it.object.GVK.Kind,
+		"metadata":   map[string]any{"name": it.object.Name, "namespace": it.object.Namespace, "uid": uid},
+		"spec":       map[string]any{"replicas": replicas},
+	})
+	if err != nil {
+		return fmt.Errorf("encoding the replicas of %s: %w", it, err)
+	}
+	_, err = member.Do(ctx, a.conn.REST().Patch(types.ApplyPatchType).AbsPath(it.path()...).
+		Param("fieldManager", replicasManager).Param("force", "true").Body(body), true)
+	if err != nil && !memberapi.Answered(err) {
+		return fmt.Errorf("handing over the replicas of %s on member %s: %w", it, a.conn.Name(), err)
+	}
+	return nil
+}

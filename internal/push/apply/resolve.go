@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/render"
+	"github.com/fairlead-dev/fairlead/internal/discovery"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
+)
+
+// resolver finds out how the member serves the kinds of one rendering.
+type resolver struct {
+	conn    *member.Conn
+	desired *plan.Desired
+	trouble *memberapi.Troubles
+}
+
+// resolve finds out how the member serves each kind. A kind that it does not serve, or serves in the
+// other scope, holds up only its own objects.
+func (r *resolver) resolve(ctx context.Context, rendering *render.Rendering) ([]*item, error) {
+	if r.desired.Leaving() {
+		return nil, nil
+	}
+	objects := rendering.Objects
+	items := make([]*item, 0, len(objects))
+	for i := range objects {
+		object := &objects[i]
+		it := &item{object: object, entry: v1alpha1.InventoryEntry{
+			Group: object.GVK.Group, Kind: object.GVK.Kind, Name: object.Name,
+			State: v1alpha1.EntryPending, Rendering: object.Digest,
+		}}
+		items = append(items, it)
+		if err := object.Reserved(); err != nil {
+			// Admission and rendering have refused it: this is for what got around both.
+			it.refused = true
+			r.trouble.Add(memberapi.Stalled(v1alpha1.ReasonSpecInvalid, "%s is not federated: %s", memberapi.Ref(object.GVK.Kind, object.Name), err))
+			continue
+		}
+		if err := r.mapItem(ctx, it); err != nil {
+			return items, err
+		}
+	}
+	return items, nil
+}
+
+// mapItem asks how the member serves one object's kind.
+func (r *resolver) mapItem(ctx context.Context, it *item) error {
+	gvk := it.object.GVK
+	mapping, err := r.conn.Mapping(ctx, gvk.GroupKind(), gvk.Version)
+	retry := time.Duration(0) // the collector tells when the kind has come
+	if meta.IsNoMatchError(err) {
+		// A group whose server is away looks like one that is not there, and nobody tells when it is back.
+		switch _, unheard := discovery.Serves(ctx, r.conn.REST(), gvk.GroupKind()); {
+		case apierrors.IsNotFound(unheard):
+			retry = plan.RetrySoon // it is on its way, or out
+		case unheard != nil:
+			err = unheard
+		}
+	}
+	switch {
+	case meta.IsNoMatchError(err):
+		it.refused = true
+		r.trouble.Add(memberapi.Waiting(retry, v1alpha1.ReasonAPINotServed,
+			"%s: the member does not serve %s in %s; it follows by itself once its CRD or operator is installed there, "+
+				"unless apiVersion or kind is a slip: mend it then", memberapi.Ref(gvk.Kind, it.object.Name), gvk.Kind, gvk.GroupVersion()))
+		return nil
+	case err != nil && memberapi.AnsweredAbout(gvk.Group, err):
+		it.refused = true
+		r.trouble.Add(memberapi.Explain("finding", memberapi.Ref(gvk.Kind, it.object.Name), err))
+		return nil
+	case err != nil:
+		return fmt.Errorf("finding how member %s serves %s: %w", r.conn.Name(), gvk.Kind, err)
+	}
+	it.entry.Resource = mapping.Resource.Resource
+	namespaced := mapping.Scope.Name() == meta.RESTScopeNameNamespace
+	if namespaced != (r.desired.Wrapper.Kind == v1alpha1.KindFederated) {
+		it.refused = true
+		r.trouble.Add(scopeMismatch(it, namespaced))
+		return nil
+	}
+	it.mapping = mapping
+	return nil
+}
+
+func scopeMismatch(it *item, namespaced bool) memberapi.Trouble {
+	if namespaced {
+		return memberapi.Stalled(v1alpha1.ReasonScopeMismatch,
+			"%s is namespaced on this member: wrap it in a Federated of its namespace, not in a ClusterFederated",
+			memberapi.Ref(it.object.GVK.Kind, it.object.Name))
+	}
+	return memberapi.Stalled(v1alpha1.ReasonScopeMismatch,
+		"%s is cluster-scoped on this member: wrap it in a ClusterFederated, not in a Federated", memberapi.Ref(it.object.GVK.Kind, it.object.Name))
+}

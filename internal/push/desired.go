@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
+	"github.com/fairlead-dev/fairlead/internal/push/apply"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
+)
+
+// What callers of the pusher speak of.
+type (
+	// Key names a wrapper at the host.
+	Key = deliveries.Key
+	// Want is what the host wants of one pair.
+	Want = plan.Desired
+	// Kept is an object that a member keeps although its wrapper lets go of it.
+	Kept = plan.Kept
+	// HostLabels reads the labels of a namespace of the host. An error may be NotFound.
+	HostLabels = apply.HostLabels
+)
+
+// KeyOf is the key of a wrapper's identity.
+func KeyOf(id v1alpha1.WrapperIdentity) Key { return deliveries.KeyOf(id) }
+
+// desiredStates is what is wanted of every pair. The zero value wants nothing.
+type desiredStates struct {
+	mu  sync.RWMutex
+	all map[Key]map[string]*plan.Desired
+}
+
+// set notes what is wanted of a pair from now on. was is what was wanted before, nil when that was nothing; is is what is
+// kept: an equal one that is in memory already.
+func (d *desiredStates) set(key Key, memberName string, want *plan.Desired) (was, is *plan.Desired) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.all == nil {
+		d.all = make(map[Key]map[string]*plan.Desired)
+	}
+	ofWrapper := d.all[key]
+	if ofWrapper == nil {
+		ofWrapper = make(map[string]*plan.Desired)
+		d.all[key] = ofWrapper
+	}
+	was = ofWrapper[memberName]
+	if was != nil && *was == *want {
+		want = was // with the strings that are in memory already
+	}
+	ofWrapper[memberName] = want
+	return was, want
+}
+
+// remove takes back what was wanted of a pair.
+func (d *desiredStates) remove(key Key, memberName string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.all[key], memberName)
+	if len(d.all[key]) == 0 {
+		delete(d.all, key)
+	}
+}
+
+// get is what is wanted of a pair, nil when nothing is.
+func (d *desiredStates) get(key Key, memberName string) *plan.Desired {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.all[key][memberName]
+}
+
+// members are those of which something is wanted for a wrapper, sorted.
+func (d *desiredStates) members(key Key) []string {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return slices.Sorted(maps.Keys(d.all[key]))
+}
+
+// keysOf are the wrappers for which something is wanted of a member.
+func (d *desiredStates) keysOf(memberName string) []Key {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	var keys []Key
+	for key, ofWrapper := range d.all {
+		if ofWrapper[memberName] != nil {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}

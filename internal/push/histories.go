@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
+)
+
+// histories are those of the pairs of one member, as plan judges them.
+type histories struct {
+	clock clock.PassiveClock
+
+	mu  sync.Mutex
+	all map[Key]*plan.History
+}
+
+// change lets do read and change the history of a pair, at the present time. What is empty after that is not kept.
+func (h *histories) change(key Key, do func(*plan.History, time.Time)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	of := h.all[key]
+	if of == nil {
+		of = &plan.History{}
+	}
+	do(of, h.clock.Now())
+	if of.IsEmpty() {
+		delete(h.all, key)
+		return
+	}
+	if h.all == nil {
+		h.all = make(map[Key]*plan.History)
+	}
+	h.all[key] = of
+}
+
+// changeKnown is change for a pair that has a history; there is nothing to do for all others.
+func (h *histories) changeKnown(key Key, do func(*plan.History, time.Time)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	of := h.all[key]
+	if of == nil {
+		return
+	}
+	if do(of, h.clock.Now()); of.IsEmpty() {
+		delete(h.all, key)
+	}
+}
+
+// forget forgets how passes for earlier wishes went: no later wish of the same words may take the end of
+// one of them, a member that was left before it was come back to, for its own.
+func (h *histories) forget(key Key) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.all, key)
+}
+
+// of is the last outcome of a pair, and what is fought over in it.
+func (h *histories) of(key Key) (last plan.Outcome, contested string) {
+	h.changeKnown(key, func(is *plan.History, _ time.Time) { last, contested = is.Last(), is.Contested() })
+	return last, contested
+}
+
+// rests says whether the last pass has left a pair as it is wanted, see plan.History.
+func (h *histories) rests(key Key, want *plan.Desired, seen *deliveries.Summary) (rests bool) {
+	h.changeKnown(key, func(is *plan.History, now time.Time) { rests = is.Rests(want, seen, now) })
+	return rests
+}
+
+// forgetOutcomesBeside takes back what passes found that a whole list contradicts, and says of which pairs: a member that was
+// restored from a backup is older than they are. The list may also be older than the pass; the next one then finds
+// nothing to do.
+func (h *histories) forgetOutcomesBeside(generations map[string]int64) (keys []Key) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for key, of := range h.all {
+		last := of.Last()
+		if generation, there := generations[key.Delivery()]; last.UID != "" && (!there || generation < last.Generation) {
+			if of.ForgetOutcome(); of.IsEmpty() {
+				delete(h.all, key)
+			}
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}

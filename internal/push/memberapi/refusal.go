@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package memberapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/messages"
+	"github.com/fairlead-dev/fairlead/internal/discovery"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
+)
+
+// Answered says whether an error is the API server's word on this one request. All else (network,
+// timeouts, overload, credentials) concerns the member as a whole, and ends the pass. A plain 500 is
+// such a word: it is what a webhook or a conversion that does not work makes of one object, and must not
+// cost the others their turn; where the whole member is in trouble the probe tells.
+func Answered(err error) bool {
+	if invalid := (*discovery.InvalidError)(nil); errors.As(err, &invalid) {
+		return true
+	}
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || apierrors.IsUnauthorized(err) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) {
+		return false
+	}
+	code := status.Status().Code
+	return code >= 400 && code <= http.StatusInternalServerError && code != http.StatusTooManyRequests && code != http.StatusRequestTimeout
+}
+
+// AnsweredAbout is answered for a request about an object of one API group. Groups that the member's API
+// server does not serve by itself stand and fall on their own: that the server of one does not answer is
+// no trouble of the member's.
+func AnsweredAbout(group string, err error) bool {
+	return Answered(err) || IsAway(err) && !member.Scheme.IsGroupRegistered(group)
+}
+
+// IsAway recognises what the API server says where somebody else who was to answer does not.
+func IsAway(err error) bool {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	return code == http.StatusBadGateway || code == http.StatusServiceUnavailable || code == http.StatusGatewayTimeout
+}
+
+// IsWire says whether an error of a pass is the wire's: the member as a whole is in doubt.
+func IsWire(err error) bool {
+	if held := (*member.HeldBackError)(nil); errors.As(err, &held) {
+		return false
+	}
+	return err != nil && !errors.Is(err, context.Canceled) && !Answered(err)
+}
+
+// Explain turns the API server's refusal of a write into trouble.
+func Explain(verb, object string, err error) Trouble {
+	return ExplainWithout("get, list, watch, create, patch, delete", verb, object, err)
+}
+
+// ExplainWithout is explain where another right than all of them may be missing.
+func ExplainWithout(rights, verb, object string, err error) Trouble {
+	words := err.Error()
+	switch {
+	case isOwnPolicy(words):
+		_, why, _ := strings.Cut(words, "denied request: ")
+		return Stalled(v1alpha1.ReasonNamespaceNotOpen, "%s: the member refuses it: %s", object, why)
+	case isPolicy(words):
+		return Stalled(v1alpha1.ReasonRefused, "%s %s: %s", verb, object, words)
+	case isForm(words) && isOfSecret(object):
+		return Stalled(v1alpha1.ReasonInvalid, "%s %s: %s", verb, object, withoutValue(words))
+	case isForm(words):
+		return Stalled(v1alpha1.ReasonInvalid, "%s %s: %s", verb, object, withoutGo(words))
+	case apierrors.IsForbidden(err) && strings.Contains(words, "because it is being terminated"):
+		return Waiting(plan.RetrySoon, v1alpha1.ReasonNamespaceTerminating, "%s: the namespace is being deleted", object)
+	case apierrors.IsForbidden(err) && strings.Contains(words, "exceeded quota"):
+		return Stalled(v1alpha1.ReasonRefused, "%s %s: %s", verb, object, words)
+	case apierrors.IsForbidden(err) && IsRBAC(words):
+		t := Stalled(v1alpha1.ReasonNotGranted, "%s", notGranted(object, rights, err))
+		t.Retry = plan.RetrySoon // an API server that has just come up refuses everything until it has read its roles
+		return t
+	case apierrors.IsInvalid(err):
+		if field := immutableField(err); field != "" {
+			return Stalled(v1alpha1.ReasonImmutableField,
+				"%s cannot change %s: that field is immutable; take the change back, use another name, or annotate the object %s: \"true\" to "+
+					"have it deleted and made again",
+				object, field, v1alpha1.AnnotationReplace)
+		}
+		if fields := nullFields(err); len(fields) > 0 {
+			words = fmt.Sprintf("null in %s: take it out of the wrapper (`kubectl create` drops nulls, server-side apply does not; "+
+				"`hostctl federate` leaves them out); %s", messages.Few(fields, maxNullFields), words)
+		}
+		return Stalled(v1alpha1.ReasonInvalid, "%s %s: %s", verb, object, words)
+	case apierrors.IsConflict(err), apierrors.IsInternalError(err), IsAway(err):
+		return Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError,
+			Message: fmt.Sprintf("%s %s: %s", verb, object, words), Retry: plan.RetrySoon}
+	default:
+		return Stalled(v1alpha1.ReasonRefused, "%s %s: %s", verb, object, words)
+	}
+}
+
+// notGranted says which rule is missing, and where it goes. It is all that a line has room for: the API
+// server's own words, which name the account and the verb at length, would push the way out off its end.
+func notGranted(object, rights string, err error) string {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || status.Status().Details == nil || strings.Contains(err.Error(), "attempting to grant") {
+		return fmt.Sprintf("%s: the host may not: %s", object, err)
+	}
+	group, resource := status.Status().Details.Group, status.Status().Details.Kind // of a refusal it is the resource
+	if group == "" {
+		group = `""`
+	}
+	return fmt.Sprintf("%s: not granted; add a ClusterRole there with {apiGroups: [%s], resources: [%s], "+
+		"verbs: [%s]} and label %s: \"true\"", object, group, resource, rights, v1alpha1.LabelAggregateToHost)
+}
+
+// isOwnPolicy recognises a refusal by the policy that join installs on a member to hold the host to what is open there.
+func isOwnPolicy(words string) bool {
+	return strings.Contains(words, "ValidatingAdmissionPolicy '"+v1alpha1.AdmissionPolicy+"' with binding '"+v1alpha1.AdmissionPolicy+"' denied request: ")
+}
+
+// isPolicy recognises a refusal by a policy or a webhook on the member. Its code, its reason and its words are whatever
+// its author chose, also those that the API server has for other things.
+func isPolicy(words string) bool {
+	return strings.Contains(words, "ValidatingAdmissionPolicy '") && strings.Contains(words, "denied request") ||
+		strings.Contains(words, "admission webhook \"") && strings.Contains(words, "denied the request")
+}
+
+// isForm recognises what an API server says of a value that is of another form than the schema has, or of a field that it
+// has not: a plain 500, where trying again cannot help.
+func isForm(words string) bool {
+	return strings.Contains(words, "failed to create typed patch object")
+}
+
+// goValue is how the API server prints a value of a wrong form.
+var goValue = regexp.MustCompile(`&value\.valueUnstructured\{Value:(.*)\}`)
+
+// withoutGo takes the names of Go types out of an API server's words.
+func withoutGo(words string) string { return goValue.ReplaceAllString(words, "$1") }
+
+// isOfSecret says whether words about an object may hold what a Secret holds.
+func isOfSecret(object string) bool { return strings.HasPrefix(object, "Secret ") }
+
+// withoutValue takes the value out of an API server's words.
+func withoutValue(words string) string {
+	return goValue.ReplaceAllString(words, "a value that is withheld (it is a Secret's)")
+}
+
+// IsRBAC tells RBAC's refusal from an admission plugin's, which are both 403.
+func IsRBAC(words string) bool {
+	return strings.Contains(words, " cannot ") && strings.Contains(words, "in API group") ||
+		strings.Contains(words, "attempting to grant RBAC permissions not currently held")
+}
+
+// maxNullFields is how many fields a refusal of nulls names before the way out.
+const maxNullFields = 3
+
+// nullFields are the fields that a 422 says are null and may not be.
+func nullFields(err error) []string {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return nil
+	}
+	var fields []string
+	for _, cause := range status.Status().Details.Causes {
+		if strings.Contains(cause.Message, " must be of type ") && strings.HasSuffix(cause.Message, `: "null"`) {
+			fields = append(fields, cause.Field)
+		}
+	}
+	slices.Sort(fields)
+	return fields
+}
+
+// immutableField is the field that a 422 says cannot be changed, "" when it says something else.
+func immutableField(err error) string {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return ""
+	}
+	for _, cause := range status.Status().Details.Causes {
+		words := strings.ToLower(cause.Message)
+		forbidden := cause.Type == metav1.CauseType("FieldValueForbidden") &&
+			(strings.Contains(words, "updates to") || strings.Contains(words, "may not be changed"))
+		if strings.Contains(words, "immutable") || strings.Contains(words, "cannot change") || forbidden {
+			if cause.Field == "" {
+				return "a field"
+			}
+			return cause.Field
+		}
+	}
+	return ""
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package memberapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// Metadata reads an object's metadata.
+func Metadata(ctx context.Context, conn *member.Conn, path []string) (*metav1.PartialObjectMetadata, error) {
+	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(path...), true)
+	if err != nil {
+		return nil, err
+	}
+	found := &metav1.PartialObjectMetadata{}
+	if err := answer.Into(found); err != nil {
+		return nil, err
+	}
+	if found.UID == "" || found.Name != path[len(path)-1] {
+		return nil, fmt.Errorf("reading %s: the answer is another object: is spec.endpoint that of a Kubernetes API server?", strings.Join(path, "/"))
+	}
+	return found, nil
+}
+
+// IsPathGone tells a 404 on the path itself, which the API server gives in plain text, from one on the
+// object.
+func IsPathGone(err error) bool {
+	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+// DeleteExactly deletes an object if it still is the one that is meant.
+func DeleteExactly(ctx context.Context, conn *member.Conn, path []string, only metav1.Preconditions) error {
+	background := metav1.DeletePropagationBackground
+	body, err := json.Marshal(&metav1.DeleteOptions{
+		TypeMeta:          metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},
+		Preconditions:     &only,
+		PropagationPolicy: &background,
+	})
+	if err != nil {
+		return fmt.Errorf("encoding DeleteOptions: %w", err)
+	}
+	_, err = member.Do(ctx, conn.REST().Delete().AbsPath(path...).Body(body), true)
+	return err
+}
+
+// Release takes our hands off an object and leaves every value as it is: our managedFields entry and
+// our marks go, in one patch that names the uid. An empty apply would be refused where we alone own a
+// required field.
+func Release(ctx context.Context, conn *member.Conn, path []string, found *metav1.PartialObjectMetadata) error {
+	type operation struct {
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Value any    `json:"value,omitempty"`
+	}
+	patch := []operation{{Op: "test", Path: "/metadata/uid", Value: found.UID}}
+	entries := found.ManagedFields
+	for i := len(entries) - 1; i >= 0; i-- {
+		if entries[i].Manager == v1alpha1.FieldManager {
+			patch = append(patch,
+				operation{Op: "test", Path: fmt.Sprintf("/metadata/managedFields/%d/manager", i), Value: v1alpha1.FieldManager},
+				operation{Op: "remove", Path: fmt.Sprintf("/metadata/managedFields/%d", i)})
+		}
+	}
+	if _, marked := found.Labels[v1alpha1.LabelUID]; marked {
+		patch = append(patch, operation{Op: "remove", Path: "/metadata/labels/" + pointerKey(v1alpha1.LabelUID)})
+	}
+	for _, mark := range []string{v1alpha1.AnnotationWrapper, v1alpha1.AnnotationObject, v1alpha1.AnnotationRendering} {
+		if _, marked := found.Annotations[mark]; marked {
+			patch = append(patch, operation{Op: "remove", Path: "/metadata/annotations/" + pointerKey(mark)})
+		}
+	}
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return fmt.Errorf("encoding the release of %s: %w", found.Name, err)
+	}
+	_, err = member.Do(ctx, conn.REST().Patch(types.JSONPatchType).AbsPath(path...).
+		Param("fieldManager", v1alpha1.FieldManager+"-release").Body(body), true)
+	return err
+}
+
+func pointerKey(key string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+}
+
+// HeldBy says which finalizers hold an object, as words that end a message; "" when none does.
+func HeldBy(found metav1.Object) string {
+	if held := found.GetFinalizers(); len(held) > 0 {
+		return "; it is held by " + strings.Join(held, ", ")
+	}
+	return ""
+}
+
+// Ref is how messages name an object.
+func Ref(kind, name string) string { return kind + " " + name }

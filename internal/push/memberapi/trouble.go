@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package memberapi
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
+)
+
+// Trouble is what is in the way of one object.
+type Trouble struct {
+	State   v1alpha1.ClusterState
+	Reason  string
+	Message string
+	// Retry is when to look again by ourselves; zero waits for a change.
+	Retry time.Duration
+	// Overtaken is the Delivery that a person has to say a word about; nil for all other trouble.
+	Overtaken *v1alpha1.DeliveryVersion
+}
+
+// Troubles collects what is in the way of the objects of one pass, in the order in which it was met.
+type Troubles []Trouble
+
+// Add adds one.
+func (t *Troubles) Add(one Trouble) { *t = append(*t, one) }
+
+// Stalled is trouble that a person has to mend.
+func Stalled(reason, format string, args ...any) Trouble {
+	return Trouble{State: v1alpha1.StateStalled, Reason: reason, Message: fmt.Sprintf(format, args...), Retry: plan.RetryLater}
+}
+
+// Waiting is trouble that goes by itself, or is woken by the collector when retry is zero.
+func Waiting(retry time.Duration, reason, format string, args ...any) Trouble {
+	return Trouble{State: v1alpha1.StateWaiting, Reason: reason, Message: fmt.Sprintf(format, args...), Retry: retry}
+}
+
+// Worst picks the trouble that a person should see first.
+func Worst(all []Trouble) Trouble {
+	rank := map[v1alpha1.ClusterState]int{
+		v1alpha1.StateStalled: 4, v1alpha1.StateDegraded: 3, v1alpha1.StateHeld: 2, v1alpha1.StateWaiting: 1,
+	}
+	worst := all[0]
+	for _, t := range all[1:] {
+		if rank[t.State] > rank[worst.State] {
+			worst = t
+		}
+	}
+	return worst
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/render"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
+)
+
+var (
+	usable = member.ProbeResult{Probed: true, Reachable: true, Valid: true}
+	lostIt = member.ProbeResult{Probed: true, Reason: v1alpha1.ReasonUnreachable}
+	webID  = v1alpha1.WrapperIdentity{Kind: v1alpha1.KindFederated, Namespace: "shop", Name: "web", UID: "w", Generation: 1}
+	web    = KeyOf(webID)
+)
+
+// bench is a lane without a member: the test plays both the passes and what the member says.
+type bench struct {
+	*memberQueue
+	t     *testing.T
+	clock *clocktesting.FakeClock
+	woken []Key
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))}
+	conn, err := member.Connect("east", &rest.Config{Host: "https://192.0.2.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pusher := New(member.NewFleet(member.Host{}, b.clock), deliveries.NewStore(b.clock), b.clock, Host{}, func(k Key) { b.woken = append(b.woken, k) })
+	b.memberQueue = newMemberQueue(conn, pusher, b.clock, usable)
+	pusher.deliveries.OnNews(pusher.wake)
+	pusher.queues["east"] = b.memberQueue
+	b.deliveries.Replace()
+	t.Cleanup(b.queue.ShutDown)
+	return b
+}
+
+// unlisted has nothing known of the member.
+func (b *bench) unlisted() { b.deliveries = b.pusher.deliveries.Open(b.conn, observer{b.memberQueue}) }
+
+// fixed is a rendering that was made before.
+type fixed struct{ made *render.Rendering }
+
+func (f fixed) Digest() string                     { return f.made.Digest }
+func (f fixed) Render() (*render.Rendering, error) { return f.made, nil }
+func (f fixed) Lists(group, kind, name string) bool {
+	return slices.ContainsFunc(f.made.Objects, func(o render.Object) bool {
+		return o.GVK.Group == group && o.GVK.Kind == kind && o.Name == name
+	})
+}
+
+func wish(digest string) *Want {
+	listed := func(kind, name string) render.Object {
+		return render.Object{GVK: schema.GroupVersionKind{Version: "v1", Kind: kind}, Name: name}
+	}
+	return &Want{Wrapper: webID, Drift: v1alpha1.DriftRepair, Rendering: fixed{&render.Rendering{Digest: digest,
+		Objects: []render.Object{listed("ConfigMap", "a"), listed("ConfigMap", "b"), listed("Secret", "s")}}}}
+}
+
+// there is what the lane sees of the pair's Delivery.
+func (b *bench) there(generation int64, digest string, complete bool, objects ...v1alpha1.ObjectStatus) {
+	d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: webID, Target: &v1alpha1.DeliveryTarget{Rendering: digest}}}
+	d.Name, d.UID, d.Generation = web.Delivery(), "d", generation
+	state := v1alpha1.EntryApplied
+	if !complete {
+		state = v1alpha1.EntryPending
+	}
+	d.Spec.Inventory = []v1alpha1.InventoryEntry{{Kind: "ConfigMap", Name: "a", State: state}}
+	d.Status.Objects = objects
+	b.deliveries.Put(d)
+}
+
+func drift(kind v1alpha1.DriftKind, version string) v1alpha1.ObjectStatus {
+	return v1alpha1.ObjectStatus{Kind: "ConfigMap", Name: "a", Drift: &v1alpha1.Drift{Kind: kind, ResourceVersion: version}}
+}
+
+// ended is a pass that came to its end with this outcome and left the Delivery at this generation.
+func (b *bench) ended(w *Want, generation int64, out plan.Outcome) {
+	b.t.Helper()
+	todo, due := b.due(web, w)
+	if !due {
+		b.t.Fatal("the pass was not due")
+	}
+	out.Desired = w
+	if generation > 0 {
+		out.UID, out.Generation = "d", generation
+	}
+	b.finished(web, out, todo)
+}
+
+func TestAStuckPairIsTriedLaterEachTimeAndFromTheStartWhenSomethingElseIsWanted(t *testing.T) {
+	b := newBench(t)
+	var waits []time.Duration
+	try := func(w *Want, retry time.Duration) {
+		b.ended(w, 0, plan.Outcome{Retry: retry})
+		waits = append(waits, b.last().Again.Sub(b.clock.Now()))
+		b.clock.Step(waits[len(waits)-1])
+	}
+	for range 8 {
+		try(wish("1"), plan.RetrySoon)
+	}
+	try(wish("1"), plan.RetryLater)
+	b.pusher.Want("east", wish("1"))
+	b.pusher.Want("east", wish("2"))
+	try(wish("2"), plan.RetrySoon)
+	want := []time.Duration{2, 4, 8, 16, 32, 64, 120, 120, 120, 2}
+	for i := range want {
+		want[i] *= time.Second
+	}
+	if diff := cmp.Diff(want, waits); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAPairThatIsToBeTriedAgainComesUpByItself(t *testing.T) {
+	b := newBench(t)
+	b.ended(wish("1"), 2, stuck)
+	for !b.clock.HasWaiters() {
+		// the queue has not taken it in yet
+	}
+	b.clock.Step(plan.RetryLater)
+	if key, shutdown := b.queue.Get(); shutdown || key != web {
+		t.Errorf("got %v", key)
+	}
+}
+
+func TestTheBreaker(t *testing.T) {
+	refused := apierrors.NewForbidden(schema.GroupResource{}, "x", errors.New("no"))
+	b := newBench(t)
+	if b.park(web) {
+		t.Fatal("parked while the way is open")
+	}
+	b.failed(web, wish("1"), refused)
+	if b.breaker.isOpen() {
+		t.Error("the member's answer to one pair has shut the way for all")
+	}
+	b.failed(web, wish("1"), errors.New("connection refused"))
+	if !b.park(web) || !b.park(Key{}) {
+		t.Error("the way is open though the wire broke")
+	}
+	b.probed(usable, lostIt)
+	if !b.park(web) {
+		t.Error("the way is open though the probe found nobody")
+	}
+	for b.queue.Len() > 0 {
+		key, _ := b.queue.Get()
+		b.queue.Done(key)
+	}
+	b.probed(lostIt, usable)
+	if b.park(web) || b.queue.Len() != 2 || b.breaker.parked.Len() != 0 {
+		t.Errorf("open: %v, queued %d, parked %v", !b.breaker.isOpen(), b.queue.Len(), b.breaker.parked)
+	}
+	if _, due := b.due(web, wish("1")); !due {
+		t.Error("what the wire broke off is not taken up at once")
+	}
+}
+
+// Its address alone is no reason to write to a cluster.
+func TestTheWayIsShutUntilAProbeHasFoundTheMember(t *testing.T) {
+	b := newBench(t)
+	l := newMemberQueue(b.conn, b.pusher, b.clock, member.ProbeResult{})
+	t.Cleanup(l.queue.ShutDown)
+	if !l.park(web) {
+		t.Error("open before there was a probe")
+	}
+	l.probed(member.ProbeResult{}, member.ProbeResult{Probed: true, Reachable: true, Reason: v1alpha1.ReasonOtherHost})
+	if !l.park(web) {
+		t.Error("open to a member of another host")
+	}
+	l.probed(member.ProbeResult{Probed: true}, usable)
+	if l.park(web) || l.queue.Len() != 1 {
+		t.Errorf("shut though the probe found it well, or the parked pair is lost (%d queued)", l.queue.Len())
+	}
+}
+
+// A member that is left, placed again and left once more must not pass for left because it was once.
+func TestAnEndBelongsToItsOwnWish(t *testing.T) {
+	b := newBench(t)
+	leave := func() *Want { return &Want{Wrapper: webID} }
+	b.pusher.Want("east", leave())
+	b.ended(leave(), 0, plan.Outcome{Done: true})
+	if out := b.pusher.Pair(web, "east").Outcome; out == nil || !out.Done {
+		t.Fatalf("not left: %+v", out)
+	}
+	b.pusher.Want("east", leave()) // said once more
+	if out := b.pusher.Pair(web, "east").Outcome; out == nil || !out.Done {
+		t.Errorf("saying it once more undid it: %+v", out)
+	}
+	b.pusher.Want("east", wish("1"))
+	// A pass is under way for it, while:
+	b.pusher.Want("east", leave())
+	if out := b.pusher.Pair(web, "east").Outcome; out != nil {
+		t.Errorf("it passes for left: %+v", out)
+	}
+}
+
+func TestWhatAWantWakes(t *testing.T) {
+	for name, test := range map[string]struct {
+		first, second *Want
+		queued        bool
+	}{
+		"something new":                  {nil, wish("1"), true},
+		"the same again":                 {wish("1"), wish("1"), false},
+		"something else":                 {wish("1"), wish("2"), true},
+		"another generation of the same": {wish("1"), func() *Want { w := wish("1"); w.Wrapper.Generation++; return w }(), true},
+		"another revision of the same":   {wish("1"), func() *Want { w := wish("1"); w.Revision = "r"; return w }(), false},
+		"to leave":                       {wish("1"), &Want{Wrapper: webID, Drift: v1alpha1.DriftRepair}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			if test.first != nil {
+				b.pusher.Want("east", test.first)
+				key, _ := b.queue.Get()
+				b.queue.Done(key)
+			}
+			b.pusher.Want("east", test.second)
+			if got := b.queue.Len() > 0; got != test.queued {
+				t.Errorf("queued: %v", got)
+			}
+			b.pusher.Drop(web, "east")
+			if len(b.pusher.Wanted(web)) > 0 || b.pusher.desired.get(web, "east") != nil {
+				t.Error("dropped, and still wanted")
+			}
+		})
+	}
+}
+
+func TestWhatIsSeenWakesTheWrapperOnlyWhenItIsNews(t *testing.T) {
+	b := newBench(t)
+	b.there(1, "1", true)
+	b.there(1, "1", true)
+	b.there(2, "1", true)
+	b.deliveries.Remove(web.Delivery())
+	b.deliveries.Remove(web.Delivery())
+	if diff := cmp.Diff([]Key{web, web, web}, b.woken); diff != "" {
+		t.Errorf("woken (-want +got):\n%s", diff)
+	}
+}
+
+// last is how the last pass ended.
+func (b *bench) last() plan.Outcome {
+	last, _ := b.histories.of(web)
+	return last
+}
+
+// due judges a pair without settling what is fought over.
+func (b *bench) due(key Key, want *Want) (todo plan.Work, due bool) {
+	if want == nil || !b.deliveries.IsListed() {
+		return plan.Work{}, false
+	}
+	b.histories.change(key, func(h *plan.History, now time.Time) {
+		var wake time.Duration
+		todo, due, wake = h.Due(want, b.deliveries.Get(key), b.dueSecrets.take(key), b.deliveries.IsListing(), now)
+		b.wakeAfter(key, wake)
+	})
+	return todo, due
+}
+
+// settle forgets what has not been fought over for long enough.
+func (b *bench) settle(key Key) {
+	b.histories.change(key, func(h *plan.History, now time.Time) { b.wakeAfter(key, h.Settle(b.deliveries.Get(key), now)) })
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/render"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
+)
+
+// Rendering is what is to stand on a member. Its objects are made when a pass needs them: a Desired is kept for as long as it
+// is wanted, and there is one for every pair.
+type Rendering interface {
+	// Digest is that of the objects.
+	Digest() string
+	// Lists says whether an object is among them.
+	Lists(group, kind, name string) bool
+	// Render makes the objects.
+	Render() (*render.Rendering, error)
+}
+
+// Desired is what the host wants of one pair. A Desired is never changed: another wish is another Desired. Pairs of one wrapper that
+// want the same share one.
+type Desired struct {
+	// Wrapper is who wants it.
+	Wrapper v1alpha1.WrapperIdentity
+	// Revision names the ControllerRevision of Rendering.
+	Revision string
+	// Rendering is what is to stand there; nil to leave the member.
+	Rendering Rendering
+	// Drift, OnConflict and OnDelete are the wrapper's policies.
+	Drift      v1alpha1.DriftPolicy
+	OnConflict v1alpha1.ConflictPolicy
+	OnDelete   v1alpha1.DeletionPolicy
+	// Namespaces says which namespaces of the member are open.
+	Namespaces v1alpha1.NamespacePolicy
+	// Overwrites is the Delivery there that a person has said may be written over, nil when nobody has.
+	Overwrites *v1alpha1.DeliveryVersion
+	// Suspended holds every write back. Leaving because the wrapper was deleted is never suspended.
+	Suspended bool
+}
+
+// Leaving says whether the member is to be left.
+func (w *Desired) Leaving() bool { return w.Rendering == nil }
+
+// IsHeldBy says whether the member holds just what is wanted, drift aside.
+func (w *Desired) IsHeldBy(s *deliveries.Summary) bool { return w.IsRecordedBy(s) && s.Complete }
+
+// IsRecordedBy says whether what is delivered is what is wanted, be all of it there or not.
+func (w *Desired) IsRecordedBy(s *deliveries.Summary) bool {
+	return w != nil && s != nil && !w.Leaving() && s.Wrapper.UID == w.Wrapper.UID && s.Rendering == w.Digest()
+}
+
+// Same says whether two wants ask for the same writes.
+func (w *Desired) Same(other *Desired) bool {
+	return w != nil && other != nil &&
+		w.Wrapper.UID == other.Wrapper.UID && (w.Rendering == other.Rendering || w.Digest() == other.Digest()) &&
+		w.Drift == other.Drift && w.OnConflict == other.OnConflict && w.OnDelete == other.OnDelete &&
+		w.Namespaces == other.Namespaces && w.Suspended == other.Suspended &&
+		(w.Overwrites == nil) == (other.Overwrites == nil) && (w.Overwrites == nil || *w.Overwrites == *other.Overwrites)
+}
+
+// MayOverwrite says whether a person has said that this very Delivery, as it is now, may be written over.
+func (w *Desired) MayOverwrite(d *v1alpha1.Delivery) bool {
+	return w.Overwrites != nil && w.Overwrites.UID == d.UID && w.Overwrites.Generation == d.Generation
+}
+
+// Digest is that of the objects that are wanted, "" to leave the member.
+func (w *Desired) Digest() string {
+	if w.Rendering == nil {
+		return ""
+	}
+	return w.Rendering.Digest()
+}
+
+// Lists says whether an object is among those that are wanted.
+func (w *Desired) Lists(id ObjectID) bool {
+	return w != nil && w.Rendering != nil && w.Rendering.Lists(id.Group, id.Kind, id.Name)
+}
+
+// ResyncsSecrets says whether Secrets that others change are to be put right.
+func (w *Desired) ResyncsSecrets() bool {
+	return w != nil && !w.Leaving() && w.Drift == v1alpha1.DriftRepair
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/health"
+)
+
+const (
+	// maxRepairs is how many repairs of one object within repairWindow are made as soon as it has drifted.
+	maxRepairs   = 5
+	repairWindow = 10 * time.Minute
+	// Contested repairs are first this far apart, then twice as far each time, to the longest.
+	firstApart   = time.Minute
+	longestApart = 30 * time.Minute
+)
+
+// driftBackoff is the history of one object that drifts: how often it had to be repaired of late, and whether
+// it is being fought over. It is pure; the zero value is an object that was never repaired.
+//
+// Why it is so: a repair that is undone at once is no repair but a load on the member and a fight in which
+// the object has two states in turns. Nothing is given up, since the other side may have been a person with
+// kubectl; the repairs only become rare, and a person is told with whom to speak.
+type driftBackoff struct {
+	// repairs are when the last ones were made, at most maxRepairs of them.
+	repairs []time.Time
+	// since is when the last fight ended: by a repair, or by a drift that went without one.
+	since time.Time
+	// undone is when the repair was first seen to be undone; zero while the object is as it was left.
+	undone time.Time
+	// apart is how far apart the repairs are; zero while it is not contested.
+	apart time.Duration
+	// words say who does what, as of the last fight.
+	words string
+}
+
+// drifted takes in that the object has drifted, and says how long its repair has to wait; zero is not at
+// all.
+func (c *driftBackoff) drifted(o *v1alpha1.ObjectStatus, now time.Time) time.Duration {
+	if c.undone.IsZero() {
+		if c.endsIn(now) == 0 {
+			*c = driftBackoff{}
+		}
+		c.undone, c.words = now, fightWords(o)
+	}
+	if c.apart == 0 {
+		if len(c.repairs) < maxRepairs || now.Sub(c.repairs[0]) >= repairWindow {
+			return 0
+		}
+		c.apart = firstApart
+	}
+	return max(0, c.since.Add(c.apart).Sub(now))
+}
+
+// repaired takes in that the object was repaired.
+func (c *driftBackoff) repaired(now time.Time) {
+	c.repairs = append(c.repairs, now)
+	c.repairs = c.repairs[max(0, len(c.repairs)-maxRepairs):]
+	c.since, c.undone = now, time.Time{}
+	c.apart = min(2*c.apart, longestApart)
+}
+
+// mended takes in that the object is as it was left although nothing was repaired.
+func (c *driftBackoff) mended(now time.Time) {
+	if !c.undone.IsZero() {
+		c.since, c.undone = now, time.Time{}
+	}
+}
+
+// isContested says whether the object is fought over.
+func (c *driftBackoff) isContested() bool { return c.apart > 0 }
+
+// endsIn is how long the object has to stay as it is for its history to be forgotten. While it is not as
+// it was left, that is at least as long again.
+func (c *driftBackoff) endsIn(now time.Time) time.Duration {
+	quiet := max(repairWindow, c.apart)
+	if !c.undone.IsZero() {
+		return quiet
+	}
+	return max(0, c.since.Add(quiet).Sub(now))
+}
+
+// fightWords say what is done to an object again and again, and the ways out. Names from the member are cut
+// short, or they would push the ways out off the end of a line.
+func fightWords(o *v1alpha1.ObjectStatus) string {
+	object, who := o.Kind+" "+health.Clean(o.Name, 40), health.Clean(o.Drift.Manager, 40)
+	switch who {
+	case "":
+		who = "somebody"
+	case v1alpha1.FieldManager:
+		who = "somebody under Fairlead's own name"
+	}
+	const out = "stop that, or take it out of the wrapper, or set drift: Report; it is repaired ever more rarely"
+	switch o.Drift.Kind {
+	case v1alpha1.DriftGone:
+		return fmt.Sprintf("%s is deleted after every repair: %s", object, out)
+	case v1alpha1.DriftReplaced:
+		return fmt.Sprintf("%s is replaced by %s after every repair: %s", object, who, out)
+	}
+	what := ""
+	if fields := o.Drift.Fields; len(fields) > 0 {
+		what = " " + health.Clean(fields[0], 48)
+		if len(fields) > 1 {
+			what += fmt.Sprintf(" and %d more", len(fields)-1)
+		}
+	}
+	return fmt.Sprintf("%s: %s changes%s after every repair: %s", object, who, what, out)
+}

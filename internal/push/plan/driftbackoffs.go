@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// driftBackoffs are the objects of one pair that had to be repaired of late.
+type driftBackoffs map[ObjectID]*driftBackoff
+
+// drifted takes in that an object has drifted, and says how long its repair has to wait; zero is not at all.
+func (b driftBackoffs) drifted(id ObjectID, o *v1alpha1.ObjectStatus, now time.Time) time.Duration {
+	if b[id] == nil {
+		return 0
+	}
+	return b[id].drifted(o, now)
+}
+
+// repaired takes in that a drift was repaired, and says after how long its history may be forgotten.
+func (b driftBackoffs) repaired(id ObjectID, now time.Time) time.Duration {
+	fought := b[id]
+	if fought == nil {
+		fought = &driftBackoff{}
+		b[id] = fought
+	}
+	fought.repaired(now)
+	return fought.endsIn(now)
+}
+
+// settle forgets the objects that have stayed as they were left for long enough, and says when to come back for the
+// next one; zero is not at all.
+func (b driftBackoffs) settle(drifts []v1alpha1.ObjectStatus, now time.Time) (wake time.Duration) {
+	if len(b) == 0 {
+		return 0
+	}
+	drifting := make(map[ObjectID]bool)
+	for _, o := range drifts {
+		drifting[ObjectID{o.Group, o.Kind, o.Name}] = true
+	}
+	for id, c := range b {
+		if !drifting[id] {
+			c.mended(now)
+		}
+		switch left := c.endsIn(now); {
+		case left == 0:
+			delete(b, id)
+		case c.undone.IsZero():
+			wake = sooner(wake, left)
+		}
+	}
+	return wake
+}
+
+// contested says what is fought over, "" when nothing is.
+func (b driftBackoffs) contested() string {
+	var first ObjectID
+	n := 0
+	for id, c := range b {
+		if !c.isContested() {
+			continue
+		}
+		if n++; n == 1 || id.compare(first) < 0 {
+			first = id
+		}
+	}
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return b[first].words
+	}
+	return fmt.Sprintf("%d objects, one of them %s", n, b[first].words)
+}
+
+// sooner is the shorter of two times to wait; zero is not at all.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}

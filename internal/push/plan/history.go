@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
+)
+
+// History is what is remembered of the passes of one pair, by which is judged when the next one is due. The zero value is a
+// pair that nobody has tried yet.
+type History struct {
+	last Outcome
+	// repaired are the drifts that have been dealt with.
+	repaired sets.Set[string]
+	// backoffs are the objects that had to be repaired of late.
+	backoffs driftBackoffs
+	failures int
+}
+
+// Work is what a pass is to do beside bringing about what is wanted.
+type Work struct {
+	// Drifted are the objects to repair, Marks the IDs of these drifts; of those that are gone, Gone has the uid that was
+	// recorded when the collector said so.
+	Drifted map[ObjectID]v1alpha1.DriftKind
+	Marks   map[ObjectID]string
+	Gone    map[ObjectID]types.UID
+	// Secrets are the Secrets to look at, of a pair that has come to rest.
+	Secrets []string
+	// IsNew says that nothing of the pair was ever seen on the member, nor tried.
+	IsNew bool
+}
+
+// mended are the drifts of a pass that it did repair.
+func (w *Work) mended(outcome *Outcome) []ObjectID {
+	var ids []ObjectID
+	for id := range w.Marks {
+		if !slices.Contains(outcome.Unmended, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// Last is the outcome of the last pass; one without Desired when there was none.
+func (h *History) Last() Outcome { return h.last }
+
+// Contested says what is fought over in the pair, "" when nothing is.
+func (h *History) Contested() string { return h.backoffs.contested() }
+
+// IsEmpty reports whether there is nothing to remember.
+func (h *History) IsEmpty() bool {
+	return h.last.Desired == nil && h.failures == 0 && len(h.repaired) == 0 && len(h.backoffs) == 0
+}
+
+// Settle forgets the objects of the pair that have stayed as they were left for long enough, and says when to come back for
+// the next one; zero is not at all.
+func (h *History) Settle(seen *deliveries.Summary, now time.Time) (wake time.Duration) {
+	return h.backoffs.settle(seen.Drifts(), now)
+}
+
+// Due says whether a pair needs a pass, and what that one is to repair. secrets are the Secrets whose turn it is; isListing
+// is whether all Deliveries of the member are being listed. wake says when to come back for a repair that has to wait; zero
+// is not at all.
+func (h *History) Due(want *Desired, seen *deliveries.Summary, secrets []string, isListing bool, now time.Time) (todo Work, due bool, wake time.Duration) {
+	last := h.last
+	retry := h.retries(now)
+	overtaken := last.isOvertakenBy(want)
+	unchanged, rests := want.Same(last.Desired) && !overtaken, h.Rests(want, seen, now)
+	h.letGoOfEarlier(want)
+	if want.Leaving() || want.Suspended {
+		return Work{}, !unchanged || !last.Done && !rests, 0
+	}
+	todo, wake = h.repairs(want, seen, retry || overtaken, now)
+	if len(todo.Drifted) > 0 {
+		return todo, true, wake
+	}
+	switch {
+	case !rests && !want.IsHeldBy(seen):
+		return Work{IsNew: seen == nil && last.Desired == nil && h.failures == 0 && !isListing}, true, wake
+	case !want.IsHeldBy(seen) && seen.ServedNow() && !last.Done:
+		return Work{}, true, wake
+	case want.IsRecordedBy(seen):
+		return Work{Secrets: secrets, Drifted: make(map[ObjectID]v1alpha1.DriftKind)}, len(secrets) > 0, wake
+	}
+	return Work{}, false, wake
+}
+
+// retries says whether it is time to try again what got stuck.
+func (h *History) retries(now time.Time) bool {
+	return !h.last.Again.IsZero() && !now.Before(h.last.Again)
+}
+
+// letGoOfEarlier has the last outcome refer to an equal want of a later generation, or all objects of the earlier
+// generation's spec would stay in memory.
+func (h *History) letGoOfEarlier(want *Desired) {
+	if h.last.Desired != want && want.Same(h.last.Desired) && !h.last.isOvertakenBy(want) {
+		h.last.Desired = want
+	}
+}
+
+// Rests says whether the last pass has left a pair as it is for this very wish, nothing has changed on the
+// member since, and its time to be tried again has not come.
+func (h *History) Rests(want *Desired, seen *deliveries.Summary, now time.Time) bool {
+	last := &h.last
+	return want.Same(last.Desired) && !last.isOvertakenBy(want) && !h.retries(now) && last.UID != "" &&
+		(seen == nil || seen.UID == last.UID && seen.Generation <= last.Generation)
+}
+
+// repairs are the drifts that no pass has dealt with, and, when it is time to try again, those that the
+// last one could not mend.
+func (h *History) repairs(want *Desired, seen *deliveries.Summary, retry bool, now time.Time) (todo Work, wake time.Duration) {
+	todo = Work{Drifted: make(map[ObjectID]v1alpha1.DriftKind), Marks: make(map[ObjectID]string), Gone: make(map[ObjectID]types.UID)}
+	if want.Drift != v1alpha1.DriftRepair || seen == nil || seen.Wrapper.UID != want.Wrapper.UID {
+		return todo, 0 // what the Delivery of another wrapper says of its objects is nothing to this one
+	}
+	for _, o := range seen.Drifts() {
+		id, mark := ObjectID{o.Group, o.Kind, o.Name}, deliveries.DriftID(&o)
+		if h.repaired.Has(mark) && (!retry || !slices.Contains(h.last.Unmended, id)) {
+			continue
+		}
+		if wait := h.backoffs.drifted(id, &o, now); wait > 0 {
+			wake = sooner(wake, wait)
+			continue
+		}
+		todo.Drifted[id], todo.Marks[id] = o.Drift.Kind, mark
+		if o.Drift.Kind == v1alpha1.DriftGone {
+			todo.Gone[id] = types.UID(o.Drift.ResourceVersion)
+		}
+	}
+	for _, id := range h.last.Unmended {
+		if retry && id.IsSecret() { // nobody tells that it still is not as it should be
+			todo.Drifted[id] = v1alpha1.DriftChanged
+		}
+	}
+	return todo, wake
+}
+
+// Finished takes in a pass that came to its end, and says when to come back; zero is not at all.
+func (h *History) Finished(outcome Outcome, todo *Work, seen *deliveries.Summary, now time.Time) (wake time.Duration) {
+	h.last = outcome.beside(h.last, h.stillUnmended(outcome.Desired, todo, seen))
+	for _, mark := range todo.Marks {
+		if h.repaired == nil {
+			h.repaired = sets.New[string]()
+		}
+		h.repaired.Insert(mark)
+	}
+	for _, id := range todo.mended(&outcome) {
+		if h.backoffs == nil {
+			h.backoffs = make(driftBackoffs)
+		}
+		wake = sooner(wake, h.backoffs.repaired(id, now))
+	}
+	if outcome.Done {
+		h.failures = 0
+		return wake
+	}
+	if outcome.Retry > 0 {
+		wake = sooner(wake, h.again(outcome.Retry, now))
+	}
+	return wake
+}
+
+// Failed takes in a pass that the wire broke off, and says when to come back.
+func (h *History) Failed(want *Desired, err error, now time.Time) (wake time.Duration) {
+	h.last = Outcome{Desired: want, State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Message: err.Error(), Unmended: h.last.Unmended}
+	return h.again(time.Second, now)
+}
+
+// ForgetOutcome forgets how the last pass ended, whose Delivery is not on the member any more.
+func (h *History) ForgetOutcome() { h.last = Outcome{} }
+
+// ForgetRepairs forgets which drifts have been dealt with: the collector sees none any more.
+func (h *History) ForgetRepairs() { h.repaired = nil }
+
+// stillUnmended are the drifts that an earlier pass could not mend and that the one just ended, for want, was not
+// to repair. What is not wanted any more has been let go of, whatever the Delivery still says of it.
+func (h *History) stillUnmended(want *Desired, todo *Work, seen *deliveries.Summary) []ObjectID {
+	drifting := make(map[ObjectID]bool)
+	for _, o := range seen.Drifts() {
+		drifting[ObjectID{o.Group, o.Kind, o.Name}] = true
+	}
+	var still []ObjectID
+	for _, id := range h.last.Unmended {
+		if _, tried := todo.Drifted[id]; !tried && want.Lists(id) && (drifting[id] || id.IsSecret()) {
+			still = append(still, id)
+		}
+	}
+	return still
+}
+
+// again has a pair tried once more, later each time.
+func (h *History) again(first time.Duration, now time.Time) (wait time.Duration) {
+	wait = max(first, min(first<<min(h.failures, 10), RetryLater))
+	h.failures++
+	if at := now.Add(wait); !h.last.Again.After(now) || at.Before(h.last.Again) {
+		h.last.Again = at
+	}
+	return wait
+}

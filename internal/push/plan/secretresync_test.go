@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
+)
+
+var (
+	midnight = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	noPlace  = Pair{}
+)
+
+func pairNo(i int) Pair {
+	return Pair{fmt.Sprint("member-", i%100), deliveries.Key{NamespacedName: types.NamespacedName{Namespace: "n", Name: fmt.Sprint(i)}}}
+}
+
+// walk takes every turn that comes up until a time, and says when each Secret had its turns.
+func walk(r *SecretSchedule, from, until time.Time) (looks map[Pair][]time.Duration, perSecond int) {
+	looks = make(map[Pair][]time.Duration)
+	inSecond := make(map[int64]int)
+	for now := from; now.Before(until); {
+		t, wait, ok := r.Next(now)
+		if !ok {
+			if wait == 0 {
+				return looks, 0
+			}
+			now = now.Add(wait)
+			continue
+		}
+		r.Taken(now)
+		looks[t.Pair] = append(looks[t.Pair], now.Sub(from))
+		inSecond[now.Unix()]++
+		perSecond = max(perSecond, inSecond[now.Unix()])
+	}
+	return looks, perSecond
+}
+
+func TestEachSecretComesUpOnceInAnIntervalAndNotAllAtOnce(t *testing.T) {
+	var r SecretSchedule
+	for i := range 600 {
+		r.Enlist(pairNo(i), []string{"s"}, midnight)
+	}
+	looks, perSecond := walk(&r, midnight, midnight.Add(3*resyncInterval))
+	inMinute := make([]int, 10)
+	for i := range 600 {
+		turns := looks[pairNo(i)]
+		if len(turns) != 3 {
+			t.Fatalf("Secret %d came up %v", i, turns)
+		}
+		if apart := turns[2] - turns[1]; apart < resyncInterval || apart > resyncInterval+time.Second {
+			t.Fatalf("Secret %d came up %s apart", i, apart)
+		}
+		inMinute[turns[0]/time.Minute]++
+	}
+	for minute, n := range inMinute {
+		if n < 30 || n > 90 {
+			t.Errorf("%d of 600 come up in minute %d", n, minute)
+		}
+	}
+	if perSecond > 10 {
+		t.Errorf("%d in one second", perSecond)
+	}
+}
+
+func TestAFleetWithTooManySecretsIsLookedAtInTurnsTenASecond(t *testing.T) {
+	const many = 10_000 // six thousand fit into an interval
+	var r SecretSchedule
+	for i := range many {
+		r.Enlist(pairNo(i), []string{"s"}, midnight)
+	}
+	looks, perSecond := walk(&r, midnight, midnight.Add(time.Hour))
+	if perSecond != 10 {
+		t.Errorf("%d in one second", perSecond)
+	}
+	total := 0
+	for i := range many {
+		turns := looks[pairNo(i)]
+		total += len(turns)
+		if len(turns) < 2 || len(turns) > 4 {
+			t.Fatalf("Secret %d came up %d times: the one that was left alone for longest goes first", i, len(turns))
+		}
+	}
+	if total < 35_000 || total > 36_000 {
+		t.Errorf("%d looks in an hour", total)
+	}
+}
+
+func TestWhoIsEnlisted(t *testing.T) {
+	one, two := pairNo(1), pairNo(2)
+	for name, test := range map[string]struct {
+		play func(*SecretSchedule)
+		want map[Pair]int
+	}{
+		"nobody":                {func(*SecretSchedule) {}, map[Pair]int{}},
+		"two Secrets of a pair": {func(r *SecretSchedule) { r.Enlist(one, []string{"a", "b"}, midnight) }, map[Pair]int{one: 2}},
+		"each once": {func(r *SecretSchedule) {
+			r.Enlist(one, []string{"a"}, midnight)
+			r.Enlist(one, []string{"a"}, midnight)
+		}, map[Pair]int{one: 1}},
+		"not one that is listed no more": {func(r *SecretSchedule) {
+			r.Enlist(one, []string{"a", "b"}, midnight)
+			r.Enlist(one, []string{"b"}, midnight)
+		}, map[Pair]int{one: 1}},
+		"not a pair that has ended": {func(r *SecretSchedule) {
+			r.Enlist(one, []string{"a"}, midnight)
+			r.Enlist(two, []string{"a"}, midnight)
+			r.Enlist(one, nil, midnight)
+		}, map[Pair]int{two: 1}},
+		"not those of a member that is gone": {func(r *SecretSchedule) {
+			r.Enlist(one, []string{"a"}, midnight)
+			r.Enlist(two, []string{"a"}, midnight)
+			r.Leave(one.Member)
+		}, map[Pair]int{two: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var r SecretSchedule
+			test.play(&r)
+			looks, _ := walk(&r, midnight, midnight.Add(resyncInterval))
+			got := make(map[Pair]int)
+			for at, turns := range looks {
+				got[at] = len(turns)
+			}
+			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(Pair{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if len(r.at) != len(test.want) || len(r.queue) != len(r.flat()) {
+				t.Errorf("kept: %d pairs, %d turns", len(r.at), len(r.queue))
+			}
+		})
+	}
+}
+
+func (r *SecretSchedule) flat() (all []string) {
+	for _, ofPair := range r.at {
+		for name := range ofPair {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+func TestWhatIsKnownOfASecret(t *testing.T) {
+	var r SecretSchedule
+	r.Note(noPlace, "a", "7") // nobody enlisted it
+	before := r.Version(noPlace, "a")
+	r.Enlist(noPlace, []string{"a"}, midnight)
+	r.Note(noPlace, "a", "8")
+	r.Enlist(noPlace, []string{"a", "b"}, midnight)
+	if diff := cmp.Diff([]string{"", "8", ""}, []string{before, r.Version(noPlace, "a"), r.Version(noPlace, "b")}); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package prune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/discovery"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
+)
+
+// othersContents says what would go with a Namespace or a CRD that is not this wrapper's own, nil
+// when nothing would. Deleting either deletes what is in it, whoever made that.
+func (p *Pruner) othersContents(ctx context.Context, r *Removal, found *metav1.PartialObjectMetadata) (*memberapi.Trouble, error) {
+	var inside []schema.GroupVersionResource
+	namespace := ""
+	var err error
+	switch r.GroupKind() {
+	case schema.GroupKind{Kind: "Namespace"}:
+		namespace = found.Name
+		inside, err = namespacedResources(ctx, p.conn)
+	case schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
+		inside, err = resourceOf(ctx, p.conn, found.Name)
+	default:
+		return nil, nil
+	}
+	if errors.Is(err, errNotServed) || err != nil && (memberapi.Answered(err) || memberapi.IsAway(err)) {
+		t := memberapi.Stalled(v1alpha1.ReasonNotEmpty,
+			"%s is not deleted: what is in it cannot be found out (%s); mend that, or set onDelete: KeepData", r, err)
+		return &t, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("finding out what is in %s on member %s: %w", r, p.conn.Name(), err)
+	}
+	var names []string
+	unheard := false
+	for _, gvr := range inside {
+		found, err := others(ctx, p.conn, gvr, namespace, p.desired.Wrapper.UID)
+		if apierrors.IsNotFound(err) {
+			// It was served a moment ago: its objects may still be there, and go with what holds them.
+			found, err, unheard = []string{gvr.Resource + " (they are not served any more)"}, nil, true
+		}
+		if err != nil {
+			return nil, fmt.Errorf("finding out what is in %s on member %s: %w", r, p.conn.Name(), err)
+		}
+		names = append(names, found...)
+		if len(names) > 3 {
+			break
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	t := memberapi.Stalled(v1alpha1.ReasonNotEmpty, "%s is not deleted: in it are others' things (%s); move them, or set onDelete: KeepData",
+		r, strings.Join(names[:min(3, len(names))], ", "))
+	if unheard {
+		t.Retry = plan.RetrySoon
+	}
+	return &t, nil
+}
+
+func namespacedResources(ctx context.Context, conn *member.Conn) ([]schema.GroupVersionResource, error) {
+	collections, err := discovery.Listable(ctx, conn.REST(), true)
+	all := make([]schema.GroupVersionResource, 0, len(collections))
+	for _, c := range collections {
+		all = append(all, c.GroupVersionResource)
+	}
+	return all, err
+}
+
+// others are names of objects of a resource that this wrapper did not push. What cannot be listed
+// counts as there: nothing is deleted on ignorance. An error may say that the resource is not served.
+func others(ctx context.Context, conn *member.Conn, gvr schema.GroupVersionResource, namespace string, wrapper types.UID) ([]string, error) {
+	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(member.Path(gvr, namespace, "")...).
+		Param("labelSelector", v1alpha1.LabelUID+"!="+string(wrapper)).Param("limit", "10"), false)
+	switch {
+	case apierrors.IsMethodNotSupported(err):
+		return nil, nil
+	case apierrors.IsNotFound(err):
+		return nil, err
+	case err != nil && (memberapi.Answered(err) || apierrors.IsServiceUnavailable(err)):
+		return []string{gvr.Resource + " (they cannot be listed: " + err.Error() + ")"}, nil
+	case err != nil:
+		return nil, err
+	}
+	list := &unstructured.UnstructuredList{}
+	if err := list.UnmarshalJSON(answer.Body); err != nil {
+		return nil, err
+	}
+	var names []string
+	for i := range list.Items {
+		if !madeByKubernetes(gvr, &list.Items[i]) {
+			names = append(names, gvr.Resource+"/"+list.Items[i].GetName())
+		}
+	}
+	return names, nil
+}
+
+// madeByKubernetes are the things that come with every namespace.
+func madeByKubernetes(gvr schema.GroupVersionResource, obj metav1.Object) bool {
+	switch gvr.GroupResource() {
+	case schema.GroupResource{Resource: "serviceaccounts"}:
+		return obj.GetName() == "default"
+	case schema.GroupResource{Resource: "configmaps"}:
+		return obj.GetName() == "kube-root-ca.crt"
+	case schema.GroupResource{Resource: "events"}, schema.GroupResource{Group: "events.k8s.io", Resource: "events"},
+		schema.GroupResource{Resource: "endpoints"}, schema.GroupResource{Group: "discovery.k8s.io", Resource: "endpointslices"},
+		schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}:
+		return true
+	}
+	return false
+}
+
+// errNotServed: objects of a CRD may be there that nobody can list.
+var errNotServed = errors.New("no version of it is served")
+
+var crds = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+func resourceOf(ctx context.Context, conn *member.Conn, crd string) ([]schema.GroupVersionResource, error) {
+	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(member.Path(crds, "", crd)...), false)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	read := struct {
+		Spec struct {
+			Group    string
+			Names    struct{ Plural string }
+			Versions []struct {
+				Name   string
+				Served bool
+			}
+		}
+	}{}
+	if err := answer.Into(&read); err != nil {
+		return nil, err
+	}
+	for _, v := range read.Spec.Versions {
+		if v.Served {
+			return []schema.GroupVersionResource{{Group: read.Spec.Group, Version: v.Name, Resource: read.Spec.Names.Plural}}, nil
+		}
+	}
+	return nil, errNotServed
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package prune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
+)
+
+// Garbage collection deletes a claim with what owns it. So an object that a claim's ownerReferences lead to,
+// over as many owners as there are, takes data along, and KeepData keeps it.
+//
+// Why it is so: the claims are what data hangs on, and there are few of them, so it is asked from their end: one
+// list of metadata a pass, and each owner once. Nobody could follow all that an object owns downward without
+// listing every kind there is. What cannot be read along the way may lead to anything, and then nothing is
+// deleted that is not released from this.
+
+var claims = schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}
+
+// maxOwners is how many owners above a claim are followed. Real chains have two or three.
+const maxOwners = 16
+
+// dependents is what is known of the claims where a wrapper's objects are.
+type dependents struct {
+	// claim is one that goes with an object, by the object's uid.
+	claim map[types.UID]string
+	// unread is an owner that could not be read: then whatever owns that may have claims too. cause is why, "" for
+	// one whose claims could not be listed at all.
+	unread string
+	cause  error
+}
+
+// claimOwners finds out to which objects the claims lead that are where a wrapper's objects are.
+type claimOwners struct {
+	conn *member.Conn
+	// namespace is the wrapper's; "" asks for the claims of all namespaces.
+	namespace string
+	// found is nil while nobody has asked.
+	found *dependents
+}
+
+// lead finds out, once in a pass, to which objects the claims there lead. An error is the wire's.
+func (c *claimOwners) lead(ctx context.Context) (*dependents, error) {
+	if c.found != nil {
+		return c.found, nil
+	}
+	found := &dependents{claim: make(map[types.UID]string)}
+	err := member.EachMetadata(ctx, c.conn, member.Path(claims, c.namespace, ""), func(claim *metav1.PartialObjectMetadata) error {
+		if claim.DeletionTimestamp != nil || claim.Annotations[v1alpha1.AnnotationKeep] == "false" {
+			return nil // it goes anyhow, or may
+		}
+		return c.follow(ctx, found, claim.Name, claim, 0)
+	})
+	switch {
+	case err != nil && (memberapi.Answered(err) || errors.Is(err, member.ErrEndlessList)):
+		found.cause = err
+	case err != nil:
+		return nil, fmt.Errorf("listing the claims of member %s: %w", c.conn.Name(), err)
+	}
+	c.found = found
+	return found, nil
+}
+
+// follow notes what owns an object that a claim has led to, and what owns that.
+func (c *claimOwners) follow(ctx context.Context, found *dependents, claim string, owned *metav1.PartialObjectMetadata, depth int) error {
+	for _, ref := range owned.OwnerReferences {
+		if ref.Kind == "Pod" && ref.APIVersion == "v1" {
+			continue // an ephemeral volume, or one that is being scaled away: it goes with that Pod on any day
+		}
+		if _, seen := found.claim[ref.UID]; seen {
+			continue
+		}
+		found.claim[ref.UID] = claim
+		owner, err := c.owner(ctx, owned.Namespace, ref)
+		switch {
+		case err == nil && depth == maxOwners:
+			err = fmt.Errorf("it is the %dth owner above that claim", maxOwners)
+			fallthrough
+		case err != nil && (meta.IsNoMatchError(err) || memberapi.AnsweredAbout(groupOf(ref), err)):
+			if found.cause == nil {
+				found.unread, found.cause = fmt.Sprintf("claim %s belongs to %s", claim, ref.Kind+" "+ref.Name), err
+			}
+		case err != nil:
+			return err
+		case owner != nil:
+			if err := c.follow(ctx, found, claim, owner, depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// owner reads the object that an ownerReference means; nil when it is gone, and leads nowhere.
+func (c *claimOwners) owner(ctx context.Context, namespace string, ref metav1.OwnerReference) (*metav1.PartialObjectMetadata, error) {
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	if err != nil {
+		return nil, nil //nolint:nilerr // garbage collection cannot read it either
+	}
+	gk := schema.GroupKind{Group: gv.Group, Kind: ref.Kind}
+	mapping, err := c.conn.Mapping(ctx, gk, gv.Version)
+	if err != nil {
+		return nil, err
+	}
+	if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
+		namespace = ""
+	} else if namespace == "" {
+		return nil, nil // what stands in no namespace has no owner in one
+	}
+	owner, err := memberapi.Metadata(ctx, c.conn, member.Path(mapping.Resource, namespace, ref.Name))
+	switch {
+	case memberapi.IsPathGone(err):
+		c.conn.DoubtMapping(gk)
+		return nil, err
+	case apierrors.IsNotFound(err) || err == nil && owner.UID != ref.UID:
+		return nil, nil
+	}
+	return owner, err
+}
+
+func groupOf(ref metav1.OwnerReference) string {
+	gv, _ := schema.ParseGroupVersion(ref.APIVersion) // one that cannot be parsed is not read
+	return gv.Group
+}
+
+// cannotKnow is the trouble of an object of which it is not known whether a claim goes with it.
+func (d *dependents) cannotKnow(verb, object string) memberapi.Trouble {
+	right := "get"
+	if d.unread == "" {
+		right = "list"
+	}
+	t := memberapi.ExplainWithout(right, verb, object, d.cause)
+	what := "its claims cannot be listed"
+	if d.unread != "" {
+		what = health.Clean(d.unread, 80)
+	}
+	t.Message += fmt.Sprintf("; nothing is deleted while it is not known whether a claim goes with it (%s)", what)
+	if verb != "replacing" { // its annotation says no more than that it may be replaced
+		t.Message += fmt.Sprintf(": or annotate it %s: \"false\"", v1alpha1.AnnotationKeep)
+	}
+	t.Retry = plan.RetrySoon
+	return t
+}

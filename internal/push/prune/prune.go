@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package prune
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/marks"
+	"github.com/fairlead-dev/fairlead/federate/render"
+	"github.com/fairlead-dev/fairlead/federate/retention"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
+	"github.com/fairlead-dev/fairlead/overrides"
+)
+
+// Pruner takes from a member what is recorded there and not wanted any more. It is for one pass.
+type Pruner struct {
+	conn    *member.Conn
+	desired *plan.Desired
+	// isDesired says whether what the pass is for still is what is wanted; nil is always.
+	isDesired func() bool
+	// isOpen reports whether the member lets the host write to a Namespace.
+	isOpen func(*metav1.PartialObjectMetadata) bool
+	// trouble collects what is in the way of single objects.
+	trouble *memberapi.Troubles
+	// claims is to which objects the claims there lead.
+	claims *claimOwners
+
+	// Waits says which removal waits for what could not be applied; "" when none does. Set by Remove.
+	Waits string
+	// Kept are objects that the member keeps although it, or they, are left, each with the reason. Set by Remove.
+	Kept []plan.Kept
+	// Freed is whether something that kept others out has gone, so that these may come through now. Set by
+	// Remove.
+	Freed bool
+}
+
+// New makes a pruner for one pass. isDesired says whether what the pass is for still is what is wanted; nil is always. isOpen
+// reports whether the member lets the host write to a Namespace. What is in the way of single objects goes to trouble.
+func New(conn *member.Conn, desired *plan.Desired, isDesired func() bool, isOpen func(*metav1.PartialObjectMetadata) bool, trouble *memberapi.Troubles) *Pruner {
+	return &Pruner{conn: conn, desired: desired, isDesired: isDesired, isOpen: isOpen, trouble: trouble,
+		claims: &claimOwners{conn: conn, namespace: desired.Wrapper.Namespace}}
+}
+
+// Removal is one entry on its way out.
+type Removal struct {
+	Entry v1alpha1.InventoryEntry
+	// Gone is whether the entry may leave the inventory: its object was seen gone, kept or released.
+	Gone bool
+}
+
+func (r *Removal) String() string { return memberapi.Ref(r.Entry.Kind, r.Entry.Name) }
+
+// GroupKind is that of the object.
+func (r *Removal) GroupKind() schema.GroupKind {
+	return schema.GroupKind{Group: r.Entry.Group, Kind: r.Entry.Kind}
+}
+
+// Remove takes away what is no longer wanted, last installed first, rank by rank: a step begins when
+// the one before it is gone, since a finalizer may need what was installed earlier.
+//
+// What an update drops goes after what it brings stands: under another name, or of another kind, that may be
+// what takes its place, and is then all that is left. But what only restricts does not wait: it may be what
+// keeps the update from coming to its end, as a quota that the same update drops. Leaving a member waits for
+// nothing. isMissing is whether something that is wanted does not stand.
+func (p *Pruner) Remove(ctx context.Context, leaving []*Removal, isMissing bool) error {
+	if isMissing {
+		var kept []*Removal
+		leaving, kept = restrictions(leaving)
+		if len(kept) > 0 {
+			p.Waits = "the removal of " + kept[0].String() + more(len(kept)-1) + " waits until all else is applied"
+		}
+		defer func() { p.Freed = slices.ContainsFunc(leaving, func(r *Removal) bool { return r.Gone }) }()
+	}
+	waitingAt, blocked := 0, false
+	for _, r := range leaving {
+		rank := render.InstallOrder(r.GroupKind())
+		if blocked && rank != waitingAt {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if p.isDesired != nil && !p.isDesired() {
+			// A person may have released the wrapper from this member, or it was placed there again.
+			p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonLeaving, "%s stays for now: something else is wanted since", r))
+			return nil
+		}
+		if err := p.removeOne(ctx, r); err != nil {
+			return err
+		}
+		if !r.Gone && !blocked {
+			waitingAt, blocked = rank, true
+		}
+	}
+	return nil
+}
+
+func (p *Pruner) removeOne(ctx context.Context, r *Removal) error {
+	if r.Entry.Resource == "" || p.desired.OnDelete == v1alpha1.KeepAll {
+		// Its kind was never served, or all is to stay as it is.
+		r.Gone = true
+		return nil
+	}
+	path, err := p.pathOf(ctx, r)
+	if err != nil || path == nil {
+		return err
+	}
+	found, err := memberapi.Metadata(ctx, p.conn, path)
+	switch {
+	case memberapi.IsPathGone(err):
+		// The version that we knew the kind by is not served any more; the object may well be there.
+		p.conn.DoubtMapping(r.GroupKind())
+		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits,
+			"%s: the member serves %s in another way than before", r, r.Entry.Kind))
+		return nil
+	case apierrors.IsNotFound(err):
+		r.Gone = true
+		return nil
+	case err != nil && memberapi.AnsweredAbout(r.Entry.Group, err):
+		p.trouble.Add(memberapi.Explain("removing", r.String(), err))
+		return nil
+	case err != nil:
+		return fmt.Errorf("removing %s from member %s: %w", r, p.conn.Name(), err)
+	}
+	return p.letGo(ctx, r, path, found)
+}
+
+// letGo does with an object that is there what its author, its kind and its history ask for.
+func (p *Pruner) letGo(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) error {
+	switch {
+	case !p.isMeant(r, found):
+		// Somebody made another one under this name, or took it out of our hands.
+		r.Gone = true
+		return nil
+	case found.DeletionTimestamp != nil:
+		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits, "%s is being deleted%s", r, memberapi.HeldBy(found)))
+		return nil
+	case r.isReserved():
+		p.keep(r, "it is Fairlead's own, or a system namespace")
+		return nil
+	case retention.IsKept(p.desired.OnDelete, r.GroupKind(), found.Annotations[v1alpha1.AnnotationKeep]):
+		p.keep(r, retention.WhyKept(found.Annotations[v1alpha1.AnnotationKeep]))
+		return nil
+	case r.GroupKind() == (schema.GroupKind{Kind: "Namespace"}) && !p.isOpen(found):
+		p.keep(r, "the member has closed it to the host")
+		return nil
+	case r.Entry.Adopted == v1alpha1.AdoptedYes && (p.desired.OnDelete != v1alpha1.DeleteAll || holdsOthers(r.GroupKind())):
+		return p.giveBack(ctx, r, path, found)
+	}
+	if settled, err := p.spare(ctx, r, path, found); settled || err != nil {
+		return err
+	}
+	if inside, err := p.othersContents(ctx, r, found); err != nil || inside != nil {
+		if inside != nil {
+			p.trouble.Add(*inside)
+		}
+		return err
+	}
+	return p.delete(ctx, r, path, found)
+}
+
+// isReserved reports whether the entry is of an object that is not federated. A version that let it through may have
+// recorded it, and deleting the host's own rights would leave all else on the member for good.
+func (r *Removal) isReserved() bool {
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(r.GroupKind().WithVersion("v1")) // no rule looks at the version
+	obj.SetName(r.Entry.Name)
+	return overrides.Reserved(obj) != nil
+}
+
+// isMeant says whether an object is the one that was delivered: it has the recorded uid; or, where the
+// pass that made it died before it could record one, it carries our marks.
+func (p *Pruner) isMeant(r *Removal, found *metav1.PartialObjectMetadata) bool {
+	if r.Entry.UID != "" {
+		return found.UID == r.Entry.UID
+	}
+	mark := marks.ObjectPath(r.Entry.Resource, r.Entry.Group, found.Namespace, found.Name)
+	return marks.IsOurs(found, p.desired.Wrapper.UID, mark)
+}
+
+func (p *Pruner) giveBack(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) error {
+	err := memberapi.Release(ctx, p.conn, path, found)
+	switch {
+	case err == nil, apierrors.IsNotFound(err):
+		r.Gone = true
+		return nil
+	case memberapi.AnsweredAbout(r.Entry.Group, err):
+		p.trouble.Add(memberapi.Explain("releasing", r.String(), err))
+		return nil
+	}
+	return fmt.Errorf("releasing %s on member %s: %w", r, p.conn.Name(), err)
+}
+
+func (p *Pruner) delete(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) error {
+	err := memberapi.DeleteExactly(ctx, p.conn, path, metav1.Preconditions{UID: &found.UID})
+	switch {
+	case apierrors.IsNotFound(err):
+		r.Gone = true
+		return nil
+	case err != nil && memberapi.AnsweredAbout(r.Entry.Group, err):
+		p.trouble.Add(memberapi.Explain("removing", r.String(), err))
+		return nil
+	case err != nil:
+		return fmt.Errorf("removing %s from member %s: %w", r, p.conn.Name(), err)
+	}
+	// Accepted is not gone: see.
+	left, err := memberapi.Metadata(ctx, p.conn, path)
+	switch {
+	case apierrors.IsNotFound(err) || err == nil && left.UID != found.UID:
+		r.Gone = true
+	case err == nil || memberapi.AnsweredAbout(r.Entry.Group, err):
+		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits, "%s is being deleted%s", r, memberapi.HeldBy(left)))
+	default:
+		return fmt.Errorf("removing %s from member %s: %w", r, p.conn.Name(), err)
+	}
+	return nil
+}
+
+// more counts what a message does not name.
+func more(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package prune
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
+)
+
+// retainManager holds the retention policy of a StatefulSet that is being removed, by which a later pass knows
+// that its claims are on their way out of its hands.
+const retainManager = v1alpha1.FieldManager + "-retain"
+
+var statefulSets = schema.GroupKind{Group: "apps", Kind: "StatefulSet"}
+
+// keepsData says whether a policy keeps what holds data.
+func keepsData(policy v1alpha1.DeletionPolicy) bool {
+	return policy != v1alpha1.DeleteAll && policy != v1alpha1.KeepAll
+}
+
+// isBuiltIn says whether a kind is Kubernetes' own, of which it is known what a deletion does.
+func isBuiltIn(gk schema.GroupKind) bool {
+	return member.Scheme.IsGroupRegistered(gk.Group) || gk.Group == "apiextensions.k8s.io" || gk.Group == "apiregistration.k8s.io"
+}
+
+// spare keeps back, under KeepData, what would take data along. settled says that there is nothing more to do
+// about the object in this pass: it is kept, or there is trouble that says what it waits for.
+func (p *Pruner) spare(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) (settled bool, err error) {
+	if !keepsData(p.desired.OnDelete) || found.Annotations[v1alpha1.AnnotationKeep] == "false" {
+		return false, nil
+	}
+	if !isBuiltIn(r.GroupKind()) && len(found.Finalizers) > 0 {
+		p.keep(r, "its controller holds it by finalizer "+health.Clean(found.Finalizers[0], 64)+
+			" and may do more than delete it; "+v1alpha1.AnnotationKeep+`: "false" would release it`)
+		return true, nil
+	}
+	retained := false
+	if r.GroupKind() == statefulSets {
+		if retained, settled, err = p.retain(ctx, r, path, found); settled || err != nil {
+			return settled, err
+		}
+	}
+	known, err := p.claims.lead(ctx)
+	if err != nil {
+		return false, err
+	}
+	claim, leads := known.claim[found.UID]
+	switch {
+	case leads && retained:
+		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits,
+			"%s goes when no claim names it as its owner any more (%s does): its controller is to see to it, or take that ownerReference off",
+			r, memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64))))
+	case leads:
+		p.keep(r, memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64))+" would go with it, by its ownerReferences")
+	case known.cause != nil:
+		p.trouble.Add(known.cannotKnow("removing", r.String()))
+	default:
+		return false, nil
+	}
+	return true, nil
+}
+
+// SpareReplaced keeps an object from being made again where its deletion would take claims along, and says so.
+func (p *Pruner) SpareReplaced(ctx context.Context, object string, uid types.UID) (bool, error) {
+	if !keepsData(p.desired.OnDelete) {
+		return false, nil
+	}
+	known, err := p.claims.lead(ctx)
+	if err != nil {
+		return false, err
+	}
+	claim, leads := known.claim[uid]
+	switch {
+	case leads:
+		p.trouble.Add(memberapi.Stalled(v1alpha1.ReasonImmutableField,
+			"%s is not made again: %s would go with it, by its ownerReferences; take the change back, or use another name, or have it keep its claims first",
+			object, memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64))))
+	case known.cause != nil:
+		p.trouble.Add(known.cannotKnow("replacing", object))
+	default:
+		return false, nil
+	}
+	return true, nil
+}
+
+// keep leaves an object as it is, marks and all, and says why.
+func (p *Pruner) keep(r *Removal, why string) {
+	r.Gone = true
+	p.Kept = append(p.Kept, plan.Kept{Object: r.String(), Why: why})
+}
+
+// retain has a StatefulSet that would take its claims along let go of them. retained says that it was told so,
+// by this pass or one before, and settled that its controller has not taken it in yet.
+//
+// Its controller writes its own name into the claims, and takes it off again when the policy says so. Until it
+// has seen the new policy it may still write the name.
+func (p *Pruner) retain(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) (retained, settled bool, err error) {
+	answer, err := member.Do(ctx, p.conn.REST().Get().AbsPath(path...), false)
+	set := appsv1.StatefulSet{}
+	if err == nil {
+		if err := answer.Into(&set); err != nil {
+			return false, false, fmt.Errorf("reading %s on member %s: %w", r, p.conn.Name(), err)
+		}
+		policy := set.Spec.PersistentVolumeClaimRetentionPolicy
+		if policy == nil || policy.WhenDeleted != appsv1.DeletePersistentVolumeClaimRetentionPolicyType {
+			retained = hasManager(found, retainManager)
+			settled = retained && set.Status.ObservedGeneration < set.Generation
+		} else {
+			retained, settled = true, true
+			err = p.tellToRetain(ctx, path, found.UID)
+		}
+	}
+	switch {
+	case apierrors.IsNotFound(err) && !memberapi.IsPathGone(err):
+		r.Gone = true
+		return false, true, nil
+	case err != nil && memberapi.Answered(err):
+		p.trouble.Add(memberapi.Explain("keeping the claims of", r.String(), err))
+		return false, true, nil
+	case err != nil:
+		return false, false, fmt.Errorf("keeping the claims of %s on member %s: %w", r, p.conn.Name(), err)
+	case settled:
+		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits,
+			"%s goes when it has let go of its claims: it was told to keep them (whenDeleted: Retain)", r))
+	}
+	return retained, settled, nil
+}
+
+func (p *Pruner) tellToRetain(ctx context.Context, path []string, uid types.UID) error {
+	body, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": uid}, // another one's is not changed
+		"spec": map[string]any{"persistentVolumeClaimRetentionPolicy": map[string]any{
+			"whenDeleted": appsv1.RetainPersistentVolumeClaimRetentionPolicyType}},
+	})
+	if err != nil {
+		return fmt.Errorf("encoding a retention policy: %w", err)
+	}
+	_, err = member.Do(ctx, p.conn.REST().Patch(types.MergePatchType).AbsPath(path...).
+		Param("fieldManager", retainManager).Body(body), true)
+	return err
+}
+
+func hasManager(found *metav1.PartialObjectMetadata, name string) bool {
+	for i := range found.ManagedFields {
+		if found.ManagedFields[i].Manager == name {
+			return true
+		}
+	}
+	return false
+}

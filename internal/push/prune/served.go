@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package prune
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/discovery"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
+)
+
+// pathOf is where a recorded object is served now. It is nil where there is nothing more to do about it now:
+// it is gone, or there is trouble that says why that cannot be told.
+func (p *Pruner) pathOf(ctx context.Context, r *Removal) ([]string, error) {
+	mapping, err := p.conn.Mapping(ctx, r.GroupKind())
+	switch {
+	case meta.IsNoMatchError(err):
+		return nil, p.withoutKind(ctx, r)
+	case err != nil && memberapi.AnsweredAbout(r.Entry.Group, err):
+		p.cannotTell(r, err)
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("finding how member %s serves %s: %w", p.conn.Name(), r.Entry.Kind, err)
+	}
+	if (mapping.Scope.Name() == meta.RESTScopeNameNamespace) != (p.desired.Wrapper.Kind == v1alpha1.KindFederated) {
+		// Of the wrong scope it was refused, and never there.
+		r.Gone = true
+		return nil, nil
+	}
+	gvr := mapping.Resource
+	gvr.Resource = r.Entry.Resource
+	return member.Path(gvr, p.desired.Wrapper.Namespace, r.Entry.Name), nil
+}
+
+// withoutKind forgets an object whose kind the member serves no more, and with which it went: but only when
+// the whole group was heard, and there is no definition left that would bring it back.
+func (p *Pruner) withoutKind(ctx context.Context, r *Removal) error {
+	served, err := discovery.Serves(ctx, p.conn.REST(), r.GroupKind())
+	if err == nil && !served && member.ServedEverywhere(r.GroupKind()) {
+		// Where an API is switched off its objects stay, and are there again with it.
+		p.trouble.Add(memberapi.Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonRemovalWaits, Retry: plan.RetrySoon,
+			Message: fmt.Sprintf("%s may still be there: the member does not serve %s in %s any more; switch that API on there, or set onDelete: KeepAll",
+				r, r.Entry.Kind, r.Entry.Group)})
+		return nil
+	}
+	if err == nil && !served && !member.Scheme.IsGroupRegistered(r.Entry.Group) {
+		name := r.Entry.Resource + "." + r.Entry.Group
+		_, err = memberapi.Metadata(ctx, p.conn, member.Path(crds, "", name))
+		if err == nil {
+			p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits,
+				"%s cannot be removed: its CustomResourceDefinition %s is there and not served; mend that, or delete it", r, name))
+			return nil
+		}
+		if apierrors.IsNotFound(err) && !memberapi.IsPathGone(err) {
+			err = nil
+		}
+	}
+	switch {
+	case err == nil && served:
+		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits, "%s: the member serves %s again", r, r.Entry.Kind))
+	case err == nil:
+		r.Gone = true
+	case memberapi.AnsweredAbout(r.Entry.Group, err):
+		p.cannotTell(r, err)
+	default:
+		return fmt.Errorf("finding how member %s serves %s: %w", p.conn.Name(), r.Entry.Kind, err)
+	}
+	return nil
+}
+
+// cannotTell keeps an entry of which it cannot be told whether its object is there.
+func (p *Pruner) cannotTell(r *Removal, err error) {
+	if apierrors.IsForbidden(err) && memberapi.IsRBAC(err.Error()) {
+		t := memberapi.ExplainWithout("get", "removing", r.String(), err)
+		t.Message += "; or set onDelete: KeepAll"
+		p.trouble.Add(t)
+		return
+	}
+	p.trouble.Add(memberapi.Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonRemovalWaits, Retry: plan.RetrySoon,
+		Message: fmt.Sprintf("%s may still be there, its kind is not served (mend that, or set onDelete: KeepAll): %s", r, err)})
+}

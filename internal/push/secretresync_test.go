@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
+)
+
+// As in plan.
+const (
+	resyncInterval = 10 * time.Minute
+	resyncGap      = 100 * time.Millisecond
+)
+
+var midnight = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// hours is a site whose host has a clock that the test moves.
+type hours struct {
+	*site
+	*Pusher
+	fake *clocktesting.FakeClock
+}
+
+func engageAt(s *site, now time.Time) *hours {
+	s.Helper()
+	h := &hours{site: s, fake: clocktesting.NewFakeClock(now)}
+	h.Pusher = New(member.NewFleet(member.Host{}, h.fake), deliveries.NewStore(h.fake), h.fake, Host{}, func(Key) {})
+	ctx, cancel := context.WithCancel(s.Context())
+	ended := make(chan struct{})
+	s.Cleanup(func() { cancel(); <-ended })
+	go func() { defer close(ended); _ = h.Start(ctx) }()
+	if err := h.Engage(ctx, "east", s.conn); err != nil {
+		s.Fatal(err)
+	}
+	h.probed("east", member.ProbeResult{}, usable)
+	return h
+}
+
+func (h *hours) serve(w *Want) {
+	h.Helper()
+	h.Want("east", w)
+	h.await("it is served", func(context.Context) bool { return h.Pair(KeyOf(h.wrapper), "east").Holds })
+}
+
+// passes moves the clock until something holds.
+func (h *hours) passes(step time.Duration, what string, is func() bool) {
+	h.Helper()
+	h.await(what, func(context.Context) bool {
+		h.fake.Step(step)
+		return is()
+	})
+}
+
+// asked are the requests about Secrets so far.
+func (s *site) asked() (all []string) {
+	for _, r := range s.wire.all() {
+		if strings.Contains(r, " secrets/") {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+func secret(name, data string) string {
+	return fmt.Sprintf("{apiVersion: v1, kind: Secret, metadata: {name: %s}, %s}", name, data)
+}
+
+func (s *site) password(name string) string {
+	s.Helper()
+	u := s.get("v1", "Secret", name)
+	if u == nil {
+		return ""
+	}
+	got, _, _ := unstructured.NestedString(u.Object, "data", "p")
+	return got
+}
+
+func TestASecretThatWasChangedByHandIsPutRight(t *testing.T) {
+	const wanted, other = "MQ==", "Mg=="
+	spoil := func(s *site) {
+		s.edit("v1", "Secret", "a", "admin", func(u *unstructured.Unstructured) {
+			_ = unstructured.SetNestedField(u.Object, other, "data", "p")
+		})
+	}
+	for name, test := range map[string]struct {
+		data      string
+		meanwhile func(*site)
+	}{
+		"data":                  {`data: {p: "MQ=="}`, spoil},
+		"what was stringData":   {`stringData: {p: "1"}`, spoil},
+		"a Secret that is gone": {`data: {p: "MQ=="}`, func(s *site) { s.delete("v1", "Secret", "a") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			h := engageAt(s, midnight)
+			h.serve(s.want(secret("a", test.data), configMap("b", "1")))
+			test.meanwhile(s)
+			h.passes(time.Minute, "it is put right", func() bool { return s.password("a") == wanted })
+			if passed := h.fake.Since(midnight); passed < time.Minute {
+				t.Errorf("after %s", passed)
+			}
+		})
+	}
+}
+
+func TestALookAtASecretThatNobodyTouchedWritesNothing(t *testing.T) {
+	s := newSite(t)
+	h := engageAt(s, midnight)
+	h.serve(s.want(secret("a", `data: {p: "MQ=="}`), configMap("b", "1")))
+	s.wire.begin(nil)
+	h.passes(time.Minute, "it was looked at three times", func() bool { return len(s.asked()) >= 3 })
+	if diff := cmp.Diff([]string{"GET secrets/a", "GET secrets/a", "GET secrets/a"}, s.asked()[:3]); diff != "" || len(s.wire.writes()) > 0 {
+		t.Errorf("asked (-want +got):\n%s\nwrites: %v", diff, s.wire.writes())
+	}
+
+	// A host that was just started does not know, and applies it once; the member has nothing to write.
+	version := s.get("v1", "Secret", "a").GetResourceVersion()
+	s.connect(config)
+	h = engageAt(s, midnight)
+	h.serve(s.want(secret("a", `data: {p: "MQ=="}`), configMap("b", "1")))
+	h.passes(time.Minute, "it was looked at three times", func() bool { return len(s.asked()) >= 3 })
+	if diff := cmp.Diff([]string{"PATCH secrets/a", "GET secrets/a", "GET secrets/a"}, s.asked()[:3]); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+	if got := s.get("v1", "Secret", "a").GetResourceVersion(); got != version || !slices.Equal(s.wire.writes(), []string{"PATCH secrets/a"}) {
+		t.Errorf("resourceVersion %s, was %s; writes %v", got, version, s.wire.writes())
+	}
+}
+
+func TestWhichSecretsAreLeftAlone(t *testing.T) {
+	report, suspended := func(w *Want) { w.Drift = v1alpha1.DriftReport }, func(w *Want) { w.Suspended = true }
+	for name, change := range map[string]func(*Want){"of a pair that only reports": report, "of a pair that is suspended": suspended} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			h := engageAt(s, midnight)
+			w := s.want(secret("a", `data: {p: "MQ=="}`))
+			h.serve(w)
+			other := *w
+			change(&other)
+			h.Want("east", &other)
+			s.wire.begin(nil)
+			// The pair beside it is looked at.
+			beside := *s
+			beside.wrapper.Name, beside.wrapper.UID = "beside", s.wrapper.UID+"-beside"
+			h.Want("east", beside.want(secret("b", `data: {p: "MQ=="}`)))
+			h.passes(time.Minute, "the other was looked at", func() bool {
+				return slices.Contains(s.asked(), "GET secrets/b") && h.fake.Since(midnight) > 2*resyncInterval
+			})
+			for _, r := range s.asked() {
+				if strings.HasSuffix(r, "/a") {
+					t.Error(r)
+				}
+			}
+		})
+	}
+}
+
+// Many Secrets whose time has come at once, as after the host could not ask for long.
+func TestSecretsAreLookedAtTenASecondOverAllPairs(t *testing.T) {
+	s := newSite(t)
+	beside := *s
+	beside.wrapper.Name, beside.wrapper.UID = "beside", s.wrapper.UID+"-beside"
+	var mine, theirs []string
+	for i := range 15 {
+		mine = append(mine, secret(fmt.Sprint("m", i), `data: {p: "MQ=="}`))
+		theirs = append(theirs, secret(fmt.Sprint("t", i), `data: {p: "MQ=="}`))
+	}
+	h := engageAt(s, midnight)
+	h.serve(s.want(mine...))
+	(&hours{site: &beside, Pusher: h.Pusher}).serve(beside.want(theirs...))
+	s.wire.begin(nil)
+	h.fake.Step(time.Hour)
+	hour := h.fake.Now()
+	h.passes(20*time.Millisecond, "all were looked at", func() bool {
+		looks, most := len(s.asked()), 1+int(h.fake.Since(hour)/resyncGap)
+		if looks > most {
+			t.Fatalf("%d looks within %s", looks, h.fake.Since(hour))
+		}
+		return looks == 30
+	})
+}
+
+func TestTheSecretsOfAPairThatEndsAreForgotten(t *testing.T) {
+	for name, end := range map[string]func(*bench){
+		"it is wanted no more":        func(b *bench) { b.pusher.Drop(web, "east") },
+		"it is to be left":            func(b *bench) { b.pusher.Want("east", &Want{Wrapper: webID, Drift: v1alpha1.DriftRepair}) },
+		"its Delivery is gone":        func(b *bench) { b.deliveries.Remove(web.Delivery()) },
+		"it lists no Secret any more": func(b *bench) { b.there(2, "1", true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.pusher.Want("east", wish("1"))
+			d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: webID, Target: &v1alpha1.DeliveryTarget{Rendering: "1"},
+				Inventory: []v1alpha1.InventoryEntry{{Kind: "Secret", Name: "s", State: v1alpha1.EntryApplied}}}}
+			d.Name, d.UID, d.Generation = web.Delivery(), "d", 1
+			b.deliveries.Put(d)
+			if b.pusher.secrets.schedule.Len() != 1 {
+				t.Fatal("it is not enlisted")
+			}
+			end(b)
+			if b.pusher.secrets.schedule.Len() != 0 {
+				t.Error("it is still enlisted")
+			}
+		})
+	}
+}
+
+// What comes up while the way is shut must not come all at once when it opens.
+func TestLooksThatFindTheWayShutAreNotMadeUpFor(t *testing.T) {
+	b := newBench(t)
+	b.pusher.Want("east", wish("1"))
+	b.there(1, "1", true)
+	at := plan.Pair{Member: "east", Key: web}
+	if !b.pusher.secrets.mayLook(at) {
+		t.Fatal("it may not be looked at")
+	}
+	b.pusher.secrets.look(plan.Turn{Pair: at, Name: "s"})
+	b.breaker.trip()
+	if b.pusher.secrets.mayLook(at) {
+		t.Error("it may be looked at though the way is shut")
+	}
+	b.park(web)
+	b.probed(lostIt, usable)
+	if todo, due := b.due(web, wish("1")); due {
+		t.Errorf("to look at: %v", todo.Secrets)
+	}
+}
