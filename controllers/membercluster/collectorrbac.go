@@ -28,9 +28,9 @@ var crds = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "
 // came: a join that ran while one came has written what was served before.
 const compareEvery = 5 * time.Minute
 
-// keepReadable lets a collector outside the host read the kinds that CRDs bring to its member, until ctx ends, so that a kind
-// which nobody prepared for is observed as soon as it is pushed. It holds the names of CRDs and no more; what the role
-// says is read each time, since others write it too: when a CRD comes, and every so often.
+// keepReadable lets the collector's account read the kinds that CRDs bring to its member, until ctx ends. So the collector observes
+// a new kind as soon as it is pushed. keepReadable holds the names of CRDs only. It reads the role each time, since a join writes
+// it too: when a CRD appears, and once in a period.
 func keepReadable(ctx context.Context, conn *member.Conn, every time.Duration) error {
 	client, err := metadata.NewForConfigAndClient(metadata.ConfigFor(conn.GetConfig()), conn.GetHTTPClient())
 	if err != nil {

@@ -19,9 +19,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// Collectors runs, inside the manager, the collectors of members that the host collects for, and what
-// collectors elsewhere need of the host. It is multicluster-aware: either lives as long as the
-// connection to its member. What ends by itself before that is started again, see keepRunning.
+// Collectors runs, inside the manager, the collectors of members with collector: Host, and the work that the host does for
+// collectors elsewhere. It is multicluster-aware: a task lives as long as the connection to its member. A task that ends before
+// that is started again, see keepRunning.
 type Collectors struct {
 	clock clock.WithTicker
 	// onEnd is called when a member's collector has ended.
@@ -50,8 +50,8 @@ const (
 	observeAll task = "observe and let read"
 )
 
-// taskFor is what a member's collector wants of the host. On a cluster that is not known to be the one that was joined,
-// by this host, nobody writes a status or widens a role.
+// taskFor is the task of the host for a member's collector. The host writes no status and extends no role on a cluster unless it
+// knows that this is the cluster that it joined.
 func taskFor(mode v1alpha1.CollectorMode, is member.ProbeResult) task {
 	switch {
 	case !is.Ours:
@@ -149,7 +149,7 @@ func (c *Collectors) Engage(ctx context.Context, name multicluster.ClusterName, 
 	return nil
 }
 
-// Set says who collects for a member, and how it stands.
+// Set tells where the member's collector runs, and the result of the last probe.
 func (c *Collectors) Set(name string, mode v1alpha1.CollectorMode, is member.ProbeResult) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -157,7 +157,7 @@ func (c *Collectors) Set(name string, mode v1alpha1.CollectorMode, is member.Pro
 	c.reconcileTask(name)
 }
 
-// Forget ends what is done for a member.
+// Forget ends the task of a member.
 func (c *Collectors) Forget(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,7 +166,7 @@ func (c *Collectors) Forget(name string) {
 	c.reconcileTask(name)
 }
 
-// reconcileTask starts or stops what is done for a member's collector. c.mu is held.
+// reconcileTask starts or stops the task of a member. c.mu is held.
 func (c *Collectors) reconcileTask(name string) {
 	wanted := nothing
 	with, engaged := c.engaged[name]
@@ -184,16 +184,15 @@ func (c *Collectors) reconcileTask(name string) {
 
 // start begins a task when the one before it is through. c.mu is held.
 //
-// Two collectors of one member would do each other little harm, since the one that was stopped begins no further write;
-// but each holds the member's objects in memory. Nobody is kept waiting by this: what was stopped has nothing left that
-// could take long, and Engage does not wait.
+// Two collectors of one member would do each other little harm, since a stopped collector begins no further write. But each
+// holds the member's objects in memory. The wait is short, because a stopped task has no long work left, and Engage does not wait.
 func (c *Collectors) start(name string, t task, with engagement) {
 	ctx, cancel := context.WithCancel(with.ctx)
 	before, w := c.last[name], &work{task: t, stop: cancel, through: make(chan struct{})}
 	c.running[name], c.last[name] = w, w
 	logger := log.FromContext(ctx).WithName("collect").WithValues("member", name)
 	go func() {
-		// Also where this one has been stopped meanwhile: who comes after it must not overtake the one before it.
+		// A task that was stopped meanwhile waits as well: its successor must not overtake its predecessor.
 		if before != nil {
 			<-before.through
 		}

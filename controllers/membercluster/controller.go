@@ -172,14 +172,14 @@ func (r *Reconciler) connect(ctx context.Context, mc *v1alpha1.MemberCluster) (r
 	return nil, nil
 }
 
-// probed wakes the loop when a probe found something new.
+// probed enqueues a member when a probe brought another result than the one before.
 func (r *Reconciler) probed(name string, was, is member.ProbeResult) {
 	if !was.Same(is) {
 		r.enqueue(name)
 	}
 }
 
-// enqueue has the loop look at a member.
+// enqueue has the loop reconcile a member.
 func (r *Reconciler) enqueue(name string) { r.enqueueAfter(name, 0) }
 
 func (r *Reconciler) enqueueAfter(name string, wait time.Duration) {
@@ -191,7 +191,7 @@ func (r *Reconciler) enqueueAfter(name string, wait time.Duration) {
 	}
 }
 
-// setQueue lets probed reach the loop's queue.
+// setQueue keeps the loop's queue for enqueue. Before the loop starts there is none, and the first list enqueues all members.
 func (r *Reconciler) setQueue(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,15 +17,15 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// deleteTimeout is how long one try to leave a member may take, maxDeletes how many members are left at a time: the other
-// workers of the loop go on with joins and conditions. A try that is cut off is gone on with by the next one.
+// deleteTimeout bounds one attempt to withdraw from a member. maxDeletes bounds how many members are withdrawn from at a time, so
+// that the other workers of the loop go on with joins and conditions. The next attempt continues where one was cut off.
 const (
 	deleteTimeout = 20 * time.Second
 	maxDeletes    = 2
 )
 
-// reconcileDelete takes Fairlead's own things off a member that is being unjoined, and lets the registry entry
-// go. A member that cannot be reached keeps it waiting, and the status says why; `hostctl unjoin --forget` does not wait.
+// reconcileDelete removes Fairlead's own objects from a member whose MemberCluster is deleted, then releases the MemberCluster. It
+// waits for a member that does not answer, and the status says why; `hostctl unjoin --forget` does not wait.
 func (r *Reconciler) reconcileDelete(ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(mc, v1alpha1.Finalizer) {
 		return ctrl.Result{}, nil

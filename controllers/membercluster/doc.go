@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package membercluster is the loop over the registry: it keeps a connection to every member that has
-// usable credentials, says on the MemberCluster what the probes find, runs the collectors of members
-// that the host collects for, and leaves a member whose MemberCluster is deleted.
+// Package membercluster is the loop over MemberClusters. It keeps a connection to every member that has usable credentials, renews
+// these, writes the results of the probes into the status, and runs the collectors of members with collector: Host. When a
+// MemberCluster is deleted, it withdraws from the member.
 //
-// Why it is so: probe is news from the fleet, not something that this loop polls. A MemberCluster is
-// written when a condition changes, never for a heartbeat. Deleting one takes Fairlead's own things off
-// the member and nothing else: workloads are their authors', and stay.
+// Words. A *task* is what the manager runs for a member's collector: the collector itself, the upkeep of the reads of the
+// collector's account, or both.
+//
+// Why it is so. The fleet reports the results of probes, and this loop does not poll. It writes a MemberCluster when a condition
+// changes, never for a heartbeat. Deleting a MemberCluster removes Fairlead's own objects from the member and nothing else:
+// workloads belong to their authors, and stay.
 package membercluster

@@ -59,7 +59,7 @@ func (r *Reconciler) requeueAfter(mc *v1alpha1.MemberCluster, probe member.Probe
 	return again
 }
 
-// statusWriter is what is known of a member when its status is written.
+// statusWriter writes the status of a MemberCluster from what the manager knows of the member.
 type statusWriter struct {
 	probe member.ProbeResult
 	// refusal is why there is no connection, nil when there is one.
@@ -142,8 +142,8 @@ func (d statusWriter) set(mc *v1alpha1.MemberCluster, c metav1.Condition) {
 	meta.SetStatusCondition(&mc.Status.Conditions, c)
 }
 
-// conditions are all but Ready; the first that is not True is the cause of the others. What nobody can know any more is
-// Unknown: an old True would be taken for news, and a False for something that was seen.
+// conditions are all but Ready; the first that is not True is the cause of the others. A condition that the manager cannot judge
+// any more is Unknown: readers would take an old True for current, and a False for an observation.
 func (d statusWriter) conditions(mc *v1alpha1.MemberCluster) []metav1.Condition {
 	reachable := metav1.Condition{Type: v1alpha1.ConditionReachable, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonAnswers,
 		Message: "the API server answers"}
@@ -153,7 +153,7 @@ func (d statusWriter) conditions(mc *v1alpha1.MemberCluster) []metav1.Condition 
 		return metav1.Condition{Type: kind, Status: metav1.ConditionUnknown, Reason: reason, Message: message}
 	}
 	switch s := d.probe; {
-	case d.refusal != nil: // nobody asks the member
+	case d.refusal != nil: // the manager does not probe the member
 		valid.Status, valid.Reason, valid.Message = metav1.ConditionFalse, d.refusal.Reason, d.refusal.Message
 		const message = "nothing is sent to the member until there are credentials for it, see CredentialsValid"
 		return []metav1.Condition{valid, unknown(v1alpha1.ConditionReachable, d.refusal.Reason, message),
@@ -171,7 +171,7 @@ func (d statusWriter) conditions(mc *v1alpha1.MemberCluster) []metav1.Condition 
 	return []metav1.Condition{reachable, valid, d.collectorReady(mc)}
 }
 
-// collectorReady says whether somebody observes a member that can be asked. A collector in the host is at work while it has
+// collectorReady is the condition of that name, for a member that answers. A collector in the host is at work while it has
 // not ended, or has been heard of since; one elsewhere says so by its heartbeat.
 func (d statusWriter) collectorReady(mc *v1alpha1.MemberCluster) metav1.Condition {
 	s := d.probe

@@ -36,8 +36,8 @@ func (e *ending) unlessHeardOf(heard time.Time) *ending {
 
 var errNoReason = errors.New("it ended without a reason")
 
-// keepRunning does a task, and starts it again whenever it ends by itself, until ctx ends: nobody else would. Each run is
-// made anew, since a collector runs once.
+// keepRunning runs a task until ctx ends, and starts it again whenever it ends by itself. Each run is a new one, since a
+// collector runs once.
 func (c *Collectors) keepRunning(ctx context.Context, name string, w *work, conn *member.Conn) {
 	pauses := restarts
 	for ctx.Err() == nil {

@@ -122,7 +122,7 @@ func reviewUID(body []byte) types.UID {
 	return types.UID(uid)
 }
 
-// enter reads on to the value of a field of the object that comes next, and says whether there is one.
+// enter reads on to the value of a field of the object that comes next, and reports whether there is one.
 func enter(decoder *json.Decoder, field string) bool {
 	if begin, err := decoder.Token(); err != nil || begin != json.Delim('{') {
 		return false

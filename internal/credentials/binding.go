@@ -50,7 +50,7 @@ func (b Binding) Data() map[string][]byte {
 	return data
 }
 
-// IsFor says whether a Secret holds the credentials of a member.
+// IsFor reports whether a Secret holds the credentials of a member.
 func IsFor(secret *corev1.Secret, cluster string) bool {
 	return secret.Type == v1alpha1.SecretTypeMember && BindingOf(secret).Cluster == cluster
 }
@@ -68,7 +68,7 @@ func WithoutUser(raw string) string {
 	return u.String()
 }
 
-// HasUser says whether a URL holds a user or a password.
+// HasUser reports whether a URL holds a user or a password.
 func HasUser(raw string) bool {
 	u, err := url.Parse(raw)
 	return err == nil && u.User != nil

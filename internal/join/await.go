@@ -18,9 +18,9 @@ import (
 // NotReadyError says that everything is written and the host does not call the member Ready.
 type NotReadyError struct {
 	Name string
-	// Collector says who observes the member.
+	// Collector is where the member's collector runs.
 	Collector v1alpha1.CollectorMode
-	// Reason and Message are those of the condition, empty when nobody has judged the member.
+	// Reason and Message are those of the condition, empty while the manager has not written the condition.
 	Reason, Message string
 }
 

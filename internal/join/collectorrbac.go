@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// GrantsEveryGroup says whether grants hold every API group, those that nobody has made yet too.
+// GrantsEveryGroup reports whether grants hold every API group, those that nobody has made yet too.
 func GrantsEveryGroup(grants []string) bool {
 	return slices.ContainsFunc(grants, func(grant string) bool {
 		return slices.ContainsFunc(Grants(grant), func(r rbacv1.PolicyRule) bool { return slices.Contains(r.APIGroups, "*") })

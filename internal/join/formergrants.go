@@ -68,7 +68,7 @@ func (p *joiner) keepFormer(ctx context.Context) error {
 	return nil
 }
 
-// isIn says whether a rule lets write what was held.
+// isIn reports whether a rule lets write what was held.
 func (f former) isIn(rule rbacv1.PolicyRule) bool {
 	return slices.Contains(rule.APIGroups, f.group) && slices.Contains(rule.Resources, f.resource) && slices.Contains(rule.Verbs, "create")
 }

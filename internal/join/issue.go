@@ -41,7 +41,7 @@ type tokenSecret struct {
 
 func (s tokenSecret) String() string { return s.name + "/" + string(s.uid) }
 
-// known says whether it is one that the host made: the member says to what a token is bound, and is not trusted.
+// known reports whether it is one that the host made: the member says to what a token is bound, and is not trusted.
 func (s tokenSecret) known() bool {
 	return slices.Contains(allTokenSecrets(), s.name) && len(s.uid) > 0 && len(s.uid) <= 64 && !strings.ContainsAny(string(s.uid), "/\n\t ")
 }

@@ -29,7 +29,7 @@ type Options struct {
 	Server string
 	// ProxyURL is the proxy by which the host reaches the member. Default: none.
 	ProxyURL string
-	// Collector says who observes the member. Default: Host.
+	// Collector is where the member's collector runs. Default: Host.
 	Collector v1alpha1.CollectorMode
 	// HostName is what the member's Membership calls the host; DefaultHostName is for a first join only. One of them
 	// is required.

@@ -19,7 +19,7 @@ import (
 // HostUser is the name under which a member's API server knows the host's account.
 const HostUser = "system:serviceaccount:" + v1alpha1.SystemNamespace + ":" + HostAccount
 
-// policyQuestion is the name of a Delivery that nobody has. The policy refuses it, and the refusal names the policy's digest:
+// policyQuestion is the name of a Delivery that does not exist. The policy refuses it, and the refusal names the policy's digest:
 // a join writes it as a dry run to learn which policy is in force.
 const policyQuestion = "admission-policy"
 

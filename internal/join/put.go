@@ -53,7 +53,7 @@ func put[T client.Object](ctx context.Context, w writer, obj T, fill func(T)) (T
 	return there, outcome, wrapf(err, "writing %s to %s", describe(obj), w.cluster)
 }
 
-// retriable: somebody was faster.
+// retriable reports whether another client wrote the object first.
 func retriable(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
 
 func putOnce[T client.Object](ctx context.Context, w writer, obj T, fill func(T)) (T, Outcome, error) {

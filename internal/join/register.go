@@ -84,7 +84,7 @@ func (p *joiner) putMemberCluster(ctx context.Context) error {
 }
 
 // fillMemberCluster leaves what people put there by other means: labels, suspend. The finalizer is there from the
-// first moment, so that nobody can delete the registration without the member being left in order.
+// first moment, so that a deletion of the registration always withdraws from the member first.
 func (p *joiner) fillMemberCluster(m *v1alpha1.MemberCluster) {
 	controllerutil.AddFinalizer(m, v1alpha1.Finalizer)
 	for key, value := range p.opts.Labels {

@@ -241,11 +241,14 @@ func TestTheCollectorsTokenIsRenewedAndRevokedAsTheHostsIs(t *testing.T) {
 		due             time.Time
 		shared          bool
 	}{
-		"both of today stay":                             {host: time.Hour, collector: 2 * time.Hour, due: now.Add(22 * time.Hour)},
-		"the collector's of yesterday is replaced":       {host: time.Hour, collector: 25 * time.Hour, wantAsked: []string{CollectorAccount}, superseded: line(collectors[0]), due: now.Add(23 * time.Hour)},
-		"the host's of yesterday is replaced":            {host: 25 * time.Hour, collector: time.Hour, wantAsked: []string{HostAccount}, superseded: line(hosts[0]), due: now.Add(23 * time.Hour)},
-		"both of yesterday are":                          {host: 25 * time.Hour, collector: 25 * time.Hour, wantAsked: []string{HostAccount, CollectorAccount}, superseded: line(collectors[0]) + "\n" + line(hosts[0]), due: now.Add(24 * time.Hour)},
-		"a member of the version before gives it no one": {host: 25 * time.Hour, wantAsked: []string{HostAccount}, superseded: line(hosts[0]), due: now.Add(24 * time.Hour), shared: true},
+		"both of today stay": {host: time.Hour, collector: 2 * time.Hour, due: now.Add(22 * time.Hour)},
+		"the collector's of yesterday is replaced": {host: time.Hour, collector: 25 * time.Hour, wantAsked: []string{CollectorAccount},
+			superseded: line(collectors[0]), due: now.Add(23 * time.Hour)},
+		"the host's of yesterday is replaced": {host: 25 * time.Hour, collector: time.Hour, wantAsked: []string{HostAccount},
+			superseded: line(hosts[0]), due: now.Add(23 * time.Hour)},
+		"both of yesterday are": {host: 25 * time.Hour, collector: 25 * time.Hour, wantAsked: []string{HostAccount, CollectorAccount},
+			superseded: line(collectors[0]) + "\n" + line(hosts[0]), due: now.Add(24 * time.Hour)},
+		"a Secret of the version before holds none of it": {host: 25 * time.Hour, wantAsked: []string{HostAccount}, superseded: line(hosts[0]), due: now.Add(24 * time.Hour), shared: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &renewing{issued: now, expires: now.Add(30 * 24 * time.Hour)}

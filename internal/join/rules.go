@@ -64,7 +64,7 @@ func hostSystemRules(collector v1alpha1.CollectorMode) []rbacv1.PolicyRule {
 			Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}},
 		{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, ResourceNames: []string{HostAccount}, Verbs: []string{"get", "delete"}},
 		{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, ResourceNames: accounts, Verbs: []string{"create"}},
-		// What its tokens are bound to. RBAC cannot say by which name a thing may be made; what is in them it may not read.
+		// The Secrets that tokens are bound to. RBAC cannot restrict a create by name. The host may not read what Secrets hold.
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"create"}},
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: bound, Verbs: []string{"delete"}},
 		{APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{v1alpha1.SystemNamespace}, Verbs: []string{"get", "delete"}},

@@ -39,7 +39,7 @@ type Takeover struct {
 	Grants []string
 }
 
-// isAnothers says whether the cluster belongs to another host.
+// isAnothers reports whether the cluster belongs to another host.
 func (p *joiner) isAnothers() bool {
 	owner := p.membership.Spec.Host.UID
 	return owner != "" && owner != p.identity.UID
@@ -192,7 +192,7 @@ func (p *joiner) bindings(ctx context.Context) (made []client.Object, others []s
 	return made, others, nil
 }
 
-// isAccount says whether a subject is one of the accounts that joins make.
+// isAccount reports whether a subject is one of the accounts that joins make.
 func isAccount(s rbacv1.Subject) bool {
 	return s.Kind == rbacv1.ServiceAccountKind && s.Namespace == v1alpha1.SystemNamespace && (s.Name == HostAccount || s.Name == CollectorAccount)
 }

@@ -157,7 +157,7 @@ func refused(err error) bool { return apierrors.IsUnauthorized(err) || apierrors
 // MemberClusters may set it, so it proves nothing; see WasCleared.
 const AnnotationCleared = v1alpha1.Group + "/cleared"
 
-// WasCleared says whether Clear is through on a member that is being left, so that a refusal there, or credentials that are
+// WasCleared reports whether Clear is through on a member that is being left, so that a refusal there, or credentials that are
 // gone, are no reason to wait. The version before noted it as an annotation. That is taken where the member cannot be asked any
 // more, and gives no more than removing the finalizer does, which the same people may; where it can be asked, Clear is
 // called again.
@@ -221,7 +221,7 @@ func Release(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster,
 		if !apierrors.IsConflict(err) {
 			return err
 		}
-		// Whoever runs the loop of members may have written its status meanwhile.
+		// The manager may have written its status meanwhile.
 		*m = v1alpha1.MemberCluster{}
 		if again := host.Get(ctx, client.ObjectKeyFromObject(before), m); again != nil || m.UID != before.UID {
 			*m = *before

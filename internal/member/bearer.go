@@ -101,7 +101,7 @@ func (c *Conn) SetCollectorToken(token string) {
 // CollectorUses reports whether the collector's requests carry this token.
 func (c *Conn) CollectorUses(token string) bool { return *c.collector.token.Load() == token }
 
-// Uses says whether the connection's requests bring this token.
+// Uses reports whether the connection's requests bring this token.
 func (c *Conn) Uses(token string) bool { return *c.bearer.token.Load() == token }
 
 // Accepts asks the member for its Membership with another token than the connection's. The error is that of Do.

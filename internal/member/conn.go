@@ -49,7 +49,7 @@ type Conn struct {
 
 // Connect prepares a connection; it does not talk to the member yet.
 func Connect(name string, config *rest.Config) (*Conn, error) {
-	// Controller-runtime's client would write protobuf. What is asked for is seen to by the guard, whoever asks.
+	// Controller-runtime's client would write protobuf. The guard sets what all clients accept.
 	config = rest.CopyConfig(config)
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	token, err := newBearer(config)

@@ -77,8 +77,8 @@ func ConfigFor(mc *v1alpha1.MemberCluster, secret *corev1.Secret, userAgent stri
 	return config, nil
 }
 
-// mismatch says in what a registry entry differs from what the credentials are for, "" when in nothing. Whoever may edit a
-// MemberCluster could else have them used for another member, or sent to a server of their own.
+// mismatch says in what a registry entry differs from what the credentials are for, "" when in nothing. Else
+// an editor of MemberClusters could have them used for another member, or sent to a server of the editor's own.
 func mismatch(mc *v1alpha1.MemberCluster, bound credentials.Binding, where string) string {
 	switch spec := mc.Spec; {
 	case bound.Cluster != mc.Name:

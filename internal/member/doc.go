@@ -6,7 +6,7 @@
 // Words: the *fleet* is all members the host knows. A *Conn* is the connection to one of them; it
 // stands behind multicluster-runtime's cluster interface, so that a standard controller could engage
 // with it. A *probe* reads the member's Membership: it proves in one request that the API server
-// answers, that it answers to us, and that it is the cluster that was joined. The *standing* is what
+// answers, that it answers to us, and that it is the cluster that was joined. A *probe result* is what
 // the last probe found.
 //
 // Why it is so: a controller-runtime cluster costs 584 KiB and 13 goroutines for each member before
@@ -15,5 +15,5 @@
 // compiled in. Asking a Conn for a cache is a fault and says so.
 //
 // A watch is no proof of life: a server does not cut it when the token dies, and a half-open
-// connection delivers silence. That is why standing comes from the probe alone.
+// connection delivers silence. That is why only the probe decides whether a member is usable.
 package member

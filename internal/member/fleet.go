@@ -310,7 +310,7 @@ func nextProbe(unsettled int) time.Duration {
 	return min(wait, RetryInterval)
 }
 
-// Same says whether two standings tell a person the same. A heartbeat alone is no news, and the words
+// Same reports whether two results tell a person the same. A heartbeat alone is no news, and the words
 // of a network error differ from one try to the next.
 func (s ProbeResult) Same(other ProbeResult) bool {
 	return s.Probed == other.Probed && s.Reachable == other.Reachable && s.Valid == other.Valid && s.Reason == other.Reason &&

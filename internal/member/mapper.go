@@ -140,7 +140,7 @@ func (m *mapper) find(ctx context.Context, group string, versions []string, is f
 	case <-ctx.Done():
 		return schema.GroupVersion{}, nil, context.Cause(ctx)
 	}
-	if gv, r := m.remembered(group, versions, is); r != nil { // somebody else has asked meanwhile
+	if gv, r := m.remembered(group, versions, is); r != nil { // another caller has asked meanwhile
 		return gv, r, nil
 	}
 	return m.ask(ctx, group, versions, is)

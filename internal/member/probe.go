@@ -75,18 +75,18 @@ type ProbeResult struct {
 	Ahead time.Duration
 }
 
-// Usable says whether pushes reach the member.
+// Usable reports whether pushes reach the member.
 func (s ProbeResult) Usable() bool { return s.Reachable && s.Valid }
 
-// settled says whether the next probe need not hurry: the member answers, and its collector has been heard of, which
-// whoever joins a member waits for.
+// settled reports whether the next probe can wait for the usual interval: the member answers, and its collector has written a
+// heartbeat, for which a person who joins a member waits.
 func (s ProbeResult) settled() bool { return s.Usable() && !s.Heartbeat.IsZero() }
 
 // There is what a time of the host's clock is by the member's. What the member's API server has dated, tokens above all,
 // is compared with that.
 func (s ProbeResult) There(now time.Time) time.Time { return now.Add(s.Ahead) }
 
-// probe asks the member who it is. It never fails: what goes wrong is what it found.
+// probe asks the member for its identity. It returns no error: a failure is part of the result.
 func (c *Conn) probe(ctx context.Context, host Host, last ProbeResult, now time.Time) ProbeResult {
 	found := c.ask(ctx, host, last, now)
 	if ahead := c.guard.skew.Ahead(); (ahead - last.Ahead).Abs() > aheadSteady {
@@ -134,8 +134,8 @@ func (c *Conn) ask(ctx context.Context, host Host, last ProbeResult, now time.Ti
 	return next
 }
 
-// joinedAs judges what a probe found by the uid of the cluster that was joined, "" when nobody knows it yet: another
-// cluster is refused, even one whose Membership says just the same.
+// joinedAs compares a result with the uid of the cluster that was joined, which is "" while the host does not know it. It refuses
+// another cluster, even when the Membership there is equal.
 func (s ProbeResult) joinedAs(name string, uid types.UID) ProbeResult {
 	if !s.Usable() || uid == "" || s.UID == uid {
 		return s
@@ -200,7 +200,7 @@ func (c *Conn) get(ctx context.Context, into any, path ...string) error {
 	return answer.Into(into)
 }
 
-// refused tells an API server that does not answer from one that does not answer to us.
+// refused tells an API server that does not answer from an API server that refuses the host.
 func (s ProbeResult) refused(name string, config *rest.Config, err error) ProbeResult {
 	if status := apierrors.APIStatus(nil); !errors.As(err, &status) {
 		s.Reachable, s.Reason, s.Message = false, v1alpha1.ReasonUnreachable, unreachable(name, config, err)
