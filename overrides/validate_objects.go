@@ -124,11 +124,11 @@ func validateIdentity(obj *unstructured.Unstructured, at *field.Path) field.Erro
 		}
 		return value
 	}
-	apiVersion := required("apps/v1, say, or v1", "apiVersion")
+	apiVersion := required("give the group and version, such as apps/v1 or v1", "apiVersion")
 	if _, err := schema.ParseGroupVersion(apiVersion); err != nil {
 		errs = append(errs, field.Invalid(at.Child("apiVersion"), apiVersion, err.Error()))
 	}
-	required("Deployment, say", "kind")
+	required("give a kind, such as Deployment", "kind")
 	if metadata, there := obj.Object["metadata"]; there {
 		if _, ok := metadata.(map[string]any); !ok {
 			return append(errs, field.Invalid(at.Child("metadata"), field.OmitValueType{}, "it has to be an object"))

@@ -66,8 +66,8 @@ func (s *scopes) scopeOf(m Manifest) (Scope, error) {
 		return scope, nil
 	}
 	return "", &Error{Where: m.Where, Field: "kind", Text: fmt.Sprintf(
-		"%s is not known here, so its scope must be said: --namespaced %s or --cluster-scoped %s "+
-			"(or metadata.namespace, its CRD in the input, or --kubeconfig or --context to ask the host)", gk.Kind, name(gk), name(gk))}
+		"%s is not known here, so hostctl needs its scope: give --namespaced %s or --cluster-scoped %s "+
+			"(or set metadata.namespace, add its CRD to the input, or give --kubeconfig or --context to ask the host)", gk.Kind, name(gk), name(gk))}
 }
 
 // name is the kind as flags take it: KIND.GROUP.

@@ -23,6 +23,9 @@ import (
 )
 
 // Sandbox is an existing sandbox. Its methods are safe for concurrent use.
+//
+// It has more methods than other types, because it is the API of the package: each operation of `hostctl sandbox` is one method with its
+// steps. All of them need the same folder, lock and supervisor, so a split would only pass these three around.
 type Sandbox struct {
 	Name  string
 	cache string // of Fairlead

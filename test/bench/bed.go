@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// bed is the sandbox on which works are measured.
+// bed is the sandbox on which works are measured. Every work is a method, so it has as many methods as there are works and their steps.
 type bed struct {
 	options
 	box     *sandbox.Sandbox

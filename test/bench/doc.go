@@ -7,6 +7,8 @@
 // RSS of Fairlead's processes from the kernel, requests of Fairlead's users from the API servers' audit logs, and objects from the
 // API servers. A *goal* is the limit for a figure, shown beside the figures of KubeFed and Karmada on such a machine.
 //
+// Each work has a file of its own, so there are more files than in other packages.
+//
 // Why it is so: a program that measures itself misses everything that it does not know of. So the bench asks Fairlead nothing about its
 // work. Seconds depend on the machine and are never asserted. Counts do not, and test/e2e asserts small ones of them.
 package main

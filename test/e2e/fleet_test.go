@@ -37,7 +37,7 @@ type TestFleet struct {
 	repo string
 }
 
-// TestCluster is one cluster of the fleet, with an administrator's client.
+// TestCluster is one cluster of the fleet, with an administrator's client. Its many methods are the questions that specs ask of a cluster.
 type TestCluster struct {
 	client.Client
 	Name       string

@@ -34,7 +34,7 @@ type Node struct {
 	Zone   string `json:"zone"`
 }
 
-// Spec describes a control plane.
+// Spec describes a control plane. Its many methods are short: each derives a path, a process or a kubeconfig from these few fields.
 type Spec struct {
 	Name          string         `json:"name"`
 	Dir           string         `json:"-"`     // the folder with all its files
