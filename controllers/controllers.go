@@ -28,9 +28,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
-// Options are what the manager is started with, beside controller-runtime's own.
+// Options are the manager's own options, beside controller-runtime's.
 type Options struct {
-	// Version is the program's, said to members as the user agent and in Memberships.
+	// Version is the program's. Members see it as the user agent and in Memberships.
 	Version string
 	// MaxInflight is how many pushes to one member, and how many looks at it, are under way at once, at most, see
 	// inflight.Limit; 0 is inflight.Most.
@@ -39,7 +39,7 @@ type Options struct {
 	Clock clock.WithTicker
 }
 
-// CacheOptions are what the manager's cache on the host may hold: no Secret but members' credentials.
+// CacheOptions limit the manager's cache of the host: the only Secrets in it are members' credentials.
 func CacheOptions() cache.Options {
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
@@ -117,8 +117,8 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	return mgr, nil
 }
 
-// namespaceLabels reads a namespace's metadata each time it is asked: a cache would hold all namespaces of the host for a
-// question that comes once for each namespace that a member lacks.
+// namespaceLabels reads a namespace's metadata at each call. A cache would hold all namespaces of the host, for a read that
+// happens once for each namespace that a member lacks.
 func namespaceLabels(host client.Reader) push.HostLabels {
 	return func(ctx context.Context, name string) (map[string]string, error) {
 		found := &metav1.PartialObjectMetadata{}
@@ -128,7 +128,7 @@ func namespaceLabels(host client.Reader) push.HostLabels {
 	}
 }
 
-// identify reads who the host is, with what it seals, and with what it encrypts its history.
+// identify reads the host's uid and its two keys: one seals Deliveries, one encrypts revisions.
 func identify(ctx context.Context, config *rest.Config) (member.Host, []byte, *revision.HistoryKey, error) {
 	direct, err := client.New(config, client.Options{Scheme: member.Scheme})
 	if err != nil {

@@ -15,17 +15,17 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/revision"
 )
 
-// keyBytes is as long as what HMAC-SHA256 brings out; a shorter key is not taken for one.
+// keyBytes is the length of an HMAC-SHA256. The manager refuses a shorter key.
 const keyBytes = 32
 
-// sealKey is the key that Deliveries are sealed with. With another key no Delivery that was sealed before is known
-// again, which matters only where a wrapper was lost too: then it is held.
+// sealKey is the key that Deliveries are sealed with. With another key the manager does not recognise the seals of earlier
+// Deliveries. That matters only where a wrapper was lost too: then its pairs are held.
 func sealKey(ctx context.Context, host client.Client) ([]byte, error) {
 	return hostKey(ctx, host, v1alpha1.SealSecret, v1alpha1.SecretSealKey, "Deliveries are sealed with")
 }
 
-// historyKey is the key that revisions with a Secret in them are encrypted with. With another key they cannot be read,
-// which is told; nothing else needs them.
+// historyKey is the key that encrypts revisions that hold a Secret. With another key they cannot be read, and the manager
+// records an event. Nothing else needs them.
 func historyKey(ctx context.Context, host client.Client) (*revision.HistoryKey, error) {
 	key, err := hostKey(ctx, host, v1alpha1.HistorySecret, v1alpha1.SecretHistoryKey, "revisions are encrypted with")
 	if err != nil {
@@ -34,8 +34,8 @@ func historyKey(ctx context.Context, host client.Client) (*revision.HistoryKey, 
 	return revision.NewHistoryKey(key)
 }
 
-// hostKey reads a key of the host, and makes it where there is none: at the first start, or when the Secret was lost. It
-// is read once in the life of a process.
+// hostKey reads a key of the host, once in the life of a process. It makes a key where there is none: at the first start,
+// or when the Secret was lost.
 func hostKey(ctx context.Context, host client.Client, secretName, field, use string) ([]byte, error) {
 	name := client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: secretName}
 	secret := &corev1.Secret{}

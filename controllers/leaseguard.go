@@ -16,12 +16,12 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// margin is how long before somebody else may take the lease writes end: what is on its way has to arrive.
+// margin is how long before another manager may take the lease the writes end: requests under way have to arrive.
 const margin = 5 * time.Second
 
-// leaseGuard knows until when this manager is surely the leader: until its lease may be taken, counted from the start of its last
-// renewal, less a margin. A manager that was frozen (a paused machine, SIGSTOP) wakes up in the middle of a
-// push, long after somebody else has taken over, and its elector is not the first to run again.
+// leaseGuard knows until when this manager is surely the leader: until another manager may take the lease, counted from the
+// start of the last renewal, less a margin. A manager that was frozen (a paused machine, SIGSTOP) wakes up in the middle of
+// a push, long after another one has taken over. Its leader elector need not be the first goroutine to run again.
 type leaseGuard struct {
 	resourcelock.Interface
 	clock    clock.PassiveClock
@@ -70,7 +70,7 @@ func (g *leaseGuard) note(record resourcelock.LeaderElectionRecord, write func()
 	return nil
 }
 
-// check says why this manager may not write now, nil when it may.
+// check returns why this manager may not write now, nil when it may.
 func (g *leaseGuard) check() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -83,7 +83,7 @@ func (g *leaseGuard) check() error {
 	return &notLeadingError{age: age, never: g.renewed.IsZero()}
 }
 
-// notLeadingError says that another manager may be the leader by now.
+// notLeadingError reports that another manager may be the leader by now.
 type notLeadingError struct {
 	age   time.Duration
 	never bool

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// listApprovals reads what people have said about this wrapper. Whether it still counts is the decision's to say.
+// listApprovals reads the Approvals of this wrapper. Placement decides whether an Approval still counts.
 func (p *reconciliation) listApprovals(ctx context.Context) error {
 	id := v1alpha1.Identity(p.wrapper)
 	list := &v1alpha1.ApprovalList{}

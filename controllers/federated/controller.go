@@ -101,7 +101,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return nil
 }
 
-// Wake has a wrapper of this scope reconciled: something new is known of it.
+// Wake enqueues a wrapper of this scope for a reconcile.
 func (r *Reconciler) Wake(key push.Key) {
 	if key.Kind != r.kind {
 		return
@@ -137,31 +137,31 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 type reconciliation struct {
 	*Reconciler
 	key push.Key
-	// cached is the cache's own copy, nobody's to write into; wrapper is the newest that is known, and the reconcile's.
+	// cached is the cache's own copy and must not be changed. wrapper is the newest known copy, and belongs to the reconcile.
 	cached, wrapper v1alpha1.Wrapper
 	now             time.Time
 
 	// members is the registry, set by listMembers.
 	members map[string]*v1alpha1.MemberCluster
-	// approvals are what people have said about this wrapper, set by listApprovals.
+	// approvals are those of this wrapper, set by listApprovals.
 	approvals []v1alpha1.Approval
-	// overwrites are the Deliveries, by member, that a person has said may be written over, set by listApprovals.
+	// overwrites are the Deliveries, by member, that an Approval allows to overwrite, set by listApprovals.
 	overwrites map[string]*v1alpha1.DeliveryVersion
 	// revision is the name of the present spec's ControllerRevision, set by revise.
 	revision string
-	// invalid is why the spec cannot be rendered for anybody, set by revise and render.
+	// invalid is why the spec cannot be rendered for any member, set by revise and render.
 	invalid string
 	// decision is where it goes, set by place.
 	decision placement.Decision
-	// wants is what is wanted of each placed member, set by render; refusals why nothing can be.
+	// wants is the desired state of each placed member, set by render; refusals is why a member has none.
 	wants    map[string]*push.Want
 	refusals map[string]report.Refusal
 }
 
-// advance takes a living wrapper along the stations. What one finds wrong with the wrapper is no error: it
-// is published with the rest. An error is the host's API server's, and is tried again.
+// advance takes a wrapper that is not being deleted through the steps. A fault in the wrapper is no error: publish
+// reports it in the status. An error comes from the host's API server, and the reconcile is tried again.
 func (p *reconciliation) advance(ctx context.Context) (result ctrl.Result, err error) {
-	for _, station := range []func(context.Context) error{
+	for _, step := range []func(context.Context) error{
 		p.addFinalizer,
 		p.listMembers,
 		p.listApprovals,
@@ -170,9 +170,9 @@ func (p *reconciliation) advance(ctx context.Context) (result ctrl.Result, err e
 		p.render,
 		p.enqueue,
 	} {
-		if err := station(ctx); err != nil {
+		if err := step(ctx); err != nil {
 			if apierrors.IsConflict(err) {
-				// The cache lags behind what somebody wrote: it will wake us when it has caught up.
+				// The cache lags behind the last write. It wakes the wrapper when it has caught up.
 				return ctrl.Result{RequeueAfter: time.Second}, nil
 			}
 			return ctrl.Result{}, err
@@ -180,7 +180,7 @@ func (p *reconciliation) advance(ctx context.Context) (result ctrl.Result, err e
 	}
 	result, err = p.publish(ctx)
 	if again := p.decision.Again; err == nil && !again.IsZero() {
-		// When the hour is over, more members may be left: nobody else will tell.
+		// When the hour is over, the wrapper may leave more members. No event announces that.
 		if wait := max(again.Sub(p.now), time.Second); result.RequeueAfter == 0 || wait < result.RequeueAfter {
 			result.RequeueAfter = wait
 		}
@@ -195,8 +195,8 @@ func (r *Reconciler) newWrapper() v1alpha1.Wrapper {
 	return &v1alpha1.Federated{}
 }
 
-// forget drops all that is kept in memory of a wrapper that is gone. What members hold of it stays:
-// a wrapper that vanished without being deleted in order is no reason to remove anything.
+// forget drops what this process keeps of a wrapper that is gone. Members keep their objects: a wrapper that
+// disappeared without its finalizer's work is no reason to remove anything.
 func (r *Reconciler) forget(key push.Key) {
 	r.writes.forget(key)
 	r.renderers.forget(key)
@@ -214,7 +214,7 @@ func (r *Reconciler) listen(_ context.Context, queue workqueue.TypedRateLimiting
 	return nil
 }
 
-// all is every wrapper of this scope, for changes that any placement may depend on.
+// all returns every wrapper of this scope, for changes on which any placement may depend.
 func (r *Reconciler) all(ctx context.Context, _ client.Object) []reconcile.Request {
 	var requests []reconcile.Request
 	_ = r.each(ctx, func(w v1alpha1.Wrapper) {

@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/placement"
 )
 
-// delete leaves every member, as onDelete says, and lets the wrapper go when all have been left.
+// delete removes the wrapper from every member, as onDelete says. It removes the finalizer when that is done on all.
 func (p *reconciliation) delete(ctx context.Context) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(p.object(), v1alpha1.Finalizer) {
 		return ctrl.Result{}, nil
@@ -29,13 +29,13 @@ func (p *reconciliation) delete(ctx context.Context) (ctrl.Result, error) {
 	if err := p.listMembers(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
-	swept, err := p.isDeletedWithContainer(ctx)
+	swept, err := p.isDeletedByCascade(ctx)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if swept {
-		// Nobody asked for this wrapper to leave its members. What they hold stays, Deliveries too, and
-		// is reported there as orphaned.
+		// The user deleted the namespace or the CRD, not this wrapper. Members keep their objects and their
+		// Deliveries, and their collectors report these as orphaned.
 		return ctrl.Result{}, p.removeFinalizer(ctx)
 	}
 	if err := p.listApprovals(ctx); err != nil {
@@ -58,16 +58,16 @@ func (p *reconciliation) delete(ctx context.Context) (ctrl.Result, error) {
 		}
 	}
 	if len(waiting) == 0 {
-		p.tellKept()
+		p.recordKept()
 		return ctrl.Result{}, p.removeFinalizer(ctx)
 	}
 	p.decision.Status.Leaving = waiting
 	return p.publish(ctx)
 }
 
-// release decides on whom a wrapper that is being deleted still waits for. That a member was released is
-// written down first, since an Approval may go before the wrapper does: with --cascade=foreground its
-// garbage is collected while it still stands.
+// release decides for which members a deleted wrapper still waits. It first writes down which members an Approval
+// released, because the Approval may go before the wrapper does: with --cascade=foreground the garbage collector
+// deletes the wrapper's dependents while the wrapper is still there.
 func (p *reconciliation) release(ctx context.Context) error {
 	departing := p.membersToLeave()
 	before := p.wrapper.WrapperStatus().Placement
@@ -91,9 +91,8 @@ func (p *reconciliation) release(ctx context.Context) error {
 	return p.writeDecision(ctx, decided)
 }
 
-// membersToLeave are the members to leave, sorted: all that any decision placed, and all that hold a
-// Delivery of this very wrapper, but for those that were released. One whose MemberCluster is gone cannot
-// be reached by anybody.
+// membersToLeave are the members to leave, sorted: all that any decision placed, and all that hold a Delivery of this
+// very wrapper, except for released ones. A member without a MemberCluster cannot be reached, and is left out.
 func (p *reconciliation) membersToLeave() []string {
 	placed := p.wrapper.WrapperStatus().Placement
 	names := slices.Concat(placed.Clusters, placed.Leaving)
@@ -112,10 +111,10 @@ func (p *reconciliation) membersToLeave() []string {
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return p.members[name] == nil })
 }
 
-// isDeletedWithContainer says whether the wrapper is only deleted because its namespace or its CRD is: that states
-// no intent about members. (docs/design.md, section 7, invariant 4.) It is asked until the answer is no: whoever deletes
-// these from then on does so after the wrapper was deleted.
-func (p *reconciliation) isDeletedWithContainer(ctx context.Context) (bool, error) {
+// isDeletedByCascade reports whether the wrapper is deleted only because its namespace or its CRD is. Such a deletion
+// states no intent about members (docs/design.md, section 7, invariant 4). It asks the API server until the answer is no:
+// a later deletion of the namespace or the CRD comes after that of the wrapper.
+func (p *reconciliation) isDeletedByCascade(ctx context.Context) (bool, error) {
 	if p.writes.isIntended(p.wrapper) {
 		return false, nil
 	}
@@ -133,8 +132,7 @@ func (p *reconciliation) isDeletedWithContainer(ctx context.Context) (bool, erro
 	return swept, err
 }
 
-// deletedBefore says whether the deletion of a cluster-scoped object of the host began no later than
-// the wrapper's.
+// deletedBefore reports whether the deletion of a cluster-scoped object of the host began no later than the wrapper's.
 func (p *reconciliation) deletedBefore(ctx context.Context, gvk schema.GroupVersionKind, name string) (bool, error) {
 	found := &metav1.PartialObjectMetadata{}
 	found.SetGroupVersionKind(gvk)
@@ -147,8 +145,8 @@ func (p *reconciliation) deletedBefore(ctx context.Context, gvk schema.GroupVers
 	}
 	deleted := p.wrapper.GetDeletionTimestamp()
 	if deleted.Before(&found.CreationTimestamp) && !found.CreationTimestamp.After(p.now) {
-		// It is another one: that in which the wrapper was deleted is gone. What seems to be made in the future was made while
-		// the host's clock was ahead, and says nothing.
+		// This is a new object of that name: the one of the wrapper's time is gone. A creation time in the future proves
+		// nothing: the host's clock was ahead then.
 		return true, nil
 	}
 	return found.DeletionTimestamp != nil && !deleted.Before(found.DeletionTimestamp), nil

@@ -64,7 +64,7 @@ func TestAWrapperThatGoesWithItsNamespaceOrKindIsSweptAway(t *testing.T) {
 			w := wrapper("u", "1", 1)
 			w.DeletionTimestamp = &metav1.Time{Time: now}
 			p := &reconciliation{Reconciler: &Reconciler{live: things{deleted: test.deleted, made: test.made, fail: test.fail}}, key: web, wrapper: w, now: now.Add(time.Minute)}
-			got, err := p.isDeletedWithContainer(t.Context())
+			got, err := p.isDeletedByCascade(t.Context())
 			if got != test.want || (err != nil) != (test.fail != nil) {
 				t.Errorf("swept away: %v, %v", got, err)
 			}
@@ -79,7 +79,7 @@ func TestWhatAWrapperStandsInIsAskedForOnceForEachDeletion(t *testing.T) {
 	r := &Reconciler{live: things{deleted: map[string]time.Time{"shop": {}, crd: {}}}}
 	swept := func() bool {
 		t.Helper()
-		is, err := (&reconciliation{Reconciler: r, key: web, wrapper: w}).isDeletedWithContainer(t.Context())
+		is, err := (&reconciliation{Reconciler: r, key: web, wrapper: w}).isDeletedByCascade(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,13 +2,20 @@
 
 // Package federated is the loop over wrappers, of both scopes.
 //
-// A reconcile is a pass along the stations: remember (what we wrote last, should the cache lag), sign
-// on (finalizer), revise (ControllerRevision), place (decide, and write the decision before anything
-// follows from it), render, hand over (to internal/push), publish (status, once).
-// It never waits for a member: handing over returns at once, and news from members wakes the wrapper.
+// A reconcile goes through these steps, each a file:
 //
-// Why it is so: a wrapper's reconcile costs the host three writes when it changes (its revision, the
-// decision, one status when all is done) and none when it does not. Status is therefore held back
-// while pushes are under way: a wrapper is reported at most once in statusInterval until it has come
-// to rest.
+//   - writecache: take the newer of the cache's copy and our own last write, because the cache may lag.
+//   - finalizer: put our finalizer on the wrapper.
+//   - place and approvals: list members and Approvals.
+//   - revise: write the spec as a ControllerRevision.
+//   - place: decide on members, and write the decision before any step acts on it.
+//   - render: make what each member gets, and enqueue it at internal/push.
+//   - publish: write the status, once.
+//
+// delete takes the place of these steps while a wrapper is being deleted. A reconcile never waits for a member: to enqueue
+// returns at once, and news from members wakes the wrapper.
+//
+// Why it is so: a changed wrapper costs the host three writes (its revision, the decision, one status when all is done),
+// and an unchanged one none. The loop therefore holds the status back while pushes are under way: until no push is, it
+// writes at most one status per statusInterval.
 package federated

@@ -26,9 +26,8 @@ func (r boundedRecorder) Eventf(regarding, related runtime.Object, kind, reason,
 	r.EventRecorder.Eventf(regarding, related, kind, reason, action, "%s", report.Note(fmt.Sprintf(note, args...)))
 }
 
-// tell makes an event of a change that a person wants to find later: trouble that begins or takes
-// another turn, and its end. When all goes well there is none.
-func (p *reconciliation) tell(before, after *v1alpha1.WrapperStatus) {
+// recordReadiness makes an event when trouble begins, changes its reason, or ends. There is no event when all goes well.
+func (p *reconciliation) recordReadiness(before, after *v1alpha1.WrapperStatus) {
 	was := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionReady)
 	is := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionReady)
 	switch {
@@ -42,16 +41,16 @@ func (p *reconciliation) tell(before, after *v1alpha1.WrapperStatus) {
 	}
 }
 
-// tellKept makes an event for each member on which something was left on purpose: it is out of care from then
-// on. The member is what the event relates to: the recorder compares that, and not the words, and would else fold what is
-// told of several members into the first.
-func (p *reconciliation) tellKept() {
+// recordKept makes an event for each member on which a push left objects on purpose. Fairlead does not manage these from
+// then on. Each event is related to its MemberCluster: the recorder compares the related object and not the note, and would
+// otherwise fold the events of several members into the first.
+func (p *reconciliation) recordKept() {
 	for name, kept := range p.pusher.TakeKept(p.key) {
-		p.tellKeptOn(name, kept)
+		p.recordKeptOn(name, kept)
 	}
 }
 
-func (p *reconciliation) tellKeptOn(name string, kept []push.Kept) {
+func (p *reconciliation) recordKeptOn(name string, kept []push.Kept) {
 	related := &corev1.ObjectReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "MemberCluster", Name: name}
 	if mc := p.members[name]; mc != nil {
 		related.UID = mc.UID
@@ -60,10 +59,10 @@ func (p *reconciliation) tellKeptOn(name string, kept []push.Kept) {
 		keptWords(name, messages.KeptCommand(p.key.Kind, p.key.Namespace, p.key.Name), kept))
 }
 
-// maxReasons is how many reasons keptWords spells out.
+// maxReasons is how many reasons keptWords names.
 const maxReasons = 3
 
-// keptWords says how many objects stay on a member, where all of them are listed, and why; then which, as far as that fits.
+// keptWords is the note: how many objects stay on a member, the command that lists them, the reasons, then as many names as fit.
 func keptWords(member, command string, kept []push.Kept) string {
 	counts := make(map[string]int)
 	var reasons, names []string
@@ -88,7 +87,7 @@ func keptWords(member, command string, kept []push.Kept) string {
 	return fmt.Sprintf("%s on member %s (`%s` lists all)%s: %s", stay, member, command, why.String(), strings.Join(names, ", "))
 }
 
-// inTrouble says whether a member fares badly, or a removal waits that may be a slip.
+// inTrouble reports whether a member is Degraded, Stalled or Unreachable, or a removal waits for an Approval.
 func inTrouble(s *v1alpha1.WrapperStatus, ready *metav1.Condition) bool {
 	if ready.Reason == v1alpha1.ReasonRemovalNeedsApproval {
 		return true

@@ -35,9 +35,8 @@ const (
 	historyRetry = 30 * time.Second
 )
 
-// History looks after the revisions that were written before this process began: it replaces those of a version that
-// wrote Secrets in clear, and tells which cannot be read any more because their key is lost. Neither is needed to serve
-// a member.
+// History goes through the revisions that earlier processes wrote. It encrypts those that an earlier version of Fairlead
+// wrote with a Secret in clear, and records an event for those whose key is lost. No member depends on either.
 type History struct {
 	client client.Client
 	live   client.Reader
@@ -51,13 +50,13 @@ func NewHistory(mgr ctrl.Manager, key *revision.HistoryKey) *History {
 		events: boundedRecorder{mgr.GetEventRecorder("fairlead")}}
 }
 
-// Start implements manager.Runnable. It returns when all is replaced and told.
+// Start implements manager.Runnable. It returns when both are done.
 func (h *History) Start(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{h.tellUnreadable, h.encryptPlain} {
+	for _, step := range []func(context.Context) error{h.recordUnreadable, h.encryptPlain} {
 		_ = wait.PollUntilContextCancel(ctx, historyRetry, true, func(ctx context.Context) (bool, error) {
 			err := step(ctx)
 			if err != nil {
-				log.FromContext(ctx).Error(err, "looking after revisions of before: it is tried again")
+				log.FromContext(ctx).Error(err, "checking the revisions of earlier processes; trying again")
 			}
 			return err == nil, nil
 		})
@@ -77,7 +76,7 @@ func (h *History) encryptPlain(ctx context.Context) error {
 	for {
 		if err := h.live.List(ctx, list, client.MatchingLabelsSelector{Selector: selector},
 			client.Limit(historyPage), client.Continue(list.Continue)); err != nil {
-			return errors.Join(append(failed, fmt.Errorf("listing revisions of before: %w", err))...)
+			return errors.Join(append(failed, fmt.Errorf("listing the revisions of earlier processes: %w", err))...)
 		}
 		for i := range list.Items {
 			if err := h.encrypt(ctx, &list.Items[i]); err != nil {
@@ -110,7 +109,7 @@ func (h *History) encrypt(ctx context.Context, old *appsv1.ControllerRevision) e
 	made.Namespace, made.Name, made.OwnerReferences = old.Namespace, old.Name, old.OwnerReferences
 	made.Labels = map[string]string{v1alpha1.LabelUID: string(uid), v1alpha1.LabelContent: h.key.Label(decoded)}
 	made.Data.Raw = replaced
-	// What refuses the new one is found out while the old one stands.
+	// A dry run finds out whether the API server accepts the new one, while the old one still exists.
 	rehearsed := made.DeepCopy()
 	rehearsed.Name, rehearsed.GenerateName = "", "fairlead-rehearsal-"
 	if err := h.client.Create(ctx, rehearsed, client.DryRunAll); err != nil {
@@ -123,7 +122,7 @@ func (h *History) encrypt(ctx context.Context, old *appsv1.ControllerRevision) e
 	if err != nil {
 		return fmt.Errorf("replacing revision %s/%s, which holds a Secret in clear: %w", old.Namespace, old.Name, err)
 	}
-	// The content is in this process alone now, so it is tried until it stands or its namespace goes.
+	// Only this process has the content now. It tries until the API server accepts it, or the namespace goes.
 	var refused error
 	err = wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
 		refused = h.client.Create(ctx, made.DeepCopy())
@@ -138,8 +137,8 @@ func (h *History) encrypt(ctx context.Context, old *appsv1.ControllerRevision) e
 	return nil
 }
 
-// tellUnreadable makes an event for each wrapper of which revisions were encrypted with a key that is lost.
-func (h *History) tellUnreadable(ctx context.Context) error {
+// recordUnreadable makes an event for each wrapper that has revisions encrypted with a lost key.
+func (h *History) recordUnreadable(ctx context.Context) error {
 	selector, err := revisions(v1alpha1.LabelContent, selection.Exists)
 	if err != nil {
 		return err
@@ -177,7 +176,7 @@ func (h *History) tellUnreadable(ctx context.Context) error {
 	return nil
 }
 
-// revisions selects wrappers' ControllerRevisions by whether they have another label too.
+// revisions selects the ControllerRevisions of wrappers that have, or lack, a label.
 func revisions(label string, has selection.Operator) (labels.Selector, error) {
 	selector := labels.NewSelector()
 	for key, operator := range map[string]selection.Operator{v1alpha1.LabelUID: selection.Exists, label: has} {
@@ -190,7 +189,7 @@ func revisions(label string, has selection.Operator) (labels.Selector, error) {
 	return selector, nil
 }
 
-// ownerOf is the wrapper that a revision is of.
+// ownerOf is the wrapper that owns a revision.
 func ownerOf(stored *metav1.PartialObjectMetadata) (corev1.ObjectReference, bool) {
 	for _, o := range stored.OwnerReferences {
 		if o.APIVersion != v1alpha1.GroupVersion.String() {

@@ -4,8 +4,8 @@ package federated
 
 import "github.com/fairlead-dev/fairlead/apis/v1alpha1"
 
-// overwritesOf are the Deliveries that people have said may be written over, by member. Of two words about one member the
-// later one counts.
+// overwritesOf are the Deliveries that Approvals allow to overwrite, by member. Of two Approvals for one member the later
+// one counts.
 func overwritesOf(approvals []v1alpha1.Approval) map[string]*v1alpha1.DeliveryVersion {
 	overwrites, said := make(map[string]*v1alpha1.DeliveryVersion), make(map[string]*v1alpha1.Approval)
 	for i := range approvals {

@@ -18,8 +18,8 @@ import (
 // schedulerManager is the field manager of status.placement, and of nothing else.
 const schedulerManager = v1alpha1.FieldManager + "-scheduler"
 
-// listMembers reads the registry. A member that is being unjoined counts as gone: it is not pushed to any
-// more, and nothing is removed there.
+// listMembers reads the registry. A member that is being unjoined counts as gone: the manager neither pushes to it nor
+// removes anything there.
 func (p *reconciliation) listMembers(ctx context.Context) error {
 	list := &v1alpha1.MemberClusterList{}
 	if err := p.client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
@@ -34,9 +34,9 @@ func (p *reconciliation) listMembers(ctx context.Context) error {
 	return nil
 }
 
-// place decides, and writes the decision down before anything follows from it. The write carries the
-// resourceVersion that was read: a decision is never taken after one that we have not seen, or a
-// member could be forgotten that was placed in between.
+// place decides on members, and writes the decision before any step acts on it. The write carries the resourceVersion
+// that was read, so it conflicts with a decision that this process has not read. Otherwise a member that was placed in
+// between could be forgotten.
 func (p *reconciliation) place(ctx context.Context) error {
 	previous := p.wrapper.WrapperStatus().Placement
 	before := *previous.DeepCopy()
@@ -68,7 +68,7 @@ func (p *reconciliation) place(ctx context.Context) error {
 	return p.writeDecision(ctx, decided.Status)
 }
 
-// stillLeaving drops those that have been left.
+// stillLeaving drops the members that have been left.
 func (p *reconciliation) stillLeaving(leaving []string) []string {
 	var still []string
 	for _, name := range leaving {

@@ -15,8 +15,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// deletionOrFinalizersChanged lets a wrapper through whose deletion began or whose finalizers changed; neither counts as
-// another generation in every version of Kubernetes.
+// deletionOrFinalizersChanged passes a wrapper whose deletion began or whose finalizers changed. Not every version of
+// Kubernetes raises the generation for these.
 var deletionOrFinalizersChanged = predicate.Funcs{
 	CreateFunc:  func(event.CreateEvent) bool { return true },
 	GenericFunc: func(event.GenericEvent) bool { return true },
@@ -27,8 +27,8 @@ var deletionOrFinalizersChanged = predicate.Funcs{
 	},
 }
 
-// placementChanged lets a MemberCluster through when something about it changed that decisions,
-// renderings or pushes depend on. How it fares is the fleet's to tell.
+// placementChanged passes a MemberCluster when a field changed on which decisions, renderings or pushes depend. A
+// member's health is not among them: the fleet reports that.
 var placementChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		was, okWas := e.ObjectOld.(*v1alpha1.MemberCluster)
@@ -38,7 +38,7 @@ var placementChanged = predicate.Funcs{
 	},
 }
 
-// retryLimiter paces what went wrong at the host's own API server.
+// retryLimiter paces reconciles that failed at the host's API server.
 func retryLimiter() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](200*time.Millisecond, time.Minute)
 }

@@ -27,13 +27,13 @@ const (
 	statusInterval = time.Second
 	// statusBytesPerSecond paces large statuses further.
 	statusBytesPerSecond = 64 << 10
-	// startupGrace is how long after its start the manager may not know of a member what the status says already.
+	// startupGrace is how long after its start the manager may know less of a member than the status says.
 	startupGrace = 30 * time.Second
 )
 
-// publish writes the status, when it says something else than the one that stands.
+// publish writes the status when it differs from the present one.
 func (p *reconciliation) publish(ctx context.Context) (ctrl.Result, error) {
-	p.tellKept()
+	p.recordKept()
 	status := p.wrapper.WrapperStatus()
 	before := status.DeepCopy()
 	snapshot := p.snapshot(before)
@@ -65,11 +65,11 @@ func (p *reconciliation) publish(ctx context.Context) (ctrl.Result, error) {
 	}
 	p.writes.noteWritten(p.wrapper)
 	p.writes.notePublished(p.key, p.now, final)
-	p.tell(before, &next)
+	p.recordReadiness(before, &next)
 	return ctrl.Result{}, nil
 }
 
-// learning is for how much longer the manager holds back statuses that only know less than those that stand.
+// learning is how much longer the manager holds back a status that only knows less than the present one.
 func (r *Reconciler) learning(now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -141,7 +141,7 @@ func (p *reconciliation) observe(name string, leaving bool) report.Member {
 	return m
 }
 
-// standing is whether a member can be asked, as its last probe and its connection tell.
+// standing is whether a member can be asked, by its last probe and its connection.
 func (p *reconciliation) standing(name string, record deliveries.Record) report.Standing {
 	standing, connected := p.fleet.LastProbe(name)
 	if !connected {
@@ -165,7 +165,7 @@ func known(s report.Standing, record deliveries.Record) report.Standing {
 	return s
 }
 
-// settled says whether a status is worth writing at once: nothing is under way any more.
+// settled reports whether a status can be written at once, because no push is under way.
 func settled(s *v1alpha1.WrapperStatus) bool {
 	for i := range s.Clusters {
 		switch s.Clusters[i].State {
@@ -180,7 +180,7 @@ func settled(s *v1alpha1.WrapperStatus) bool {
 	return true
 }
 
-// paced is how far apart two statuses of this size are.
+// paced is the shortest time between two statuses of this size.
 func paced(s *v1alpha1.WrapperStatus) time.Duration {
 	data, err := json.Marshal(s)
 	if err != nil {

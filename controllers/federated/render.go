@@ -19,9 +19,9 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// renderers keeps the renderer of each wrapper's present generation, so that news from a member costs
-// no rendering. A renderer reads the spec in the cache's own copy, which nobody writes into: the client decodes the API
-// server's answers into that of a pass.
+// renderers keeps the renderer of each wrapper's present generation, so that news from a member costs no rendering. A
+// renderer reads the spec in the cache's own copy, which never changes. It must not read a reconcile's copy: the client
+// decodes the API server's answers into that.
 type renderers struct {
 	mu    sync.Mutex
 	byKey map[push.Key]*renderer
@@ -34,8 +34,8 @@ type renderer struct {
 	err        error
 }
 
-// of is the renderer of a wrapper's present generation. cached is the wrapper in the cache, which may be of another one; nil
-// where that is not known. Admission has checked the spec already; it is checked again, since a webhook can be bypassed.
+// of is the renderer of a wrapper's present generation. cached is the wrapper in the cache, which may be of another generation,
+// or nil. Admission has checked the spec; of checks it again, because a webhook can be bypassed.
 func (r *renderers) of(key push.Key, w, cached v1alpha1.Wrapper) (*render.Renderer, error) {
 	r.mu.Lock()
 	known := r.byKey[key]
@@ -58,7 +58,7 @@ func (r *renderers) of(key push.Key, w, cached v1alpha1.Wrapper) (*render.Render
 	return known.renderer, known.err
 }
 
-// specOf is a wrapper's spec that nobody writes into.
+// specOf is a copy of the wrapper's spec that never changes.
 func specOf(w, cached v1alpha1.Wrapper) *v1alpha1.WrapperSpec {
 	if cached != nil && cached.GetUID() == w.GetUID() && cached.GetGeneration() == w.GetGeneration() {
 		return cached.WrapperSpec()
@@ -66,7 +66,7 @@ func specOf(w, cached v1alpha1.Wrapper) *v1alpha1.WrapperSpec {
 	return w.WrapperSpec().DeepCopy()
 }
 
-// follow takes in another copy of a wrapper in the cache, so that the one before can go.
+// follow has the renderer read a newer copy in the cache, so that the earlier copy can be freed.
 func (r *renderers) follow(cached v1alpha1.Wrapper) {
 	r.mu.Lock()
 	known := r.byKey[keyOf(cached)]
@@ -82,8 +82,8 @@ func (r *renderers) forget(key push.Key) {
 	delete(r.byKey, key)
 }
 
-// render makes what each placed member is to get. A member for which an override does not work keeps
-// what it has, and says why; the others go on.
+// render makes the desired state of each placed member. A member whose override fails keeps what it has, and the status
+// gives the reason. The other members go on.
 func (p *reconciliation) render(ctx context.Context) error {
 	if p.invalid != "" {
 		return nil
@@ -125,7 +125,7 @@ func refusal(err error) report.Refusal {
 	return report.Refusal{Reason: v1alpha1.ReasonOverrideInvalid, Message: err.Error()}
 }
 
-// want is what all wants of one wrapper have in common, for one member.
+// want is the desired state of one member without its rendering.
 func (p *reconciliation) want(mc *v1alpha1.MemberCluster) *push.Want {
 	spec := p.wrapper.WrapperSpec()
 	return &push.Want{
@@ -140,7 +140,7 @@ func (p *reconciliation) want(mc *v1alpha1.MemberCluster) *push.Want {
 	}
 }
 
-// enqueue tells the pusher what is wanted of each member. It does not wait.
+// enqueue gives the pusher the desired state of each member. It does not wait for pushes.
 func (p *reconciliation) enqueue(context.Context) error {
 	if p.invalid != "" {
 		return nil

@@ -21,7 +21,7 @@ import (
 // historyLimit is how many revisions of a wrapper are kept beside those in use.
 const historyLimit = 10
 
-// revise writes the present spec's content down as a ControllerRevision, unless it stands already.
+// revise writes the present spec as a ControllerRevision, unless that exists already.
 func (p *reconciliation) revise(ctx context.Context) error {
 	present, err := revision.Of(p.wrapper.WrapperSpec())
 	if err != nil {
@@ -73,8 +73,8 @@ func (p *reconciliation) writeRevision(ctx context.Context, present revision.Rev
 	return nil
 }
 
-// takeRevision uses a revision of the same name: ours from before, or one that a wrapper of our name
-// left to the garbage collector, which is made anew so that it does not go with that wrapper.
+// takeRevision uses an existing revision of the same name if it belongs to this wrapper. If an earlier wrapper of this name
+// left it to the garbage collector, takeRevision replaces it, so that it does not go with that wrapper.
 func (p *reconciliation) takeRevision(ctx context.Context, wanted *appsv1.ControllerRevision) error {
 	found := &metav1.PartialObjectMetadata{}
 	found.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ControllerRevision"))
@@ -94,8 +94,8 @@ func (p *reconciliation) takeRevision(ctx context.Context, wanted *appsv1.Contro
 	return nil
 }
 
-// trimRevisions deletes the oldest revisions past the limit, but none that is in use on a member, as
-// far as is known, or named by the status.
+// trimRevisions deletes the oldest revisions past the limit. It keeps those that the status names, and those in a member's
+// Delivery, as far as the manager knows.
 func (p *reconciliation) trimRevisions(ctx context.Context) error {
 	if p.wrapper.GetGeneration() <= historyLimit {
 		return nil // a generation writes one revision at most: there is nothing to ask for
@@ -128,8 +128,8 @@ func (p *reconciliation) trimRevisions(ctx context.Context) error {
 	return nil
 }
 
-// older orders revisions by when they were written. Many can be written in one second, which is as fine as
-// a creationTimestamp gets; but they are never changed, so that their resourceVersions tell.
+// older orders revisions by when they were written. A creationTimestamp has whole seconds, and one second can see many
+// revisions. But a revision never changes, so its resourceVersion gives the order.
 func older(a, b metav1.PartialObjectMetadata) int {
 	if order, err := resourceversion.CompareResourceVersion(a.ResourceVersion, b.ResourceVersion); err == nil {
 		return order

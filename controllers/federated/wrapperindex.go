@@ -14,22 +14,22 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
-// WrapperIndex tells the pusher which wrappers the host has, so that it knows which Deliveries nobody accounts
-// for. It goes by what the cache brings rather than by reconciles: only the cache can say that it has
-// brought all, and a wrapper that cannot be reconciled is there all the same.
+// WrapperIndex tells deliveries.Orphans which wrappers the host has, so that it finds the Deliveries without a wrapper. It
+// follows the cache and not reconciles: only the cache knows when it has brought all wrappers, and a wrapper that cannot
+// be reconciled exists all the same.
 type WrapperIndex struct {
 	cache   ctrlcache.Informers
 	orphans *deliveries.Orphans
 	loops   []*Reconciler
 }
 
-// NewWrapperIndex makes the roster of both scopes. The loops are told of each copy of a wrapper that the cache gets.
+// NewWrapperIndex makes the index of both scopes. It also gives each new copy of a wrapper in the cache to the loops.
 func NewWrapperIndex(informers ctrlcache.Informers, orphans *deliveries.Orphans, loops ...*Reconciler) *WrapperIndex {
 	return &WrapperIndex{cache: informers, orphans: orphans, loops: loops}
 }
 
-// Start implements manager.Runnable. It returns when all wrappers that there were are enrolled; those that
-// come and go later are told by the cache.
+// Start implements manager.Runnable. It returns when all existing wrappers are enrolled. Later ones come by the cache's
+// events.
 func (r *WrapperIndex) Start(ctx context.Context) error {
 	var synced []cache.InformerSynced
 	for _, obj := range []client.Object{&v1alpha1.Federated{}, &v1alpha1.ClusterFederated{}} {
@@ -67,8 +67,8 @@ func (r *WrapperIndex) OnAdd(obj any, _ bool) {
 	}
 }
 
-// OnUpdate implements cache.ResourceEventHandler. A wrapper that was deleted and made again while nobody
-// watched comes as an update.
+// OnUpdate implements cache.ResourceEventHandler. A wrapper that was deleted and made again while the watch was down comes
+// as an update.
 func (r *WrapperIndex) OnUpdate(_, obj any) { r.OnAdd(obj, false) }
 
 // OnDelete implements cache.ResourceEventHandler.

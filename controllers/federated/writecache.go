@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
-// writeCache is what this process wrote last to each wrapper, until the cache has caught up with it. The cache lags behind our
-// own writes, and a status compared with an old one would be written again, or not at all.
+// writeCache keeps the last write of this process to each wrapper until the cache has caught up. The cache lags behind our
+// own writes: compared with an old status, the next one would be written twice, or not at all.
 type writeCache struct {
 	mu   sync.Mutex
 	last map[push.Key]*lastWrite
@@ -22,28 +22,28 @@ type writeCache struct {
 
 // lastWrite is the last state that the API server returned to us.
 type lastWrite struct {
-	// uid is of which wrapper all this is told.
+	// uid is that of the wrapper.
 	uid types.UID
-	// wrapper is what it was, nil where the cache has it; cached is the last resourceVersion that the cache has brought.
+	// wrapper is nil once the cache has it. cached is the last resourceVersion that the cache has brought.
 	wrapper v1alpha1.Wrapper
 	cached  string
-	// revision is the last ControllerRevision that was written, which the status names only later.
+	// revision is the last ControllerRevision that this process wrote. The status names it only later.
 	revision string
-	// intended is the deletion, by uid and time, that was seen begin while what the wrapper stands in was not being deleted.
+	// intended is the deletion, by uid and time, that began while neither the namespace nor the CRD was being deleted.
 	intended string
-	// published is when a status was last written, by the host's clock.
+	// published is when the last status was written, by the host's clock.
 	published time.Time
-	// started is when the work that is not yet reported began.
+	// started is when the pushes began that no status reports yet.
 	started time.Time
 }
 
-// newest is the newer one of what the cache holds and what we wrote last.
+// newest is the newer one of the cache's copy and our last write.
 func (m *writeCache) newest(cached v1alpha1.Wrapper) v1alpha1.Wrapper {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	last := m.entry(keyOf(cached))
 	if last.uid != cached.GetUID() {
-		// Deleted and made anew: nothing that was kept speaks of this one.
+		// The wrapper was deleted and made anew: nothing that was kept is about the new one.
 		*last = lastWrite{uid: cached.GetUID()}
 	}
 	if last.wrapper == nil {
@@ -56,7 +56,7 @@ func (m *writeCache) newest(cached v1alpha1.Wrapper) v1alpha1.Wrapper {
 	return cached
 }
 
-// caughtUp takes in what the cache has brought, and lets go of what was written last where that is no newer.
+// caughtUp takes in a copy that the cache has brought, and drops our last write unless that is newer.
 func (m *writeCache) caughtUp(cached v1alpha1.Wrapper) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,35 +78,35 @@ func (m *writeCache) noteWritten(w v1alpha1.Wrapper) {
 	}
 }
 
-// hasRevision says whether a revision is known to stand.
+// hasRevision reports whether this process wrote or found a revision.
 func (m *writeCache) hasRevision(key push.Key, revision string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.entry(key).revision == revision
 }
 
-// noteRevision notes that a revision stands.
+// noteRevision notes that a revision exists.
 func (m *writeCache) noteRevision(key push.Key, revision string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.entry(key).revision = revision
 }
 
-// isIntended says whether somebody is known to have deleted this very wrapper, and not what it stands in.
+// isIntended reports whether a user is known to have deleted this very wrapper, and not its namespace or CRD.
 func (m *writeCache) isIntended(w v1alpha1.Wrapper) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.entry(keyOf(w)).intended == deletionOf(w)
 }
 
-// noteIntended notes that somebody has deleted this very wrapper.
+// noteIntended notes that a user has deleted this very wrapper.
 func (m *writeCache) noteIntended(w v1alpha1.Wrapper) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.entry(keyOf(w)).intended = deletionOf(w)
 }
 
-// deletionOf tells the deletions of wrappers apart: one that was restored from a backup may be deleted once more.
+// deletionOf tells deletions apart: a wrapper that was restored from a backup may be deleted once more.
 func deletionOf(w v1alpha1.Wrapper) string {
 	return string(w.GetUID()) + " " + w.GetDeletionTimestamp().String()
 }
@@ -117,8 +117,8 @@ func (m *writeCache) forget(key push.Key) {
 	delete(m.last, key)
 }
 
-// dueIn says how long a status that is not final yet is to be held back: until interval has passed
-// since the last one, or since the work began.
+// dueIn is how long to hold back a status that is not final: until interval has passed since the last status, or since
+// the pushes began.
 func (m *writeCache) dueIn(key push.Key, now time.Time, interval time.Duration) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -133,7 +133,7 @@ func (m *writeCache) dueIn(key push.Key, now time.Time, interval time.Duration) 
 	return max(0, since.Add(interval).Sub(now))
 }
 
-// notePublished notes that a status was written, or that the one there says all there is to say.
+// notePublished notes that a status was written, or that the present one is up to date.
 func (m *writeCache) notePublished(key push.Key, now time.Time, final bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -156,8 +156,8 @@ func (m *writeCache) entry(key push.Key) *lastWrite {
 
 func keyOf(w v1alpha1.Wrapper) push.Key { return push.KeyOf(v1alpha1.Identity(w)) }
 
-// newer compares resourceVersions of one object, which are ordered numbers since Kubernetes 1.35 and
-// were in practice before.
+// newer compares resourceVersions of one object. Kubernetes promises since 1.35 that they are ordered numbers; they were
+// before, too.
 func newer(a, b string) bool {
 	left, errLeft := strconv.ParseUint(a, 10, 64)
 	right, errRight := strconv.ParseUint(b, 10, 64)
