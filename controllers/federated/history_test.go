@@ -192,7 +192,7 @@ func (p *reconciliation) publishRefusal(t *testing.T) {
 	in.Members = []report.Member{{Name: "east", Refusal: refusal(err), Standing: report.Standing{Heard: true, Usable: true}}}
 	status := p.wrapper.WrapperStatus()
 	*status = report.Build(in, p.now)
-	p.tell(&v1alpha1.WrapperStatus{}, status)
+	p.recordReadiness(&v1alpha1.WrapperStatus{}, status)
 	if err := p.client.Status().Update(t.Context(), p.object()); err != nil {
 		t.Fatal(err)
 	}

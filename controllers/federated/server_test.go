@@ -212,7 +212,7 @@ func TestWhatWasKeptIsToldOfEveryMember(t *testing.T) {
 			}
 			kept = append(kept, push.Kept{Object: fmt.Sprintf("CustomResourceDefinition kind-%02d.of.%s.example.com", i, name), Why: why})
 		}
-		p.tellKeptOn(name, kept)
+		p.recordKeptOn(name, kept)
 	}
 	found := make(map[string]string)
 	for _, e := range s.eventsOf(v1alpha1.ReasonKept, 3) {
