@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package overrides tailors wrapped objects for a member: which overrides speak to it, in which
-// order, and what the objects look like once they have spoken.
+// Package overrides applies a wrapper's overrides to its objects for one member: which overrides select the member, in which
+// order they apply, and what the objects look like then. It also validates a wrapper's spec, as far as CEL cannot.
 //
-// Words: an override *speaks to* a member that its clusters select (all of them when it names none);
-// it *targets* the objects of the wrapper that its kind, group and name match. A member's *variant*
-// is all that tells it apart from other members here: the overrides that speak to it and the values
+// Words: an override *speaks to* a member that its clusters select (every member when it has none); it *targets* the objects
+// of the wrapper that its kind, group and name match. A member's *variant* is the overrides that speak to it and the values
 // that they take from it. Members of one variant get the same objects, byte for byte.
+//
+// What federate needs as well has packages below: selection (which members), jsonpointer, strictjson (reading objects) and
+// jsonpatch (RFC 6902 with its budget).
 //
 // Why it is so:
 //
-//   - Operations work on the decoded object rather than on bytes. Integers past 2^53 survive that way,
-//     an error can name the value that it found, and a member costs no decoding.
-//   - What overrides must not touch (identity, owners, finalizers, status, Fairlead's marks) is
-//     compared before and after, not looked up in paths: there are too many ways to write a field.
-//     Validate looks at the paths as well, only so that an author hears of it at once.
-//   - A target that matches nothing is an error, and so is a label that a member lacks: a typing error
-//     that silently changes nothing is found on the day it hurts.
+//   - The fields that overrides must not change (identity, owners, finalizers, status, Fairlead's marks) are compared before and
+//     after. Looking at paths alone would miss some, because there are too many ways to write a field. Validate looks at the
+//     paths as well, so that an author hears of it at once.
+//   - A target that matches no object is an error, and so is a label that a member lacks. A typing error that silently
+//     changes nothing would be found only when it does harm.
 //   - Values in a Secret never appear in an error: errors end up in status, events and logs.
 //
-// The package is pure: values in, values out, and nothing that it is given is changed.
+// The package is pure: values in, values out. It changes nothing that it is given.
 package overrides

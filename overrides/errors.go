@@ -34,7 +34,7 @@ type Error struct {
 	Found string
 	// Problem says what is wrong, and the way out.
 	Problem string
-	// TooCostly is whether the override works, and takes more work than it may: then it wraps ErrTooCostly.
+	// TooCostly reports whether the override would work but takes more work than it may. The error then wraps ErrTooCostly.
 	TooCostly bool
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/jsonpatch"
 )
 
-// isStrategic says whether a kind has a strategic merge: the built-in kinds have, since their lists
+// isStrategic reports whether a kind has a strategic merge: the built-in kinds have, since their lists
 // say by which key items are told apart.
 func isStrategic(gvk schema.GroupVersionKind) bool {
 	return scheme.Scheme.Recognizes(gvk)

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/jsonpointer"
 )
 
-// protected are the fields that no override changes: who an object is, whose it is, what the member's
+// protected are the fields that no override changes: the identity and the owners of an object, the fields that the member's
 // API server fills in, and Fairlead's marks. AnnotationKeep and AnnotationReplace are the author's.
 var protected = []protection{
 	{jsonpointer.Pointer{"apiVersion"}, "an override tailors an object and does not make it another"},
@@ -63,7 +63,7 @@ func trespass(before, after map[string]any) (jsonpointer.Pointer, *jsonpatch.Fai
 	return malformed(after)
 }
 
-// malformed says whether an object's metadata can carry marks: with a label that is no string, all
+// malformed reports whether an object's metadata can carry marks: with a label that is no string, all
 // labels would be lost when they are stamped.
 func malformed(object map[string]any) (jsonpointer.Pointer, *jsonpatch.Failure) {
 	metadata, ok := object["metadata"].(map[string]any)
@@ -91,7 +91,7 @@ func malformed(object map[string]any) (jsonpointer.Pointer, *jsonpatch.Failure) 
 // servedGroup is the group that a CustomResourceDefinition serves, by which it can be reserved.
 var servedGroup = jsonpointer.Pointer{"spec", "group"}
 
-// mayTrespass says whether an operation can change a field that trespass looks at. It only tells after which operations
+// mayTrespass reports whether an operation can change a field that trespass looks at. It only tells after which operations
 // to look, so that the one that crosses is named; the result is looked at in any case.
 func (op *operation) mayTrespass() bool {
 	if op.Op == v1alpha1.PatchTest {
@@ -100,7 +100,7 @@ func (op *operation) mayTrespass() bool {
 	return holdsProtected(op.Path) || op.Op == v1alpha1.PatchMove && holdsProtected(op.From)
 }
 
-// holdsProtected says whether a pointer leads into a part of the object in which protected fields are.
+// holdsProtected reports whether a pointer leads into a part of the object in which protected fields are.
 func holdsProtected(p jsonpointer.Pointer) bool {
 	return p.Contains(servedGroup) || servedGroup.Contains(p) ||
 		slices.ContainsFunc(protected, func(one protection) bool { return one.path[0] == p[0] })

@@ -13,10 +13,10 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// ValidateWork says whether the overrides that speak to every member take more work than they may. It lays them over
-// the objects for a member without name and labels; an operation that fails there is passed over, since it may work
-// for a real one. Admission and hostctl ask it of a spec that Validate has nothing against. What it lets through can
-// still be too costly for a member that more overrides speak to: Set.Apply says so.
+// ValidateWork returns a fault when the overrides that select every member take more work than they may. It applies them
+// for a member without name and labels. An operation that fails there is skipped, because it may work for a real member.
+// Admission and hostctl call it after Validate found no fault. A spec that passes can still be too costly for a member
+// that more overrides select: Set.Apply then returns the error.
 func ValidateWork(spec *v1alpha1.WrapperSpec) field.ErrorList {
 	set, err := Compile(spec.Overrides)
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/jsonpointer"
 )
 
-// Reserved returns an error for an object that no wrapper may bring to a member, whoever wrote it: Fairlead's own
+// Reserved returns an error for an object that no wrapper may bring to a member, whatever rights its author has: Fairlead's own
 // objects, system namespaces, and objects with a label by which a member's administrator grants something to Fairlead. The error
-// begins with the JSON pointer of the field that gives the object away. Admission, rendering and push all ask it.
+// begins with the JSON pointer of the field that makes the object reserved. Admission, rendering and push all call it.
 func Reserved(obj *unstructured.Unstructured) error {
 	if r := reserved(obj); r != nil {
 		return fmt.Errorf("%s: %s", r.path, r.why)
@@ -88,7 +88,7 @@ func ofOurGroup(obj *unstructured.Unstructured) *protection {
 	return &protection{jsonpointer.Pointer{"apiVersion"}, "Fairlead's own kinds are not federated: write them at the host that is to act on them"}
 }
 
-// servingOurGroup recognises a CRD and an APIService, which decide who serves a group; both are named after it.
+// servingOurGroup recognises a CRD and an APIService, which decide which server serves a group. Both are named after the group.
 func servingOurGroup(obj *unstructured.Unstructured) *protection {
 	if kind := obj.GetKind(); kind != "CustomResourceDefinition" && kind != "APIService" {
 		return nil

@@ -24,10 +24,9 @@ const (
 	maxWrapped = 1 << 20
 )
 
-// Validate says what is wrong with a wrapper's spec, as far as CEL cannot: a wrapper of the given kind
-// in the given namespace of the host ("" for a ClusterFederated). The webhook, the controller and
-// hostctl all ask it, so that who goes around one meets the next. It needs no member: what only shows
-// when the overrides are laid over the objects for one (a path that is not there) Set.Apply says.
+// Validate returns the faults of a wrapper's spec that CEL cannot find. namespace is the wrapper's on the host, "" for a
+// ClusterFederated. The webhook, the controller and hostctl all call it: a wrapper that gets past one is refused by the next.
+// Validate needs no member. Faults that show only for one member, such as a path that is missing, come from Set.Apply.
 func Validate(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1.WrapperKind) field.ErrorList {
 	var errs field.ErrorList
 	if kind == v1alpha1.KindFederated && IsSystemNamespace(namespace) {
@@ -41,7 +40,7 @@ func Validate(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1.Wrappe
 	for i := range spec.Overrides {
 		at := path.Child("overrides").Index(i)
 		matched, err := match(&spec.Overrides[i].Target, objects)
-		// What could not be read may be what is meant.
+		// An object that could not be read may be the target.
 		if err != nil && len(objects) == len(spec.Objects) {
 			errs = append(errs, field.Invalid(at.Child("target"), strictjson.Excerpt(spec.Overrides[i].Target), err.Error()))
 		}

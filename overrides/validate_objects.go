@@ -174,7 +174,7 @@ func validateHome(obj *unstructured.Unstructured, namespace string, kind v1alpha
 	return errs
 }
 
-// isList says whether an object is a list of others. A custom kind may end in List and be none.
+// isList reports whether an object is a list of others. A custom kind may end in List and be none.
 func isList(obj *unstructured.Unstructured) bool {
 	gvk := obj.GroupVersionKind()
 	_, items := obj.Object["items"].([]any)

@@ -15,7 +15,7 @@
 // Aliases are refused rather than expanded: Kubernetes objects do not need them and they make small
 // files large. Where a field may be the author's or the cluster's (ipFamilies, priority) being live
 // decides; where it can hardly be meant for a fleet (clusterIP, nodePort, volumeName) it is
-// left out always, and a note says so if somebody wrote it by hand. The scope of a kind comes from what
+// left out always, and a note says so if the author wrote it by hand. The scope of a kind comes from what
 // was said explicitly, then from the CRDs of the very input, then from a table, then from a lookup, if
 // there is one: it is never guessed from an absent namespace, since a ClusterRole pushed as a
 // namespaced kind would fail on every member.
@@ -23,6 +23,9 @@
 // All faults of an input are told at once. A file of a folder that holds no object is skipped with a note, since
 // kustomize's and Helm's own files lie beside manifests; a file that was named is not skipped. A wrapper is read by
 // the schema of its CustomResourceDefinition, with the validator that the API server has.
+//
+// The package has more than 15 files: one for each step and each rule of the way from text to wrapper. They share Manifest,
+// Where and the faults of one input, so that a run tells all faults with their places.
 //
 // Documents are put out in an order of their own (kind, namespace, name), not in that of the input, so
 // that the output does not change when a file is split in two.

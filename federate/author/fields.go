@@ -42,7 +42,7 @@ func mapsAt(m map[string]any, path ...string) []map[string]any {
 	return found
 }
 
-// remove takes a field away, and says whether it was there.
+// remove takes a field away, and reports whether it was there.
 func remove(m map[string]any, path ...string) bool {
 	parent := mapAt(m, path[:len(path)-1]...)
 	_, found := parent[path[len(path)-1]]

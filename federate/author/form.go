@@ -51,7 +51,7 @@ func misfits(m Manifest) []error {
 	return all
 }
 
-// fieldIsOpen says whether a misfit is left to others. API servers drop nulls before they look, and a placement that is
+// fieldIsOpen reports whether a misfit is left to others. API servers drop nulls before they look, and a placement that is
 // still open does not matter to a preview for a cluster that was named.
 func fieldIsOpen(misfit *openapierrors.Validation) bool {
 	return misfit.Name == "spec.placement.clusters" && misfit.Code() == openapierrors.RequiredFailCode

@@ -38,7 +38,7 @@ type kubeFed struct {
 	overrides []v1alpha1.Override
 }
 
-// isKubeFed says whether an object is one of KubeFed's.
+// isKubeFed reports whether an object is one of KubeFed's.
 func isKubeFed(m Manifest) bool {
 	group := m.Object.GroupVersionKind().Group
 	return kubeFedTypes(group) || kubeFedCore(group)

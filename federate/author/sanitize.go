@@ -27,7 +27,7 @@ func (c *cleaning) note(format string, args ...any) {
 	c.notes = append(c.notes, fmt.Sprintf(format, args...))
 }
 
-// noteByHand notes what was left out only where a person wrote it: of a live object nobody asked for
+// noteByHand notes what was left out only where the author wrote it: of a live object the author did not ask for
 // the field.
 func (c *cleaning) noteByHand(format string, args ...any) {
 	if !c.live {
@@ -65,7 +65,7 @@ func Sanitize(object *unstructured.Unstructured) (*unstructured.Unstructured, []
 	return clean, c.notes
 }
 
-// isLive says whether an API server has had this object in hand. A null creationTimestamp does not
+// isLive reports whether an API server has had this object in hand. A null creationTimestamp does not
 // count: client-side tools print it.
 func isLive(content map[string]any) bool {
 	return slices.ContainsFunc([]string{"uid", "resourceVersion", "creationTimestamp", "managedFields"}, func(field string) bool {

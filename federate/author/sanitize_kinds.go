@@ -54,8 +54,8 @@ func withoutNodePorts(c *cleaning) {
 	remove(c.content, "spec", "healthCheckNodePort")
 }
 
-// withoutChosenFamilies: in a live object nobody can tell a chosen family from a wished one; in a
-// manifest somebody wished it.
+// withoutChosenFamilies: in a live object a family that the cluster chose looks like one that the author asked for; in a
+// manifest the author asked for it.
 func withoutChosenFamilies(c *cleaning) {
 	if c.live {
 		remove(c.content, "spec", "ipFamilies")

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Scope says whether objects of a kind live in a namespace.
+// Scope reports whether objects of a kind live in a namespace.
 type Scope string
 
 // The scopes. The zero value is not one: it stands for "not known".
@@ -21,7 +21,7 @@ const (
 type scopes struct {
 	// said are the flags, defined the CRDs of the input; the first that knows a kind is believed.
 	said, defined map[schema.GroupKind]Scope
-	// lookup asks somebody who serves the kinds; nil when there is nobody.
+	// lookup asks an API server that serves the kinds; nil when there is none.
 	lookup func(schema.GroupVersionKind) (Scope, error)
 }
 
@@ -54,7 +54,7 @@ func (s *scopes) scopeOf(m Manifest) (Scope, error) {
 	if scope := builtIn(gk); scope != "" {
 		return scope, nil
 	}
-	// No kind of cluster scope has objects with a namespace: whoever wrote it knew.
+	// No kind of cluster scope has objects with a namespace, so the author knew the scope.
 	if m.Object.GetNamespace() != "" {
 		return Namespaced, nil
 	}

@@ -24,7 +24,7 @@ var ownFiles = map[string]string{
 	"Chart.yaml":         "it describes a Helm chart; " + wayOfHelm,
 }
 
-// skip says why a file is left out that nobody named: it was found in a folder, and holds no Kubernetes object.
+// skip returns why a file is left out: it was found in a folder that the author named, and holds no Kubernetes object.
 func (s Source) skip(documents []decoded) (why string, skipped bool) {
 	if !s.Found {
 		return "", false

@@ -14,7 +14,7 @@ type Source struct {
 	// Name is what messages call it: the path, or "standard input".
 	Name string
 	Data []byte
-	// Found says that nobody named the file: it lies in a folder that was named. What is no Kubernetes object is
+	// Found reports whether the author named a folder and not this file. What is no Kubernetes object is
 	// skipped there.
 	Found bool
 }

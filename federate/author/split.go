@@ -39,7 +39,7 @@ func isMarker(line []byte) bool {
 	return found && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
 }
 
-// isBlank says whether a document holds nothing but comments and its marker, so that it is no document
+// isBlank reports whether a document holds nothing but comments and its marker, so that it is no document
 // in anybody's count.
 func isBlank(text []byte) bool {
 	for line := range bytes.Lines(text) {

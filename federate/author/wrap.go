@@ -29,9 +29,9 @@ type Options struct {
 	Clusters *v1alpha1.ClusterSelection
 	// Scopes are the scopes of kinds as the author said them; they win over everything.
 	Scopes map[schema.GroupKind]Scope
-	// HasNamespace says whether the host has a namespace; nil when nobody can be asked.
+	// HasNamespace reports whether the host has a namespace; nil when no API server can be asked.
 	HasNamespace func(namespace string) (bool, error)
-	// Lookup is asked for the scope of kinds that nothing else tells; nil when nobody can be asked.
+	// Lookup is asked for the scope of kinds that nothing else tells; nil when no API server can be asked.
 	Lookup func(schema.GroupVersionKind) (Scope, error)
 }
 

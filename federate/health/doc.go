@@ -17,8 +17,8 @@
 // custom resources follow. What it cannot know is that a custom resource without a status is one whose
 // controller has not looked yet; such a one settles for half a minute before silence counts as consent.
 //
-// Kinds without progress (ConfigMap, StorageClass, Role) are healthy when they were applied. Nobody
-// reads them to judge, and nobody writes that they are well.
+// Kinds without progress (ConfigMap, StorageClass, Role) are healthy when they were applied. The
+// collector neither reads them to judge nor writes that they are healthy.
 //
 // A verdict never says more than is known. OLM reports a Subscription AtLatestKnown while its CSV is still
 // installing, and CSVs as Failed that succeed half a second later: hence the CSV's phase, debounced, and

@@ -56,7 +56,7 @@ func settling(obj *unstructured.Unstructured, now time.Time) time.Duration {
 	return min(left, settleTime)
 }
 
-// spokeSince says whether the status is about the present spec.
+// spokeSince reports whether the status is about the present spec.
 func spokeSince(obj *unstructured.Unstructured, changed time.Time) bool {
 	if observed, found, err := unstructured.NestedInt64(obj.Object, "status", "observedGeneration"); err == nil && found {
 		return observed >= obj.GetGeneration()
@@ -81,7 +81,7 @@ func spokeSince(obj *unstructured.Unstructured, changed time.Time) bool {
 	return false
 }
 
-// changedAt is when somebody last wrote anything but the status: the apply that made or changed it.
+// changedAt is the time of the last write to anything but the status: the apply that created or changed the object.
 func changedAt(obj *unstructured.Unstructured) time.Time {
 	changed := obj.GetCreationTimestamp().Time
 	for _, e := range obj.GetManagedFields() {

@@ -75,7 +75,7 @@ func Judge(obj *unstructured.Unstructured, around Around, now time.Time) Verdict
 	return withWords(v, around.Warning)
 }
 
-// NeedsWarning says whether the newest warning event of the object could say more than a verdict does.
+// NeedsWarning reports whether the newest warning event of the object could say more than a verdict does.
 func NeedsWarning(v Verdict) bool {
 	return v.Health == v1alpha1.Progressing || v.Health == v1alpha1.Degraded
 }

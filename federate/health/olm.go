@@ -39,7 +39,7 @@ func judgeSubscription(sub *unstructured.Unstructured, around Around, now time.T
 	return judgeResolution(sub, around.InstallPlan, now)
 }
 
-// waitsForApproval says whether a person has to approve the plan of the next CSV.
+// waitsForApproval reports whether a person has to approve the plan of the next CSV.
 func waitsForApproval(plan *unstructured.Unstructured, installed, current string) bool {
 	if plan == nil || installed == current && installed != "" {
 		return false

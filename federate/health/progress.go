@@ -53,7 +53,7 @@ var static = map[schema.GroupKind]struct{}{
 	{Group: "operators.coreos.com", Kind: "OperatorGroup"}: {},
 }
 
-// HasProgress says whether objects of a kind have a health beyond having been applied. Where it says no,
+// HasProgress reports whether objects of a kind have a health beyond having been applied. Where it says no,
 // a successful apply is health, and no collector writes anything.
 func HasProgress(gk schema.GroupKind) bool {
 	_, ok := static[gk]
@@ -75,7 +75,7 @@ func isCustom(gk schema.GroupKind) bool {
 	return !ok
 }
 
-// HasVersion says whether objects of a kind carry the version of something installed.
+// HasVersion reports whether objects of a kind carry the version of something installed.
 func HasVersion(gk schema.GroupKind) bool {
 	return gk == kindSubscription || gk == kindClusterExtension
 }

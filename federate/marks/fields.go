@@ -10,8 +10,8 @@ import (
 )
 
 // FieldsDigest is the digest of the fields that Fairlead owns in an object: of the fieldsV1 of our
-// managedFields entry, not of its time. It changes when somebody else writes a field of ours, since
-// ownership then moves, and comes back when we apply again. It is empty when we own nothing.
+// managedFields entry, not of its time. It changes when another manager writes a field of ours, because
+// ownership then moves, and it is the old one again after the next apply. It is empty when Fairlead owns no field.
 func FieldsDigest(entries []metav1.ManagedFieldsEntry) string {
 	entry := Fields(entries)
 	if entry == nil {

@@ -39,14 +39,14 @@ func Stamp(obj *unstructured.Unstructured, m Marks) {
 	obj.SetAnnotations(annotations)
 }
 
-// IsOurs says whether an object is the wrapper's own: it carries the wrapper's uid, and its object
+// IsOurs reports whether an object is the wrapper's own: it carries the wrapper's uid, and its object
 // annotation names this very object rather than one that its labels were copied from.
 func IsOurs(obj metav1.Object, uid types.UID, objectPath string) bool {
 	return obj.GetLabels()[v1alpha1.LabelUID] == string(uid) &&
 		obj.GetAnnotations()[v1alpha1.AnnotationObject] == objectPath
 }
 
-// IsPushed says whether an object was pushed by any wrapper of any host.
+// IsPushed reports whether an object was pushed by any wrapper of any host.
 func IsPushed(obj metav1.Object, objectPath string) bool {
 	return obj.GetLabels()[v1alpha1.LabelUID] != "" &&
 		obj.GetAnnotations()[v1alpha1.AnnotationObject] == objectPath

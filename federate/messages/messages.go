@@ -17,12 +17,12 @@ func Few(names []string, most int) string {
 	return strings.Join(names, ", ")
 }
 
-// ApproveCommand is how a person begins to approve something for a wrapper: what is allowed follows it.
+// ApproveCommand is the command line by which the on-call approves something for a wrapper. The flags for what is allowed follow it.
 func ApproveCommand(kind v1alpha1.WrapperKind, namespace, name string) string {
 	return command("approve", kind, namespace, name)
 }
 
-// KeptCommand is how a person lists what members keep of a wrapper that is out of care there.
+// KeptCommand is the command line that lists what members keep of a wrapper after it left them.
 func KeptCommand(kind v1alpha1.WrapperKind, namespace, name string) string {
 	return command("kept", kind, namespace, name)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// approves says whether an Approval allows an act to a wrapper: this very one, not another of its name.
+// approves reports whether an Approval allows an act to a wrapper: this very one, not another of its name.
 func approves(a *v1alpha1.Approval, act v1alpha1.ApprovedAct, id v1alpha1.WrapperIdentity) bool {
 	return a.Spec.Allow == act && a.DeletionTimestamp == nil && a.Namespace == id.Beside() &&
 		a.Spec.Wrapper == v1alpha1.ApprovedWrapper{Kind: id.Kind, Name: id.Name, UID: id.UID}

@@ -9,8 +9,8 @@
 // MemberCluster has it.
 //
 // Why it is so: the decision is written down before anything is pushed, and only a written decision
-// ever removes anything, so leaving is a state of the decision and not a difference that somebody
-// works out later. A member whose MemberCluster is gone is in neither list: nobody can reach it, and
+// ever removes anything, so leaving is a state of the decision and not a difference that is
+// computed later. A member whose MemberCluster is gone is in neither list: the manager cannot reach it, and
 // unjoining leaves workloads where they are. Nothing is ever removed because something is unknown.
 //
 // Removals are paced because one slip in a selector, or one label, takes a wrapper off a whole fleet in a

@@ -16,7 +16,7 @@ import (
 const maxNamesInMessage = 10
 
 // explain fills in the condition. A removal that waits comes first, it may be a slip that takes the wrapper
-// off its members; then a name that nobody has: both are what the author can mend.
+// off its members; then a name without a MemberCluster: both are what the author can mend.
 func (d *Decision) explain(in Input, p pace, selected int) {
 	members := len(in.Members)
 	switch {

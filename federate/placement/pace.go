@@ -38,7 +38,7 @@ type pace struct {
 	again time.Time
 }
 
-// pace says who of those that were placed and are selected no more may go now. known are all members by
+// pace decides which members that were placed and are no longer selected may go now. known are all members by
 // name, true when selected. Those go that a person let go, and then, in the order of their names, as many as
 // the hour has room for; what goes by approval takes up room like any other. It is an error when maxRemoval
 // says nothing that is understood.

@@ -113,7 +113,7 @@ func (in *Input) leave(status *v1alpha1.PlacementStatus, known map[string]bool, 
 	}
 }
 
-// differsOnlyInAge says whether nothing has changed but that removals grew old. One of the future, which a
+// differsOnlyInAge reports whether nothing has changed but that removals grew old. One of the future, which a
 // clock that was set back leaves behind, is to be written anew, or it would never grow old.
 func (in *Input) differsOnlyInAge(status v1alpha1.PlacementStatus, now time.Time) bool {
 	latest := wholeSecond(now)

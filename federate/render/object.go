@@ -26,7 +26,7 @@ type Object struct {
 	Digest string
 	// Keep is what AnnotationKeep says: "true", "false", or "" where the author says nothing.
 	Keep string
-	// Replace says whether the author lets the object be deleted and made again (AnnotationReplace).
+	// Replace reports whether the author lets the object be deleted and made again (AnnotationReplace).
 	Replace bool
 }
 

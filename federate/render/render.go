@@ -42,7 +42,7 @@ type Rendering struct {
 
 // Renderer renders one wrapper at one generation for any members. It is safe for concurrent use. It keeps digests and
 // errors, so that asking again costs no rendering, and no objects: those are rendered again from the spec unless
-// somebody still has them. Let go of it when the wrapper changes.
+// another caller still holds them. Drop it when the wrapper changes.
 type Renderer struct {
 	namespace string
 	set       *overrides.Set
@@ -92,7 +92,7 @@ func (r *Renderer) Follow(spec *v1alpha1.WrapperSpec) {
 	r.raw = spec.Objects
 }
 
-// read is the wrapper's objects, read now unless somebody still has them.
+// read is the wrapper's objects, read now unless another caller still holds them.
 func (r *Renderer) read() (*base, error) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
@@ -185,7 +185,7 @@ func (b *base) write(tailored []*unstructured.Unstructured) (out *Rendering, own
 	return out, own, nil
 }
 
-// bounded says whether overrides made an object larger than a member takes.
+// bounded reports whether overrides made an object larger than a member takes.
 func bounded(o *Object) error {
 	if len(o.JSON) > maxObject {
 		return fmt.Errorf("%s comes to %d KiB with the overrides, %d at most", o, len(o.JSON)>>10, maxObject>>10)

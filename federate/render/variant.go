@@ -16,7 +16,7 @@ import (
 )
 
 // Variant is what members get that no override tells apart. It keeps the digest of their rendering, and makes the rendering
-// when somebody needs it.
+// when a caller needs it.
 type Variant struct {
 	renderer *Renderer
 	// member is one of them: what is rendered for it is what all get.
@@ -62,7 +62,7 @@ func (r *Renderer) variant(key variantKey, m selection.Member) *Variant {
 	return v
 }
 
-// For is the rendering for a member: the very same one for members that no override tells apart, as long as somebody has
+// For is the rendering for a member: the very same one for members that no override tells apart, as long as a caller holds
 // it. An error from an override is an *overrides.Error that names the member.
 func (r *Renderer) For(m selection.Member) (*Rendering, error) {
 	return r.variant(r.key(m), m).forMember(m)
@@ -86,7 +86,7 @@ func (v *Variant) failure(m selection.Member) error {
 	return fmt.Errorf("rendering for member %s: %w", m.Name, v.err)
 }
 
-// Render makes the rendering, or finds the one that somebody still has.
+// Render makes the rendering, or finds the one that another caller still holds.
 func (v *Variant) Render() (*Rendering, error) {
 	if v.err != nil {
 		return nil, v.err
@@ -107,7 +107,7 @@ func (v *Variant) Render() (*Rendering, error) {
 // Digest is that of the rendering.
 func (v *Variant) Digest() string { return v.digest.String() }
 
-// Lists says whether an object is in the rendering.
+// Lists reports whether an object is in the rendering.
 func (v *Variant) Lists(group, kind, name string) bool {
 	return slices.ContainsFunc(v.renderer.identities, func(i identity) bool { return i.group == group && i.kind == kind && i.name == name })
 }

@@ -20,7 +20,7 @@ const maxNames = 10
 // said is what a condition is to say.
 type said struct {
 	ok bool
-	// unknown is whether nobody judges it: the condition is neither True nor False.
+	// unknown reports whether the condition is not judged: it is then neither True nor False.
 	unknown bool
 	reason  string
 	message string

@@ -34,7 +34,7 @@ type Member struct {
 	Status    *v1alpha1.DeliveryStatus
 	// RepairsDrift is whether drift is being repaired, rather than only told.
 	RepairsDrift bool
-	// Contested says who changes back what is repaired; "" when nobody does.
+	// Contested names the field manager that reverts our repairs; "" when none does.
 	Contested string
 	// Push is what is in the way of the push; the zero value when nothing is, or none was tried.
 	Push Push
@@ -54,7 +54,7 @@ type Push struct {
 	// Unmended is whether something that drifted could not be repaired: then there is trouble although the
 	// Delivery says that all was applied.
 	Unmended bool
-	// Delivery is the one that a person has to say a word about, nil when none is.
+	// Delivery is the one that waits for an Approval, nil when none does.
 	Delivery *v1alpha1.DeliveryVersion
 }
 
@@ -73,7 +73,7 @@ type rule func(m *Member) (line v1alpha1.ClusterStatus, ok bool)
 
 // rules in order of precedence: the first that applies writes the line.
 var rules = []rule{
-	unreachable, // nobody can say how it fares
+	unreachable, // its state is unknown
 	leaving,
 	refused,  // nothing can be rendered for it
 	hindered, // the push says what is in the way
@@ -227,7 +227,7 @@ func unwell(m *Member) (v1alpha1.ClusterStatus, bool) {
 	return v1alpha1.ClusterStatus{State: stateOf[worst.Health], Reason: worst.Reason, Message: words}, true
 }
 
-// withheld hides no trouble: who is asked to let the member go has to see how it fares there.
+// withheld hides no trouble: the person who approves the removal has to see the state of the wrapper on the member.
 func withheld(m *Member) (v1alpha1.ClusterStatus, bool) {
 	return v1alpha1.ClusterStatus{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonRemovalNeedsApproval,
 		Message: fmt.Sprintf("`%s --removal` lets it go: spec.placement does not select it any more; it is served until then, and stays if it is selected again",

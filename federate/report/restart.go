@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// KnowsLess says whether the status of a snapshot would only take back what the status before it knew: the manager
+// KnowsLess reports whether the status of a snapshot would only take back what the status before it knew: the manager
 // has just started, and has not read this member's Deliveries, or has not tried this push, yet. Such a status
 // tells of the restart and not of the fleet. It is for the caller to say for how long after a start that counts.
 func KnowsLess(in Input, now time.Time) bool {
@@ -27,12 +27,12 @@ func KnowsLess(in Input, now time.Time) bool {
 	return false
 }
 
-// isOutOfReach says whether a line tells nothing but that the member was not read.
+// isOutOfReach reports whether a line tells nothing but that the member was not read.
 func isOutOfReach(s v1alpha1.ClusterState) bool {
 	return s == v1alpha1.StateUnknown || s == v1alpha1.StateUnreachable
 }
 
-// isForgotten says whether a line calls a push under way of which the line before told the outcome. Outcomes are
+// isForgotten reports whether a line calls a push under way of which the line before told the outcome. Outcomes are
 // in memory only, so that each is found again by a pass.
 func (in *Input) isForgotten(was, is *v1alpha1.ClusterStatus) bool {
 	if was == nil || in.Generation != in.Before.ObservedGeneration {

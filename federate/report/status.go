@@ -146,7 +146,7 @@ func last(is bool) int {
 	return 0
 }
 
-// isWithheld says whether a line is of a member that is well and waits to be left.
+// isWithheld reports whether a line is of a member that is well and waits to be left.
 func isWithheld(l *v1alpha1.ClusterStatus) bool {
 	return l.State == v1alpha1.StateHeld && l.Reason == v1alpha1.ReasonRemovalNeedsApproval
 }

@@ -22,10 +22,10 @@ var holdsData = map[schema.GroupKind]bool{
 	{Group: "groupsnapshot.storage.k8s.io", Kind: "VolumeGroupSnapshotContent"}: true,
 }
 
-// HoldsData says whether KeepData keeps the objects of a kind.
+// HoldsData reports whether KeepData keeps the objects of a kind.
 func HoldsData(gk schema.GroupKind) bool { return holdsData[gk] }
 
-// IsKept says whether an object stays on a member that its wrapper leaves. keep is the object's own
+// IsKept reports whether an object stays on a member that its wrapper leaves. keep is the object's own
 // annotation: "true" keeps it whatever the policy, "false" takes it out of KeepData.
 func IsKept(policy v1alpha1.DeletionPolicy, gk schema.GroupKind, keep string) bool {
 	switch {

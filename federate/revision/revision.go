@@ -88,7 +88,7 @@ func revisionHash(sum []byte) string {
 	return rand.SafeEncodeString(base32.StdEncoding.EncodeToString(sum)[:hashLength])
 }
 
-// holdsSecret says whether a Secret is anywhere in a decoded value, also within another object (a List, a Template), or
+// holdsSecret reports whether a Secret is anywhere in a decoded value, also within another object (a List, a Template), or
 // an override's target can be one.
 func holdsSecret(value any) bool {
 	switch v := value.(type) {

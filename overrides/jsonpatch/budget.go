@@ -32,8 +32,8 @@ func (b *Budget) Take(units int64) error {
 // Write takes what writing so many bytes of memory takes, or refuses.
 func (b *Budget) Write(bytes int) error { return b.Take(int64(bytes) * PerByte) }
 
-// shift is what inserting into a list, or deleting from it, moves: what is behind that place, and the whole list
-// where it has to grow.
+// shift is the number of items that an insert or a delete at a place moves: the items behind that place, or the whole list when
+// it has to grow.
 func shift(list []any, at int, grows bool) int64 {
 	moved := len(list) - at
 	if grows && len(list) == cap(list) {

@@ -265,7 +265,7 @@ func (d *Document) edit(node any, path jsonpointer.Pointer, at int, makes bool, 
 	return nil, d.notContainer(path, at, node)
 }
 
-// isMetadataMap says whether the token at i leads to the labels or annotations that the next, last
+// isMetadataMap reports whether the token at i leads to the labels or annotations that the next, last
 // token is a key of, or to the metadata that holds them. These are the maps that add makes.
 func isMetadataMap(p jsonpointer.Pointer, i int) bool {
 	labels := len(p) - 2

@@ -9,7 +9,8 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// take takes what an operation is going to take, but for moving list items, which only shows on the way.
+// take takes the work of an operation from the budget in advance. Moving list items is counted when it happens, because only
+// then the length of the list is known.
 func (d *Document) take(op *Operation) error {
 	if err := d.budget.Take(perOperation + PerByte*int64(len(op.Path)+len(op.From))); err != nil {
 		return err
@@ -28,9 +29,9 @@ func (d *Document) take(op *Operation) error {
 	return d.deepen(reaches)
 }
 
-// deepen notes how deep the object may be nested after an operation that reaches so deep in one that is so deep. What
-// overrides have made is judged when all of them are done; until then it must not become so deep that walking through
-// it takes a stack without end.
+// deepen keeps an upper bound of the object's depth. reaches is the depth that the operation reaches in an object of a given
+// depth. The depth of the result is checked when all operations are done. Until then deepen keeps the object shallow enough for a
+// recursive walk, which would exhaust the stack otherwise.
 func (d *Document) deepen(reaches func(depth int) int) error {
 	const limit = 8 * strictjson.MaxDepth
 	if guess := max(*d.depth, reaches(*d.depth)); guess <= limit {

@@ -54,7 +54,7 @@ func (p Pointer) String() string {
 	return b.String()
 }
 
-// Contains says whether q is p or lies below it.
+// Contains reports whether q is p or lies below it.
 func (p Pointer) Contains(q Pointer) bool {
 	return len(p) <= len(q) && slices.Equal(p, q[:len(p)])
 }

@@ -24,7 +24,7 @@ type Selection struct {
 	selectors []labels.Selector
 }
 
-// New reads a ClusterSelection. nil selects every member, one that says nothing selects none.
+// New reads a ClusterSelection. nil selects every member, an empty one selects none.
 // A selector that does not parse is an error that says which one it is.
 func New(s *v1alpha1.ClusterSelection) (Selection, error) {
 	if s == nil {
@@ -47,7 +47,7 @@ func New(s *v1alpha1.ClusterSelection) (Selection, error) {
 	return out, nil
 }
 
-// Selects says whether the member is named or matched by any of the selectors.
+// Selects reports whether the member is named or matched by any of the selectors.
 func (s Selection) Selects(m Member) bool {
 	if s.every {
 		return true

@@ -87,8 +87,8 @@ func DecodeValue(data []byte) (any, error) {
 	return value, nil
 }
 
-// pastInt64 finds a number that does not fit 64 bits. Every API server reads such a one as a float, so that another
-// number arrives than the author wrote, and nobody can tell which it was.
+// pastInt64 finds a number that does not fit 64 bits. Every API server reads such a number as a float. Another number
+// arrives than the author wrote, and the original cannot be recovered.
 func pastInt64(value any, path jsonpointer.Pointer) (jsonpointer.Pointer, bool) {
 	const limit = 1 << 63
 	switch v := value.(type) {

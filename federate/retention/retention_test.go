@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package retention
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+func TestWhatStaysOnAMember(t *testing.T) {
+	claim, config := schema.GroupKind{Kind: "PersistentVolumeClaim"}, schema.GroupKind{Kind: "ConfigMap"}
+	for name, tc := range map[string]struct {
+		policy v1alpha1.DeletionPolicy
+		kind   schema.GroupKind
+		keep   string
+		kept   bool
+	}{
+		"KeepData keeps a claim":                              {v1alpha1.KeepData, claim, "", true},
+		"KeepData deletes a ConfigMap":                        {v1alpha1.KeepData, config, "", false},
+		"KeepData deletes a claim that is annotated so":       {v1alpha1.KeepData, claim, "false", false},
+		"KeepData keeps a ConfigMap that is annotated so":     {v1alpha1.KeepData, config, "true", true},
+		"DeleteAll deletes a claim":                           {v1alpha1.DeleteAll, claim, "", false},
+		"DeleteAll keeps a claim that is annotated so":        {v1alpha1.DeleteAll, claim, "true", true},
+		"KeepAll keeps a ConfigMap":                           {v1alpha1.KeepAll, config, "", true},
+		"KeepAll keeps a ConfigMap whatever its annotation":   {v1alpha1.KeepAll, config, "false", true},
+		"a claim of another group holds no data of that kind": {v1alpha1.KeepData, schema.GroupKind{Group: "example.com", Kind: claim.Kind}, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := IsKept(tc.policy, tc.kind, tc.keep); got != tc.kept {
+				t.Errorf("got %t, want %t", got, tc.kept)
+			}
+		})
+	}
+	if why := WhyKept("true"); !strings.Contains(why, v1alpha1.AnnotationKeep) {
+		t.Errorf("the annotation is not named: %s", why)
+	}
+	if why := WhyKept(""); strings.Contains(why, v1alpha1.AnnotationKeep) {
+		t.Errorf("an annotation is named that is not there: %s", why)
+	}
+}
