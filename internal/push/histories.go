@@ -52,21 +52,21 @@ func (h *histories) changeKnown(key Key, do func(*plan.History, time.Time)) {
 	}
 }
 
-// forget forgets how passes for earlier wishes went: no later wish of the same words may take the end of
-// one of them, a member that was left before it was come back to, for its own.
+// forget forgets how passes for earlier desired states went. Otherwise a later, equal one would take an earlier outcome for its
+// own: a member that was left, placed again and left once more would pass for left.
 func (h *histories) forget(key Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.all, key)
 }
 
-// of is the last outcome of a pair, and what is fought over in it.
+// of is the last outcome of a pair, and its contested objects.
 func (h *histories) of(key Key) (last plan.Outcome, contested string) {
 	h.changeKnown(key, func(is *plan.History, _ time.Time) { last, contested = is.Last(), is.Contested() })
 	return last, contested
 }
 
-// rests says whether the last pass has left a pair as it is wanted, see plan.History.
+// rests reports whether the last pass has left a pair as it is wanted, see plan.History.
 func (h *histories) rests(key Key, want *plan.Desired, seen *deliveries.Summary) (rests bool) {
 	h.changeKnown(key, func(is *plan.History, now time.Time) { rests = is.Rests(want, seen, now) })
 	return rests

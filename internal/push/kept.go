@@ -11,16 +11,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// maxKept is how much of what was kept for one pair is remembered until somebody asks.
+// maxKept is how many kept objects of one pair are remembered until TakeKept returns them.
 const maxKept = 64
 
-// keptObjects is what passes have left on members and nobody has told yet. The zero value has none.
+// keptObjects is what passes have left on members and no event has reported yet. The zero value has none.
 type keptObjects struct {
 	mu  sync.Mutex
 	all map[Key]map[string][]Kept // by wrapper and member
 }
 
-// note remembers what passes of a pair have left on a member, until it is told.
+// note remembers what passes of a pair have left on a member, until take returns it.
 func (k *keptObjects) note(key Key, memberName string, kept []Kept) {
 	if len(kept) == 0 {
 		return
@@ -62,7 +62,8 @@ func (k *keptObjects) take(key Key, memberName string) []Kept {
 	return kept
 }
 
-// noteKept has what a pass kept told: before its end is known, after which nobody may ask any more.
+// noteKept remembers what a pass kept. That comes before its outcome is known: after a done outcome the wrapper may be gone, and
+// TakeKept may not be called any more.
 func (q *memberQueue) noteKept(ctx context.Context, key Key, kept []Kept) {
 	for _, what := range kept {
 		log.FromContext(ctx).Info("kept on a member", "member", q.conn.Name(), "wrapper", key.String(), "object", what.Object, "why", what.Why)
@@ -86,7 +87,7 @@ func (p *Pusher) TakeKept(key Key) map[string][]Kept {
 	return taken
 }
 
-// isAtRest says whether the last pass of a pair did all there was to do, or nothing is wanted of it any more.
+// isAtRest reports whether the last pass of a pair did all there was to do, or there is no desired state any more.
 func (p *Pusher) isAtRest(key Key, memberName string) bool {
 	if p.desired.get(key, memberName) == nil {
 		return true

@@ -67,12 +67,12 @@ func (q *memberQueue) run(ctx context.Context) {
 	<-ctx.Done() // what is seen of the member is good until then
 }
 
-// park puts a pair aside while the way to the member is shut.
+// park puts a pair aside while the breaker is open.
 func (q *memberQueue) park(key Key) bool {
 	if !q.breaker.park(key) {
 		return false
 	}
-	q.dueSecrets.take(key) // or they would all come at once when it opens
+	q.dueSecrets.take(key) // or they would all come up at once when it closes
 	return true
 }
 
@@ -81,7 +81,7 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 	want := q.pusher.desired.get(key, q.conn.Name())
 	todo, due, news := q.judge(key, want)
 	if news {
-		// Whoever told of the drift woke the wrapper before it was judged.
+		// The news of the drift woke the wrapper before the drift was judged.
 		q.pusher.wake(key)
 	}
 	if !due {
@@ -122,8 +122,8 @@ func (q *memberQueue) shared() apply.Member {
 		Seals: deliveries.NewSeals(host.SealKey, host.UID, q.breaker.uid())}
 }
 
-// judge says whether a pair needs a pass, what that one is to repair, and whether there is news of what is
-// fought over.
+// judge reports whether a pair needs a pass, what that one is to repair, and whether the contested objects have
+// changed.
 func (q *memberQueue) judge(key Key, want *plan.Desired) (todo plan.Work, due, news bool) {
 	seen, wake := q.deliveries.Get(key), time.Duration(0)
 	q.histories.change(key, func(h *plan.History, now time.Time) {
@@ -154,8 +154,8 @@ func (q *memberQueue) finished(key Key, outcome plan.Outcome, todo plan.Work) {
 	q.deliveries.Written(key, outcome.UID, outcome.Generation)
 }
 
-// failed notes a pass that the wire broke off. One such error is enough to shut the way: the probe
-// tells within seconds whether it is open.
+// failed notes a pass that the wire broke off. One such error is enough to open the breaker: the next probe
+// comes within seconds and closes it where the member answers.
 func (q *memberQueue) failed(key Key, want *plan.Desired, err error) {
 	q.histories.change(key, func(h *plan.History, now time.Time) { q.wakeAfter(key, h.Failed(want, err, now)) })
 	q.suspect(err)
@@ -168,14 +168,14 @@ func (q *memberQueue) checkFailed(ctx context.Context, key Key, err error) {
 	q.suspect(err)
 }
 
-// suspect shuts the way when an error is the wire's.
+// suspect opens the breaker when an error is the wire's.
 func (q *memberQueue) suspect(err error) {
 	if memberapi.IsWire(err) && q.breaker.trip() {
 		q.pusher.fleet.ProbeNow(q.conn.Name())
 	}
 }
 
-// probed opens or shuts the way to the member.
+// probed closes the breaker when a probe got through, and opens it when not.
 func (q *memberQueue) probed(was, is member.ProbeResult) {
 	if !is.Usable() {
 		q.breaker.trip()
@@ -187,7 +187,7 @@ func (q *memberQueue) probed(was, is member.ProbeResult) {
 	}
 }
 
-// drop forgets a pair that nobody wants any more.
+// drop forgets a pair of which nothing is wanted any more.
 func (q *memberQueue) drop(key Key) {
 	q.histories.forget(key)
 	q.breaker.unpark(key)

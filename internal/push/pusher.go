@@ -30,7 +30,7 @@ type Pusher struct {
 	wake    func(Key)
 	desired desiredStates
 	secrets secretResync
-	// kept is what passes have left on members and nobody has told yet.
+	// kept is what passes have left on members and no event has reported yet.
 	kept keptObjects
 
 	mu     sync.RWMutex
@@ -42,7 +42,7 @@ type Host struct {
 	// SealKey and UID are what Deliveries are sealed with; without them none is.
 	SealKey []byte
 	UID     types.UID
-	// Labels reads the labels of a namespace of the host, when one is made on a member; nil where nobody can.
+	// Labels reads the labels of a namespace of the host, when one is made on a member; nil where the pusher cannot read them.
 	Labels HostLabels
 }
 
@@ -125,11 +125,11 @@ type Result struct {
 	Want *Want
 	// Outcome is that of the last pass for what is wanted now; nil when there was none yet.
 	Outcome *plan.Outcome
-	// Contested says who changes back what is repaired; "" when nobody does.
+	// Contested names the client that changes back what is repaired; "" when none does.
 	Contested string
 }
 
-// HasLeft says whether the last pass has left the member, as is wanted of it now.
+// HasLeft reports whether the last pass has left the member, as is wanted of it now.
 func (r Result) HasLeft() bool {
 	return r.Want != nil && r.Want.Leaving() && r.Outcome != nil && r.Outcome.Done
 }
@@ -151,7 +151,7 @@ func (p *Pusher) Result(key Key, memberName string) Result {
 // Wanted are the members of which something is wanted for a wrapper, sorted.
 func (p *Pusher) Wanted(key Key) []string { return p.desired.members(key) }
 
-// Desired says whether anything is wanted of a pair, and whether that is to leave.
+// Desired reports whether anything is wanted of a pair, and whether that is to leave.
 func (p *Pusher) Desired(key Key, memberName string) (wanted, leaving bool) {
 	want := p.desired.get(key, memberName)
 	return want != nil, want != nil && want.Leaving()

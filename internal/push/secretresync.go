@@ -20,11 +20,11 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// No collector may read Secrets, so nobody tells of one that was changed on a member. The host therefore
-// looks after each of them again every ten minutes. (docs/design.md, section 3.)
+// No collector may read Secrets, so no drift is reported when one is changed on a member. The host therefore
+// checks each of them every ten minutes. (docs/design.md, section 3.)
 //
 // Why it is so: a look reads the object's metadata, no content, and compares its resourceVersion with the one
-// that the last apply brought back. As long as that is the same nobody can have written anything, and nothing
+// that the last apply brought back. As long as that is the same no client can have written anything, and nothing
 // is sent, no admission webhook is called, and the member writes nothing. Only where it differs, or is not
 // known, the object is applied again: the digest of our fields, by which collectors see drift, would not show
 // what was written over stringData or in our own name, an apply mends that too. After a restart each
@@ -94,7 +94,7 @@ func (s *secretResync) enlistThese(at plan.Pair, names []string) {
 	}
 }
 
-// mayLook says whether a pair has come to rest and its member can be asked. It may rest while something in it
+// mayLook reports whether a pair has come to rest and its member can be asked. It may rest while something in it
 // waits, as for a kind that is not served: that has nothing to do with its Secrets.
 func (s *secretResync) mayLook(at plan.Pair) bool {
 	want, q := s.pusher.desired.get(at.Key, at.Member), s.pusher.queue(at.Member)
@@ -114,7 +114,7 @@ func (s *secretResync) look(t plan.Turn) {
 	}
 }
 
-// check adds to the work the Secrets that somebody has touched, or of which that is not known.
+// check adds to the work the Secrets that another client has changed, and those of which that is not known.
 func (s *secretResync) check(ctx context.Context, q *memberQueue, key Key, todo *plan.Work) error {
 	for _, name := range todo.Secrets {
 		known := s.schedule.Version(plan.Pair{Member: q.conn.Name(), Key: key}, name)

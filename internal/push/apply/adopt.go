@@ -128,7 +128,7 @@ func withoutMarks(value any) map[string]any {
 	return rest
 }
 
-// onlyOurs says whether nobody but Fairlead has written an object.
+// onlyOurs reports whether Fairlead is the only client that has written an object.
 func onlyOurs(found *metav1.PartialObjectMetadata) bool {
 	for i := range found.ManagedFields {
 		if e := &found.ManagedFields[i]; e.Subresource == "" && e.Manager != v1alpha1.FieldManager {
@@ -138,7 +138,7 @@ func onlyOurs(found *metav1.PartialObjectMetadata) bool {
 	return len(found.ManagedFields) > 0
 }
 
-// takeBack undoes an apply that was merged into somebody else's object: an apply of nothing takes away
+// takeBack undoes an apply that was merged into an object of another client: an apply of nothing takes away
 // what only we have said, and our marks with it. Where they have meanwhile built on it, so that it is
 // refused, our hands are taken off and the values stay.
 func (a *applier) takeBack(ctx context.Context, it *item, merged *metav1.PartialObjectMetadata) error {

@@ -111,7 +111,7 @@ func isAnother(err error) bool {
 	return false
 }
 
-// applyLooked looks whose the object is and does what follows; again says that somebody was faster.
+// applyLooked finds out whose the object is and does what follows. again reports that another client was faster.
 func (a *applier) applyLooked(ctx context.Context, it *item) (again bool, err error) {
 	whose, found, err := a.look.look(ctx, it)
 	if err != nil {

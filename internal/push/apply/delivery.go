@@ -33,7 +33,7 @@ type delivery struct {
 	there *v1alpha1.Delivery
 }
 
-// isSealed says whether the Delivery there is one that this host has written.
+// isSealed reports whether the Delivery there is one that this host has written.
 func (d *delivery) isSealed() bool {
 	return d.seals.Verify(d.there.Spec.Seal, &d.there.Spec.Wrapper, d.there.Spec.Target)
 }
@@ -77,7 +77,7 @@ func (d *delivery) write(ctx context.Context, spec v1alpha1.DeliverySpec) error 
 	return err
 }
 
-// standsAsKnown reads the Delivery again, and says whether its spec still is the one that is known.
+// standsAsKnown reads the Delivery again, and reports whether its spec still is the one that is known.
 func (d *delivery) standsAsKnown(ctx context.Context) bool {
 	if d.there == nil {
 		return false

@@ -109,7 +109,7 @@ func (p *Pass) anythingDue() bool {
 	return slices.ContainsFunc(p.items, func(it *item) bool { return it.due }) || len(p.leaving) > 0
 }
 
-// takesOnlyNewNames says whether two specs differ in nothing but the generation and the name of the
+// takesOnlyNewNames reports whether two specs differ in nothing but the generation and the name of the
 // revision.
 func takesOnlyNewNames(there, next *v1alpha1.DeliverySpec) bool {
 	if there.Target == nil || next.Target == nil || there.Wrapper.UID != next.Wrapper.UID {

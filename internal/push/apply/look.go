@@ -21,13 +21,13 @@ type claim int
 
 const (
 	_ claim = iota
-	// absent: nobody's; it may be made.
+	// absent: there is no such object; it may be made.
 	absent
 	// ours: this wrapper's, or what a dead wrapper of the same name kept, where it is what is wanted.
 	ours
-	// adoptable: somebody else's, and the author lets us take it into care as it is.
+	// adoptable: another client made it, and the author allows Fairlead to adopt it as it is.
 	adoptable
-	// taken: somebody else's; hands off. There is trouble that says whose.
+	// taken: it belongs to another client and must not be written. There is trouble that names the owner.
 	taken
 	// dying: it is being deleted, or cannot be asked for now; there is trouble that says so.
 	dying
@@ -102,7 +102,7 @@ func (l *looker) judge(ctx context.Context, it *item, found *metav1.PartialObjec
 	return taken, found, nil
 }
 
-// isLeftToUs says whether an object of an earlier wrapper of this name is ours now: where the Delivery that
+// isLeftToUs reports whether an object of an earlier wrapper of this name is ours now: where the Delivery that
 // was taken over lists it, or where it is just what is wanted. Its marks do not tell of which host that
 // wrapper was, and another host's object of the same name may hold another's data.
 func (i *item) isLeftToUs(found *metav1.PartialObjectMetadata) bool {
@@ -116,7 +116,7 @@ func (l *looker) leftByAnother(it *item, found *metav1.PartialObjectMetadata) me
 		it, v1alpha1.LabelUID, l.desired.Wrapper.UID, found.Labels[v1alpha1.LabelUID])}
 }
 
-// managedBy says who wrote an object last, in a person's words.
+// managedBy names the client that wrote an object last, as messages do.
 func managedBy(found metav1.Object) string {
 	var last *metav1.ManagedFieldsEntry
 	entries := found.GetManagedFields()

@@ -46,7 +46,7 @@ func (p *Pass) openNamespace(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("entering namespace %s on member %s: %w", namespace, p.member.Conn.Name(), err)
 	case found.DeletionTimestamp != nil:
-		p.member.Namespaces.doubt(way) // for who comes in by it at this moment; conclude doubts for those after
+		p.member.Namespaces.doubt(way) // for passes that are under way; conclude does so for later ones
 		p.refuseAll(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonNamespaceTerminating, "namespace %s is being deleted on the member", namespace))
 	case !p.namespaces.isOpen(found):
 		p.member.Namespaces.doubt(way)
@@ -66,7 +66,7 @@ func (p *Pass) openFor() time.Duration {
 	return openForPushes
 }
 
-// anythingToApply says whether some object is not yet recorded as wanted; a push that only removes
+// anythingToApply reports whether some object is not yet recorded as wanted; a push that only removes
 // need not enter.
 func (p *Pass) anythingToApply() bool {
 	recorded := p.delivery.entries()

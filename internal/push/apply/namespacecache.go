@@ -11,14 +11,14 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// How long a namespace that was found open is taken to be. Whoever closes one is obeyed after that.
+// How long the manager relies on a namespace that it found open. Closing a namespace takes effect within that time.
 const (
 	openForPushes  = 10 * time.Second
 	openForRepairs = time.Second
 )
 
 // NamespaceCache is which namespaces of one member were found open of late. A thousand wrappers in ten namespaces need not
-// ask a thousand times. That one has gone meanwhile, or is going, the API server says to whoever writes into it.
+// ask a thousand times. If a namespace has been deleted meanwhile, the API server refuses the write into it.
 type NamespaceCache struct {
 	clock clock.PassiveClock
 
@@ -35,7 +35,7 @@ type namespaceKey struct {
 // NewNamespaceCache makes one that remembers none yet.
 func NewNamespaceCache(clk clock.PassiveClock) *NamespaceCache { return &NamespaceCache{clock: clk} }
 
-// isOpen says whether a namespace was found open within the last while. A nil cache has seen none.
+// isOpen reports whether a namespace was found open within the last while. A nil cache has seen none.
 func (c *NamespaceCache) isOpen(one namespaceKey, while time.Duration) bool {
 	if c == nil {
 		return false

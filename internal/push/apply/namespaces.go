@@ -23,7 +23,7 @@ type namespaces struct {
 	conn *member.Conn
 	// policy says which namespaces of the member are open.
 	policy v1alpha1.NamespacePolicy
-	// hostLabels reads the labels of a namespace of the host; nil where nobody can.
+	// hostLabels reads the labels of a namespace of the host; nil where the manager cannot read them.
 	hostLabels HostLabels
 }
 

@@ -95,7 +95,7 @@ type item struct {
 
 func (i *item) id() plan.ObjectID { return plan.IDOf(&i.entry) }
 
-// isMissing says whether the object does not stand as it is wanted.
+// isMissing reports whether the object does not stand as it is wanted.
 func (i *item) isMissing() bool { return i.due || i.refused }
 
 func (i *item) groupKind() schema.GroupKind { return i.object.GVK.GroupKind() }

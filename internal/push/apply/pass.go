@@ -26,7 +26,7 @@ type Member struct {
 	Names keymutex.KeyMutex
 	// Namespaces are those that were found open of late; nil where none is remembered.
 	Namespaces *NamespaceCache
-	// HostLabels reads the labels of a namespace of the host; nil where nobody can.
+	// HostLabels reads the labels of a namespace of the host; nil where the manager cannot read them.
 	HostLabels HostLabels
 	// Seals is with what Deliveries on this member are sealed; the zero value seals none and trusts none.
 	Seals deliveries.Seals
@@ -57,7 +57,7 @@ type Pass struct {
 	trouble memberapi.Troubles
 }
 
-// New makes a pass. isDesired says whether what the pass is for still is what is wanted; nil is always.
+// New makes a pass. isDesired reports whether what the pass is for still is what is wanted; nil is always.
 func New(m Member, desired *plan.Desired, todo *plan.Work, isDesired func() bool) *Pass {
 	p := &Pass{member: m, desired: desired, drifted: todo.Drifted, gone: todo.Gone}
 	p.delivery = &delivery{conn: m.Conn, desired: desired, isNew: todo.IsNew, seals: m.Seals}

@@ -22,7 +22,7 @@ import (
 // replicasManager holds spec.replicas once the author has stopped naming it.
 const replicasManager = v1alpha1.FieldManager + "-replicas"
 
-// scales says whether a kind has replicas that something else might take over.
+// scales reports whether a kind has replicas that something else might take over.
 func scales(gk schema.GroupKind) bool {
 	switch gk {
 	case schema.GroupKind{Group: "apps", Kind: "Deployment"}, schema.GroupKind{Group: "apps", Kind: "StatefulSet"},

@@ -59,7 +59,7 @@ func (r *resolver) mapItem(ctx context.Context, it *item) error {
 	mapping, err := r.conn.Mapping(ctx, gvk.GroupKind(), gvk.Version)
 	retry := time.Duration(0) // the collector tells when the kind has come
 	if meta.IsNoMatchError(err) {
-		// A group whose server is away looks like one that is not there, and nobody tells when it is back.
+		// A group whose server is away looks like one that is not there, and no event tells when it is back.
 		switch _, unheard := discovery.Serves(ctx, r.conn.REST(), gvk.GroupKind()); {
 		case apierrors.IsNotFound(unheard):
 			retry = plan.RetrySoon // it is on its way, or out

@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// Answered says whether an error is the API server's word on this one request. All else (network,
+// Answered reports whether an error is the API server's word on this one request. All else (network,
 // timeouts, overload, credentials) concerns the member as a whole, and ends the pass. A plain 500 is
 // such a word: it is what a webhook or a conversion that does not work makes of one object, and must not
 // cost the others their turn; where the whole member is in trouble the probe tells.
@@ -44,7 +44,7 @@ func AnsweredAbout(group string, err error) bool {
 	return Answered(err) || IsAway(err) && !member.Scheme.IsGroupRegistered(group)
 }
 
-// IsAway recognises what the API server says where somebody else who was to answer does not.
+// IsAway recognises what the API server answers where a server behind it, as of an aggregated API, does not answer.
 func IsAway(err error) bool {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) {
@@ -54,7 +54,7 @@ func IsAway(err error) bool {
 	return code == http.StatusBadGateway || code == http.StatusServiceUnavailable || code == http.StatusGatewayTimeout
 }
 
-// IsWire says whether an error of a pass is the wire's: the member as a whole is in doubt.
+// IsWire reports whether an error of a pass is the wire's: the member as a whole is in doubt.
 func IsWire(err error) bool {
 	if held := (*member.HeldBackError)(nil); errors.As(err, &held) {
 		return false
@@ -147,7 +147,7 @@ var goValue = regexp.MustCompile(`&value\.valueUnstructured\{Value:(.*)\}`)
 // withoutGo takes the names of Go types out of an API server's words.
 func withoutGo(words string) string { return goValue.ReplaceAllString(words, "$1") }
 
-// isOfSecret says whether words about an object may hold what a Secret holds.
+// isOfSecret reports whether words about an object may hold what a Secret holds.
 func isOfSecret(object string) bool { return strings.HasPrefix(object, "Secret ") }
 
 // withoutValue takes the value out of an API server's words.

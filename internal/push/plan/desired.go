@@ -13,16 +13,16 @@ import (
 type Rendering interface {
 	// Digest is that of the objects.
 	Digest() string
-	// Lists says whether an object is among them.
+	// Lists reports whether an object is among them.
 	Lists(group, kind, name string) bool
 	// Render makes the objects.
 	Render() (*render.Rendering, error)
 }
 
-// Desired is what the host wants of one pair. A Desired is never changed: another wish is another Desired. Pairs of one wrapper that
+// Desired is what the host wants of one pair. A Desired is never changed: another desired state is another Desired. Pairs of one wrapper that
 // want the same share one.
 type Desired struct {
-	// Wrapper is who wants it.
+	// Wrapper is the wrapper that wants it.
 	Wrapper v1alpha1.WrapperIdentity
 	// Revision names the ControllerRevision of Rendering.
 	Revision string
@@ -34,24 +34,24 @@ type Desired struct {
 	OnDelete   v1alpha1.DeletionPolicy
 	// Namespaces says which namespaces of the member are open.
 	Namespaces v1alpha1.NamespacePolicy
-	// Overwrites is the Delivery there that a person has said may be written over, nil when nobody has.
+	// Overwrites is the Delivery there that a person has allowed the host to overwrite; nil when there is none.
 	Overwrites *v1alpha1.DeliveryVersion
 	// Suspended holds every write back. Leaving because the wrapper was deleted is never suspended.
 	Suspended bool
 }
 
-// Leaving says whether the member is to be left.
+// Leaving reports whether the member is to be left.
 func (w *Desired) Leaving() bool { return w.Rendering == nil }
 
-// IsHeldBy says whether the member holds just what is wanted, drift aside.
+// IsHeldBy reports whether the member holds exactly what is wanted. It does not look at drift.
 func (w *Desired) IsHeldBy(s *deliveries.Summary) bool { return w.IsRecordedBy(s) && s.Complete }
 
-// IsRecordedBy says whether what is delivered is what is wanted, be all of it there or not.
+// IsRecordedBy reports whether the Delivery has the desired state as its target, whether all of it is applied or not.
 func (w *Desired) IsRecordedBy(s *deliveries.Summary) bool {
 	return w != nil && s != nil && !w.Leaving() && s.Wrapper.UID == w.Wrapper.UID && s.Rendering == w.Digest()
 }
 
-// Same says whether two wants ask for the same writes.
+// Same reports whether two wants ask for the same writes.
 func (w *Desired) Same(other *Desired) bool {
 	return w != nil && other != nil &&
 		w.Wrapper.UID == other.Wrapper.UID && (w.Rendering == other.Rendering || w.Digest() == other.Digest()) &&
@@ -60,7 +60,7 @@ func (w *Desired) Same(other *Desired) bool {
 		(w.Overwrites == nil) == (other.Overwrites == nil) && (w.Overwrites == nil || *w.Overwrites == *other.Overwrites)
 }
 
-// MayOverwrite says whether a person has said that this very Delivery, as it is now, may be written over.
+// MayOverwrite reports whether a person has allowed the host to overwrite this Delivery as it is now.
 func (w *Desired) MayOverwrite(d *v1alpha1.Delivery) bool {
 	return w.Overwrites != nil && w.Overwrites.UID == d.UID && w.Overwrites.Generation == d.Generation
 }
@@ -73,12 +73,12 @@ func (w *Desired) Digest() string {
 	return w.Rendering.Digest()
 }
 
-// Lists says whether an object is among those that are wanted.
+// Lists reports whether an object is among those that are wanted.
 func (w *Desired) Lists(id ObjectID) bool {
 	return w != nil && w.Rendering != nil && w.Rendering.Lists(id.Group, id.Kind, id.Name)
 }
 
-// ResyncsSecrets says whether Secrets that others change are to be put right.
+// ResyncsSecrets reports whether the host repairs Secrets that other clients change.
 func (w *Desired) ResyncsSecrets() bool {
 	return w != nil && !w.Leaving() && w.Drift == v1alpha1.DriftRepair
 }

@@ -20,11 +20,11 @@ const (
 )
 
 // driftBackoff is the history of one object that drifts: how often it had to be repaired of late, and whether
-// it is being fought over. It is pure; the zero value is an object that was never repaired.
+// it is contested. It is pure; the zero value is an object that was never repaired.
 //
-// Why it is so: a repair that is undone at once is no repair but a load on the member and a fight in which
-// the object has two states in turns. Nothing is given up, since the other side may have been a person with
-// kubectl; the repairs only become rare, and a person is told with whom to speak.
+// Why it is so: a repair that another client undoes at once only puts load on the member, and the object changes between
+// two states. Repairs do not stop, since the other client may have been a person with kubectl. They only become rare, and the
+// wrapper's status names the other client.
 type driftBackoff struct {
 	// repairs are when the last ones were made, at most maxRepairs of them.
 	repairs []time.Time
@@ -34,7 +34,7 @@ type driftBackoff struct {
 	undone time.Time
 	// apart is how far apart the repairs are; zero while it is not contested.
 	apart time.Duration
-	// words say who does what, as of the last fight.
+	// words name the other client and what it does, as of the last contest.
 	words string
 }
 
@@ -71,7 +71,7 @@ func (c *driftBackoff) mended(now time.Time) {
 	}
 }
 
-// isContested says whether the object is fought over.
+// isContested reports whether another client changes the object back after every repair.
 func (c *driftBackoff) isContested() bool { return c.apart > 0 }
 
 // endsIn is how long the object has to stay as it is for its history to be forgotten. While it is not as

@@ -12,7 +12,7 @@ import (
 // driftBackoffs are the objects of one pair that had to be repaired of late.
 type driftBackoffs map[ObjectID]*driftBackoff
 
-// drifted takes in that an object has drifted, and says how long its repair has to wait; zero is not at all.
+// drifted records that an object has drifted, and returns how long its repair has to wait; zero means that it is due now.
 func (b driftBackoffs) drifted(id ObjectID, o *v1alpha1.ObjectStatus, now time.Time) time.Duration {
 	if b[id] == nil {
 		return 0
@@ -20,7 +20,7 @@ func (b driftBackoffs) drifted(id ObjectID, o *v1alpha1.ObjectStatus, now time.T
 	return b[id].drifted(o, now)
 }
 
-// repaired takes in that a drift was repaired, and says after how long its history may be forgotten.
+// repaired records a repair, and returns after how long its history may be forgotten.
 func (b driftBackoffs) repaired(id ObjectID, now time.Time) time.Duration {
 	fought := b[id]
 	if fought == nil {
@@ -55,7 +55,7 @@ func (b driftBackoffs) settle(drifts []v1alpha1.ObjectStatus, now time.Time) (wa
 	return wake
 }
 
-// contested says what is fought over, "" when nothing is.
+// contested names what another client changes back after every repair; "" when there is nothing.
 func (b driftBackoffs) contested() string {
 	var first ObjectID
 	n := 0

@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
-// History is what is remembered of the passes of one pair, by which is judged when the next one is due. The zero value is a
-// pair that nobody has tried yet.
+// History is what the host remembers of the passes of one pair. It decides when the next one is due. The zero value is a
+// pair for which there was no pass yet.
 type History struct {
 	last Outcome
 	// repaired are the drifts that have been dealt with.
@@ -51,7 +51,7 @@ func (w *Work) mended(outcome *Outcome) []ObjectID {
 // Last is the outcome of the last pass; one without Desired when there was none.
 func (h *History) Last() Outcome { return h.last }
 
-// Contested says what is fought over in the pair, "" when nothing is.
+// Contested names what another client changes back after every repair; "" when there is nothing.
 func (h *History) Contested() string { return h.backoffs.contested() }
 
 // IsEmpty reports whether there is nothing to remember.
@@ -59,15 +59,15 @@ func (h *History) IsEmpty() bool {
 	return h.last.Desired == nil && h.failures == 0 && len(h.repaired) == 0 && len(h.backoffs) == 0
 }
 
-// Settle forgets the objects of the pair that have stayed as they were left for long enough, and says when to come back for
-// the next one; zero is not at all.
+// Settle forgets contests that have ended: the object has stayed as the last repair left it for long enough. wake is the time
+// until the next contest can end; zero when there is none.
 func (h *History) Settle(seen *deliveries.Summary, now time.Time) (wake time.Duration) {
 	return h.backoffs.settle(seen.Drifts(), now)
 }
 
-// Due says whether a pair needs a pass, and what that one is to repair. secrets are the Secrets whose turn it is; isListing
-// is whether all Deliveries of the member are being listed. wake says when to come back for a repair that has to wait; zero
-// is not at all.
+// Due reports whether a pair needs a pass, and what that one is to repair. secrets are the Secrets whose turn it is. isListing
+// is whether a list of all Deliveries of the member is under way. wake is the time until a repair that has to wait becomes due;
+// zero when none waits.
 func (h *History) Due(want *Desired, seen *deliveries.Summary, secrets []string, isListing bool, now time.Time) (todo Work, due bool, wake time.Duration) {
 	last := h.last
 	retry := h.retries(now)
@@ -92,21 +92,21 @@ func (h *History) Due(want *Desired, seen *deliveries.Summary, secrets []string,
 	return Work{}, false, wake
 }
 
-// retries says whether it is time to try again what got stuck.
+// retries reports whether the time has come for another try.
 func (h *History) retries(now time.Time) bool {
 	return !h.last.Again.IsZero() && !now.Before(h.last.Again)
 }
 
-// letGoOfEarlier has the last outcome refer to an equal want of a later generation, or all objects of the earlier
-// generation's spec would stay in memory.
+// letGoOfEarlier has the last outcome refer to an equal desired state of a later generation. Otherwise all objects of the
+// earlier generation's spec would stay in memory.
 func (h *History) letGoOfEarlier(want *Desired) {
 	if h.last.Desired != want && want.Same(h.last.Desired) && !h.last.isOvertakenBy(want) {
 		h.last.Desired = want
 	}
 }
 
-// Rests says whether the last pass has left a pair as it is for this very wish, nothing has changed on the
-// member since, and its time to be tried again has not come.
+// Rests reports whether there is nothing to do now: the last pass was for this desired state, its Delivery has not changed
+// since, and the time for another try has not come.
 func (h *History) Rests(want *Desired, seen *deliveries.Summary, now time.Time) bool {
 	last := &h.last
 	return want.Same(last.Desired) && !last.isOvertakenBy(want) && !h.retries(now) && last.UID != "" &&
@@ -135,14 +135,15 @@ func (h *History) repairs(want *Desired, seen *deliveries.Summary, retry bool, n
 		}
 	}
 	for _, id := range h.last.Unmended {
-		if retry && id.IsSecret() { // nobody tells that it still is not as it should be
+		if retry && id.IsSecret() { // no collector reads Secrets, so no drift reports it
 			todo.Drifted[id] = v1alpha1.DriftChanged
 		}
 	}
 	return todo, wake
 }
 
-// Finished takes in a pass that came to its end, and says when to come back; zero is not at all.
+// Finished records a pass that came to its end. wake is the time until the pair is to be judged again; zero when it waits for
+// a change.
 func (h *History) Finished(outcome Outcome, todo *Work, seen *deliveries.Summary, now time.Time) (wake time.Duration) {
 	h.last = outcome.beside(h.last, h.stillUnmended(outcome.Desired, todo, seen))
 	for _, mark := range todo.Marks {
@@ -167,7 +168,7 @@ func (h *History) Finished(outcome Outcome, todo *Work, seen *deliveries.Summary
 	return wake
 }
 
-// Failed takes in a pass that the wire broke off, and says when to come back.
+// Failed records a pass that ended with an error of the wire. wake is the time until the next try.
 func (h *History) Failed(want *Desired, err error, now time.Time) (wake time.Duration) {
 	h.last = Outcome{Desired: want, State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Message: err.Error(), Unmended: h.last.Unmended}
 	return h.again(time.Second, now)
@@ -179,8 +180,8 @@ func (h *History) ForgetOutcome() { h.last = Outcome{} }
 // ForgetRepairs forgets which drifts have been dealt with: the collector sees none any more.
 func (h *History) ForgetRepairs() { h.repaired = nil }
 
-// stillUnmended are the drifts that an earlier pass could not mend and that the one just ended, for want, was not
-// to repair. What is not wanted any more has been let go of, whatever the Delivery still says of it.
+// stillUnmended are the drifts that an earlier pass could not repair and that the pass which just ended was not asked to
+// repair. An object that is not wanted any more does not count, whatever the Delivery still says of it.
 func (h *History) stillUnmended(want *Desired, todo *Work, seen *deliveries.Summary) []ObjectID {
 	drifting := make(map[ObjectID]bool)
 	for _, o := range seen.Drifts() {

@@ -10,11 +10,11 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Times after which a pass is tried again although nothing was heard.
+// Times after which a pass is tried again without any event.
 const (
 	// RetrySoon is for what is on its way: a namespace that terminates, an object being deleted.
 	RetrySoon = 2 * time.Second
-	// RetryLater is for what a person has to mend, since not every mending can be seen from here.
+	// RetryLater is for what a person has to repair, since the host does not learn of every repair.
 	RetryLater = 2 * time.Minute
 )
 
@@ -52,10 +52,10 @@ type Outcome struct {
 	Again time.Time
 }
 
-// IsUnmended says whether something that drifted could not be repaired.
+// IsUnmended reports whether something that drifted could not be repaired.
 func (o *Outcome) IsUnmended() bool { return len(o.Unmended) > 0 }
 
-// isOvertakenBy says whether a wish that asks for the same writes may fare better than the one before: a
+// isOvertakenBy reports whether a desired state that asks for the same writes may succeed where the last one was held: a
 // host that was behind the member has caught up.
 func (o *Outcome) isOvertakenBy(w *Desired) bool {
 	return o.Reason == v1alpha1.ReasonHostBehindMember && w.Wrapper.Generation > o.Desired.Wrapper.Generation

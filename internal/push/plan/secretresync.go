@@ -47,7 +47,7 @@ type SecretSchedule struct {
 	last time.Time
 }
 
-// Enlist has just these Secrets of a pair looked at, and no others. It says whether one of them is new.
+// Enlist has just these Secrets of a pair looked at, and no others. It reports whether one of them is new.
 // A new one comes up somewhen within an interval, always at the same point of it: a fleet that is listed at
 // once must not come up at once.
 func (r *SecretSchedule) Enlist(at Pair, names []string, now time.Time) (news bool) {
@@ -98,8 +98,8 @@ func (r *SecretSchedule) strike(t *Turn) {
 	}
 }
 
-// Next is the Secret whose turn it is; its next one is an interval later, whether it is taken or not. Where it
-// is nobody's turn yet, wait is how long to wait; zero when there is none at all.
+// Next is the Secret whose turn it is. Its next turn is an interval later, whether this one is used or not. While no turn
+// has come, wait is the time until the next one; zero when the schedule is empty.
 func (r *SecretSchedule) Next(now time.Time) (is Turn, wait time.Duration, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,7 +122,7 @@ func (r *SecretSchedule) Taken(now time.Time) {
 	r.last = now
 }
 
-// Version is the resourceVersion that a Secret has when nobody has touched it; "" when that is not known.
+// Version is the resourceVersion that a Secret has as long as no client has changed it; "" when that is not known.
 func (r *SecretSchedule) Version(at Pair, name string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -123,7 +123,7 @@ func madeByKubernetes(gvr schema.GroupVersionResource, obj metav1.Object) bool {
 	return false
 }
 
-// errNotServed: objects of a CRD may be there that nobody can list.
+// errNotServed: objects of a CRD may be there that no client can list.
 var errNotServed = errors.New("no version of it is served")
 
 var crds = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}

@@ -24,8 +24,8 @@ import (
 // over as many owners as there are, takes data along, and KeepData keeps it.
 //
 // Why it is so: the claims are what data hangs on, and there are few of them, so it is asked from their end: one
-// list of metadata a pass, and each owner once. Nobody could follow all that an object owns downward without
-// listing every kind there is. What cannot be read along the way may lead to anything, and then nothing is
+// list of metadata a pass, and each owner once. Following all that an object owns downward would need a
+// list of every kind. What cannot be read along the way may lead to anything, and then nothing is
 // deleted that is not released from this.
 
 var claims = schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}
@@ -48,7 +48,7 @@ type claimOwners struct {
 	conn *member.Conn
 	// namespace is the wrapper's; "" asks for the claims of all namespaces.
 	namespace string
-	// found is nil while nobody has asked.
+	// found is nil until lead is called.
 	found *dependents
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/retention"
 )
 
-// MayReplace says whether an object of a kind may be deleted to be made again; what KeepData keeps
+// MayReplace reports whether an object of a kind may be deleted to be made again; what KeepData keeps
 // never is, whatever its annotation says, but for StorageClasses, which hold no data themselves.
 func MayReplace(gk schema.GroupKind) bool {
 	return !retention.HoldsData(gk) || gk.Kind == "StorageClass"
@@ -40,7 +40,7 @@ func restrictions(all []*Removal) (restricting, others []*Removal) {
 	return restricting, others
 }
 
-// holdsOthers says whether deleting an object of a kind deletes what others have put into it.
+// holdsOthers reports whether deleting an object of a kind deletes what others have put into it.
 func holdsOthers(gk schema.GroupKind) bool {
 	return gk == schema.GroupKind{Kind: "Namespace"} ||
 		gk == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}

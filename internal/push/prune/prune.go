@@ -26,7 +26,7 @@ import (
 type Pruner struct {
 	conn    *member.Conn
 	desired *plan.Desired
-	// isDesired says whether what the pass is for still is what is wanted; nil is always.
+	// isDesired reports whether what the pass is for still is what is wanted; nil is always.
 	isDesired func() bool
 	// isOpen reports whether the member lets the host write to a Namespace.
 	isOpen func(*metav1.PartialObjectMetadata) bool
@@ -44,7 +44,7 @@ type Pruner struct {
 	Freed bool
 }
 
-// New makes a pruner for one pass. isDesired says whether what the pass is for still is what is wanted; nil is always. isOpen
+// New makes a pruner for one pass. isDesired reports whether what the pass is for still is what is wanted; nil is always. isOpen
 // reports whether the member lets the host write to a Namespace. What is in the way of single objects goes to trouble.
 func New(conn *member.Conn, desired *plan.Desired, isDesired func() bool, isOpen func(*metav1.PartialObjectMetadata) bool, trouble *memberapi.Troubles) *Pruner {
 	return &Pruner{conn: conn, desired: desired, isDesired: isDesired, isOpen: isOpen, trouble: trouble,
@@ -139,7 +139,7 @@ func (p *Pruner) removeOne(ctx context.Context, r *Removal) error {
 func (p *Pruner) letGo(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) error {
 	switch {
 	case !p.isMeant(r, found):
-		// Somebody made another one under this name, or took it out of our hands.
+		// Another client made a new object under this name, or took our marks off.
 		r.Gone = true
 		return nil
 	case found.DeletionTimestamp != nil:
@@ -178,7 +178,7 @@ func (r *Removal) isReserved() bool {
 	return overrides.Reserved(obj) != nil
 }
 
-// isMeant says whether an object is the one that was delivered: it has the recorded uid; or, where the
+// isMeant reports whether an object is the one that was delivered: it has the recorded uid; or, where the
 // pass that made it died before it could record one, it carries our marks.
 func (p *Pruner) isMeant(r *Removal, found *metav1.PartialObjectMetadata) bool {
 	if r.Entry.UID != "" {

@@ -26,12 +26,12 @@ const retainManager = v1alpha1.FieldManager + "-retain"
 
 var statefulSets = schema.GroupKind{Group: "apps", Kind: "StatefulSet"}
 
-// keepsData says whether a policy keeps what holds data.
+// keepsData reports whether a policy keeps what holds data.
 func keepsData(policy v1alpha1.DeletionPolicy) bool {
 	return policy != v1alpha1.DeleteAll && policy != v1alpha1.KeepAll
 }
 
-// isBuiltIn says whether a kind is Kubernetes' own, of which it is known what a deletion does.
+// isBuiltIn reports whether a kind is Kubernetes' own, of which it is known what a deletion does.
 func isBuiltIn(gk schema.GroupKind) bool {
 	return member.Scheme.IsGroupRegistered(gk.Group) || gk.Group == "apiextensions.k8s.io" || gk.Group == "apiregistration.k8s.io"
 }
