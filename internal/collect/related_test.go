@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package collect
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	metadatafake "k8s.io/client-go/metadata/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/utils/clock"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/collect/deliveryindex"
+	"github.com/fairlead-dev/fairlead/internal/collect/memberclient"
+)
+
+const olmNamespace = "ops"
+
+func olmObject(kind, name string) *unstructured.Unstructured {
+	return object("operators.coreos.com/v1alpha1", kind, olmNamespace, name)
+}
+
+// subscription names the CSV and the InstallPlan that are not empty.
+func subscription(csv, plan string) *unstructured.Unstructured {
+	sub := olmObject("Subscription", "op")
+	status := map[string]any{}
+	if csv != "" {
+		status["currentCSV"] = csv
+	}
+	if plan != "" {
+		status["installPlanRef"] = map[string]any{"name": plan}
+	}
+	sub.Object["status"] = status
+	return sub
+}
+
+var subscriptionRef = deliveryindex.Ref{
+	GroupResource: deliveryindex.Subscriptions, NamespacedName: types.NamespacedName{Namespace: olmNamespace, Name: "op"},
+}
+
+func TestWhatIsReadOfTheObjectsRelatedToASubscription(t *testing.T) {
+	for name, tt := range map[string]struct {
+		subscription *unstructured.Unstructured
+		groups       int
+		forbidden    string // a resource that the collector may not read
+		csv, plan    bool
+		wantGroups   int
+		refused      string
+	}{
+		"nothing is named yet, and there is one OperatorGroup": {subscription: subscription("", ""), groups: 1, wantGroups: 1},
+		"there is no OperatorGroup":                            {subscription: subscription("", "")},
+		"an InstallPlan is named":                              {subscription: subscription("", "plan"), groups: 1, plan: true, wantGroups: 1},
+		"a CSV is named, so there is an OperatorGroup":         {subscription: subscription("csv", "plan"), csv: true, plan: true, wantGroups: 1},
+		"the named objects are gone":                           {subscription: subscription("gone", "gone"), groups: 2, wantGroups: 2},
+		"CSVs may not be read":                                 {subscription: subscription("csv", ""), forbidden: "clusterserviceversions", refused: "clusterserviceversions"},
+		"OperatorGroups may not be listed":                     {subscription: subscription("", ""), forbidden: "operatorgroups", refused: "operatorgroups"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			refuse := func(action clienttesting.Action) (bool, runtime.Object, error) {
+				gr := action.GetResource().GroupResource()
+				if gr.Resource == tt.forbidden {
+					return true, nil, apierrors.NewForbidden(gr, "", errors.New("no role"))
+				}
+				return false, nil, nil
+			}
+			objects := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme(),
+				olmObject("ClusterServiceVersion", "csv"), olmObject("InstallPlan", "plan"))
+			objects.PrependReactor("*", "*", refuse)
+			scheme := metadatafake.NewTestScheme()
+			if err := metav1.AddMetaToScheme(scheme); err != nil {
+				t.Fatal(err)
+			}
+			var groups []runtime.Object
+			for i := range tt.groups {
+				groups = append(groups, &metav1.PartialObjectMetadata{
+					TypeMeta:   metav1.TypeMeta{APIVersion: "operators.coreos.com/v1", Kind: "OperatorGroup"},
+					ObjectMeta: metav1.ObjectMeta{Namespace: olmNamespace, Name: string(rune('a' + i))},
+				})
+			}
+			about := metadatafake.NewSimpleMetadataClient(scheme, groups...)
+			about.PrependReactor("*", "*", refuse)
+
+			r := newRelated(&memberclient.Client{Dynamic: objects, Metadata: about}, nil, nil)
+			got, err := r.read(t.Context(), tt.subscription, subscriptionRef)
+			if tt.refused != "" {
+				refused := (*refusal)(nil)
+				if !errors.As(err, &refused) || refused.Resource != tt.refused || !apierrors.IsForbidden(err) {
+					t.Errorf("the error is %v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (got.CSV != nil) != tt.csv || (got.InstallPlan != nil) != tt.plan || got.OperatorGroups != tt.wantGroups {
+				t.Errorf("read is %+v", got)
+			}
+		})
+	}
+}
+
+func TestAChangeInOLMHasTheSubscriptionsOfTheNamespaceLookedAt(t *testing.T) {
+	known := deliveryindex.New(newMemory)
+	looks := &lookQueue{queue: newQueue(clock.RealClock{}, time.Second), index: known}
+	defer looks.ShutDown()
+	r := newRelated(nil, nil, looks)
+	for name, namespace := range map[string]string{"here": olmNamespace, "there": "other"} {
+		known.Learn(&v1alpha1.Delivery{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: v1alpha1.DeliverySpec{
+				Wrapper:   v1alpha1.WrapperIdentity{Namespace: namespace},
+				Inventory: []v1alpha1.InventoryEntry{{Group: subscriptionRef.Group, Kind: "Subscription", Resource: subscriptionRef.Resource, Name: "op"}},
+			},
+		}, time.Now())
+	}
+	toLookAt := func() (names []string) {
+		for looks.Len() > 0 {
+			name, _ := looks.Get()
+			looks.Done(name)
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		return names
+	}
+	w := r.watch(csvsGVR)
+	csv := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: olmNamespace, Name: "csv"}}
+	before := r.changes(subscriptionRef)
+	w.Put(csv)
+	if got := toLookAt(); !slices.Equal(got, []string{"here"}) || r.changes(subscriptionRef) == before {
+		t.Errorf("after an event, looked at are %q, changes %d", got, r.changes(subscriptionRef))
+	}
+	before = r.changes(subscriptionRef)
+	w.Replace(nil, "1")
+	if got := toLookAt(); !slices.Equal(got, []string{"here", "there"}) || r.changes(subscriptionRef) == before {
+		t.Errorf("after a list, looked at are %q, changes %d", got, r.changes(subscriptionRef))
+	}
+	known.Forget("here")
+	w.Drop(csv)
+	if got := toLookAt(); len(got) > 0 || len(r.olmChanges) != 1 {
+		t.Errorf("after the Subscription is gone, looked at are %q, counted are %v", got, r.olmChanges)
+	}
+	if r.forget(); len(r.olmChanges) > 0 {
+		t.Errorf("without Subscriptions, counted are %v", r.olmChanges)
+	}
+	other := deliveryindex.Ref{GroupResource: schema.GroupResource{Resource: "configmaps"}}
+	if r.changes(other) != 0 {
+		t.Error("a ConfigMap has related objects")
+	}
+}
+
+func TestWhenAnEventWasLastSeen(t *testing.T) {
+	at := func(minute int) time.Time { return time.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC) }
+	created := metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(at(1))}
+	for name, tt := range map[string]struct {
+		event corev1.Event
+		want  time.Time
+	}{
+		"of a series":              {event: corev1.Event{ObjectMeta: created, LastTimestamp: metav1.NewTime(at(3)), Series: &corev1.EventSeries{LastObservedTime: metav1.NewMicroTime(at(4))}}, want: at(4)},
+		"with a last time":         {event: corev1.Event{ObjectMeta: created, LastTimestamp: metav1.NewTime(at(3)), EventTime: metav1.NewMicroTime(at(2))}, want: at(3)},
+		"with a time of the event": {event: corev1.Event{ObjectMeta: created, EventTime: metav1.NewMicroTime(at(2))}, want: at(2)},
+		"with no other time":       {event: corev1.Event{ObjectMeta: created}, want: at(1)},
+	} {
+		if got := eventTime(&tt.event); !got.Equal(tt.want) {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+}
