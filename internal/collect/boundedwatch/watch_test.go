@@ -54,7 +54,7 @@ func (m *fakeMember) watch(reports *[]string) *Watch {
 	return &Watch{
 		Name: "configmaps",
 		Open: func(context.Context) (cache.ListerWatcher, runtime.Object, error) {
-			return &cache.ListWatch{ListFunc: m.list, WatchFunc: m.open}, &metav1.PartialObjectMetadata{}, nil
+			return &cache.ListWatch{ListWithContextFunc: m.list, WatchFuncWithContext: m.open}, &metav1.PartialObjectMetadata{}, nil
 		},
 		Trim:    func(obj any) (any, error) { return obj, nil },
 		Put:     func(obj any) { report("put " + obj.(metav1.Object).GetName()) },
@@ -65,7 +65,7 @@ func (m *fakeMember) watch(reports *[]string) *Watch {
 	}
 }
 
-func (m *fakeMember) list(metav1.ListOptions) (runtime.Object, error) {
+func (m *fakeMember) list(context.Context, metav1.ListOptions) (runtime.Object, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.asked = append(m.asked, time.Since(m.began).Truncate(time.Second))
@@ -78,7 +78,7 @@ func (m *fakeMember) list(metav1.ListOptions) (runtime.Object, error) {
 	}, nil
 }
 
-func (m *fakeMember) open(o metav1.ListOptions) (watch.Interface, error) {
+func (m *fakeMember) open(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	if o.SendInitialEvents != nil { // this member cannot stream a list
 		return nil, apierrors.NewInvalid(schema.GroupKind{}, "sendInitialEvents", nil)
 	}
@@ -105,6 +105,12 @@ func run(t *testing.T, w *Watch) (readmit func()) {
 	return func() { Signal(readmitted) }
 }
 
+// elapse lets time pass in the bubble of a test, until all that is due has happened.
+func elapse(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
 var errForbidden = apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", errors.New("no role"))
 
 func TestARefusalIsBelievedOnceItLasts(t *testing.T) {
@@ -112,19 +118,16 @@ func TestARefusalIsBelievedOnceItLasts(t *testing.T) {
 		m := &fakeMember{began: time.Now(), fails: errForbidden}
 		var reports []string
 		run(t, m.watch(&reports))
-		time.Sleep(ForbiddenDoubted - time.Second/2)
-		synctest.Wait()
+		elapse(ForbiddenDoubted - time.Second/2)
 		if asked := m.take(); len(asked) != 10 || len(reports) > 0 {
 			t.Errorf("while the refusal is doubted the member was asked at %v, and reported was %q", asked, reports)
 		}
-		time.Sleep(time.Second)
-		synctest.Wait()
+		elapse(time.Second)
 		if diff := cmp.Diff([]string{"lost: Forbidden"}, reports); diff != "" {
 			t.Error(diff)
 		}
 		m.take()
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		elapse(time.Minute)
 		if asked := m.take(); len(asked) < 3 || len(asked) > 8 {
 			t.Errorf("in the minute after that the member was asked at %v", asked)
 		}
@@ -138,16 +141,14 @@ func TestARefusalOfAnEssentialWatchIsAnOutage(t *testing.T) {
 		w := m.watch(&reports)
 		w.Essential = true
 		run(t, w)
-		time.Sleep(10 * time.Minute)
+		elapse(10 * time.Minute)
 		m.take()
-		time.Sleep(10 * time.Minute)
-		synctest.Wait()
+		elapse(10 * time.Minute)
 		if asked := m.take(); len(asked) < 10 { // every 45 seconds at most
 			t.Errorf("in ten minutes the member was asked at %v", asked)
 		}
 		m.set(nil)
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		elapse(time.Minute)
 		if !slices.Contains(reports, "replace") {
 			t.Errorf("after the member answers again, reported is %q", reports)
 		}
@@ -169,8 +170,7 @@ func TestAKindThatIsNotServedIsNotPolledForWhereItsArrivalIsSeen(t *testing.T) {
 				w := m.watch(&reports)
 				w.Awaited = tt.awaited
 				run(t, w)
-				time.Sleep(20 * time.Minute)
-				synctest.Wait()
+				elapse(20 * time.Minute)
 				if asked := m.take(); len(asked) < tt.least || len(asked) > tt.most {
 					t.Errorf("in 20 minutes the member was asked at %v", asked)
 				}
@@ -190,8 +190,7 @@ func TestAMemberThatAnswersAgainIsAskedAtOnceByAllWatches(t *testing.T) {
 		m := &fakeMember{began: time.Now(), fails: errForbidden}
 		var reports []string
 		readmit := run(t, m.watch(&reports))
-		time.Sleep(time.Hour) // the pause is five minutes by now
-		synctest.Wait()
+		elapse(time.Hour) // the pause is five minutes by now
 		m.take()
 		m.set(nil)
 		readmit()

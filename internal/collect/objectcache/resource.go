@@ -9,17 +9,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// State says what is known of the objects of one resource.
+// State is what is known of the objects of one resource.
 type State int
 
 const (
-	// Unread: nothing was listed yet, so nothing can be said.
+	// Unread means that nothing was listed yet.
 	Unread State = iota
-	// Listed: the records are what the member holds.
+	// Listed means that the records are what the member holds.
 	Listed
-	// Forbidden: the collector's role does not let it look.
+	// Forbidden means that the collector's role does not let it list the resource.
 	Forbidden
-	// Unserved: the member does not serve the resource any more, so none of its objects is there.
+	// Unserved means that the member does not serve the resource any more, so none of its objects is there.
 	Unserved
 )
 
