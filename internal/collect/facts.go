@@ -178,23 +178,11 @@ func (f *facts) setVersion(version string) {
 	f.version = version
 }
 
-// putCRD, dropCRD and replaceCRDs note the names of the CRDs. The caller has the Membership told.
-func (f *facts) putCRD(name string) {
+// changeCRDs changes the names of the CRDs under the lock. The caller has the Membership told.
+func (f *facts) changeCRDs(change func(*nameSet)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.crds.put(name)
-}
-
-func (f *facts) dropCRD(name string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.crds.drop(name)
-}
-
-func (f *facts) replaceCRDs(names []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.crds.replace(names)
+	change(&f.crds)
 }
 
 // hasCRDOf reports whether there is a CRD of a group, so that its kinds may be served any moment.

@@ -39,7 +39,7 @@ func TestOnlyFactsThatAreKnownAreTold(t *testing.T) {
 		t.Errorf("before anything was listed, told is %v", told)
 	}
 	f.setVersion("v1.36.3")
-	f.replaceCRDs([]string{olmV0CRD, "greetings.example.com"})
+	f.changeCRDs(func(crds *nameSet) { crds.replace([]string{olmV0CRD, "greetings.example.com"}) })
 	f.watchNodes().Replace(metadataOf("a", "b"), "1")
 	f.watchDrivers().Replace(metadataOf("driver"), "1")
 	class := object("storage.k8s.io/v1", "StorageClass", "", "fast")

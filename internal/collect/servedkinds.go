@@ -86,11 +86,11 @@ func (k *servedKinds) await(d *v1alpha1.Delivery) {
 func (k *servedKinds) watchCRDs() *boundedwatch.Watch {
 	return watchNames(k.client, crdsGVR,
 		func(o *metav1.PartialObjectMetadata) {
-			k.facts.putCRD(o.Name)
+			k.facts.changeCRDs(func(crds *nameSet) { crds.put(o.Name) })
 			k.groupChanged(groupOf(o.Name))
 		},
 		func(o *metav1.PartialObjectMetadata) {
-			k.facts.dropCRD(o.Name)
+			k.facts.changeCRDs(func(crds *nameSet) { crds.drop(o.Name) })
 			for _, gk := range k.dropGroup(groupOf(o.Name)) { // it may have gone
 				k.looks.addWaitingFor(gk)
 			}
@@ -101,7 +101,7 @@ func (k *servedKinds) watchCRDs() *boundedwatch.Watch {
 			for _, o := range list {
 				names = append(names, o.Name)
 			}
-			k.facts.replaceCRDs(names)
+			k.facts.changeCRDs(func(crds *nameSet) { crds.replace(names) })
 			k.allGroupsChanged()
 		})
 }
