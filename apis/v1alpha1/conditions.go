@@ -25,7 +25,7 @@ const (
 	ConditionReachable = "Reachable"
 	// ConditionCredentialsValid: it answers to our credentials, and is the cluster that was joined.
 	ConditionCredentialsValid = "CredentialsValid"
-	// ConditionCollectorReady: somebody observes the objects there.
+	// ConditionCollectorReady: a collector observes the objects there.
 	ConditionCollectorReady = "CollectorReady"
 )
 
@@ -79,7 +79,7 @@ const (
 	ReasonNamespaceTerminating = "NamespaceTerminating"
 	// ReasonNotGranted surfaces when the member's RBAC does not let the host write an object.
 	ReasonNotGranted = "NotGranted"
-	// ReasonObjectExists surfaces when somebody else's object is in the way.
+	// ReasonObjectExists surfaces when an object that Fairlead did not create is in the way.
 	ReasonObjectExists = "ObjectExists"
 	// ReasonOwnedByOther surfaces when another wrapper's object is in the way.
 	ReasonOwnedByOther = "OwnedByOther"
