@@ -39,7 +39,7 @@ func TestTheDeliveriesOfAMemberAreListedAgainAfterAnOutage(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := deliveries.NewStore(clock.RealClock{})
-	p := New(member.NewFleet(member.Host{}, clock.RealClock{}), store, clock.RealClock{}, func(Key) {})
+	p := New(member.NewFleet(member.Host{}, clock.RealClock{}), store, clock.RealClock{}, Host{}, func(Key) {})
 	if err := p.Engage(t.Context(), "east", conn); err != nil {
 		t.Fatal(err)
 	}
