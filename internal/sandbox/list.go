@@ -24,8 +24,8 @@ const (
 	StatusBroken   = "Broken"   // its folder can't be read; `down` removes it
 )
 
-// Summary describes a sandbox, for List.
-type Summary struct {
+// ListItem describes a sandbox, for List.
+type ListItem struct {
 	Name     string           `json:"name"`
 	Status   string           `json:"status"`
 	Version  string           `json:"version,omitempty"`
@@ -43,7 +43,7 @@ type ClusterSummary struct {
 }
 
 // List returns all sandboxes, sorted by name.
-func List(ctx context.Context) ([]Summary, error) {
+func List(ctx context.Context) ([]ListItem, error) {
 	names, err := Names()
 	if err != nil {
 		return nil, err
@@ -52,14 +52,14 @@ func List(ctx context.Context) ([]Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []Summary
+	var list []ListItem
 	for _, name := range names {
 		s, err := Open(name)
 		if err == nil {
 			list = append(list, s.Summary(ctx))
 			continue
 		}
-		summary := Summary{Name: name, Status: StatusBroken}
+		summary := ListItem{Name: name, Status: StatusBroken}
 		if info, err := os.Stat(filepath.Join(cache, "sandboxes", name)); err == nil {
 			summary.Created = info.ModTime()
 		} else if errors.Is(err, os.ErrNotExist) {
@@ -71,11 +71,11 @@ func List(ctx context.Context) ([]Summary, error) {
 }
 
 // Summary reads the status of one sandbox.
-func (s *Sandbox) Summary(ctx context.Context) Summary {
+func (s *Sandbox) Summary(ctx context.Context) ListItem {
 	s.mu.Lock()
 	st := s.state
 	s.mu.Unlock()
-	sum := Summary{Name: s.Name, Version: st.Version, Created: st.Created}
+	sum := ListItem{Name: s.Name, Version: st.Version, Created: st.Created}
 	processes, err := s.super.Status(ctx)
 	down := err != nil
 	for _, c := range st.Clusters {

@@ -48,7 +48,7 @@ func TestTheManagerMayDieInAnyHistory(t *testing.T) {
 	sum.tellAll(fmt.Sprintf("%s, seed %d", t.Name(), seed))
 }
 
-func death(chance *rand.Rand) verdict { return []verdict{lost, unanswered}[chance.IntN(2)] }
+func death(chance *rand.Rand) proxyVerdict { return []proxyVerdict{lost, unanswered}[chance.IntN(2)] }
 
 // String describes an end for the name of a test.
 func (e end) String() string { return fmt.Sprintf("%s call %d", e.how, e.at) }

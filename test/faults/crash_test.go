@@ -95,15 +95,15 @@ func (s *pointCounter) tellAll(of string) {
 	}
 }
 
-func (s *scenario) ends() []verdict {
+func (s *scenario) ends() []proxyVerdict {
 	if s.usurp != "" {
-		return []verdict{through}
+		return []proxyVerdict{through}
 	}
-	return []verdict{lost, unanswered}
+	return []proxyVerdict{lost, unanswered}
 }
 
-func (is verdict) String() string {
-	return map[verdict]string{through: "overtaken at", lost: "killed before", unanswered: "killed after"}[is]
+func (is proxyVerdict) String() string {
+	return map[proxyVerdict]string{through: "overtaken at", lost: "killed before", unanswered: "killed after"}[is]
 }
 
 // play runs a scenario with a wrapper of its own. The first life with an end begins when all is settled. The next lives follow it, and

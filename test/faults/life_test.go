@@ -27,7 +27,7 @@ type end struct {
 	// at is the number of the call, from 1; 0 means that the life does not end.
 	at int
 	// how is lost or unanswered for a death, and through for a life that continues.
-	how verdict
+	how proxyVerdict
 	// meanwhile is called just before that call is sent.
 	meanwhile func()
 }
@@ -140,7 +140,7 @@ var present sync.Map
 func isOurs(r *http.Request) bool { return strings.HasPrefix(r.UserAgent(), "fairlead-") }
 
 // decide is the decide function of all proxies.
-func decide(r *http.Request) verdict {
+func decide(r *http.Request) proxyVerdict {
 	if !isOurs(r) {
 		return through
 	}
@@ -153,7 +153,7 @@ func decide(r *http.Request) verdict {
 	return lost
 }
 
-func (l *life) decide(r *http.Request) verdict {
+func (l *life) decide(r *http.Request) proxyVerdict {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {

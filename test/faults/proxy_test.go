@@ -16,11 +16,11 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// verdict is the proxy's decision on a request. The zero value lets it through.
-type verdict int
+// proxyVerdict is the proxy's decision on a request. The zero value lets it through.
+type proxyVerdict int
 
 const (
-	through verdict = iota
+	through proxyVerdict = iota
 	// lost: the request never reaches the API server, and the connection breaks.
 	lost
 	// unanswered: the API server carries the request out, and the connection breaks before the answer.
@@ -31,7 +31,7 @@ const (
 type proxy struct {
 	server *httptest.Server
 	// decide returns the verdict on a request. It may act on the fleet before.
-	decide func(*http.Request) verdict
+	decide func(*http.Request) proxyVerdict
 	// mood is the misbehaviour of the cluster towards Fairlead's programs; nil means none.
 	mood atomic.Pointer[mood]
 
@@ -65,7 +65,7 @@ func (p *proxy) note(r *http.Request) {
 
 // newProxy starts a proxy to upstream. It sends calls without a token as upstream's user. It runs as long as the test binary, because a
 // member is joined through it only once.
-func newProxy(t *testing.T, upstream *rest.Config, decide func(*http.Request) verdict) *proxy {
+func newProxy(t *testing.T, upstream *rest.Config, decide func(*http.Request) proxyVerdict) *proxy {
 	t.Helper()
 	target, err := url.Parse(upstream.Host)
 	if err != nil {
@@ -81,7 +81,7 @@ func newProxy(t *testing.T, upstream *rest.Config, decide func(*http.Request) ve
 	}
 	onward := httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
-		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
 			if r.Header.Get("Authorization") != "" {
 				return asCaller.RoundTrip(r)
 			}
@@ -123,7 +123,7 @@ func (p *proxy) config(token string) *rest.Config {
 	return &rest.Config{Host: p.server.URL, BearerToken: token, QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}
 }
 
-type roundTripper func(*http.Request) (*http.Response, error)
+type roundTripFunc func(*http.Request) (*http.Response, error)
 
 // RoundTrip implements http.RoundTripper.
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// Source is where render reads wrappers and members from.
-type Source interface {
+// HostReader is where render reads wrappers and members from.
+type HostReader interface {
 	// Namespace returns the namespace of the flags, or else of the kubeconfig's context.
 	Namespace() (string, error)
 	Members(ctx context.Context) ([]selection.Member, error)

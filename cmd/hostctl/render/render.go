@@ -31,7 +31,7 @@ type Options struct {
 	Assumed          []string
 
 	// Host reads wrappers and members. Tests set one that needs no cluster.
-	Host Source
+	Host HostReader
 
 	// filled in by Complete
 	kind      v1alpha1.WrapperKind

@@ -42,7 +42,7 @@ var fleet = host{members: []selection.Member{
 	member("us-1", "gcp"), member("lab-2", "onprem"), member("eu-1", "aws"), member("lab-1", "onprem"),
 }}
 
-func run(t *testing.T, h Source, o Options, args ...string) (stdout, stderr string, err error) {
+func run(t *testing.T, h HostReader, o Options, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	streams, _, out, errOut := genericiooptions.NewTestIOStreams()
 	o.IOStreams, o.Host = streams, h

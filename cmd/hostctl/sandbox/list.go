@@ -58,9 +58,9 @@ func (o *listOptions) run(ctx context.Context) error {
 	return printList(o.Out, list, o.output, time.Now())
 }
 
-func printList(out io.Writer, list []sandbox.Summary, format string, now time.Time) error {
+func printList(out io.Writer, list []sandbox.ListItem, format string, now time.Time) error {
 	if list == nil {
-		list = []sandbox.Summary{} // [] rather than null
+		list = []sandbox.ListItem{} // [] rather than null
 	}
 	switch format {
 	case "json":

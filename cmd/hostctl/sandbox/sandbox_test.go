@@ -18,7 +18,7 @@ import (
 
 func TestListPrintsWhatWasAskedFor(t *testing.T) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	list := []sandbox.Summary{
+	list := []sandbox.ListItem{
 		{
 			Name: "default", Status: "member-2 Stopped", Version: "v1.36.3",
 			Created: now.Add(-90 * time.Minute), Clusters: make([]sandbox.ClusterSummary, 4),
@@ -26,7 +26,7 @@ func TestListPrintsWhatWasAskedFor(t *testing.T) {
 		{Name: "torn", Status: "Broken", Created: now.Add(-time.Minute)},
 	}
 	tests := map[string]struct {
-		list   []sandbox.Summary
+		list   []sandbox.ListItem
 		format string
 		want   string
 	}{

@@ -26,7 +26,7 @@ import (
 )
 
 // member is a watched member: a fake API server that gives out numbered tokens, and a record of what was started and stopped.
-type member struct {
+type watchedMember struct {
 	t         *testing.T
 	client    *fake.Clientset
 	dir       string
@@ -39,9 +39,9 @@ type member struct {
 
 // watching runs f with a watched member inside a bubble of its own time, and returns once Watch has ended. An operator of each
 // Deployment in before runs already; "rolling" is the one that is there, in the middle of a rollout.
-func watching(t *testing.T, f func(ctx context.Context, m *member), before ...string) *member {
+func watching(t *testing.T, f func(ctx context.Context, m *watchedMember), before ...string) *watchedMember {
 	rolling := rolledOut("v1.0.0", func(d *appsv1.Deployment) { d.Name, d.Generation = "rolling", 3 })
-	m := &member{t: t, client: fake.NewClientset(rolling), dir: filepath.Join(t.TempDir(), "operators")}
+	m := &watchedMember{t: t, client: fake.NewClientset(rolling), dir: filepath.Join(t.TempDir(), "operators")}
 	for _, deployment := range before {
 		m.before = append(m.before, cache.NewObjectName("shop", deployment))
 	}
@@ -72,7 +72,7 @@ func watching(t *testing.T, f func(ctx context.Context, m *member), before ...st
 	return m
 }
 
-func (m *member) start(_ context.Context, i Instance) error {
+func (m *watchedMember) start(_ context.Context, i Instance) error {
 	if m.refusals > 0 {
 		m.refusals--
 		return errors.New("no room")
@@ -82,19 +82,19 @@ func (m *member) start(_ context.Context, i Instance) error {
 	return nil
 }
 
-func (m *member) stop(_ context.Context, deployment cache.ObjectName) error {
+func (m *watchedMember) stop(_ context.Context, deployment cache.ObjectName) error {
 	m.did = append(m.did, "stop "+deployment.Name)
 	return nil
 }
 
 // settled lets everything happen that happens soon; the time is the bubble's.
-func (m *member) settled() {
+func (m *watchedMember) settled() {
 	synctest.Wait()
 	<-time.After(time.Second)
 	synctest.Wait()
 }
 
-func (m *member) create(ctx context.Context, d *appsv1.Deployment) {
+func (m *watchedMember) create(ctx context.Context, d *appsv1.Deployment) {
 	m.t.Helper()
 	if _, err := m.client.AppsV1().Deployments(d.Namespace).Create(ctx, d, metav1.CreateOptions{}); err != nil {
 		m.t.Fatal(err)
@@ -102,7 +102,7 @@ func (m *member) create(ctx context.Context, d *appsv1.Deployment) {
 	m.settled()
 }
 
-func (m *member) update(ctx context.Context, d *appsv1.Deployment) {
+func (m *watchedMember) update(ctx context.Context, d *appsv1.Deployment) {
 	m.t.Helper()
 	if _, err := m.client.AppsV1().Deployments(d.Namespace).Update(ctx, d, metav1.UpdateOptions{}); err != nil {
 		m.t.Fatal(err)
@@ -110,7 +110,7 @@ func (m *member) update(ctx context.Context, d *appsv1.Deployment) {
 	m.settled()
 }
 
-func (m *member) delete(ctx context.Context, d *appsv1.Deployment) {
+func (m *watchedMember) delete(ctx context.Context, d *appsv1.Deployment) {
 	m.t.Helper()
 	if err := m.client.AppsV1().Deployments(d.Namespace).Delete(ctx, d.Name, metav1.DeleteOptions{}); err != nil {
 		m.t.Fatal(err)
@@ -118,7 +118,7 @@ func (m *member) delete(ctx context.Context, d *appsv1.Deployment) {
 	m.settled()
 }
 
-func (m *member) files() []string {
+func (m *watchedMember) files() []string {
 	entries, err := os.ReadDir(m.dir)
 	if err != nil {
 		m.t.Fatal(err)
@@ -138,11 +138,11 @@ func TestWatch(t *testing.T) {
 
 	tests := map[string]struct {
 		before  []string
-		happens func(ctx context.Context, m *member)
+		happens func(ctx context.Context, m *watchedMember)
 		want    []string
 	}{
 		"an operator runs while its Deployment is rolled out, and ends with it": {
-			happens: func(ctx context.Context, m *member) {
+			happens: func(ctx context.Context, m *watchedMember) {
 				m.create(ctx, rolledOut("v1.0.0", unready))
 				m.update(ctx, rolledOut("v1.0.0"))
 				m.delete(ctx, rolledOut("v1.0.0"))
@@ -153,11 +153,11 @@ func TestWatch(t *testing.T) {
 			want: []string{"start v1.0.0", "stop demo-operator"},
 		},
 		"it outlives the watch": {
-			happens: func(ctx context.Context, m *member) { m.create(ctx, rolledOut("v1.0.0")) },
+			happens: func(ctx context.Context, m *watchedMember) { m.create(ctx, rolledOut("v1.0.0")) },
 			want:    []string{"start v1.0.0"},
 		},
 		"an upgrade keeps the old version until the new one is rolled out": {
-			happens: func(ctx context.Context, m *member) {
+			happens: func(ctx context.Context, m *watchedMember) {
 				m.create(ctx, rolledOut("v1.0.0"))
 				m.update(ctx, rolledOut("v1.1.0", rolling))
 				if !slices.Equal(m.did, []string{"start v1.0.0"}) {
@@ -168,28 +168,28 @@ func TestWatch(t *testing.T) {
 			want: []string{"start v1.0.0", "start v1.1.0"},
 		},
 		"a Deployment made anew is another instance": {
-			happens: func(ctx context.Context, m *member) {
+			happens: func(ctx context.Context, m *watchedMember) {
 				m.create(ctx, rolledOut("v1.0.0"))
 				m.update(ctx, rolledOut("v1.0.0", anew))
 			},
 			want: []string{"start v1.0.0", "start v1.0.0"},
 		},
 		"a change that means nothing to the operator restarts nothing": {
-			happens: func(ctx context.Context, m *member) {
+			happens: func(ctx context.Context, m *watchedMember) {
 				m.create(ctx, rolledOut("v1.0.0"))
 				m.update(ctx, rolledOut("v1.0.0", func(d *appsv1.Deployment) { d.Annotations = map[string]string{"a": "b"} }))
 			},
 			want: []string{"start v1.0.0"},
 		},
 		"a start that fails is tried again": {
-			happens: func(ctx context.Context, m *member) {
+			happens: func(ctx context.Context, m *watchedMember) {
 				m.refusals = 2
 				m.create(ctx, rolledOut("v1.0.0"))
 			},
 			want: []string{"start v1.0.0"},
 		},
 		"a version that nobody knows ends the one before": {
-			happens: func(ctx context.Context, m *member) {
+			happens: func(ctx context.Context, m *watchedMember) {
 				m.create(ctx, rolledOut("v1.0.0"))
 				m.update(ctx, rolledOut("v7"))
 			},
@@ -197,12 +197,12 @@ func TestWatch(t *testing.T) {
 		},
 		"what runs from before ends when its Deployment has gone": {
 			before:  []string{"gone"},
-			happens: func(context.Context, *member) {},
+			happens: func(context.Context, *watchedMember) {},
 			want:    []string{"stop gone"},
 		},
 		"what runs from before stays through a rollout, and is what the Deployment asks for after": {
 			before: []string{"rolling"},
-			happens: func(ctx context.Context, m *member) {
+			happens: func(ctx context.Context, m *watchedMember) {
 				if len(m.did) > 0 {
 					m.t.Errorf("while rolling out: %v", m.did)
 				}
@@ -222,7 +222,7 @@ func TestWatch(t *testing.T) {
 }
 
 func TestWatchAsksForItsOwnDeploymentsOnly(t *testing.T) {
-	m := watching(t, func(context.Context, *member) {})
+	m := watching(t, func(context.Context, *watchedMember) {})
 	asked := ""
 	for _, a := range m.client.Actions() {
 		if list, ok := a.(clienttesting.ListAction); ok && a.GetResource().Resource == "deployments" {
@@ -235,7 +235,7 @@ func TestWatchAsksForItsOwnDeploymentsOnly(t *testing.T) {
 }
 
 func TestWatchGivesCredentials(t *testing.T) {
-	watching(t, func(ctx context.Context, m *member) {
+	watching(t, func(ctx context.Context, m *watchedMember) {
 		m.create(ctx, rolledOut("v1.0.0"))
 
 		config, err := clientcmd.BuildConfigFromFlags("", m.lastStart.Kubeconfig)

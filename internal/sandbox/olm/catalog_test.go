@@ -17,8 +17,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
 )
 
-// document is any document of the file-based format, read the way a server does: by schema, properties as raw JSON.
-type document struct {
+// catalogDocument is any document of the file-based format, read the way a server does: by schema, properties as raw JSON.
+type catalogDocument struct {
 	Schema, Name, Package, DefaultChannel, Image string
 	Entries                                      []upgrade
 	Properties                                   []struct {
@@ -27,15 +27,15 @@ type document struct {
 	}
 }
 
-func documentsOf(t *testing.T, versions ...string) []document {
+func documentsOf(t *testing.T, versions ...string) []catalogDocument {
 	t.Helper()
 	content, err := renderCatalog(versions)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var documents []document
+	var documents []catalogDocument
 	for decoder := json.NewDecoder(bytes.NewReader(content)); ; {
-		var d document
+		var d catalogDocument
 		if err := decoder.Decode(&d); errors.Is(err, io.EOF) {
 			return documents
 		} else if err != nil {

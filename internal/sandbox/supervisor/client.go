@@ -92,25 +92,25 @@ func (c *Client) retire(ctx context.Context) error {
 
 // Apply starts the processes. Processes that run already, unchanged, are left alone; changed ones are restarted.
 func (c *Client) Apply(ctx context.Context, processes ...Process) error {
-	_, err := c.ask(ctx, request{Op: opApply, Processes: processes})
+	_, err := c.ask(ctx, socketRequest{Op: opApply, Processes: processes})
 	return err
 }
 
 // Remove ends a process and forgets it. An unknown process is no error.
 func (c *Client) Remove(ctx context.Context, cluster, name string) error {
-	_, err := c.ask(ctx, request{Op: opRemove, Cluster: cluster, Name: name})
+	_, err := c.ask(ctx, socketRequest{Op: opRemove, Cluster: cluster, Name: name})
 	return err
 }
 
 // Stop ends all processes of a cluster. They stay down until Start.
 func (c *Client) Stop(ctx context.Context, cluster string) error {
-	_, err := c.ask(ctx, request{Op: opStop, Cluster: cluster})
+	_, err := c.ask(ctx, socketRequest{Op: opStop, Cluster: cluster})
 	return err
 }
 
 // Start runs the processes of a stopped cluster again.
 func (c *Client) Start(ctx context.Context, cluster string) error {
-	_, err := c.ask(ctx, request{Op: opStart, Cluster: cluster})
+	_, err := c.ask(ctx, socketRequest{Op: opStart, Cluster: cluster})
 	return err
 }
 
@@ -124,7 +124,7 @@ func (c *Client) Status(ctx context.Context) ([]Status, error) {
 func (c *Client) status(ctx context.Context) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
-	return c.ask(ctx, request{Op: opStatus})
+	return c.ask(ctx, socketRequest{Op: opStatus})
 }
 
 // Down ends all processes and then the supervisor, by request or else by force. It also ends processes that a dead supervisor left
@@ -132,7 +132,7 @@ func (c *Client) status(ctx context.Context) (answer, error) {
 func (c *Client) Down(ctx context.Context) error {
 	polite, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	_, asked := c.ask(polite, request{Op: opDown})
+	_, asked := c.ask(polite, socketRequest{Op: opDown})
 	r, err := readRecord(c.dir)
 	if err != nil { // damaged by a power cut: its processes ended with the machine
 		r = processRecord{}
@@ -181,7 +181,7 @@ func (c *Client) WaitReady(ctx context.Context, cluster string, names ...string)
 	}
 }
 
-func (c *Client) ask(ctx context.Context, req request) (answer, error) {
+func (c *Client) ask(ctx context.Context, req socketRequest) (answer, error) {
 	var a answer
 	path, done, err := socketPath(c.dir)
 	if err != nil {

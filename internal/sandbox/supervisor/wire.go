@@ -25,7 +25,7 @@ const (
 	opDown   op = "down"
 )
 
-type request struct {
+type socketRequest struct {
 	Op        op        `json:"op"`
 	Cluster   string    `json:"cluster,omitempty"`
 	Name      string    `json:"name,omitempty"`
@@ -48,7 +48,7 @@ func (s *supervisor) serve(l net.Listener, down chan<- struct{}) {
 		}
 		go func() {
 			defer func() { _ = conn.Close() }() // the client has its answer, or is gone
-			var req request
+			var req socketRequest
 			if err := json.NewDecoder(conn).Decode(&req); err != nil {
 				s.logf("reading a request: %v", err)
 				return
@@ -63,13 +63,13 @@ func (s *supervisor) serve(l net.Listener, down chan<- struct{}) {
 	}
 }
 
-func (s *supervisor) answer(req request) answer {
+func (s *supervisor) answer(req socketRequest) answer {
 	a := s.do(req)
 	a.Protocol = protocol
 	return a
 }
 
-func (s *supervisor) do(req request) answer {
+func (s *supervisor) do(req socketRequest) answer {
 	if req.Op == opStatus {
 		return answer{Processes: s.statuses()}
 	}
