@@ -84,6 +84,13 @@ builds() {
 	done
 }
 
+# Packages of the root module and of the others alike.
+without_doc() {
+	files '*.go' | grep -v /testdata/ | sed 's,/[^/]*$,,' | sort -u | while read -r folder; do
+		[ -f "$folder/doc.go" ] || echo "$folder"
+	done
+}
+
 vets() {
 	go vet ./... >&2
 }
@@ -95,6 +102,7 @@ check 'every module is tidy' 'run go mod tidy in the folder of each; go mod tidy
 check 'the root module replaces nothing' 'go install …/cmd/hostctl@VERSION refuses a module with replace directives: move what needs them into a module of its own' replaced
 check 'the tests that docs/guarantees.md and SECURITY.md name are there' 'name the tests that hold these promises now' unknown_tests
 check 'docs/design.md and docs/guarantees.md have no line over 160 characters outside tables' 'break the lines above, one idea a sentence' long_lines
+check 'every package has a doc.go' 'say in doc.go what the package holds, and define its words' without_doc
 check 'everything builds for linux/amd64 and linux/arm64' 'mend the errors above' builds
 check 'go vet finds nothing' 'mend the errors above' vets
 
