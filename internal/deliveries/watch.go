@@ -34,7 +34,7 @@ func (x *Index) Follow(ctx context.Context) {
 // Probed takes the results of the last two probes of the member. The watch begins anew after an outage, and when it is dead
 // although the member answers.
 func (x *Index) Probed(was, is member.ProbeResult) {
-	if !is.Usable() || !(!was.Usable() && was.Probed || x.liveness.isDead()) {
+	if !is.Usable() || (was.Usable() || !was.Probed) && !x.liveness.isDead() {
 		return
 	}
 	select {

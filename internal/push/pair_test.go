@@ -13,7 +13,7 @@ type pair struct {
 }
 
 // Pair tells what is known of a pair.
-func (p *Pusher) Pair(key Key, memberName string) pair { //nolint:revive // for the tests of this package alone
+func (p *Pusher) Pair(key Key, memberName string) pair {
 	record, result := p.deliveries.Record(key, memberName), p.Result(key, memberName)
 	return pair{Record: record, Result: result, Holds: result.Want.IsHeldBy(record.Summary)}
 }
