@@ -205,7 +205,7 @@ func (f *Fleet) Disconnect(name string) {
 	t.over = true
 }
 
-// ProbeResult is what the last probe of a member found; false when the member is not connected.
+// LastProbe is what the last probe of a member found; false when the member is not connected.
 func (f *Fleet) LastProbe(name string) (ProbeResult, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
