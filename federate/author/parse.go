@@ -182,7 +182,7 @@ func inherit(object map[string]any, key string, value any) {
 	}
 }
 
-// manifest checks what every object must have, so that the rest of the room can rely on it.
+// manifest checks the fields that every object must have. The rest of the package relies on them.
 func manifest(content map[string]any, where Where, path fieldPath) (Manifest, error) {
 	object := &unstructured.Unstructured{Object: content}
 	kind, name := object.GetKind(), object.GetName()

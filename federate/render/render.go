@@ -67,9 +67,9 @@ type base struct {
 	pieces  [][]byte // identity and digest of each of written, two for each
 }
 
-// New reads a wrapper's spec, of which it keeps the objects. namespace is that of a Federated, filled in where an object has
-// none; a ClusterFederated's is "", and its objects stay without. An error is final for this spec; one about
-// an override is an *overrides.Error.
+// New reads a wrapper's spec. The Renderer keeps a reference to spec.Objects. namespace is the namespace of a
+// Federated; New sets it on objects that have none. For a ClusterFederated it is "", and the objects stay without a
+// namespace. An error is final for this spec. An error about an override is an *overrides.Error.
 func New(spec *v1alpha1.WrapperSpec, namespace string) (*Renderer, error) {
 	r := &Renderer{namespace: namespace, raw: spec.Objects, maxWork: maxWork, variants: make(map[variantKey]*Variant, 1)}
 	b, err := r.read()

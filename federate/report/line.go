@@ -146,9 +146,9 @@ func hindered(m *Member) (v1alpha1.ClusterStatus, bool) {
 		(!m.Held || m.Push.Unmended) && m.Push.State != ""
 }
 
-// contested is Stalled: trying again does not help, a person has to speak with the other side. It stands
-// for as long as the fight may flare up again, also while a repair holds for the moment and while the next
-// one is being made, or the line would say something else with every blow.
+// contested is Stalled: another try does not help, and the on-call has to stop the other client. The state lasts
+// until the drift backoff ends, also while a repair is made and while it holds. Otherwise the line would change with
+// each repair.
 func contested(m *Member) (v1alpha1.ClusterStatus, bool) {
 	return v1alpha1.ClusterStatus{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonDriftContested, Message: m.Contested},
 		m.Contested != "" && m.RepairsDrift

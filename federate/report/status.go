@@ -116,9 +116,9 @@ var severity = map[v1alpha1.ClusterState]int{
 	v1alpha1.StatePushing: 8, v1alpha1.StateHealthy: 9,
 }
 
-// shorten bounds the lines, and counts those that it leaves out, the worst state first. Lines that a person's word is about
-// come first, since the word goes by what the line says; then the troubled; of the healthy, those that have something
-// to say. They are sorted by name within that, so that a status reads the same each time.
+// shorten bounds the lines, and counts the omitted lines by state, the worst state first. Lines that wait for an
+// Approval come first, because an Approval names the Delivery in the line. Lines with trouble follow, then healthy
+// lines with a reason. Lines of equal rank are sorted by name, so that the status is stable.
 func shorten(lines []v1alpha1.ClusterStatus) (kept []v1alpha1.ClusterStatus, omitted []v1alpha1.OmittedClusters) {
 	kept = slices.Clone(lines)
 	slices.SortFunc(kept, func(a, b v1alpha1.ClusterStatus) int {

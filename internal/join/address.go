@@ -30,9 +30,9 @@ type address struct {
 // NoProxy is Options.ProxyURL for a member that the host is to reach without a proxy, whatever an earlier join said.
 const NoProxy = "none"
 
-// addressOf takes the address from what the join was told, from what an earlier one bound the host's credentials to, and
-// from the kubeconfig that the join uses, in this order. What stands in the MemberCluster counts for nothing: who may edit
-// that could have a person who joins again send the new token to them.
+// addressOf takes the address from the options of the join, then from the address that the host's credentials are
+// bound to, then from the kubeconfig that the join uses. It ignores the MemberCluster. An editor of the MemberCluster
+// could otherwise redirect the new token of a later join to a server of their own.
 func addressOf(host, member *rest.Config, opts Options, bound credentials.Binding) (address, error) {
 	a := address{
 		endpoint:      cmp.Or(opts.Server, bound.Endpoint, member.Host),
@@ -62,8 +62,8 @@ func addressOf(host, member *rest.Config, opts Options, bound credentials.Bindin
 	return a, a.checkLoopback(host.Host)
 }
 
-// edits are the fields of the connection in which a MemberCluster differs from what the host's credentials are bound to:
-// a person or a program wrote them, and no join.
+// edits are the connection fields in which a MemberCluster differs from the binding of the host's credentials. A
+// person or a program wrote them, not a join.
 func edits(have v1alpha1.MemberClusterSpec, bound credentials.Binding) []edit {
 	var found []edit
 	for _, e := range []edit{
@@ -120,7 +120,7 @@ func checkURL(what, raw string, schemes ...string) error {
 	return fmt.Errorf("%s: %s: the scheme is not %s", what, raw, strings.Join(schemes, ", "))
 }
 
-// isLoopback tells of a URL, or HOST:PORT as kubeconfigs may have it, whether it leads back to the machine that asks.
+// isLoopback reports whether a URL, or HOST:PORT as kubeconfigs may have it, leads back to the machine that uses it.
 func isLoopback(raw string) bool {
 	if !strings.Contains(raw, "://") {
 		raw = "https://" + raw

@@ -23,7 +23,7 @@ import (
 // (kube-apiserver's cache of tokens that were good, which no flag changes), and a little for its watch of accounts.
 const tokenMemory = 12 * time.Second
 
-// Takeover is what a person has to know before a member is taken from the host that it belongs to.
+// Takeover tells a person about a member before the join takes it from its present host.
 type Takeover struct {
 	// Endpoint is where the cluster was looked at.
 	Endpoint string
@@ -34,7 +34,7 @@ type Takeover struct {
 	Since, Heartbeat time.Time
 	// Deliveries is how many that host has left there.
 	Deliveries int
-	// Host is the one that gets it, with Grants.
+	// Host is the new host of the member. It gets Grants.
 	Host   v1alpha1.HostIdentity
 	Grants []string
 }
@@ -45,14 +45,15 @@ func (p *joiner) isAnothers() bool {
 	return owner != "" && owner != p.identity.UID
 }
 
-// takeOver takes the cluster from the host that it belongs to, once a person has said so, and leaves it to the steps that
-// follow to let this one in.
+// takeOver takes the cluster from its present host, once a person has confirmed it. The steps that follow give this
+// host its access.
 //
-// At no moment can both hosts write. The old one's bindings go first, then its accounts, and with those every token of
-// theirs. Roles bind accounts by name, so the new account, which has the old one's, is not made before no API server
-// can take it for that one any more. The Membership changes in between: killed before that, the cluster is still the
-// old host's, whose account is gone, and is taken over by being told so again; killed after it, by any join of this host.
-// A join of the old host that runs at the same time gets no token: it finds the Membership to be another's before.
+// At no moment can both hosts write. takeOver deletes the old host's bindings first, then its accounts, and with them
+// all their tokens. Roles bind accounts by name, and the new account has the old one's name. So the join creates it
+// only when no API server can accept the old account any more. The Membership changes in between. Killed before that,
+// the cluster still belongs to the old host, whose account is gone; another take-over completes it. Killed after it,
+// any join of this host completes it. A join of the old host that runs at the same time gets no token: before that it
+// finds that the Membership belongs to another host.
 func (p *joiner) takeOver(ctx context.Context) error {
 	switch {
 	case !p.opts.TakeOver:
@@ -62,7 +63,8 @@ func (p *joiner) takeOver(ctx context.Context) error {
 		return nil
 	}
 	p.from = p.membership.Spec.Host
-	// What can be refused is refused before anything is taken away: rights that the person lacks, a Secret in the way.
+	// Everything that can be refused is refused before the join removes anything: rights that the person lacks, a
+	// Secret in the way.
 	if err := p.rehearse(ctx); err != nil {
 		return err
 	}
@@ -114,7 +116,7 @@ func (p *joiner) takeover(ctx context.Context) (Takeover, error) {
 	return t, nil
 }
 
-// stillTheirs looks again whose the cluster is: a person may have taken long to answer.
+// stillTheirs checks again that the cluster belongs to the same host: the person may have taken long to confirm.
 func (p *joiner) stillTheirs(ctx context.Context) error {
 	now := &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}
 	err := p.member.get(ctx, now)
@@ -132,9 +134,9 @@ func (p *joiner) stillTheirs(ctx context.Context) error {
 
 func (p *joiner) revokeTheirs(ctx context.Context) error { return p.revoke(ctx, p.from.Name) }
 
-// revoke ends what a host, and a collector of its own, come with: rights first. Cluster roles stay, without anybody
-// who has them, for this join to correct. Everything that belongs to the account goes by name before it, so that the garbage
-// collector has nothing left to do that could meet what this join makes.
+// revoke removes the bindings and accounts of a host and of its collector, the bindings first. ClusterRoles stay
+// without any subject; this join corrects them. Everything that belongs to the account is deleted by name before the
+// account. So the garbage collector has no work left that could remove objects of this join.
 func (p *joiner) revoke(ctx context.Context, host string) error {
 	bindings, others, err := p.bindings(ctx)
 	if err != nil {
@@ -164,7 +166,7 @@ func (p *joiner) revoke(ctx context.Context, host string) error {
 	return nil
 }
 
-// bindings are those that joins made for the accounts; others are the names of those that somebody else did.
+// bindings are the bindings of the accounts that joins created; others are the names of all other bindings of them.
 func (p *joiner) bindings(ctx context.Context) (made []client.Object, others []string, err error) {
 	var clusterWide rbacv1.ClusterRoleBindingList
 	var namespaced rbacv1.RoleBindingList
@@ -197,8 +199,9 @@ func isAccount(s rbacv1.Subject) bool {
 	return s.Kind == rbacv1.ServiceAccountKind && s.Namespace == v1alpha1.SystemNamespace && (s.Name == HostAccount || s.Name == CollectorAccount)
 }
 
-// awaitForgotten waits until no API server of the member can take a token of the old account any more. Nobody can be asked
-// for that, since there may be several, so it is waited for also when the account was gone already: that may be a moment ago.
+// awaitForgotten waits until no API server of the member accepts a token of the old account any more. There may be
+// several API servers, so no single one can answer that. It waits even if the account was already gone, because it
+// may have been deleted a moment ago.
 func (p *joiner) awaitForgotten(ctx context.Context) error {
 	if p.opts.DryRun {
 		return nil
@@ -218,7 +221,8 @@ func (p *joiner) awaitForgotten(ctx context.Context) error {
 	}
 }
 
-// hush takes back what the old host's collector said last: nobody is to take it for a sign of life of the new one's.
+// hush clears the status that the old host's collector wrote. Otherwise the new host would take that heartbeat for
+// one of its own collector.
 func (p *joiner) hush(ctx context.Context) error {
 	if p.opts.DryRun {
 		return nil

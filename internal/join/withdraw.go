@@ -24,7 +24,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
-// NotOursError says that a cluster has become another's member: nothing on it is ours to take away.
+// NotOursError says that a cluster has become another host's member: this host must remove nothing on it.
 type NotOursError struct {
 	Owner v1alpha1.MembershipSpec
 }
@@ -102,9 +102,10 @@ func clearMembership(ctx context.Context, member client.Client, host types.UID, 
 	return nil
 }
 
-// Sever ends the host's account on a member on which Clear is through. A refusal counts as done, since that is what
-// one that was killed half-way finds when it comes back: call it only where Clear has been, by the same account. A member
-// that another host has joined meanwhile has an account of that one by the same name, and is left alone: *NotOursError.
+// Sever deletes the host's account on a member after Clear. A refusal counts as done, because a Sever that was killed
+// after the deletion is refused when it runs again. So call it only after Clear has finished, with the same account.
+// Another host may have joined the member meanwhile; that host's account has the same name. Sever then leaves the
+// member alone and returns a *NotOursError.
 func Sever(ctx context.Context, member client.Client, host types.UID, name string, report Reporter) error {
 	if _, err := ownMembership(ctx, member, host, name); err != nil && !refused(err) {
 		return fmt.Errorf("withdrawing from member %s: %w", name, err)
@@ -126,8 +127,8 @@ func Sever(ctx context.Context, member client.Client, host types.UID, name strin
 	return nil
 }
 
-// lastThing is what takes the rest of fairlead-system with it: the namespace, where join made it and the cluster is
-// not a host; else the service account.
+// lastThing is the object whose deletion removes the rest of fairlead-system. It is the namespace if join created it
+// and the cluster is not a host. Otherwise it is the service account.
 func lastThing(ctx context.Context, member client.Client) (client.Object, error) {
 	account := named(corev1.SchemeGroupVersion.WithKind("ServiceAccount"), v1alpha1.SystemNamespace, HostAccount)
 	namespace := named(corev1.SchemeGroupVersion.WithKind("Namespace"), "", v1alpha1.SystemNamespace)
@@ -153,22 +154,22 @@ func lastThing(ctx context.Context, member client.Client) (client.Object, error)
 // refused: the account is not there any more, or its rights are not.
 func refused(err error) bool { return apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) }
 
-// AnnotationCleared was on a MemberCluster, in the version before, once Clear was through on its member. Who may write
-// MemberClusters may set it, so it proves nothing; see WasCleared.
+// AnnotationCleared was on a MemberCluster, in the previous version, once Clear had finished on its member. Anyone
+// who can write MemberClusters can set it, so it proves nothing; see WasCleared.
 const AnnotationCleared = v1alpha1.Group + "/cleared"
 
-// WasCleared reports whether Clear is through on a member that is being left, so that a refusal there, or credentials that are
-// gone, are no reason to wait. The version before noted it as an annotation. That is taken where the member cannot be asked any
-// more, and gives no more than removing the finalizer does, which the same people may; where it can be asked, Clear is
-// called again.
+// WasCleared reports whether Clear has finished on a member that is being left. If so, neither a refusal there nor
+// missing credentials are a reason to wait. The previous version noted it as an annotation. The annotation counts
+// only when the member cannot be reached any more. It then permits no more than removing the finalizer does, and the
+// same people may remove that. When the member can be reached, Clear runs again.
 func WasCleared(m *v1alpha1.MemberCluster) bool {
 	return m.Status.Leaving == v1alpha1.LeavingCleared || m.Annotations[AnnotationCleared] != ""
 }
 
 // Leave ends a registration that is being deleted: it withdraws from the member, then releases the MemberCluster. It
-// can be called again after any failure, a killed process included. Once the status of the MemberCluster says that the
-// member is cleared, a member that refuses the host keeps nobody waiting, nor do credentials that are gone: member may
-// then be nil.
+// can run again after any failure, also after a kill. Once the status of the MemberCluster says that the member is
+// cleared, Leave waits neither for a member that refuses the host nor for credentials that are gone. member may then
+// be nil.
 func Leave(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, member client.Client, hostUID types.UID, report Reporter) error {
 	var notOurs *NotOursError
 	if member == nil && !WasCleared(m) {
@@ -200,14 +201,14 @@ func Leave(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, m
 	return Release(ctx, host, m, report)
 }
 
-// letGo releases a MemberCluster whose member is another host's by now.
+// letGo releases a MemberCluster whose member belongs to another host now.
 func letGo(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, owner *NotOursError, report Reporter) error {
 	tell(report, Noted, "member %s: nothing is removed there: %s", m.Name, owner)
 	return Release(ctx, host, m, report)
 }
 
-// Release lets a MemberCluster go that is being deleted: its Secret is removed, then its finalizer. Nothing is done on
-// the member. A Secret that holds another member's credentials stays, whatever the MemberCluster points at.
+// Release removes the Secret of a MemberCluster that is being deleted, then its finalizer. It does nothing on the
+// member. A Secret with the credentials of another member stays, even if the MemberCluster refers to it.
 func Release(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, report Reporter) error {
 	if err := dropSecrets(ctx, host, m.Name, m.Spec.CredentialsRef.Name, report); err != nil {
 		return fmt.Errorf("releasing MemberCluster %s: %w", m.Name, err)
@@ -232,8 +233,8 @@ func Release(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster,
 	return wrapf(client.IgnoreNotFound(err), "releasing MemberCluster %s", m.Name)
 }
 
-// dropSecrets removes a member's credentials: those that join made, under the member's name, and those that its MemberCluster
-// points at. What is another's stays.
+// dropSecrets removes a member's credentials: the Secrets that join created under the member's name, and the Secret
+// that its MemberCluster refers to. Secrets of other members stay.
 func dropSecrets(ctx context.Context, host client.Client, cluster, ref string, report Reporter) error {
 	for _, name := range sorted([]string{cluster, ref}) {
 		if err := dropSecret(ctx, host, cluster, name, report); err != nil {
@@ -263,7 +264,7 @@ func dropSecret(ctx context.Context, host client.Client, cluster, name string, r
 	return nil
 }
 
-// named is an object by its metadata, for clients whose scheme may not know the kind.
+// named is an object with metadata only, for clients whose scheme may not know the kind.
 func named(gvk schema.GroupVersionKind, namespace, name string) *metav1.PartialObjectMetadata {
 	obj := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	obj.SetGroupVersionKind(gvk)

@@ -87,17 +87,18 @@ var codecs = serializer.NewCodecFactory(Scheme)
 // Name is the name of the MemberCluster.
 func (c *Conn) Name() string { return c.name }
 
-// Limit is how much may be asked of the member at once. Who pushes takes a place of it; what is asked now and then, a probe
-// above all, needs none, and its answers count all the same.
+// Limit bounds the concurrent passes on the member. Each pass takes one place. Occasional requests such as probes
+// take none, but the limit learns from their answers too.
 func (c *Conn) Limit() *inflight.Limit { return c.guard.limit }
 
 // REST speaks to the member's API server; use absolute paths.
 func (c *Conn) REST() rest.Interface { return c.rest }
 
-// Mapping is how the member serves a kind: its resource, version and scope, in the first of the versions in which it does,
-// or in the one that it prefers. Name and scope of a built-in kind are Kubernetes' own, whatever the member says; that it
-// serves the kind is taken for granted until DoubtMapping. The error satisfies meta.IsNoMatchError when the member does not
-// serve it, and is a *discovery.InvalidError when what it says cannot be used.
+// Mapping is how the member serves a kind: its resource, version and scope. It takes the first of versions in which
+// the member serves the kind; without versions, the version that the member prefers. Name and scope of a built-in
+// kind come from Kubernetes, never from the member. Mapping assumes that the member serves it, until DoubtMapping.
+// The error satisfies meta.IsNoMatchError when the member does not serve the kind. It is a *discovery.InvalidError
+// when the member's answer cannot be used.
 func (c *Conn) Mapping(ctx context.Context, gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
 	return c.mapper.mapping(ctx, gk, versions...)
 }
@@ -105,8 +106,8 @@ func (c *Conn) Mapping(ctx context.Context, gk schema.GroupKind, versions ...str
 // ForgetMappings makes the next Mapping of a kind that is not built in ask the member again: CRDs have come or changed.
 func (c *Conn) ForgetMappings() { c.mapper.forget() }
 
-// DoubtMapping is ForgetMappings, and makes the next Mapping of this kind ask the member even where it is built in: nothing
-// was served at the path that it was mapped to.
+// DoubtMapping is ForgetMappings. It also makes the next Mapping of this kind ask the member, even for a built-in
+// kind: the API server served nothing at the mapped path.
 func (c *Conn) DoubtMapping(gk schema.GroupKind) { c.mapper.doubt(gk) }
 
 // ServerVersion asks for the version of the member's API server, as in v1.36.3.
@@ -131,7 +132,7 @@ func (c *Conn) serverVersion() string {
 	return ""
 }
 
-// Answer is what a request brought back.
+// Answer is the API server's response to a request.
 type Answer struct {
 	// Status is the HTTP status: 201 for made, 200 for found or changed.
 	Status int
@@ -139,8 +140,8 @@ type Answer struct {
 	Body []byte
 }
 
-// Into decodes the answer's object. An answer of another kind is an error: something that is no Kubernetes API server, or
-// leads to another path of one, may well answer, and what it says would look like an object with nothing in it.
+// Into decodes the answer's object. An answer of another kind is an error. A server that is not a Kubernetes API
+// server, or an address with another path of one, may answer too; such an answer would decode into an empty object.
 func (a Answer) Into(obj any) error {
 	if err := json.Unmarshal(a.Body, obj); err != nil {
 		return err
@@ -183,7 +184,7 @@ func do(ctx context.Context, req *rest.Request, accept string) (Answer, error) {
 	return Answer{Status: status, Body: body}, err
 }
 
-// Body is what a request brought back, undecoded. Its errors are those of Do.
+// Body is the undecoded body of a response. Its errors are those of Do.
 func Body(result rest.Result) ([]byte, error) {
 	body, err := result.Raw()
 	if err != nil {

@@ -49,12 +49,13 @@ type tracked struct {
 	cancel         context.CancelFunc
 	probeRequested chan struct{}
 
-	// joined is the uid of the cluster that was joined: what the registry says, before it says so what the first
-	// usable probe found. lastProbe is judged by it. Both are under the fleet's mu.
+	// joined is the uid of the joined cluster. The registry gives it; until then it is the uid that the first usable
+	// probe found. lastProbe is compared with it. The fleet's mu guards both.
 	joined    types.UID
 	lastProbe ProbeResult
 
-	// telling is held while listeners are told what a probe found; over, under it, is whether they are to hear no more.
+	// telling is held while listeners receive the result of a probe. It guards over: whether they receive no more
+	// results.
 	telling sync.Mutex
 	over    bool
 }
@@ -67,7 +68,8 @@ var (
 // FleetOption sets what a Fleet may do.
 type FleetOption func(*Fleet)
 
-// WithWriteCheck has the fleet call mayWrite before every write to a member. An error says why nothing may be written now.
+// WithWriteCheck makes the fleet call mayWrite before every write to a member. The error of mayWrite is the reason
+// why the manager must not write now.
 func WithWriteCheck(mayWrite func() error) FleetOption {
 	return func(f *Fleet) { f.mayWrite = mayWrite }
 }
@@ -106,13 +108,13 @@ func (f *Fleet) Start(ctx context.Context, aware multicluster.Aware) error {
 	return nil
 }
 
-// Connect connects a member, or connects it anew when its configuration is another than before. It
-// blocks until the fleet has started. joined is the uid of the cluster that was joined: what answers with
-// another one is not usable; "" takes the first that answers to us.
+// Connect connects a member, or connects it anew when its configuration has changed. It blocks until the fleet has
+// started. joined is the uid of the joined cluster: a cluster with another uid is not usable. "" accepts the first
+// cluster that accepts the host's credentials.
 //
-// The passes that the old connection still carries need not be waited for. Their context has ended, so none of them begins
-// another write; one that is on the wire already lands or does not, however long anybody waits here, just as when
-// the process is killed. What that leaves behind the records on the member show.
+// Connect does not wait for passes on the old connection. Their context has ended, so no pass starts another write.
+// Waiting would not change the outcome of a write that was already sent, as after a kill. The Deliveries on the
+// member show what such a write left.
 func (f *Fleet) Connect(ctx context.Context, name string, config *rest.Config, joined types.UID) error {
 	select {
 	case <-f.started:
@@ -146,8 +148,9 @@ func (f *Fleet) Connect(ctx context.Context, name string, config *rest.Config, j
 	return nil
 }
 
-// expect tells the connection to a member which cluster the registry says was joined, and which token is the host's now; false
-// when there is none with this configuration. "" says nothing: the registry learns the uid from the connection.
+// expect sets the uid of the joined cluster, as the registry has it, and the host's present token on the connection
+// to a member. It returns false when no connection with this configuration exists. With the uid "" nothing is set:
+// the registry learns the uid from the connection.
 func (f *Fleet) expect(name string, config *rest.Config, joined types.UID) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -163,8 +166,8 @@ func (f *Fleet) expect(name string, config *rest.Config, joined types.UID) bool 
 	return true
 }
 
-// takes has the connection use a token from now on; false when it cannot. It cannot where the one before is refused: what
-// was begun with that has to be begun anew. f.mu is held.
+// takes makes the connection use a token from now on, and reports whether it can. It cannot when the API server
+// refuses the previous token: work that began with that token have to begin again. f.mu is held.
 func (t *tracked) takes(token string) bool {
 	if t.conn.Uses(token) {
 		return true
@@ -205,7 +208,7 @@ func (f *Fleet) Disconnect(name string) {
 	t.over = true
 }
 
-// LastProbe is what the last probe of a member found; false when the member is not connected.
+// LastProbe is the result of the last probe of a member; false when the member is not connected.
 func (f *Fleet) LastProbe(name string) (ProbeResult, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -241,8 +244,8 @@ func (t *tracked) probeNow() {
 	}
 }
 
-// sameConfig compares what ConfigFor sets but for the token, which takes compares; the URL of the proxy function cannot be
-// read back from it other than by calling it.
+// sameConfig compares the fields that ConfigFor sets, except for the token, which takes compares. The only way to
+// read the URL of the proxy function is to call it.
 func sameConfig(a, b *rest.Config) bool {
 	return a.Host == b.Host && a.UserAgent == b.UserAgent &&
 		reflect.DeepEqual(proxyOf(a), proxyOf(b)) && reflect.DeepEqual(a.TLSClientConfig, b.TLSClientConfig)
@@ -278,9 +281,9 @@ func (f *Fleet) keepProbing(ctx context.Context, t *tracked) {
 	}
 }
 
-// tell notes what a probe found, and tells the listeners. They know members by name, so a probe that was under way while
-// its connection was replaced must not be told: what an old endpoint or old credentials found would open or shut
-// the way of the new. Disconnect waits for a listener that is being told.
+// tell notes the result of a probe and passes it to the listeners. Listeners know members by name. So tell drops a
+// result of a replaced connection: it would open or close the circuit breaker of the new connection. Disconnect waits
+// for a listener that runs.
 func (f *Fleet) tell(t *tracked, was, found ProbeResult) (is ProbeResult, told bool) {
 	t.telling.Lock()
 	defer t.telling.Unlock()

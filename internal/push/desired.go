@@ -13,11 +13,11 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// What callers of the pusher speak of.
+// Names for the callers of the pusher.
 type (
 	// Key names a wrapper at the host.
 	Key = deliveries.Key
-	// Want is what the host wants of one pair.
+	// Want is the desired state of one pair.
 	Want = plan.Desired
 	// Kept is an object that a member keeps although its wrapper lets go of it.
 	Kept = plan.Kept
@@ -28,14 +28,14 @@ type (
 // KeyOf is the key of a wrapper's identity.
 func KeyOf(id v1alpha1.WrapperIdentity) Key { return deliveries.KeyOf(id) }
 
-// desiredStates is what is wanted of every pair. The zero value wants nothing.
+// desiredStates holds the desired state of every pair. The zero value has none.
 type desiredStates struct {
 	mu  sync.RWMutex
 	all map[Key]map[string]*plan.Desired
 }
 
-// set notes what is wanted of a pair from now on. was is what was wanted before, nil when that was nothing; is is what is
-// kept: an equal one that is in memory already.
+// set stores the desired state of a pair. was is the previous one, nil when there was none. is is the stored one: an
+// equal state that is already in memory, if there is one.
 func (d *desiredStates) set(key Key, memberName string, want *plan.Desired) (was, is *plan.Desired) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -55,7 +55,7 @@ func (d *desiredStates) set(key Key, memberName string, want *plan.Desired) (was
 	return was, want
 }
 
-// remove takes back what was wanted of a pair.
+// remove deletes the desired state of a pair.
 func (d *desiredStates) remove(key Key, memberName string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -65,7 +65,7 @@ func (d *desiredStates) remove(key Key, memberName string) {
 	}
 }
 
-// get is what is wanted of a pair, nil when nothing is.
+// get returns the desired state of a pair, nil when there is none.
 func (d *desiredStates) get(key Key, memberName string) *plan.Desired {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

@@ -20,7 +20,8 @@ type histories struct {
 	all map[Key]*plan.History
 }
 
-// change lets do read and change the history of a pair, at the present time. What is empty after that is not kept.
+// change lets do read and change the history of a pair, at the present time. It drops a history that is empty after
+// that.
 func (h *histories) change(key Key, do func(*plan.History, time.Time)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -39,7 +40,7 @@ func (h *histories) change(key Key, do func(*plan.History, time.Time)) {
 	h.all[key] = of
 }
 
-// changeKnown is change for a pair that has a history; there is nothing to do for all others.
+// changeKnown is change for a pair that has a history. For all other pairs it does nothing.
 func (h *histories) changeKnown(key Key, do func(*plan.History, time.Time)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -72,9 +73,9 @@ func (h *histories) rests(key Key, want *plan.Desired, seen *deliveries.Summary)
 	return rests
 }
 
-// forgetOutcomesBeside takes back what passes found that a whole list contradicts, and says of which pairs: a member that was
-// restored from a backup is older than they are. The list may also be older than the pass; the next one then finds
-// nothing to do.
+// forgetOutcomesBeside drops the outcomes of passes that a complete list contradicts, and returns their pairs. A
+// member that was restored from a backup is older than these passes. The list may also be older than the pass; the
+// next pass then finds nothing to do.
 func (h *histories) forgetOutcomesBeside(generations map[string]int64) (keys []Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -14,13 +14,14 @@ import (
 // maxKept is how many kept objects of one pair are remembered until TakeKept returns them.
 const maxKept = 64
 
-// keptObjects is what passes have left on members and no event has reported yet. The zero value has none.
+// keptObjects are the objects that passes kept on members and that no event has reported yet. The zero value has
+// none.
 type keptObjects struct {
 	mu  sync.Mutex
 	all map[Key]map[string][]Kept // by wrapper and member
 }
 
-// note remembers what passes of a pair have left on a member, until take returns it.
+// note stores the objects that passes of a pair kept on a member, until take returns them.
 func (k *keptObjects) note(key Key, memberName string, kept []Kept) {
 	if len(kept) == 0 {
 		return
@@ -50,7 +51,7 @@ func (k *keptObjects) members(key Key) []string {
 	return slices.Collect(maps.Keys(k.all[key]))
 }
 
-// take gives back what passes of a pair have left, and forgets it.
+// take returns the objects that passes of a pair kept, and forgets them.
 func (k *keptObjects) take(key Key, memberName string) []Kept {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -62,8 +63,8 @@ func (k *keptObjects) take(key Key, memberName string) []Kept {
 	return kept
 }
 
-// noteKept remembers what a pass kept. That comes before its outcome is known: after a done outcome the wrapper may be gone, and
-// TakeKept may not be called any more.
+// noteKept stores the objects that a pass kept. It runs before the outcome is known: after a done outcome the wrapper
+// may be gone, and the controller may never call TakeKept for it again.
 func (q *memberQueue) noteKept(ctx context.Context, key Key, kept []Kept) {
 	for _, what := range kept {
 		log.FromContext(ctx).Info("kept on a member", "member", q.conn.Name(), "wrapper", key.String(), "object", what.Object, "why", what.Why)
@@ -71,8 +72,9 @@ func (q *memberQueue) noteKept(ctx context.Context, key Key, kept []Kept) {
 	q.pusher.kept.note(key, q.conn.Name(), kept)
 }
 
-// TakeKept is what passes of a wrapper have left since this was last asked, by member. A member is among them once nothing
-// more is under way there: the recorder of events folds what is told of one member in quick succession into the first.
+// TakeKept returns the objects that passes of a wrapper kept since its last call, by member. It returns those of a
+// member only when no more passes are under way there: the event recorder folds events about one member in quick
+// succession into the first.
 func (p *Pusher) TakeKept(key Key) map[string][]Kept {
 	names := p.kept.members(key)
 	taken := make(map[string][]Kept, len(names))

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// observer has a queue learn what its member has on record.
+// observer tells a queue which Deliveries its member has.
 type observer struct{ *memberQueue }
 
 var _ deliveries.Listener = observer{}
@@ -38,7 +38,8 @@ func (o observer) vanished(was *deliveries.Summary) {
 	key := KeyOf(was.Wrapper)
 	o.histories.changeKnown(key, func(h *plan.History, _ time.Time) {
 		if h.Last().UID == was.UID {
-			// It went although the last pass left it there: that pass no longer says how things stand.
+			// The Delivery disappeared although the last pass left it there: the outcome of that pass is no longer
+			// true.
 			h.ForgetOutcome()
 		}
 	})
@@ -53,13 +54,14 @@ func (o observer) Listed(_ *deliveries.Index, generations map[string]int64) {
 	}
 }
 
-// Readable implements deliveries.Listener. It opens the queue for pushes: from now on it is known what the member holds.
+// Readable implements deliveries.Listener. It opens the queue for pushes: from now on the manager knows the member's
+// Deliveries.
 func (o observer) Readable(_ *deliveries.Index, first bool) {
 	if first {
 		o.pusher.opened(o.memberQueue)
 		return
 	}
-	o.pusher.wakeAllOf(o.conn.Name()) // of most pairs nothing else will tell
+	o.pusher.wakeAllOf(o.conn.Name()) // no other event wakes most pairs
 }
 
 // Unreadable implements deliveries.Listener.

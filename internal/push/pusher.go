@@ -18,28 +18,28 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// Pusher keeps what is wanted of every pair and has one queue for each member. It is
-// multicluster-aware: it is engaged with a member's connection and lets go of it with that.
+// Pusher holds the desired state of every pair and has one queue for each member. It is multicluster-aware: the fleet
+// engages it with a member's connection, and it drops the connection when that ends.
 type Pusher struct {
 	fleet *member.Fleet
-	// deliveries is what the members have on record.
+	// deliveries are the Deliveries of all members.
 	deliveries *deliveries.Store
 	clock      clock.WithTicker
 	host       Host
-	// wake is told of every pair about which something new is known. It must not block.
+	// wake is called for every pair with news. It must not block.
 	wake    func(Key)
 	desired desiredStates
 	secrets secretResync
-	// kept is what passes have left on members and no event has reported yet.
+	// kept are the objects that passes kept on members and that no event has reported yet.
 	kept keptObjects
 
 	mu     sync.RWMutex
 	queues map[string]*memberQueue
 }
 
-// Host is what passes need of the host.
+// Host is the part of the host that passes need.
 type Host struct {
-	// SealKey and UID are what Deliveries are sealed with; without them none is.
+	// SealKey and UID seal Deliveries; without them the manager seals none.
 	SealKey []byte
 	UID     types.UID
 	// Labels reads the labels of a namespace of the host, when one is made on a member; nil where the pusher cannot read them.
@@ -63,7 +63,7 @@ func New(fleet *member.Fleet, store *deliveries.Store, clk clock.WithTicker, hos
 	return p
 }
 
-// Start implements manager.Runnable. Queues run by themselves; what goes over all of them does so here.
+// Start implements manager.Runnable. Each queue runs by itself; Start runs the work that concerns all of them.
 func (p *Pusher) Start(ctx context.Context) error {
 	p.secrets.run(ctx)
 	return nil
@@ -94,7 +94,7 @@ func (p *Pusher) Engage(ctx context.Context, name multicluster.ClusterName, cl c
 	return nil
 }
 
-// Want says what the host wants of a pair from now on.
+// Want sets the desired state of a pair.
 func (p *Pusher) Want(memberName string, want *plan.Desired) {
 	key := KeyOf(want.Wrapper)
 	was, want := p.desired.set(key, memberName, want)
@@ -106,11 +106,11 @@ func (p *Pusher) Want(memberName string, want *plan.Desired) {
 		q.histories.forget(key)
 		p.secrets.enlist(key, memberName)
 	}
-	// A new generation alone makes no push: the queue sees that what is wanted there is what was wanted.
+	// A new generation alone causes no push: the queue sees that the desired state is the same.
 	q.queue.Add(key)
 }
 
-// Drop takes back what was wanted of a pair; nothing is done on the member.
+// Drop deletes the desired state of a pair. It does nothing on the member.
 func (p *Pusher) Drop(key Key, memberName string) {
 	p.desired.remove(key, memberName)
 	p.secrets.enlist(key, memberName)
@@ -121,11 +121,11 @@ func (p *Pusher) Drop(key Key, memberName string) {
 
 // Result is how the pushes of one wrapper to one member went.
 type Result struct {
-	// Want is what is wanted of the pair now; nil when nothing is, or without a connection.
+	// Want is the present desired state of the pair; nil when there is none, or without a connection.
 	Want *Want
-	// Outcome is that of the last pass for what is wanted now; nil when there was none yet.
+	// Outcome is the outcome of the last pass for the present desired state; nil when there was none yet.
 	Outcome *plan.Outcome
-	// Contested names the client that changes back what is repaired; "" when none does.
+	// Contested is the status message about the client that undoes repairs; "" when no client does.
 	Contested string
 }
 
@@ -134,7 +134,7 @@ func (r Result) HasLeft() bool {
 	return r.Want != nil && r.Want.Leaving() && r.Outcome != nil && r.Outcome.Done
 }
 
-// Result tells how the pushes of a pair went. What the member has on record is for package deliveries to tell.
+// Result returns how the pushes of a pair went. Package deliveries has the member's Deliveries.
 func (p *Pusher) Result(key Key, memberName string) Result {
 	want, q := p.desired.get(key, memberName), p.queue(memberName)
 	if q == nil {
@@ -151,7 +151,7 @@ func (p *Pusher) Result(key Key, memberName string) Result {
 // Wanted are the members of which something is wanted for a wrapper, sorted.
 func (p *Pusher) Wanted(key Key) []string { return p.desired.members(key) }
 
-// Desired reports whether anything is wanted of a pair, and whether that is to leave.
+// Desired reports whether a pair has a desired state, and whether that is to leave the member.
 func (p *Pusher) Desired(key Key, memberName string) (wanted, leaving bool) {
 	want := p.desired.get(key, memberName)
 	return want != nil, want != nil && want.Leaving()
@@ -164,8 +164,8 @@ func (p *Pusher) queue(memberName string) *memberQueue {
 	return p.queues[memberName]
 }
 
-// opened queues everything that is wanted of a member whose Deliveries have just been listed. What is
-// there already costs no request.
+// opened queues all pairs of a member whose Deliveries have just been listed. Pairs that the member already holds
+// cost no request.
 func (p *Pusher) opened(q *memberQueue) {
 	for _, key := range p.desired.keysOf(q.conn.Name()) {
 		q.queue.Add(key)

@@ -2,7 +2,7 @@
 
 // Package redirect refuses redirects of a member's API server.
 //
-// Why it is so: Go's client follows them, client-go's transport then adds the token anew, and a 307 has method and body sent
-// again. So a member could have the host's credentials, and the objects it pushes, sent to any address that the host reaches,
-// and read in a message what answers there. No API server redirects its clients.
+// Why it is so: Go's client follows redirects, client-go's transport then adds the token again, and a 307 repeats
+// method and body. So a member could redirect the host's credentials, and the objects that it pushes, to any address
+// that the host reaches. A message would show the member what answers there. No API server redirects its clients.
 package redirect

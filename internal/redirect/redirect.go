@@ -12,7 +12,7 @@ type Error struct {
 	// Method is that of the request, Status that of the answer.
 	Method string
 	Status int
-	// To is where it leads, as the answer says it: untrusted text.
+	// To is the target of the redirect, as the answer gives it: untrusted text.
 	To string
 }
 
@@ -21,17 +21,17 @@ func (e *Error) Error() string {
 		"a login page, a proxy or a load balancer may answer in its place: give the address of the API server itself", e.Method, e.Status, e.To)
 }
 
-// Refused is the error of an answer that redirects, whose body it then closes; nil for all other answers.
+// Refused returns an *Error for a redirect and closes the body of the response. For other responses, 304 too, it
+// returns nil.
 func Refused(resp *http.Response) error {
 	if resp.StatusCode < http.StatusMultipleChoices || resp.StatusCode >= http.StatusBadRequest || resp.StatusCode == http.StatusNotModified {
 		return nil
 	}
-	_ = resp.Body.Close() // nothing of it is read
+	_ = resp.Body.Close() // the body is not read
 	return &Error{Method: resp.Request.Method, Status: resp.StatusCode, To: resp.Header.Get("Location")}
 }
 
-// Refuse is a transport whose answers do not redirect: in their place comes an *Error. It has the form of a
-// transport.WrapperFunc.
+// Refuse is a transport that returns an *Error instead of a redirect. It has the form of a transport.WrapperFunc.
 func Refuse(next http.RoundTripper) http.RoundTripper { return refusing{next} }
 
 type refusing struct{ next http.RoundTripper }

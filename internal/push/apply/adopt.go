@@ -19,8 +19,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 )
 
-// compareForAdoption adopts a foreign object when applying ours would change nothing but our marks,
-// which a dry run of the very apply tells.
+// compareForAdoption adopts a foreign object if the apply would change only Fairlead's marks. A dry run of the same
+// apply shows that.
 func (l *looker) compareForAdoption(
 	ctx context.Context, it *item, found *metav1.PartialObjectMetadata,
 ) (claim, *metav1.PartialObjectMetadata, error) {
@@ -49,8 +49,8 @@ func (l *looker) compareForAdoption(
 	return 0, nil, fmt.Errorf("comparing %s on member %s: %w", it, l.conn.Name(), err)
 }
 
-// differences are the paths, two levels deep, at which two states of an object differ beyond our marks
-// and the server's own bookkeeping; the first five.
+// differences are the paths, two levels deep, at which two states of an object differ. Fairlead's marks and the
+// server's own bookkeeping do not count. It returns the first five.
 func differences(before, after map[string]any) []string {
 	var found []string
 	for _, key := range keysOf(before, after) {
@@ -94,7 +94,7 @@ func keysOf(maps ...map[string]any) []string {
 	return keys
 }
 
-// plainMetadata is metadata without our marks and what the server counts by itself.
+// plainMetadata is metadata without Fairlead's marks and without the fields that the server counts by itself.
 func plainMetadata(value any) any {
 	meta, ok := value.(map[string]any)
 	if !ok {
@@ -138,9 +138,9 @@ func onlyOurs(found *metav1.PartialObjectMetadata) bool {
 	return len(found.ManagedFields) > 0
 }
 
-// takeBack undoes an apply that was merged into an object of another client: an apply of nothing takes away
-// what only we have said, and our marks with it. Where they have meanwhile built on it, so that it is
-// refused, our hands are taken off and the values stay.
+// takeBack undoes an apply that was merged into another client's object. An empty apply removes the fields that only
+// Fairlead owns, and the marks. If other fields depend on them by now, the API server refuses that; takeBack then
+// gives up ownership and leaves the values.
 func (a *applier) takeBack(ctx context.Context, it *item, merged *metav1.PartialObjectMetadata) error {
 	nothing, err := json.Marshal(map[string]any{
 		"apiVersion": it.object.GVK.GroupVersion().String(),

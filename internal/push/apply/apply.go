@@ -35,14 +35,13 @@ type applier struct {
 	// names keeps passes of one member apart that are about to make an object of the same name; nil where
 	// there is only one.
 	names keymutex.KeyMutex
-	// note writes into the Delivery what must stand there before the next step.
+	// note writes to the Delivery what must be recorded before the next step.
 	note func(context.Context) error
-	// trouble collects what is in the way of single objects; the others go on.
+	// trouble collects the problems with single objects; the others go on.
 	trouble *memberapi.Troubles
 }
 
-// apply writes every object that is due, in install order. One that is refused does not keep the
-// others from going on.
+// apply writes every object that is due, in install order. A refused object does not stop the others.
 func (a *applier) apply(ctx context.Context, items []*item) error {
 	for _, it := range items {
 		if !it.due || it.refused {
@@ -61,7 +60,7 @@ func (a *applier) apply(ctx context.Context, items []*item) error {
 	return nil
 }
 
-// applyItem brings one object there: what is recorded by its uid, all else after a look.
+// applyItem applies one object: a recorded object by its uid, any other object after a look.
 func (a *applier) applyItem(ctx context.Context, it *item) error {
 	if it.recorded {
 		if it.isNamespace() {
@@ -73,11 +72,12 @@ func (a *applier) applyItem(ctx context.Context, it *item) error {
 		if err != nil || !again {
 			return err
 		}
-		// It is gone, or another one: not what was recorded any more.
+		// The recorded object is gone, or another object has its name.
 		it.recorded, it.entry.State = false, v1alpha1.EntryPending
 	}
 	if a.names != nil {
-		// Two wrappers that both find a name free would both take what the first of them makes for theirs.
+		// Two wrappers may both find a name free. Without this lock both would take the object of the first one for
+		// their own.
 		name := it.mark()
 		a.names.LockKey(name)
 		defer func() { _ = a.names.UnlockKey(name) }() // it is held
@@ -93,8 +93,8 @@ func (a *applier) applyItem(ctx context.Context, it *item) error {
 	return nil
 }
 
-// isAnother recognises what the API server answers to an apply with a uid: 409 when no such object is
-// there, 422 on metadata.uid when it is another.
+// isAnother recognises the API server's answers to an apply with a uid: 409 when no such object exists, 422 on
+// metadata.uid when another object has the name.
 func isAnother(err error) bool {
 	if apierrors.IsConflict(err) {
 		return true
@@ -111,7 +111,7 @@ func isAnother(err error) bool {
 	return false
 }
 
-// applyLooked finds out whose the object is and does what follows. again reports that another client was faster.
+// applyLooked finds out to whom the object belongs, and acts on it. again reports that another client was faster.
 func (a *applier) applyLooked(ctx context.Context, it *item) (again bool, err error) {
 	whose, found, err := a.look.look(ctx, it)
 	if err != nil {
@@ -123,7 +123,8 @@ func (a *applier) applyLooked(ctx context.Context, it *item) (again bool, err er
 	case ours:
 		return a.applyOver(ctx, it, found.UID, "")
 	case adoptable:
-		// Written down before our marks are on it: after them a look would take it for our own making.
+		// The Delivery records this before Fairlead's marks are on the object: after them a look would conclude that
+		// Fairlead made it.
 		it.entry.Adopted, it.entry.UID = v1alpha1.AdoptedYes, found.UID
 		if err := a.note(ctx); err != nil {
 			return false, err
@@ -132,7 +133,8 @@ func (a *applier) applyLooked(ctx context.Context, it *item) (again bool, err er
 	case taken:
 		it.refused = true
 		if found != nil && found.UID == it.entry.UID {
-			// It was to be adopted and is not to be any more: what the entry names it may remove.
+			// The object was to be adopted and no longer is. The entry must not name it, because Fairlead may remove
+			// the object that an entry names.
 			it.entry.UID, it.entry.Fields, it.entry.Adopted = "", "", ""
 		}
 	case dying, closed:
@@ -140,12 +142,12 @@ func (a *applier) applyLooked(ctx context.Context, it *item) (again bool, err er
 	return false, nil
 }
 
-// make applies an object that was absent, without force. 201 means that we made it; 200 that somebody
-// was faster and ours was merged into theirs, which is taken back.
+// make applies an object that was absent, without force. 201 means that Fairlead made it. 200 means that another
+// client was faster and the API server merged the apply into its object; make then takes that back.
 func (a *applier) make(ctx context.Context, it *item) (again bool, err error) {
 	if it.entry.UID != "" {
-		// What was recorded is gone. To be written down before another is there, or that one would not be
-		// the recorded one, and nobody's to remove.
+		// The recorded object is gone. The Delivery has to say so before another object is made. Otherwise the new
+		// object would not be the recorded one, and Fairlead would never remove it.
 		it.entry.UID, it.entry.Fields, it.entry.Adopted = "", "", ""
 		if err := a.note(ctx); err != nil {
 			return false, err
@@ -173,7 +175,7 @@ func (a *applier) make(ctx context.Context, it *item) (again bool, err error) {
 		return false, err
 	}
 	if onlyOurs(merged) {
-		// A request of our own that came late: of a pusher that died or was deposed.
+		// A late request of this host: of a manager that died or lost its lease.
 		return false, it.record(answer)
 	}
 	if err := a.takeBack(ctx, it, merged); err != nil {
@@ -182,8 +184,8 @@ func (a *applier) make(ctx context.Context, it *item) (again bool, err error) {
 	return true, nil
 }
 
-// applyOver applies by force to the very object that is meant; again says that it is gone or another
-// one by now, and has to be looked at.
+// applyOver applies by force to exactly the object with the given uid. again reports that it is gone or replaced, so
+// that another look is needed.
 func (a *applier) applyOver(ctx context.Context, it *item, uid types.UID, resourceVersion string) (again bool, err error) {
 	if err := a.handOverReplicas(ctx, it, uid); err != nil {
 		return false, err
@@ -202,7 +204,7 @@ func (a *applier) applyOver(ctx context.Context, it *item, uid types.UID, resour
 	return false, a.refusedApply(ctx, it, uid, err)
 }
 
-// refusedApply turns a refusal into trouble of this object, and passes on what is the wire's.
+// refusedApply turns a refusal into trouble of this object, and returns errors that concern the whole member.
 func (a *applier) refusedApply(ctx context.Context, it *item, uid types.UID, err error) error {
 	if !memberapi.AnsweredAbout(it.entry.Group, err) {
 		return fmt.Errorf("applying %s to member %s: %w", it, a.conn.Name(), err)
@@ -224,7 +226,7 @@ func (a *applier) refusedApply(ctx context.Context, it *item, uid types.UID, err
 	return nil
 }
 
-// replace deletes an object whose author lets it be made again; the next pass makes it.
+// replace deletes an object that its author allows to be made again; the next pass makes it.
 func (a *applier) replace(ctx context.Context, it *item, uid types.UID) error {
 	if spared, err := a.pruner.SpareReplaced(ctx, it.String(), uid); spared || err != nil {
 		return err
@@ -243,8 +245,8 @@ func (a *applier) replace(ctx context.Context, it *item, uid types.UID) error {
 	return fmt.Errorf("replacing %s on member %s: %w", it, a.conn.Name(), err)
 }
 
-// makeNamespace creates a Namespace that the wrapper lists, with its marks so that it is known for ours should the pass die,
-// and then applies the rest. again reports that another client was faster.
+// makeNamespace creates a Namespace that the wrapper lists, and then applies the rest. It creates it with its marks,
+// so that Fairlead recognises it if the pass dies. again reports that another client was faster.
 func (a *applier) makeNamespace(ctx context.Context, it *item) (again bool, err error) {
 	ns := &unstructured.Unstructured{Object: map[string]any{}}
 	ns.SetName(it.object.Name)
@@ -259,8 +261,8 @@ func (a *applier) makeNamespace(ctx context.Context, it *item) (again bool, err 
 	return a.applyOver(ctx, it, made.UID, "")
 }
 
-// closesNamespace looks whether the member has closed a namespace that is recorded as ours. What is gone, or another one by
-// now, the apply finds out.
+// closesNamespace reports whether the member has closed a namespace that is recorded as this wrapper's. The apply
+// finds out when the namespace is gone or another one.
 func (a *applier) closesNamespace(ctx context.Context, it *item) (bool, error) {
 	found, err := a.namespaces.get(ctx, it.object.Name)
 	switch {

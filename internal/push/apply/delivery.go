@@ -18,14 +18,14 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// delivery is the Delivery of a pair on its way to what it is to say.
+// delivery is the Delivery of a pair, read and written during a pass.
 type delivery struct {
 	conn    *member.Conn
 	desired *plan.Desired
-	// isNew says that no Delivery of the pair was ever seen on the member: none is read, and making one that is there after
-	// all fails.
+	// isNew says that no Delivery of the pair was ever seen on the member. The pass then reads none, and creates one;
+	// if one exists after all, that fails.
 	isNew bool
-	// seals is with what Deliveries on this member are sealed; the zero value seals none and trusts none.
+	// seals are the keys that seal Deliveries on this member; the zero value seals none and trusts none.
 	seals deliveries.Seals
 
 	// there is the Delivery as it is on the member, kept up to date by every write; nil when there
@@ -33,13 +33,13 @@ type delivery struct {
 	there *v1alpha1.Delivery
 }
 
-// isSealed reports whether the Delivery there is one that this host has written.
+// isSealed reports whether this host wrote the present Delivery.
 func (d *delivery) isSealed() bool {
 	return d.seals.Verify(d.there.Spec.Seal, &d.there.Spec.Wrapper, d.there.Spec.Target)
 }
 
-// read gets the pair's Delivery. One of another wrapper of the same name counts as none when we are
-// to leave: nothing there is ours.
+// read gets the pair's Delivery. When the member is to be left, a Delivery of another wrapper of the same name counts
+// as none: its objects belong to that wrapper.
 func (d *delivery) read(ctx context.Context) error {
 	if d.isNew && d.there == nil {
 		return nil
@@ -67,8 +67,8 @@ func (d *delivery) read(ctx context.Context) error {
 	return nil
 }
 
-// write makes the Delivery say spec. The resourceVersion read before goes along, so that two pushers
-// cannot write over each other; a status that the collector wrote meanwhile is read, and no conflict.
+// write writes spec to the Delivery. It sends the resourceVersion that was read, so that two managers cannot
+// overwrite each other. A status that the collector wrote meanwhile is read and is no conflict.
 func (d *delivery) write(ctx context.Context, spec v1alpha1.DeliverySpec) error {
 	err := d.writeOnce(ctx, spec)
 	for tries := 0; tries < looksAgain && apierrors.IsConflict(err) && d.standsAsKnown(ctx); tries++ {
@@ -77,7 +77,7 @@ func (d *delivery) write(ctx context.Context, spec v1alpha1.DeliverySpec) error 
 	return err
 }
 
-// standsAsKnown reads the Delivery again, and reports whether its spec still is the one that is known.
+// standsAsKnown reads the Delivery again, and reports whether its spec is still the known one.
 func (d *delivery) standsAsKnown(ctx context.Context) bool {
 	if d.there == nil {
 		return false
@@ -143,7 +143,7 @@ func (d *delivery) withdrawOnce(ctx context.Context) error {
 	})
 }
 
-// entries are what the Delivery lists, by plan.ObjectID.
+// entries are the entries of the Delivery's inventory, by plan.ObjectID.
 func (d *delivery) entries() map[plan.ObjectID]v1alpha1.InventoryEntry {
 	if d.there == nil {
 		return nil

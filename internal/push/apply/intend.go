@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/prune"
 )
 
-// intend writes down what is about to happen before it happens: the target, and the union of what was
-// listed and what is wanted. From here on the pass may die anywhere and nothing is lost.
+// intend records the planned changes before they happen: the target, and the union of the listed and the desired
+// objects. From here on the pass can die at any point and no object is lost.
 func (p *Pass) intend(ctx context.Context) error {
 	recorded := p.delivery.entries()
 	takeover := p.delivery.there != nil && p.delivery.there.Spec.Wrapper.UID != p.desired.Wrapper.UID
@@ -61,8 +61,8 @@ func (p *Pass) compare(it *item, entry v1alpha1.InventoryEntry, takeover bool) {
 	current := it.recorded && entry.Rendering == it.entry.Rendering
 	switch {
 	case it.refused:
-		// It stays as it is recorded: what cannot be reached or must not be touched is not forgotten, nor
-		// does it count as delivered while it is not what is wanted.
+		// The recorded entry stays. The Delivery does not forget an object that cannot be reached or must not be
+		// written. Nor does the object count as delivered while it differs from the desired one.
 		it.entry.Rendering = entry.Rendering
 		if current {
 			it.entry.State = v1alpha1.EntryApplied
@@ -70,7 +70,7 @@ func (p *Pass) compare(it *item, entry v1alpha1.InventoryEntry, takeover bool) {
 	case current && !drifted:
 		it.entry.State = v1alpha1.EntryApplied
 	case current && drift == v1alpha1.DriftChanged:
-		// Our fields come back with the very digest that is recorded: nothing to write down.
+		// The repair restores Fairlead's fields with the recorded digest: the Delivery does not change.
 		it.entry.State, it.due = v1alpha1.EntryApplied, true
 	default:
 		it.due = true
@@ -78,22 +78,23 @@ func (p *Pass) compare(it *item, entry v1alpha1.InventoryEntry, takeover bool) {
 			it.recorded = false
 		}
 		if gone, ok := p.gone[it.id()]; ok && gone == entry.UID && entry.Adopted == "" {
-			// What make would write down before it makes another one, in the same write. Should that very object be there
-			// after all, its marks say that it is ours; of one that was adopted they would not say so.
+			// make would record this before it makes another object; here it is part of the same write. If the
+			// recorded object exists after all, its marks show that it is Fairlead's. The marks of an adopted object
+			// would not show that.
 			it.entry.UID, it.entry.Fields = "", ""
 		}
 	}
 }
 
-// spec is what the Delivery is to say now.
+// spec is the new spec of the Delivery.
 func (p *Pass) spec() v1alpha1.DeliverySpec {
 	spec := v1alpha1.DeliverySpec{Wrapper: p.desired.Wrapper}
 	if !p.desired.Leaving() {
 		spec.Target = &v1alpha1.DeliveryTarget{Revision: p.desired.Revision, Rendering: p.desired.Digest()}
 	}
 	for _, it := range p.items {
-		// What was refused is listed too, as Pending: a member counts as holding its target when every
-		// entry is Applied, and after a restart the list is all there is to know that something is missing.
+		// The inventory lists refused objects too, as Pending. A member holds its target only if every entry is
+		// Applied. After a restart the manager learns only from the inventory that an object is missing.
 		spec.Inventory = append(spec.Inventory, it.entry)
 	}
 	for i := len(p.leaving) - 1; i >= 0; i-- {
@@ -109,8 +110,7 @@ func (p *Pass) anythingDue() bool {
 	return slices.ContainsFunc(p.items, func(it *item) bool { return it.due }) || len(p.leaving) > 0
 }
 
-// takesOnlyNewNames reports whether two specs differ in nothing but the generation and the name of the
-// revision.
+// takesOnlyNewNames reports whether two specs differ only in the generation and in the name of the revision.
 func takesOnlyNewNames(there, next *v1alpha1.DeliverySpec) bool {
 	if there.Target == nil || next.Target == nil || there.Wrapper.UID != next.Wrapper.UID {
 		return false

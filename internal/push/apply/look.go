@@ -16,26 +16,29 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// claim is whose an object on the member is, and what follows for us. The zero value is a bug.
+// claim is the result of a look: to whom an object on the member belongs, and what Fairlead may do with it. The zero
+// value is a bug.
 type claim int
 
 const (
 	_ claim = iota
 	// absent: there is no such object; it may be made.
 	absent
-	// ours: this wrapper's, or what a dead wrapper of the same name kept, where it is what is wanted.
+	// ours: this wrapper's object. Or an object that a deleted wrapper of the same name kept, if it equals the
+	// desired one.
 	ours
 	// adoptable: another client made it, and the author allows Fairlead to adopt it as it is.
 	adoptable
 	// taken: it belongs to another client and must not be written. There is trouble that names the owner.
 	taken
-	// dying: it is being deleted, or cannot be asked for now; there is trouble that says so.
+	// dying: it is being deleted, or its state cannot be read now. There is trouble that says so.
 	dying
-	// closed: a namespace that the member keeps to itself; what is recorded of it stands. There is trouble that says so.
+	// closed: a namespace that the member has closed to the host. Its entry stays as recorded. There is trouble that
+	// says so.
 	closed
 )
 
-// looker finds out whose an object on the member is.
+// looker finds out to whom objects on the member belong.
 type looker struct {
 	conn       *member.Conn
 	desired    *plan.Desired
@@ -44,8 +47,8 @@ type looker struct {
 	trouble    *memberapi.Troubles
 }
 
-// look finds out whose an object is that is not recorded as applied. The metadata that it read comes
-// back for those that are there.
+// look finds out to whom an object belongs that is not recorded as applied. It returns the metadata of an object that
+// exists.
 func (l *looker) look(ctx context.Context, it *item) (claim, *metav1.PartialObjectMetadata, error) {
 	found, err := memberapi.Metadata(ctx, l.conn, it.path())
 	if memberapi.IsPathGone(err) {
@@ -102,14 +105,14 @@ func (l *looker) judge(ctx context.Context, it *item, found *metav1.PartialObjec
 	return taken, found, nil
 }
 
-// isLeftToUs reports whether an object of an earlier wrapper of this name is ours now: where the Delivery that
-// was taken over lists it, or where it is just what is wanted. Its marks do not tell of which host that
-// wrapper was, and another host's object of the same name may hold another's data.
+// isLeftToUs reports whether an object of an earlier wrapper of this name belongs to this wrapper now. It does if the
+// Delivery that this wrapper took over lists it, or if it equals the desired object. Its marks do not name the host
+// of the earlier wrapper, and another host's object of the same name may hold other data.
 func (i *item) isLeftToUs(found *metav1.PartialObjectMetadata) bool {
 	return i.entry.UID == found.UID || found.Annotations[v1alpha1.AnnotationRendering] == i.entry.Rendering
 }
 
-// leftByAnother says whose the object was, and how a person gives it to this wrapper.
+// leftByAnother says to whom the object belonged, and how a person gives it to this wrapper.
 func (l *looker) leftByAnother(it *item, found *metav1.PartialObjectMetadata) memberapi.Trouble {
 	return memberapi.Trouble{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonWrapperReplaced, Retry: plan.RetryLater, Message: fmt.Sprintf(
 		"%s: to take it, label it there %s=%s, or wrap what it was; it is of an earlier wrapper of this name, or another host's (uid %s), and differs",
@@ -132,7 +135,7 @@ func managedBy(found metav1.Object) string {
 	return "managed by " + last.Manager
 }
 
-// isClosed reports whether a namespace is one that must not be written, and has that told.
+// isClosed reports whether the host must not write to a namespace, and adds trouble that says so.
 func (l *looker) isClosed(it *item, found *metav1.PartialObjectMetadata) bool {
 	if !it.isNamespace() || l.namespaces.isOpen(found) {
 		return false

@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides"
 )
 
-// openNamespace sees to it that the wrapper's namespace is there and open. A member that keeps it closed gets
-// nothing; what was delivered while it was open stays.
+// openNamespace makes sure that the wrapper's namespace exists and is open. If the member keeps it closed, the
+// manager writes nothing there; objects that it delivered while the namespace was open stay.
 func (p *Pass) openNamespace(ctx context.Context) error {
 	namespace := p.desired.Wrapper.Namespace
 	if p.desired.Leaving() || namespace == "" || !p.anythingToApply() {
@@ -57,8 +57,8 @@ func (p *Pass) openNamespace(ctx context.Context) error {
 	return nil
 }
 
-// openFor is for how long a namespace that was found open is taken to be: for a repair not longer than it takes to bring
-// back what went with others, since what went may have gone with its namespace.
+// openFor is how long a namespace that was found open counts as open. For a repair this is no longer than it takes to
+// restore objects that were deleted together, since their namespace may have been deleted with them.
 func (p *Pass) openFor() time.Duration {
 	if len(p.drifted) > 0 {
 		return openForRepairs

@@ -32,7 +32,7 @@ type namespaceKey struct {
 	namespace string
 }
 
-// NewNamespaceCache makes one that remembers none yet.
+// NewNamespaceCache returns an empty cache.
 func NewNamespaceCache(clk clock.PassiveClock) *NamespaceCache { return &NamespaceCache{clock: clk} }
 
 // isOpen reports whether a namespace was found open within the last while. A nil cache has seen none.

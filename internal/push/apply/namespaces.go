@@ -21,7 +21,7 @@ var namespaceResource = schema.GroupVersionResource{Version: "v1", Resource: "na
 // namespaces makes the requests about namespaces of the member.
 type namespaces struct {
 	conn *member.Conn
-	// policy says which namespaces of the member are open.
+	// policy selects the open namespaces of the member.
 	policy v1alpha1.NamespacePolicy
 	// hostLabels reads the labels of a namespace of the host; nil where the manager cannot read them.
 	hostLabels HostLabels

@@ -28,8 +28,8 @@ type objects struct {
 	wrapper *v1alpha1.WrapperIdentity
 }
 
-// stamped is the body of an apply: the rendering with our marks, and the uid and resourceVersion that
-// the object must have where they are not empty.
+// stamped is the body of an apply: the rendering with Fairlead's marks. If uid or resourceVersion is not empty, the
+// object must have it.
 func (o *objects) stamped(it *item, uid types.UID, resourceVersion string) ([]byte, error) {
 	obj, err := it.object.Unstructured()
 	if err != nil {
@@ -81,28 +81,29 @@ func (o *objects) rehearse(ctx context.Context, it *item, body []byte) (*unstruc
 type item struct {
 	object  *render.Object
 	mapping *meta.RESTMapping
-	// entry is what the inventory will say of it.
+	// entry is the object's entry in the new inventory.
 	entry v1alpha1.InventoryEntry
-	// recorded is whether the Delivery had it Applied, with a uid: then it is ours without looking.
+	// recorded reports whether the Delivery lists the object as Applied, with a uid. Then it belongs to the wrapper,
+	// and no look is needed.
 	recorded bool
 	// due is whether it has to be applied. Set by intend, taken back by a successful apply.
 	due bool
 	// version is the resourceVersion that an apply brought back; "" where there was none.
 	version string
-	// refused is whether it must not or cannot be applied now; trouble says why.
+	// refused reports whether the object must not or cannot be applied now; trouble says why.
 	refused bool
 }
 
 func (i *item) id() plan.ObjectID { return plan.IDOf(&i.entry) }
 
-// isMissing reports whether the object does not stand as it is wanted.
+// isMissing reports whether the object on the member does not equal the desired one.
 func (i *item) isMissing() bool { return i.due || i.refused }
 
 func (i *item) groupKind() schema.GroupKind { return i.object.GVK.GroupKind() }
 
 func (i *item) isNamespace() bool { return i.groupKind() == schema.GroupKind{Kind: "Namespace"} }
 
-// record notes what an apply brought back.
+// record stores the API server's answer to an apply.
 func (i *item) record(answer member.Answer) error {
 	there := metav1.PartialObjectMetadata{}
 	if err := answer.Into(&there); err != nil {

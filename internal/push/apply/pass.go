@@ -19,20 +19,21 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/prune"
 )
 
-// Member is what the passes of one member share.
+// Member holds the values that all passes of one member share.
 type Member struct {
 	Conn *member.Conn
-	// Names keeps passes apart that are about to make an object of the same name; nil where there is only one.
+	// Names locks object names, so that two passes do not create an object of the same name at once. It is nil if
+	// only one pass runs.
 	Names keymutex.KeyMutex
-	// Namespaces are those that were found open of late; nil where none is remembered.
+	// Namespaces caches namespaces that were found open recently; nil caches none.
 	Namespaces *NamespaceCache
 	// HostLabels reads the labels of a namespace of the host; nil where the manager cannot read them.
 	HostLabels HostLabels
-	// Seals is with what Deliveries on this member are sealed; the zero value seals none and trusts none.
+	// Seals are the keys that seal Deliveries on this member; the zero value seals none and trusts none.
 	Seals deliveries.Seals
 }
 
-// Pass is one attempt to bring a pair to what is wanted.
+// Pass is one attempt to bring a pair to its desired state.
 type Pass struct {
 	member  Member
 	desired *plan.Desired
@@ -47,17 +48,18 @@ type Pass struct {
 	applier    *applier
 	pruner     *prune.Pruner
 
-	// rendering is what is wanted, nil where the member is to be left. Set by render.
+	// rendering is the desired rendering, nil when the member is to be left. Set by render.
 	rendering *render.Rendering
 	// items are the wanted objects in install order. Set by resolve.
 	items []*item
 	// leaving are the entries to remove, in reverse install order. Set by intend.
 	leaving []*prune.Removal
-	// trouble collects what is in the way of single objects; the others go on.
+	// trouble collects the problems with single objects; the others go on.
 	trouble memberapi.Troubles
 }
 
-// New makes a pass. isDesired reports whether what the pass is for still is what is wanted; nil is always.
+// New makes a pass. isDesired reports whether the desired state of the pass is still the present one; nil counts as
+// always true.
 func New(m Member, desired *plan.Desired, todo *plan.Work, isDesired func() bool) *Pass {
 	p := &Pass{member: m, desired: desired, drifted: todo.Drifted, gone: todo.Gone}
 	p.delivery = &delivery{conn: m.Conn, desired: desired, isNew: todo.IsNew, seals: m.Seals}
@@ -72,7 +74,8 @@ func New(m Member, desired *plan.Desired, todo *plan.Work, isDesired func() bool
 	return p
 }
 
-// Kept are objects that the member keeps although it, or they, are left, each with the reason.
+// Kept are the objects that stay on the member after their removal from the wrapper, or after the wrapper left, each
+// with the reason.
 func (p *Pass) Kept() []plan.Kept { return p.pruner.Kept }
 
 // Secrets are the Secrets that are wanted, each with the resourceVersion that an apply brought back; "" where there was none.
@@ -89,8 +92,8 @@ func (p *Pass) Secrets() []Secret {
 // Secret is how a pass left a Secret.
 type Secret struct{ Name, ResourceVersion string }
 
-// Run takes the pair through all steps. An error is one of the wire, after which nothing is known of
-// how the last request went: the next pass finds out. Everything else is in the outcome.
+// Run takes the pair through all steps. An error concerns the member as a whole. After it the result of the last
+// request is unknown, and the next pass finds it out. Everything else is in the outcome.
 func (p *Pass) Run(ctx context.Context) (plan.Outcome, error) {
 	if err := p.delivery.read(ctx); err != nil {
 		return plan.Outcome{}, err
@@ -101,8 +104,8 @@ func (p *Pass) Run(ctx context.Context) (plan.Outcome, error) {
 	if unrendered := p.render(); unrendered != nil {
 		return p.conclude(unrendered), nil
 	}
-	// Until intend has come to its end the pass does not know all that the Delivery lists, and must not
-	// write it: what it left out would be on the member and in no record.
+	// Until intend has finished, the pass does not know everything the Delivery lists, and must not write it. An
+	// object that it left out would be on the member without any record.
 	for _, step := range []func(context.Context) error{p.resolve, p.openNamespace, p.intend} {
 		if err := step(ctx); err != nil {
 			return plan.Outcome{}, err
@@ -184,7 +187,7 @@ func (p *Pass) conclude(held *memberapi.Trouble) plan.Outcome {
 	return out
 }
 
-// hold says why nothing may be written at all, nil when it may.
+// hold says why the pass must write nothing at all, nil when it may write.
 func (p *Pass) hold() *memberapi.Trouble {
 	if p.desired.Suspended {
 		return &memberapi.Trouble{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonSuspended,
@@ -214,13 +217,13 @@ func (p *Pass) hold() *memberapi.Trouble {
 	return nil
 }
 
-// overtaken holds the pair until a person says whose word counts, the host's or the member's.
+// overtaken holds the pair until a person decides whether the host's or the member's version counts.
 func overtaken(there *v1alpha1.Delivery, reason, format string, args ...any) *memberapi.Trouble {
 	return &memberapi.Trouble{State: v1alpha1.StateHeld, Reason: reason, Message: fmt.Sprintf(format, args...),
 		Overtaken: &v1alpha1.DeliveryVersion{UID: there.UID, Generation: there.Generation}}
 }
 
-// recoverCommand is what a person runs about a wrapper that is held.
+// recoverCommand is the command with which a person decides about a held wrapper.
 func recoverCommand(w *v1alpha1.WrapperIdentity) string {
 	if w.Kind == v1alpha1.KindClusterFederated {
 		return "hostctl recover cfed/" + w.Name

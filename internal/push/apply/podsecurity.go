@@ -33,7 +33,7 @@ func (e *unreadLabelsError) Error() string {
 	return fmt.Sprintf("the manager creates namespace %[1]s on the member only with the labels of namespace %[1]s on the host, and cannot read these: %[2]s", e.namespace, e.err)
 }
 
-// trouble is the error as a line says it. A namespace that is gone takes the wrapper with it.
+// trouble is the error in the form of a status line. When the namespace is gone, its wrapper goes with it.
 func (e *unreadLabelsError) trouble() memberapi.Trouble {
 	if apierrors.IsNotFound(e.err) {
 		return memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonNamespaceTerminating, "namespace %s is gone on the host", e.namespace)
@@ -41,11 +41,11 @@ func (e *unreadLabelsError) trouble() memberapi.Trouble {
 	return memberapi.Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Message: e.Error(), Retry: plan.RetrySoon}
 }
 
-// makeOnTheWay creates the wrapper's namespace. It stands in no inventory and is never deleted by a
-// Federated: what others have put into it meanwhile is not ours to lose.
+// makeOnTheWay creates the wrapper's namespace. No inventory lists it and a Federated never deletes it: other clients
+// may have put objects into it.
 //
-// It gets the Pod Security labels that the host's namespace has at this moment: pods that the host would refuse must not run
-// because they were federated. Later the labels are the member's.
+// It gets the Pod Security labels that the host's namespace has at this moment. A pod that the host would refuse must
+// not run on a member because its author federated it. Later changes of the labels are up to the member.
 func (n *namespaces) makeOnTheWay(ctx context.Context, name string) (*metav1.PartialObjectMetadata, error) {
 	ns := &unstructured.Unstructured{Object: map[string]any{}}
 	ns.SetName(name)

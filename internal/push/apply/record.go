@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// note writes down in the middle of a pass what must stand before its next step.
+// note writes the Delivery in the middle of a pass, before a step that relies on its content.
 func (p *Pass) note(ctx context.Context) error {
 	next := p.spec()
 	if equality.Semantic.DeepEqual(p.delivery.there.Spec, next) {

@@ -41,7 +41,8 @@ func (r *resolver) resolve(ctx context.Context, rendering *render.Rendering) ([]
 		}}
 		items = append(items, it)
 		if err := object.Reserved(); err != nil {
-			// Admission and rendering have refused it: this is for what got around both.
+			// Admission and rendering have already refused such an object. This check is for objects that bypassed
+			// both.
 			it.refused = true
 			r.trouble.Add(memberapi.Stalled(v1alpha1.ReasonSpecInvalid, "%s is not federated: %s", memberapi.Ref(object.GVK.Kind, object.Name), err))
 			continue
@@ -57,9 +58,10 @@ func (r *resolver) resolve(ctx context.Context, rendering *render.Rendering) ([]
 func (r *resolver) mapItem(ctx context.Context, it *item) error {
 	gvk := it.object.GVK
 	mapping, err := r.conn.Mapping(ctx, gvk.GroupKind(), gvk.Version)
-	retry := time.Duration(0) // the collector tells when the kind has come
+	retry := time.Duration(0) // the collector reports when the kind is served
 	if meta.IsNoMatchError(err) {
-		// A group whose server is away looks like one that is not there, and no event tells when it is back.
+		// A group whose server does not answer looks like a group that does not exist, and no event reports that it
+		// is back.
 		switch _, unheard := discovery.Serves(ctx, r.conn.REST(), gvk.GroupKind()); {
 		case apierrors.IsNotFound(unheard):
 			retry = plan.RetrySoon // it is on its way, or out
