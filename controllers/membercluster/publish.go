@@ -53,7 +53,7 @@ func (r *Reconciler) requeueAfter(mc *v1alpha1.MemberCluster, probe member.Probe
 	if !renewal.Due.IsZero() {
 		again = max(time.Minute, renewal.Due.Sub(probe.There(r.clock.Now())))
 	}
-	if mc.Spec.Collector == v1alpha1.CollectorExternal || ended != nil {
+	if mc.Spec.Collector == v1alpha1.CollectorExternal || renewal.Shared || ended != nil {
 		again = time.Minute
 	}
 	return again
@@ -186,8 +186,13 @@ func (d statusWriter) collectorReady(mc *v1alpha1.MemberCluster) metav1.Conditio
 	case mc.Spec.Collector != v1alpha1.CollectorExternal && s.CollectorRefused:
 		return found(metav1.ConditionFalse, v1alpha1.ReasonUnauthorized, "the member does not accept the token of the account %s, which the host's collector uses: "+
 			"run `hostctl join %s --cluster-kubeconfig FILE` again", account, mc.Name)
+	case mc.Spec.Collector != v1alpha1.CollectorExternal && d.renewal.Shared &&
+		!s.Heartbeat.IsZero() && d.now.Sub(s.HeartbeatChanged) > member.HeartbeatTimeout:
+		return found(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the host's collector has been silent since %[3]s. The host's Secret holds no token "+
+			"of the account %[2]s, and the host's own account may not report: run `hostctl join %[1]s --cluster-kubeconfig FILE` again",
+			mc.Name, account, s.HeartbeatChanged.UTC().Format(time.RFC3339))
 	case mc.Spec.Collector != v1alpha1.CollectorExternal && d.renewal.Shared:
-		return found(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the host collects with its own account: an earlier version joined the member; "+
+		return found(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the host collects with its own account, as of a member that an earlier version joined: "+
 			"run `hostctl join %s --cluster-kubeconfig FILE` to give the collector the account %s", mc.Name, account)
 	case mc.Spec.Collector != v1alpha1.CollectorExternal:
 		return found(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the host collects")
