@@ -63,6 +63,10 @@ func issue(ctx context.Context, member client.Client, account *corev1.ServiceAcc
 		return credential{}, errors.Join(err, dropTokenSecret(ctx, member, held))
 	}
 	got, err := readToken(request.Status.Token)
+	if err == nil && account.UID != "" && got.account != account.UID {
+		// The Secret belongs to the account before, so the member's garbage collector is about to delete it, which revokes the token.
+		err = fmt.Errorf("the member's service account %s was made anew: run `hostctl join NAME --cluster-kubeconfig FILE` again", account.Name)
+	}
 	if err != nil {
 		return credential{}, errors.Join(err, dropTokenSecret(ctx, member, held))
 	}
@@ -156,20 +160,28 @@ func Revoke(ctx context.Context, host, member client.Client, secret *corev1.Secr
 		return nil //nolint:nilerr // a person has put other credentials there: which of them work is not known
 	}
 	collector, _ := readToken(string(secret.Data[v1alpha1.SecretCollectorToken])) // zero for none
+	var left []string
+	var errs []error
 	for _, line := range lines {
 		name, uid, _ := strings.Cut(line, "/")
 		old := tokenSecret{name: name, uid: types.UID(uid)}
 		if !old.known() || old == current.secret || old == collector.secret {
 			continue
 		}
+		// A line that the member refuses, as where an older hostctl has joined it, keeps no other token from being revoked.
 		if err := dropTokenSecret(ctx, member, old); err != nil {
-			return err
+			left, errs = append(left, line), append(errs, err)
 		}
 	}
-	next := secret.DeepCopy()
-	delete(next.Data, v1alpha1.SecretSuperseded)
-	if err := host.Update(ctx, next); err != nil {
-		return fmt.Errorf("noting in Secret %s that the tokens before are revoked: %w", secret.Name, err)
+	if len(left) == len(lines) {
+		return errors.Join(errs...)
 	}
-	return nil
+	next := secret.DeepCopy()
+	if delete(next.Data, v1alpha1.SecretSuperseded); len(left) > 0 {
+		next.Data[v1alpha1.SecretSuperseded] = []byte(strings.Join(left, "\n"))
+	}
+	if err := host.Update(ctx, next); err != nil {
+		errs = append(errs, fmt.Errorf("noting in Secret %s that the tokens before are revoked: %w", secret.Name, err))
+	}
+	return errors.Join(errs...)
 }

@@ -226,6 +226,38 @@ func TestRevokeDeletesWhatWasReplacedAndNothingElse(t *testing.T) {
 	}
 }
 
+// A Secret that the member does not let the host delete stays on the list, and keeps no other token from being revoked.
+func TestATokenThatCannotBeRevokedHoldsNoOtherUp(t *testing.T) {
+	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	r := &renewing{}
+	r.start(t, tokenFor(now, now.Add(time.Hour), "fairlead-host-token-2"), tokenSecrets(HostAccount)...)
+	line := func(name string) string { return name + "/uid-of-" + name }
+	r.secret.Data[v1alpha1.SecretSuperseded] = []byte(line("fairlead-host-token-1") + "\n" + line("fairlead-host-token-3"))
+	if err := r.host.Update(t.Context(), r.secret); err != nil {
+		t.Fatal(err)
+	}
+	refuses := interceptor.NewClient(r.member.(client.WithWatch), interceptor.Funcs{
+		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
+			if obj.GetName() == "fairlead-host-token-1" {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, obj.GetName(), nil)
+			}
+			return c.Delete(ctx, obj, opts...)
+		},
+	})
+	if err := Revoke(t.Context(), r.host, refuses, r.secret); !apierrors.IsForbidden(err) {
+		t.Errorf("the refusal is not told: %v", err)
+	}
+	if diff := cmp.Diff([]string{"1", "2", "4"}, r.held(t)); diff != "" {
+		t.Errorf("Secrets on the member: %s", diff)
+	}
+	if err := r.host.Get(t.Context(), client.ObjectKeyFromObject(r.secret), r.secret); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(line("fairlead-host-token-1"), string(r.secret.Data[v1alpha1.SecretSuperseded])); diff != "" {
+		t.Errorf("left to revoke: %s", diff)
+	}
+}
+
 // A collector inside the manager has a token of its own in the same Secret, and its own Secrets on the member.
 func TestTheCollectorsTokenIsRenewedAndRevokedAsTheHostsIs(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)

@@ -66,14 +66,14 @@ var _ http.RoundTripper = &collectorBearer{}
 
 // RoundTrip implements http.RoundTripper.
 func (b *collectorBearer) RoundTrip(req *http.Request) (*http.Response, error) {
-	token := *b.token.Load()
-	if token == "" || req.URL.Host != b.host {
+	token := b.token.Load()
+	if *token == "" || req.URL.Host != b.host {
 		return b.next.RoundTrip(req)
 	}
 	req = req.Clone(req.Context())
-	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Authorization", "Bearer "+*token)
 	resp, err := b.next.RoundTrip(req)
-	if err == nil {
+	if err == nil && b.token.Load() == token { // an answer to an earlier token says nothing of this one
 		b.refused.Store(resp.StatusCode == http.StatusUnauthorized)
 	}
 	return resp, err
