@@ -26,12 +26,14 @@ func newBreaker(is member.ProbeResult) *breaker {
 	return &breaker{memberUID: is.UID, open: !is.Usable(), parked: sets.New[Key]()}
 }
 
-// park puts a pair aside while nothing may be sent, and reports whether it did.
-func (b *breaker) park(key Key) bool {
+// park puts a pair aside while nothing may be sent, and reports whether it did. It calls parked with the lock held, so that what is
+// added for the pair after the breaker closes is not taken for what was there before.
+func (b *breaker) park(key Key, parked func()) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.open {
 		b.parked.Insert(key)
+		parked()
 	}
 	return b.open
 }

@@ -67,13 +67,10 @@ func (q *memberQueue) run(ctx context.Context) {
 	<-ctx.Done() // what is seen of the member is good until then
 }
 
-// park puts a pair aside while the breaker is open.
+// park puts a pair aside while the breaker is open, and drops its due Secrets: otherwise they would all come up at once when the
+// breaker closes.
 func (q *memberQueue) park(key Key) bool {
-	if !q.breaker.park(key) {
-		return false
-	}
-	q.dueSecrets.take(key) // or they would all come up at once when it closes
-	return true
+	return q.breaker.park(key, func() { q.dueSecrets.take(key) })
 }
 
 // push makes one pass at a pair, if there is something to do.
@@ -125,12 +122,15 @@ func (q *memberQueue) shared() apply.Member {
 // judge reports whether a pair needs a pass, what that one is to repair, and whether the contested objects have
 // changed.
 func (q *memberQueue) judge(key Key, want *plan.Desired) (todo plan.Work, due, news bool) {
-	seen, wake := q.deliveries.Get(key), time.Duration(0)
 	q.histories.change(key, func(h *plan.History, now time.Time) {
-		before := h.Contested()
+		// The summary is read after IsListed, or a list that comes in between would make a Delivery look absent. And it is read
+		// here, because the observer forgets repairs under the same lock, after the index has the newer summary.
+		listed, listing := q.deliveries.IsListed(), q.deliveries.IsListing()
+		seen, before := q.deliveries.Get(key), h.Contested()
 		q.wakeAfter(key, h.Settle(seen, now))
-		if want != nil && q.deliveries.IsListed() {
-			todo, due, wake = h.Due(want, seen, q.dueSecrets.take(key), q.deliveries.IsListing(), now)
+		if want != nil && listed {
+			var wake time.Duration
+			todo, due, wake = h.Due(want, seen, q.dueSecrets.take(key), listing, now)
 			q.wakeAfter(key, wake)
 		}
 		news = h.Contested() != before
@@ -147,9 +147,8 @@ func (q *memberQueue) wakeAfter(key Key, wait time.Duration) {
 
 // finished notes a pass that came to its end.
 func (q *memberQueue) finished(key Key, outcome plan.Outcome, todo plan.Work) {
-	seen := q.deliveries.Get(key)
 	q.histories.change(key, func(h *plan.History, now time.Time) {
-		q.wakeAfter(key, h.Finished(outcome, &todo, seen, now))
+		q.wakeAfter(key, h.Finished(outcome, &todo, q.deliveries.Get(key), now))
 	})
 	q.deliveries.Written(key, outcome.UID, outcome.Generation)
 }

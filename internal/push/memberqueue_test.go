@@ -4,7 +4,9 @@ package push
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -126,6 +128,41 @@ func TestAStuckPairIsTriedLaterEachTimeAndFromTheStartWhenSomethingElseIsWanted(
 	}
 	if diff := cmp.Diff(want, waits); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The first list comes in while workers judge pairs. A pair whose Delivery is in that list must not pass for a new one: its pass
+// would create what is there, and tell of a refusal.
+func TestAListThatComesInMeanwhileMakesNoPairNew(t *testing.T) {
+	const pairs = 200
+	for range 20 {
+		b := newBench(t)
+		b.unlisted()
+		var keys []Key
+		var listed []*v1alpha1.Delivery
+		for i := range pairs {
+			id := webID
+			id.Name = fmt.Sprintf("web-%03d", i)
+			d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: id, Target: &v1alpha1.DeliveryTarget{Rendering: "1"}}}
+			d.Name, d.UID, d.Generation = KeyOf(id).Delivery(), "d", 1
+			keys, listed = append(keys, KeyOf(id)), append(listed, d)
+		}
+		var workers sync.WaitGroup
+		for w := range 4 {
+			workers.Go(func() {
+				for done := false; !done; {
+					done = b.deliveries.IsListed()
+					for i := range keys {
+						key := keys[(i+w*pairs/4)%pairs]
+						if todo, due, _ := b.judge(key, wish("1")); due && todo.IsNew {
+							t.Errorf("%v is new although the member has its Delivery", key)
+						}
+					}
+				}
+			})
+		}
+		b.deliveries.Replace(listed...)
+		workers.Wait()
 	}
 }
 

@@ -101,9 +101,11 @@ func (s *secretResync) mayLook(at plan.Pair) bool {
 	if q == nil || !want.ResyncsSecrets() || want.Suspended {
 		return false
 	}
+	if q.breaker.isOpen() || !q.deliveries.IsListed() {
+		return false
+	}
 	seen := q.deliveries.Get(at.Key)
-	return !q.breaker.isOpen() && q.deliveries.IsListed() &&
-		(want.IsHeldBy(seen) || want.IsRecordedBy(seen) && q.histories.rests(at.Key, want, seen))
+	return want.IsHeldBy(seen) || want.IsRecordedBy(seen) && q.histories.rests(at.Key, want, seen)
 }
 
 // look has a pair's queue look at a Secret.
