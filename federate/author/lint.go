@@ -83,8 +83,8 @@ func literalSecret(m Manifest) []string {
 		len(mapAt(m.Object.Object, "data"))+len(mapAt(m.Object.Object, "stringData")) == 0 {
 		return nil
 	}
-	return []string{"the Secret's content will stand in the wrapper and in its history, for all who may read these; " +
-		"where that is too many, bring the Secret to the members by another way"}
+	return []string{"the Secret's content will stand in the wrapper, for everyone who may read wrappers in this namespace; " +
+		"where those are too many, bring the Secret to the members by another way"}
 }
 
 func lonePod(m Manifest) []string {

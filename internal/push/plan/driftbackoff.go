@@ -101,7 +101,7 @@ func fightWords(o *v1alpha1.ObjectStatus) string {
 	case v1alpha1.DriftReplaced:
 		return fmt.Sprintf("%s is replaced by %s after every repair: %s", object, who, out)
 	}
-	what := ""
+	what := " it"
 	if fields := o.Drift.Fields; len(fields) > 0 {
 		what = " " + health.Clean(fields[0], 48)
 		if len(fields) > 1 {
