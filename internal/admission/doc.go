@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package admission is what the host's API server asks before it takes a wrapper.
+// Package admission answers the admission requests of the host's API server about wrappers.
 //
-// Two thin webhooks for both kinds of wrappers: one puts Fairlead's finalizer on what is created, so
-// that no object is on a member before its wrapper can be held back until it was left in order; one
-// refuses what the schema cannot see, with the same function that the controller and hostctl call.
+// Two thin webhooks serve both kinds of wrappers. One puts Fairlead's finalizer on new wrappers. So no object is on a
+// member before its wrapper has the finalizer, which holds the wrapper until its removal has finished. The other
+// refuses what the schema cannot check, with the same function that the controller and hostctl call.
 //
-// The validating webhook also warns of what it takes and the author may not mean. A name that no MemberCluster
-// has is such a case: it may be a typing error, or the name of a member that joins later.
+// The validating webhook also warns of accepted settings that the author may not intend. A name without a
+// MemberCluster is such a case: it may be a typing error, or the name of a member that joins later.
 //
-// Why it is so: neither has a side effect, so that `kubectl diff` and `--dry-run=server` tell the
-// truth, and neither is a boundary on its own: a webhook can be bypassed, and the controller checks
-// again. An update is judged only for what it makes worse: a wrapper that is being deleted, or whose
-// spec is unchanged, is never refused, or a rule that came later could keep its finalizer from going.
+// Why it is so: neither webhook has a side effect, so that `kubectl diff` and `--dry-run=server` show the true
+// result. Neither is a boundary on its own: a client can bypass a webhook, and the controller checks again. The
+// webhook refuses an update only for new faults. It never refuses a wrapper that is being deleted, or whose spec is
+// unchanged. Otherwise a rule of a later version could block the removal of its finalizer.
 package admission

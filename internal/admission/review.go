@@ -23,15 +23,15 @@ import (
 const (
 	// maxReview is how many bytes a question may have: an API server takes 3 MiB of an object and asks about two.
 	maxReview = 7 << 20
-	// maxReviewDepth is how deep it may be nested. Go's decoder stops at 10,000 without having read what the question's
-	// uid is, and the author would be told of an invalid answer instead of a deep object. What lies between this and the
-	// depth that a wrapper may have is refused by field.
+	// maxReviewDepth bounds the nesting of a review. Go's decoder stops at 10,000 before it has read the request's
+	// uid, and the author would then see an invalid answer in place of the deep object. A wrapper deeper than its own
+	// limit and below this one is refused with the name of its field.
 	maxReviewDepth = 9000
 )
 
-// answering asks answer what the API server asks, and answers itself where a question is nested so deep that nobody could
-// read it. Objects stay text until somebody reads them, and then it reads what is judged: with controller-runtime's decoder an
-// update took half as much memory again (see BenchmarkAnUpdateIsValidated).
+// answering passes the API server's reviews to answer. It refuses a review itself if its nesting is too deep to
+// decode. Objects stay text until a check needs them, and then it decodes only the checked fields: with
+// controller-runtime's decoder an update took half as much memory again (see BenchmarkAnUpdateIsValidated).
 func answering(answer func(context.Context, *question) *admissionv1.AdmissionResponse) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxReview))
@@ -87,7 +87,7 @@ type question struct {
 	OldObject json.RawMessage         `json:"oldObject"`
 }
 
-// wrapperKind is what is asked about; an error when that is no wrapper.
+// wrapperKind is the kind of the reviewed object; an error when that is no wrapper.
 func (q *question) wrapperKind() (v1alpha1.WrapperKind, error) {
 	switch kind := v1alpha1.WrapperKind(q.Kind.Kind); kind {
 	case v1alpha1.KindFederated, v1alpha1.KindClusterFederated:
@@ -97,7 +97,7 @@ func (q *question) wrapperKind() (v1alpha1.WrapperKind, error) {
 	}
 }
 
-// old is what is changed; nil where nothing is, or where it cannot be read.
+// old is the object before the change; nil if there is none, or if it cannot be read.
 func (q *question) old() *judged {
 	if q.Operation != admissionv1.Update {
 		return nil

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// maxWarnings bounds the warnings of one answer: API servers drop what is more than 4 KiB altogether.
+	// maxWarnings bounds the warnings of one answer: API servers drop warnings past 4 KiB in total.
 	maxWarnings = 10
 	// maxRegistryWait is how long an answer waits for the list of members, which a manager that has just started may
 	// not have yet. A wrapper is taken without a warning then.
 	maxRegistryWait = time.Second
 )
 
-// Members says which MemberClusters are registered; false where that is not known now.
+// Members returns which MemberClusters are registered; false if that is unknown now.
 type Members func(ctx context.Context) (registered func(name string) bool, known bool)
 
 // MembersOf reads the registry from a cache.
@@ -45,7 +45,7 @@ func MembersOf(cache client.Reader) Members {
 	}
 }
 
-// warnings are what an author is told about a wrapper that is taken.
+// warnings are the warnings for the author of an accepted wrapper.
 func (m Members) warnings(ctx context.Context, spec *v1alpha1.WrapperSpec) []string {
 	var out []string
 	if registered, known := m(ctx); known {

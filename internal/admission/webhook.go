@@ -28,14 +28,15 @@ const (
 	PathValidate = "/validate-wrappers"
 )
 
-// Register serves the webhooks. members tells the names that a wrapper may mean.
+// Register serves the webhooks. members returns the names of the registered members.
 func Register(server webhook.Server, members Members) {
 	server.Register(PathMutate, answering(func(_ context.Context, q *question) *admissionv1.AdmissionResponse { return mutate(q) }))
 	server.Register(PathValidate, answering(members.validate))
 }
 
-// mutate puts the finalizer on a wrapper that is being created. It looks at the metadata alone: it is asked before the
-// schema is, whose words for a field of the wrong form name the field and the form, and ours would be a decoder's.
+// mutate puts the finalizer on a wrapper that is being created. It reads the metadata only. It runs before the API
+// server checks the schema, and the API server's message names a wrong field and its form. A message of mutate would
+// be a decoder's.
 func mutate(q *question) *admissionv1.AdmissionResponse {
 	if q.Operation != admissionv1.Create {
 		return allowed()
@@ -50,13 +51,14 @@ func mutate(q *question) *admissionv1.AdmissionResponse {
 	if !controllerutil.AddFinalizer(&wrapper, v1alpha1.Finalizer) {
 		return allowed()
 	}
-	// Only the finalizers are written back: what the author sent otherwise stays to the byte.
+	// The patch changes the finalizers only: every other byte that the author sent stays.
 	patch := fmt.Sprintf(`[{"op":"add","path":"/metadata/finalizers","value":%s}]`, mustJSON(wrapper.Finalizers))
 	kind := admissionv1.PatchTypeJSONPatch
 	return &admissionv1.AdmissionResponse{Allowed: true, Patch: []byte(patch), PatchType: &kind}
 }
 
-// validate refuses a wrapper that could not be pushed to anybody, and warns of what may not be meant.
+// validate refuses a wrapper that could not be pushed to any member, and warns of settings that the author may not
+// intend.
 func (m Members) validate(ctx context.Context, q *question) *admissionv1.AdmissionResponse {
 	kind, err := q.wrapperKind()
 	if err != nil {
@@ -120,7 +122,7 @@ func (j *judged) spec() (*v1alpha1.WrapperSpec, error) {
 
 func allowed() *admissionv1.AdmissionResponse { return &admissionv1.AdmissionResponse{Allowed: true} }
 
-// unanswerable is the answer to what an API server does not ask, or asks in another way.
+// unanswerable is the answer to a review that no API server sends, or sends in another form.
 func unanswerable(err error) *admissionv1.AdmissionResponse {
 	return &admissionv1.AdmissionResponse{Result: &metav1.Status{Code: http.StatusBadRequest, Message: err.Error()}}
 }

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Bounds of what a member may say. Real clusters with a thousand CRDs stay far below them.
+// Bounds of a member's answers. Real clusters with a thousand CRDs stay far below them.
 const (
 	// MaxGroups is how many API groups a member may serve.
 	MaxGroups = 1000
@@ -37,7 +37,7 @@ const (
 
 // InvalidError says that a member serves something that no Kubernetes API server serves.
 type InvalidError struct {
-	// What is what it was asked for, Why what is wrong with the answer. Neither holds text of the member's that is not plain.
+	// What is the requested document, Why the fault in the answer. Neither holds unsanitized text of the member.
 	What, Why string
 }
 
@@ -126,8 +126,8 @@ func Resources(ctx context.Context, c rest.Interface, gv schema.GroupVersion) ([
 	return slices.Clip(resources), nil
 }
 
-// Serves is whether the member serves a kind in any version. An error means that this cannot be told: where one version of
-// a group does not answer, the kind may be in that.
+// Serves reports whether the member serves a kind in any version. An error means that this is unknown: if one version
+// of a group does not answer, that version may have the kind.
 func Serves(ctx context.Context, c rest.Interface, gk schema.GroupKind) (bool, error) {
 	versions, err := Versions(ctx, c, gk.Group)
 	if apierrors.IsNotFound(err) {
@@ -149,14 +149,15 @@ func Serves(ctx context.Context, c rest.Interface, gk schema.GroupKind) (bool, e
 	return false, nil
 }
 
-// Collection is a kind whose objects can be listed, and where.
+// Collection is a kind whose objects can be listed, and its path.
 type Collection struct {
 	schema.GroupVersionResource
 	Kind string
 }
 
-// Listable are all kinds that can be listed, each in one version: those whose objects are in namespaces, or the others. An
-// error means that there may be more of them: where one group does not answer, it comes with the kinds of the others.
+// Listable are all kinds that can be listed, each in one version: either the kinds with objects in namespaces, or the
+// others. An error means that there may be more of them: if one group does not answer, Listable returns the error
+// with the kinds of the other groups.
 func Listable(ctx context.Context, c rest.Interface, namespaced bool) ([]Collection, error) {
 	ctx, cancel := context.WithTimeout(ctx, listableWithin)
 	defer cancel()

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// NotReadyError says that everything is written and the host does not call the member Ready.
+// NotReadyError says that the join has written everything and the host does not report the member as Ready.
 type NotReadyError struct {
 	Name string
 	// Collector is where the member's collector runs.
@@ -39,7 +39,7 @@ func (e *NotReadyError) Error() string {
 	return b.String()
 }
 
-// newToken says where a collector that runs elsewhere gets its credentials from.
+// newToken says where an external collector gets its credentials.
 const newToken = "A token for it, made with the kubeconfig of the member: `kubectl create token " + CollectorAccount + " --namespace " +
 	v1alpha1.SystemNamespace + " --duration=8760h`; it goes into the kubeconfig that the collector is started with (--kubeconfig), which is read at the start."
 
@@ -55,7 +55,8 @@ func (p *joiner) awaitReady(ctx context.Context) error {
 			return false, fmt.Errorf("waiting for MemberCluster %s to be Ready: %w", p.opts.Name, err)
 		}
 		if uid := m.Status.UID; uid != "" && uid != p.memberUID {
-			// It takes the first that answers to it, and the address that it goes to may be another than ours.
+			// The host accepts the first cluster that accepts its credentials, and the host's address may lead to
+			// another cluster than the join's.
 			return false, fmt.Errorf("waiting for MemberCluster %[1]s to be Ready: the host reaches another cluster at %[2]s (uid %[3]s) "+
 				"than this join at %[4]s (uid %[5]s): `hostctl unjoin %[1]s --forget`, then join again with a --server that leads to this one",
 				p.opts.Name, m.Spec.Endpoint, uid, p.memberConfig.Host, p.memberUID)

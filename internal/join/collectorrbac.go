@@ -12,16 +12,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// GrantsEveryGroup reports whether grants hold every API group, those that nobody has made yet too.
+// GrantsEveryGroup reports whether grants hold every API group, also groups that do not exist yet.
 func GrantsEveryGroup(grants []string) bool {
 	return slices.ContainsFunc(grants, func(grant string) bool {
 		return slices.ContainsFunc(Grants(grant), func(r rbacv1.PolicyRule) bool { return slices.Contains(r.APIGroups, "*") })
 	})
 }
 
-// LetCollectorRead lets a member's collector read API groups that came to the member after the join. It is for members that
-// granted every group: what their collectors read is enumerated group by group (see CollectorReads), and a group that was
-// not served then is missing. Nothing is written when all of them are there.
+// LetCollectorRead lets a member's collector read API groups that came to the member after the join. It is for
+// members that granted every group. The rights of their collectors name each group (see CollectorReads), and lack the
+// groups that were not served at the join. It writes nothing when all groups are there.
 func LetCollectorRead(ctx context.Context, member client.Client, groups ...string) error {
 	role := &rbacv1.ClusterRole{}
 	if err := member.Get(ctx, client.ObjectKey{Name: collectorGranted}, role); err != nil {

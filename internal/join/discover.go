@@ -28,7 +28,7 @@ import (
 // oldest is the oldest Kubernetes that a member may have: CEL in CRDs is generally available from there on.
 var oldest = utilversion.MustParseGeneric("1.30.0")
 
-// discoverHost finds out who the host is and what it knows of the member.
+// discoverHost reads the identity of the host and its MemberCluster of the member.
 func (p *joiner) discoverHost(ctx context.Context) error {
 	uid, err := identityOf(ctx, p.host.client)
 	if err != nil {
@@ -75,7 +75,7 @@ func (p *joiner) hostSecret(ctx context.Context) (*corev1.Secret, error) {
 	return secret, nil
 }
 
-// isNoHost tells a host that lacks the kind from one that lacks the object.
+// isNoHost reports whether the cluster lacks the kind, and not only the object.
 func isNoHost(err error) bool {
 	if meta.IsNoMatchError(err) {
 		return true
@@ -117,7 +117,7 @@ func (p *joiner) discoverMember(ctx context.Context) error {
 	return nil
 }
 
-// remark says what a person may not have meant.
+// remark notes settings that the person may not have intended.
 func (p *joiner) remark() {
 	if p.memberUID == p.identity.UID {
 		p.note("the host joins itself as its own member")
@@ -163,7 +163,7 @@ func (p *joiner) refuseOthers(ctx context.Context) error {
 	return nil
 }
 
-// identityOf is by what a cluster is known again.
+// identityOf is the uid that identifies a cluster.
 func identityOf(ctx context.Context, c client.Client) (types.UID, error) {
 	ns := &corev1.Namespace{}
 	if err := c.Get(ctx, types.NamespacedName{Name: metav1.NamespaceSystem}, ns); err != nil {

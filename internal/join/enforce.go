@@ -134,8 +134,9 @@ func explainPolicy(err error, cluster string) error {
 	return err
 }
 
-// decideNamespaces settles which namespaces are open. A member that has a policy keeps it until a person says otherwise who can write it
-// there: what the MemberCluster says since is the host's word alone.
+// decideNamespaces decides which namespaces are open. A member that has a policy keeps it, until a person with write
+// access to the member passes another. A later change in the MemberCluster does not count: only the host's editors
+// decide that field.
 func (p *joiner) decideNamespaces() {
 	known := p.known.Spec.NamespacePolicy
 	var enforced v1alpha1.NamespacePolicy

@@ -20,8 +20,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
-// explain puts what keeps a cluster from answering into words: which cluster, at which address, why, and what to look
-// at. Errors that are no matter of the connection are handed back.
+// explain describes why a connection to a cluster fails: which cluster, at which address, why, and what to check. It
+// returns errors that do not concern the connection unchanged.
 func explain(err error, cluster, endpoint string) error {
 	if err == nil {
 		return nil
@@ -88,7 +88,7 @@ func namesOf(cert *x509.Certificate) string {
 	return strings.Join(names, ", ")
 }
 
-// maxWords bounds what is passed on of an error of Kubernetes, which for roles lists every rule.
+// maxWords bounds the quoted part of a Kubernetes error, which for roles lists every rule.
 const maxWords = 400
 
 // explainGrant puts the refusal of a role or binding into words.
@@ -103,7 +103,7 @@ func explainGrant(err error, cluster string) error {
 	return &GrantError{Cluster: cluster, words: words, err: err}
 }
 
-// GrantError says that Kubernetes does not let the person who joins hand out a right.
+// GrantError says that Kubernetes does not let the joining user grant a right.
 type GrantError struct {
 	Cluster string
 	words   string

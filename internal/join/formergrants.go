@@ -12,12 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// former is a right that a profile held in an earlier version and holds no more. A member that was joined then keeps it,
-// under names of today, until a person says --allow.
+// former is a right that a profile held in an earlier version and no longer holds. A member that was joined then
+// keeps it under present names, until a person gives --allow.
 type former struct {
 	profile         string
 	group, resource string
-	// keep are the grants that hold today what was held then.
+	// keep are the present grants that hold the former right.
 	keep []string
 }
 
@@ -27,8 +27,9 @@ var formers = []former{
 	{profile: ProfileOLM, group: groupOLMv1, resource: "*", keep: []string{groupOLMv1 + "/*"}},
 }
 
-// keepFormer adds to the grants what the member still gives the host by a profile that has become smaller since, and says so:
-// nothing that was pushed by it is to stop without a word. Grants that a person names are taken as they are.
+// keepFormer adds rights to the grants that the member still gives the host by a profile that has become smaller
+// since, and notes it. Otherwise pushes that rely on them would stop without notice. Grants that a person names stay
+// as they are.
 func (p *joiner) keepFormer(ctx context.Context) error {
 	told := len(p.opts.Allow) > 0
 	var more, held []string
@@ -68,7 +69,7 @@ func (p *joiner) keepFormer(ctx context.Context) error {
 	return nil
 }
 
-// isIn reports whether a rule lets write what was held.
+// isIn reports whether a rule holds the former right.
 func (f former) isIn(rule rbacv1.PolicyRule) bool {
 	return slices.Contains(rule.APIGroups, f.group) && slices.Contains(rule.Resources, f.resource) && slices.Contains(rule.Verbs, "create")
 }

@@ -40,13 +40,13 @@ const maxGrants = 64
 
 var profiles = []string{ProfileCore, ProfileStorage, ProfileVolumes, ProfileOLM, ProfileCatalogs, ProfileSecrets, ProfileRBAC, ProfileAny}
 
-// DefaultGrants are what a first join allows when it is not told.
+// DefaultGrants are the grants of a first join without --allow.
 func DefaultGrants() []string { return []string{ProfileCore, ProfileStorage, ProfileOLM} }
 
 var resourcePattern = regexp.MustCompile(`^([a-z][-a-z0-9]{0,62}|\*)$`)
 
-// ParseGrants checks grants and returns them without duplicates, profiles first. "any" stands alone, since it holds
-// all others.
+// ParseGrants checks grants and returns them without duplicates, profiles first. "any" must be the only grant, since
+// it holds all others.
 func ParseGrants(grants []string) ([]string, error) {
 	var parsed, singles []string
 	for _, g := range grants {
@@ -94,8 +94,8 @@ func single(grant string) (group, resource string, err error) {
 	return group, resource, nil
 }
 
-// Grants are the rules of one grant, a profile or a GROUP/RESOURCE: what the host may do on the member. Nil for
-// what ParseGrants refuses.
+// Grants are the rules of one grant, a profile or a GROUP/RESOURCE: the rights that it gives the host on the member.
+// Nil for grants that ParseGrants refuses.
 func Grants(grant string) []rbacv1.PolicyRule {
 	switch grant {
 	case ProfileCore:
@@ -133,7 +133,7 @@ func Grants(grant string) []rbacv1.PolicyRule {
 	case ProfileSecrets:
 		return []rbacv1.PolicyRule{write("", "secrets")}
 	case ProfileRBAC:
-		// Neither escalate nor bind: Kubernetes itself keeps the host from handing out what it does not hold.
+		// Neither escalate nor bind: Kubernetes itself prevents the host from granting rights that it does not hold.
 		return []rbacv1.PolicyRule{write("rbac.authorization.k8s.io", "roles", "rolebindings", "clusterroles", "clusterrolebindings")}
 	case ProfileAny:
 		return []rbacv1.PolicyRule{

@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
-// install brings onto the member what the host needs there.
+// install creates the objects on the member that the host needs there.
 func (p *joiner) install(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{p.putNamespace, p.putCRDs, p.putAccounts, p.putSystemRoles, p.putRoles, p.markMade, p.putPolicy, p.dropRoles} {
 		if err := step(ctx); err != nil {
@@ -81,10 +81,10 @@ func (p *joiner) putAccounts(ctx context.Context) error {
 	return nil
 }
 
-// dropCollectorAccount deletes the collector's account where its tokens are in other hands than they are to be: in the host's
-// while a collector elsewhere is to have them, or the other way round. The join then makes the account anew, so every token of the
-// collector before is refused. An account that belongs to a host's account of before is deleted as well: the garbage collector is
-// about to do so.
+// dropCollectorAccount deletes the collector's account if the wrong side holds its tokens: the host, although the
+// collector runs elsewhere, or the reverse. The join then makes the account anew, so that the API server refuses
+// every earlier token of the collector. It also deletes an account whose owner is an earlier host account: the
+// garbage collector is about to delete that.
 func (p *joiner) dropCollectorAccount(ctx context.Context) (Outcome, error) {
 	account := serviceAccount(CollectorAccount)
 	if err := p.member.get(ctx, account); errors.Is(err, errAbsent) {
@@ -107,8 +107,8 @@ func (p *joiner) dropCollectorAccount(ctx context.Context) (Outcome, error) {
 	return p.member.remove(ctx, account)
 }
 
-// putSystemRoles grants what is needed in fairlead-system. Roles and bindings belong to the service account, and go
-// with it.
+// putSystemRoles grants the rights that are needed in fairlead-system. Roles and bindings belong to the service
+// account, and are deleted with it.
 func (p *joiner) putSystemRoles(ctx context.Context) error {
 	var t tally
 	for _, r := range []role{
@@ -138,7 +138,8 @@ func (p *joiner) putSystemRoles(ctx context.Context) error {
 	return nil
 }
 
-// putRoles grants what is needed at cluster scope. All but the first ClusterRole belong to it, and go with it.
+// putRoles grants the rights that are needed at cluster scope. All other ClusterRoles belong to the first one, and
+// are deleted with it.
 func (p *joiner) putRoles(ctx context.Context) error {
 	served, err := p.served()
 	if err != nil {
@@ -176,7 +177,7 @@ func (p *joiner) putRoles(ctx context.Context) error {
 	return nil
 }
 
-// dropRoles takes away what an earlier join granted and this one does not.
+// dropRoles removes rights that an earlier join granted and this one does not.
 func (p *joiner) dropRoles(ctx context.Context) error {
 	wanted := make(map[string]bool)
 	for _, grant := range p.grants {
@@ -204,7 +205,7 @@ func (p *joiner) dropRoles(ctx context.Context) error {
 	return nil
 }
 
-// served asks the member what there is to read. Only grants of everything need that.
+// served reads which groups and core resources the member serves. Only grants of all groups need that.
 func (p *joiner) served() (Served, error) {
 	d, err := discoveryclient.NewDiscoveryClientForConfig(p.memberConfig)
 	if err != nil {
@@ -232,8 +233,8 @@ func (p *joiner) served() (Served, error) {
 	return s, nil
 }
 
-// own writes down, on the member, whose member it is. It comes after the account, so that a Membership always means
-// that the host can come; but in a takeover it comes before it as well, see takeOver.
+// own writes the Membership, which names the host of the member. It runs after the account exists, so that a
+// Membership always means that the host has access. In a takeover it also runs before that, see takeOver.
 func (p *joiner) own(ctx context.Context) error {
 	var other *v1alpha1.HostIdentity
 	_, outcome, err := put(ctx, p.member, &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}, func(m *v1alpha1.Membership) {

@@ -24,7 +24,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
 
-// requestTimeout bounds each request: a cluster that hangs is told from one that is slow.
+// requestTimeout bounds each request, so that a join does not wait for a cluster that hangs.
 const requestTimeout = 20 * time.Second
 
 var scheme = func() *runtime.Scheme {
@@ -61,7 +61,8 @@ type joiner struct {
 	collector  v1alpha1.CollectorMode
 	namespaces v1alpha1.NamespacePolicy
 
-	// Filled by takeOver, where the cluster belongs to another host: whose it may be taken from, empty once it is taken.
+	// Filled by takeOver if the cluster belongs to another host: from is that host, and empty once the cluster is
+	// taken.
 	from  v1alpha1.HostIdentity
 	taken bool
 
@@ -78,10 +79,9 @@ type joiner struct {
 	changes int
 }
 
-// Join makes the cluster that member leads to a member of the host, or completes and corrects what an earlier join
-// did. The report, which may be nil, is told of each step. The Result is there also with a *NotReadyError: then all
-// is written, and the
-// host does not call the member Ready.
+// Join makes the cluster of the connection member a member of the host, or completes and corrects an earlier join.
+// report receives each step; it may be nil. Join returns the Result also with a *NotReadyError: then everything is
+// written, and the host does not report the member as Ready.
 func Join(ctx context.Context, host, member *rest.Config, opts Options, report Reporter) (*Result, error) {
 	p, err := newJoiner(host, member, opts, report)
 	if err != nil {
@@ -135,7 +135,8 @@ func newWriter(cfg *rest.Config, cluster string, dry bool) (writer, error) {
 	return writer{client: c, cluster: cluster, dry: dry}, nil
 }
 
-// bounded is a connection whose requests end, and whose warnings are not for the person who joins.
+// bounded is a connection whose requests time out, and which drops warnings: they do not concern the person who
+// joins.
 func bounded(cfg *rest.Config) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(redirect.Refuse)
@@ -165,7 +166,7 @@ func (p *joiner) done(o Outcome, what, note string) {
 	p.report(Step{Outcome: o, What: what, Note: note})
 }
 
-// decide settles what was left open: as an earlier join left it, else the default.
+// decide fills settings that the options leave open: from an earlier join, else with the default.
 func (p *joiner) decide(ctx context.Context) error {
 	allow := p.opts.Allow
 	if len(allow) == 0 {

@@ -14,31 +14,30 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Options are what a join is told. What is left empty stays as an earlier join left it, and has the default that is
-// named here in a first one.
+// Options are the settings of a join. An empty setting stays as an earlier join left it. In a first join it has the
+// default that its field names here.
 type Options struct {
 	// Name is the MemberCluster's, a DNS label. Required.
 	Name string
 	// Allow are the grants; those of an earlier join that are not in it are taken away. Default: DefaultGrants.
 	Allow []string
-	// Namespaces says which of the member's namespaces are open. Default: Managed.
+	// Namespaces selects the open namespaces of the member. Default: Managed.
 	Namespaces v1alpha1.NamespacePolicy
 	// Labels are put on the MemberCluster; others that it carries stay.
 	Labels map[string]string
-	// Server is the URL by which the host reaches the member. Default: the one that the join itself uses.
+	// Server is the URL by which the host reaches the member. Default: the URL that the join itself uses.
 	Server string
 	// ProxyURL is the proxy by which the host reaches the member. Default: none.
 	ProxyURL string
 	// Collector is where the member's collector runs. Default: Host.
 	Collector v1alpha1.CollectorMode
-	// HostName is what the member's Membership calls the host; DefaultHostName is for a first join only. One of them
-	// is required.
+	// HostName is the name of the host in the member's Membership. DefaultHostName is used in a first join only. One
+	// of them is required.
 	HostName, DefaultHostName string
-	// TakeOver takes the cluster from the host that it belongs to. One that belongs to none, or to this one, is joined
-	// as ever.
+	// TakeOver takes the cluster from its present host. A cluster that has no host, or this one, is joined as usual.
 	TakeOver bool
-	// Confirm is asked before anything is taken from another host, in a dry run too; an error calls the join off. Nil
-	// is a yes.
+	// Confirm is called before the join takes anything from another host, in a dry run too. An error cancels the
+	// join. Nil confirms.
 	Confirm func(Takeover) error
 	// Rotate makes the host's account on its member anew, and the collector's, which revokes every token of theirs.
 	Rotate bool
@@ -51,7 +50,7 @@ type Options struct {
 	tokenMemory time.Duration
 }
 
-// Validate says what is wrong with what a join is told, before any cluster is asked.
+// Validate checks the options of a join before it connects to any cluster.
 func (o Options) Validate() error {
 	if err := CheckName(o.Name); err != nil {
 		return err
@@ -94,7 +93,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Result is what a join has come to.
+// Result is the result of a join.
 type Result struct {
 	Name              string
 	Host              v1alpha1.HostIdentity

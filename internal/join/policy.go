@@ -37,9 +37,10 @@ var policyVariables = []admissionregistrationv1.Variable{
 	{Name: "oldLabels", Expression: "oldObject != null && has(oldObject.metadata) && has(oldObject.metadata.labels) ? oldObject.metadata.labels : {}"},
 }
 
-// ownThings are what the host writes in fairlead-system: Deliveries, and the Secrets that its tokens are bound to. These are
-// created and deleted, never changed, and of no type that means something: the member's controller fills one of type
-// kubernetes.io/service-account-token, and a host that is its own member would take one of its own type for credentials.
+// ownThings are the objects that the host writes in fairlead-system: Deliveries, and the Secrets that its tokens are
+// bound to. The host creates and deletes these Secrets and never changes them. Their type must be one without a
+// function. The member's controller fills a Secret of type kubernetes.io/service-account-token, and a host that is
+// its own member would take a Secret of Fairlead's own type for credentials.
 var ownThings = strings.Join([]string{
 	"variables.isNamespace && request.operation == 'DELETE'",
 	"variables.group == '" + v1alpha1.Group + "' && variables.resource == 'deliveries'",
@@ -49,13 +50,14 @@ var ownThings = strings.Join([]string{
 		"variables.subresource == '' && (request.operation == 'DELETE' || request.operation == 'CREATE' && has(object.type) && object.type == 'Opaque')",
 }, " || ")
 
-// onlyMarksChange is true of an update that changes nothing but metadata and status, or has a StatefulSet keep its claims.
+// onlyMarksChange is true for an update that changes only metadata and status, or makes a StatefulSet keep its
+// claims.
 const onlyMarksChange = `size(object) == size(oldObject) && object.all(k, k in ['metadata', 'status'] || k in oldObject && (object[k] == oldObject[k] ||
   k == 'spec' && variables.group == 'apps' && variables.resource == 'statefulsets' &&
   oldObject.spec.all(f, f in object.spec) && object.spec.all(f, f == 'persistentVolumeClaimRetentionPolicy' ||
     f in oldObject.spec && object.spec[f] == oldObject.spec[f])))`
 
-// policyValidations are what the host's account is held to under a namespace policy.
+// policyValidations are the rules for the host's account under a namespace policy.
 func policyValidations(namespaces v1alpha1.NamespacePolicy) []admissionregistrationv1.Validation {
 	validations := []admissionregistrationv1.Validation{
 		refuseUnless("!variables.home.startsWith('kube-')",
@@ -81,7 +83,8 @@ func policyValidations(namespaces v1alpha1.NamespacePolicy) []admissionregistrat
 			"'namespace ' + variables.home + ' is not open to the host: "+way+"'"),
 		refuseUnless("variables.isNamespace || variables.home in ['', '"+v1alpha1.SystemNamespace+"'] || "+
 			"namespaceObject != null && has(namespaceObject.metadata.labels) && "+open("namespaceObject.metadata.labels")+" || "+
-			// What the host has delivered while the namespace was open may be taken away, or released as it is.
+			// The host may remove objects that it delivered while the namespace was open, or release them as they
+			// are.
 			fmt.Sprintf("%q in variables.oldLabels && (request.operation == 'DELETE' || request.operation == 'UPDATE' && %s)", v1alpha1.LabelUID, onlyMarksChange),
 			"'namespace ' + variables.home + ' is not open to the host: "+way+"'"),
 	)
@@ -91,8 +94,9 @@ func refuseUnless(expression, message string) admissionregistrationv1.Validation
 	return admissionregistrationv1.Validation{Expression: expression, MessageExpression: message, Reason: ptr.To(metav1.StatusReasonForbidden)}
 }
 
-// policySpec is the ValidatingAdmissionPolicy that holds the host's account to a namespace policy, every field filled as
-// the API server would, and the digest by which the policy tells that it is in force.
+// policySpec is the ValidatingAdmissionPolicy that restricts the host's account to a namespace policy, with every
+// field filled as the API server would fill it. The policy in force returns digest when it refuses question; so the
+// join learns that it is in force.
 func policySpec(namespaces v1alpha1.NamespacePolicy) (spec admissionregistrationv1.ValidatingAdmissionPolicySpec, digest string) {
 	spec = admissionregistrationv1.ValidatingAdmissionPolicySpec{
 		FailurePolicy:   ptr.To(admissionregistrationv1.Fail),

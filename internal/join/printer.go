@@ -12,7 +12,7 @@ import (
 // maxLine bounds a line of Printer, in bytes.
 const maxLine = 16 << 10
 
-// Printer is a Reporter that writes a line a step: ✓ for what is as it should be now, • for a remark.
+// Printer is a Reporter that writes a line for each step: ✓ for an object that is now correct, • for a remark.
 func Printer(out io.Writer, dryRun bool) Reporter {
 	return func(s Step) {
 		line := "✓ " + s.What

@@ -31,8 +31,8 @@ const (
 	pollEvery          = 200 * time.Millisecond
 )
 
-// writer writes to one cluster. In a dry run it sends what it would write as the API server's own dry run, which
-// refuses what the real thing would.
+// writer writes to one cluster. In a dry run it sends each write as a dry run of the API server, which refuses the
+// same writes as in a real run.
 type writer struct {
 	client client.Client
 	// cluster is how messages call it: "member eu-1", "the host".
@@ -40,8 +40,9 @@ type writer struct {
 	dry     bool
 }
 
-// put makes an object as fill wants it, and returns it. The object is given with its name only; fill is handed what is
-// there, or that, and changes only what is ours. Nothing is written when nothing differs.
+// put creates or updates an object and returns it. The caller gives the object with its name only. fill gets the
+// existing object, or the given one if there is none, and changes only Fairlead's fields. put writes nothing when
+// nothing differs.
 func put[T client.Object](ctx context.Context, w writer, obj T, fill func(T)) (T, Outcome, error) {
 	var there T
 	var outcome Outcome
@@ -177,7 +178,8 @@ func (w writer) get(ctx context.Context, obj client.Object) error {
 	return err
 }
 
-// awaitGone waits for an object that is being deleted. A dry run does not wait: what it would find is what it is told.
+// awaitGone waits for an object that is being deleted. A dry run does not wait: it continues as if the object were
+// gone.
 func (w writer) awaitGone(ctx context.Context, obj client.Object) error {
 	if w.dry {
 		return nil

@@ -83,8 +83,8 @@ func (p *joiner) putMemberCluster(ctx context.Context) error {
 	return nil
 }
 
-// fillMemberCluster leaves what people put there by other means: labels, suspend. The finalizer is there from the
-// first moment, so that a deletion of the registration always withdraws from the member first.
+// fillMemberCluster keeps fields that people set by other means: labels, suspend. It sets the finalizer at creation,
+// so that a deletion of the registration always withdraws from the member first.
 func (p *joiner) fillMemberCluster(m *v1alpha1.MemberCluster) {
 	controllerutil.AddFinalizer(m, v1alpha1.Finalizer)
 	for key, value := range p.opts.Labels {

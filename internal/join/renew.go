@@ -15,9 +15,9 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Renewal is what became of the tokens for a member.
+// Renewal is the result of Renew for the tokens of a member.
 type Renewal struct {
-	// Expires is when the host's token in the Secret ends; zero for credentials that are no token of ours.
+	// Expires is when the host's token in the Secret ends; zero for credentials that are not a token of Fairlead.
 	Expires time.Time
 	// Due is when to renew the first of the tokens; zero for never.
 	Due time.Time
@@ -31,14 +31,16 @@ type Renewal struct {
 	Unbound bool
 }
 
-// Renew asks the member for new tokens in place of those in the Secret at the host: the host's own, and the one for a collector
-// inside the manager where the Secret holds one. It does so once a token is a day old, or a third of its life is over, and puts
-// the new one into the Secret. The old one works until Revoke is called, so nothing is cut off in between. Credentials that a
-// person put there (a certificate, a token without an end) are left alone.
+// Renew asks the member for new tokens in place of those in the Secret at the host: the host's own token, and the
+// token for a collector inside the manager if the Secret holds one. It does so once a token is a day old, or a third
+// of its life is over, and puts the new token into the Secret. The old one works until Revoke is called, so no
+// connection breaks in between. Credentials that a person put there (a certificate, a token without an end) stay as
+// they are.
 //
-// now is the member's time, which is what tokens are dated by: where the clocks are further apart than a token lives, the host's
-// own would never have it renewed, or always. A new token that would be due at once is not kept for the same reason, whichever
-// clock is wrong. Nor is a new token kept for which accepts, which tries it on the member, has an error.
+// now is the member's time, because the member dates the tokens. If the clocks differ by more than a token's life,
+// the host's own time would renew the token never, or always. For the same reason Renew does not keep a new token
+// that would be due at once, whichever clock is wrong. accepts tries a new token on the member. If it returns an
+// error, Renew does not keep the token.
 func Renew(
 	ctx context.Context, host, member client.Client, accepts func(ctx context.Context, token string) error, secret *corev1.Secret, now time.Time,
 ) (Renewal, error) {

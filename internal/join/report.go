@@ -2,7 +2,7 @@
 
 package join
 
-// Outcome says what a step did to what it is about.
+// Outcome says what a step did to its object.
 type Outcome string
 
 // The outcomes of a step, as a person reads them behind its name.
@@ -13,21 +13,21 @@ const (
 	Removed    Outcome = "removed"
 	// Checked is the outcome of a step that only looks.
 	Checked Outcome = "checked"
-	// Noted is no outcome but a remark for the person who reads along.
+	// Noted is not an outcome but a remark for the person who reads the output.
 	Noted Outcome = "noted"
 )
 
-// Step is what a reporter is told, once for each thing that was looked at or done.
+// Step is one line of the report: an object that the join checked or changed.
 type Step struct {
 	Outcome Outcome
-	// What names it: "member eu-1: roles of the host (core, storage)".
+	// What names the object: "member eu-1: roles of the host (core, storage)".
 	What string
-	// Note adds what is worth knowing, often nothing.
+	// Note adds further information, often none.
 	Note string
 }
 
-// Reporter is told of every step as soon as it is done. In a dry run Created, Configured and Removed mean what would
-// happen.
+// Reporter receives every step as soon as it is done. In a dry run Created, Configured and Removed mean what a real
+// run would do.
 type Reporter func(Step)
 
 // tally sums up the outcomes of the objects of one step.

@@ -14,7 +14,7 @@ import (
 // role is one ClusterRole and its binding on the member.
 type role struct {
 	name string
-	// rules are what it grants; of an aggregated role Kubernetes fills them.
+	// rules are the rules of the role; Kubernetes fills those of an aggregated role.
 	rules []rbacv1.PolicyRule
 	// aggregate is the label by which an aggregated role gathers others.
 	aggregate string
@@ -30,7 +30,7 @@ func roleOf(grant string) string {
 	return HostAccount + "-resources"
 }
 
-// roles are all that the member is to have, the first one being what the others belong to.
+// roles are all roles of the member. The others belong to the first one.
 func (p *joiner) roles(served Served) []role {
 	roles := []role{{name: HostAccount, rules: hostRules(), account: HostAccount}}
 	var singles []rbacv1.PolicyRule

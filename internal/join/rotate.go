@@ -7,9 +7,10 @@ import (
 	"fmt"
 )
 
-// rotate takes the host's account off its member, so that the steps that follow make it anew: every token that there ever was
-// of it is refused then, those too that are bound to nothing. What can be refused is refused before. Stopped anywhere, any join
-// of this host finishes it. In a takeover the account is new already.
+// rotate deletes the host's account on its member, so that the steps that follow make it anew. After that the API
+// server refuses every token the account ever had, also tokens that are bound to no Secret. All checks that can
+// refuse run before it. If the join stops at any point, any join of this host finishes it. In a takeover the account
+// is already new.
 func (p *joiner) rotate(ctx context.Context) error {
 	switch {
 	case !p.opts.Rotate || p.taken:

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// The names of what join makes on a member, in the namespace fairlead-system and at cluster scope.
+// The names of the objects that join makes on a member, in the namespace fairlead-system and at cluster scope.
 const (
 	// HostAccount is the service account that the host comes as; the Role, ClusterRole and bindings of its base
 	// are called so too.
@@ -33,8 +33,8 @@ var (
 	discoveryPaths = []string{"/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz", "/version", "/version/"}
 )
 
-// hostRules are what the host may do at cluster scope on every member, whatever is granted: look who it is, whose
-// the member is, what it serves, and leave.
+// hostRules are the host's rights at cluster scope on every member, whatever the grants. The host may read its own
+// identity, the Membership, and what the member serves. It may delete what it has to delete when it leaves.
 func hostRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}},
@@ -44,16 +44,17 @@ func hostRules() []rbacv1.PolicyRule {
 		{APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"selfsubjectaccessreviews", "selfsubjectrulesreviews"}, Verbs: []string{"create"}},
 		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, ResourceNames: []string{crdDeliveries, crdMemberships},
 			Verbs: []string{"delete"}},
-		// Whether a kind that is not served any more is gone, or will be back with its objects, its definition tells.
+		// If the member no longer serves a kind, only its CRD shows whether it is gone for good, or will be back with
+		// its objects.
 		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, Verbs: []string{"get"}},
 		{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"clusterroles"}, ResourceNames: []string{HostAccount}, Verbs: []string{"delete"}},
 		{NonResourceURLs: discoveryPaths, Verbs: []string{"get"}},
 	}
 }
 
-// hostSystemRules are what the host may do in the member's fairlead-system. A Role there reaches the Namespace
-// itself too: it is how the host ends with its ClusterRole already gone. Tokens of the collector's account are the host's only
-// where the collector runs inside the manager.
+// hostSystemRules are the host's rights in the member's fairlead-system. A Role there covers the Namespace itself
+// too: with it the host finishes its removal after its ClusterRole is gone. The host may create tokens of the
+// collector's account only if the collector runs inside the manager.
 func hostSystemRules(collector v1alpha1.CollectorMode) []rbacv1.PolicyRule {
 	accounts, bound := []string{HostAccount}, tokenSecrets(HostAccount)
 	if collector == v1alpha1.CollectorHost {
@@ -64,15 +65,15 @@ func hostSystemRules(collector v1alpha1.CollectorMode) []rbacv1.PolicyRule {
 			Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}},
 		{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, ResourceNames: []string{HostAccount}, Verbs: []string{"get", "delete"}},
 		{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, ResourceNames: accounts, Verbs: []string{"create"}},
-		// The Secrets that tokens are bound to. RBAC cannot restrict a create by name. The host may not read what Secrets hold.
+		// The Secrets that tokens are bound to. RBAC cannot restrict a create by name. The host may not read Secrets.
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"create"}},
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: bound, Verbs: []string{"delete"}},
 		{APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{v1alpha1.SystemNamespace}, Verbs: []string{"get", "delete"}},
 	}
 }
 
-// collectorRules are what a collector reads on every member, to judge objects and to find out the facts, and the one
-// thing it writes at cluster scope.
+// collectorRules are a collector's rights at cluster scope on every member: reads, to judge objects and to find out
+// the facts, and the one write that it makes.
 func collectorRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		read("", "events", "nodes"),
@@ -86,7 +87,7 @@ func collectorRules() []rbacv1.PolicyRule {
 	}
 }
 
-// collectorSystemRules are what a collector does in fairlead-system.
+// collectorSystemRules are a collector's rights in fairlead-system.
 func collectorSystemRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		read(v1alpha1.Group, "deliveries"),
@@ -94,7 +95,7 @@ func collectorSystemRules() []rbacv1.PolicyRule {
 	}
 }
 
-// Served is what a member serves at a moment.
+// Served is what a member serves at one moment.
 type Served struct {
 	// Groups are the API groups that have a name.
 	Groups []string
@@ -102,8 +103,9 @@ type Served struct {
 	Core []string
 }
 
-// CollectorReads are the reads that go with grants: the same objects, but never Secrets. RBAC cannot say "all but", so
-// where a grant holds all groups, or all of the core group, those that are served are enumerated.
+// CollectorReads are the collector's rights to read under given grants: the same objects, but never Secrets. RBAC
+// cannot express "all but". So if a grant holds all groups, or the whole core group, CollectorReads lists the served
+// ones.
 func CollectorReads(grants []string, served Served) []rbacv1.PolicyRule {
 	var rules []rbacv1.PolicyRule
 	for _, grant := range grants {

@@ -21,19 +21,20 @@ import (
 )
 
 const (
-	// tokenLifetime is asked for; API servers may give less (--service-account-max-token-expiration), and what comes is
-	// taken. It is as long as a member may be away and be served again without a person.
+	// tokenLifetime is the requested lifetime. API servers may give less (--service-account-max-token-expiration),
+	// and the host accepts that. It is also how long a member may be away without a person having to join it again.
 	tokenLifetime = 30 * 24 * time.Hour
-	// tokenAge is how old a token gets: for longer no stolen one works. One that lives for less than three times that is
-	// renewed after a third of its life.
+	// tokenAge is the greatest age of a token, so a stolen token works no longer than that. A token whose life is
+	// shorter than three times that is renewed after a third of its life.
 	tokenAge = 24 * time.Hour
 )
 
-// tokenTimeout bounds the wait until a new token is accepted: roles reach the authorizer a moment after they are made.
+// tokenTimeout bounds the wait until the API server accepts a new token: the authorizer learns of new roles a moment
+// after their creation.
 const tokenTimeout = 15 * time.Second
 
-// credential is a token of an account on the member, with the uid of the account, the Secret that it is bound to, and its life as the token
-// itself says.
+// credential is a token of an account on the member. It has the uid of the account, the Secret that the token is
+// bound to, and the lifetime that the token itself states.
 type credential struct {
 	token           string
 	account         types.UID
@@ -51,7 +52,7 @@ func (c credential) fresh(now time.Time) bool { return now.Before(c.due()) }
 // lastSecond is the last one of the year 9999, past which JSON knows no time.
 const lastSecond = 253402300799
 
-// readToken reads the life of a service account's token. It verifies nothing: that is the API server's part.
+// readToken reads the lifetime of a service account's token. It verifies nothing: the API server does that.
 func readToken(token string) (credential, error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -104,8 +105,8 @@ func (p *joiner) obtainTokens(ctx context.Context) error {
 	return err
 }
 
-// obtainToken keeps the token of an account that the host has while it works and lasts, so that joining again writes nothing; else
-// it asks for a new one. secret is nil where the host has none.
+// obtainToken keeps the host's present token of an account while it works and lasts, so that another join writes
+// nothing. Otherwise it requests a new one. secret is nil if the host has none.
 func (p *joiner) obtainToken(ctx context.Context, secret *corev1.Secret, key string, account *corev1.ServiceAccount) (credential, error) {
 	why, have, err := p.keepToken(ctx, secret, key, account)
 	if err != nil {
@@ -134,7 +135,7 @@ func (p *joiner) obtainToken(ctx context.Context, secret *corev1.Secret, key str
 	return got, nil
 }
 
-// keepToken reads the token that the host has. If it cannot be kept, why says the reason.
+// keepToken reads the host's present token. If it cannot be kept, why is the reason.
 func (p *joiner) keepToken(ctx context.Context, secret *corev1.Secret, key string, account *corev1.ServiceAccount) (why string, have credential, err error) {
 	if secret == nil || len(secret.Data[key]) == 0 {
 		return "the host has none", have, nil

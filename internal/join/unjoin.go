@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// UnjoinOptions are what an unjoin is told.
+// UnjoinOptions are the settings of an unjoin.
 type UnjoinOptions struct {
 	// Name is the MemberCluster's. Required.
 	Name string
@@ -28,8 +28,8 @@ type UnjoinOptions struct {
 	Wait time.Duration
 }
 
-// Unjoin lets a member go. The host's manager withdraws from it; where a connection to the member is given, Unjoin
-// does so itself, by that; with Forget nobody does, and what is on the member stays. Workloads stay in any case.
+// Unjoin ends a membership. The host's manager withdraws from the member. With a connection to the member, Unjoin
+// withdraws itself. With Forget neither does, and Fairlead's objects stay on the member. Workloads stay in any case.
 func Unjoin(ctx context.Context, host, member *rest.Config, opts UnjoinOptions, report Reporter) error {
 	u := &unjoin{opts: opts, report: report}
 	if err := u.discover(ctx, host, member); err != nil {
@@ -52,7 +52,7 @@ type unjoin struct {
 	known   *v1alpha1.MemberCluster // nil when the host does not know it
 }
 
-// discover looks at everything before anything is removed.
+// discover checks everything before the unjoin removes anything.
 func (u *unjoin) discover(ctx context.Context, host, member *rest.Config) error {
 	w, err := newWriter(bounded(host), "the host", false)
 	if err != nil {
@@ -117,7 +117,7 @@ func (u *unjoin) leave(ctx context.Context) error {
 	return u.awaitGone(ctx)
 }
 
-// leaveOurselves does what the host's manager would do, which may be doing it at the same time.
+// leaveOurselves does the same as the host's manager, which may do it at the same time.
 func (u *unjoin) leaveOurselves(ctx context.Context) error {
 	current, err := FindMember(ctx, u.host, u.opts.Name)
 	if err != nil {
@@ -137,7 +137,7 @@ func (u *unjoin) leaveOurselves(ctx context.Context) error {
 	return err
 }
 
-// awaitGone waits until the registration is gone, and what it needs to be made again.
+// awaitGone waits until the registration is gone, and then removes its credentials from the host.
 func (u *unjoin) awaitGone(ctx context.Context) error {
 	if u.opts.Wait == 0 {
 		return nil
@@ -161,7 +161,7 @@ func (u *unjoin) awaitGone(ctx context.Context) error {
 	return dropSecrets(ctx, u.host, u.opts.Name, u.known.Spec.CredentialsRef.Name, u.report)
 }
 
-// StillThereError says that the host's manager has not withdrawn in time. It goes on trying.
+// StillThereError says that the host's manager has not withdrawn in time. The manager continues to try.
 type StillThereError struct {
 	Name  string
 	Ready *metav1.Condition

@@ -60,7 +60,7 @@ func (c *Conn) GetClient() client.Client {
 // GetAPIReader implements cluster.Cluster.
 func (c *Conn) GetAPIReader() client.Reader { return c.GetClient() }
 
-// GetCache implements cluster.Cluster. There is none, and reading from it says so.
+// GetCache implements cluster.Cluster. There is no cache, and every read from it returns an error that says so.
 func (c *Conn) GetCache() cache.Cache { return noCache{} }
 
 // GetFieldIndexer implements cluster.Cluster. Without a cache there is nothing to index.

@@ -27,9 +27,10 @@ type CredentialsError struct {
 
 func (e *CredentialsError) Error() string { return e.Message }
 
-// ConfigFor makes the client configuration for a member out of its registry entry and its Secret. Credentials are used for
-// the member, and sent the way, that they were made for: a registry entry that says otherwise gets none. The error is a
-// *CredentialsError when the Secret is absent, incomplete or for something else, or nothing can be made of the entry.
+// ConfigFor makes the client configuration for a member from its registry entry and its Secret. It uses credentials
+// only for the member, and by the address, that they were made for: a registry entry that differs gets none. The
+// error is a *CredentialsError when the Secret is absent, incomplete or for another member, or when the entry cannot
+// make a connection.
 func ConfigFor(mc *v1alpha1.MemberCluster, secret *corev1.Secret, userAgent string) (*rest.Config, error) {
 	where := v1alpha1.SystemNamespace + "/" + mc.Spec.CredentialsRef.Name
 	if secret == nil {
@@ -47,8 +48,8 @@ func ConfigFor(mc *v1alpha1.MemberCluster, secret *corev1.Secret, userAgent stri
 	config := &rest.Config{
 		Host:      bound.Endpoint,
 		UserAgent: userAgent,
-		// The API server's own priority and fairness paces us, and its 429s are obeyed; a silent limit
-		// of five requests a second would be ours alone.
+		// The API server's own priority and fairness limits the host, and the host obeys its 429s. Without this line
+		// client-go would silently limit itself to five requests a second.
 		QPS: -1,
 		TLSClientConfig: rest.TLSClientConfig{
 			ServerName: bound.TLSServerName,
@@ -77,8 +78,9 @@ func ConfigFor(mc *v1alpha1.MemberCluster, secret *corev1.Secret, userAgent stri
 	return config, nil
 }
 
-// mismatch says in what a registry entry differs from what the credentials are for, "" when in nothing. Else
-// an editor of MemberClusters could have them used for another member, or sent to a server of the editor's own.
+// mismatch names the difference between a registry entry and the binding of the credentials, "" if there is none.
+// Without it, an editor of MemberClusters could use the credentials for another member, or have them sent to a server
+// of the editor's own.
 func mismatch(mc *v1alpha1.MemberCluster, bound credentials.Binding, where string) string {
 	switch spec := mc.Spec; {
 	case bound.Cluster != mc.Name:
@@ -115,8 +117,8 @@ func proxyText(raw string) string {
 	return fmt.Sprintf("the proxy %q", credentials.WithoutUser(raw))
 }
 
-// unusable says what no connection can be made with, whoever answers: it would be tried again for ever, and the status
-// would say what was true before.
+// unusable says why no connection can be made with an entry, whichever server answers. Otherwise the manager would
+// try it for ever, and the status would keep its old state.
 func unusable(mc *v1alpha1.MemberCluster, config *rest.Config, where string) *CredentialsError {
 	again := fmt.Sprintf("run `hostctl join %s --cluster-kubeconfig FILE` again, or put it back", mc.Name)
 	if _, _, err := rest.DefaultServerUrlFor(config); err != nil {

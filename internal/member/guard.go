@@ -30,9 +30,9 @@ func (e *HeldBackError) Error() string { return e.Why.Error() }
 
 func (e *HeldBackError) Unwrap() error { return e.Why }
 
-// guard is the last transport of every request to a member. It bounds what is read of the member's answers, see package
-// boundedread. And it keeps a manager from writing that is not the leader any more but does not know it yet: a manager that
-// was frozen continues in the middle of a push, before its elector has looked at a clock.
+// guard is the last transport of every request to a member. It bounds the size of the member's answers, see package
+// boundedread. It also stops writes of a manager that is no longer the leader and does not know it yet. A manager
+// that was frozen continues in the middle of a push, before its elector has checked a clock.
 type guard struct {
 	next http.RoundTripper
 	// mayWrite returns why the manager may not write now, nil when it may.
@@ -41,9 +41,9 @@ type guard struct {
 	headWithin time.Duration
 	clock      clock.PassiveClock
 	limit      *inflight.Limit
-	// answers bounds what is read of the member's answers.
+	// answers bounds the size of the member's answers.
 	answers *boundedread.Answers
-	// skew is how far the member's clock is ahead of ours.
+	// skew is how far the member's clock is ahead of the host's.
 	skew clockskew.Estimate
 }
 
@@ -92,8 +92,8 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// inJSON is a request that asks for JSON alone. Client-go asks for the metadata of objects in protobuf, whatever its
-// configuration says, and the memory that protobuf takes is not known before it is decoded.
+// inJSON is a copy of a request that accepts only JSON. Client-go asks for the metadata of objects in protobuf,
+// whatever its configuration says, and the memory that protobuf takes is unknown before it is decoded.
 func inJSON(req *http.Request) *http.Request {
 	accept := req.Header.Get("Accept")
 	if !strings.Contains(accept, "protobuf") && !strings.Contains(accept, "cbor") {

@@ -17,27 +17,28 @@ import (
 )
 
 const (
-	// maxKnown is how many resources of one member are remembered at most: 2 MiB. With more than that, what was remembered
-	// is forgotten and asked for again.
+	// maxKnown bounds the cached resources of one member: 2 MiB. Past that the mapper drops the cache, and asks the
+	// member again.
 	maxKnown = 8192
 	// mapWithin is how long it may take to ask a member how it serves a kind, over all versions.
 	mapWithin = 30 * time.Second
 )
 
-// mapper maps the kinds of one member to resources. Built-in kinds are known. For all others it asks the member, one version
-// of a group at a time, and remembers what it said. Nothing that one member says reaches another one.
+// mapper maps the kinds of one member to resources. Built-in kinds are compiled in. For all others it asks the
+// member, one version of a group at a time, and caches the answer. An answer of one member never affects another
+// member.
 //
-// That a kind is missing is never remembered: its CRD may come at any moment.
+// The mapper never caches that a kind is missing: its CRD may appear at any moment.
 type mapper struct {
 	conn *Conn
-	// asking holds one token while the member is asked: those that want to know the same wait for it.
+	// asking holds one token while a caller asks the member: other callers with the same question wait for it.
 	asking chan struct{}
 
 	mu       sync.Mutex
 	versions map[string][]string
 	known    map[schema.GroupVersion][]discovery.Resource
 	count    int // of resources in known
-	// doubted are the built-in kinds that were not found where every API server serves them: the member is asked
+	// doubted are the built-in kinds that the member did not serve at their usual path: the mapper asks the member
 	// whether it has them.
 	doubted map[schema.GroupKind]bool
 }
@@ -48,15 +49,15 @@ func newMapper(conn *Conn) *mapper {
 	return m
 }
 
-// forget drops what was remembered. An answer that is under way is remembered when it comes, and may be an old one: a path that
-// is not found then has the member asked again.
+// forget drops the cache. An answer that is under way is cached when it arrives, and may be an old one: if its path
+// is then not found, the mapper asks the member again.
 func (m *mapper) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.versions, m.known, m.count = map[string][]string{}, map[schema.GroupVersion][]discovery.Resource{}, 0
 }
 
-// doubt has the next mapping of a kind asked for.
+// doubt makes the next mapping of a kind ask the member.
 func (m *mapper) doubt(gk schema.GroupKind) {
 	m.forget()
 	if builtIn.mapping(gk, "") == nil {
@@ -125,8 +126,8 @@ func (m *mapper) resource(ctx context.Context, gr schema.GroupResource, versions
 	return gv, r.Kind, nil
 }
 
-// find looks for a resource in versions of a group, in all of them when none is given: first in what is remembered, then by
-// asking. nil is for none.
+// find looks for a resource in versions of a group, in all of them when none is given: first in the cache, then at
+// the member. nil means that there is none.
 func (m *mapper) find(ctx context.Context, group string, versions []string, is func(discovery.Resource) bool,
 ) (schema.GroupVersion, *discovery.Resource, error) {
 	if gv, r := m.remembered(group, versions, is); r != nil {

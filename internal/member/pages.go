@@ -15,7 +15,7 @@ import (
 // PageSize is how many objects one page of a list may hold.
 const PageSize = 500
 
-// ErrEndlessList says that a member's list went on beyond what any real one has.
+// ErrEndlessList says that a member's list is longer than any list of a real cluster.
 var ErrEndlessList = fmt.Errorf("the list goes on after %d pages of %d", boundedread.MaxPages, PageSize)
 
 const acceptMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -25,10 +25,9 @@ func EachMetadata(ctx context.Context, conn *Conn, path []string, each func(*met
 	return EachSelected(ctx, conn, path, "", each)
 }
 
-// EachSelected lists what a label selector selects of a collection, "" for all, page by page, metadata only, and hands over
-// each object; an error of each ends it. The
-// other errors are those of Do; a list that has expired half-way is one of the API server's words (410), and begins anew
-// with the next call.
+// EachSelected lists the objects of a collection that a label selector selects, "" for all. It reads page by page,
+// metadata only, and calls each for every object; an error of each ends the list. The other errors are those of Do. A
+// list that expired half-way is an answer of the API server (410); the next call starts again.
 func EachSelected(ctx context.Context, conn *Conn, path []string, selector string, each func(*metav1.PartialObjectMetadata) error) error {
 	token := ""
 	for range boundedread.MaxPages {

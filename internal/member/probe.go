@@ -22,8 +22,9 @@ import (
 const (
 	// ProbeInterval is the time between two probes of a member that answers.
 	ProbeInterval = 25 * time.Second
-	// RetryInterval is the longest time between two probes of one that does not, or whose collector was never heard
-	// of: it is served again within that, and the time a probe takes, of answering.
+	// RetryInterval is the longest time between two probes of a member that does not answer, or whose collector has
+	// never written a heartbeat. So a member is served again within that time, and the time of a probe, after it
+	// answers.
 	RetryInterval = 10 * time.Second
 	// ProbeTimeout is how long an answer may take.
 	ProbeTimeout = 10 * time.Second
@@ -33,27 +34,27 @@ const (
 	aheadSteady = time.Minute
 )
 
-// Host is what a member is joined to.
+// Host is the host of a member.
 type Host struct {
 	// UID is the uid of the host's kube-system namespace.
 	UID types.UID
 }
 
-// ProbeResult is what the last probe of a member found. The zero value means that there was none yet.
+// ProbeResult is the result of the last probe of a member. The zero value means that there was none yet.
 type ProbeResult struct {
 	// Probed is whether there was a probe at all.
 	Probed bool
-	// Reachable is whether the API server answers, Valid whether it answers to us and is the cluster
-	// that was joined by us.
+	// Reachable reports whether the API server answers. Valid reports whether it accepts the host's credentials, and
+	// is the cluster that this host joined.
 	Reachable, Valid bool
-	// Ours is whether the last answer that said whose cluster it is came from the one that was joined, by us. An
-	// outage leaves it as it is; an answer of another cluster does not.
+	// Ours reports whether the last answer that identified the cluster came from the cluster that this host joined.
+	// An outage leaves it as it is; an answer of another cluster does not.
 	Ours bool
 	// Reason is one of the reasons of MemberCluster conditions, Message a sentence when not all is
 	// well.
 	Reason, Message string
-	// UID is the uid of the kube-system namespace of the cluster that answered last, be it the one that was joined or
-	// not; told is the uid of the Membership that it was read with.
+	// UID is the uid of the kube-system namespace of the cluster that answered last, whether or not it is the joined
+	// one. told is the uid of the Membership that was read with it.
 	UID, told types.UID
 	// Version is the API server's.
 	Version string
@@ -70,20 +71,20 @@ type ProbeResult struct {
 	// HeartbeatChanged is when, by the host's clock, the heartbeat was last seen to change: clocks of
 	// host and member need not agree.
 	HeartbeatChanged time.Time
-	// Ahead is by how much the member's clock is ahead of the host's, negative where it is behind, to the minute: it stays
-	// what it was until an answer says otherwise by more than that.
+	// Ahead is how far the member's clock is ahead of the host's, negative if it is behind, to the minute. It changes
+	// only when an answer differs from it by more than a minute.
 	Ahead time.Duration
 }
 
 // Usable reports whether pushes reach the member.
 func (s ProbeResult) Usable() bool { return s.Reachable && s.Valid }
 
-// settled reports whether the next probe can wait for the usual interval: the member answers, and its collector has written a
-// heartbeat, for which a person who joins a member waits.
+// settled reports whether the next probe can wait for the usual interval. The member answers, and its collector has
+// written a heartbeat; a person who joins a member waits for that.
 func (s ProbeResult) settled() bool { return s.Usable() && !s.Heartbeat.IsZero() }
 
-// There is what a time of the host's clock is by the member's. What the member's API server has dated, tokens above all,
-// is compared with that.
+// There converts a time of the host's clock to the member's clock. The host compares it with times that the member's
+// API server wrote, above all those of tokens.
 func (s ProbeResult) There(now time.Time) time.Time { return now.Add(s.Ahead) }
 
 // probe asks the member for its identity. It returns no error: a failure is part of the result.
@@ -145,10 +146,10 @@ func (s ProbeResult) joinedAs(name string, uid types.UID) ProbeResult {
 	return s
 }
 
-// OtherClusterError says that the endpoint of a member leads to another cluster than was joined.
+// OtherClusterError says that the endpoint of a member leads to another cluster than the joined one.
 type OtherClusterError struct {
 	Name string
-	// Joined is the uid of the cluster that was joined, Found that of the one that answers.
+	// Joined is the uid of the joined cluster, Found the uid of the cluster that answers.
 	Joined, Found types.UID
 }
 
@@ -158,14 +159,14 @@ func (e *OtherClusterError) Error() string {
 		"run `hostctl unjoin %[1]s --forget`, then `hostctl join %[1]s --cluster-kubeconfig FILE` with the kubeconfig of the other", e.Name, e.Joined, e.Found)
 }
 
-// identify finds out which cluster it is that answers, by the Membership that it has just shown.
+// identify finds out which cluster answers, by the Membership that the probe has just read.
 //
-// The uid of kube-system is read once for every Membership that is seen, not once a connection nor once a probe. A
-// connection is a configuration, not a wire: behind a name or a balancer another cluster may take over between two
-// probes that both get through. But the API server gives every object that is made a uid of its own, in a clone that was
-// restored from a backup of manifests too, so another cluster cannot show the same Membership; and that is read by every
-// probe anyhow. So a steady member costs one request a probe. (A copy of etcd itself has equal uids throughout and
-// cannot be told apart by anything in it.)
+// identify reads the uid of kube-system once for every Membership, not once for a connection or a probe. A connection
+// is a configuration, not a wire: behind a name or a balancer another cluster may take over between two successful
+// probes. But the API server gives every new object a uid of its own, also in a clone that was restored from a backup
+// of manifests. So another cluster cannot show the same Membership, and every probe reads that anyway. A steady
+// member therefore costs one request a probe. (A copy of etcd itself has the same uids throughout, and no object in
+// it could tell the two apart.)
 func (c *Conn) identify(ctx context.Context, membership types.UID, s *ProbeResult) error {
 	if s.Version != "" && s.UID != "" && c.serverVersion() != "" && s.told == membership {
 		return nil
@@ -200,7 +201,7 @@ func (c *Conn) get(ctx context.Context, into any, path ...string) error {
 	return answer.Into(into)
 }
 
-// refused tells an API server that does not answer from an API server that refuses the host.
+// refused distinguishes an API server that does not answer from an API server that refuses the host.
 func (s ProbeResult) refused(name string, config *rest.Config, err error) ProbeResult {
 	if status := apierrors.APIStatus(nil); !errors.As(err, &status) {
 		s.Reachable, s.Reason, s.Message = false, v1alpha1.ReasonUnreachable, unreachable(name, config, err)

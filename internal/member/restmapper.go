@@ -56,5 +56,5 @@ func (m restMapper) ResourcesFor(input schema.GroupVersionResource) ([]schema.Gr
 	return []schema.GroupVersionResource{found}, err
 }
 
-// ResourceSingularizer implements meta.RESTMapper. Singulars are for people who type, of whom there are none here.
+// ResourceSingularizer implements meta.RESTMapper. Singulars are for people who type, and no person types here.
 func (m restMapper) ResourceSingularizer(resource string) (string, error) { return resource, nil }

@@ -14,10 +14,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
-// unreachable says why a member's API server does not answer, and which field of its MemberCluster may be to blame: one
-// that was edited by hand looks like a cluster that is down.
+// unreachable says why a member's API server does not answer, and which field of its MemberCluster may be the cause:
+// a wrong edit of it looks like a cluster that is down.
 func unreachable(name string, config *rest.Config, err error) string {
-	// Method and URL say nothing that spec.endpoint does not, and would come before what matters.
+	// Method and URL add nothing to spec.endpoint, and would come before the cause.
 	if asking := (*url.Error)(nil); errors.As(err, &asking) {
 		err = asking.Err
 	}

@@ -20,7 +20,7 @@ const (
 	maxUID                          = 128
 )
 
-// InvalidName stands for the name of a member that is no DNS label. No member can have it.
+// InvalidName replaces the name of a member that is no DNS label. No member can have it.
 const InvalidName = "INVALID-NAME"
 
 // Version is a version as a server states it, one line of at most 64 bytes.
@@ -29,7 +29,7 @@ func Version(v string) string { return health.Clean(v, maxVersion) }
 // UID is a uid of at most 128 bytes.
 func UID(uid types.UID) types.UID { return types.UID(health.Clean(string(uid), maxUID)) }
 
-// Name is the name of a member, InvalidName for what is no DNS label. It can be part of a command as it is.
+// Name is the name of a member, or InvalidName for text that is no DNS label. It is safe as part of a command.
 func Name(name string) string {
 	if len(validation.IsDNS1123Label(name)) > 0 {
 		return InvalidName
@@ -40,7 +40,7 @@ func Name(name string) string {
 // Names are names of objects, each once and of at most 253 bytes, in their order.
 func Names(names []string) []string { return texts(names, len(names), maxName) }
 
-// Error is what an error says, fit for a terminal: its lines without control characters.
+// Error is the text of an error for a terminal: its lines without control characters.
 func Error(err error) string {
 	lines := strings.Split(err.Error(), "\n")
 	for i, line := range lines {

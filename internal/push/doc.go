@@ -14,11 +14,11 @@
 //   - memberapi has the requests to a member's API server, and what its refusals mean.
 //   - plan decides when a pass is due and what it repairs. It is pure.
 //
-// Where things are: the backoff of a pair that fails is in plan/history.go, and the time until its next try is in
 // Where things are: the backoff of a pair that fails is in plan/history.go (again), its shortest and longest wait in
 // plan/outcome.go (RetrySoon, RetryLater). The backoff of the probes of a member that does not answer is in
 // internal/member/fleet.go (nextProbe). The backoff of repairs is in plan/driftbackoff.go. breaker.go has no times:
 // it stops and resumes the passes of a member as its probes report.
+//
 // Why it is so: the record of delivered objects lives on the member, beside the objects. So the host stores nothing
 // for M×N pairs, loses no such record with its own etcd, and learns everything after a restart from one paged list
 // for each member. The price is two more writes for each change, on the member's API server and not on the shared one

@@ -21,10 +21,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// Answered reports whether an error is the API server's word on this one request. All else (network,
-// timeouts, overload, credentials) concerns the member as a whole, and ends the pass. A plain 500 is
-// such a word: it is what a webhook or a conversion that does not work makes of one object, and must not
-// cost the others their turn; where the whole member is in trouble the probe tells.
+// Answered reports whether an error is the API server's answer to this one request. All other errors (network,
+// timeouts, overload, credentials) concern the member as a whole, and end the pass. A plain 500 is such an answer: a
+// broken webhook or conversion causes it for one object, and it must not delay the other objects. If the whole member
+// is in trouble, the probe finds that out.
 func Answered(err error) bool {
 	if invalid := (*discovery.InvalidError)(nil); errors.As(err, &invalid) {
 		return true
@@ -37,14 +37,13 @@ func Answered(err error) bool {
 	return code >= 400 && code <= http.StatusInternalServerError && code != http.StatusTooManyRequests && code != http.StatusRequestTimeout
 }
 
-// AnsweredAbout is answered for a request about an object of one API group. Groups that the member's API
-// server does not serve by itself stand and fall on their own: that the server of one does not answer is
-// no trouble of the member's.
+// AnsweredAbout is Answered for a request about an object of one API group. Other servers may serve groups that are
+// not built into the API server. If such a server does not answer, only its group is in trouble, not the member.
 func AnsweredAbout(group string, err error) bool {
 	return Answered(err) || IsAway(err) && !member.Scheme.IsGroupRegistered(group)
 }
 
-// IsAway recognises what the API server answers where a server behind it, as of an aggregated API, does not answer.
+// IsAway recognises the API server's answers when a server behind it, as of an aggregated API, does not answer.
 func IsAway(err error) bool {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) {
@@ -108,8 +107,8 @@ func ExplainWithout(rights, verb, object string, err error) Trouble {
 	}
 }
 
-// notGranted says which rule is missing, and where it goes. It is all that a line has room for: the API
-// server's own words, which name the account and the verb at length, would push the way out off its end.
+// notGranted names the missing rule and the command that adds it. A line has no room for more: the API server's own
+// message names the account and the verb at length, and would push the remedy off its end.
 func notGranted(object, rights string, err error) string {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || status.Status().Details == nil || strings.Contains(err.Error(), "attempting to grant") {
@@ -123,20 +122,21 @@ func notGranted(object, rights string, err error) string {
 		"verbs: [%s]} and label %s: \"true\"", object, group, resource, rights, v1alpha1.LabelAggregateToHost)
 }
 
-// isOwnPolicy recognises a refusal by the policy that join installs on a member to hold the host to what is open there.
+// isOwnPolicy recognises a refusal by the policy that join installs on a member: it restricts the host to open
+// namespaces.
 func isOwnPolicy(words string) bool {
 	return strings.Contains(words, "ValidatingAdmissionPolicy '"+v1alpha1.AdmissionPolicy+"' with binding '"+v1alpha1.AdmissionPolicy+"' denied request: ")
 }
 
-// isPolicy recognises a refusal by a policy or a webhook on the member. Its code, its reason and its words are whatever
-// its author chose, also those that the API server has for other things.
+// isPolicy recognises a refusal by a policy or a webhook on the member. Its author chose its code, its reason and its
+// message. They may equal those that the API server uses for other errors.
 func isPolicy(words string) bool {
 	return strings.Contains(words, "ValidatingAdmissionPolicy '") && strings.Contains(words, "denied request") ||
 		strings.Contains(words, "admission webhook \"") && strings.Contains(words, "denied the request")
 }
 
-// isForm recognises what an API server says of a value that is of another form than the schema has, or of a field that it
-// has not: a plain 500, where trying again cannot help.
+// isForm recognises the API server's message about a value of another form than the schema has, or about a field that
+// the schema lacks. It is a plain 500, and another try cannot help.
 func isForm(words string) bool {
 	return strings.Contains(words, "failed to create typed patch object")
 }
@@ -147,7 +147,7 @@ var goValue = regexp.MustCompile(`&value\.valueUnstructured\{Value:(.*)\}`)
 // withoutGo takes the names of Go types out of an API server's words.
 func withoutGo(words string) string { return goValue.ReplaceAllString(words, "$1") }
 
-// isOfSecret reports whether words about an object may hold what a Secret holds.
+// isOfSecret reports whether a message about an object may hold values of a Secret.
 func isOfSecret(object string) bool { return strings.HasPrefix(object, "Secret ") }
 
 // withoutValue takes the value out of an API server's words.
@@ -155,7 +155,7 @@ func withoutValue(words string) string {
 	return goValue.ReplaceAllString(words, "a value that is withheld (it is a Secret's)")
 }
 
-// IsRBAC tells RBAC's refusal from an admission plugin's, which are both 403.
+// IsRBAC reports whether RBAC refused a request, and not an admission plugin. Both answer with 403.
 func IsRBAC(words string) bool {
 	return strings.Contains(words, " cannot ") && strings.Contains(words, "in API group") ||
 		strings.Contains(words, "attempting to grant RBAC permissions not currently held")
@@ -164,7 +164,7 @@ func IsRBAC(words string) bool {
 // maxNullFields is how many fields a refusal of nulls names before the way out.
 const maxNullFields = 3
 
-// nullFields are the fields that a 422 says are null and may not be.
+// nullFields are the fields that a 422 reports as null where null is not allowed.
 func nullFields(err error) []string {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || status.Status().Details == nil {
@@ -180,7 +180,7 @@ func nullFields(err error) []string {
 	return fields
 }
 
-// immutableField is the field that a 422 says cannot be changed, "" when it says something else.
+// immutableField is the field that a 422 reports as immutable, "" when it reports something else.
 func immutableField(err error) string {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || status.Status().Details == nil {

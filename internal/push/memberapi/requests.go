@@ -32,13 +32,13 @@ func Metadata(ctx context.Context, conn *member.Conn, path []string) (*metav1.Pa
 	return found, nil
 }
 
-// IsPathGone tells a 404 on the path itself, which the API server gives in plain text, from one on the
-// object.
+// IsPathGone reports whether a 404 is about the path itself and not about the object. For a path the API server
+// answers in plain text.
 func IsPathGone(err error) bool {
 	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// DeleteExactly deletes an object if it still is the one that is meant.
+// DeleteExactly deletes an object if it still has the given uid.
 func DeleteExactly(ctx context.Context, conn *member.Conn, path []string, only metav1.Preconditions) error {
 	background := metav1.DeletePropagationBackground
 	body, err := json.Marshal(&metav1.DeleteOptions{
@@ -53,9 +53,9 @@ func DeleteExactly(ctx context.Context, conn *member.Conn, path []string, only m
 	return err
 }
 
-// Release takes our hands off an object and leaves every value as it is: our managedFields entry and
-// our marks go, in one patch that names the uid. An empty apply would be refused where we alone own a
-// required field.
+// Release gives up Fairlead's ownership of an object and leaves every value as it is. It removes Fairlead's
+// managedFields entry and marks, in one patch that names the uid. The API server would refuse an empty apply if
+// Fairlead alone owns a required field.
 func Release(ctx context.Context, conn *member.Conn, path []string, found *metav1.PartialObjectMetadata) error {
 	type operation struct {
 		Op    string `json:"op"`
@@ -92,7 +92,7 @@ func pointerKey(key string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 }
 
-// HeldBy says which finalizers hold an object, as words that end a message; "" when none does.
+// HeldBy names the finalizers that hold an object, as the end of a message; "" when it has none.
 func HeldBy(found metav1.Object) string {
 	if held := found.GetFinalizers(); len(held) > 0 {
 		return "; it is held by " + strings.Join(held, ", ")

@@ -10,18 +10,18 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// Trouble is what is in the way of one object.
+// Trouble is a problem with one object.
 type Trouble struct {
 	State   v1alpha1.ClusterState
 	Reason  string
 	Message string
 	// Retry is when to look again by ourselves; zero waits for a change.
 	Retry time.Duration
-	// Overtaken is the Delivery that a person has to say a word about; nil for all other trouble.
+	// Overtaken is the Delivery about which a person has to decide; nil for all other trouble.
 	Overtaken *v1alpha1.DeliveryVersion
 }
 
-// Troubles collects what is in the way of the objects of one pass, in the order in which it was met.
+// Troubles collects the problems with the objects of one pass, in the order in which they occurred.
 type Troubles []Trouble
 
 // Add adds one.

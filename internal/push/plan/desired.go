@@ -8,8 +8,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
-// Rendering is what is to stand on a member. Its objects are made when a pass needs them: a Desired is kept for as long as it
-// is wanted, and there is one for every pair.
+// Rendering is the desired content of a member. Its objects are made when a pass needs them: there is one Desired for
+// every pair, and it stays in memory as long as it is desired.
 type Rendering interface {
 	// Digest is that of the objects.
 	Digest() string
@@ -19,20 +19,20 @@ type Rendering interface {
 	Render() (*render.Rendering, error)
 }
 
-// Desired is what the host wants of one pair. A Desired is never changed: another desired state is another Desired. Pairs of one wrapper that
-// want the same share one.
+// Desired is the desired state of one pair. A Desired is never changed: another desired state is another Desired.
+// Pairs of one wrapper with the same desired state share one.
 type Desired struct {
 	// Wrapper is the wrapper that wants it.
 	Wrapper v1alpha1.WrapperIdentity
 	// Revision names the ControllerRevision of Rendering.
 	Revision string
-	// Rendering is what is to stand there; nil to leave the member.
+	// Rendering is the desired content of the member; nil to leave the member.
 	Rendering Rendering
 	// Drift, OnConflict and OnDelete are the wrapper's policies.
 	Drift      v1alpha1.DriftPolicy
 	OnConflict v1alpha1.ConflictPolicy
 	OnDelete   v1alpha1.DeletionPolicy
-	// Namespaces says which namespaces of the member are open.
+	// Namespaces selects the open namespaces of the member.
 	Namespaces v1alpha1.NamespacePolicy
 	// Overwrites is the Delivery there that a person has allowed the host to overwrite; nil when there is none.
 	Overwrites *v1alpha1.DeliveryVersion
@@ -43,7 +43,7 @@ type Desired struct {
 // Leaving reports whether the member is to be left.
 func (w *Desired) Leaving() bool { return w.Rendering == nil }
 
-// IsHeldBy reports whether the member holds exactly what is wanted. It does not look at drift.
+// IsHeldBy reports whether the member holds exactly the desired objects. It does not look at drift.
 func (w *Desired) IsHeldBy(s *deliveries.Summary) bool { return w.IsRecordedBy(s) && s.Complete }
 
 // IsRecordedBy reports whether the Delivery has the desired state as its target, whether all of it is applied or not.

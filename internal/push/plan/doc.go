@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plan decides what a member is to be pushed next, and when. It is pure: values and the present time go in,
-// decisions come out. It knows no member, no connection and no clock.
+// Package plan decides what the next pass on a member does, and when it is due. It is pure: it takes values and the
+// present time and returns decisions. It has no member, no connection and no clock.
 //
-// Words: a *pair* is one wrapper on one member. *Desired* is what the host wants of a pair: objects that are to stand there,
-// or to leave. An *Outcome* is how far the last pass of a pair got. A *History* is what is remembered of the passes of a
-// pair; it decides whether another one is due, and what that one is to repair. A *drift backoff* makes repairs of an object
-// rare that another client changes back after each of them. The *schedule of Secrets* has each Secret checked again in
-// turns, because no collector may read them.
+// Words: a *pair* is one wrapper on one member. *Desired* is the desired state of a pair: objects on the member, or
+// to leave it. An *Outcome* is the result of the last pass of a pair. A *History* is the host's memory of the passes
+// of a pair; it decides whether another pass is due, and what it repairs. It also has the backoff of a pair that
+// fails. If another client undoes every repair of an object, a *drift backoff* makes the repairs rare. The *schedule
+// of Secrets* makes the manager check each Secret in turn, because no collector may read them.
 package plan

@@ -34,12 +34,12 @@ type driftBackoff struct {
 	undone time.Time
 	// apart is how far apart the repairs are; zero while it is not contested.
 	apart time.Duration
-	// words name the other client and what it does, as of the last contest.
+	// words is the message about the other client and its change, as of the last contest.
 	words string
 }
 
-// drifted takes in that the object has drifted, and says how long its repair has to wait; zero is not at
-// all.
+// drifted records that the object has drifted, and returns how long its repair has to wait; zero means that it is due
+// now.
 func (c *driftBackoff) drifted(o *v1alpha1.ObjectStatus, now time.Time) time.Duration {
 	if c.undone.IsZero() {
 		if c.endsIn(now) == 0 {

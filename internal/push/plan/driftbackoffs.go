@@ -31,8 +31,8 @@ func (b driftBackoffs) repaired(id ObjectID, now time.Time) time.Duration {
 	return fought.endsIn(now)
 }
 
-// settle forgets the objects that have stayed as they were left for long enough, and says when to come back for the
-// next one; zero is not at all.
+// settle forgets the objects that have stayed unchanged for long enough. It returns the time until the next object
+// can be forgotten; zero when there is none.
 func (b driftBackoffs) settle(drifts []v1alpha1.ObjectStatus, now time.Time) (wake time.Duration) {
 	if len(b) == 0 {
 		return 0
@@ -55,7 +55,8 @@ func (b driftBackoffs) settle(drifts []v1alpha1.ObjectStatus, now time.Time) (wa
 	return wake
 }
 
-// contested names what another client changes back after every repair; "" when there is nothing.
+// contested returns the status message about objects that another client changes after every repair; "" when there
+// are none.
 func (b driftBackoffs) contested() string {
 	var first ObjectID
 	n := 0

@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
-// History is what the host remembers of the passes of one pair. It decides when the next one is due. The zero value is a
-// pair for which there was no pass yet.
+// History is the host's memory of the passes of one pair. It decides when the next one is due. It also has the
+// backoff of a pair that fails (again). The zero value is a pair without any pass yet.
 type History struct {
 	last Outcome
 	// repaired are the drifts that have been dealt with.
@@ -24,7 +24,7 @@ type History struct {
 	failures int
 }
 
-// Work is what a pass is to do beside bringing about what is wanted.
+// Work is what a pass does besides the change to the desired state.
 type Work struct {
 	// Drifted are the objects to repair, Marks the IDs of these drifts; of those that are gone, Gone has the uid that was
 	// recorded when the collector said so.
@@ -33,7 +33,7 @@ type Work struct {
 	Gone    map[ObjectID]types.UID
 	// Secrets are the Secrets to look at, of a pair that has come to rest.
 	Secrets []string
-	// IsNew says that nothing of the pair was ever seen on the member, nor tried.
+	// IsNew says that no object and no Delivery of the pair was ever seen on the member, and that no pass was tried.
 	IsNew bool
 }
 
@@ -51,10 +51,11 @@ func (w *Work) mended(outcome *Outcome) []ObjectID {
 // Last is the outcome of the last pass; one without Desired when there was none.
 func (h *History) Last() Outcome { return h.last }
 
-// Contested names what another client changes back after every repair; "" when there is nothing.
+// Contested returns the status message about objects that another client changes after every repair. It returns "" if
+// there are none.
 func (h *History) Contested() string { return h.backoffs.contested() }
 
-// IsEmpty reports whether there is nothing to remember.
+// IsEmpty reports whether the history holds no information.
 func (h *History) IsEmpty() bool {
 	return h.last.Desired == nil && h.failures == 0 && len(h.repaired) == 0 && len(h.backoffs) == 0
 }
@@ -65,9 +66,9 @@ func (h *History) Settle(seen *deliveries.Summary, now time.Time) (wake time.Dur
 	return h.backoffs.settle(seen.Drifts(), now)
 }
 
-// Due reports whether a pair needs a pass, and what that one is to repair. secrets are the Secrets whose turn it is. isListing
-// is whether a list of all Deliveries of the member is under way. wake is the time until a repair that has to wait becomes due;
-// zero when none waits.
+// Due reports whether a pair needs a pass, and what that pass repairs. secrets are the Secrets whose turn it is.
+// isListing reports whether a list of all Deliveries of the member is under way. wake is the time until a waiting
+// repair becomes due; zero when none waits.
 func (h *History) Due(want *Desired, seen *deliveries.Summary, secrets []string, isListing bool, now time.Time) (todo Work, due bool, wake time.Duration) {
 	last := h.last
 	retry := h.retries(now)
@@ -105,8 +106,8 @@ func (h *History) letGoOfEarlier(want *Desired) {
 	}
 }
 
-// Rests reports whether there is nothing to do now: the last pass was for this desired state, its Delivery has not changed
-// since, and the time for another try has not come.
+// Rests reports whether no pass is due. The last pass was for this desired state, its Delivery has not changed since,
+// and the time for another try has not come.
 func (h *History) Rests(want *Desired, seen *deliveries.Summary, now time.Time) bool {
 	last := &h.last
 	return want.Same(last.Desired) && !last.isOvertakenBy(want) && !h.retries(now) && last.UID != "" &&
@@ -174,14 +175,14 @@ func (h *History) Failed(want *Desired, err error, now time.Time) (wake time.Dur
 	return h.again(time.Second, now)
 }
 
-// ForgetOutcome forgets how the last pass ended, whose Delivery is not on the member any more.
+// ForgetOutcome forgets the outcome of the last pass, because its Delivery is no longer on the member.
 func (h *History) ForgetOutcome() { h.last = Outcome{} }
 
 // ForgetRepairs forgets which drifts have been dealt with: the collector sees none any more.
 func (h *History) ForgetRepairs() { h.repaired = nil }
 
-// stillUnmended are the drifts that an earlier pass could not repair and that the pass which just ended was not asked to
-// repair. An object that is not wanted any more does not count, whatever the Delivery still says of it.
+// stillUnmended are the drifts that an earlier pass could not repair, and that the pass which just ended did not have
+// to repair. An object that is no longer desired does not count, even if the Delivery still reports it as drifted.
 func (h *History) stillUnmended(want *Desired, todo *Work, seen *deliveries.Summary) []ObjectID {
 	drifting := make(map[ObjectID]bool)
 	for _, o := range seen.Drifts() {
@@ -196,7 +197,7 @@ func (h *History) stillUnmended(want *Desired, todo *Work, seen *deliveries.Summ
 	return still
 }
 
-// again has a pair tried once more, later each time.
+// again is the backoff of a pair: it schedules another try, after a longer time with each failure, up to RetryLater.
 func (h *History) again(first time.Duration, now time.Time) (wait time.Duration) {
 	wait = max(first, min(first<<min(h.failures, 10), RetryLater))
 	h.failures++

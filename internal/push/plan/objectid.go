@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// ObjectID tells objects of one delivery apart.
+// ObjectID identifies an object within one Delivery.
 type ObjectID struct {
 	Group, Kind, Name string
 }

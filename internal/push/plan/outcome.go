@@ -12,13 +12,13 @@ import (
 
 // Times after which a pass is tried again without any event.
 const (
-	// RetrySoon is for what is on its way: a namespace that terminates, an object being deleted.
+	// RetrySoon is for changes under way: a namespace that terminates, an object that is being deleted.
 	RetrySoon = 2 * time.Second
-	// RetryLater is for what a person has to repair, since the host does not learn of every repair.
+	// RetryLater is for faults that a person has to repair, since the host does not learn of every repair.
 	RetryLater = 2 * time.Minute
 )
 
-// Kept is an object that a member keeps although its wrapper lets go of it.
+// Kept is an object that a member keeps after its wrapper dropped it.
 type Kept struct {
 	// Object is its kind and name, Why the reason as words that follow "because".
 	Object, Why string
@@ -26,23 +26,24 @@ type Kept struct {
 
 func (k Kept) String() string { return k.Object + ": " + k.Why }
 
-// Outcome is how far the last pass of a pair got.
+// Outcome is the result of the last pass of a pair.
 type Outcome struct {
-	// Done is whether the member holds just what was wanted (or was left), as of this pass.
+	// Done reports whether the member holds exactly the desired state (or was left), as of this pass.
 	Done bool
-	// State, Reason and Message say what is in the way when it is not done.
+	// State, Reason and Message describe the problem when Done is false.
 	State   v1alpha1.ClusterState
 	Reason  string
 	Message string
-	// Retry is when to try again by ourselves; zero waits for a change.
+	// Retry is the time until the manager tries again without any event; zero waits for a change.
 	Retry time.Duration
-	// Kept are objects that the pass left on the member, out of care from now on, each with the reason.
+	// Kept are objects that the pass left on the member, each with the reason. Fairlead does not manage them from now
+	// on.
 	Kept []Kept
-	// Overtaken is the Delivery that the pair is held for, until a person says whose word counts; nil when
-	// it is not.
+	// Overtaken is the Delivery for which the pair is held, until a person decides whether the host's or the member's
+	// version counts; nil when the pair is not held.
 	Overtaken *v1alpha1.DeliveryVersion
 
-	// Desired is what the pass was for; UID and Generation are the Delivery's as the pass left it.
+	// Desired is the desired state of the pass; UID and Generation are those of the Delivery after the pass.
 	Desired    *Desired
 	UID        types.UID
 	Generation int64
@@ -61,8 +62,8 @@ func (o *Outcome) isOvertakenBy(w *Desired) bool {
 	return o.Reason == v1alpha1.ReasonHostBehindMember && w.Wrapper.Generation > o.Desired.Wrapper.Generation
 }
 
-// beside is the outcome of a pass that had nothing to do with what the last one left unmended: that still is
-// the trouble where this one had none, and is tried again when it was to be.
+// beside is the outcome of a pass that did not try the repairs that the last pass failed to make. Those remain the
+// trouble if this pass had none, and keep the time of their next try.
 func (o Outcome) beside(last Outcome, still []ObjectID) Outcome {
 	if len(still) == 0 {
 		return o

@@ -37,8 +37,8 @@ type Turn struct {
 	index   int
 }
 
-// SecretSchedule is the order in which the Secrets of a fleet are looked at: the one that was left alone for longest
-// first. It knows no member and no clock. The zero value has none in it, and costs nothing.
+// SecretSchedule is the order in which the manager checks the Secrets of a fleet: the Secret with the longest time
+// since its last check comes first. It has no member and no clock. The zero value has no Secrets, and costs nothing.
 type SecretSchedule struct {
 	mu    sync.Mutex
 	queue turns
@@ -98,8 +98,8 @@ func (r *SecretSchedule) strike(t *Turn) {
 	}
 }
 
-// Next is the Secret whose turn it is. Its next turn is an interval later, whether this one is used or not. While no turn
-// has come, wait is the time until the next one; zero when the schedule is empty.
+// Next returns the Secret whose turn it is. Its next turn is an interval later, whether or not the caller uses this
+// one. While no turn has come, wait is the time until the next one; zero when the schedule is empty.
 func (r *SecretSchedule) Next(now time.Time) (is Turn, wait time.Duration, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -158,7 +158,7 @@ func offset(at Pair, name string) time.Duration {
 	return time.Duration(h.Sum64() % uint64(resyncInterval)) //nolint:gosec // less than an interval
 }
 
-// turns is a heap, the one that is due first on top.
+// turns is a heap, with the first turn that is due on top.
 type turns []*Turn
 
 var _ heap.Interface = &turns{}

@@ -21,8 +21,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// othersContents says what would go with a Namespace or a CRD that is not this wrapper's own, nil
-// when nothing would. Deleting either deletes what is in it, whoever made that.
+// othersContents names the objects in a Namespace or a CRD that do not belong to this wrapper, nil when there are
+// none. Deleting the Namespace or CRD would delete them, whoever made them.
 func (p *Pruner) othersContents(ctx context.Context, r *Removal, found *metav1.PartialObjectMetadata) (*memberapi.Trouble, error) {
 	var inside []schema.GroupVersionResource
 	namespace := ""
@@ -49,7 +49,8 @@ func (p *Pruner) othersContents(ctx context.Context, r *Removal, found *metav1.P
 	for _, gvr := range inside {
 		found, err := others(ctx, p.conn, gvr, namespace, p.desired.Wrapper.UID)
 		if apierrors.IsNotFound(err) {
-			// It was served a moment ago: its objects may still be there, and go with what holds them.
+			// The member served it a moment ago: its objects may still exist, and would be deleted with the CRD or
+			// the Namespace.
 			found, err, unheard = []string{gvr.Resource + " (they are not served any more)"}, nil, true
 		}
 		if err != nil {
@@ -80,8 +81,9 @@ func namespacedResources(ctx context.Context, conn *member.Conn) ([]schema.Group
 	return all, err
 }
 
-// others are names of objects of a resource that this wrapper did not push. What cannot be listed
-// counts as there: nothing is deleted on ignorance. An error may say that the resource is not served.
+// others are names of objects of a resource that this wrapper did not push. If they cannot be listed, the resource
+// counts as having some: the manager deletes nothing because information is missing. An error may mean that the
+// resource is not served.
 func others(ctx context.Context, conn *member.Conn, gvr schema.GroupVersionResource, namespace string, wrapper types.UID) ([]string, error) {
 	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(member.Path(gvr, namespace, "")...).
 		Param("labelSelector", v1alpha1.LabelUID+"!="+string(wrapper)).Param("limit", "10"), false)

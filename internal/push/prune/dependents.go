@@ -20,25 +20,25 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// Garbage collection deletes a claim with what owns it. So an object that a claim's ownerReferences lead to,
-// over as many owners as there are, takes data along, and KeepData keeps it.
+// Garbage collection deletes a claim together with its owner. An object that a claim's ownerReferences lead to, over
+// any number of owners, therefore takes data with it. KeepData keeps such an object.
 //
-// Why it is so: the claims are what data hangs on, and there are few of them, so it is asked from their end: one
-// list of metadata a pass, and each owner once. Following all that an object owns downward would need a
-// list of every kind. What cannot be read along the way may lead to anything, and then nothing is
-// deleted that is not released from this.
+// Why it is so: data depends on claims, and there are few of them, so the search starts at the claims: one list of
+// metadata a pass, and one request for each owner. A search downward, from an object to all that it owns, would need
+// a list of every kind. An owner that cannot be read may lead to any object. Then the manager deletes no object,
+// except for those that the author released from this.
 
 var claims = schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}
 
 // maxOwners is how many owners above a claim are followed. Real chains have two or three.
 const maxOwners = 16
 
-// dependents is what is known of the claims where a wrapper's objects are.
+// dependents is the result of the search from the claims to their owners.
 type dependents struct {
-	// claim is one that goes with an object, by the object's uid.
+	// claim names a claim that would be deleted with an object, by the object's uid.
 	claim map[types.UID]string
-	// unread is an owner that could not be read: then whatever owns that may have claims too. cause is why, "" for
-	// one whose claims could not be listed at all.
+	// unread is an owner that could not be read: its own owners may have claims too. cause is the reason. unread is
+	// "" if the claims could not be listed at all.
 	unread string
 	cause  error
 }
@@ -74,7 +74,7 @@ func (c *claimOwners) lead(ctx context.Context) (*dependents, error) {
 	return found, nil
 }
 
-// follow notes what owns an object that a claim has led to, and what owns that.
+// follow notes the owner of an object that a claim has led to, and the owners of that owner.
 func (c *claimOwners) follow(ctx context.Context, found *dependents, claim string, owned *metav1.PartialObjectMetadata, depth int) error {
 	for _, ref := range owned.OwnerReferences {
 		if ref.Kind == "Pod" && ref.APIVersion == "v1" {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package prune takes from a member what a wrapper has delivered there and does not want there any more.
+// Package prune removes objects from a member that a wrapper has delivered there and dropped since.
 //
-// Words: a *removal* is an entry of a Delivery's inventory on its way out. *Retention* is what stays although its wrapper lets
-// go of it: what holds data, what a claim's ownerReferences lead to, what was adopted, what the member has closed to the host.
-// *Contents* are the objects that go with a Namespace or a CustomResourceDefinition when that is deleted.
+// Words: a *removal* is an entry of a Delivery's inventory whose object is being removed. *Retention* is what stays
+// although its wrapper drops it: objects that hold data, objects that a claim's ownerReferences lead to, adopted
+// objects, and objects that the member has closed to the host. *Contents* are the objects that are deleted with their
+// Namespace or CustomResourceDefinition.
 //
-// A deletion always names a uid: the one that was recorded or, where a pass died before it could record
-// one, that of the object with our marks. One that somebody made anew under the same name is not ours to
-// delete.
+// A deletion always names a uid. It is the recorded uid; if a pass died before it recorded one, it is the uid of the
+// object with Fairlead's marks. If another client made a new object under the same name, the manager must not delete
+// that.
 //
-// Under KeepData a deletion also asks what would go with the object (retention.go, dependents.go): what a claim's
-// ownerReferences lead to is left where it is.
+// Under KeepData the manager also checks which objects a deletion would delete with the object (retention.go,
+// dependents.go). An object that a claim's ownerReferences lead to stays.
 package prune

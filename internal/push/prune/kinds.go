@@ -8,13 +8,13 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/retention"
 )
 
-// MayReplace reports whether an object of a kind may be deleted to be made again; what KeepData keeps
-// never is, whatever its annotation says, but for StorageClasses, which hold no data themselves.
+// MayReplace reports whether an object of a kind may be deleted and made again. A kind that KeepData keeps never may,
+// whatever its annotation says. StorageClasses are the exception, since they hold no data themselves.
 func MayReplace(gk schema.GroupKind) bool {
 	return !retention.HoldsData(gk) || gk.Kind == "StorageClass"
 }
 
-// onlyRestrict are kinds that provide nothing: without them more is allowed.
+// onlyRestrict are kinds that only restrict: without them the cluster allows more.
 var onlyRestrict = map[schema.GroupKind]bool{
 	{Kind: "ResourceQuota"}:                                                           true,
 	{Kind: "LimitRange"}:                                                              true,
@@ -28,7 +28,7 @@ var onlyRestrict = map[schema.GroupKind]bool{
 
 func onlyRestricts(gk schema.GroupKind) bool { return onlyRestrict[gk] }
 
-// restrictions parts what only restricts from all else, each in its order.
+// restrictions separates removals of kinds that only restrict from all others, each in its order.
 func restrictions(all []*Removal) (restricting, others []*Removal) {
 	for _, r := range all {
 		if onlyRestricts(r.GroupKind()) {
@@ -40,7 +40,7 @@ func restrictions(all []*Removal) (restricting, others []*Removal) {
 	return restricting, others
 }
 
-// holdsOthers reports whether deleting an object of a kind deletes what others have put into it.
+// holdsOthers reports whether deleting an object of a kind also deletes objects of other clients in it.
 func holdsOthers(gk schema.GroupKind) bool {
 	return gk == schema.GroupKind{Kind: "Namespace"} ||
 		gk == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}

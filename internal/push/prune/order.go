@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/render"
 )
 
-// Sort puts what was installed last first: the very reverse of the order of a rendering.
+// Sort puts the object that was installed last first: the reverse of the order of a rendering.
 func Sort(all []*Removal) {
 	slices.SortFunc(all, func(a, b *Removal) int {
 		rankA := render.InstallOrder(schema.GroupKind{Group: a.Entry.Group, Kind: a.Entry.Kind})

@@ -22,30 +22,31 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides"
 )
 
-// Pruner takes from a member what is recorded there and not wanted any more. It is for one pass.
+// Pruner removes recorded objects from a member that are no longer desired. It serves one pass.
 type Pruner struct {
 	conn    *member.Conn
 	desired *plan.Desired
-	// isDesired reports whether what the pass is for still is what is wanted; nil is always.
+	// isDesired reports whether the desired state of the pass is still the present one; nil counts as always true.
 	isDesired func() bool
 	// isOpen reports whether the member lets the host write to a Namespace.
 	isOpen func(*metav1.PartialObjectMetadata) bool
-	// trouble collects what is in the way of single objects.
+	// trouble collects the problems with single objects.
 	trouble *memberapi.Troubles
 	// claims is to which objects the claims there lead.
 	claims *claimOwners
 
-	// Waits says which removal waits for what could not be applied; "" when none does. Set by Remove.
+	// Waits names the removal that waits until all other objects are applied; "" when none waits. Set by Remove.
 	Waits string
-	// Kept are objects that the member keeps although it, or they, are left, each with the reason. Set by Remove.
+	// Kept are the objects that stay on the member, each with the reason. Set by Remove.
 	Kept []plan.Kept
 	// Freed is whether something that kept others out has gone, so that these may come through now. Set by
 	// Remove.
 	Freed bool
 }
 
-// New makes a pruner for one pass. isDesired reports whether what the pass is for still is what is wanted; nil is always. isOpen
-// reports whether the member lets the host write to a Namespace. What is in the way of single objects goes to trouble.
+// New makes a pruner for one pass. isDesired reports whether the desired state of the pass is still the present one;
+// nil counts as always true. isOpen reports whether the member lets the host write to a Namespace. trouble receives
+// the problems with single objects.
 func New(conn *member.Conn, desired *plan.Desired, isDesired func() bool, isOpen func(*metav1.PartialObjectMetadata) bool, trouble *memberapi.Troubles) *Pruner {
 	return &Pruner{conn: conn, desired: desired, isDesired: isDesired, isOpen: isOpen, trouble: trouble,
 		claims: &claimOwners{conn: conn, namespace: desired.Wrapper.Namespace}}
@@ -65,13 +66,13 @@ func (r *Removal) GroupKind() schema.GroupKind {
 	return schema.GroupKind{Group: r.Entry.Group, Kind: r.Entry.Kind}
 }
 
-// Remove takes away what is no longer wanted, last installed first, rank by rank: a step begins when
-// the one before it is gone, since a finalizer may need what was installed earlier.
+// Remove removes the objects that are no longer desired, last installed first, rank by rank. A rank begins when the
+// previous one is gone, since a finalizer may need objects that were installed earlier.
 //
-// What an update drops goes after what it brings stands: under another name, or of another kind, that may be
-// what takes its place, and is then all that is left. But what only restricts does not wait: it may be what
-// keeps the update from coming to its end, as a quota that the same update drops. Leaving a member waits for
-// nothing. isMissing is whether something that is wanted does not stand.
+// Objects that an update drops go after its new objects are applied. A new object, of another name or kind, may take
+// the place of the old one, and after the removal only the new one is left. Kinds that only restrict do not wait:
+// such an object may block the update, as a quota does that the same update drops. Leaving a member waits for
+// nothing. isMissing reports whether a desired object is missing.
 func (p *Pruner) Remove(ctx context.Context, leaving []*Removal, isMissing bool) error {
 	if isMissing {
 		var kept []*Removal
@@ -118,7 +119,7 @@ func (p *Pruner) removeOne(ctx context.Context, r *Removal) error {
 	found, err := memberapi.Metadata(ctx, p.conn, path)
 	switch {
 	case memberapi.IsPathGone(err):
-		// The version that we knew the kind by is not served any more; the object may well be there.
+		// The member no longer serves the version in which the kind was mapped; the object may still exist.
 		p.conn.DoubtMapping(r.GroupKind())
 		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits,
 			"%s: the member serves %s in another way than before", r, r.Entry.Kind))
@@ -135,11 +136,11 @@ func (p *Pruner) removeOne(ctx context.Context, r *Removal) error {
 	return p.letGo(ctx, r, path, found)
 }
 
-// letGo does with an object that is there what its author, its kind and its history ask for.
+// letGo deletes, releases or keeps an existing object, by its annotations, its kind and its history.
 func (p *Pruner) letGo(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) error {
 	switch {
 	case !p.isMeant(r, found):
-		// Another client made a new object under this name, or took our marks off.
+		// Another client made a new object under this name, or removed Fairlead's marks.
 		r.Gone = true
 		return nil
 	case found.DeletionTimestamp != nil:
@@ -178,8 +179,8 @@ func (r *Removal) isReserved() bool {
 	return overrides.Reserved(obj) != nil
 }
 
-// isMeant reports whether an object is the one that was delivered: it has the recorded uid; or, where the
-// pass that made it died before it could record one, it carries our marks.
+// isMeant reports whether an object is the delivered one. It has the recorded uid. If the pass that made it died
+// before it recorded one, it carries Fairlead's marks.
 func (p *Pruner) isMeant(r *Removal, found *metav1.PartialObjectMetadata) bool {
 	if r.Entry.UID != "" {
 		return found.UID == r.Entry.UID
@@ -226,7 +227,7 @@ func (p *Pruner) delete(ctx context.Context, r *Removal, path []string, found *m
 	return nil
 }
 
-// more counts what a message does not name.
+// more counts the objects that a message does not name.
 func more(n int) string {
 	if n == 0 {
 		return ""

@@ -26,18 +26,18 @@ const retainManager = v1alpha1.FieldManager + "-retain"
 
 var statefulSets = schema.GroupKind{Group: "apps", Kind: "StatefulSet"}
 
-// keepsData reports whether a policy keeps what holds data.
+// keepsData reports whether a policy keeps objects that hold data.
 func keepsData(policy v1alpha1.DeletionPolicy) bool {
 	return policy != v1alpha1.DeleteAll && policy != v1alpha1.KeepAll
 }
 
-// isBuiltIn reports whether a kind is Kubernetes' own, of which it is known what a deletion does.
+// isBuiltIn reports whether a kind is Kubernetes' own. For such kinds it is known what a deletion does.
 func isBuiltIn(gk schema.GroupKind) bool {
 	return member.Scheme.IsGroupRegistered(gk.Group) || gk.Group == "apiextensions.k8s.io" || gk.Group == "apiregistration.k8s.io"
 }
 
-// spare keeps back, under KeepData, what would take data along. settled says that there is nothing more to do
-// about the object in this pass: it is kept, or there is trouble that says what it waits for.
+// spare keeps an object, under KeepData, whose deletion would delete data. settled reports that this pass has no more
+// to do with the object: it is kept, or it waits and trouble says for what.
 func (p *Pruner) spare(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) (settled bool, err error) {
 	if !keepsData(p.desired.OnDelete) || found.Annotations[v1alpha1.AnnotationKeep] == "false" {
 		return false, nil
@@ -73,7 +73,8 @@ func (p *Pruner) spare(ctx context.Context, r *Removal, path []string, found *me
 	return true, nil
 }
 
-// SpareReplaced keeps an object from being made again where its deletion would take claims along, and says so.
+// SpareReplaced reports whether an object must not be made again, because its deletion would delete claims. It adds
+// trouble that says so.
 func (p *Pruner) SpareReplaced(ctx context.Context, object string, uid types.UID) (bool, error) {
 	if !keepsData(p.desired.OnDelete) {
 		return false, nil
@@ -96,17 +97,17 @@ func (p *Pruner) SpareReplaced(ctx context.Context, object string, uid types.UID
 	return true, nil
 }
 
-// keep leaves an object as it is, marks and all, and says why.
+// keep leaves an object as it is, with its marks, and records the reason.
 func (p *Pruner) keep(r *Removal, why string) {
 	r.Gone = true
 	p.Kept = append(p.Kept, plan.Kept{Object: r.String(), Why: why})
 }
 
-// retain has a StatefulSet that would take its claims along let go of them. retained says that it was told so,
-// by this pass or one before, and settled that its controller has not taken it in yet.
+// retain makes a StatefulSet keep its claims when it is deleted. retained reports that this pass or an earlier one
+// has set that policy. settled reports that the StatefulSet's controller has not observed it yet.
 //
-// Its controller writes its own name into the claims, and takes it off again when the policy says so. Until it
-// has seen the new policy it may still write the name.
+// The controller writes the StatefulSet as owner into the claims, and removes it when the policy says so. Until it
+// has observed the new policy it may still write the owner.
 func (p *Pruner) retain(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) (retained, settled bool, err error) {
 	answer, err := member.Do(ctx, p.conn.REST().Get().AbsPath(path...), false)
 	set := appsv1.StatefulSet{}

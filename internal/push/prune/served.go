@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// pathOf is where a recorded object is served now. It is nil where there is nothing more to do about it now:
-// it is gone, or there is trouble that says why that cannot be told.
+// pathOf is the path at which the member serves a recorded object now. It is nil if this pass has no more to do with
+// the object: it is gone, or it may still exist and trouble says why that is not known.
 func (p *Pruner) pathOf(ctx context.Context, r *Removal) ([]string, error) {
 	mapping, err := p.conn.Mapping(ctx, r.GroupKind())
 	switch {
@@ -30,7 +30,7 @@ func (p *Pruner) pathOf(ctx context.Context, r *Removal) ([]string, error) {
 		return nil, fmt.Errorf("finding how member %s serves %s: %w", p.conn.Name(), r.Entry.Kind, err)
 	}
 	if (mapping.Scope.Name() == meta.RESTScopeNameNamespace) != (p.desired.Wrapper.Kind == v1alpha1.KindFederated) {
-		// Of the wrong scope it was refused, and never there.
+		// The object was refused for its scope, so it was never on the member.
 		r.Gone = true
 		return nil, nil
 	}
@@ -39,8 +39,9 @@ func (p *Pruner) pathOf(ctx context.Context, r *Removal) ([]string, error) {
 	return member.Path(gvr, p.desired.Wrapper.Namespace, r.Entry.Name), nil
 }
 
-// withoutKind forgets an object whose kind the member serves no more, and with which it went: but only when
-// the whole group was heard, and there is no definition left that would bring it back.
+// withoutKind marks an object as gone if the member no longer serves its kind. The member must have answered for the
+// whole API group, and no CRD of the kind may be left. An object of a kind that every API server serves is never
+// marked: it comes back when its API is switched on again.
 func (p *Pruner) withoutKind(ctx context.Context, r *Removal) error {
 	served, err := discovery.Serves(ctx, p.conn.REST(), r.GroupKind())
 	if err == nil && !served && member.ServedEverywhere(r.GroupKind()) {
@@ -75,7 +76,7 @@ func (p *Pruner) withoutKind(ctx context.Context, r *Removal) error {
 	return nil
 }
 
-// cannotTell keeps an entry of which it cannot be told whether its object is there.
+// cannotTell keeps an entry and adds trouble, if it is unknown whether the object still exists.
 func (p *Pruner) cannotTell(r *Removal, err error) {
 	if apierrors.IsForbidden(err) && memberapi.IsRBAC(err.Error()) {
 		t := memberapi.ExplainWithout("get", "removing", r.String(), err)
