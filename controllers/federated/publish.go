@@ -79,7 +79,7 @@ func (r *Reconciler) learning(now time.Time) time.Duration {
 	return max(0, r.started.Add(startupGrace).Sub(now))
 }
 
-// snapshot collects what is known for the report.
+// snapshot collects the inputs of the report.
 func (p *reconciliation) snapshot(before *v1alpha1.WrapperStatus) report.Input {
 	in := report.Input{
 		Generation:     p.wrapper.GetGeneration(),
@@ -114,7 +114,7 @@ func (p *reconciliation) snapshot(before *v1alpha1.WrapperStatus) report.Input {
 	return in
 }
 
-// observe is what is known of one member.
+// observe returns the present information about one member.
 func (p *reconciliation) observe(name string, leaving bool) report.Member {
 	record, pushed := p.deliveries.Record(p.key, name), p.pusher.Result(p.key, name)
 	m := report.Member{
@@ -156,8 +156,8 @@ func (p *reconciliation) standing(name string, record deliveries.Record) report.
 	return known(report.Standing{Heard: standing.Probed, Usable: standing.Usable(), Reason: standing.Reason, Message: standing.Message}, record)
 }
 
-// known is how a member stands as far as its Deliveries are known: of one that answers, and whose Deliveries cannot be read,
-// or cannot any more, nothing is.
+// known is the member's standing, limited by the state of its Deliveries. If the member answers and its Deliveries
+// are not read yet, or can no longer be read, it is unknown.
 func known(s report.Standing, record deliveries.Record) report.Standing {
 	if s.Usable && (!record.Listed || record.Unreadable != "") {
 		return report.Standing{Message: record.Unreadable}

@@ -24,8 +24,8 @@ const (
 // Tell has the loop look at a member's orphans, soon. It does not block.
 func (r *Reconciler) Tell(name string) { r.enqueueAfter(name, orphansWithin) }
 
-// reportOrphans puts into the status which Deliveries no wrapper accounts for. What is not known leaves what
-// was said last.
+// reportOrphans writes the Deliveries without a wrapper to the status. If they are unknown, the status keeps its last
+// value.
 func (r *Reconciler) reportOrphans(ctx context.Context, mc *v1alpha1.MemberCluster) {
 	count, names, known := r.orphans.Of(mc.Name, orphansNamed)
 	names = plain.Names(names)

@@ -14,7 +14,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Placeholder is the comment over a placement that was left open. Admission refuses what is below it.
+// Placeholder is the comment over a placement that the author has to fill in. Admission refuses the placement below
+// it.
 const Placeholder = "# say where: names: [CLUSTER], or selectors: [{matchLabels: {KEY: VALUE}}], or selectors: [{}] for every cluster"
 
 // first are the keys that an object begins with; the others follow by the alphabet.

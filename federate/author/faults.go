@@ -10,7 +10,7 @@ import (
 // maxFaults is how many faults of one input are told. A person mends these first.
 const maxFaults = 50
 
-// faults collects what is wrong with an input, so that one run tells all of it.
+// faults collects the errors in an input, so that one run reports all of them.
 type faults struct {
 	told []error
 	more int

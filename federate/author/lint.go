@@ -21,8 +21,8 @@ var lints = []func(m Manifest) []string{
 	nullItems,
 }
 
-// Lint tells what is accepted and may not be meant, in the order of the manifests. Their namespaces
-// are taken as they stand.
+// Lint notes settings that are accepted and that the author may not intend, in the order of the manifests. It uses
+// their namespaces as they are.
 func Lint(manifests []Manifest) []Note {
 	var notes []Note
 	groups := map[string]bool{}

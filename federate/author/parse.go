@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
-// The limits of what is read and written.
+// The limits of input and output.
 const (
 	// MaxInput is how many bytes the sources of manifests may have together, MaxOutput how many the wrappers that are
 	// made of them: a wrapper around each of many small objects is longer than these.
@@ -28,9 +28,9 @@ const (
 	MaxDepth = 100
 )
 
-// Parse reads the objects of all sources, in order. Lists are unfolded, empty documents left out. Notes are about files
-// that were left out. An error has all faults, a line each and an *Error where it has a place; the objects without a
-// fault come with it, so that what is wrong with these can be told too.
+// Parse reads the objects of all sources, in order. It unfolds lists and leaves out empty documents. Notes name the
+// files that were left out. An error has all faults, a line each, and an *Error if the fault has a place. Parse also
+// returns the objects without a fault, so that the caller can report problems with these too.
 func Parse(sources []Source) ([]Manifest, []Note, error) {
 	all, notes, found := parseAll(sources, MaxInput)
 	var manifests []Manifest

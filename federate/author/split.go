@@ -39,8 +39,7 @@ func isMarker(line []byte) bool {
 	return found && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
 }
 
-// isBlank reports whether a document holds nothing but comments and its marker, so that it is no document
-// in anybody's count.
+// isBlank reports whether a document holds only comments and its marker, so that it does not count as a document.
 func isBlank(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		if isMarker(line) {

@@ -52,7 +52,7 @@ func settling(obj *unstructured.Unstructured, now time.Time) time.Duration {
 	if left <= 0 || spokeSince(obj, changed) {
 		return 0
 	}
-	// A member whose clock is ahead does not hold anybody for longer.
+	// A member whose clock is ahead does not make the health wait for longer.
 	return min(left, settleTime)
 }
 

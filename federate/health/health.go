@@ -26,8 +26,8 @@ type Verdict struct {
 
 // Around is what stands around an object, as far as the rules of its kind ask for it.
 type Around struct {
-	// CSV is the one that the Subscription's status names as current, InstallPlan the one it refers to;
-	// nil where there is none.
+	// CSV is the ClusterServiceVersion that the Subscription's status names as current, and InstallPlan the plan it
+	// refers to; nil if there is none.
 	CSV, InstallPlan *unstructured.Unstructured
 	// OperatorGroups is how many there are in the Subscription's namespace.
 	OperatorGroups int

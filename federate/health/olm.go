@@ -15,7 +15,7 @@ const (
 	// olmDebounce is how long OLM must hold to a failure before it counts: a good upgrade goes through
 	// Failed within half a second.
 	olmDebounce = 5 * time.Second
-	// olmDeadline is how long a CSV may stay on its way. OLM does not reliably report one that hangs.
+	// olmDeadline bounds how long a CSV may be in progress. OLM does not reliably report a CSV that hangs.
 	olmDeadline = 10 * time.Minute
 )
 
@@ -148,8 +148,8 @@ const (
 	extensionBlocked     = "Blocked"
 )
 
-// judgeClusterExtension goes by the conditions of OLM v1: Installed says what is there, Progressing whether
-// that is what the spec asks for.
+// judgeClusterExtension judges by the conditions of OLM v1: Installed reports the installed state, and Progressing
+// whether that is the state that the spec asks for.
 func judgeClusterExtension(obj *unstructured.Unstructured, now time.Time) Verdict {
 	installed, moving := conditionOf(obj, extensionInstalled), conditionOf(obj, extensionProgressing)
 	v := extensionVerdict(obj.GetGeneration(), installed, moving, now)

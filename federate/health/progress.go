@@ -4,8 +4,8 @@ package health
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// static are kinds that are all they will ever be once they were applied. A kind that is missing here
-// costs a read per change; one that should not be here would hide that something is not well.
+// static are kinds that never change their health after they were applied. A kind that is missing here costs a read
+// for each change. A kind that is wrongly here would hide a fault.
 var static = map[schema.GroupKind]struct{}{
 	{Kind: "ConfigMap"}:                         {},
 	{Kind: "Endpoints"}:                         {},

@@ -45,7 +45,7 @@ func judgeClaim(obj *unstructured.Unstructured, around Around) Verdict {
 	return judgePending(obj, around)
 }
 
-// judgePending says why a claim is not bound, as far as anybody can tell.
+// judgePending says why a claim is not bound, as far as that can be known.
 func judgePending(obj *unstructured.Unstructured, around Around) Verdict {
 	name, named, _ := unstructured.NestedString(obj.Object, "spec", "storageClassName")
 	if text(obj.Object, "spec", "volumeName") != "" {

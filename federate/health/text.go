@@ -21,7 +21,7 @@ const ellipsis = "…"
 // and formatting characters (escape sequences, bidirectional overrides), single spaces, and at most
 // limit bytes, cut between characters. It is idempotent.
 func Clean(text string, limit int) string {
-	// What is far past the limit need not be looked at: a member may send a lot.
+	// The text far past the limit is not read: a member may send a lot.
 	if far := 8 * limit; len(text) > far {
 		text = text[:far]
 	}

@@ -39,8 +39,8 @@ func Stamp(obj *unstructured.Unstructured, m Marks) {
 	obj.SetAnnotations(annotations)
 }
 
-// IsOurs reports whether an object is the wrapper's own: it carries the wrapper's uid, and its object
-// annotation names this very object rather than one that its labels were copied from.
+// IsOurs reports whether an object is the wrapper's own. It carries the wrapper's uid, and its object annotation
+// names exactly this object, and not another one from which its labels were copied.
 func IsOurs(obj metav1.Object, uid types.UID, objectPath string) bool {
 	return obj.GetLabels()[v1alpha1.LabelUID] == string(uid) &&
 		obj.GetAnnotations()[v1alpha1.AnnotationObject] == objectPath

@@ -17,7 +17,8 @@ func Few(names []string, most int) string {
 	return strings.Join(names, ", ")
 }
 
-// ApproveCommand is the command line by which the on-call approves something for a wrapper. The flags for what is allowed follow it.
+// ApproveCommand is the command line with which the on-call approves an action on a wrapper. The caller appends the
+// flags that name the action.
 func ApproveCommand(kind v1alpha1.WrapperKind, namespace, name string) string {
 	return command("approve", kind, namespace, name)
 }

@@ -32,11 +32,11 @@ func mayGo(in *Input, decision string) map[string]bool {
 	return all
 }
 
-// Release parts members that are being left into those that are still waited for and those that a person
-// has just released. heard, which is sorted by name, are the releases that have been acted upon or came too
-// late to be: those of before, and what the Approvals say of all members. An Approval counts once, and only
-// for a leaving that it saw: where a member was left before anybody had to be released, or is placed again,
-// the next time that it is left takes a newer one.
+// Release separates members that are being left into those that the manager still waits for, and those that a person
+// has just released. heard, sorted by name, are the releases that have been used, or that came too late: the earlier
+// ones, and those that the Approvals give for all members. An Approval counts once, and only for a removal that it
+// saw. If the member was left before it needed a release, or is placed again, its next removal needs a newer
+// Approval.
 func Release(id v1alpha1.WrapperIdentity, leaving []string, before []v1alpha1.ReleasedCluster, approvals []v1alpha1.Approval,
 ) (still []string, heard []v1alpha1.ReleasedCluster) {
 	at := make(map[string]v1alpha1.ReleasedCluster, len(before))

@@ -102,9 +102,9 @@ func (in *Input) pace(known map[string]bool, now time.Time) (pace, error) {
 	return p, nil
 }
 
-// standingDecision is the one that the previous decision named, while it is about these members, or more
-// of them, and the same spec: an edit may change what leaving a member does to it. Whatever else is to be
-// left is another removal, which has to be approved by itself.
+// standingDecision is the decision of the previous pass, if the spec is the same and all unselected members are in
+// it. After an edit of the spec, leaving a member may have another effect. Any further member is another removal, and
+// needs an Approval of its own.
 func (in *Input) standingDecision(unselected []string) string {
 	if in.Previous.ObservedGeneration != in.Wrapper.Generation {
 		return ""
@@ -141,8 +141,8 @@ func limitOf(maxRemoval *intstr.IntOrString, placed int) (int, error) {
 	return max(1, limit), nil
 }
 
-// recent are the removals that began within the window. One that seems to begin only later, because the
-// clock was set back, begins now: it must not count for longer than an hour.
+// recent are the removals that began within the window. If the clock was set back, a removal may seem to begin later
+// than now. It then begins now: it must not count for longer than an hour.
 func recent(removals []v1alpha1.Removals, now time.Time) []v1alpha1.Removals {
 	var kept []v1alpha1.Removals
 	latest := wholeSecond(now)

@@ -47,7 +47,7 @@ type Decision struct {
 	// Notice says which names in overrides no MemberCluster has, "" when there are none. Placed stays as it is: the
 	// members are served, and an override may be written before its member joins.
 	Notice string
-	// Again is when another decision may let more members go without anybody's doing; zero when nothing
+	// Again is when another decision may let more members go without an action of a person; zero when no member
 	// waits.
 	Again time.Time
 }

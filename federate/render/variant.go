@@ -19,7 +19,7 @@ import (
 // when a caller needs it.
 type Variant struct {
 	renderer *Renderer
-	// member is one of them: what is rendered for it is what all get.
+	// member is one of the members; all of them get its rendering.
 	member selection.Member
 	// digest and err are how its rendering came out, and how it comes out each time; work is what it took. The digest is kept
 	// as bytes: there may be one for every pair.
@@ -86,7 +86,7 @@ func (v *Variant) failure(m selection.Member) error {
 	return fmt.Errorf("rendering for member %s: %w", m.Name, v.err)
 }
 
-// Render makes the rendering, or finds the one that another caller still holds.
+// Render makes the rendering, or returns the rendering that another caller still holds.
 func (v *Variant) Render() (*Rendering, error) {
 	if v.err != nil {
 		return nil, v.err

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package report turns what is known of a wrapper on its members into the wrapper's status: a line for
-// each member, counts, and the conditions Placed, Pushed, Healthy and Ready.
+// Package report computes a wrapper's status from its state on its members: a line for each member, counts, and the
+// conditions Placed, Pushed, Healthy and Ready.
 //
-// Words: a *line* is what the status says of one member. Ready is a summary: every placed member is at
-// the update revision and healthy. Reconciling and Stalled exist only while they are true, which is
-// what kstatus reads.
+// Words: a *line* is the part of the status about one member. Ready is a summary: every placed member is at the
+// update revision and healthy. Reconciling and Stalled exist only while they are true, as kstatus reads them.
 //
-// Why it is so: the report is a pure function of a snapshot, so that the controller writes what
-// `hostctl` would show, and a status can be tested without a cluster. Missing knowledge is never good
-// news: a member that was not heard from is Unknown, not healthy. Lines are bounded (500, the troubled
-// first), because a status that grows with the fleet is what saturates a host.
+// Why it is so: the report is a pure function of a snapshot. So the controller writes the same status that `hostctl`
+// would show, and tests need no cluster. Missing information never counts as healthy: a member without an answer is
+// Unknown. The number of lines is bounded (500, those with trouble first), because a status that grows with the fleet
+// overloads a host.
 package report

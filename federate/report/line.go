@@ -21,7 +21,7 @@ type Member struct {
 	Leaving bool
 	// Withheld is whether the member is placed only until it may be left.
 	Withheld bool
-	// Revision is the one that is wanted there.
+	// Revision is the desired revision there.
 	Revision string
 	// Held is whether the member holds just the wanted objects, HeldRevision which revision its
 	// Delivery names.
@@ -36,14 +36,14 @@ type Member struct {
 	RepairsDrift bool
 	// Contested names the field manager that reverts our repairs; "" when none does.
 	Contested string
-	// Push is what is in the way of the push; the zero value when nothing is, or none was tried.
+	// Push is the problem with the push; the zero value when there is none, or no push was tried.
 	Push Push
 	// Refusal is why nothing can be rendered for this member; its reason is "" when something can.
 	Refusal Refusal
 	// Standing is whether the member can be asked.
 	Standing Standing
-	// Listed is whether the member's Deliveries were read since the manager started, Tried whether a pass for what is
-	// wanted there has ended since. See KnowsLess.
+	// Listed reports whether the member's Deliveries were read since the manager started. Tried reports whether a
+	// pass for the desired state has ended since. See KnowsLess.
 	Listed, Tried bool
 }
 
@@ -54,7 +54,7 @@ type Push struct {
 	// Unmended is whether something that drifted could not be repaired: then there is trouble although the
 	// Delivery says that all was applied.
 	Unmended bool
-	// Delivery is the one that waits for an Approval, nil when none does.
+	// Delivery is the Delivery that waits for an Approval, nil when none does.
 	Delivery *v1alpha1.DeliveryVersion
 }
 

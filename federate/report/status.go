@@ -30,7 +30,7 @@ type Input struct {
 	// Notice is what the author is to know although nothing is wrong with any member, "" for nothing: names in
 	// overrides that no MemberCluster has.
 	Notice string
-	// Invalid is why the spec cannot be rendered for anybody, "" when it can.
+	// Invalid is why the spec cannot be rendered for any member, "" when it can.
 	Invalid string
 	// Approve is the command by which a person approves what waits, up to what that is.
 	Approve string
@@ -151,8 +151,8 @@ func isWithheld(l *v1alpha1.ClusterStatus) bool {
 	return l.State == v1alpha1.StateHeld && l.Reason == v1alpha1.ReasonRemovalNeedsApproval
 }
 
-// worstLine is the line to be told beside the counts, nil when all is well. What is withheld is told by the
-// condition Placed.
+// worstLine is the line that the message quotes beside the counts, nil when all members are healthy. The condition
+// Placed reports withheld members.
 func worstLine(lines []v1alpha1.ClusterStatus) *v1alpha1.ClusterStatus {
 	var worst *v1alpha1.ClusterStatus
 	for i := range lines {

@@ -53,7 +53,8 @@ type envelope struct {
 	Content []byte `json:"content"`
 }
 
-// NewHistoryKey derives the keys of a host's history from the one that it keeps, HistoryKeyBytes long at least.
+// NewHistoryKey derives the keys of a host's history from the stored secret, which has at least HistoryKeyBytes
+// bytes.
 func NewHistoryKey(secret []byte) (*HistoryKey, error) {
 	if len(secret) < HistoryKeyBytes {
 		return nil, fmt.Errorf("the key has %d bytes, not %d", len(secret), HistoryKeyBytes)
@@ -89,9 +90,9 @@ func (k *HistoryKey) Label(r Revision) string {
 	return encryption + "." + k.id
 }
 
-// Name is the name of the ControllerRevision of a wrapper's revision. What tells it from the wrapper's others is a digest
-// of the content; where that holds a Secret, one that takes the key to compute, so that no value can be guessed and
-// tried. It is the same for as long as the key is.
+// Name is the name of the ControllerRevision of a wrapper's revision. A digest of the content distinguishes it from
+// the wrapper's other revisions. If the content holds a Secret, computing the digest takes the key, so that a reader
+// without the key cannot test a guess of a value. The name stays the same as long as the key does.
 func (k *HistoryKey) Name(kind v1alpha1.WrapperKind, wrapper types.NamespacedName, r Revision) string {
 	letters := r.Hash
 	if r.HoldsSecret && k != nil {
@@ -102,8 +103,8 @@ func (k *HistoryKey) Name(kind v1alpha1.WrapperKind, wrapper types.NamespacedNam
 	return Name(kind, wrapper.Name, letters)
 }
 
-// Encode is the content of the ControllerRevision of that name, of the wrapper with that uid: encrypted where it holds a
-// Secret. What is encrypted can be read under that name and uid alone.
+// Encode is the content of the ControllerRevision with that name, for the wrapper with that uid. It is encrypted if
+// it holds a Secret, and can then be decrypted under that name and uid only.
 func (k *HistoryKey) Encode(r Revision, wrapper types.UID, name string) ([]byte, error) {
 	if !r.HoldsSecret {
 		return r.Data, nil

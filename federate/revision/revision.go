@@ -21,8 +21,8 @@ import (
 // hashLength is how many characters tell one wrapper's revisions apart: more than 2^45 of them.
 const hashLength = 10
 
-// Revision is what makes members get something else: the objects and the overrides of a wrapper.
-// Where they go, and what is done about drift, conflicts and deletion, is not part of it.
+// Revision is the part of a wrapper that determines the pushed objects: its objects and its overrides. The placement,
+// and the policies for drift, conflicts and deletion, are not part of it.
 type Revision struct {
 	// Hash is hashLength characters of an alphabet that spells no words.
 	Hash string

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package boundedread bounds what a member, or anything that answers in its place, can make Fairlead read and hold. Every
-// limit stands in limits.go.
+// Package boundedread bounds how much a member, or a server that answers in its place, can make Fairlead read and
+// hold. The limits of answers and of caches are in limits.go. The numbers of API groups, versions and resources are
+// bounded in internal/discovery, the memory of summaries in internal/deliveries/bounds.go.
 //
 // Words. A *Budget* is so much memory, and how much of it is in use. *Answers* bounds the bodies of the answers on one
 // connection: each by its own limit, and all that are being read at a time by a budget. A *Source* bounds what a cache holds:

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// What is read of one answer, in bytes.
+// The limits of one answer, in bytes.
 const (
 	// MaxList is the limit of one page of a list. A page of 500 Deliveries, each with all that it may hold, is less.
 	MaxList = 64 << 20

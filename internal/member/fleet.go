@@ -24,8 +24,8 @@ import (
 // every multicluster-aware part of the manager is engaged with each Conn, and disengaged when it is
 // replaced or removed.
 //
-// It does not stand on multicluster-runtime's own bookkeeping (pkg/clusters): there a connection that
-// ends removes whatever goes by its name, and that is by then the one that has replaced it.
+// It does not use multicluster-runtime's own bookkeeping (pkg/clusters). There a connection that ends removes the
+// entry of its name, and by then that entry may be the connection that replaced it.
 type Fleet struct {
 	host     Host
 	clock    clock.WithTicker
