@@ -116,7 +116,7 @@ func takesOnlyNewNames(there, next *v1alpha1.DeliverySpec) bool {
 		return false
 	}
 	if there.Wrapper.Generation > next.Wrapper.Generation {
-		// A person has said that the host's word counts: the member must not stay ahead of it.
+		// A person has decided that the host's version counts: the member must not stay ahead of it.
 		return false
 	}
 	renamed := *there

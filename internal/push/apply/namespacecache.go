@@ -17,8 +17,9 @@ const (
 	openForRepairs = time.Second
 )
 
-// NamespaceCache is which namespaces of one member were found open of late. A thousand wrappers in ten namespaces need not
-// ask a thousand times. If a namespace has been deleted meanwhile, the API server refuses the write into it.
+// NamespaceCache remembers which namespaces of one member were found open recently. So a thousand wrappers in ten
+// namespaces need not make a thousand requests. If a namespace has been deleted meanwhile, the API server refuses the
+// write into it.
 type NamespaceCache struct {
 	clock clock.PassiveClock
 
@@ -26,7 +27,7 @@ type NamespaceCache struct {
 	seen map[namespaceKey]time.Time
 }
 
-// namespaceKey is a namespace under the policy by which it was judged.
+// namespaceKey is a namespace, and the policy under which it was checked.
 type namespaceKey struct {
 	policy    v1alpha1.NamespacePolicy
 	namespace string
@@ -35,7 +36,7 @@ type namespaceKey struct {
 // NewNamespaceCache returns an empty cache.
 func NewNamespaceCache(clk clock.PassiveClock) *NamespaceCache { return &NamespaceCache{clock: clk} }
 
-// isOpen reports whether a namespace was found open within the last while. A nil cache has seen none.
+// isOpen reports whether a namespace was recently found open. A nil cache has none.
 func (c *NamespaceCache) isOpen(one namespaceKey, while time.Duration) bool {
 	if c == nil {
 		return false
@@ -59,7 +60,7 @@ func (c *NamespaceCache) found(one namespaceKey) {
 	c.seen[one] = c.clock.Now()
 }
 
-// doubt has a namespace looked at again.
+// doubt makes the next pass check a namespace again.
 func (c *NamespaceCache) doubt(one namespaceKey) {
 	if c == nil {
 		return

@@ -23,7 +23,7 @@ const podSecurity = "pod-security.kubernetes.io/"
 // HostLabels reads the labels of a namespace of the host. An error may be NotFound.
 type HostLabels func(ctx context.Context, namespace string) (map[string]string, error)
 
-// unreadLabelsError is the host's trouble, not the member's: the labels that a namespace is to be made with are not known.
+// unreadLabelsError is a problem of the host, not of the member: the labels for a new namespace are unknown.
 type unreadLabelsError struct {
 	namespace string
 	err       error

@@ -53,7 +53,7 @@ func IsAway(err error) bool {
 	return code == http.StatusBadGateway || code == http.StatusServiceUnavailable || code == http.StatusGatewayTimeout
 }
 
-// IsWire reports whether an error of a pass is the wire's: the member as a whole is in doubt.
+// IsWire reports whether an error of a pass is an error of the wire: the state of the whole member is in doubt.
 func IsWire(err error) bool {
 	if held := (*member.HeldBackError)(nil); errors.As(err, &held) {
 		return false
@@ -66,7 +66,7 @@ func Explain(verb, object string, err error) Trouble {
 	return ExplainWithout("get, list, watch, create, patch, delete", verb, object, err)
 }
 
-// ExplainWithout is explain where another right than all of them may be missing.
+// ExplainWithout is Explain for a request that needs only the given rights.
 func ExplainWithout(rights, verb, object string, err error) Trouble {
 	words := err.Error()
 	switch {
@@ -107,7 +107,7 @@ func ExplainWithout(rights, verb, object string, err error) Trouble {
 	}
 }
 
-// notGranted names the missing rule and the command that adds it. A line has no room for more: the API server's own
+// notGranted says which rule is missing, and where to add it. A line has no room for more: the API server's own
 // message names the account and the verb at length, and would push the remedy off its end.
 func notGranted(object, rights string, err error) string {
 	status := apierrors.APIStatus(nil)
@@ -144,13 +144,13 @@ func isForm(words string) bool {
 // goValue is how the API server prints a value of a wrong form.
 var goValue = regexp.MustCompile(`&value\.valueUnstructured\{Value:(.*)\}`)
 
-// withoutGo takes the names of Go types out of an API server's words.
+// withoutGo removes the names of Go types from an API server's message.
 func withoutGo(words string) string { return goValue.ReplaceAllString(words, "$1") }
 
 // isOfSecret reports whether a message about an object may hold values of a Secret.
 func isOfSecret(object string) bool { return strings.HasPrefix(object, "Secret ") }
 
-// withoutValue takes the value out of an API server's words.
+// withoutValue removes the value from an API server's message.
 func withoutValue(words string) string {
 	return goValue.ReplaceAllString(words, "a value that is withheld (it is a Secret's)")
 }
@@ -161,7 +161,7 @@ func IsRBAC(words string) bool {
 		strings.Contains(words, "attempting to grant RBAC permissions not currently held")
 }
 
-// maxNullFields is how many fields a refusal of nulls names before the way out.
+// maxNullFields is how many null fields a message names before the remedy.
 const maxNullFields = 3
 
 // nullFields are the fields that a 422 reports as null where null is not allowed.

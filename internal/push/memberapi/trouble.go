@@ -15,7 +15,7 @@ type Trouble struct {
 	State   v1alpha1.ClusterState
 	Reason  string
 	Message string
-	// Retry is when to look again by ourselves; zero waits for a change.
+	// Retry is when the manager looks again without any event; zero waits for a change.
 	Retry time.Duration
 	// Overtaken is the Delivery about which a person has to decide; nil for all other trouble.
 	Overtaken *v1alpha1.DeliveryVersion
@@ -27,12 +27,12 @@ type Troubles []Trouble
 // Add adds one.
 func (t *Troubles) Add(one Trouble) { *t = append(*t, one) }
 
-// Stalled is trouble that a person has to mend.
+// Stalled is trouble that a person has to repair.
 func Stalled(reason, format string, args ...any) Trouble {
 	return Trouble{State: v1alpha1.StateStalled, Reason: reason, Message: fmt.Sprintf(format, args...), Retry: plan.RetryLater}
 }
 
-// Waiting is trouble that goes by itself, or is woken by the collector when retry is zero.
+// Waiting is trouble that ends by itself. If retry is zero, a collector's report wakes the pair.
 func Waiting(retry time.Duration, reason, format string, args ...any) Trouble {
 	return Trouble{State: v1alpha1.StateWaiting, Reason: reason, Message: fmt.Sprintf(format, args...), Retry: retry}
 }

@@ -11,7 +11,7 @@ import (
 // Rendering is the desired content of a member. Its objects are made when a pass needs them: there is one Desired for
 // every pair, and it stays in memory as long as it is desired.
 type Rendering interface {
-	// Digest is that of the objects.
+	// Digest is the digest of the objects.
 	Digest() string
 	// Lists reports whether an object is among them.
 	Lists(group, kind, name string) bool
@@ -22,7 +22,7 @@ type Rendering interface {
 // Desired is the desired state of one pair. A Desired is never changed: another desired state is another Desired.
 // Pairs of one wrapper with the same desired state share one.
 type Desired struct {
-	// Wrapper is the wrapper that wants it.
+	// Wrapper is the wrapper of the pair.
 	Wrapper v1alpha1.WrapperIdentity
 	// Revision names the ControllerRevision of Rendering.
 	Revision string
@@ -34,9 +34,9 @@ type Desired struct {
 	OnDelete   v1alpha1.DeletionPolicy
 	// Namespaces selects the open namespaces of the member.
 	Namespaces v1alpha1.NamespacePolicy
-	// Overwrites is the Delivery there that a person has allowed the host to overwrite; nil when there is none.
+	// Overwrites is the member's Delivery that a person has allowed the host to overwrite; nil when there is none.
 	Overwrites *v1alpha1.DeliveryVersion
-	// Suspended holds every write back. Leaving because the wrapper was deleted is never suspended.
+	// Suspended stops every write. Leaving because the wrapper was deleted is never suspended.
 	Suspended bool
 }
 
@@ -51,7 +51,7 @@ func (w *Desired) IsRecordedBy(s *deliveries.Summary) bool {
 	return w != nil && s != nil && !w.Leaving() && s.Wrapper.UID == w.Wrapper.UID && s.Rendering == w.Digest()
 }
 
-// Same reports whether two wants ask for the same writes.
+// Same reports whether two desired states need the same writes.
 func (w *Desired) Same(other *Desired) bool {
 	return w != nil && other != nil &&
 		w.Wrapper.UID == other.Wrapper.UID && (w.Rendering == other.Rendering || w.Digest() == other.Digest()) &&
@@ -65,7 +65,7 @@ func (w *Desired) MayOverwrite(d *v1alpha1.Delivery) bool {
 	return w.Overwrites != nil && w.Overwrites.UID == d.UID && w.Overwrites.Generation == d.Generation
 }
 
-// Digest is that of the objects that are wanted, "" to leave the member.
+// Digest is the digest of the desired objects, "" to leave the member.
 func (w *Desired) Digest() string {
 	if w.Rendering == nil {
 		return ""
@@ -73,7 +73,7 @@ func (w *Desired) Digest() string {
 	return w.Rendering.Digest()
 }
 
-// Lists reports whether an object is among those that are wanted.
+// Lists reports whether an object is one of the desired objects.
 func (w *Desired) Lists(id ObjectID) bool {
 	return w != nil && w.Rendering != nil && w.Rendering.Lists(id.Group, id.Kind, id.Name)
 }

@@ -11,28 +11,28 @@ import (
 )
 
 const (
-	// maxRepairs is how many repairs of one object within repairWindow are made as soon as it has drifted.
+	// maxRepairs is how many repairs of one object the manager makes without delay within repairWindow.
 	maxRepairs   = 5
 	repairWindow = 10 * time.Minute
-	// Contested repairs are first this far apart, then twice as far each time, to the longest.
+	// firstApart is the first pause between contested repairs. It doubles after each repair, up to longestApart.
 	firstApart   = time.Minute
 	longestApart = 30 * time.Minute
 )
 
-// driftBackoff is the history of one object that drifts: how often it had to be repaired of late, and whether
-// it is contested. It is pure; the zero value is an object that was never repaired.
+// driftBackoff is the history of one object that drifts: how often the manager repaired it recently, and whether it
+// is contested. It is pure; the zero value is an object that was never repaired.
 //
 // Why it is so: a repair that another client undoes at once only puts load on the member, and the object changes between
 // two states. Repairs do not stop, since the other client may have been a person with kubectl. They only become rare, and the
 // wrapper's status names the other client.
 type driftBackoff struct {
-	// repairs are when the last ones were made, at most maxRepairs of them.
+	// repairs are the times of the last repairs, at most maxRepairs of them.
 	repairs []time.Time
-	// since is when the last fight ended: by a repair, or by a drift that went without one.
+	// since is when the last contest ended: by a repair, or because the drift disappeared without one.
 	since time.Time
-	// undone is when the repair was first seen to be undone; zero while the object is as it was left.
+	// undone is when the drift was first seen after the last repair; zero while the object has not drifted.
 	undone time.Time
-	// apart is how far apart the repairs are; zero while it is not contested.
+	// apart is the pause between repairs; zero while the object is not contested.
 	apart time.Duration
 	// words is the message about the other client and its change, as of the last contest.
 	words string
@@ -56,7 +56,7 @@ func (c *driftBackoff) drifted(o *v1alpha1.ObjectStatus, now time.Time) time.Dur
 	return max(0, c.since.Add(c.apart).Sub(now))
 }
 
-// repaired takes in that the object was repaired.
+// repaired records a repair of the object.
 func (c *driftBackoff) repaired(now time.Time) {
 	c.repairs = append(c.repairs, now)
 	c.repairs = c.repairs[max(0, len(c.repairs)-maxRepairs):]
@@ -64,7 +64,7 @@ func (c *driftBackoff) repaired(now time.Time) {
 	c.apart = min(2*c.apart, longestApart)
 }
 
-// mended takes in that the object is as it was left although nothing was repaired.
+// mended records that the object no longer drifts although the manager did not repair it.
 func (c *driftBackoff) mended(now time.Time) {
 	if !c.undone.IsZero() {
 		c.since, c.undone = now, time.Time{}
@@ -74,8 +74,8 @@ func (c *driftBackoff) mended(now time.Time) {
 // isContested reports whether another client changes the object back after every repair.
 func (c *driftBackoff) isContested() bool { return c.apart > 0 }
 
-// endsIn is how long the object has to stay as it is for its history to be forgotten. While it is not as
-// it was left, that is at least as long again.
+// endsIn is how long the object has to stay unchanged until its history is forgotten. While the object drifts, that
+// is the whole time again.
 func (c *driftBackoff) endsIn(now time.Time) time.Duration {
 	quiet := max(repairWindow, c.apart)
 	if !c.undone.IsZero() {
@@ -84,8 +84,8 @@ func (c *driftBackoff) endsIn(now time.Time) time.Duration {
 	return max(0, c.since.Add(quiet).Sub(now))
 }
 
-// fightWords say what is done to an object again and again, and the ways out. Names from the member are cut
-// short, or they would push the ways out off the end of a line.
+// fightWords is the status message about an object that another client changes after every repair, with the remedies.
+// Names from the member are cut short. Otherwise they would push the remedies off the end of a line.
 func fightWords(o *v1alpha1.ObjectStatus) string {
 	object, who := o.Kind+" "+health.Clean(o.Name, 40), health.Clean(o.Drift.Manager, 40)
 	switch who {

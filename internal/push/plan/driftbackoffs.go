@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// driftBackoffs are the objects of one pair that had to be repaired of late.
+// driftBackoffs are the objects of one pair that the manager repaired recently.
 type driftBackoffs map[ObjectID]*driftBackoff
 
 // drifted records that an object has drifted, and returns how long its repair has to wait; zero means that it is due now.
@@ -20,7 +20,7 @@ func (b driftBackoffs) drifted(id ObjectID, o *v1alpha1.ObjectStatus, now time.T
 	return b[id].drifted(o, now)
 }
 
-// repaired records a repair, and returns after how long its history may be forgotten.
+// repaired records a repair, and returns the time until its history may be forgotten.
 func (b driftBackoffs) repaired(id ObjectID, now time.Time) time.Duration {
 	fought := b[id]
 	if fought == nil {
@@ -77,7 +77,7 @@ func (b driftBackoffs) contested() string {
 	return fmt.Sprintf("%d objects, one of them %s", n, b[first].words)
 }
 
-// sooner is the shorter of two times to wait; zero is not at all.
+// sooner is the shorter of two waiting times; zero means that there is none.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b > 0 && b < a {
 		return b

@@ -17,27 +17,27 @@ import (
 // backoff of a pair that fails (again). The zero value is a pair without any pass yet.
 type History struct {
 	last Outcome
-	// repaired are the drifts that have been dealt with.
+	// repaired are the drifts that a pass has tried to repair.
 	repaired sets.Set[string]
-	// backoffs are the objects that had to be repaired of late.
+	// backoffs are the objects that the manager repaired recently.
 	backoffs driftBackoffs
 	failures int
 }
 
 // Work is what a pass does besides the change to the desired state.
 type Work struct {
-	// Drifted are the objects to repair, Marks the IDs of these drifts; of those that are gone, Gone has the uid that was
-	// recorded when the collector said so.
+	// Drifted are the objects to repair, and Marks the IDs of these drifts. Gone has the recorded uid of each object
+	// that the collector reported as gone, at the time of the report.
 	Drifted map[ObjectID]v1alpha1.DriftKind
 	Marks   map[ObjectID]string
 	Gone    map[ObjectID]types.UID
-	// Secrets are the Secrets to look at, of a pair that has come to rest.
+	// Secrets are the Secrets to check, of a pair that needs no other pass.
 	Secrets []string
 	// IsNew says that no object and no Delivery of the pair was ever seen on the member, and that no pass was tried.
 	IsNew bool
 }
 
-// mended are the drifts of a pass that it did repair.
+// mended are the drifts that the pass repaired.
 func (w *Work) mended(outcome *Outcome) []ObjectID {
 	var ids []ObjectID
 	for id := range w.Marks {
@@ -48,7 +48,7 @@ func (w *Work) mended(outcome *Outcome) []ObjectID {
 	return ids
 }
 
-// Last is the outcome of the last pass; one without Desired when there was none.
+// Last is the outcome of the last pass; without a pass, it is an outcome without Desired.
 func (h *History) Last() Outcome { return h.last }
 
 // Contested returns the status message about objects that another client changes after every repair. It returns "" if
@@ -98,8 +98,8 @@ func (h *History) retries(now time.Time) bool {
 	return !h.last.Again.IsZero() && !now.Before(h.last.Again)
 }
 
-// letGoOfEarlier has the last outcome refer to an equal desired state of a later generation. Otherwise all objects of the
-// earlier generation's spec would stay in memory.
+// letGoOfEarlier makes the last outcome refer to an equal desired state of a later generation. Otherwise all objects
+// of the earlier generation's spec would stay in memory.
 func (h *History) letGoOfEarlier(want *Desired) {
 	if h.last.Desired != want && want.Same(h.last.Desired) && !h.last.isOvertakenBy(want) {
 		h.last.Desired = want
@@ -114,8 +114,8 @@ func (h *History) Rests(want *Desired, seen *deliveries.Summary, now time.Time) 
 		(seen == nil || seen.UID == last.UID && seen.Generation <= last.Generation)
 }
 
-// repairs are the drifts that no pass has dealt with, and, when it is time to try again, those that the
-// last one could not mend.
+// repairs are the drifts that no pass has tried to repair. When it is time for another try, they include the drifts
+// that the last pass could not repair.
 func (h *History) repairs(want *Desired, seen *deliveries.Summary, retry bool, now time.Time) (todo Work, wake time.Duration) {
 	todo = Work{Drifted: make(map[ObjectID]v1alpha1.DriftKind), Marks: make(map[ObjectID]string), Gone: make(map[ObjectID]types.UID)}
 	if want.Drift != v1alpha1.DriftRepair || seen == nil || seen.Wrapper.UID != want.Wrapper.UID {
@@ -143,8 +143,8 @@ func (h *History) repairs(want *Desired, seen *deliveries.Summary, retry bool, n
 	return todo, wake
 }
 
-// Finished records a pass that came to its end. wake is the time until the pair is to be judged again; zero when it waits for
-// a change.
+// Finished records a pass that ended without an error of the wire. wake is the time until the pair is judged again;
+// zero when it waits for a change.
 func (h *History) Finished(outcome Outcome, todo *Work, seen *deliveries.Summary, now time.Time) (wake time.Duration) {
 	h.last = outcome.beside(h.last, h.stillUnmended(outcome.Desired, todo, seen))
 	for _, mark := range todo.Marks {
@@ -178,7 +178,7 @@ func (h *History) Failed(want *Desired, err error, now time.Time) (wake time.Dur
 // ForgetOutcome forgets the outcome of the last pass, because its Delivery is no longer on the member.
 func (h *History) ForgetOutcome() { h.last = Outcome{} }
 
-// ForgetRepairs forgets which drifts have been dealt with: the collector sees none any more.
+// ForgetRepairs forgets which drifts a pass has tried to repair: the collector reports none any more.
 func (h *History) ForgetRepairs() { h.repaired = nil }
 
 // stillUnmended are the drifts that an earlier pass could not repair, and that the pass which just ended did not have

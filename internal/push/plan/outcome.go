@@ -47,16 +47,16 @@ type Outcome struct {
 	Desired    *Desired
 	UID        types.UID
 	Generation int64
-	// Unmended are the drifted objects that the pass was to repair and could not.
+	// Unmended are the drifted objects that the pass had to repair and could not.
 	Unmended []ObjectID
 	// Again is when the pair is tried again by itself; zero when it waits for a change. Set by History.
 	Again time.Time
 }
 
-// IsUnmended reports whether something that drifted could not be repaired.
+// IsUnmended reports whether the pass could not repair some drift.
 func (o *Outcome) IsUnmended() bool { return len(o.Unmended) > 0 }
 
-// isOvertakenBy reports whether a desired state that asks for the same writes may succeed where the last one was held: a
+// isOvertakenBy reports whether a desired state with the same writes may succeed although the last pass was held: a
 // host that was behind the member has caught up.
 func (o *Outcome) isOvertakenBy(w *Desired) bool {
 	return o.Reason == v1alpha1.ReasonHostBehindMember && w.Wrapper.Generation > o.Desired.Wrapper.Generation

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// resyncInterval is how often each Secret is looked at, where the fleet is small enough for it.
+	// resyncInterval is the time between two checks of a Secret, if the fleet is small enough for it.
 	resyncInterval = 10 * time.Minute
-	// resyncGap is the time between two looks, over the whole fleet: ten a second.
+	// resyncGap is the time between two checks, over the whole fleet: ten a second.
 	resyncGap = 100 * time.Millisecond
 )
 
@@ -26,13 +26,13 @@ type Pair struct {
 	Key    deliveries.Key
 }
 
-// Turn is one Secret that waits for its next look.
+// Turn is one Secret that waits for its next check.
 type Turn struct {
 	Pair
 	Name string
 	due  time.Time
-	// version is the resourceVersion that it had when it was last known to be as wanted; "" when it never
-	// was, as after a restart.
+	// version is the resourceVersion at which the Secret last had its desired content; "" if that was never known, as
+	// after a restart.
 	version string
 	index   int
 }
@@ -43,13 +43,13 @@ type SecretSchedule struct {
 	mu    sync.Mutex
 	queue turns
 	at    map[Pair]map[string]*Turn
-	// last is when the last look was handed out.
+	// last is when Next last returned a Secret.
 	last time.Time
 }
 
-// Enlist has just these Secrets of a pair looked at, and no others. It reports whether one of them is new.
-// A new one comes up somewhen within an interval, always at the same point of it: a fleet that is listed at
-// once must not come up at once.
+// Enlist schedules exactly these Secrets of a pair. It reports whether one of them is new. The first turn of a new
+// Secret comes at a fixed point of the interval that follows: a fleet that is listed at once must not have all its
+// turns at once.
 func (r *SecretSchedule) Enlist(at Pair, names []string, now time.Time) (news bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,7 +76,7 @@ func (r *SecretSchedule) Enlist(at Pair, names []string, now time.Time) (news bo
 	return news
 }
 
-// Leave strikes out all of a member.
+// Leave removes all Secrets of a member.
 func (r *SecretSchedule) Leave(member string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,7 +90,7 @@ func (r *SecretSchedule) Leave(member string) {
 	}
 }
 
-// strike takes one out. r.mu is held.
+// strike removes one Secret. r.mu is held.
 func (r *SecretSchedule) strike(t *Turn) {
 	heap.Remove(&r.queue, t.index)
 	if delete(r.at[t.Pair], t.Name); len(r.at[t.Pair]) == 0 {
@@ -115,7 +115,7 @@ func (r *SecretSchedule) Next(now time.Time) (is Turn, wait time.Duration, ok bo
 	return *t, 0, true
 }
 
-// Taken takes in that a turn was used: the next one, whosever it is, comes a gap later.
+// Taken records that a turn was used: the next turn of any Secret comes a gap later.
 func (r *SecretSchedule) Taken(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -132,7 +132,7 @@ func (r *SecretSchedule) Version(at Pair, name string) string {
 	return ""
 }
 
-// Note takes in that a Secret is as wanted at a resourceVersion.
+// Note records that a Secret has its desired content at a resourceVersion.
 func (r *SecretSchedule) Note(at Pair, name, version string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -141,14 +141,14 @@ func (r *SecretSchedule) Note(at Pair, name, version string) {
 	}
 }
 
-// Len is how many Secrets there are.
+// Len is the number of Secrets.
 func (r *SecretSchedule) Len() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.queue)
 }
 
-// offset is the point of an interval at which a Secret comes up.
+// offset is the point of an interval at which the turn of a Secret comes.
 func offset(at Pair, name string) time.Duration {
 	h := fnv.New64a()
 	for _, piece := range []string{at.Member, at.Key.String(), name} {

@@ -110,7 +110,7 @@ func others(ctx context.Context, conn *member.Conn, gvr schema.GroupVersionResou
 	return names, nil
 }
 
-// madeByKubernetes are the things that come with every namespace.
+// madeByKubernetes are the objects that Kubernetes creates in every namespace.
 func madeByKubernetes(gvr schema.GroupVersionResource, obj metav1.Object) bool {
 	switch gvr.GroupResource() {
 	case schema.GroupResource{Resource: "serviceaccounts"}:
@@ -125,7 +125,7 @@ func madeByKubernetes(gvr schema.GroupVersionResource, obj metav1.Object) bool {
 	return false
 }
 
-// errNotServed: objects of a CRD may be there that no client can list.
+// errNotServed means that objects of a CRD may exist which no client can list.
 var errNotServed = errors.New("no version of it is served")
 
 var crds = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}

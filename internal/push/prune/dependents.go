@@ -43,7 +43,7 @@ type dependents struct {
 	cause  error
 }
 
-// claimOwners finds out to which objects the claims lead that are where a wrapper's objects are.
+// claimOwners finds the owners of the claims in the wrapper's namespace, or in all namespaces.
 type claimOwners struct {
 	conn *member.Conn
 	// namespace is the wrapper's; "" asks for the claims of all namespaces.
@@ -52,7 +52,7 @@ type claimOwners struct {
 	found *dependents
 }
 
-// lead finds out, once in a pass, to which objects the claims there lead. An error is the wire's.
+// lead finds, once in a pass, the objects that the claims lead to. An error is an error of the wire.
 func (c *claimOwners) lead(ctx context.Context) (*dependents, error) {
 	if c.found != nil {
 		return c.found, nil
@@ -104,7 +104,7 @@ func (c *claimOwners) follow(ctx context.Context, found *dependents, claim strin
 	return nil
 }
 
-// owner reads the object that an ownerReference means; nil when it is gone, and leads nowhere.
+// owner reads the object that an ownerReference names; nil when it is gone, and then the chain ends.
 func (c *claimOwners) owner(ctx context.Context, namespace string, ref metav1.OwnerReference) (*metav1.PartialObjectMetadata, error) {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	if err != nil {
@@ -136,7 +136,7 @@ func groupOf(ref metav1.OwnerReference) string {
 	return gv.Group
 }
 
-// cannotKnow is the trouble of an object of which it is not known whether a claim goes with it.
+// cannotKnow is the trouble for an object if it is unknown whether its deletion would delete a claim.
 func (d *dependents) cannotKnow(verb, object string) memberapi.Trouble {
 	right := "get"
 	if d.unread == "" {

@@ -32,15 +32,15 @@ type Pruner struct {
 	isOpen func(*metav1.PartialObjectMetadata) bool
 	// trouble collects the problems with single objects.
 	trouble *memberapi.Troubles
-	// claims is to which objects the claims there lead.
+	// claims finds the objects that the claims lead to.
 	claims *claimOwners
 
 	// Waits names the removal that waits until all other objects are applied; "" when none waits. Set by Remove.
 	Waits string
 	// Kept are the objects that stay on the member, each with the reason. Set by Remove.
 	Kept []plan.Kept
-	// Freed is whether something that kept others out has gone, so that these may come through now. Set by
-	// Remove.
+	// Freed reports whether an object is gone that may have blocked other objects, so that these may be applied now.
+	// Set by Remove.
 	Freed bool
 }
 
@@ -52,16 +52,16 @@ func New(conn *member.Conn, desired *plan.Desired, isDesired func() bool, isOpen
 		claims: &claimOwners{conn: conn, namespace: desired.Wrapper.Namespace}}
 }
 
-// Removal is one entry on its way out.
+// Removal is one inventory entry whose object is being removed.
 type Removal struct {
 	Entry v1alpha1.InventoryEntry
-	// Gone is whether the entry may leave the inventory: its object was seen gone, kept or released.
+	// Gone reports whether the entry may leave the inventory: the pass saw its object gone, or kept or released it.
 	Gone bool
 }
 
 func (r *Removal) String() string { return memberapi.Ref(r.Entry.Kind, r.Entry.Name) }
 
-// GroupKind is that of the object.
+// GroupKind is the group and kind of the object.
 func (r *Removal) GroupKind() schema.GroupKind {
 	return schema.GroupKind{Group: r.Entry.Group, Kind: r.Entry.Kind}
 }
@@ -108,7 +108,7 @@ func (p *Pruner) Remove(ctx context.Context, leaving []*Removal, isMissing bool)
 
 func (p *Pruner) removeOne(ctx context.Context, r *Removal) error {
 	if r.Entry.Resource == "" || p.desired.OnDelete == v1alpha1.KeepAll {
-		// Its kind was never served, or all is to stay as it is.
+		// The member never served the kind, or the policy keeps every object.
 		r.Gone = true
 		return nil
 	}
@@ -170,8 +170,9 @@ func (p *Pruner) letGo(ctx context.Context, r *Removal, path []string, found *me
 	return p.delete(ctx, r, path, found)
 }
 
-// isReserved reports whether the entry is of an object that is not federated. A version that let it through may have
-// recorded it, and deleting the host's own rights would leave all else on the member for good.
+// isReserved reports whether the entry names an object that Fairlead does not federate. An earlier version that let
+// it through may have recorded it. Deleting the host's own rights would leave all other objects on the member for
+// good.
 func (r *Removal) isReserved() bool {
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(r.GroupKind().WithVersion("v1")) // no rule looks at the version
@@ -214,7 +215,7 @@ func (p *Pruner) delete(ctx context.Context, r *Removal, path []string, found *m
 	case err != nil:
 		return fmt.Errorf("removing %s from member %s: %w", r, p.conn.Name(), err)
 	}
-	// Accepted is not gone: see.
+	// An accepted deletion may still wait for a finalizer, so the manager reads the object.
 	left, err := memberapi.Metadata(ctx, p.conn, path)
 	switch {
 	case apierrors.IsNotFound(err) || err == nil && left.UID != found.UID:

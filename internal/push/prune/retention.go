@@ -20,8 +20,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// retainManager holds the retention policy of a StatefulSet that is being removed, by which a later pass knows
-// that its claims are on their way out of its hands.
+// retainManager is the field manager of the retention policy of a StatefulSet that is being removed. A later pass
+// recognises by it that the StatefulSet is giving up its claims.
 const retainManager = v1alpha1.FieldManager + "-retain"
 
 var statefulSets = schema.GroupKind{Group: "apps", Kind: "StatefulSet"}

@@ -45,7 +45,7 @@ func (p *Pruner) pathOf(ctx context.Context, r *Removal) ([]string, error) {
 func (p *Pruner) withoutKind(ctx context.Context, r *Removal) error {
 	served, err := discovery.Serves(ctx, p.conn.REST(), r.GroupKind())
 	if err == nil && !served && member.ServedEverywhere(r.GroupKind()) {
-		// Where an API is switched off its objects stay, and are there again with it.
+		// If the API is only switched off, its objects stay, and appear again with it.
 		p.trouble.Add(memberapi.Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonRemovalWaits, Retry: plan.RetrySoon,
 			Message: fmt.Sprintf("%s may still be there: the member does not serve %s in %s any more; switch that API on there, or set onDelete: KeepAll",
 				r, r.Entry.Kind, r.Entry.Group)})
