@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// maxReview is how many bytes a question may have: an API server takes 3 MiB of an object and asks about two.
+	// maxReview bounds the bytes of a review: an API server accepts an object of 3 MiB, and a review has two.
 	maxReview = 7 << 20
 	// maxReviewDepth bounds the nesting of a review. Go's decoder stops at 10,000 before it has read the request's
 	// uid, and the author would then see an invalid answer in place of the deep object. A wrapper deeper than its own
@@ -60,7 +60,7 @@ func answering(answer func(context.Context, *question) *admissionv1.AdmissionRes
 	})
 }
 
-// tooDeep is the answer to a review that cannot be read, nil to any other.
+// tooDeep is the answer to a review that is nested too deeply, nil for any other.
 func tooDeep(body []byte) *admissionv1.AdmissionResponse {
 	if strictjson.Depth(body) <= maxReviewDepth {
 		return nil
@@ -77,7 +77,7 @@ type review struct {
 	Request *question `json:"request"`
 }
 
-// question is as much of its request as is read.
+// question is the part of the request that the webhooks read.
 type question struct {
 	UID       types.UID               `json:"uid"`
 	Kind      metav1.GroupVersionKind `json:"kind"`

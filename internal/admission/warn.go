@@ -17,8 +17,8 @@ import (
 const (
 	// maxWarnings bounds the warnings of one answer: API servers drop warnings past 4 KiB in total.
 	maxWarnings = 10
-	// maxRegistryWait is how long an answer waits for the list of members, which a manager that has just started may
-	// not have yet. A wrapper is taken without a warning then.
+	// maxRegistryWait is how long an answer waits for the list of members. A manager that has just started may not
+	// have it yet; it then accepts a wrapper without a warning.
 	maxRegistryWait = time.Second
 )
 

@@ -98,7 +98,7 @@ func (m Members) validate(ctx context.Context, q *question) *admissionv1.Admissi
 	return &admissionv1.AdmissionResponse{Result: &status}
 }
 
-// judged is as much of a wrapper as is judged. Its status and its managedFields are longer than that.
+// judged is the part of a wrapper that the webhook checks. Its status and its managedFields are longer than that.
 type judged struct {
 	Metadata struct {
 		Name              string       `json:"name"`

@@ -56,8 +56,8 @@ func (p *joiner) discoverHost(ctx context.Context) error {
 	return nil
 }
 
-// hostSecret reads the Secret at the host that holds the member's credentials, nil where there is none. One of another type
-// or for another member is in the way.
+// hostSecret reads the Secret at the host that holds the member's credentials, nil if there is none. A Secret of
+// another type or for another member is an error.
 func (p *joiner) hostSecret(ctx context.Context) (*corev1.Secret, error) {
 	secret := p.secret()
 	switch err := p.host.get(ctx, secret); {

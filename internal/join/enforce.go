@@ -24,9 +24,9 @@ import (
 // policyTimeout bounds the wait until the member's API server enforces a new policy. It reads policies about every second.
 const policyTimeout = 30 * time.Second
 
-// putPolicy has the member itself hold the host's account to the namespace policy. The policy belongs to every ClusterRole of
-// the join, so the garbage collector removes it after the last of them: a host that deletes ClusterRole fairlead-host, which it may, has
-// lost its rights by the time at which the policy is gone.
+// putPolicy makes the member itself restrict the host's account to the namespace policy. The policy belongs to every
+// ClusterRole of the join, so the garbage collector removes it after the last of them. The host may delete
+// ClusterRole fairlead-host, but it has lost its rights before the policy is gone.
 func (p *joiner) putPolicy(ctx context.Context) error {
 	spec, _ := policySpec(p.namespaces)
 	var t tally
@@ -53,8 +53,8 @@ func (p *joiner) putPolicy(ctx context.Context) error {
 	return nil
 }
 
-// markMade puts the label made on namespaces that a manager of an earlier version created for a ClusterFederated without it.
-// Policies see labels alone, so the host would be shut out of them.
+// markMade puts the label made on namespaces that a manager of an earlier version created for a ClusterFederated
+// without it. Policies see labels only, so the policy would close these namespaces to the host.
 func (p *joiner) markMade(ctx context.Context) error {
 	if p.membership.Spec.NamespacePolicy != "" {
 		return nil // an earlier join has done so, and the host can have written since what looks like it
@@ -80,9 +80,9 @@ func (p *joiner) markMade(ctx context.Context) error {
 	return nil
 }
 
-// awaitEnforced waits until the member's API server holds the host's account to the policy, before the host gets its token.
-// It asks with that token: the policy refuses one question, and its refusal names the policy. Where a member has several API servers,
-// the others follow within about a second.
+// awaitEnforced waits until the member's API server enforces the policy for the host's account, before the host gets
+// its token. It sends a question with that token: the policy refuses it, and the refusal names the policy. If a
+// member has several API servers, the others follow within about a second.
 func (p *joiner) awaitEnforced(ctx context.Context) error {
 	if p.opts.DryRun {
 		return nil
@@ -108,8 +108,8 @@ func (p *joiner) awaitEnforced(ctx context.Context) error {
 	return err
 }
 
-// as is a client for the member with a token of the host's account, by the way that the join itself takes: the host's
-// may not be open from here.
+// as is a client for the member with a token of the host's account. It uses the address of the join itself, because
+// the host's address may not be reachable from here.
 func (p *joiner) as(token string) (client.Client, error) {
 	cfg := rest.AnonymousClientConfig(p.memberConfig)
 	cfg.BearerToken = token
@@ -118,7 +118,7 @@ func (p *joiner) as(token string) (client.Client, error) {
 	return c, wrapf(err, "connecting to %s as %s", p.member.cluster, HostAccount)
 }
 
-// explainPolicy puts into words why the member cannot be given the policy.
+// explainPolicy describes why the join cannot install the policy on the member.
 func explainPolicy(err error, cluster string) error {
 	switch {
 	case apierrors.IsForbidden(err):

@@ -19,20 +19,20 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
-// tokenMemory is for how long an API server may take a token that it has seen after the token's account is gone: 10 s
-// (kube-apiserver's cache of tokens that were good, which no flag changes), and a little for its watch of accounts.
+// tokenMemory bounds how long an API server may accept a token after its account is gone: 10 s (kube-apiserver's
+// cache of accepted tokens, which no flag changes), and a little for its watch of accounts.
 const tokenMemory = 12 * time.Second
 
 // Takeover tells a person about a member before the join takes it from its present host.
 type Takeover struct {
-	// Endpoint is where the cluster was looked at.
+	// Endpoint is the address at which the join found the cluster.
 	Endpoint string
-	// Owner is the host that loses it, and the name that it has there.
+	// Owner is the present host, and the member's name there.
 	Owner v1alpha1.MembershipSpec
-	// Since is when the cluster became a member; Heartbeat is when its collector last said that it lives, by the
-	// collector's clock, zero where none ever did.
+	// Since is when the cluster became a member. Heartbeat is the last heartbeat of its collector, by the collector's
+	// clock; zero if there was none.
 	Since, Heartbeat time.Time
-	// Deliveries is how many that host has left there.
+	// Deliveries is the number of the present host's Deliveries there.
 	Deliveries int
 	// Host is the new host of the member. It gets Grants.
 	Host   v1alpha1.HostIdentity
@@ -82,14 +82,14 @@ func (p *joiner) takeOver(ctx context.Context) error {
 			return fmt.Errorf("taking it over from host %q: %w", p.from.Name, err)
 		}
 	}
-	// From here on that host is another like any other; but in a dry run it has its Membership still.
+	// From here on that host is an ordinary other host; only in a dry run does the Membership still name it.
 	if p.taken = true; !p.opts.DryRun {
 		p.from = v1alpha1.HostIdentity{}
 	}
 	return nil
 }
 
-// rehearse goes through the steps that are to follow as a dry run.
+// rehearse runs the following steps as a dry run.
 func (p *joiner) rehearse(ctx context.Context) error {
 	q := *p
 	q.opts.DryRun, q.member.dry, q.host.dry = true, true, true

@@ -33,8 +33,8 @@ func (e *NotOursError) Error() string {
 	return fmt.Sprintf("the cluster is the member %s of host %q (uid %s)", e.Owner.ClusterName, e.Owner.Host.Name, e.Owner.Host.UID)
 }
 
-// Withdraw takes Fairlead's own things off a member: Clear, then Sever. Workloads stay, with their marks. It can be
-// called again after any failure but one, see Sever. The report may be nil.
+// Withdraw removes Fairlead's own objects from a member: Clear, then Sever. Workloads stay, with their marks. It can
+// run again after any failure but one, see Sever. The report may be nil.
 func Withdraw(ctx context.Context, member client.Client, host types.UID, name string, report Reporter) error {
 	if err := Clear(ctx, member, host, name, report); err != nil {
 		return err
@@ -42,8 +42,9 @@ func Withdraw(ctx context.Context, member client.Client, host types.UID, name st
 	return Sever(ctx, member, host, name, report)
 }
 
-// Clear removes from a member everything of Fairlead that carries no right of the host: Deliveries, Membership, CRDs. It can be
-// repeated at will. A member of another host, or of this one under another name, is left alone: *NotOursError.
+// Clear removes all objects of Fairlead from a member that carry no right of the host: Deliveries, Membership, CRDs.
+// It can run any number of times. On a member of another host, or of this one under another name, it removes nothing
+// and returns a *NotOursError.
 func Clear(ctx context.Context, member client.Client, host types.UID, name string, report Reporter) error {
 	if _, err := ownMembership(ctx, member, host, name); err != nil {
 		return fmt.Errorf("withdrawing from member %s: %w", name, err)
@@ -68,8 +69,8 @@ func Clear(ctx context.Context, member client.Client, host types.UID, name strin
 	return nil
 }
 
-// ownMembership reads the Membership of a member that is to be left, nil where there is none. One of another host, or of
-// this one under another name, is a *NotOursError.
+// ownMembership reads the Membership of a member that is to be left, nil if there is none. A Membership of another
+// host, or of this one under another name, is a *NotOursError.
 func ownMembership(ctx context.Context, member client.Client, host types.UID, name string) (*v1alpha1.Membership, error) {
 	m := &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}
 	err := member.Get(ctx, client.ObjectKeyFromObject(m), m)
@@ -86,7 +87,7 @@ func ownMembership(ctx context.Context, member client.Client, host types.UID, na
 	return m, nil
 }
 
-// clearMembership deletes the Membership that was looked at and no other: a host may be taking the member over.
+// clearMembership deletes exactly the Membership that it has read: another host may be taking the member over.
 func clearMembership(ctx context.Context, member client.Client, host types.UID, name string, report Reporter) error {
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		m, err := ownMembership(ctx, member, host, name)
@@ -151,7 +152,7 @@ func lastThing(ctx context.Context, member client.Client) (client.Object, error)
 	return nil, fmt.Errorf("asking whether it is a host: %w", err)
 }
 
-// refused: the account is not there any more, or its rights are not.
+// refused reports whether the account is gone, or has lost its rights.
 func refused(err error) bool { return apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) }
 
 // AnnotationCleared was on a MemberCluster, in the previous version, once Clear had finished on its member. Anyone

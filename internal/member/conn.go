@@ -30,20 +30,20 @@ const (
 	acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 )
 
-// Conn is the lean connection to one member. It is safe for concurrent use. A token that was renewed takes the place of the
-// old one; all else never changes: another endpoint or other credentials are another Conn.
+// Conn is the connection to one member. It is safe for concurrent use. A renewed token replaces the old one; nothing
+// else changes: another endpoint or other credentials need another Conn.
 type Conn struct {
 	name string
-	// config holds no token: that is bearer's.
+	// config holds no token: bearer holds it.
 	config *rest.Config
 	bearer *bearer
-	// collector is the way of a collector inside the manager, through http's transport.
+	// collector sends the requests of a collector inside the manager, through http's transport.
 	collector *collectorBearer
 	http      *http.Client
 	guard     *guard
 	rest      rest.Interface
 	mapper    *mapper
-	// version is the server's, set by the first probe that reads it.
+	// version is the API server's version, set by the first probe that reads it.
 	version atomic.Pointer[string]
 }
 
@@ -188,7 +188,7 @@ func do(ctx context.Context, req *rest.Request, accept string) (Answer, error) {
 func Body(result rest.Result) ([]byte, error) {
 	body, err := result.Raw()
 	if err != nil {
-		// Error is the decoded Status, where Raw may have kept only the transport's words.
+		// Error is the decoded Status; Raw may have kept only the transport's message.
 		if decoded := result.Error(); decoded != nil {
 			err = decoded
 		}

@@ -19,7 +19,8 @@ import (
 
 // CredentialsError says why a member's credentials cannot be used at all.
 type CredentialsError struct {
-	// Reason is ReasonCredentialsMissing, ReasonEndpointMismatch, or ReasonUnreachable where it is not the credentials.
+	// Reason is ReasonCredentialsMissing or ReasonEndpointMismatch. It is ReasonUnreachable if the credentials are
+	// not the cause.
 	Reason string
 	// Message says what to do.
 	Message string

@@ -19,7 +19,7 @@ type (
 	Key = deliveries.Key
 	// Want is the desired state of one pair.
 	Want = plan.Desired
-	// Kept is an object that a member keeps although its wrapper lets go of it.
+	// Kept is an object that a member keeps after its wrapper dropped it.
 	Kept = plan.Kept
 	// HostLabels reads the labels of a namespace of the host. An error may be NotFound.
 	HostLabels = apply.HostLabels
@@ -72,14 +72,14 @@ func (d *desiredStates) get(key Key, memberName string) *plan.Desired {
 	return d.all[key][memberName]
 }
 
-// members are those of which something is wanted for a wrapper, sorted.
+// members are the members with a desired state for a wrapper, sorted.
 func (d *desiredStates) members(key Key) []string {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return slices.Sorted(maps.Keys(d.all[key]))
 }
 
-// keysOf are the wrappers for which something is wanted of a member.
+// keysOf are the wrappers with a desired state on a member.
 func (d *desiredStates) keysOf(memberName string) []Key {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

@@ -20,11 +20,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/prune"
 )
 
-// looksAgain bounds how often one object is looked at again in one pass because it changed hands
-// meanwhile.
+// looksAgain bounds how often one pass looks at one object again because another client changed or replaced it.
 const looksAgain = 3
 
-// applier brings the objects of one pass to the member.
+// applier applies the objects of one pass on the member.
 type applier struct {
 	conn       *member.Conn
 	desired    *plan.Desired
@@ -32,8 +31,8 @@ type applier struct {
 	namespaces *namespaces
 	look       *looker
 	pruner     *prune.Pruner
-	// names keeps passes of one member apart that are about to make an object of the same name; nil where
-	// there is only one.
+	// names locks object names, so that two passes on one member do not create an object of the same name at once;
+	// nil if only one pass runs.
 	names keymutex.KeyMutex
 	// note writes to the Delivery what must be recorded before the next step.
 	note func(context.Context) error

@@ -66,8 +66,8 @@ func (p *Pass) openFor() time.Duration {
 	return openForPushes
 }
 
-// anythingToApply reports whether some object is not yet recorded as wanted; a push that only removes
-// need not enter.
+// anythingToApply reports whether the Delivery lacks some object in its desired state. A pass that only removes
+// objects need not check the namespace.
 func (p *Pass) anythingToApply() bool {
 	recorded := p.delivery.entries()
 	for _, it := range p.items {

@@ -67,7 +67,7 @@ func (o *objects) whole(ctx context.Context, it *item) (*unstructured.Unstructur
 	return obj, answer.Into(obj)
 }
 
-// rehearse makes the very apply as a dry run.
+// rehearse sends the same apply as a dry run.
 func (o *objects) rehearse(ctx context.Context, it *item, body []byte) (*unstructured.Unstructured, error) {
 	answer, err := member.Do(ctx, o.request(it, body, true).Param("dryRun", metav1.DryRunAll), false)
 	if err != nil {
@@ -77,7 +77,7 @@ func (o *objects) rehearse(ctx context.Context, it *item, body []byte) (*unstruc
 	return obj, answer.Into(obj)
 }
 
-// item is one wanted object on its way.
+// item is one desired object during a pass.
 type item struct {
 	object  *render.Object
 	mapping *meta.RESTMapping
@@ -86,9 +86,9 @@ type item struct {
 	// recorded reports whether the Delivery lists the object as Applied, with a uid. Then it belongs to the wrapper,
 	// and no look is needed.
 	recorded bool
-	// due is whether it has to be applied. Set by intend, taken back by a successful apply.
+	// due reports whether the object has to be applied. Set by intend; a successful apply resets it.
 	due bool
-	// version is the resourceVersion that an apply brought back; "" where there was none.
+	// version is the resourceVersion in the answer to an apply; "" if there was none.
 	version string
 	// refused reports whether the object must not or cannot be applied now; trouble says why.
 	refused bool

@@ -37,9 +37,9 @@ type Member struct {
 type Pass struct {
 	member  Member
 	desired *plan.Desired
-	// drifted are the objects to apply again although they are recorded.
+	// drifted are the objects to apply again although the Delivery lists them as applied.
 	drifted map[plan.ObjectID]v1alpha1.DriftKind
-	// gone are the uids of those that the collector has said to be gone.
+	// gone are the uids of the objects that the collector has reported as gone.
 	gone map[plan.ObjectID]types.UID
 
 	delivery   *delivery
@@ -50,7 +50,7 @@ type Pass struct {
 
 	// rendering is the desired rendering, nil when the member is to be left. Set by render.
 	rendering *render.Rendering
-	// items are the wanted objects in install order. Set by resolve.
+	// items are the desired objects in install order. Set by resolve.
 	items []*item
 	// leaving are the entries to remove, in reverse install order. Set by intend.
 	leaving []*prune.Removal
@@ -78,7 +78,7 @@ func New(m Member, desired *plan.Desired, todo *plan.Work, isDesired func() bool
 // with the reason.
 func (p *Pass) Kept() []plan.Kept { return p.pruner.Kept }
 
-// Secrets are the Secrets that are wanted, each with the resourceVersion that an apply brought back; "" where there was none.
+// Secrets are the desired Secrets, each with the resourceVersion in the answer to an apply; "" if there was none.
 func (p *Pass) Secrets() []Secret {
 	var all []Secret
 	for _, it := range p.items {
@@ -89,7 +89,7 @@ func (p *Pass) Secrets() []Secret {
 	return all
 }
 
-// Secret is how a pass left a Secret.
+// Secret is a Secret as a pass left it.
 type Secret struct{ Name, ResourceVersion string }
 
 // Run takes the pair through all steps. An error concerns the member as a whole. After it the result of the last
@@ -113,8 +113,8 @@ func (p *Pass) Run(ctx context.Context) (plan.Outcome, error) {
 	}
 	for _, step := range []func(context.Context) error{p.apply, p.remove} {
 		if err := step(ctx); err != nil {
-			// As far as it got is recorded also when it got stuck; should that fail too, the entries
-			// are still Pending and the next pass looks.
+			// The Delivery also records the progress of a pass that failed. If that write fails too, the entries are
+			// still Pending and the next pass looks.
 			_ = p.record(ctx)
 			return plan.Outcome{}, err
 		}
@@ -136,7 +136,7 @@ func (p *Pass) remove(ctx context.Context) error {
 	return p.pruner.Remove(ctx, p.leaving, slices.ContainsFunc(p.items, (*item).isMissing))
 }
 
-// render makes the objects that are wanted. That succeeded when the Want was made, and does so each time.
+// render makes the desired objects. It succeeded when the Want was made, and has the same result each time.
 func (p *Pass) render() *memberapi.Trouble {
 	if p.desired.Leaving() {
 		return nil
@@ -148,7 +148,7 @@ func (p *Pass) render() *memberapi.Trouble {
 	return nil
 }
 
-// conclude sums the pass up.
+// conclude makes the outcome of the pass.
 func (p *Pass) conclude(held *memberapi.Trouble) plan.Outcome {
 	if len(p.trouble) > 0 {
 		p.member.Namespaces.doubt(namespaceKey{p.desired.Namespaces, p.desired.Wrapper.Namespace})

@@ -17,7 +17,8 @@ func (p *Pass) note(ctx context.Context) error {
 	return p.delivery.write(ctx, next)
 }
 
-// record writes down how far the pass got. A member that was left keeps no Delivery.
+// record writes the progress of the pass to the Delivery. When the member is left and no entry remains, it deletes
+// the Delivery.
 func (p *Pass) record(ctx context.Context) error {
 	next := p.spec()
 	if p.desired.Leaving() && len(next.Inventory) == 0 {

@@ -19,10 +19,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 )
 
-// replicasManager holds spec.replicas once the author has stopped naming it.
+// replicasManager is the field manager of spec.replicas after the author has removed the field.
 const replicasManager = v1alpha1.FieldManager + "-replicas"
 
-// scales reports whether a kind has replicas that something else might take over.
+// scales reports whether a kind has replicas that another client may control.
 func scales(gk schema.GroupKind) bool {
 	switch gk {
 	case schema.GroupKind{Group: "apps", Kind: "Deployment"}, schema.GroupKind{Group: "apps", Kind: "StatefulSet"},
@@ -32,9 +32,9 @@ func scales(gk schema.GroupKind) bool {
 	return false
 }
 
-// handOverReplicas keeps the number of replicas when the author stops naming it. A field that is left
-// out of an apply is removed, and replicas would fall to the default of 1 under the HPA that was to
-// take over; so the live value is first given to a manager of its own.
+// handOverReplicas keeps the number of replicas when the author removes the field. The API server removes a field
+// that is left out of an apply, and replicas would fall to the default of 1 under the HPA that should control them.
+// So the manager first applies the live value under a field manager of its own.
 func (a *applier) handOverReplicas(ctx context.Context, it *item, uid types.UID) error {
 	if !scales(it.groupKind()) {
 		return nil
