@@ -4,7 +4,7 @@
 # The end-to-end suite.
 #   PROVIDER=sandbox  the provider of the fleet
 #   FOCUS=REGEX       only the specs with a matching sentence; a FOCUS that matches no spec fails
-#   KEEP=1            leave the fleet running afterwards
+#   KEEP=1            use the fleet that an earlier run with KEEP=1 left, and leave it running afterwards
 # The suite reads provider and keep from FAIRLEAD_E2E_PROVIDER and FAIRLEAD_E2E_KEEP.
 set -eu
 

@@ -35,7 +35,7 @@ import (
 )
 
 // shared is the host of the tests that need a real API server; they stay apart by namespaces.
-var shared = plane.New("unit-federated", 0, prepare)
+var shared = plane.New(sandbox.Options{Name: "unit-federated"}, prepare)
 
 var (
 	config *rest.Config

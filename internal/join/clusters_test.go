@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"os"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,28 +23,13 @@ import (
 	"github.com/fairlead-dev/fairlead/config"
 	"github.com/fairlead-dev/fairlead/internal/join"
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
-	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
+	"github.com/fairlead-dev/fairlead/internal/testing/plane"
 )
 
-// TestMain lets the test binary supervise the sandbox of its tests.
-func TestMain(m *testing.M) {
-	sandbox.SuperviseIfAsked()
-	code := m.Run()
-	if clusters.sandbox != nil {
-		if err := clusters.sandbox.Down(context.Background()); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
+// shared are a host and two members without Fairlead, for all tests of this package.
+var shared = plane.New(sandbox.Options{Name: "test-join", Members: 2, Audit: true}, nil)
 
-// clusters are a host and two members without Fairlead, for all tests of this package.
-var clusters struct {
-	once    sync.Once
-	sandbox *sandbox.Sandbox
-	err     error
-}
+func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 
 // fleet is what one test works with.
 type fleet struct {
@@ -55,30 +39,18 @@ type fleet struct {
 
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
-	const name = "test-join"
-	if testing.Short() {
-		t.Skip("needs real control planes")
-	}
-	clusters.once.Do(func() {
-		if _, clusters.err = sandbox.Down(within(t), name); clusters.err != nil { // what a killed test has left
-			return
-		}
-		clusters.sandbox, clusters.err = sandbox.Up(within(t), sandbox.Options{Name: name, Members: 2, Bare: true, Audit: true}, progress.New(os.Stderr))
-	})
-	if clusters.err != nil {
-		t.Fatal(clusters.err)
-	}
+	box := shared.Sandbox(t)
 	f := &fleet{}
-	f.hostConfig, f.host = connect(t, "host")
-	f.eastConfig, f.east = connect(t, sandbox.MemberName(1))
-	f.westConfig, f.west = connect(t, sandbox.MemberName(2))
+	f.hostConfig, f.host = connect(t, box, sandbox.HostName)
+	f.eastConfig, f.east = connect(t, box, sandbox.MemberName(1))
+	f.westConfig, f.west = connect(t, box, sandbox.MemberName(2))
 	makeHost(t, f.host)
 	return f
 }
 
-func connect(t *testing.T, name string) (*rest.Config, client.Client) {
+func connect(t *testing.T, box *sandbox.Sandbox, name string) (*rest.Config, client.Client) {
 	t.Helper()
-	cfg, err := clusters.sandbox.RESTConfig(name)
+	cfg, err := box.RESTConfig(name)
 	if err != nil {
 		t.Fatal(err)
 	}

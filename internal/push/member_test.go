@@ -36,7 +36,7 @@ import (
 )
 
 // shared is the control plane of all tests of this package; they stay apart by namespaces.
-var shared = plane.New("unit-push", 0, prepare)
+var shared = plane.New(sandbox.Options{Name: "unit-push"}, prepare)
 
 var (
 	config *rest.Config

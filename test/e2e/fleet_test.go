@@ -61,6 +61,10 @@ func bringUp(ctx context.Context) *TestFleet {
 	if name == "" {
 		name = "e2e"
 	}
+	if os.Getenv("FAIRLEAD_E2E_KEEP") == "" { // what a killed run has left
+		_, err := sandbox.Down(ctx, name)
+		Expect(err).NotTo(HaveOccurred())
+	}
 	box, err := sandbox.Up(ctx, sandbox.Options{
 		Name: name, Members: len(memberNames), OLM: true, Audit: true, Programs: filepath.Join(repo, "bin"),
 		Fsync: os.Getenv("FAIRLEAD_E2E_FSYNC") != "", // slower; decides what a killed etcd may lose

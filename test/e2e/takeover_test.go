@@ -24,10 +24,12 @@ import (
 func newRival(ctx SpecContext) *TestFleet {
 	GinkgoHelper()
 	name := fleet.Name + "-rival"
-	DeferCleanup(func(ctx SpecContext) {
+	down := func(ctx SpecContext) {
 		_, err := sandbox.Down(ctx, name)
 		Expect(err).NotTo(HaveOccurred())
-	}, NodeTimeout(time.Minute))
+	}
+	down(ctx) // what a killed run has left
+	DeferCleanup(down, NodeTimeout(time.Minute))
 	box, err := sandbox.Up(ctx, sandbox.Options{Name: name, Programs: filepath.Join(fleet.repo, "bin")}, progress.New(GinkgoWriter))
 	Expect(err).NotTo(HaveOccurred())
 	r := &TestFleet{Sandbox: box, repo: fleet.repo}

@@ -34,7 +34,7 @@ import (
 // members are the names of the fleet's members.
 var members = []string{"east", "west"}
 
-var shared = plane.New("test-faults", len(members), nil)
+var shared = plane.New(sandbox.Options{Name: "test-faults", Members: len(members)}, nil)
 
 func TestMain(m *testing.M) {
 	log.SetLogger(logr.Discard())

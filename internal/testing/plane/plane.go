@@ -15,8 +15,7 @@ import (
 
 // Plane is a sandbox that starts when the first test needs it.
 type Plane struct {
-	name    string
-	members int
+	options sandbox.Options
 	prepare func(context.Context, *sandbox.Sandbox) error
 
 	once    sync.Once
@@ -24,10 +23,11 @@ type Plane struct {
 	err     error
 }
 
-// New describes a Plane: its name, which no other package may use, the number of members beside the host, and a function to call once
-// after the start, or nil.
-func New(name string, members int, prepare func(context.Context, *sandbox.Sandbox) error) *Plane {
-	return &Plane{name: name, members: members, prepare: prepare}
+// New describes a Plane by the options of its sandbox, which is always bare. No other package may use its name. prepare is called once
+// after the start; it may be nil.
+func New(options sandbox.Options, prepare func(context.Context, *sandbox.Sandbox) error) *Plane {
+	options.Bare = true
+	return &Plane{options: options, prepare: prepare}
 }
 
 // Main runs the package's tests and takes the sandbox down, unless KEEP is set. Call it from TestMain:
@@ -45,7 +45,8 @@ func (p *Plane) Main(m *testing.M) int {
 	return code
 }
 
-// Sandbox returns the running sandbox. With -short it skips the test.
+// Sandbox returns the running sandbox. With -short it skips the test. The first call takes down what an earlier run has left: a test
+// binary that was killed, or KEEP. Otherwise the tests would find objects and credentials of that run.
 func (p *Plane) Sandbox(t testing.TB) *sandbox.Sandbox {
 	t.Helper()
 	if testing.Short() {
@@ -53,13 +54,16 @@ func (p *Plane) Sandbox(t testing.TB) *sandbox.Sandbox {
 	}
 	p.once.Do(func() {
 		ctx := context.Background() // the sandbox must outlive the first test
-		p.sandbox, p.err = sandbox.Up(ctx, sandbox.Options{Name: p.name, Members: p.members, Bare: true}, progress.New(os.Stderr))
+		if _, p.err = sandbox.Down(ctx, p.options.Name); p.err != nil {
+			return
+		}
+		p.sandbox, p.err = sandbox.Up(ctx, p.options, progress.New(os.Stderr))
 		if p.err == nil && p.prepare != nil {
 			p.err = p.prepare(ctx, p.sandbox)
 		}
 	})
 	if p.err != nil {
-		t.Fatalf("bringing up sandbox %s: %v", p.name, p.err)
+		t.Fatalf("bringing up sandbox %s: %v", p.options.Name, p.err)
 	}
 	return p.sandbox
 }
