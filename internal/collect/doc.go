@@ -9,8 +9,8 @@
 // tells the on-call why: the object's own messages, and that of its newest warning event. A *look* at a Delivery goes through its
 // inventory once and publishes the result.
 //
-// Where to look. observe.go is one look: objects.go and the package objectcache have the records that it compares, drift.go the
-// comparison, health.go and related.go what is read to judge an object, publish.go the write. watches.go decides which watches
+// Where to look. deliverypass.go is one look: objectwatches.go and the package objectcache have the records that it compares, drift.go the
+// comparison, health.go and healthinputs.go what is read to judge an object, publish.go the write. desiredwatches.go decides which watches
 // run, and the package boundedwatch keeps them alive. The package deliveryindex leads from an event to the Deliveries it
 // concerns. servedkinds.go waits for kinds that are not served yet. heartbeat.go renews the Membership with facts.go.
 //

@@ -10,7 +10,7 @@
 //
 // A Delivery comes from the member in this order, a file for each step: lister.go requests it, decode.go decodes it, summary.go
 // and bounds.go make its summary, index.go stores it and tells the listeners. watch.go runs the reflector, and watchliveness.go
-// tells a dead watch from a member where nothing changes. orphans.go and wrappers.go find the orphans. signature.go signs and
+// tells a dead watch from a member where nothing changes. orphans.go and hostwrappers.go find the orphans. signature.go signs and
 // verifies seals.
 //
 // Why it is so: each member stores what was delivered to it, so the host stores nothing for the pairs of wrapper and member. After a

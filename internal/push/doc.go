@@ -14,9 +14,9 @@
 //   - memberapi has the requests to a member's API server, and what its refusals mean.
 //   - plan decides when a pass is due and what it repairs. It is pure.
 //
-// Where things are: the backoff of a pair that fails is in plan/history.go (again), its shortest and longest wait in
+// Where things are: the backoff of a pair that fails is in plan/passhistory.go (again), its shortest and longest wait in
 // plan/outcome.go (RetrySoon, RetryLater). The backoff of the probes of a member that does not answer is in
-// internal/member/fleet.go (nextProbe). The backoff of repairs is in plan/driftbackoff.go. breaker.go has no times:
+// internal/member/fleet.go (nextProbe). The backoff of repairs is in plan/driftbackoff.go. circuitbreaker.go has no times:
 // it stops and resumes the passes of a member as its probes report.
 //
 // Why it is so: the record of delivered objects lives on the member, beside the objects. So the host stores nothing
@@ -28,5 +28,5 @@
 // Collectors report drift, and a pass repairs it. An object that another client changes back after every repair is
 // *contested*: the manager repairs it ever more rarely (plan/driftbackoff.go decides). No collector may read Secrets,
 // so the manager checks them in turns: each Secret every ten minutes, at most ten a second over the whole fleet
-// (plan/secretresync.go decides, secretresync.go does it).
+// (plan/secretschedule.go decides, secretresync.go does it).
 package push

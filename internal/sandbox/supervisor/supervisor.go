@@ -28,7 +28,7 @@ const (
 )
 
 // supervisor is the state of one supervising process. All its methods read or change the processes under one lock, so they stay on one
-// type: requests (wire.go), changes (change.go), the record and the logs (here).
+// type: requests (protocol.go), changes (change.go), the record and the logs (here).
 type supervisor struct {
 	dir     string
 	log     io.Writer
