@@ -19,11 +19,8 @@ type Change struct {
 	// Was is the last known state, nil for a new Delivery. Is is the present state, nil for a deleted one. They are equal when a
 	// list repeats a known Delivery.
 	Was, Is *Summary
-}
-
-// IsNews reports whether the present state differs from the last one.
-func (c Change) IsNews() bool {
-	return (c.Was == nil) != (c.Is == nil) || !reflect.DeepEqual(c.Was, c.Is)
+	// IsNews reports whether the present state differs from the last one.
+	IsNews bool
 }
 
 // Listener is told of changes to what members have on record. The goroutine that follows a member makes the calls, one at a time,
@@ -142,7 +139,8 @@ func (x *Index) put(name string, is *Summary) {
 	x.weight += is.weight() - was.weight()
 	x.mu.Unlock()
 	x.liveness.brought(name, is)
-	x.notify(func(l Listener) { l.Changed(x, Change{Name: name, Was: was, Is: is}) })
+	change := Change{Name: name, Was: was, Is: is, IsNews: !reflect.DeepEqual(was, is)} // compared once for all listeners
+	x.notify(func(l Listener) { l.Changed(x, change) })
 }
 
 // remove removes a Delivery that is gone.
@@ -154,7 +152,7 @@ func (x *Index) remove(name string) {
 	x.mu.Unlock()
 	x.liveness.forget(name)
 	if was != nil {
-		x.notify(func(l Listener) { l.Changed(x, Change{Name: name, Was: was}) })
+		x.notify(func(l Listener) { l.Changed(x, Change{Name: name, Was: was, IsNews: true}) })
 	}
 }
 

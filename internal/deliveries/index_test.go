@@ -31,7 +31,7 @@ type bench struct {
 var _ Listener = &bench{}
 
 func (b *bench) Changed(x *Index, c Change) {
-	news := map[bool]string{true: "news", false: "nothing new"}[c.IsNews()]
+	news := map[bool]string{true: "news", false: "nothing new"}[c.IsNews]
 	b.heard = append(b.heard, fmt.Sprintf("%s %s: %d, %d, %s", x.Member(), c.Name, generation(c.Was), generation(c.Is), news))
 }
 

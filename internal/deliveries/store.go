@@ -42,7 +42,7 @@ type news func(Key)
 // Changed implements Listener.
 func (n news) Changed(_ *Index, c Change) {
 	switch {
-	case !c.IsNews():
+	case !c.IsNews:
 	case c.Is != nil:
 		n(KeyOf(c.Is.Wrapper))
 	default:

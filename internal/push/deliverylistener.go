@@ -28,7 +28,7 @@ func (o observer) Changed(_ *deliveries.Index, c deliveries.Change) {
 	if c.Was == nil && len(c.Is.Secrets) > 0 || c.Was != nil && !slices.Equal(c.Was.Secrets, c.Is.Secrets) {
 		o.pusher.secrets.enlist(key, o.conn.Name())
 	}
-	if c.IsNews() {
+	if c.IsNews {
 		o.queue.Add(key)
 	}
 }

@@ -124,16 +124,24 @@ func (p *Pruner) removeOne(ctx context.Context, r *Removal) error {
 		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits,
 			"%s: the member serves %s in another way than before", r, r.Entry.Kind))
 		return nil
+	case err != nil:
+		return p.refused(r, "removing", err)
+	}
+	return p.letGo(ctx, r, path, found)
+}
+
+// refused acts on an error about one object. When the object is gone, its entry may leave the inventory. A refusal is
+// trouble, and the other objects go on. All other errors concern the member as a whole, and refused returns them.
+func (p *Pruner) refused(r *Removal, verb string, err error) error {
+	switch {
 	case apierrors.IsNotFound(err):
 		r.Gone = true
 		return nil
-	case err != nil && memberapi.AnsweredAbout(r.Entry.Group, err):
-		p.trouble.Add(memberapi.Explain("removing", r.String(), err))
+	case memberapi.AnsweredAbout(r.Entry.Group, err):
+		p.trouble.Add(memberapi.Explain(verb, r.String(), err))
 		return nil
-	case err != nil:
-		return fmt.Errorf("removing %s from member %s: %w", r, p.conn.Name(), err)
 	}
-	return p.letGo(ctx, r, path, found)
+	return fmt.Errorf("%s %s on member %s: %w", verb, r, p.conn.Name(), err)
 }
 
 // letGo deletes, releases or keeps an existing object, by its annotations, its kind and its history.
@@ -191,29 +199,16 @@ func (p *Pruner) isMeant(r *Removal, found *metav1.PartialObjectMetadata) bool {
 }
 
 func (p *Pruner) giveBack(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) error {
-	err := memberapi.Release(ctx, p.conn, path, found)
-	switch {
-	case err == nil, apierrors.IsNotFound(err):
-		r.Gone = true
-		return nil
-	case memberapi.AnsweredAbout(r.Entry.Group, err):
-		p.trouble.Add(memberapi.Explain("releasing", r.String(), err))
-		return nil
+	if err := memberapi.Release(ctx, p.conn, path, found); err != nil {
+		return p.refused(r, "releasing", err)
 	}
-	return fmt.Errorf("releasing %s on member %s: %w", r, p.conn.Name(), err)
+	r.Gone = true
+	return nil
 }
 
 func (p *Pruner) delete(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) error {
-	err := memberapi.DeleteExactly(ctx, p.conn, path, metav1.Preconditions{UID: &found.UID})
-	switch {
-	case apierrors.IsNotFound(err):
-		r.Gone = true
-		return nil
-	case err != nil && memberapi.AnsweredAbout(r.Entry.Group, err):
-		p.trouble.Add(memberapi.Explain("removing", r.String(), err))
-		return nil
-	case err != nil:
-		return fmt.Errorf("removing %s from member %s: %w", r, p.conn.Name(), err)
+	if err := memberapi.DeleteExactly(ctx, p.conn, path, metav1.Preconditions{UID: &found.UID}); err != nil {
+		return p.refused(r, "removing", err)
 	}
 	// An accepted deletion may still wait for a finalizer, so the manager reads the object.
 	left, err := memberapi.Metadata(ctx, p.conn, path)
@@ -223,7 +218,7 @@ func (p *Pruner) delete(ctx context.Context, r *Removal, path []string, found *m
 	case err == nil || memberapi.AnsweredAbout(r.Entry.Group, err):
 		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits, "%s is being deleted%s", r, memberapi.HeldBy(left)))
 	default:
-		return fmt.Errorf("removing %s from member %s: %w", r, p.conn.Name(), err)
+		return p.refused(r, "removing", err)
 	}
 	return nil
 }
