@@ -91,7 +91,7 @@ func TestADeletedWrapperWaitsForNobodyWhoWasReleased(t *testing.T) {
 	if depart(t, r, c) {
 		t.Fatal("it is gone, and nobody was left")
 	}
-	if diff := cmp.Diff([]string{"east", "west"}, r.pusher.Wanted(web)); diff != "" {
+	if diff := cmp.Diff([]string{"east", "west"}, r.pusher.DesiredMembers(web)); diff != "" {
 		t.Fatalf("to be left (-want +got):\n%s", diff)
 	}
 	if err := c.Create(t.Context(), release("first", "west")); err != nil {
@@ -100,7 +100,7 @@ func TestADeletedWrapperWaitsForNobodyWhoWasReleased(t *testing.T) {
 	if depart(t, r, c) {
 		t.Fatal("it is gone, and was not released for one of the two")
 	}
-	if diff := cmp.Diff([]string{"east"}, r.pusher.Wanted(web)); diff != "" {
+	if diff := cmp.Diff([]string{"east"}, r.pusher.DesiredMembers(web)); diff != "" {
 		t.Fatalf("nothing is to be done on a member that was released (-want +got):\n%s", diff)
 	}
 	// The Approval may be collected as garbage before the wrapper goes; its word stands.

@@ -64,7 +64,7 @@ func atRest(t testing.TB, size int, override string) int64 {
 		}
 	}()
 	left := heap() - before // w is the cache's
-	if n := len(r.pusher.Wanted(web)); n != restMembers {
+	if n := len(r.pusher.DesiredMembers(web)); n != restMembers {
 		t.Fatalf("%d are wanted", n)
 	}
 	runtime.KeepAlive(r)
@@ -120,7 +120,7 @@ func wrapperAtRest(t testing.TB) int64 {
 				t.Fatal(err, p.invalid)
 			}
 		}
-		for name, want := range p.wants {
+		for name, want := range p.desired {
 			if summaries[name] == nil {
 				summaries[name] = make(map[string]*deliveries.Summary)
 			}

@@ -153,8 +153,8 @@ type reconciliation struct {
 	invalid string
 	// decision is where it goes, set by place.
 	decision placement.Decision
-	// wants is the desired state of each placed member, set by render; refusals is why a member has none.
-	wants    map[string]*push.Want
+	// desired is the desired state of each placed member, set by render; refusals is why a member has none.
+	desired  map[string]*push.Desired
 	refusals map[string]report.Refusal
 }
 
@@ -200,8 +200,8 @@ func (r *Reconciler) newWrapper() v1alpha1.Wrapper {
 func (r *Reconciler) forget(key push.Key) {
 	r.writes.forget(key)
 	r.renderers.forget(key)
-	for _, name := range r.pusher.Wanted(key) {
-		r.pusher.Drop(key, name)
+	for _, name := range r.pusher.DesiredMembers(key) {
+		r.pusher.RemoveDesired(key, name)
 	}
 	_ = r.pusher.TakeKept(key) // there is nothing left to say it on
 }

@@ -41,7 +41,7 @@ func TestAReconcileTakesANewWrapperToThePusher(t *testing.T) {
 	if diff := cmp.Diff([]string{"east"}, got.Status.Placement.Clusters); diff != "" {
 		t.Errorf("decision: %s", diff)
 	}
-	if diff := cmp.Diff([]string{"east"}, r.pusher.Wanted(web)); diff != "" {
+	if diff := cmp.Diff([]string{"east"}, r.pusher.DesiredMembers(web)); diff != "" {
 		t.Errorf("wanted of the pusher: %s", diff)
 	}
 	revisions := &appsv1.ControllerRevisionList{}
@@ -53,7 +53,7 @@ func TestAReconcileTakesANewWrapperToThePusher(t *testing.T) {
 // A wrapper can vanish without its finalizer's work, for instance when the host is restored from a backup.
 func TestNothingIsKeptOfAWrapperThatIsGone(t *testing.T) {
 	r, _ := host(t, nil)
-	r.pusher.Want("east", &push.Want{Wrapper: v1alpha1.WrapperIdentity{Kind: web.Kind, Namespace: web.Namespace, Name: web.Name, UID: "u"}})
+	r.pusher.SetDesired("east", &push.Desired{Wrapper: v1alpha1.WrapperIdentity{Kind: web.Kind, Namespace: web.Namespace, Name: web.Name, UID: "u"}})
 	r.writes.noteWritten(wrapper("u", "9", 1))
 	if _, err := r.renderers.of(web, rendered("u", object, 1), nil); err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestNothingIsKeptOfAWrapperThatIsGone(t *testing.T) {
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: web.NamespacedName}); err != nil {
 		t.Fatal(err)
 	}
-	if wanted := r.pusher.Wanted(web); len(wanted) > 0 || len(r.writes.last) > 0 || len(r.renderers.byKey) > 0 {
+	if wanted := r.pusher.DesiredMembers(web); len(wanted) > 0 || len(r.writes.last) > 0 || len(r.renderers.byKey) > 0 {
 		t.Errorf("wanted of %v, %d writes and %d renderers are kept", wanted, len(r.writes.last), len(r.renderers.byKey))
 	}
 }

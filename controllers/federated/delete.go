@@ -49,10 +49,10 @@ func (p *reconciliation) delete(ctx context.Context) (ctrl.Result, error) {
 	}
 	var waiting []string
 	for _, name := range p.decision.Status.Leaving {
-		want := p.want(p.members[name])
+		desired := p.desiredOn(p.members[name])
 		// Deletion outranks suspension of the wrapper, not that of the member.
-		want.Suspended = p.members[name].Spec.Suspend == v1alpha1.SuspendPushes
-		p.pusher.Want(name, want)
+		desired.Suspended = p.members[name].Spec.Suspend == v1alpha1.SuspendPushes
+		p.pusher.SetDesired(name, desired)
 		if !p.left(name) {
 			waiting = append(waiting, name)
 		}
@@ -75,7 +75,7 @@ func (p *reconciliation) release(ctx context.Context) error {
 	p.decision.Status.Leaving = still
 	for _, name := range departing {
 		if !slices.Contains(still, name) {
-			p.pusher.Drop(p.key, name)
+			p.pusher.RemoveDesired(p.key, name)
 		}
 	}
 	heard = slices.DeleteFunc(heard, func(r v1alpha1.ReleasedCluster) bool { return p.members[r.Name] == nil })

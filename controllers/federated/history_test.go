@@ -189,7 +189,7 @@ func (p *reconciliation) publishRefusal(t *testing.T) {
 		t.Fatal("the override works")
 	}
 	in := p.snapshot(&v1alpha1.WrapperStatus{})
-	in.Members = []report.Member{{Name: "east", Refusal: refusal(err), Standing: report.Standing{Heard: true, Usable: true}}}
+	in.Members = []report.Member{{Name: "east", Refusal: refusal(err), Reachability: report.Reachability{Known: true, Usable: true}}}
 	status := p.wrapper.WrapperStatus()
 	*status = report.Build(in, p.now)
 	p.recordReadiness(&v1alpha1.WrapperStatus{}, status)

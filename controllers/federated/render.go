@@ -93,9 +93,9 @@ func (p *reconciliation) render(ctx context.Context) error {
 		p.invalid = err.Error()
 		return nil
 	}
-	p.wants = make(map[string]*push.Want, len(p.decision.Status.Clusters))
+	p.desired = make(map[string]*push.Desired, len(p.decision.Status.Clusters))
 	p.refusals = make(map[string]report.Refusal)
-	round, shared := renderer.NewRound(), make(map[push.Want]*push.Want, 1)
+	round, shared := renderer.NewRound(), make(map[push.Desired]*push.Desired, 1)
 	for _, name := range p.decision.Status.Clusters {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -106,12 +106,12 @@ func (p *reconciliation) render(ctx context.Context) error {
 			p.refusals[name] = refusal(err)
 			continue
 		}
-		want := p.want(mc)
-		want.Rendering = rendering
-		if shared[*want] == nil {
-			shared[*want] = want
+		desired := p.desiredOn(mc)
+		desired.Rendering = rendering
+		if shared[*desired] == nil {
+			shared[*desired] = desired
 		}
-		p.wants[name] = shared[*want]
+		p.desired[name] = shared[*desired]
 	}
 	round.Done()
 	return nil
@@ -125,10 +125,10 @@ func refusal(err error) report.Refusal {
 	return report.Refusal{Reason: v1alpha1.ReasonOverrideInvalid, Message: err.Error()}
 }
 
-// want is the desired state of one member without its rendering.
-func (p *reconciliation) want(mc *v1alpha1.MemberCluster) *push.Want {
+// desiredOn is the desired state of one member without its rendering.
+func (p *reconciliation) desiredOn(mc *v1alpha1.MemberCluster) *push.Desired {
 	spec := p.wrapper.WrapperSpec()
-	return &push.Want{
+	return &push.Desired{
 		Wrapper:    v1alpha1.Identity(p.wrapper),
 		Revision:   p.revision,
 		Drift:      spec.Drift,
@@ -145,18 +145,18 @@ func (p *reconciliation) enqueue(context.Context) error {
 	if p.invalid != "" {
 		return nil
 	}
-	wanted := make(map[string]bool, len(p.wants))
-	for name, want := range p.wants {
-		wanted[name] = true
-		p.pusher.Want(name, want)
+	keep := make(map[string]bool, len(p.desired))
+	for name, desired := range p.desired {
+		keep[name] = true
+		p.pusher.SetDesired(name, desired)
 	}
 	for _, name := range p.decision.Status.Leaving {
-		wanted[name] = true
-		p.pusher.Want(name, p.want(p.members[name]))
+		keep[name] = true
+		p.pusher.SetDesired(name, p.desiredOn(p.members[name]))
 	}
-	for _, name := range p.pusher.Wanted(p.key) {
-		if !wanted[name] {
-			p.pusher.Drop(p.key, name)
+	for _, name := range p.pusher.DesiredMembers(p.key) {
+		if !keep[name] {
+			p.pusher.RemoveDesired(p.key, name)
 		}
 	}
 	p.orphans.MarkDecided(p.key, p.wrapper.GetUID(), slices.Collect(maps.Keys(p.refusals))...)

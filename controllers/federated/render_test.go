@@ -105,7 +105,7 @@ func TestRenderingEndsBetweenMembersWithItsContext(t *testing.T) {
 	if err := p.render(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	if err := p.render(t.Context()); err != nil || p.wants["east"] == nil {
+	if err := p.render(t.Context()); err != nil || p.desired["east"] == nil {
 		t.Errorf("with time left: %v", err)
 	}
 }

@@ -121,46 +121,46 @@ func (p *reconciliation) observe(name string, leaving bool) report.Member {
 		Name:         name,
 		Leaving:      leaving,
 		Revision:     p.revision,
-		Held:         pushed.Want.IsHeldBy(record.Summary),
+		Held:         pushed.Desired.IsHeldBy(record.Summary),
 		RepairsDrift: p.wrapper.WrapperSpec().Drift != v1alpha1.DriftReport,
 		Contested:    pushed.Contested,
 		Refusal:      p.refusals[name],
-		Standing:     p.standing(name, record),
+		Reachability: p.reachability(name, record),
 		Listed:       record.Listed,
 		Tried:        pushed.Outcome != nil,
 	}
-	if want := p.wants[name]; want != nil {
-		m.Rendering = want.Rendering.Digest()
+	if desired := p.desired[name]; desired != nil {
+		m.Rendering = desired.Rendering.Digest()
 	}
 	if seen := record.Summary; seen != nil {
 		m.HeldRevision, m.Judged, m.Status = seen.Revision, seen.Judged, seen.Status
 	}
 	if out := pushed.Outcome; out != nil && !out.Done {
-		m.Push = report.Push{State: out.State, Reason: out.Reason, Message: out.Message, Unmended: out.IsUnmended(), Delivery: out.Overtaken}
+		m.Push = report.Push{State: out.State, Reason: out.Reason, Message: out.Message, Unrepaired: out.LeftDrift(), Delivery: out.Overtaken}
 	}
 	return m
 }
 
-// standing is whether a member can be asked, by its last probe and its connection.
-func (p *reconciliation) standing(name string, record deliveries.Record) report.Standing {
-	standing, connected := p.fleet.LastProbe(name)
+// reachability is whether a member can be asked, by its last probe and its connection.
+func (p *reconciliation) reachability(name string, record deliveries.Record) report.Reachability {
+	probe, connected := p.fleet.LastProbe(name)
 	if !connected {
 		if mc := p.members[name]; mc != nil {
 			ready := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady)
 			if ready != nil && ready.Status == metav1.ConditionFalse {
-				return report.Standing{Heard: true, Reason: ready.Reason, Message: ready.Message}
+				return report.Reachability{Known: true, Reason: ready.Reason, Message: ready.Message}
 			}
 		}
-		return report.Standing{}
+		return report.Reachability{}
 	}
-	return known(report.Standing{Heard: standing.Probed, Usable: standing.Usable(), Reason: standing.Reason, Message: standing.Message}, record)
+	return known(report.Reachability{Known: probe.Probed, Usable: probe.Usable(), Reason: probe.Reason, Message: probe.Message}, record)
 }
 
-// known is the member's standing, limited by the state of its Deliveries. If the member answers and its Deliveries
+// known is the member's reachability, limited by the state of its Deliveries. If the member answers and its Deliveries
 // are not read yet, or can no longer be read, it is unknown.
-func known(s report.Standing, record deliveries.Record) report.Standing {
+func known(s report.Reachability, record deliveries.Record) report.Reachability {
 	if s.Usable && (!record.Listed || record.Unreadable != "") {
-		return report.Standing{Message: record.Unreadable}
+		return report.Reachability{Message: record.Unreadable}
 	}
 	return s
 }

@@ -160,7 +160,7 @@ func TestNoStatusIsLostByPacing(t *testing.T) {
 func TestAStartWritesNothingThatItOnlyDoesNotKnowYet(t *testing.T) {
 	well := report.Build(report.Input{Generation: 1, UpdateRevision: "fed-web-1", PlacedOK: true, PlacedReason: v1alpha1.ReasonPlaced,
 		Before: &v1alpha1.WrapperStatus{}, Members: []report.Member{{Name: "east", Revision: "fed-web-1", Held: true,
-			Standing: report.Standing{Heard: true, Usable: true}}}}, now.Add(-time.Hour))
+			Reachability: report.Reachability{Known: true, Usable: true}}}}, now.Add(-time.Hour))
 	w := wrapper("u", "", 1)
 	w.Status = well
 	r, c := host(t, nil, w)
@@ -218,19 +218,19 @@ func TestAStatusThatMeetsAConflictIsTriedAgain(t *testing.T) {
 }
 
 func TestOfAMemberWhoseDeliveriesCannotBeReadNothingIsKnown(t *testing.T) {
-	usable, away := report.Standing{Heard: true, Usable: true}, report.Standing{Heard: true, Reason: v1alpha1.ReasonUnreachable}
+	usable, away := report.Reachability{Known: true, Usable: true}, report.Reachability{Known: true, Reason: v1alpha1.ReasonUnreachable}
 	for name, test := range map[string]struct {
-		standing report.Standing
-		record   deliveries.Record
-		want     report.Standing
+		reachability report.Reachability
+		record       deliveries.Record
+		want         report.Reachability
 	}{
 		"they are listed":                     {usable, deliveries.Record{Listed: true}, usable},
-		"they are not listed yet":             {usable, deliveries.Record{}, report.Standing{}},
-		"they were, and have become too much": {usable, deliveries.Record{Listed: true, Unreadable: "too much"}, report.Standing{Message: "too much"}},
+		"they are not listed yet":             {usable, deliveries.Record{}, report.Reachability{}},
+		"they were, and have become too much": {usable, deliveries.Record{Listed: true, Unreadable: "too much"}, report.Reachability{Message: "too much"}},
 		"it does not answer either":           {away, deliveries.Record{Listed: true, Unreadable: "too much"}, away},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := known(test.standing, test.record); got != test.want {
+			if got := known(test.reachability, test.record); got != test.want {
 				t.Errorf("%+v, want %+v", got, test.want)
 			}
 		})

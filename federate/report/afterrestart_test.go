@@ -13,10 +13,10 @@ func TestAStatusThatOnlyKnowsLess(t *testing.T) {
 	listed := func(change func(*Member)) Member {
 		return with(func(m *Member) { m.Listed, m.Tried = true, true; change(m) })
 	}
-	unheard := with(func(m *Member) { m.Standing = Standing{} })
+	unheard := with(func(m *Member) { m.Reachability = Reachability{} })
 	away := func(listed bool) Member {
 		return with(func(m *Member) {
-			m.Listed, m.Standing = listed, Standing{Heard: true, Reason: v1alpha1.ReasonUnreachable, Message: "no route"}
+			m.Listed, m.Reachability = listed, Reachability{Known: true, Reason: v1alpha1.ReasonUnreachable, Message: "no route"}
 		})
 	}
 	well := listed(func(*Member) {})
@@ -76,7 +76,7 @@ func TestAStatusThatOnlyKnowsLess(t *testing.T) {
 func TestAStatusKnowsLessWhereOneLineDoes(t *testing.T) {
 	east, west := wellMember("east"), wellMember("west")
 	status := Build(build(east, west), now)
-	west.Standing = Standing{}
+	west.Reachability = Reachability{}
 	east.Listed = true
 	in := build(east, west)
 	in.Before = &status

@@ -40,8 +40,8 @@ type Member struct {
 	Push Push
 	// Refusal is why nothing can be rendered for this member; its reason is "" when something can.
 	Refusal Refusal
-	// Standing is whether the member can be asked.
-	Standing Standing
+	// Reachability is whether the member can be asked.
+	Reachability Reachability
 	// Listed reports whether the member's Deliveries were read since the manager started. Tried reports whether a
 	// pass for the desired state has ended since. See KnowsLess.
 	Listed, Tried bool
@@ -51,9 +51,9 @@ type Member struct {
 type Push struct {
 	State           v1alpha1.ClusterState
 	Reason, Message string
-	// Unmended is whether something that drifted could not be repaired: then there is trouble although the
+	// Unrepaired is whether something that drifted could not be repaired: then there is trouble although the
 	// Delivery says that all was applied.
-	Unmended bool
+	Unrepaired bool
 	// Delivery is the Delivery that waits for an Approval, nil when none does.
 	Delivery *v1alpha1.DeliveryVersion
 }
@@ -61,10 +61,10 @@ type Push struct {
 // Refusal is why nothing can be rendered for a member.
 type Refusal struct{ Reason, Message string }
 
-// Standing is whether a member can be asked. Missing is a registry entry without usable connection
-// yet.
-type Standing struct {
-	Heard, Usable   bool
+// Reachability is the manager's view of the connection to a member. Known is false until the manager has probed the member
+// or could not connect it; Usable reports whether requests to the member are answered.
+type Reachability struct {
+	Known, Usable   bool
 	Reason, Message string
 }
 
@@ -122,12 +122,12 @@ func lineOf(m *Member, before *v1alpha1.ClusterStatus, now time.Time) v1alpha1.C
 
 func unreachable(m *Member) (v1alpha1.ClusterStatus, bool) {
 	switch {
-	case !m.Standing.Heard:
-		return v1alpha1.ClusterStatus{State: v1alpha1.StateUnknown, Reason: orElse(m.Standing.Reason, v1alpha1.ReasonNotHeardFrom),
-			Message: orElse(m.Standing.Message, "nothing has been heard from this member yet")}, true
-	case !m.Standing.Usable:
-		return v1alpha1.ClusterStatus{State: v1alpha1.StateUnreachable, Reason: orElse(m.Standing.Reason, v1alpha1.ReasonUnreachable),
-			Message: m.Standing.Message}, true
+	case !m.Reachability.Known:
+		return v1alpha1.ClusterStatus{State: v1alpha1.StateUnknown, Reason: orElse(m.Reachability.Reason, v1alpha1.ReasonNotHeardFrom),
+			Message: orElse(m.Reachability.Message, "nothing has been heard from this member yet")}, true
+	case !m.Reachability.Usable:
+		return v1alpha1.ClusterStatus{State: v1alpha1.StateUnreachable, Reason: orElse(m.Reachability.Reason, v1alpha1.ReasonUnreachable),
+			Message: m.Reachability.Message}, true
 	}
 	return v1alpha1.ClusterStatus{}, false
 }
@@ -143,7 +143,7 @@ func refused(m *Member) (v1alpha1.ClusterStatus, bool) {
 
 func hindered(m *Member) (v1alpha1.ClusterStatus, bool) {
 	return v1alpha1.ClusterStatus{State: m.Push.State, Reason: m.Push.Reason, Message: m.Push.Message, Delivery: m.Push.Delivery},
-		(!m.Held || m.Push.Unmended) && m.Push.State != ""
+		(!m.Held || m.Push.Unrepaired) && m.Push.State != ""
 }
 
 // contested is Stalled: another try does not help, and the on-call has to stop the other client. The state lasts

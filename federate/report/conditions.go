@@ -153,7 +153,7 @@ func leavingWords(in Input, lines []v1alpha1.ClusterStatus) string {
 			continue
 		}
 		leaving = append(leaving, lines[i].Name)
-		notHeardYet := lines[i].State == v1alpha1.StateUnknown && in.Members[i].Standing.Message == ""
+		notHeardYet := lines[i].State == v1alpha1.StateUnknown && in.Members[i].Reachability.Message == ""
 		if !notHeardYet && lines[i].Reason != v1alpha1.ReasonLeaving {
 			stuck = append(stuck, lines[i].Name)
 		}

@@ -36,7 +36,7 @@ func TestTheLineOfAMemberThatIsWithheld(t *testing.T) {
 		"it is well": {withheldMember(func(*Member) {}), "Held RemovalNeedsApproval"},
 		"it is not well, which is not hidden": {withheldMember(func(m *Member) { m.Judged, m.Status = true, judged(degraded) }),
 			"Degraded BackoffLimitExceeded"},
-		"it cannot be asked": {withheldMember(func(m *Member) { m.Standing = Standing{Heard: true, Reason: v1alpha1.ReasonUnreachable} }),
+		"it cannot be asked": {withheldMember(func(m *Member) { m.Reachability = Reachability{Known: true, Reason: v1alpha1.ReasonUnreachable} }),
 			"Unreachable Unreachable"},
 		"it is still being served": {withheldMember(func(m *Member) { m.Held = false }), "Pushing Pushing"},
 		"a drift that is only told": {withheldMember(func(m *Member) { m.Status, m.RepairsDrift = judged(drift), false }),
@@ -80,13 +80,13 @@ func TestAWrapperOfWhichAMemberIsWithheld(t *testing.T) {
 func TestWhoIsLeftIsNamedWithTheWayToWaitNoLonger(t *testing.T) {
 	away := func(name string) Member {
 		return with(func(m *Member) {
-			m.Name, m.Leaving, m.Standing = name, true, Standing{Heard: true, Reason: v1alpha1.ReasonUnreachable, Message: "no route"}
+			m.Name, m.Leaving, m.Reachability = name, true, Reachability{Known: true, Reason: v1alpha1.ReasonUnreachable, Message: "no route"}
 		})
 	}
 	going := with(func(m *Member) { m.Leaving = true })
 	held := with(func(m *Member) { m.Leaving, m.Push = true, Push{Reason: v1alpha1.ReasonNotEmpty, Message: "theirs"} })
-	unheard := with(func(m *Member) { m.Leaving, m.Standing = true, Standing{} })
-	unread := with(func(m *Member) { m.Leaving, m.Standing = true, Standing{Message: "too much"} })
+	unheard := with(func(m *Member) { m.Leaving, m.Reachability = true, Reachability{} })
+	unread := with(func(m *Member) { m.Leaving, m.Reachability = true, Reachability{Message: "too much"} })
 	var many []Member
 	for i := range 13 {
 		many = append(many, away(fmt.Sprintf("m%02d", i)))
@@ -122,7 +122,7 @@ func TestWhoIsLeftIsNamedWithTheWayToWaitNoLonger(t *testing.T) {
 // by such a count that all is well, and kstatus takes the wrapper for what it is.
 func TestAWrapperThatIsBeingDeletedIsNotCalledHealthy(t *testing.T) {
 	away := with(func(m *Member) {
-		m.Leaving, m.Standing = true, Standing{Heard: true, Reason: v1alpha1.ReasonUnreachable, Message: "no route"}
+		m.Leaving, m.Reachability = true, Reachability{Known: true, Reason: v1alpha1.ReasonUnreachable, Message: "no route"}
 	})
 	for name, members := range map[string][]Member{
 		"it goes on":                    {with(func(m *Member) { m.Leaving = true })},

@@ -21,7 +21,7 @@ var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // wellMember is a member that holds what is wanted, and is well.
 func wellMember(name string) Member {
 	return Member{Name: name, Revision: "r2", Held: true, HeldRevision: "r2", Rendering: "d2", RepairsDrift: true,
-		Standing: Standing{Heard: true, Usable: true}}
+		Reachability: Reachability{Known: true, Usable: true}}
 }
 
 func with(change func(*Member)) Member {
@@ -44,10 +44,10 @@ func TestTheLineOfAMember(t *testing.T) {
 		words  string
 	}{
 		"it holds what is wanted": {m: with(func(*Member) {}), state: v1alpha1.StateHealthy},
-		"nothing was heard of it": {m: with(func(m *Member) { m.Standing = Standing{} }), state: v1alpha1.StateUnknown,
+		"nothing was heard of it": {m: with(func(m *Member) { m.Reachability = Reachability{} }), state: v1alpha1.StateUnknown,
 			reason: v1alpha1.ReasonNotHeardFrom, words: "nothing has been heard"},
 		"it cannot be asked": {m: with(func(m *Member) {
-			m.Standing = Standing{Heard: true, Reason: v1alpha1.ReasonUnauthorized, Message: "no"}
+			m.Reachability = Reachability{Known: true, Reason: v1alpha1.ReasonUnauthorized, Message: "no"}
 		}), state: v1alpha1.StateUnreachable, reason: v1alpha1.ReasonUnauthorized, words: "no"},
 		"it is being left": {m: with(func(m *Member) { m.Leaving = true }), state: v1alpha1.StateRemoving,
 			reason: v1alpha1.ReasonLeaving},
@@ -62,7 +62,7 @@ func TestTheLineOfAMember(t *testing.T) {
 				Message: "no"}
 		}), state: v1alpha1.StateStalled, reason: v1alpha1.ReasonInvalid},
 		"a repair is held up": {m: with(func(m *Member) {
-			m.Push = Push{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonRefused, Message: "Secret a", Unmended: true}
+			m.Push = Push{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonRefused, Message: "Secret a", Unrepaired: true}
 		}), state: v1alpha1.StateStalled, reason: v1alpha1.ReasonRefused, words: "Secret a"},
 		"the news that a push came through is here before its end": {m: with(func(m *Member) {
 			m.Push = Push{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonRefused, Message: "no"}
@@ -100,7 +100,7 @@ func TestTheLineOfAMember(t *testing.T) {
 			m.Held, m.Contested, m.Push = false, "kubectl", Push{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonInvalid, Message: "no"}
 		}), state: v1alpha1.StateStalled, reason: v1alpha1.ReasonInvalid},
 		"a fight with a member that does not answer": {m: with(func(m *Member) {
-			m.Contested, m.Standing = "kubectl", Standing{Heard: true, Reason: v1alpha1.ReasonUnreachable}
+			m.Contested, m.Reachability = "kubectl", Reachability{Known: true, Reason: v1alpha1.ReasonUnreachable}
 		}), state: v1alpha1.StateUnreachable, reason: v1alpha1.ReasonUnreachable},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -117,10 +117,10 @@ func TestTheLineOfAMember(t *testing.T) {
 
 func TestALineKeepsItsTimeAndVolatileWords(t *testing.T) {
 	m := with(func(m *Member) {
-		m.Standing = Standing{Heard: true, Reason: v1alpha1.ReasonUnreachable, Message: "port 2"}
+		m.Reachability = Reachability{Known: true, Reason: v1alpha1.ReasonUnreachable, Message: "port 2"}
 	})
 	before := lineOf(&m, nil, now)
-	m.Standing.Message = "port 3"
+	m.Reachability.Message = "port 3"
 	after := lineOf(&m, &before, now.Add(time.Hour))
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Errorf("the same trouble reads another way (-before +after):\n%s", diff)
@@ -255,7 +255,7 @@ func TestWhoIsLeftOutOfTheLinesIsCountedByState(t *testing.T) {
 		m := wellMember(fmt.Sprintf("m-%04d", i))
 		switch {
 		case i < 540:
-			m.Standing = Standing{Heard: true, Reason: v1alpha1.ReasonUnreachable}
+			m.Reachability = Reachability{Known: true, Reason: v1alpha1.ReasonUnreachable}
 		case i < 600:
 			m.Held, m.Push = false, Push{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonHostBehindMember,
 				Delivery: &v1alpha1.DeliveryVersion{UID: "d", Generation: 7}}

@@ -77,7 +77,7 @@ func (p *joiner) takeOver(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, step := range []func(context.Context) error{p.stillTheirs, p.revokeTheirs, p.awaitForgotten, p.hush, p.own} {
+	for _, step := range []func(context.Context) error{p.stillTheirs, p.revokeTheirs, p.awaitForgotten, p.clearMembershipStatus, p.own} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("taking it over from host %q: %w", p.from.Name, err)
 		}
@@ -221,9 +221,9 @@ func (p *joiner) awaitForgotten(ctx context.Context) error {
 	}
 }
 
-// hush clears the status that the old host's collector wrote. Otherwise the new host would take that heartbeat for
+// clearMembershipStatus clears the status that the old host's collector wrote. Otherwise the new host would take that heartbeat for
 // one of its own collector.
-func (p *joiner) hush(ctx context.Context) error {
+func (p *joiner) clearMembershipStatus(ctx context.Context) error {
 	if p.opts.DryRun {
 		return nil
 	}

@@ -111,7 +111,7 @@ func Sever(ctx context.Context, member client.Client, host types.UID, name strin
 	if _, err := ownMembership(ctx, member, host, name); err != nil && !refused(err) {
 		return fmt.Errorf("withdrawing from member %s: %w", name, err)
 	}
-	last, err := lastThing(ctx, member)
+	last, err := finalDeletion(ctx, member)
 	if err != nil {
 		return fmt.Errorf("withdrawing from a member: %w", err)
 	}
@@ -128,9 +128,9 @@ func Sever(ctx context.Context, member client.Client, host types.UID, name strin
 	return nil
 }
 
-// lastThing is the object whose deletion removes the rest of fairlead-system. It is the namespace if join created it
+// finalDeletion is the object whose deletion removes the rest of fairlead-system. It is the namespace if join created it
 // and the cluster is not a host. Otherwise it is the service account.
-func lastThing(ctx context.Context, member client.Client) (client.Object, error) {
+func finalDeletion(ctx context.Context, member client.Client) (client.Object, error) {
 	account := named(corev1.SchemeGroupVersion.WithKind("ServiceAccount"), v1alpha1.SystemNamespace, HostAccount)
 	namespace := named(corev1.SchemeGroupVersion.WithKind("Namespace"), "", v1alpha1.SystemNamespace)
 	err := member.Get(ctx, client.ObjectKeyFromObject(namespace), namespace)
@@ -180,7 +180,7 @@ func Leave(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, m
 		err := Clear(ctx, member, hostUID, m.Name, report)
 		switch {
 		case errors.As(err, &notOurs):
-			return letGo(ctx, host, m, notOurs, report)
+			return releaseTakenOver(ctx, host, m, notOurs, report)
 		case err != nil && (!refused(err) || !WasCleared(m)):
 			return err
 		}
@@ -193,7 +193,7 @@ func Leave(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, m
 	if member != nil {
 		err := Sever(ctx, member, hostUID, m.Name, report)
 		if errors.As(err, &notOurs) {
-			return letGo(ctx, host, m, notOurs, report)
+			return releaseTakenOver(ctx, host, m, notOurs, report)
 		}
 		if err != nil {
 			return fmt.Errorf("leaving member %s: %w", m.Name, err)
@@ -202,8 +202,8 @@ func Leave(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, m
 	return Release(ctx, host, m, report)
 }
 
-// letGo releases a MemberCluster whose member belongs to another host now.
-func letGo(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, owner *NotOursError, report Reporter) error {
+// releaseTakenOver releases a MemberCluster whose member belongs to another host now.
+func releaseTakenOver(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster, owner *NotOursError, report Reporter) error {
 	tell(report, Noted, "member %s: nothing is removed there: %s", m.Name, owner)
 	return Release(ctx, host, m, report)
 }

@@ -18,7 +18,7 @@ import (
 
 // scene is a change that a push brings about, and that may be cut off at any request.
 type scene struct {
-	before, after func(s *site) *Want
+	before, after func(s *site) *Desired
 	// meanwhile is what somebody does on the member between the two.
 	meanwhile func(s *site)
 	// drifted is what the collector has said of ConfigMap a.
@@ -47,59 +47,59 @@ func (s *site) stage() stage {
 func scenes() map[string]scene {
 	return map[string]scene{
 		"a first push": {
-			after: func(s *site) *Want { return s.want(configMap("a", "1"), configMap("b", "1")) },
+			after: func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
 		},
 		"a change that adds, alters and drops": {
-			before: func(s *site) *Want { return s.want(configMap("a", "1"), configMap("b", "1"), configMap("c", "1")) },
-			after:  func(s *site) *Want { return s.want(configMap("b", "2"), configMap("c", "1"), configMap("d", "1")) },
+			before: func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1"), configMap("c", "1")) },
+			after:  func(s *site) *Desired { return s.want(configMap("b", "2"), configMap("c", "1"), configMap("d", "1")) },
 		},
 		"a change of an object that somebody deleted": {
-			before:    func(s *site) *Want { return s.want(configMap("a", "1"), configMap("b", "1")) },
+			before:    func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
 			meanwhile: func(s *site) { s.delete("v1", "ConfigMap", "a") },
-			after:     func(s *site) *Want { return s.want(configMap("a", "2"), configMap("b", "1")) },
+			after:     func(s *site) *Desired { return s.want(configMap("a", "2"), configMap("b", "1")) },
 		},
 		"a repair of an object that somebody deleted": {
-			before:    func(s *site) *Want { return s.want(configMap("a", "1"), configMap("b", "1")) },
+			before:    func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
 			meanwhile: func(s *site) { s.delete("v1", "ConfigMap", "a") },
-			after:     func(s *site) *Want { return s.want(configMap("a", "1"), configMap("b", "1")) },
+			after:     func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
 			drifted:   v1alpha1.DriftGone,
 		},
 		"a repair of an object that is said to be gone, and is there": {
-			before:  func(s *site) *Want { return s.want(configMap("a", "1"), configMap("b", "1")) },
-			after:   func(s *site) *Want { return s.want(configMap("a", "1"), configMap("b", "1")) },
+			before:  func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
+			after:   func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
 			drifted: v1alpha1.DriftGone,
 		},
 		"a repair of an adopted object that is said to be gone, and is there": {
-			before: func(s *site) *Want {
+			before: func(s *site) *Desired {
 				s.openNamespace()
 				s.create(configMap("a", "1"))
 				return s.adopting()
 			},
-			after:   func(s *site) *Want { return s.adopting() },
+			after:   func(s *site) *Desired { return s.adopting() },
 			drifted: v1alpha1.DriftGone,
 			theirs:  true,
 		},
 		"an adoption": {
 			meanwhile: func(s *site) { s.openNamespace(); s.create(configMap("a", "1")) },
-			after:     func(s *site) *Want { return s.adopting() },
+			after:     func(s *site) *Desired { return s.adopting() },
 			theirs:    true,
 		},
 		"leaving": {
-			before: func(s *site) *Want { return s.want(configMap("a", "1"), configMap("b", "1")) },
-			after:  func(s *site) *Want { return s.leave() },
+			before: func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
+			after:  func(s *site) *Desired { return s.leave() },
 		},
 	}
 }
 
 // adopting is what a wrapper wants that takes a into care where it is there.
-func (s *site) adopting() *Want {
+func (s *site) adopting() *Desired {
 	w := s.want(configMap("a", "1"), configMap("b", "1"))
 	w.OnConflict = v1alpha1.ConflictAdoptIfEqual
 	return w
 }
 
 // push makes the scene's pass.
-func (sc *scene) push(s *site, w *Want) (plan.Outcome, error) {
+func (sc *scene) push(s *site, w *Desired) (plan.Outcome, error) {
 	p := &pass{conn: s.conn, want: w}
 	if sc.drifted != "" {
 		p.drifted = map[plan.ObjectID]v1alpha1.DriftKind{objectA: sc.drifted}
@@ -109,7 +109,7 @@ func (sc *scene) push(s *site, w *Want) (plan.Outcome, error) {
 }
 
 // play brings a site to where the scene's push begins.
-func (sc *scene) play(s *site) *Want {
+func (sc *scene) play(s *site) *Desired {
 	if sc.before != nil {
 		s.mustDeliver(sc.before(s))
 	}

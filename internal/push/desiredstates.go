@@ -17,8 +17,8 @@ import (
 type (
 	// Key names a wrapper at the host.
 	Key = deliveries.Key
-	// Want is the desired state of one pair.
-	Want = plan.Desired
+	// Desired is the desired state of one pair.
+	Desired = plan.Desired
 	// Kept is an object that a member keeps after its wrapper dropped it.
 	Kept = plan.Kept
 	// HostLabels reads the labels of a namespace of the host. An error may be NotFound.
@@ -36,7 +36,7 @@ type desiredStates struct {
 
 // set stores the desired state of a pair. was is the previous one, nil when there was none. is is the stored one: an
 // equal state that is already in memory, if there is one.
-func (d *desiredStates) set(key Key, memberName string, want *plan.Desired) (was, is *plan.Desired) {
+func (d *desiredStates) set(key Key, memberName string, desired *plan.Desired) (was, is *plan.Desired) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.all == nil {
@@ -48,11 +48,11 @@ func (d *desiredStates) set(key Key, memberName string, want *plan.Desired) (was
 		d.all[key] = ofWrapper
 	}
 	was = ofWrapper[memberName]
-	if was != nil && *was == *want {
-		want = was // with the strings that are in memory already
+	if was != nil && *was == *desired {
+		desired = was // with the strings that are in memory already
 	}
-	ofWrapper[memberName] = want
-	return was, want
+	ofWrapper[memberName] = desired
+	return was, desired
 }
 
 // remove deletes the desired state of a pair.

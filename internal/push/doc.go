@@ -2,7 +2,7 @@
 
 // Package push brings members to what the host wants, and is, with join, the only writer on a member.
 //
-// Words: a *pair* is one wrapper on one member. A *Want* is the desired state of a pair: objects on the member, or to
+// Words: a *pair* is one wrapper on one member. Its *desired state* (Desired) is objects on the member, or to
 // leave it. A *pass* is one attempt to bring a pair to its desired state, and its *Outcome* is its result. Each
 // member has a *member queue*: one queue of pairs, as many concurrent passes as the member bears (package inflight),
 // and a circuit breaker, so that a hung member costs the others nothing.

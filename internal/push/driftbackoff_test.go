@@ -136,17 +136,17 @@ func TestAContestEnds(t *testing.T) {
 			r.clock.Step(fightWindow)
 		}},
 		"not while it has drifted": {want: true, play: func(r *rival) { r.clock.Step(firstApart - time.Second) }},
-		"with another wish":        {play: func(r *rival) { r.pusher.Want("east", wish("2")) }},
+		"with another wish":        {play: func(r *rival) { r.pusher.SetDesired("east", wish("2")) }},
 		"not with the same wish said again": {want: true, play: func(r *rival) {
 			again := wish("1")
 			again.Wrapper.Generation++
-			r.pusher.Want("east", again)
+			r.pusher.SetDesired("east", again)
 		}},
-		"with the pair": {play: func(r *rival) { r.pusher.Drop(web, "east") }},
+		"with the pair": {play: func(r *rival) { r.pusher.RemoveDesired(web, "east") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &rival{bench: newBench(t), kind: v1alpha1.DriftChanged}
-			r.pusher.Want("east", wish("1"))
+			r.pusher.SetDesired("east", wish("1"))
 			r.sixBlows()
 			test.play(r)
 			r.settle(web)
@@ -160,7 +160,7 @@ func TestAContestEnds(t *testing.T) {
 // Nothing happens on the member any more when a contest is over: the lane itself has to come up and tell.
 func TestTheEndOfAContestIsTold(t *testing.T) {
 	r := &rival{bench: newBench(t), kind: v1alpha1.DriftChanged}
-	r.pusher.Want("east", wish("1"))
+	r.pusher.SetDesired("east", wish("1"))
 	r.sixBlows()
 	r.clock.Step(firstApart)
 	r.repairs()

@@ -103,7 +103,7 @@ func TestADeliveryThatNobodyHasSeenIsNotWrittenOver(t *testing.T) {
 func TestAPassThatMeetsTroubleHasTheNamespaceLookedAtAgain(t *testing.T) {
 	s := newSite(t)
 	d := apply.NewNamespaceCache(clocktesting.NewFakeClock(time.Now()))
-	asks := func(w *Want) bool {
+	asks := func(w *Desired) bool {
 		s.wire.begin(nil)
 		if _, err := (&pass{conn: s.conn, want: w, seals: s.seals, doors: d}).run(t.Context()); err != nil {
 			t.Fatal(err)

@@ -24,7 +24,7 @@ func FuzzDelivery(f *testing.F) {
 			return
 		}
 		b := newBench(t)
-		b.pusher.Want("east", wish("1"))
+		b.pusher.SetDesired("east", wish("1"))
 		b.deliveries.Put(d)
 		todo, _ := b.due(web, wish("1"))
 		for id := range todo.Drifted {

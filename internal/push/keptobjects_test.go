@@ -13,8 +13,8 @@ import (
 // The recorder of events folds what is told of one member in quick succession into the first: so all is told at once.
 func TestWhatWasKeptIsToldWhenNothingMoreIsUnderWay(t *testing.T) {
 	b := newBench(t)
-	leave := &Want{Wrapper: webID}
-	b.pusher.Want("east", leave)
+	leave := &Desired{Wrapper: webID}
+	b.pusher.SetDesired("east", leave)
 	class, claim := Kept{Object: "StorageClass fast", Why: "it holds data"}, Kept{Object: "PersistentVolumeClaim data", Why: "it holds data"}
 	b.pusher.kept.note(web, "east", []Kept{class})
 	b.finished(web, plan.Outcome{Desired: leave}, plan.Work{})
@@ -26,9 +26,9 @@ func TestWhatWasKeptIsToldWhenNothingMoreIsUnderWay(t *testing.T) {
 	if diff := cmp.Diff(map[string][]Kept{"east": {class, claim}}, b.pusher.TakeKept(web)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	b.pusher.Want("east", &Want{Wrapper: webID, Revision: "r3"})
+	b.pusher.SetDesired("east", &Desired{Wrapper: webID, Revision: "r3"})
 	b.pusher.kept.note(web, "east", []Kept{class})
-	b.pusher.Drop(web, "east") // a person has released the wrapper from it
+	b.pusher.RemoveDesired(web, "east") // a person has released the wrapper from it
 	if told := b.pusher.TakeKept(web); len(told["east"]) != 1 {
 		t.Errorf("what was kept before the release is not told: %v", told)
 	}

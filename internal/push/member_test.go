@@ -120,7 +120,7 @@ func (s *site) connect(to *rest.Config) {
 }
 
 // want is what the wrapper wants when it lists these objects.
-func (s *site) want(objects ...string) *Want {
+func (s *site) want(objects ...string) *Desired {
 	s.Helper()
 	spec := &v1alpha1.WrapperSpec{}
 	for _, text := range objects {
@@ -144,7 +144,7 @@ func (s *site) want(objects ...string) *Want {
 }
 
 // objectsOf are those that are wanted.
-func objectsOf(t testing.TB, w *Want) []render.Object {
+func objectsOf(t testing.TB, w *Desired) []render.Object {
 	t.Helper()
 	made, err := w.Rendering.Render()
 	if err != nil {
@@ -154,8 +154,8 @@ func objectsOf(t testing.TB, w *Want) []render.Object {
 }
 
 // leave is what the wrapper wants when it leaves the member.
-func (s *site) leave() *Want {
-	return &Want{
+func (s *site) leave() *Desired {
+	return &Desired{
 		Wrapper: s.wrapper, Drift: v1alpha1.DriftRepair, OnConflict: v1alpha1.ConflictFail,
 		OnDelete: v1alpha1.KeepData, Namespaces: v1alpha1.NamespacesManaged,
 	}
@@ -164,7 +164,7 @@ func (s *site) leave() *Want {
 // pass is one as tests set it up.
 type pass struct {
 	conn       *member.Conn
-	want       *Want
+	want       *Desired
 	drifted    map[plan.ObjectID]v1alpha1.DriftKind
 	gone       map[plan.ObjectID]types.UID
 	doors      *apply.NamespaceCache
@@ -180,12 +180,12 @@ func (p *pass) run(ctx context.Context) (plan.Outcome, error) {
 }
 
 // push makes one pass.
-func (s *site) push(w *Want) (plan.Outcome, error) {
+func (s *site) push(w *Desired) (plan.Outcome, error) {
 	return (&pass{conn: s.conn, want: w, seals: s.seals}).run(s.Context())
 }
 
 // mustPush makes a pass that must come to its end, whatever the end is.
-func (s *site) mustPush(w *Want) plan.Outcome {
+func (s *site) mustPush(w *Desired) plan.Outcome {
 	s.Helper()
 	out, err := s.push(w)
 	if err != nil {
@@ -195,7 +195,7 @@ func (s *site) mustPush(w *Want) plan.Outcome {
 }
 
 // mustDeliver makes a pass after which the member must hold what is wanted.
-func (s *site) mustDeliver(w *Want) {
+func (s *site) mustDeliver(w *Desired) {
 	s.Helper()
 	if out := s.mustPush(w); !out.Done {
 		s.Fatalf("the push is not done: %s %s: %s", out.State, out.Reason, out.Message)
@@ -203,7 +203,7 @@ func (s *site) mustDeliver(w *Want) {
 }
 
 // mustFail makes a pass and wants it to end with this reason, and with these words in the message.
-func (s *site) mustFail(w *Want, reason string, words ...string) plan.Outcome {
+func (s *site) mustFail(w *Desired, reason string, words ...string) plan.Outcome {
 	s.Helper()
 	out := s.mustPush(w)
 	if out.Done || out.Reason != reason {
@@ -218,7 +218,7 @@ func (s *site) mustFail(w *Want, reason string, words ...string) plan.Outcome {
 }
 
 // eventually pushes until the member holds what is wanted.
-func (s *site) eventually(w *Want) {
+func (s *site) eventually(w *Desired) {
 	s.Helper()
 	var last string
 	s.await("the push is done", func(ctx context.Context) bool {

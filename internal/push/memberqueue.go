@@ -75,8 +75,8 @@ func (q *memberQueue) park(key Key) bool {
 
 // push makes one pass at a pair, if there is something to do.
 func (q *memberQueue) push(ctx context.Context, key Key) {
-	want := q.pusher.desired.get(key, q.conn.Name())
-	todo, due, news := q.judge(key, want)
+	desired := q.pusher.desired.get(key, q.conn.Name())
+	todo, due, news := q.judge(key, desired)
 	if news {
 		// The news of the drift woke the wrapper before the drift was judged.
 		q.pusher.wake(key)
@@ -93,19 +93,19 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 	if len(todo.Secrets) > 0 && len(todo.Drifted) == 0 {
 		return
 	}
-	p := apply.New(q.shared(), want, &todo, func() bool {
+	p := apply.New(q.shared(), desired, &todo, func() bool {
 		now := q.pusher.desired.get(key, q.conn.Name())
-		return now == want || now.Same(want)
+		return now == desired || now.Same(desired)
 	})
 	outcome, err := p.Run(ctx)
 	if ctx.Err() != nil {
 		return
 	}
-	q.pusher.secrets.note(ctx, plan.Pair{Member: q.conn.Name(), Key: key}, want, &todo, p.Secrets())
+	q.pusher.secrets.note(ctx, plan.Pair{Member: q.conn.Name(), Key: key}, desired, &todo, p.Secrets())
 	q.noteKept(ctx, key, p.Kept())
 	if err != nil {
 		log.FromContext(ctx).Info("push did not get through", "member", q.conn.Name(), "wrapper", key.String(), "error", err.Error())
-		q.failed(key, want, err)
+		q.failed(key, desired, err)
 	} else {
 		q.finished(key, outcome, todo)
 	}
@@ -121,16 +121,16 @@ func (q *memberQueue) shared() apply.Member {
 
 // judge reports whether a pair needs a pass, what that one is to repair, and whether the contested objects have
 // changed.
-func (q *memberQueue) judge(key Key, want *plan.Desired) (todo plan.Work, due, news bool) {
+func (q *memberQueue) judge(key Key, desired *plan.Desired) (todo plan.Work, due, news bool) {
 	q.histories.change(key, func(h *plan.History, now time.Time) {
 		// The summary is read after IsListed, or a list that comes in between would make a Delivery look absent. And it is read
 		// here, because the observer forgets repairs under the same lock, after the index has the newer summary.
 		listed, listing := q.deliveries.IsListed(), q.deliveries.IsListing()
 		seen, before := q.deliveries.Get(key), h.Contested()
 		q.wakeAfter(key, h.Settle(seen, now))
-		if want != nil && listed {
+		if desired != nil && listed {
 			var wake time.Duration
-			todo, due, wake = h.Due(want, seen, q.dueSecrets.take(key), listing, now)
+			todo, due, wake = h.Due(desired, seen, q.dueSecrets.take(key), listing, now)
 			q.wakeAfter(key, wake)
 		}
 		news = h.Contested() != before
@@ -155,8 +155,8 @@ func (q *memberQueue) finished(key Key, outcome plan.Outcome, todo plan.Work) {
 
 // failed notes a pass that the wire broke off. One such error is enough to open the breaker: the next probe
 // comes within seconds and closes it where the member answers.
-func (q *memberQueue) failed(key Key, want *plan.Desired, err error) {
-	q.histories.change(key, func(h *plan.History, now time.Time) { q.wakeAfter(key, h.Failed(want, err, now)) })
+func (q *memberQueue) failed(key Key, desired *plan.Desired, err error) {
+	q.histories.change(key, func(h *plan.History, now time.Time) { q.wakeAfter(key, h.Failed(desired, err, now)) })
 	q.suspect(err)
 }
 

@@ -68,11 +68,11 @@ func (f fixed) Lists(group, kind, name string) bool {
 	})
 }
 
-func wish(digest string) *Want {
+func wish(digest string) *Desired {
 	listed := func(kind, name string) render.Object {
 		return render.Object{GVK: schema.GroupVersionKind{Version: "v1", Kind: kind}, Name: name}
 	}
-	return &Want{Wrapper: webID, Drift: v1alpha1.DriftRepair, Rendering: fixed{&render.Rendering{Digest: digest,
+	return &Desired{Wrapper: webID, Drift: v1alpha1.DriftRepair, Rendering: fixed{&render.Rendering{Digest: digest,
 		Objects: []render.Object{listed("ConfigMap", "a"), listed("ConfigMap", "b"), listed("Secret", "s")}}}}
 }
 
@@ -94,7 +94,7 @@ func drift(kind v1alpha1.DriftKind, version string) v1alpha1.ObjectStatus {
 }
 
 // ended is a pass that came to its end with this outcome and left the Delivery at this generation.
-func (b *bench) ended(w *Want, generation int64, out plan.Outcome) {
+func (b *bench) ended(w *Desired, generation int64, out plan.Outcome) {
 	b.t.Helper()
 	todo, due := b.due(web, w)
 	if !due {
@@ -110,7 +110,7 @@ func (b *bench) ended(w *Want, generation int64, out plan.Outcome) {
 func TestAStuckPairIsTriedLaterEachTimeAndFromTheStartWhenSomethingElseIsWanted(t *testing.T) {
 	b := newBench(t)
 	var waits []time.Duration
-	try := func(w *Want, retry time.Duration) {
+	try := func(w *Desired, retry time.Duration) {
 		b.ended(w, 0, plan.Outcome{Retry: retry})
 		waits = append(waits, b.last().Again.Sub(b.clock.Now()))
 		b.clock.Step(waits[len(waits)-1])
@@ -119,8 +119,8 @@ func TestAStuckPairIsTriedLaterEachTimeAndFromTheStartWhenSomethingElseIsWanted(
 		try(wish("1"), plan.RetrySoon)
 	}
 	try(wish("1"), plan.RetryLater)
-	b.pusher.Want("east", wish("1"))
-	b.pusher.Want("east", wish("2"))
+	b.pusher.SetDesired("east", wish("1"))
+	b.pusher.SetDesired("east", wish("2"))
 	try(wish("2"), plan.RetrySoon)
 	want := []time.Duration{2, 4, 8, 16, 32, 64, 120, 120, 120, 2}
 	for i := range want {
@@ -230,19 +230,19 @@ func TestTheWayIsShutUntilAProbeHasFoundTheMember(t *testing.T) {
 // A member that is left, placed again and left once more must not pass for left because it was once.
 func TestAnEndBelongsToItsOwnWish(t *testing.T) {
 	b := newBench(t)
-	leave := func() *Want { return &Want{Wrapper: webID} }
-	b.pusher.Want("east", leave())
+	leave := func() *Desired { return &Desired{Wrapper: webID} }
+	b.pusher.SetDesired("east", leave())
 	b.ended(leave(), 0, plan.Outcome{Done: true})
 	if out := b.pusher.Pair(web, "east").Outcome; out == nil || !out.Done {
 		t.Fatalf("not left: %+v", out)
 	}
-	b.pusher.Want("east", leave()) // said once more
+	b.pusher.SetDesired("east", leave()) // said once more
 	if out := b.pusher.Pair(web, "east").Outcome; out == nil || !out.Done {
 		t.Errorf("saying it once more undid it: %+v", out)
 	}
-	b.pusher.Want("east", wish("1"))
+	b.pusher.SetDesired("east", wish("1"))
 	// A pass is under way for it, while:
-	b.pusher.Want("east", leave())
+	b.pusher.SetDesired("east", leave())
 	if out := b.pusher.Pair(web, "east").Outcome; out != nil {
 		t.Errorf("it passes for left: %+v", out)
 	}
@@ -250,29 +250,29 @@ func TestAnEndBelongsToItsOwnWish(t *testing.T) {
 
 func TestWhatAWantWakes(t *testing.T) {
 	for name, test := range map[string]struct {
-		first, second *Want
+		first, second *Desired
 		queued        bool
 	}{
 		"something new":                  {nil, wish("1"), true},
 		"the same again":                 {wish("1"), wish("1"), false},
 		"something else":                 {wish("1"), wish("2"), true},
-		"another generation of the same": {wish("1"), func() *Want { w := wish("1"); w.Wrapper.Generation++; return w }(), true},
-		"another revision of the same":   {wish("1"), func() *Want { w := wish("1"); w.Revision = "r"; return w }(), false},
-		"to leave":                       {wish("1"), &Want{Wrapper: webID, Drift: v1alpha1.DriftRepair}, true},
+		"another generation of the same": {wish("1"), func() *Desired { w := wish("1"); w.Wrapper.Generation++; return w }(), true},
+		"another revision of the same":   {wish("1"), func() *Desired { w := wish("1"); w.Revision = "r"; return w }(), false},
+		"to leave":                       {wish("1"), &Desired{Wrapper: webID, Drift: v1alpha1.DriftRepair}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			if test.first != nil {
-				b.pusher.Want("east", test.first)
+				b.pusher.SetDesired("east", test.first)
 				key, _ := b.queue.Get()
 				b.queue.Done(key)
 			}
-			b.pusher.Want("east", test.second)
+			b.pusher.SetDesired("east", test.second)
 			if got := b.queue.Len() > 0; got != test.queued {
 				t.Errorf("queued: %v", got)
 			}
-			b.pusher.Drop(web, "east")
-			if len(b.pusher.Wanted(web)) > 0 || b.pusher.desired.get(web, "east") != nil {
+			b.pusher.RemoveDesired(web, "east")
+			if len(b.pusher.DesiredMembers(web)) > 0 || b.pusher.desired.get(web, "east") != nil {
 				t.Error("dropped, and still wanted")
 			}
 		})
@@ -298,7 +298,7 @@ func (b *bench) last() plan.Outcome {
 }
 
 // due judges a pair without settling what is fought over.
-func (b *bench) due(key Key, want *Want) (todo plan.Work, due bool) {
+func (b *bench) due(key Key, want *Desired) (todo plan.Work, due bool) {
 	if want == nil || !b.deliveries.IsListed() {
 		return plan.Work{}, false
 	}

@@ -22,7 +22,7 @@ func (s *site) bare() string {
 }
 
 // adoptingNamespace is what a ClusterFederated wants that takes the namespace into care where it is there.
-func (s *site) adoptingNamespace(text string) *Want {
+func (s *site) adoptingNamespace(text string) *Desired {
 	s.Helper()
 	w := s.want(text)
 	w.OnConflict = v1alpha1.ConflictAdoptIfEqual

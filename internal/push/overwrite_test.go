@@ -14,7 +14,7 @@ import (
 )
 
 // approved is a want with a person's word about the Delivery that stands there now.
-func (s *site) approved(w *Want) *Want {
+func (s *site) approved(w *Desired) *Desired {
 	d := s.delivery()
 	w.Overwrites = &v1alpha1.DeliveryVersion{UID: d.UID, Generation: d.Generation}
 	return w

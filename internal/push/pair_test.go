@@ -15,5 +15,5 @@ type pair struct {
 // Pair tells what is known of a pair.
 func (p *Pusher) Pair(key Key, memberName string) pair {
 	record, result := p.deliveries.Record(key, memberName), p.Result(key, memberName)
-	return pair{Record: record, Result: result, Holds: result.Want.IsHeldBy(record.Summary)}
+	return pair{Record: record, Result: result, Holds: result.Desired.IsHeldBy(record.Summary)}
 }

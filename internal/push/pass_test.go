@@ -57,11 +57,11 @@ func TestAChangeCostsOneWriteForEachChangedObjectAndTwoOfTheDelivery(t *testing.
 }
 
 func TestWhatIsThereAlreadyCostsNoWrite(t *testing.T) {
-	for name, renew := range map[string]func(*Want){
-		"the very same want":                         func(*Want) {},
-		"another generation with the same rendering": func(w *Want) { w.Wrapper.Generation = 7 },
-		"another revision with the same rendering":   func(w *Want) { w.Revision = "rev-other" },
-		"another policy about conflicts and deletions": func(w *Want) {
+	for name, renew := range map[string]func(*Desired){
+		"the very same want":                         func(*Desired) {},
+		"another generation with the same rendering": func(w *Desired) { w.Wrapper.Generation = 7 },
+		"another revision with the same rendering":   func(w *Desired) { w.Revision = "rev-other" },
+		"another policy about conflicts and deletions": func(w *Desired) {
 			w.OnConflict, w.OnDelete = v1alpha1.ConflictAdoptIfEqual,
 				v1alpha1.KeepAll
 		},
@@ -83,7 +83,7 @@ func TestWhatIsThereAlreadyCostsNoWrite(t *testing.T) {
 func TestASuspendedPairIsReadAndNotWritten(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1")))
-	for name, w := range map[string]*Want{"a change": s.want(configMap("a", "2")), "leaving": s.leave()} {
+	for name, w := range map[string]*Desired{"a change": s.want(configMap("a", "2")), "leaving": s.leave()} {
 		w.Suspended = true
 		s.wire.begin(nil)
 		out := s.mustFail(w, v1alpha1.ReasonSuspended)

@@ -68,8 +68,8 @@ func (h *histories) of(key Key) (last plan.Outcome, contested string) {
 }
 
 // rests reports whether the last pass has left a pair as it is wanted, see plan.History.
-func (h *histories) rests(key Key, want *plan.Desired, seen *deliveries.Summary) (rests bool) {
-	h.changeKnown(key, func(is *plan.History, now time.Time) { rests = is.Rests(want, seen, now) })
+func (h *histories) rests(key Key, desired *plan.Desired, seen *deliveries.Summary) (rests bool) {
+	h.changeKnown(key, func(is *plan.History, now time.Time) { rests = is.Rests(desired, seen, now) })
 	return rests
 }
 

@@ -16,7 +16,7 @@ var stuck = plan.Outcome{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonIn
 func TestWhenAPairIsDue(t *testing.T) {
 	for name, test := range map[string]struct {
 		play func(*bench)
-		want *Want
+		want *Desired
 		due  bool
 	}{
 		"nothing is wanted":                      {play: func(*bench) {}, want: nil},
@@ -98,23 +98,23 @@ func TestWhenAPairIsDue(t *testing.T) {
 			play: func(b *bench) {
 				b.there(4, "0", true)
 				b.ended(wish("1"), 4, plan.Outcome{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonHostBehindMember})
-			}, want: func() *Want { w := wish("1"); w.Wrapper.Generation = 2; return w }(), due: true,
+			}, want: func() *Desired { w := wish("1"); w.Wrapper.Generation = 2; return w }(), due: true,
 		},
-		"the member is to be left": {play: func(b *bench) { b.there(1, "1", true) }, want: &Want{Wrapper: webID}, due: true},
-		"the member was left": {play: func(b *bench) { b.ended(&Want{Wrapper: webID}, 0, plan.Outcome{Done: true}) },
-			want: &Want{Wrapper: webID}},
+		"the member is to be left": {play: func(b *bench) { b.there(1, "1", true) }, want: &Desired{Wrapper: webID}, due: true},
+		"the member was left": {play: func(b *bench) { b.ended(&Desired{Wrapper: webID}, 0, plan.Outcome{Done: true}) },
+			want: &Desired{Wrapper: webID}},
 		"leaving waits, and its time has not come": {
 			play: func(b *bench) {
-				b.ended(&Want{Wrapper: webID}, 2, plan.Outcome{Reason: v1alpha1.ReasonRemovalWaits, Retry: plan.RetrySoon})
+				b.ended(&Desired{Wrapper: webID}, 2, plan.Outcome{Reason: v1alpha1.ReasonRemovalWaits, Retry: plan.RetrySoon})
 				b.there(2, "", false)
-			}, want: &Want{Wrapper: webID},
+			}, want: &Desired{Wrapper: webID},
 		},
 		"leaving waits, and its time has come": {
 			play: func(b *bench) {
-				b.ended(&Want{Wrapper: webID}, 2, plan.Outcome{Reason: v1alpha1.ReasonRemovalWaits, Retry: plan.RetrySoon})
+				b.ended(&Desired{Wrapper: webID}, 2, plan.Outcome{Reason: v1alpha1.ReasonRemovalWaits, Retry: plan.RetrySoon})
 				b.there(2, "", false)
 				b.clock.Step(plan.RetrySoon)
-			}, want: &Want{Wrapper: webID}, due: true,
+			}, want: &Desired{Wrapper: webID}, due: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestWhichDriftsAreRepaired(t *testing.T) {
 	report.Drift = v1alpha1.DriftReport
 	for name, test := range map[string]struct {
 		play func(*bench)
-		want *Want
+		want *Desired
 		due  bool
 	}{
 		"a drift":                         {play: func(b *bench) { b.there(1, "1", true, changed) }, due: true},
@@ -156,11 +156,11 @@ func TestWhichDriftsAreRepaired(t *testing.T) {
 		}, due: true},
 		"one that could not be mended, before its time": {play: func(b *bench) {
 			b.there(1, "1", true, changed)
-			b.ended(wish("1"), 1, plan.Outcome{Reason: v1alpha1.ReasonRefused, Retry: plan.RetryLater, Unmended: []plan.ObjectID{a}})
+			b.ended(wish("1"), 1, plan.Outcome{Reason: v1alpha1.ReasonRefused, Retry: plan.RetryLater, Unrepaired: []plan.ObjectID{a}})
 		}},
 		"one that could not be mended, when its time has come": {play: func(b *bench) {
 			b.there(1, "1", true, changed)
-			b.ended(wish("1"), 1, plan.Outcome{Reason: v1alpha1.ReasonRefused, Retry: plan.RetryLater, Unmended: []plan.ObjectID{a}})
+			b.ended(wish("1"), 1, plan.Outcome{Reason: v1alpha1.ReasonRefused, Retry: plan.RetryLater, Unrepaired: []plan.ObjectID{a}})
 			b.clock.Step(plan.RetryLater)
 		}, due: true},
 		"one that was mended by a pass that another object held up": {play: func(b *bench) {

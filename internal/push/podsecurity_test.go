@@ -19,7 +19,7 @@ import (
 func TestANamespaceMadeOnTheWayGetsTheHostsPodSecurity(t *testing.T) {
 	s := newSite(t)
 	asked := 0
-	push := func(w *Want, labels map[string]string, err error) plan.Outcome {
+	push := func(w *Desired, labels map[string]string, err error) plan.Outcome {
 		out, wire := (&pass{conn: s.conn, want: w, hostLabels: func(_ context.Context, name string) (map[string]string, error) {
 			if asked++; name != s.namespace {
 				t.Errorf("asked for %s", name)

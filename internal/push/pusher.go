@@ -75,8 +75,8 @@ func (p *Pusher) Engage(ctx context.Context, name multicluster.ClusterName, cl c
 	if !ok {
 		return fmt.Errorf("engaging %s: %T is not a member's connection", name, cl)
 	}
-	standing, _ := p.fleet.LastProbe(conn.Name())
-	q := newMemberQueue(conn, p, p.clock, standing)
+	probe, _ := p.fleet.LastProbe(conn.Name())
+	q := newMemberQueue(conn, p, p.clock, probe)
 	p.mu.Lock()
 	p.queues[conn.Name()] = q
 	p.mu.Unlock()
@@ -94,13 +94,13 @@ func (p *Pusher) Engage(ctx context.Context, name multicluster.ClusterName, cl c
 	return nil
 }
 
-// Want sets the desired state of a pair.
-func (p *Pusher) Want(memberName string, want *plan.Desired) {
-	key := KeyOf(want.Wrapper)
-	was, want := p.desired.set(key, memberName, want)
+// SetDesired sets the desired state of a pair.
+func (p *Pusher) SetDesired(memberName string, desired *plan.Desired) {
+	key := KeyOf(desired.Wrapper)
+	was, desired := p.desired.set(key, memberName, desired)
 	q := p.queue(memberName)
-	switch same := was.Same(want); {
-	case q == nil, same && was.Wrapper.Generation == want.Wrapper.Generation:
+	switch same := was.Same(desired); {
+	case q == nil, same && was.Wrapper.Generation == desired.Wrapper.Generation:
 		return
 	case !same:
 		q.histories.forget(key)
@@ -110,8 +110,8 @@ func (p *Pusher) Want(memberName string, want *plan.Desired) {
 	q.queue.Add(key)
 }
 
-// Drop deletes the desired state of a pair. It does nothing on the member.
-func (p *Pusher) Drop(key Key, memberName string) {
+// RemoveDesired deletes the desired state of a pair. It does nothing on the member.
+func (p *Pusher) RemoveDesired(key Key, memberName string) {
 	p.desired.remove(key, memberName)
 	p.secrets.enlist(key, memberName)
 	if q := p.queue(memberName); q != nil {
@@ -121,8 +121,8 @@ func (p *Pusher) Drop(key Key, memberName string) {
 
 // Result is how the pushes of one wrapper to one member went.
 type Result struct {
-	// Want is the present desired state of the pair; nil when there is none, or without a connection.
-	Want *Want
+	// Desired is the present desired state of the pair; nil when there is none, or without a connection.
+	Desired *Desired
 	// Outcome is the outcome of the last pass for the present desired state; nil when there was none yet.
 	Outcome *plan.Outcome
 	// Contested is the status message about the client that undoes repairs; "" when no client does.
@@ -131,30 +131,30 @@ type Result struct {
 
 // HasLeft reports whether the last pass has left the member, as is wanted of it now.
 func (r Result) HasLeft() bool {
-	return r.Want != nil && r.Want.Leaving() && r.Outcome != nil && r.Outcome.Done
+	return r.Desired != nil && r.Desired.Leaving() && r.Outcome != nil && r.Outcome.Done
 }
 
 // Result returns how the pushes of a pair went. Package deliveries has the member's Deliveries.
 func (p *Pusher) Result(key Key, memberName string) Result {
-	want, q := p.desired.get(key, memberName), p.queue(memberName)
+	desired, q := p.desired.get(key, memberName), p.queue(memberName)
 	if q == nil {
 		return Result{}
 	}
 	last, contested := q.histories.of(key)
-	result := Result{Want: want, Contested: contested}
-	if want.Same(last.Desired) {
+	result := Result{Desired: desired, Contested: contested}
+	if desired.Same(last.Desired) {
 		result.Outcome = &last
 	}
 	return result
 }
 
-// Wanted are the members of which something is wanted for a wrapper, sorted.
-func (p *Pusher) Wanted(key Key) []string { return p.desired.members(key) }
+// DesiredMembers are the members with a desired state for a wrapper, sorted.
+func (p *Pusher) DesiredMembers(key Key) []string { return p.desired.members(key) }
 
 // Desired reports whether a pair has a desired state, and whether that is to leave the member.
 func (p *Pusher) Desired(key Key, memberName string) (wanted, leaving bool) {
-	want := p.desired.get(key, memberName)
-	return want != nil, want != nil && want.Leaving()
+	desired := p.desired.get(key, memberName)
+	return desired != nil, desired != nil && desired.Leaving()
 }
 
 // queue is the one to a member, nil when there is none.

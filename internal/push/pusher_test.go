@@ -42,8 +42,8 @@ func TestALaneServesItsPairsAndRests(t *testing.T) {
 	other.wrapper.Name, other.wrapper.UID = "other", s.wrapper.UID+"-other"
 
 	p := s.engage()
-	p.Want("east", s.want(configMap("a", "1")))
-	p.Want("east", other.want(configMap("b", "1")))
+	p.SetDesired("east", s.want(configMap("a", "1")))
+	p.SetDesired("east", other.want(configMap("b", "1")))
 	s.await("the Deliveries are listed", func(context.Context) bool { return p.Pair(KeyOf(s.wrapper), "east").Listed })
 	if writes := s.wire.writes(); len(writes) > 0 {
 		t.Errorf("writes before a probe has found the member: %v", writes)
@@ -56,8 +56,8 @@ func TestALaneServesItsPairsAndRests(t *testing.T) {
 	// A manager that is started anew reads one list and writes nothing.
 	s.connect(config)
 	p = s.engage()
-	p.Want("east", s.want(configMap("a", "1")))
-	p.Want("east", other.want(configMap("b", "1")))
+	p.SetDesired("east", s.want(configMap("a", "1")))
+	p.SetDesired("east", other.want(configMap("b", "1")))
 	p.probed("east", member.ProbeResult{}, usable)
 	s.await("both pairs are known to be served", func(context.Context) bool {
 		return p.Pair(KeyOf(s.wrapper), "east").Holds && p.Pair(KeyOf(other.wrapper), "east").Holds
@@ -89,9 +89,9 @@ func TestAPairThatMakesTheMemberAnswer500DoesNotStarveTheOthers(t *testing.T) {
 	}
 	p := s.engage()
 	p.probed("east", member.ProbeResult{}, usable)
-	p.Want("east", s.want(configMap("a", "1")))
+	p.SetDesired("east", s.want(configMap("a", "1")))
 	s.await("it was tried", func(context.Context) bool { return tries.Load() > 0 })
-	p.Want("east", other.want(configMap("b", "1")))
+	p.SetDesired("east", other.want(configMap("b", "1")))
 	s.await("the other is served", func(context.Context) bool { return p.Pair(KeyOf(other.wrapper), "east").Holds })
 	s.await("it is told", func(context.Context) bool {
 		out := p.Pair(KeyOf(s.wrapper), "east").Outcome
@@ -109,7 +109,7 @@ func TestADeletedDeliveryIsWrittenAgain(t *testing.T) {
 	s := newSite(t)
 	p := s.engage()
 	p.probed("east", member.ProbeResult{}, usable)
-	p.Want("east", s.want(configMap("a", "1")))
+	p.SetDesired("east", s.want(configMap("a", "1")))
 	key := KeyOf(s.wrapper)
 	s.await("it is served", func(context.Context) bool { return p.Pair(key, "east").Holds })
 	uid := s.delivery().UID
@@ -120,7 +120,7 @@ func TestADeletedDeliveryIsWrittenAgain(t *testing.T) {
 		pair := p.Pair(key, "east")
 		return pair.Holds && pair.Summary.UID != uid
 	})
-	p.Want("east", s.leave())
+	p.SetDesired("east", s.leave())
 	s.await("it is left", func(context.Context) bool {
 		out := p.Pair(key, "east").Outcome
 		return out != nil && out.Done
@@ -149,7 +149,7 @@ func TestAsManyPassesAreUnderWayAsTheMemberBears(t *testing.T) {
 		one := *s
 		one.wrapper.Name, one.wrapper.UID = fmt.Sprintf("w%d", i), types.UID(fmt.Sprintf("%s-%d", s.wrapper.UID, i))
 		keys = append(keys, KeyOf(one.wrapper))
-		p.Want("east", one.want(configMap(one.wrapper.Name, "1")))
+		p.SetDesired("east", one.want(configMap(one.wrapper.Name, "1")))
 	}
 	s.await("all places are taken, and the others wait", func(context.Context) bool {
 		const handedOut = inflight.First + 1 // the next one waits for its place

@@ -28,8 +28,8 @@ func TestOfTwoWrappersThatRaceForAnObjectOneGetsItAndTheOtherIsToldWhose(t *test
 		objects = append(objects, configMap(fmt.Sprint("c", i), "1"))
 	}
 	p := s.engage()
-	p.Want("east", s.want(objects...))
-	p.Want("east", other.want(objects...))
+	p.SetDesired("east", s.want(objects...))
+	p.SetDesired("east", other.want(objects...))
 	p.probed("east", member.ProbeResult{}, usable)
 	settled := func(key Key) bool {
 		pair := p.Pair(key, "east")
@@ -120,15 +120,15 @@ func TestWhatWasKeptIsToldOnce(t *testing.T) {
 	s := newSite(t)
 	p := s.engage()
 	p.probed("east", member.ProbeResult{}, usable)
-	p.Want("east", s.want(configMap("a", "1"), claimNamed("")))
+	p.SetDesired("east", s.want(configMap("a", "1"), claimNamed("")))
 	key := KeyOf(s.wrapper)
 	s.await("it is served", func(context.Context) bool { return p.Pair(key, "east").Holds })
-	p.Want("east", s.leave())
+	p.SetDesired("east", s.leave())
 	s.await("it is left", func(context.Context) bool {
 		out := p.Pair(key, "east").Outcome
 		return out != nil && out.Done
 	})
-	p.Drop(key, "east") // as the wrapper does that sees it left
+	p.RemoveDesired(key, "east") // as the wrapper does that sees it left
 	want := map[string][]Kept{"east": {{Object: "PersistentVolumeClaim data", Why: "of a kind that holds data, or that data depends on"}}}
 	if diff := cmp.Diff(want, p.TakeKept(key)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -49,9 +49,9 @@ func (s *secretResync) run(ctx context.Context) {
 		now := s.pusher.clock.Now()
 		t, wait, ok := s.schedule.Next(now)
 		switch {
-		case ok && s.mayLook(t.Pair):
+		case ok && s.mayCheck(t.Pair):
 			s.schedule.Taken(now)
-			s.look(t)
+			s.enqueue(t)
 			continue
 		case ok:
 			s.enlist(t.Key, t.Member) // a pair that has ended meanwhile ends here at the latest
@@ -73,9 +73,9 @@ func (s *secretResync) run(ctx context.Context) {
 func (s *secretResync) enlist(key Key, memberName string) {
 	s.enlisting.Lock()
 	defer s.enlisting.Unlock()
-	want, q := s.pusher.desired.get(key, memberName), s.pusher.queue(memberName)
+	desired, q := s.pusher.desired.get(key, memberName), s.pusher.queue(memberName)
 	var names []string
-	if q != nil && want.ResyncsSecrets() {
+	if q != nil && desired.ResyncsSecrets() {
 		if seen := q.deliveries.Get(key); seen != nil {
 			names = seen.Secrets
 		}
@@ -94,22 +94,22 @@ func (s *secretResync) enlistThese(at plan.Pair, names []string) {
 	}
 }
 
-// mayLook reports whether a pair has come to rest and its member can be asked. It may rest while something in it
+// mayCheck reports whether a pair has come to rest and its member can be asked. It may rest while something in it
 // waits, as for a kind that is not served: that has nothing to do with its Secrets.
-func (s *secretResync) mayLook(at plan.Pair) bool {
-	want, q := s.pusher.desired.get(at.Key, at.Member), s.pusher.queue(at.Member)
-	if q == nil || !want.ResyncsSecrets() || want.Suspended {
+func (s *secretResync) mayCheck(at plan.Pair) bool {
+	desired, q := s.pusher.desired.get(at.Key, at.Member), s.pusher.queue(at.Member)
+	if q == nil || !desired.ResyncsSecrets() || desired.Suspended {
 		return false
 	}
 	if q.breaker.isOpen() || !q.deliveries.IsListed() {
 		return false
 	}
 	seen := q.deliveries.Get(at.Key)
-	return want.IsHeldBy(seen) || want.IsRecordedBy(seen) && q.histories.rests(at.Key, want, seen)
+	return desired.IsHeldBy(seen) || desired.IsRecordedBy(seen) && q.histories.rests(at.Key, desired, seen)
 }
 
 // look has a pair's queue look at a Secret.
-func (s *secretResync) look(t plan.Turn) {
+func (s *secretResync) enqueue(t plan.Turn) {
 	if q := s.pusher.queue(t.Member); q != nil {
 		q.dueSecrets.add(t.Key, t.Name)
 		q.queue.Add(t.Key)
@@ -140,8 +140,8 @@ func (s *secretResync) check(ctx context.Context, q *memberQueue, key Key, todo 
 }
 
 // note remembers how a pass left the Secrets that it applied.
-func (s *secretResync) note(ctx context.Context, at plan.Pair, want *plan.Desired, todo *plan.Work, applied []apply.Secret) {
-	if !want.ResyncsSecrets() || len(applied) == 0 {
+func (s *secretResync) note(ctx context.Context, at plan.Pair, desired *plan.Desired, todo *plan.Work, applied []apply.Secret) {
+	if !desired.ResyncsSecrets() || len(applied) == 0 {
 		return
 	}
 	var names []string

@@ -50,9 +50,9 @@ func engageAt(s *site, now time.Time) *hours {
 	return h
 }
 
-func (h *hours) serve(w *Want) {
+func (h *hours) serve(w *Desired) {
 	h.Helper()
-	h.Want("east", w)
+	h.SetDesired("east", w)
 	h.await("it is served", func(context.Context) bool { return h.Pair(KeyOf(h.wrapper), "east").Holds })
 }
 
@@ -142,8 +142,8 @@ func TestALookAtASecretThatNobodyTouchedWritesNothing(t *testing.T) {
 }
 
 func TestWhichSecretsAreLeftAlone(t *testing.T) {
-	report, suspended := func(w *Want) { w.Drift = v1alpha1.DriftReport }, func(w *Want) { w.Suspended = true }
-	for name, change := range map[string]func(*Want){"of a pair that only reports": report, "of a pair that is suspended": suspended} {
+	report, suspended := func(w *Desired) { w.Drift = v1alpha1.DriftReport }, func(w *Desired) { w.Suspended = true }
+	for name, change := range map[string]func(*Desired){"of a pair that only reports": report, "of a pair that is suspended": suspended} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
 			h := engageAt(s, midnight)
@@ -151,12 +151,12 @@ func TestWhichSecretsAreLeftAlone(t *testing.T) {
 			h.serve(w)
 			other := *w
 			change(&other)
-			h.Want("east", &other)
+			h.SetDesired("east", &other)
 			s.wire.begin(nil)
 			// The pair beside it is looked at.
 			beside := *s
 			beside.wrapper.Name, beside.wrapper.UID = "beside", s.wrapper.UID+"-beside"
-			h.Want("east", beside.want(secret("b", `data: {p: "MQ=="}`)))
+			h.SetDesired("east", beside.want(secret("b", `data: {p: "MQ=="}`)))
 			h.passes(time.Minute, "the other was looked at", func() bool {
 				return slices.Contains(s.asked(), "GET secrets/b") && h.fake.Since(midnight) > 2*resyncInterval
 			})
@@ -196,14 +196,14 @@ func TestSecretsAreLookedAtTenASecondOverAllPairs(t *testing.T) {
 
 func TestTheSecretsOfAPairThatEndsAreForgotten(t *testing.T) {
 	for name, end := range map[string]func(*bench){
-		"it is wanted no more":        func(b *bench) { b.pusher.Drop(web, "east") },
-		"it is to be left":            func(b *bench) { b.pusher.Want("east", &Want{Wrapper: webID, Drift: v1alpha1.DriftRepair}) },
+		"it is wanted no more":        func(b *bench) { b.pusher.RemoveDesired(web, "east") },
+		"it is to be left":            func(b *bench) { b.pusher.SetDesired("east", &Desired{Wrapper: webID, Drift: v1alpha1.DriftRepair}) },
 		"its Delivery is gone":        func(b *bench) { b.deliveries.Remove(web.Delivery()) },
 		"it lists no Secret any more": func(b *bench) { b.there(2, "1", true) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.pusher.Want("east", wish("1"))
+			b.pusher.SetDesired("east", wish("1"))
 			d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: webID, Target: &v1alpha1.DeliveryTarget{Rendering: "1"},
 				Inventory: []v1alpha1.InventoryEntry{{Kind: "Secret", Name: "s", State: v1alpha1.EntryApplied}}}}
 			d.Name, d.UID, d.Generation = web.Delivery(), "d", 1
@@ -222,15 +222,15 @@ func TestTheSecretsOfAPairThatEndsAreForgotten(t *testing.T) {
 // What comes up while the way is shut must not come all at once when it opens.
 func TestLooksThatFindTheWayShutAreNotMadeUpFor(t *testing.T) {
 	b := newBench(t)
-	b.pusher.Want("east", wish("1"))
+	b.pusher.SetDesired("east", wish("1"))
 	b.there(1, "1", true)
 	at := plan.Pair{Member: "east", Key: web}
-	if !b.pusher.secrets.mayLook(at) {
+	if !b.pusher.secrets.mayCheck(at) {
 		t.Fatal("it may not be looked at")
 	}
-	b.pusher.secrets.look(plan.Turn{Pair: at, Name: "s"})
+	b.pusher.secrets.enqueue(plan.Turn{Pair: at, Name: "s"})
 	b.breaker.trip()
-	if b.pusher.secrets.mayLook(at) {
+	if b.pusher.secrets.mayCheck(at) {
 		t.Error("it may be looked at though the way is shut")
 	}
 	b.park(web)

@@ -16,13 +16,13 @@ import (
 
 var objectA = plan.ObjectID{Kind: "ConfigMap", Name: "a"}
 
-// unmendedDrift is a pair whose ConfigMap a has drifted, and whose repair was refused.
-func unmendedDrift(t *testing.T) *bench {
+// unrepairedDrift is a pair whose ConfigMap a has drifted, and whose repair was refused.
+func unrepairedDrift(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t)
 	b.there(1, "1", true, drift(v1alpha1.DriftChanged, "7"))
 	b.ended(wish("1"), 1, plan.Outcome{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Message: "webhook", Retry: plan.RetryLater,
-		Unmended: []plan.ObjectID{objectA}})
+		Unrepaired: []plan.ObjectID{objectA}})
 	return b
 }
 
@@ -49,7 +49,7 @@ func TestADriftThatCouldNotBeMendedIsNotForgotten(t *testing.T) {
 		"over a pass that the wire broke off": func(b *bench) { b.failed(web, wish("1"), errors.New("reset")) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := unmendedDrift(t)
+			b := unrepairedDrift(t)
 			meanwhile(b)
 			b.clock.Step(plan.RetryLater)
 			if todo, _ := b.due(web, wish("1")); todo.Drifted[objectA] == "" {
@@ -60,14 +60,14 @@ func TestADriftThatCouldNotBeMendedIsNotForgotten(t *testing.T) {
 }
 
 func TestAnotherPassDoesNotHideADriftThatCouldNotBeMended(t *testing.T) {
-	b := unmendedDrift(t)
+	b := unrepairedDrift(t)
 	other := drift(v1alpha1.DriftChanged, "8")
 	other.Name = "b"
 	b.there(1, "1", true, drift(v1alpha1.DriftChanged, "7"), other)
 	b.pusher.desired.set(web, "east", wish("1"))
 	b.ended(wish("1"), 1, plan.Outcome{Done: true})
 	out := b.pusher.Pair(web, "east").Outcome
-	if out == nil || out.Done || out.Reason != v1alpha1.ReasonPushError || !out.IsUnmended() {
+	if out == nil || out.Done || out.Reason != v1alpha1.ReasonPushError || !out.LeftDrift() {
 		t.Errorf("%+v", out)
 	}
 	b.there(1, "1", true, other)
@@ -85,12 +85,12 @@ func TestAnotherPassDoesNotHideADriftThatCouldNotBeMended(t *testing.T) {
 // Nobody tells of a Secret, so its own outcome is all there is to come back for.
 // As when somebody makes an object anew that is dropped at that very moment.
 func TestADriftOfWhatIsNotWantedAnyMoreIsForgotten(t *testing.T) {
-	b := unmendedDrift(t)
+	b := unrepairedDrift(t)
 	without := wish("2")
 	made, _ := without.Rendering.Render()
 	made.Objects = made.Objects[1:]
 	b.ended(without, 2, plan.Outcome{Done: true})
-	if got := b.last(); !got.Done || got.IsUnmended() {
+	if got := b.last(); !got.Done || got.LeftDrift() {
 		t.Errorf("%+v", got)
 	}
 }
@@ -98,12 +98,12 @@ func TestADriftOfWhatIsNotWantedAnyMoreIsForgotten(t *testing.T) {
 func TestASecretWhoseRepairWasRefusedIsTriedAgain(t *testing.T) {
 	b := newBench(t)
 	b.there(1, "1", true)
-	b.pusher.Want("east", wish("1"))
+	b.pusher.SetDesired("east", wish("1"))
 	b.dueSecrets.add(web, "s")
 	todo, _ := b.due(web, wish("1"))
 	todo.Drifted[plan.SecretID("s")] = v1alpha1.DriftChanged
 	b.finished(web, plan.Outcome{Reason: v1alpha1.ReasonRefused, Retry: plan.RetryLater, Desired: wish("1"), UID: "d", Generation: 1,
-		Unmended: []plan.ObjectID{plan.SecretID("s")}}, todo)
+		Unrepaired: []plan.ObjectID{plan.SecretID("s")}}, todo)
 	if todo, due := b.due(web, wish("1")); due {
 		t.Errorf("before its time: %v", todo.Drifted)
 	}
@@ -114,7 +114,7 @@ func TestASecretWhoseRepairWasRefusedIsTriedAgain(t *testing.T) {
 }
 
 func TestALookThatTheWireBrokeOffSaysNothingOfThePair(t *testing.T) {
-	b := unmendedDrift(t)
+	b := unrepairedDrift(t)
 	before := *b.histories.all[web]
 	b.checkFailed(t.Context(), web, errors.New("reset"))
 	if got := *b.histories.all[web]; !reflect.DeepEqual(got, before) {
@@ -128,7 +128,7 @@ func TestALookThatTheWireBrokeOffSaysNothingOfThePair(t *testing.T) {
 func TestADriftSeenWhileTheHostWasBehindIsRepairedWhenItHasCaughtUp(t *testing.T) {
 	b := newBench(t)
 	b.there(4, "1", true, drift(v1alpha1.DriftChanged, "7"))
-	b.ended(wish("1"), 4, plan.Outcome{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonHostBehindMember, Unmended: []plan.ObjectID{objectA}})
+	b.ended(wish("1"), 4, plan.Outcome{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonHostBehindMember, Unrepaired: []plan.ObjectID{objectA}})
 	if todo, due := b.due(web, wish("1")); due {
 		t.Fatalf("while it is behind: %v", todo.Drifted)
 	}
@@ -141,19 +141,19 @@ func TestADriftSeenWhileTheHostWasBehindIsRepairedWhenItHasCaughtUp(t *testing.T
 
 func TestSecretsAreLookedAfterWhileSomethingElseOfThePairWaits(t *testing.T) {
 	b := newBench(t)
-	b.pusher.Want("east", wish("1"))
+	b.pusher.SetDesired("east", wish("1"))
 	b.ended(wish("1"), 2, plan.Outcome{State: v1alpha1.StateWaiting, Reason: v1alpha1.ReasonAPINotServed})
 	b.there(2, "1", false)
 	at := plan.Pair{Member: "east", Key: web}
-	if !b.pusher.secrets.mayLook(at) {
+	if !b.pusher.secrets.mayCheck(at) {
 		t.Fatal("it may not be looked at")
 	}
-	b.pusher.secrets.look(plan.Turn{Pair: at, Name: "s"})
+	b.pusher.secrets.enqueue(plan.Turn{Pair: at, Name: "s"})
 	if todo, due := b.due(web, wish("1")); !due || len(todo.Secrets) != 1 {
 		t.Errorf("due: %v, to look at: %v", due, todo.Secrets)
 	}
 	b.there(2, "0", false)
-	if b.pusher.secrets.mayLook(at) {
+	if b.pusher.secrets.mayCheck(at) {
 		t.Error("it may be looked at though something else is delivered")
 	}
 }
@@ -180,13 +180,13 @@ func TestAPassSaysWhichDriftItDidNotMend(t *testing.T) {
 	s := newSite(t)
 	w := s.want(configMap("a", "1"), configMap("b", "1"))
 	s.mustDeliver(w)
-	unmended := func(w *Want, drifted map[plan.ObjectID]v1alpha1.DriftKind) []plan.ObjectID {
+	unmended := func(w *Desired, drifted map[plan.ObjectID]v1alpha1.DriftKind) []plan.ObjectID {
 		t.Helper()
 		out, err := (&pass{conn: s.conn, want: w, drifted: drifted}).run(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		return out.Unmended
+		return out.Unrepaired
 	}
 	gone := map[plan.ObjectID]v1alpha1.DriftKind{objectA: v1alpha1.DriftGone}
 

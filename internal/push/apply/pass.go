@@ -159,7 +159,7 @@ func (p *Pass) conclude(held *memberapi.Trouble) plan.Outcome {
 	}
 	for id := range p.drifted {
 		if held != nil || slices.ContainsFunc(p.items, func(it *item) bool { return it.id() == id && it.isMissing() }) {
-			out.Unmended = append(out.Unmended, id)
+			out.Unrepaired = append(out.Unrepaired, id)
 		}
 	}
 	all := p.trouble

@@ -41,44 +41,44 @@ type Desired struct {
 }
 
 // Leaving reports whether the member is to be left.
-func (w *Desired) Leaving() bool { return w.Rendering == nil }
+func (d *Desired) Leaving() bool { return d.Rendering == nil }
 
 // IsHeldBy reports whether the member holds exactly the desired objects. It does not look at drift.
-func (w *Desired) IsHeldBy(s *deliveries.Summary) bool { return w.IsRecordedBy(s) && s.Complete }
+func (d *Desired) IsHeldBy(s *deliveries.Summary) bool { return d.IsRecordedBy(s) && s.Complete }
 
 // IsRecordedBy reports whether the Delivery has the desired state as its target, whether all of it is applied or not.
-func (w *Desired) IsRecordedBy(s *deliveries.Summary) bool {
-	return w != nil && s != nil && !w.Leaving() && s.Wrapper.UID == w.Wrapper.UID && s.Rendering == w.Digest()
+func (d *Desired) IsRecordedBy(s *deliveries.Summary) bool {
+	return d != nil && s != nil && !d.Leaving() && s.Wrapper.UID == d.Wrapper.UID && s.Rendering == d.Digest()
 }
 
 // Same reports whether two desired states need the same writes.
-func (w *Desired) Same(other *Desired) bool {
-	return w != nil && other != nil &&
-		w.Wrapper.UID == other.Wrapper.UID && (w.Rendering == other.Rendering || w.Digest() == other.Digest()) &&
-		w.Drift == other.Drift && w.OnConflict == other.OnConflict && w.OnDelete == other.OnDelete &&
-		w.Namespaces == other.Namespaces && w.Suspended == other.Suspended &&
-		(w.Overwrites == nil) == (other.Overwrites == nil) && (w.Overwrites == nil || *w.Overwrites == *other.Overwrites)
+func (d *Desired) Same(other *Desired) bool {
+	return d != nil && other != nil &&
+		d.Wrapper.UID == other.Wrapper.UID && (d.Rendering == other.Rendering || d.Digest() == other.Digest()) &&
+		d.Drift == other.Drift && d.OnConflict == other.OnConflict && d.OnDelete == other.OnDelete &&
+		d.Namespaces == other.Namespaces && d.Suspended == other.Suspended &&
+		(d.Overwrites == nil) == (other.Overwrites == nil) && (d.Overwrites == nil || *d.Overwrites == *other.Overwrites)
 }
 
 // MayOverwrite reports whether a person has allowed the host to overwrite this Delivery as it is now.
-func (w *Desired) MayOverwrite(d *v1alpha1.Delivery) bool {
-	return w.Overwrites != nil && w.Overwrites.UID == d.UID && w.Overwrites.Generation == d.Generation
+func (d *Desired) MayOverwrite(on *v1alpha1.Delivery) bool {
+	return d.Overwrites != nil && d.Overwrites.UID == on.UID && d.Overwrites.Generation == on.Generation
 }
 
 // Digest is the digest of the desired objects, "" to leave the member.
-func (w *Desired) Digest() string {
-	if w.Rendering == nil {
+func (d *Desired) Digest() string {
+	if d.Rendering == nil {
 		return ""
 	}
-	return w.Rendering.Digest()
+	return d.Rendering.Digest()
 }
 
 // Lists reports whether an object is one of the desired objects.
-func (w *Desired) Lists(id ObjectID) bool {
-	return w != nil && w.Rendering != nil && w.Rendering.Lists(id.Group, id.Kind, id.Name)
+func (d *Desired) Lists(id ObjectID) bool {
+	return d != nil && d.Rendering != nil && d.Rendering.Lists(id.Group, id.Kind, id.Name)
 }
 
 // ResyncsSecrets reports whether the host repairs Secrets that other clients change.
-func (w *Desired) ResyncsSecrets() bool {
-	return w != nil && !w.Leaving() && w.Drift == v1alpha1.DriftRepair
+func (d *Desired) ResyncsSecrets() bool {
+	return d != nil && !d.Leaving() && d.Drift == v1alpha1.DriftRepair
 }

@@ -34,8 +34,8 @@ type driftBackoff struct {
 	undone time.Time
 	// apart is the pause between repairs; zero while the object is not contested.
 	apart time.Duration
-	// words is the message about the other client and its change, as of the last contest.
-	words string
+	// message is the text about the other client and its change, as of the last contest.
+	message string
 }
 
 // drifted records that the object has drifted, and returns how long its repair has to wait; zero means that it is due
@@ -45,7 +45,7 @@ func (c *driftBackoff) drifted(o *v1alpha1.ObjectStatus, now time.Time) time.Dur
 		if c.endsIn(now) == 0 {
 			*c = driftBackoff{}
 		}
-		c.undone, c.words = now, fightWords(o)
+		c.undone, c.message = now, contestedMessage(o)
 	}
 	if c.apart == 0 {
 		if len(c.repairs) < maxRepairs || now.Sub(c.repairs[0]) >= repairWindow {
@@ -64,8 +64,8 @@ func (c *driftBackoff) repaired(now time.Time) {
 	c.apart = min(2*c.apart, longestApart)
 }
 
-// mended records that the object no longer drifts although the manager did not repair it.
-func (c *driftBackoff) mended(now time.Time) {
+// resolved records that the object no longer drifts although the manager did not repair it.
+func (c *driftBackoff) resolved(now time.Time) {
 	if !c.undone.IsZero() {
 		c.since, c.undone = now, time.Time{}
 	}
@@ -84,9 +84,9 @@ func (c *driftBackoff) endsIn(now time.Time) time.Duration {
 	return max(0, c.since.Add(quiet).Sub(now))
 }
 
-// fightWords is the status message about an object that another client changes after every repair, with the remedies.
+// contestedMessage is the status message about an object that another client changes after every repair, with the remedies.
 // Names from the member are cut short. Otherwise they would push the remedies off the end of a line.
-func fightWords(o *v1alpha1.ObjectStatus) string {
+func contestedMessage(o *v1alpha1.ObjectStatus) string {
 	object, who := o.Kind+" "+health.Clean(o.Name, 40), health.Clean(o.Drift.Manager, 40)
 	switch who {
 	case "":

@@ -94,7 +94,7 @@ func TestTheHistoryOfAnObjectEnds(t *testing.T) {
 	}{
 		"after a repair":                       {func(c *driftBackoff) { c.repaired(start) }, repairWindow},
 		"not while it has drifted":             {func(c *driftBackoff) { c.repaired(start.Add(-time.Hour)); c.drifted(&o, start) }, repairWindow},
-		"after the other side took it back":    {func(c *driftBackoff) { c.drifted(&o, start); c.mended(start) }, repairWindow},
+		"after the other side took it back":    {func(c *driftBackoff) { c.drifted(&o, start); c.resolved(start) }, repairWindow},
 		"after as long as repairs are apart":   {func(c *driftBackoff) { c.apart = 8 * time.Minute; c.repaired(start) }, 16 * time.Minute},
 		"long ago, where nothing has happened": {func(*driftBackoff) {}, 0},
 	} {
@@ -127,7 +127,7 @@ func TestFightWordsNameTheOtherSideAndTheWaysOut(t *testing.T) {
 			Fields: []string{long, "b"}}}, "ConfigMap xxx"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := fightWords(&test.object)
+			got := contestedMessage(&test.object)
 			if !strings.HasPrefix(got, test.want) {
 				t.Errorf("%s", got)
 			}

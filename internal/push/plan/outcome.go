@@ -47,14 +47,14 @@ type Outcome struct {
 	Desired    *Desired
 	UID        types.UID
 	Generation int64
-	// Unmended are the drifted objects that the pass had to repair and could not.
-	Unmended []ObjectID
+	// Unrepaired are the drifted objects that the pass had to repair and could not.
+	Unrepaired []ObjectID
 	// Again is when the pair is tried again by itself; zero when it waits for a change. Set by History.
 	Again time.Time
 }
 
-// IsUnmended reports whether the pass could not repair some drift.
-func (o *Outcome) IsUnmended() bool { return len(o.Unmended) > 0 }
+// LeftDrift reports whether the pass could not repair some drift.
+func (o *Outcome) LeftDrift() bool { return len(o.Unrepaired) > 0 }
 
 // isOvertakenBy reports whether a desired state with the same writes may succeed although the last pass was held: a
 // host that was behind the member has caught up.
@@ -71,6 +71,6 @@ func (o Outcome) beside(last Outcome, still []ObjectID) Outcome {
 	if o.Done {
 		o.Done, o.State, o.Reason, o.Message = false, last.State, last.Reason, last.Message
 	}
-	o.Unmended, o.Again = append(o.Unmended, still...), last.Again
+	o.Unrepaired, o.Again = append(o.Unrepaired, still...), last.Again
 	return o
 }

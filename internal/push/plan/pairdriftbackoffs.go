@@ -43,7 +43,7 @@ func (b driftBackoffs) settle(drifts []v1alpha1.ObjectStatus, now time.Time) (wa
 	}
 	for id, c := range b {
 		if !drifting[id] {
-			c.mended(now)
+			c.resolved(now)
 		}
 		switch left := c.endsIn(now); {
 		case left == 0:
@@ -72,9 +72,9 @@ func (b driftBackoffs) contested() string {
 	case 0:
 		return ""
 	case 1:
-		return b[first].words
+		return b[first].message
 	}
-	return fmt.Sprintf("%d objects, one of them %s", n, b[first].words)
+	return fmt.Sprintf("%d objects, one of them %s", n, b[first].message)
 }
 
 // sooner is the shorter of two waiting times; zero means that there is none.

@@ -37,11 +37,11 @@ type Work struct {
 	IsNew bool
 }
 
-// mended are the drifts that the pass repaired.
-func (w *Work) mended(outcome *Outcome) []ObjectID {
+// repaired are the drifts that the pass repaired.
+func (w *Work) repaired(outcome *Outcome) []ObjectID {
 	var ids []ObjectID
 	for id := range w.Marks {
-		if !slices.Contains(outcome.Unmended, id) {
+		if !slices.Contains(outcome.Unrepaired, id) {
 			ids = append(ids, id)
 		}
 	}
@@ -69,25 +69,25 @@ func (h *History) Settle(seen *deliveries.Summary, now time.Time) (wake time.Dur
 // Due reports whether a pair needs a pass, and what that pass repairs. secrets are the Secrets whose turn it is.
 // isListing reports whether a list of all Deliveries of the member is under way. wake is the time until a waiting
 // repair becomes due; zero when none waits.
-func (h *History) Due(want *Desired, seen *deliveries.Summary, secrets []string, isListing bool, now time.Time) (todo Work, due bool, wake time.Duration) {
+func (h *History) Due(desired *Desired, seen *deliveries.Summary, secrets []string, isListing bool, now time.Time) (todo Work, due bool, wake time.Duration) {
 	last := h.last
 	retry := h.retries(now)
-	overtaken := last.isOvertakenBy(want)
-	unchanged, rests := want.Same(last.Desired) && !overtaken, h.Rests(want, seen, now)
-	h.letGoOfEarlier(want)
-	if want.Leaving() || want.Suspended {
+	overtaken := last.isOvertakenBy(desired)
+	unchanged, rests := desired.Same(last.Desired) && !overtaken, h.Rests(desired, seen, now)
+	h.adoptLaterGeneration(desired)
+	if desired.Leaving() || desired.Suspended {
 		return Work{}, !unchanged || !last.Done && !rests, 0
 	}
-	todo, wake = h.repairs(want, seen, retry || overtaken, now)
+	todo, wake = h.repairs(desired, seen, retry || overtaken, now)
 	if len(todo.Drifted) > 0 {
 		return todo, true, wake
 	}
 	switch {
-	case !rests && !want.IsHeldBy(seen):
+	case !rests && !desired.IsHeldBy(seen):
 		return Work{IsNew: seen == nil && last.Desired == nil && h.failures == 0 && !isListing}, true, wake
-	case !want.IsHeldBy(seen) && seen.ServedNow() && !last.Done:
+	case !desired.IsHeldBy(seen) && seen.ServedNow() && !last.Done:
 		return Work{}, true, wake
-	case want.IsRecordedBy(seen):
+	case desired.IsRecordedBy(seen):
 		return Work{Secrets: secrets, Drifted: make(map[ObjectID]v1alpha1.DriftKind)}, len(secrets) > 0, wake
 	}
 	return Work{}, false, wake
@@ -98,32 +98,32 @@ func (h *History) retries(now time.Time) bool {
 	return !h.last.Again.IsZero() && !now.Before(h.last.Again)
 }
 
-// letGoOfEarlier makes the last outcome refer to an equal desired state of a later generation. Otherwise all objects
+// adoptLaterGeneration makes the last outcome refer to an equal desired state of a later generation. Otherwise all objects
 // of the earlier generation's spec would stay in memory.
-func (h *History) letGoOfEarlier(want *Desired) {
-	if h.last.Desired != want && want.Same(h.last.Desired) && !h.last.isOvertakenBy(want) {
-		h.last.Desired = want
+func (h *History) adoptLaterGeneration(desired *Desired) {
+	if h.last.Desired != desired && desired.Same(h.last.Desired) && !h.last.isOvertakenBy(desired) {
+		h.last.Desired = desired
 	}
 }
 
 // Rests reports whether no pass is due. The last pass was for this desired state, its Delivery has not changed since,
 // and the time for another try has not come.
-func (h *History) Rests(want *Desired, seen *deliveries.Summary, now time.Time) bool {
+func (h *History) Rests(desired *Desired, seen *deliveries.Summary, now time.Time) bool {
 	last := &h.last
-	return want.Same(last.Desired) && !last.isOvertakenBy(want) && !h.retries(now) && last.UID != "" &&
+	return desired.Same(last.Desired) && !last.isOvertakenBy(desired) && !h.retries(now) && last.UID != "" &&
 		(seen == nil || seen.UID == last.UID && seen.Generation <= last.Generation)
 }
 
 // repairs are the drifts that no pass has tried to repair. When it is time for another try, they include the drifts
 // that the last pass could not repair.
-func (h *History) repairs(want *Desired, seen *deliveries.Summary, retry bool, now time.Time) (todo Work, wake time.Duration) {
+func (h *History) repairs(desired *Desired, seen *deliveries.Summary, retry bool, now time.Time) (todo Work, wake time.Duration) {
 	todo = Work{Drifted: make(map[ObjectID]v1alpha1.DriftKind), Marks: make(map[ObjectID]string), Gone: make(map[ObjectID]types.UID)}
-	if want.Drift != v1alpha1.DriftRepair || seen == nil || seen.Wrapper.UID != want.Wrapper.UID {
+	if desired.Drift != v1alpha1.DriftRepair || seen == nil || seen.Wrapper.UID != desired.Wrapper.UID {
 		return todo, 0 // what the Delivery of another wrapper says of its objects is nothing to this one
 	}
 	for _, o := range seen.Drifts() {
 		id, mark := ObjectID{o.Group, o.Kind, o.Name}, deliveries.DriftID(&o)
-		if h.repaired.Has(mark) && (!retry || !slices.Contains(h.last.Unmended, id)) {
+		if h.repaired.Has(mark) && (!retry || !slices.Contains(h.last.Unrepaired, id)) {
 			continue
 		}
 		if wait := h.backoffs.drifted(id, &o, now); wait > 0 {
@@ -135,7 +135,7 @@ func (h *History) repairs(want *Desired, seen *deliveries.Summary, retry bool, n
 			todo.Gone[id] = types.UID(o.Drift.ResourceVersion)
 		}
 	}
-	for _, id := range h.last.Unmended {
+	for _, id := range h.last.Unrepaired {
 		if retry && id.IsSecret() { // no collector reads Secrets, so no drift reports it
 			todo.Drifted[id] = v1alpha1.DriftChanged
 		}
@@ -146,14 +146,14 @@ func (h *History) repairs(want *Desired, seen *deliveries.Summary, retry bool, n
 // Finished records a pass that ended without an error of the wire. wake is the time until the pair is judged again;
 // zero when it waits for a change.
 func (h *History) Finished(outcome Outcome, todo *Work, seen *deliveries.Summary, now time.Time) (wake time.Duration) {
-	h.last = outcome.beside(h.last, h.stillUnmended(outcome.Desired, todo, seen))
+	h.last = outcome.beside(h.last, h.stillUnrepaired(outcome.Desired, todo, seen))
 	for _, mark := range todo.Marks {
 		if h.repaired == nil {
 			h.repaired = sets.New[string]()
 		}
 		h.repaired.Insert(mark)
 	}
-	for _, id := range todo.mended(&outcome) {
+	for _, id := range todo.repaired(&outcome) {
 		if h.backoffs == nil {
 			h.backoffs = make(driftBackoffs)
 		}
@@ -170,8 +170,8 @@ func (h *History) Finished(outcome Outcome, todo *Work, seen *deliveries.Summary
 }
 
 // Failed records a pass that ended with an error of the wire. wake is the time until the next try.
-func (h *History) Failed(want *Desired, err error, now time.Time) (wake time.Duration) {
-	h.last = Outcome{Desired: want, State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Message: err.Error(), Unmended: h.last.Unmended}
+func (h *History) Failed(desired *Desired, err error, now time.Time) (wake time.Duration) {
+	h.last = Outcome{Desired: desired, State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Message: err.Error(), Unrepaired: h.last.Unrepaired}
 	return h.again(time.Second, now)
 }
 
@@ -181,16 +181,16 @@ func (h *History) ForgetOutcome() { h.last = Outcome{} }
 // ForgetRepairs forgets which drifts a pass has tried to repair: the collector reports none any more.
 func (h *History) ForgetRepairs() { h.repaired = nil }
 
-// stillUnmended are the drifts that an earlier pass could not repair, and that the pass which just ended did not have
+// stillUnrepaired are the drifts that an earlier pass could not repair, and that the pass which just ended did not have
 // to repair. An object that is no longer desired does not count, even if the Delivery still reports it as drifted.
-func (h *History) stillUnmended(want *Desired, todo *Work, seen *deliveries.Summary) []ObjectID {
+func (h *History) stillUnrepaired(desired *Desired, todo *Work, seen *deliveries.Summary) []ObjectID {
 	drifting := make(map[ObjectID]bool)
 	for _, o := range seen.Drifts() {
 		drifting[ObjectID{o.Group, o.Kind, o.Name}] = true
 	}
 	var still []ObjectID
-	for _, id := range h.last.Unmended {
-		if _, tried := todo.Drifted[id]; !tried && want.Lists(id) && (drifting[id] || id.IsSecret()) {
+	for _, id := range h.last.Unrepaired {
+		if _, tried := todo.Drifted[id]; !tried && desired.Lists(id) && (drifting[id] || id.IsSecret()) {
 			still = append(still, id)
 		}
 	}

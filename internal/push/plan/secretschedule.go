@@ -55,7 +55,7 @@ func (r *SecretSchedule) Enlist(at Pair, names []string, now time.Time) (news bo
 	defer r.mu.Unlock()
 	for name, t := range r.at[at] {
 		if !slices.Contains(names, name) {
-			r.strike(t)
+			r.remove(t)
 		}
 	}
 	for _, name := range names {
@@ -85,13 +85,13 @@ func (r *SecretSchedule) Leave(member string) {
 			continue
 		}
 		for _, t := range ofPair {
-			r.strike(t)
+			r.remove(t)
 		}
 	}
 }
 
-// strike removes one Secret. r.mu is held.
-func (r *SecretSchedule) strike(t *Turn) {
+// remove removes one Secret. r.mu is held.
+func (r *SecretSchedule) remove(t *Turn) {
 	heap.Remove(&r.queue, t.index)
 	if delete(r.at[t.Pair], t.Name); len(r.at[t.Pair]) == 0 {
 		delete(r.at, t.Pair)

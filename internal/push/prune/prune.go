@@ -127,7 +127,7 @@ func (p *Pruner) removeOne(ctx context.Context, r *Removal) error {
 	case err != nil:
 		return p.refused(r, "removing", err)
 	}
-	return p.letGo(ctx, r, path, found)
+	return p.removeExisting(ctx, r, path, found)
 }
 
 // refused acts on an error about one object. When the object is gone, its entry may leave the inventory. A refusal is
@@ -144,8 +144,8 @@ func (p *Pruner) refused(r *Removal, verb string, err error) error {
 	return fmt.Errorf("%s %s on member %s: %w", verb, r, p.conn.Name(), err)
 }
 
-// letGo deletes, releases or keeps an existing object, by its annotations, its kind and its history.
-func (p *Pruner) letGo(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) error {
+// removeExisting deletes, releases or keeps an existing object, by its annotations, its kind and its history.
+func (p *Pruner) removeExisting(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) error {
 	switch {
 	case !p.isMeant(r, found):
 		// Another client made a new object under this name, or removed Fairlead's marks.
