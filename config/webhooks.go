@@ -15,20 +15,20 @@ import (
 func PointWebhooks(configuration *unstructured.Unstructured, base string, ca []byte) error {
 	webhooks, _, err := unstructured.NestedSlice(configuration.Object, "webhooks")
 	if err != nil {
-		return fmt.Errorf("reading the webhooks of %s: %w", configuration.GetName(), err)
+		return fmt.Errorf("reading the field webhooks of %s %s: %w", configuration.GetKind(), configuration.GetName(), err)
 	}
 	for i := range webhooks {
 		webhook, ok := webhooks[i].(map[string]any)
 		if !ok {
-			return fmt.Errorf("reading webhooks[%d] of %s: it is no object", i, configuration.GetName())
+			return fmt.Errorf("reading webhooks[%d] of %s %s: it is no object", i, configuration.GetKind(), configuration.GetName())
 		}
 		written, _, err := unstructured.NestedString(webhook, "clientConfig", "url")
 		if err != nil {
-			return fmt.Errorf("reading webhooks[%d].clientConfig.url of %s: %w", i, configuration.GetName(), err)
+			return fmt.Errorf("reading webhooks[%d].clientConfig.url of %s %s: %w", i, configuration.GetKind(), configuration.GetName(), err)
 		}
 		at, err := url.Parse(written)
 		if err != nil {
-			return fmt.Errorf("reading webhooks[%d].clientConfig.url of %s: %w", i, configuration.GetName(), err)
+			return fmt.Errorf("reading webhooks[%d].clientConfig.url of %s %s: %w", i, configuration.GetKind(), configuration.GetName(), err)
 		}
 		webhook["clientConfig"] = map[string]any{"url": base + at.Path, "caBundle": base64.StdEncoding.EncodeToString(ca)}
 	}

@@ -48,14 +48,15 @@ func TestPointWebhooksSaysWhatItCannotRead(t *testing.T) {
 		webhooks any
 		words    string
 	}{
-		"no list":   {"all", "webhooks of x"},
-		"no object": {[]any{"all"}, "webhooks[0] of x"},
+		"no list":   {"all", "webhooks of ValidatingWebhookConfiguration x"},
+		"no object": {[]any{"all"}, "webhooks[0] of ValidatingWebhookConfiguration x"},
 		"a URL that is none": {[]any{map[string]any{"clientConfig": map[string]any{"url": "https://[::"}}},
-			"webhooks[0].clientConfig.url of x"},
-		"a URL that is no text": {[]any{map[string]any{"clientConfig": map[string]any{"url": int64(1)}}}, "webhooks[0].clientConfig.url of x"},
+			"webhooks[0].clientConfig.url of ValidatingWebhookConfiguration x"},
+		"a URL that is no text": {[]any{map[string]any{"clientConfig": map[string]any{"url": int64(1)}}}, "webhooks[0].clientConfig.url of ValidatingWebhookConfiguration x"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "x"}, "webhooks": test.webhooks}}
+			c := &unstructured.Unstructured{Object: map[string]any{"kind": "ValidatingWebhookConfiguration",
+				"metadata": map[string]any{"name": "x"}, "webhooks": test.webhooks}}
 			if err := PointWebhooks(c, "https://127.0.0.1", nil); err == nil || !strings.Contains(err.Error(), test.words) {
 				t.Errorf("got %v", err)
 			}

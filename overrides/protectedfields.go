@@ -22,7 +22,7 @@ var protected = []protection{
 	{jsonpointer.Pointer{"metadata", "namespace"}, "an override tailors an object and does not make it another"},
 	{jsonpointer.Pointer{"metadata", "generateName"}, "it would make a new object at each push"},
 	{jsonpointer.Pointer{"metadata", "ownerReferences"}, "owners on a member are the member's to name"},
-	{jsonpointer.Pointer{"metadata", "finalizers"}, "a finalizer set from here would keep an object that nobody on the member lets go"},
+	{jsonpointer.Pointer{"metadata", "finalizers"}, "a finalizer from the host would block the object's deletion: no controller on the member removes it"},
 	{jsonpointer.Pointer{"status"}, "it is the member's to write"},
 	{jsonpointer.Pointer{"metadata", "uid"}, "it is the member's to write"},
 	{jsonpointer.Pointer{"metadata", "resourceVersion"}, "it is the member's to write"},

@@ -24,9 +24,9 @@ import (
 )
 
 func main() {
-	metrics := flag.String("metrics-address", "127.0.0.1:8080", "Where metrics are served; 0 for nowhere.")
-	probes := flag.String("health-address", "0", "Where /healthz and /readyz are served; 0 for nowhere.")
-	profiles := flag.String("pprof-address", "0", "Where /debug/pprof is served, which tells whoever asks what is in memory; 0 for nowhere.")
+	metrics := flag.String("metrics-address", "127.0.0.1:8080", "Address for metrics; 0 disables them.")
+	probes := flag.String("health-address", "0", "Address for /healthz and /readyz; 0 disables them.")
+	profiles := flag.String("pprof-address", "0", "Address for /debug/pprof; 0 disables it. Every client that reaches it can read the manager's memory.")
 	webhookAddress := flag.String("webhook-address", "127.0.0.1", "The address that the webhooks listen on.")
 	webhookPort := flag.Int("webhook-port", 9443, "The port that the webhooks listen on; 0 serves none.")
 	certDir := flag.String("webhook-cert-dir", "", "The folder with tls.crt and tls.key for the webhooks.")

@@ -50,9 +50,9 @@ func waits(id v1alpha1.WrapperIdentity, p pace) string {
 	for _, r := range p.removals {
 		begun += int(r.Count)
 	}
-	return fmt.Sprintf("%d of the %s where this stood are not selected any more and are kept until a person lets them go: "+
-		"`%s --removal`; or put spec.placement or their labels back (%s). spec.rollout.maxRemoval lets %d of %d go within an hour, "+
-		"%d did; the next may at %s",
+	return fmt.Sprintf("spec.placement no longer selects %d of the %s that have this wrapper. They keep it until you approve the removal: "+
+		"`%s --removal`; or restore spec.placement or their labels (%s). spec.rollout.maxRemoval allows %d removals from %d members "+
+		"within an hour; %d have begun. The next may begin at %s",
 		len(p.withheld), count(p.placed), messages.ApproveCommand(id.Kind, id.Namespace, id.Name), list(p.withheld),
 		p.limit, p.placed, begun, p.again.UTC().Format(time.RFC3339))
 }

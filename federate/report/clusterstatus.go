@@ -230,7 +230,7 @@ func unwell(m *Member) (v1alpha1.ClusterStatus, bool) {
 // withheld hides no trouble: the person who approves the removal has to see the state of the wrapper on the member.
 func withheld(m *Member) (v1alpha1.ClusterStatus, bool) {
 	return v1alpha1.ClusterStatus{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonRemovalNeedsApproval,
-		Message: fmt.Sprintf("`%s --removal` lets it go: spec.placement does not select it any more; it is served until then, and stays if it is selected again",
+		Message: fmt.Sprintf("`%s --removal` approves the removal: spec.placement no longer selects this member. Until then the manager serves it. It stays if it is selected again",
 			m.Approve)}, m.Withheld
 }
 

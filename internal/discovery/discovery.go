@@ -78,7 +78,7 @@ func Versions(ctx context.Context, c rest.Interface, group string) ([]string, er
 func versionsOf(group string, served metav1.APIGroup) ([]string, error) {
 	what := "group " + group
 	if len(served.Versions) > MaxVersions {
-		return nil, &InvalidError{What: what, Why: fmt.Sprintf("it has %d versions, %d at most", len(served.Versions), MaxVersions)}
+		return nil, &InvalidError{What: what, Why: fmt.Sprintf("it has %d versions, and Fairlead reads at most %d", len(served.Versions), MaxVersions)}
 	}
 	var versions []string
 	if preferred := served.PreferredVersion.Version; preferred != "" {
@@ -166,7 +166,7 @@ func Listable(ctx context.Context, c rest.Interface, namespaced bool) ([]Collect
 		return nil, err
 	}
 	if len(groups.Groups) > MaxGroups {
-		return nil, &InvalidError{What: "list of API groups", Why: fmt.Sprintf("it has %d, %d at most", len(groups.Groups), MaxGroups)}
+		return nil, &InvalidError{What: "list of API groups", Why: fmt.Sprintf("it has %d groups, and Fairlead reads at most %d", len(groups.Groups), MaxGroups)}
 	}
 	all, err := listable(ctx, c, "", []string{"v1"}, namespaced)
 	if err != nil {

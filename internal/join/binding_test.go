@@ -117,7 +117,9 @@ func TestASecretOfTheVersionBeforeIsCompletedByAJoin(t *testing.T) {
 	if _, secret = f.registered(t, "east"); !cmp.Equal(want, secret.Data) {
 		t.Errorf("the Secret: %s", cmp.Diff(want, secret.Data))
 	}
-	if !slices.ContainsFunc(steps, func(s join.Step) bool { return strings.Contains(s.What, "give --proxy-url where it is right") }) {
+	if !slices.ContainsFunc(steps, func(s join.Step) bool {
+		return strings.Contains(s.What, "If the MemberCluster is right, give --proxy-url")
+	}) {
 		t.Errorf("the join does not say that the proxy is dropped: %s", notes(steps))
 	}
 }

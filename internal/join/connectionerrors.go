@@ -39,9 +39,9 @@ func explain(err error, cluster, endpoint string) error {
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("%s: the credentials of the kubeconfig are not accepted: expired, or those of another cluster: %w", at, err)
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%s: the user of the kubeconfig may not even ask: are there credentials in it, and of somebody with cluster-admin rights? %w", at, err)
+		return fmt.Errorf("%s: the API server forbids the first request of the kubeconfig's user: does the kubeconfig hold credentials, and does their user have cluster-admin rights? %w", at, err)
 	case errors.As(err, &dns):
-		return fmt.Errorf("%s: nobody knows the name %s here: %w", at, dns.Name, err)
+		return fmt.Errorf("%s: this machine cannot resolve the name %s: %w", at, dns.Name, err)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("%s: nothing listens there: is the cluster up, and is it the right port? %w", at, err)
 	case errors.Is(err, http.ErrSchemeMismatch), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
@@ -111,7 +111,7 @@ type GrantError struct {
 }
 
 func (e *GrantError) Error() string {
-	return fmt.Sprintf("granting rights on %s: who joins has to hold every right that the host is to get: "+
+	return fmt.Sprintf("granting rights on %s: the user of the cluster's kubeconfig must hold every right that the join grants to the host: "+
 		"use a kubeconfig with cluster-admin rights there (--cluster-kubeconfig), or allow less (--allow); Kubernetes says: %s", e.Cluster, e.words)
 }
 

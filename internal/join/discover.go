@@ -66,10 +66,10 @@ func (p *joiner) hostSecret(ctx context.Context) (*corev1.Secret, error) {
 	case err != nil:
 		return nil, fmt.Errorf("reading Secret %s at the host: %w", secret.Name, err)
 	case secret.Type != v1alpha1.SecretTypeMember:
-		return nil, fmt.Errorf("reading Secret %s/%s at the host: it is of type %q, somebody else's; choose another name for the member, or remove it",
+		return nil, fmt.Errorf("reading Secret %s/%s at the host: its type is %q, so no join made it: choose another name for the member, or delete that Secret",
 			secret.Namespace, secret.Name, secret.Type)
 	case !credentials.IsFor(secret, p.opts.Name):
-		return nil, fmt.Errorf("reading Secret %s/%s at the host: it holds the credentials of the member %q; choose another name for this member, or remove it",
+		return nil, fmt.Errorf("reading Secret %s/%s at the host: it holds the credentials of member %q: choose another name for this member, or delete that Secret",
 			secret.Namespace, secret.Name, credentials.BindingOf(secret).Cluster)
 	}
 	return secret, nil
@@ -127,7 +127,7 @@ func (p *joiner) remark() {
 	}
 	if p.known.UID != "" && p.bound.Cluster != "" {
 		for _, e := range edits(p.known.Spec, p.bound) {
-			p.note("spec.%s of MemberCluster %s is %q, and the host's credentials are for %q: the MemberCluster is not asked; %s where it is right",
+			p.note("the join ignores spec.%s of MemberCluster %s (%q): the host's credentials are bound to %q. If the MemberCluster is right, %s",
 				e.field, p.opts.Name, e.have, e.bound, e.meant)
 		}
 	}

@@ -80,7 +80,7 @@ func (r *renewer) renew(ctx context.Context, key string) (Renewal, error) {
 	account.UID = have.account
 	got, err := issue(ctx, r.member, account, have)
 	if err != nil {
-		return renewal(have, false), fmt.Errorf("renewing the token of %s in Secret %s, which ends on %s: %w", account.Name, r.secret.Name, when(have.expires), err)
+		return renewal(have, false), fmt.Errorf("renewing the token of account %s in Secret %s (the token expires on %s): %w", account.Name, r.secret.Name, when(have.expires), err)
 	}
 	if !got.fresh(r.now) {
 		err = fmt.Errorf("the member's new token holds from %s to %s, and its clock says %s: correct the clocks of its control plane", when(got.issued), when(got.expires), when(r.now))
@@ -88,7 +88,7 @@ func (r *renewer) renew(ctx context.Context, key string) (Renewal, error) {
 		err = r.accepts(ctx, got.token)
 	}
 	if err != nil {
-		return renewal(have, false), fmt.Errorf("renewing the token of %s in Secret %s: %w", account.Name, r.secret.Name, errors.Join(err, dropTokenSecret(ctx, r.member, got.secret)))
+		return renewal(have, false), fmt.Errorf("renewing the token of account %s in Secret %s: %w", account.Name, r.secret.Name, errors.Join(err, dropTokenSecret(ctx, r.member, got.secret)))
 	}
 	next := r.secret.DeepCopy()
 	next.Data[key] = []byte(got.token)
@@ -98,7 +98,7 @@ func (r *renewer) renew(ctx context.Context, key string) (Renewal, error) {
 		err = errors.Join(err, dropTokenSecret(ctx, r.member, got.secret))
 	}
 	if err != nil {
-		return renewal(have, false), fmt.Errorf("renewing the token of %s in Secret %s: %w", account.Name, r.secret.Name, err)
+		return renewal(have, false), fmt.Errorf("renewing the token of account %s in Secret %s: %w", account.Name, r.secret.Name, err)
 	}
 	r.secret = next
 	return renewal(got, true), nil

@@ -122,7 +122,7 @@ func (p *joiner) stillTheirs(ctx context.Context) error {
 	err := p.member.get(ctx, now)
 	switch {
 	case errors.Is(err, errAbsent):
-		return fmt.Errorf("%s belongs to nobody any more: join again", p.member.cluster)
+		return fmt.Errorf("%s has no Membership any more, so no host owns it: run the join again", p.member.cluster)
 	case err != nil:
 		return fmt.Errorf("reading the Membership of %s: %w", p.member.cluster, err)
 	}
@@ -161,7 +161,7 @@ func (p *joiner) revoke(ctx context.Context, host string) error {
 	}
 	p.done(outcome, fmt.Sprintf("%s: account of host %s, its tokens and bindings", p.member.cluster, host), "")
 	if len(others) > 0 {
-		p.note("%s: somebody else bound roles to the account's name, and this host gets them with it: %s", p.member.cluster, list(others))
+		p.note("%s: these role bindings name the host's account and no join created them; this host gets their rights too: %s", p.member.cluster, list(others))
 	}
 	return nil
 }
@@ -215,7 +215,7 @@ func (p *joiner) awaitForgotten(ctx context.Context) error {
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return fmt.Errorf("stopped before the Membership was written; the same command again goes on: %w", context.Cause(ctx))
+		return fmt.Errorf("the join stopped before it wrote the Membership. Run the same command again to continue: %w", context.Cause(ctx))
 	case <-timer.C:
 		return nil
 	}

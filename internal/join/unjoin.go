@@ -168,7 +168,7 @@ type StillThereError struct {
 }
 
 func (e *StillThereError) Error() string {
-	why := "nobody has judged it: does the manager run?"
+	why := "the manager has set no Ready condition: is it running?"
 	if e.Ready != nil {
 		why = e.Ready.Reason + ": " + e.Ready.Message
 	}

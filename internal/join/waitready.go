@@ -27,15 +27,15 @@ type NotReadyError struct {
 func (e *NotReadyError) Error() string {
 	var b strings.Builder
 	if e.Reason == "" {
-		fmt.Fprintf(&b, "member %s is registered, but nobody at the host has looked at it: does the manager run?", e.Name)
+		fmt.Fprintf(&b, "member %s is registered, but the manager has not probed it yet: is the manager running?", e.Name)
 	} else {
 		fmt.Fprintf(&b, "member %s is registered, but not Ready: %s: %s.", e.Name, e.Reason, strings.TrimSuffix(e.Message, "."))
 	}
 	if e.Reason == v1alpha1.ReasonNoHeartbeat && e.Collector == v1alpha1.CollectorExternal {
-		b.WriteString(" A collector says that it lives seconds after it starts, and every minute. " +
-			"If it runs and is refused, its token is of an account that an unjoin has removed since. " + newToken)
+		b.WriteString(" A collector writes its heartbeat within seconds of its start, and then every minute. " +
+			"If it runs and the member refuses it, its token belongs to an account that an unjoin has removed. " + newToken)
 	}
-	fmt.Fprintf(&b, " All is written; to go on waiting: `kubectl wait --for=condition=Ready member/%s --timeout=5m` at the host", e.Name)
+	fmt.Fprintf(&b, " The join has written everything. To keep waiting: `kubectl wait --for=condition=Ready member/%s --timeout=5m` at the host", e.Name)
 	return b.String()
 }
 

@@ -33,7 +33,7 @@ func TestWhatToDoAboutAMemberThatIsNotReady(t *testing.T) {
 			err:  join.NotReadyError{Reason: v1alpha1.ReasonUnreachable, Message: "no route", Collector: v1alpha1.CollectorExternal},
 			says: []string{"Unreachable: no route. ", wait}, lets: []string{token},
 		},
-		"a host without a manager": {err: join.NotReadyError{}, says: []string{"does the manager run?", wait}, lets: []string{token}},
+		"a host without a manager": {err: join.NotReadyError{}, says: []string{"is the manager running?", wait}, lets: []string{token}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.err.Name = "east"

@@ -113,7 +113,7 @@ func Sever(ctx context.Context, member client.Client, host types.UID, name strin
 	}
 	last, err := finalDeletion(ctx, member)
 	if err != nil {
-		return fmt.Errorf("withdrawing from a member: %w", err)
+		return fmt.Errorf("withdrawing from member %s: %w", name, err)
 	}
 	// In this order: the second is allowed by a Role that the first does not touch.
 	for _, obj := range []client.Object{
@@ -121,7 +121,7 @@ func Sever(ctx context.Context, member client.Client, host types.UID, name strin
 		last,
 	} {
 		if err := member.Delete(ctx, obj); err != nil && !absent(err) && !refused(err) {
-			return fmt.Errorf("withdrawing from a member: removing %s: %w", describe(obj), err)
+			return fmt.Errorf("withdrawing from member %s: removing %s: %w", name, describe(obj), err)
 		}
 		tell(report, Removed, "%s, and what belongs to it", describe(obj))
 	}

@@ -237,7 +237,7 @@ func TestUnjoin(t *testing.T) {
 		"with the member's kubeconfig nobody else is needed": {opts: join.UnjoinOptions{Name: "east", Wait: 30 * time.Second}, admin: true},
 		"a member that is gone for good is forgotten":        {opts: join.UnjoinOptions{Name: "east", Forget: true, Wait: 30 * time.Second}, left: true},
 		"without a manager it waits and says so": {opts: join.UnjoinOptions{Name: "east", Wait: 300 * time.Millisecond}, left: true,
-			wantErr: "does the manager run?"},
+			wantErr: "is it running?"},
 		"a name that nobody has": {opts: join.UnjoinOptions{Name: "west"}, left: true, wantErr: "there is no such member"},
 	} {
 		t.Run(name, func(t *testing.T) {

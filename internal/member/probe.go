@@ -155,8 +155,8 @@ type OtherClusterError struct {
 
 func (e *OtherClusterError) Error() string {
 	return fmt.Sprintf("the endpoint leads to another cluster (its kube-system namespace has uid %[3]s) than was joined as %[1]s (uid %[2]s); "+
-		"nothing is written there. Lead spec.endpoint back to the one that was joined; or, if the other is to take its place, "+
-		"run `hostctl unjoin %[1]s --forget`, then `hostctl join %[1]s --cluster-kubeconfig FILE` with the kubeconfig of the other", e.Name, e.Joined, e.Found)
+		"nothing is written there. Set spec.endpoint back to the joined cluster. Or, if the new cluster should replace it, "+
+		"run `hostctl unjoin %[1]s --forget`, then `hostctl join %[1]s --cluster-kubeconfig FILE` with the kubeconfig of the new cluster", e.Name, e.Joined, e.Found)
 }
 
 // identify finds out which cluster answers, by the Membership that the probe has just read.

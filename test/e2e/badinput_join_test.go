@@ -45,7 +45,7 @@ var _ = Describe("When a join is given a kubeconfig that does not lead there", f
 		Entry("an address where nobody listens", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "https://127.0.0.1:1" },
 			"https://127.0.0.1:1: nothing listens there"),
 		Entry("a name that nobody knows", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "https://nowhere.invalid:6443" },
-			"nobody knows the name nowhere.invalid"),
+			"this machine cannot resolve the name nowhere.invalid"),
 		Entry("an address that is none", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "::nonsense::" },
 			"look at server"),
 	)

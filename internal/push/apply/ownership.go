@@ -115,7 +115,7 @@ func (i *item) isLeftToUs(found *metav1.PartialObjectMetadata) bool {
 // leftByAnother says to whom the object belonged, and how a person gives it to this wrapper.
 func (l *looker) leftByAnother(it *item, found *metav1.PartialObjectMetadata) memberapi.Trouble {
 	return memberapi.Trouble{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonWrapperReplaced, Retry: plan.RetryLater, Message: fmt.Sprintf(
-		"%s: to take it, label it there %s=%s, or wrap what it was; it is of an earlier wrapper of this name, or another host's (uid %s), and differs",
+		"%s: to adopt it, label it %s=%s on the member, or wrap its content; it belongs to an earlier wrapper of this name, or to another host (uid %s), and differs",
 		it, v1alpha1.LabelUID, l.desired.Wrapper.UID, found.Labels[v1alpha1.LabelUID])}
 }
 

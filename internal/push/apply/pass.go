@@ -191,7 +191,7 @@ func (p *Pass) conclude(held *memberapi.Trouble) plan.Outcome {
 func (p *Pass) hold() *memberapi.Trouble {
 	if p.desired.Suspended {
 		return &memberapi.Trouble{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonSuspended,
-			Message: "changes wait: the wrapper or the member is suspended"}
+			Message: "changes wait: spec.suspend of the wrapper is All, or spec.suspend of the MemberCluster is Pushes"}
 	}
 	if p.delivery.there == nil {
 		return nil

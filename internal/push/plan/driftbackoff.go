@@ -90,16 +90,16 @@ func contestedMessage(o *v1alpha1.ObjectStatus) string {
 	object, who := o.Kind+" "+health.Clean(o.Name, 40), health.Clean(o.Drift.Manager, 40)
 	switch who {
 	case "":
-		who = "somebody"
+		who = "an unknown client"
 	case v1alpha1.FieldManager:
-		who = "somebody under Fairlead's own name"
+		who = "another client with Fairlead's field manager"
 	}
-	const out = "stop that, or take it out of the wrapper, or set drift: Report; it is repaired ever more rarely"
+	const remedies = "stop that client, remove this from the wrapper, or set drift: Report; the manager repairs it less and less often"
 	switch o.Drift.Kind {
 	case v1alpha1.DriftGone:
-		return fmt.Sprintf("%s is deleted after every repair: %s", object, out)
+		return fmt.Sprintf("%s is deleted after every repair: %s", object, remedies)
 	case v1alpha1.DriftReplaced:
-		return fmt.Sprintf("%s is replaced by %s after every repair: %s", object, who, out)
+		return fmt.Sprintf("%s is replaced by %s after every repair: %s", object, who, remedies)
 	}
 	what := " it"
 	if fields := o.Drift.Fields; len(fields) > 0 {
@@ -108,5 +108,5 @@ func contestedMessage(o *v1alpha1.ObjectStatus) string {
 			what += fmt.Sprintf(" and %d more", len(fields)-1)
 		}
 	}
-	return fmt.Sprintf("%s: %s changes%s after every repair: %s", object, who, what, out)
+	return fmt.Sprintf("%s: %s changes%s after every repair: %s", object, who, what, remedies)
 }

@@ -108,7 +108,7 @@ func TestTheHistoryOfAnObjectEnds(t *testing.T) {
 	}
 }
 
-func TestFightWordsNameTheOtherSideAndTheWaysOut(t *testing.T) {
+func TestTheContestedMessageNamesTheOtherClientAndTheRemedies(t *testing.T) {
 	long := strings.Repeat("x", 250)
 	for name, test := range map[string]struct {
 		object v1alpha1.ObjectStatus
@@ -119,7 +119,7 @@ func TestFightWordsNameTheOtherSideAndTheWaysOut(t *testing.T) {
 		"more": {v1alpha1.ObjectStatus{Kind: "Deployment", Name: "web", Drift: &v1alpha1.Drift{Kind: v1alpha1.DriftChanged, Manager: "hpa",
 			Fields: []string{".a", ".b", ".c"}}}, "Deployment web: hpa changes .a and 2 more after every repair: "},
 		"our own name": {v1alpha1.ObjectStatus{Kind: "ConfigMap", Name: "a", Drift: &v1alpha1.Drift{Kind: v1alpha1.DriftChanged, Manager: "fairlead"}},
-			"ConfigMap a: somebody under Fairlead's own name changes it after every repair: "},
+			"ConfigMap a: another client with Fairlead's field manager changes it after every repair: "},
 		"deleted": {drift(v1alpha1.DriftGone, "1"), "ConfigMap a is deleted after every repair: "},
 		"replaced": {v1alpha1.ObjectStatus{Kind: "ConfigMap", Name: "a", Drift: &v1alpha1.Drift{Kind: v1alpha1.DriftReplaced, Manager: "helm"}},
 			"ConfigMap a is replaced by helm after every repair: "},

@@ -61,7 +61,7 @@ func (p *Pruner) spare(ctx context.Context, r *Removal, path []string, found *me
 	switch {
 	case leads && retained:
 		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits,
-			"%s goes when no claim names it as its owner any more (%s does): its controller is to see to it, or take that ownerReference off",
+			"the manager removes %s when no claim names it as owner; %s still does. Its controller should remove that ownerReference; otherwise remove it by hand",
 			r, memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64))))
 	case leads:
 		p.keep(r, memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64))+" would go with it, by its ownerReferences")

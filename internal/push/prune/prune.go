@@ -93,7 +93,7 @@ func (p *Pruner) Remove(ctx context.Context, leaving []*Removal, isMissing bool)
 		}
 		if p.isDesired != nil && !p.isDesired() {
 			// A person may have released the wrapper from this member, or it was placed there again.
-			p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonLeaving, "%s stays for now: something else is wanted since", r))
+			p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonLeaving, "%s stays for now: the desired state has changed since this push began", r))
 			return nil
 		}
 		if err := p.removeOne(ctx, r); err != nil {

@@ -56,7 +56,7 @@ func (p *Pruner) withoutKind(ctx context.Context, r *Removal) error {
 		_, err = memberapi.Metadata(ctx, p.conn, member.Path(crds, "", name))
 		if err == nil {
 			p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits,
-				"%s cannot be removed: its CustomResourceDefinition %s is there and not served; its conditions say why: mend them. Do not delete it, or every object of the kind goes", r, name))
+				"%s cannot be removed: CustomResourceDefinition %s exists there and is not served. Repair it (its conditions give the cause); deleting it deletes every object of the kind", r, name))
 			return nil
 		}
 		if apierrors.IsNotFound(err) && !memberapi.IsPathGone(err) {
