@@ -39,7 +39,7 @@ func (f *ClusterFederated) WrapperSpec() *WrapperSpec { return &f.Spec }
 // WrapperStatus implements Wrapper.
 func (f *ClusterFederated) WrapperStatus() *WrapperStatus { return &f.Status }
 
-// Identity is how a Delivery names a wrapper.
+// Identity is a wrapper's name as Deliveries have it.
 func Identity(w Wrapper) WrapperIdentity {
 	return WrapperIdentity{
 		Kind:       w.WrapperKind(),
@@ -50,8 +50,8 @@ func Identity(w Wrapper) WrapperIdentity {
 	}
 }
 
-// Beside is the namespace of what belongs to a wrapper at the host, its revisions and Approvals: its own, or
-// SystemNamespace for a ClusterFederated.
+// Beside is the namespace of a wrapper's revisions and Approvals at the host: its own, or SystemNamespace for a
+// ClusterFederated.
 func (id WrapperIdentity) Beside() string {
 	if id.Kind == KindClusterFederated {
 		return SystemNamespace

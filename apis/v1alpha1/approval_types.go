@@ -7,10 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Approval is one person's word that something may happen to one wrapper which Fairlead does not do by
-// itself. It stands beside the Federated, or in fairlead-system for a ClusterFederated; `hostctl approve`
-// and `hostctl recover` write it. It cannot be changed: delete it to take it back, as long as it was not
-// acted upon.
+// Approval permits one action on one wrapper that the manager does not take by itself. One person gives it, with
+// `hostctl approve` or `hostctl recover`. It is in the namespace of the Federated, or in fairlead-system for a
+// ClusterFederated. It cannot be changed. To withdraw it, delete it before the manager has acted on it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Namespaced
@@ -26,7 +25,7 @@ type Approval struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// spec says what is allowed.
+	// spec is the permitted action.
 	// +required
 	Spec ApprovalSpec `json:"spec,omitzero"`
 }
@@ -46,26 +45,26 @@ type ApprovalList struct {
 	Items []Approval `json:"items"`
 }
 
-// ApprovalSpec says what is allowed, to which wrapper, on which members.
+// ApprovalSpec is the permitted action, its wrapper and its members.
 //
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="an Approval cannot be changed: delete it, and write another"
 // +kubebuilder:validation:XValidation:rule="self.allow == 'Removal' ? has(self.decision) : !has(self.decision)",message="decision goes with allow: Removal, and only with it"
 // +kubebuilder:validation:XValidation:rule="self.allow == 'Overwrite' ? has(self.overwrites) : !has(self.overwrites)",message="overwrites goes with allow: Overwrite, and only with it"
 // +kubebuilder:validation:XValidation:rule="!has(self.overwrites) || size(self.overwrites) == size(self.clusters)",message="overwrites has one entry for each of clusters"
 type ApprovalSpec struct {
-	// wrapper is the wrapper that this is about.
+	// wrapper is the wrapper that the Approval is for.
 	// +required
 	Wrapper ApprovedWrapper `json:"wrapper,omitzero"`
 
-	// allow is what may happen. Removal: the members are left though more are than spec.rollout.maxRemoval
-	// lets go by itself. Release: the wrapper no longer waits for the members to be left, and what they
-	// hold of it stays there. Overwrite: what the host says counts, though the member holds a newer
-	// generation or an earlier wrapper's objects.
+	// allow is the permitted action. Removal: the manager removes the wrapper from these members, even if they are more
+	// than spec.rollout.maxRemoval allows. Release: the manager no longer waits for these members, and the wrapper's
+	// objects stay there. Overwrite: the manager may replace the named Deliveries, although the member holds a newer
+	// generation, or objects of an earlier wrapper.
 	// +required
 	// +kubebuilder:validation:Enum=Removal;Release;Overwrite
 	Allow ApprovedAct `json:"allow,omitempty"`
 
-	// clusters are the names of the members that it is for.
+	// clusters are the names of the members that the Approval is for.
 	// +required
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -74,16 +73,16 @@ type ApprovalSpec struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	Clusters []string `json:"clusters,omitempty"`
 
-	// decision is the decision that wants the removal, as status.placement.decision says: another removal
-	// of the same members, later, asks again.
+	// decision is the value of status.placement.decision. A later removal of the same members has another value, and
+	// needs another Approval.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	Decision string `json:"decision,omitempty"`
 
-	// overwrites are the Deliveries that may be written over, one for each of clusters, as the lines of
-	// status.clusters name them. What the member holds now is meant, and nothing that comes later: an
-	// Approval is used up by the first write, and is no word about another restored backup.
+	// overwrites are the Deliveries that the manager may replace, one for each of clusters, as status.clusters names
+	// them. The Approval is valid only for the present content of the Delivery. The first write uses it up, so it
+	// permits nothing after another restore.
 	// +optional
 	// +listType=map
 	// +listMapKey=cluster
@@ -92,7 +91,7 @@ type ApprovalSpec struct {
 	Overwrites []OverwrittenDelivery `json:"overwrites,omitempty"`
 }
 
-// OverwrittenDelivery is the Delivery on one member that may be written over.
+// OverwrittenDelivery is the Delivery on one member that the manager may replace.
 type OverwrittenDelivery struct {
 	// cluster is the name of the member.
 	// +required
@@ -117,21 +116,21 @@ type ApprovedWrapper struct {
 	// +kubebuilder:validation:Enum=Federated;ClusterFederated
 	Kind WrapperKind `json:"kind,omitempty"`
 
-	// name is its name.
+	// name is the wrapper's name.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
-	// uid is its uid: one of the same name that is made later has to be approved by itself.
+	// uid is the wrapper's uid. A later wrapper of the same name needs its own Approval.
 	// +required
 	UID types.UID `json:"uid,omitempty"`
 }
 
-// ApprovedAct is what may happen.
+// ApprovedAct is a permitted action.
 type ApprovedAct string
 
-// What may be approved.
+// The actions that an Approval permits.
 const (
 	AllowRemoval   ApprovedAct = "Removal"
 	AllowRelease   ApprovedAct = "Release"

@@ -5,17 +5,17 @@ package v1alpha1
 // Condition types of a wrapper. Reconciling and Stalled exist only while they are True, so that
 // kstatus and `kubectl wait --for=condition=Ready` agree.
 const (
-	// ConditionPlaced: a decision for the present spec stands in status.placement.
+	// ConditionPlaced: status.placement has a decision for the present spec.
 	ConditionPlaced = "Placed"
 	// ConditionPushed: every placed member holds the update revision.
 	ConditionPushed = "Pushed"
-	// ConditionHealthy: what the members hold is well.
+	// ConditionHealthy: the objects on the members are healthy.
 	ConditionHealthy = "Healthy"
-	// ConditionReady sums up the others; of a MemberCluster too.
+	// ConditionReady is the summary of the others; also of a MemberCluster.
 	ConditionReady = "Ready"
 	// ConditionReconciling: work is under way.
 	ConditionReconciling = "Reconciling"
-	// ConditionStalled: trying again cannot help on at least one member; a person has to act.
+	// ConditionStalled: on at least one member another try cannot help; a person has to act.
 	ConditionStalled = "Stalled"
 )
 
@@ -23,7 +23,7 @@ const (
 const (
 	// ConditionReachable: the API server answers.
 	ConditionReachable = "Reachable"
-	// ConditionCredentialsValid: it answers to our credentials, and is the cluster that was joined.
+	// ConditionCredentialsValid: it accepts our credentials, and is the joined cluster.
 	ConditionCredentialsValid = "CredentialsValid"
 	// ConditionCollectorReady: a collector observes the objects there.
 	ConditionCollectorReady = "CollectorReady"
@@ -31,24 +31,24 @@ const (
 
 // Reasons of wrapper conditions.
 const (
-	// ReasonPlaced surfaces when the decision stands.
+	// ReasonPlaced surfaces when the placement is decided.
 	ReasonPlaced = "Placed"
 	// ReasonNoClusterMatches surfaces when spec.placement selects no member.
 	ReasonNoClusterMatches = "NoClusterMatches"
-	// ReasonClusterNotFound surfaces when spec.placement names a member that is not registered. Where only an override
-	// names one, it is the reason of a Ready that stays True.
+	// ReasonClusterNotFound surfaces when spec.placement names a member that is not registered. If only an override
+	// names such a member, it is the reason of a Ready that stays True.
 	ReasonClusterNotFound = "ClusterNotFound"
-	// ReasonRemovalNeedsApproval surfaces when more members would be left within an hour than
-	// spec.rollout.maxRemoval lets go; of a member's line too.
+	// ReasonRemovalNeedsApproval surfaces when the wrapper would leave more members within an hour than
+	// spec.rollout.maxRemoval allows; also on a member's line.
 	ReasonRemovalNeedsApproval = "RemovalNeedsApproval"
 	// ReasonAllUpdated surfaces when every placed member holds the update revision.
 	ReasonAllUpdated = "AllUpdated"
-	// ReasonAllHealthy surfaces when every placed member is well.
+	// ReasonAllHealthy surfaces when the wrapper is healthy on every placed member.
 	ReasonAllHealthy = "AllHealthy"
 	// ReasonSpecInvalid surfaces when the spec cannot be rendered for any member and admission did not
 	// catch it.
 	ReasonSpecInvalid = "SpecInvalid"
-	// ReasonDeleting surfaces while the wrapper leaves its members.
+	// ReasonDeleting surfaces while the manager removes a deleted wrapper from its members.
 	ReasonDeleting = "Deleting"
 	// ReasonSuspended surfaces when the wrapper or the member is suspended and changes wait.
 	ReasonSuspended = "Suspended"
@@ -56,16 +56,17 @@ const (
 
 // Reasons of one member's line.
 const (
-	// ReasonPushing surfaces while the objects are being written.
+	// ReasonPushing surfaces while the manager writes the objects.
 	ReasonPushing = "Pushing"
 	// ReasonApplying surfaces when the objects are there and the collector has not judged them yet.
 	ReasonApplying = "Applying"
-	// ReasonLeaving surfaces while a member is being left, and on a MemberCluster that cannot be unjoined yet.
+	// ReasonLeaving surfaces while the manager removes a wrapper from a member, and on a MemberCluster that cannot be
+	// unjoined yet.
 	ReasonLeaving = "Leaving"
 	// ReasonOverrideInvalid surfaces when an override cannot be applied for a member.
 	ReasonOverrideInvalid = "OverrideInvalid"
-	// ReasonOverrideTooCostly surfaces when overrides take more work for a member than a rendering may, or when
-	// a wrapper's distinct renderings take more together than one wrapper may.
+	// ReasonOverrideTooCostly surfaces when the overrides for a member exceed the work limit of a rendering, or when
+	// the distinct renderings of a wrapper together exceed the limit of a wrapper.
 	ReasonOverrideTooCostly = "OverrideTooCostly"
 	// ReasonAPINotServed surfaces when the member does not serve a kind.
 	ReasonAPINotServed = "APINotServed"
@@ -89,38 +90,38 @@ const (
 	ReasonInvalid = "Invalid"
 	// ReasonRefused surfaces when admission on the member refuses an object.
 	ReasonRefused = "Refused"
-	// ReasonPushError surfaces when a push fails and is tried again.
+	// ReasonPushError surfaces when a push fails and the manager tries it again.
 	ReasonPushError = "PushError"
-	// ReasonDrifted surfaces when an object is not as it was pushed.
+	// ReasonDrifted surfaces when an object differs from what the manager pushed.
 	ReasonDrifted = "Drifted"
-	// ReasonDriftContested surfaces when an object is changed back each time it was repaired, and repairs
-	// have become rare.
+	// ReasonDriftContested surfaces when another client changes an object back after every repair, and repairs have
+	// become rare.
 	ReasonDriftContested = "DriftContested"
-	// ReasonKept surfaces as an event when a member that is left keeps objects, or a dropped object stays.
+	// ReasonKept surfaces as an event when a wrapper leaves objects on a member, or keeps an object that it dropped.
 	ReasonKept = "Kept"
-	// ReasonRevisionUnreadable surfaces as an event when revisions of a wrapper were encrypted with a key that the host
-	// does not have any more.
+	// ReasonRevisionUnreadable surfaces as an event when revisions of a wrapper are encrypted with a key that the host
+	// no longer has.
 	ReasonRevisionUnreadable = "RevisionUnreadable"
-	// ReasonRemovalWaits surfaces when an object is being deleted and something holds it.
+	// ReasonRemovalWaits surfaces when the deletion of an object cannot complete.
 	ReasonRemovalWaits = "RemovalWaits"
-	// ReasonNotEmpty surfaces when DeleteAll would take others' objects along with a Namespace or CRD.
+	// ReasonNotEmpty surfaces when DeleteAll would delete others' objects with a Namespace or CRD.
 	ReasonNotEmpty = "NotEmpty"
 	// ReasonUnreachable surfaces when the member's API server does not answer.
 	ReasonUnreachable = "Unreachable"
-	// ReasonRedirected surfaces when the member's endpoint answers with a redirect, which is not followed.
+	// ReasonRedirected surfaces when the member's endpoint answers with a redirect, which the manager does not follow.
 	ReasonRedirected = "Redirected"
-	// ReasonNotHeardFrom surfaces before anything was heard from a member.
+	// ReasonNotHeardFrom surfaces before the manager has reached a member.
 	ReasonNotHeardFrom = "NotHeardFrom"
 	// ReasonHostBehindMember surfaces when a member holds a newer generation than the host knows.
 	ReasonHostBehindMember = "HostBehindMember"
-	// ReasonWrapperReplaced surfaces when a member holds other objects for an earlier wrapper of the
-	// same name, or a Delivery that this host has not sealed.
+	// ReasonWrapperReplaced surfaces when a member holds other objects for an earlier wrapper of the same name, or a
+	// Delivery that this host has not sealed.
 	ReasonWrapperReplaced = "WrapperReplaced"
 )
 
 // Reasons of MemberCluster conditions.
 const (
-	// ReasonAnswers surfaces when the API server answers, and to us.
+	// ReasonAnswers surfaces when the API server answers and accepts the credentials.
 	ReasonAnswers = "Answers"
 	// ReasonUnauthorized surfaces when the member does not accept the credentials.
 	ReasonUnauthorized = "Unauthorized"
@@ -135,17 +136,17 @@ const (
 	ReasonNotJoined = "NotJoined"
 	// ReasonOtherHost surfaces when the member belongs to another host.
 	ReasonOtherHost = "OtherHost"
-	// ReasonIdentityChanged surfaces when the endpoint leads to another cluster than was joined.
+	// ReasonIdentityChanged surfaces when the endpoint leads to another cluster than the joined one.
 	ReasonIdentityChanged = "IdentityChanged"
-	// ReasonCollecting surfaces when the collector is at work.
+	// ReasonCollecting surfaces while the collector works.
 	ReasonCollecting = "Collecting"
-	// ReasonNoHeartbeat surfaces when the collector has not been heard of for three minutes.
+	// ReasonNoHeartbeat surfaces when the collector has written no heartbeat for three minutes.
 	ReasonNoHeartbeat = "NoHeartbeat"
-	// ReasonReady surfaces when nothing is in the way.
+	// ReasonReady surfaces when the member can be served.
 	ReasonReady = "Ready"
 )
 
-// Reasons of objects where neither kstatus nor OLM has a word.
+// Reasons of objects for which neither kstatus nor OLM has a reason.
 const (
 	// ReasonWaitForFirstConsumer surfaces when a claim waits for a pod that uses it.
 	ReasonWaitForFirstConsumer = "WaitForFirstConsumer"
@@ -157,11 +158,9 @@ const (
 	ReasonNoDefaultClass = "NoDefaultClass"
 	// ReasonClassNotFound surfaces when a claim names a class that the member lacks.
 	ReasonClassNotFound = "ClassNotFound"
-	// ReasonNoOperatorGroup surfaces when a Subscription's namespace has no OperatorGroup: OLM says
-	// nothing then.
+	// ReasonNoOperatorGroup surfaces when a Subscription's namespace has no OperatorGroup: OLM reports nothing then.
 	ReasonNoOperatorGroup = "NoOperatorGroup"
-	// ReasonCSVMissing surfaces when the CSV that a Subscription calls installed was deleted: OLM does
-	// not install it again.
+	// ReasonCSVMissing surfaces when the CSV of a Subscription's status was deleted: OLM does not install it again.
 	ReasonCSVMissing = "CSVMissing"
 	// ReasonApprovalRequired surfaces when an InstallPlan waits for a person.
 	ReasonApprovalRequired = "ApprovalRequired"
@@ -171,6 +170,6 @@ const (
 	ReasonTerminating = "Terminating"
 	// ReasonStatusUnreadable surfaces when an object's status is not of the shape of its kind.
 	ReasonStatusUnreadable = "StatusUnreadable"
-	// ReasonSettling surfaces while a custom resource has not spoken yet.
+	// ReasonSettling surfaces while a custom resource has no status yet.
 	ReasonSettling = "Settling"
 )

@@ -7,9 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Delivery is, on a member, the receipt of one wrapper: what the host intends there, what it has
-// applied and what it still has to remove, and how the objects fare. It is written by Fairlead; edits
-// by hand are not wishes.
+// Delivery is the record of one wrapper on a member: the state that the host intends there, the objects that it has
+// applied or still has to remove, and the health of these objects. Only Fairlead writes it. Do not edit it by hand.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -52,26 +51,26 @@ type DeliveryList struct {
 	Items []Delivery `json:"items"`
 }
 
-// DeliverySpec is what the host intends and has done.
+// DeliverySpec is the state that the host intends, and the objects that it has applied.
 type DeliverySpec struct {
-	// wrapper is whose delivery this is.
+	// wrapper is the wrapper that the Delivery records.
 	// +required
 	Wrapper WrapperIdentity `json:"wrapper,omitzero"`
 
-	// target is what the member is being brought to. It is absent while the member is being left.
+	// target is the desired state of the member. It is absent while the manager removes the wrapper from the member.
 	// +optional
 	Target *DeliveryTarget `json:"target,omitempty"`
 
-	// inventory lists every object of this wrapper that is, or may be, on this member. Nothing is
-	// there that is not listed.
+	// inventory lists every object of this wrapper that is, or may be, on this member. Every object that the wrapper
+	// has there is listed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=0
 	// +kubebuilder:validation:MaxItems=256
 	Inventory []InventoryEntry `json:"inventory,omitempty"`
 
-	// seal is an HMAC over the host, the member, wrapper and target, with a key that only the host has: by it
-	// a host that has forgotten knows its own Deliveries from such as somebody wrote on the member.
+	// seal is an HMAC over the host, the member, the wrapper and the target, with a key that only the host has. A host
+	// that lost its data uses the seal to tell its own Deliveries from those that another client wrote on the member.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
@@ -116,7 +115,7 @@ const (
 	KindClusterFederated WrapperKind = "ClusterFederated"
 )
 
-// DeliveryTarget is what a member is being brought to.
+// DeliveryTarget is the desired state of a member.
 //
 // +kubebuilder:validation:AtLeastOneOf=revision;rendering
 type DeliveryTarget struct {
@@ -126,14 +125,14 @@ type DeliveryTarget struct {
 	// +kubebuilder:validation:MaxLength=253
 	Revision string `json:"revision,omitempty"`
 
-	// rendering is the digest of all objects as rendered for this member, before Fairlead's marks.
+	// rendering is the digest of all objects as rendered for this member, without Fairlead's marks.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	Rendering string `json:"rendering,omitempty"`
 }
 
-// InventoryEntry is one object of a delivery. Its namespace is the wrapper's.
+// InventoryEntry is one object of a Delivery. Its namespace is the wrapper's.
 type InventoryEntry struct {
 	// group is the API group, left out for the core group.
 	// +optional
@@ -147,8 +146,8 @@ type InventoryEntry struct {
 	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind,omitempty"`
 
-	// resource is the plural that the kind is served as, as in persistentvolumeclaims. It is absent
-	// while the member does not serve the kind: such an object is not there.
+	// resource is the plural name of the kind in the API, as in persistentvolumeclaims. It is absent while the member
+	// does not serve the kind. Then the object is not on the member.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -160,37 +159,38 @@ type InventoryEntry struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
-	// state says how far it got. Pending: about to be applied, and may or may not be there. Applied:
-	// there, as recorded. Removing: to be removed (or kept, or released) as onDelete says.
+	// state is the progress of the object. Pending: the manager is about to apply it, so it may be on the member or
+	// not. Applied: it is on the member, as recorded. Removing: the manager is to remove, keep or release it, as
+	// onDelete says.
 	// +required
 	// +kubebuilder:validation:Enum=Pending;Applied;Removing
 	State InventoryState `json:"state,omitempty"`
 
-	// rendering is the digest of this object as rendered, before Fairlead's marks.
+	// rendering is the digest of this object as rendered, without Fairlead's marks.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	Rendering string `json:"rendering,omitempty"`
 
-	// uid is the object's uid once it was applied. Only an object of this uid is ever removed.
+	// uid is the object's uid after it was applied. The manager only removes an object with this uid.
 	// +optional
 	UID types.UID `json:"uid,omitempty"`
 
-	// fields is the digest of our managedFields entry after the last apply: where it differs from
-	// what is there, somebody else wrote a field of ours.
+	// fields is the digest of Fairlead's managedFields entry after the last apply. If it differs from the digest on the
+	// member, another client wrote a field that Fairlead owns.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	Fields string `json:"fields,omitempty"`
 
-	// adopted is Yes for an object that was there before Fairlead: it is released, not deleted, in the
-	// end.
+	// adopted is Yes for an object that was on the member before Fairlead. The manager releases it in the end, and does
+	// not delete it.
 	// +optional
 	// +kubebuilder:validation:Enum=Yes
 	Adopted Adoption `json:"adopted,omitempty"`
 }
 
-// InventoryState says how far an object got.
+// InventoryState is the progress of an object.
 type InventoryState string
 
 // The states of an inventory entry.
@@ -200,8 +200,8 @@ const (
 	EntryRemoving InventoryState = "Removing"
 )
 
-// Adoption says whether an object was there before Fairlead.
+// Adoption marks an object that was on the member before Fairlead.
 type Adoption string
 
-// AdoptedYes marks an object that was there before Fairlead.
+// AdoptedYes marks such an object.
 const AdoptedYes Adoption = "Yes"

@@ -6,10 +6,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// DeliveryStatus is what the collector sees. While all is well with kinds that have no progress of
-// their own it writes nothing.
+// DeliveryStatus is the state of the objects, as the collector observes it. The collector writes nothing while all
+// objects are well and of kinds without progress of their own.
 type DeliveryStatus struct {
-	// observedRendering is the target's rendering that was judged.
+	// observedRendering is the rendering of the target that the collector has judged.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
@@ -21,8 +21,8 @@ type DeliveryStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	Version string `json:"version,omitempty"`
 
-	// objects are those that are not well, have drifted, or can go on because their kind is served
-	// now.
+	// objects are the objects that are not healthy, have drifted, or can be applied now because the member serves their
+	// kind.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=0
@@ -30,7 +30,7 @@ type DeliveryStatus struct {
 	Objects []ObjectStatus `json:"objects,omitempty"`
 }
 
-// ObjectStatus is what the collector sees of one object.
+// ObjectStatus is the state of one object, as the collector observes it.
 type ObjectStatus struct {
 	// group is the API group, left out for the core group.
 	// +optional
@@ -50,49 +50,49 @@ type ObjectStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
-	// health says how it fares.
+	// health is the health of the object.
 	// +required
 	// +kubebuilder:validation:Enum=Healthy;Waiting;Progressing;Degraded
 	Health Health `json:"health,omitempty"`
 
-	// reason is a word for programs.
+	// reason is a short reason for programs.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason,omitempty"`
 
-	// message is a sentence for people.
+	// message is an explanation for people.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 
-	// sinceTime is when it came into this health.
+	// sinceTime is when the object's health became the present one.
 	// +optional
 	SinceTime metav1.Time `json:"sinceTime,omitempty,omitzero"`
 
-	// drift is there when the object is not as it was applied.
+	// drift is set if the object differs from what the manager applied.
 	// +optional
 	Drift *Drift `json:"drift,omitempty"`
 }
 
-// Drift is what somebody did to a pushed object.
+// Drift is a change by another client to a pushed object.
 //
 // +kubebuilder:validation:AtLeastOneOf=kind
 type Drift struct {
-	// kind says what was seen: Changed (an owned field was written), Gone (the object is not there) or
-	// Replaced (an object of another uid is there).
+	// kind is the kind of the change: Changed (another client wrote a field that Fairlead owns), Gone (the object does
+	// not exist) or Replaced (an object with another uid exists).
 	// +optional
 	// +kubebuilder:validation:Enum=Changed;Gone;Replaced
 	Kind DriftKind `json:"kind,omitempty"`
 
-	// manager is the field manager that wrote, where it is known.
+	// manager is the field manager of the change, if it is known.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	Manager string `json:"manager,omitempty"`
 
-	// fields are the paths that no longer are ours, as in .spec.replicas, the first 16.
+	// fields are the paths that Fairlead no longer owns, as in .spec.replicas: the first 16.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=0
@@ -101,15 +101,15 @@ type Drift struct {
 	// +kubebuilder:validation:items:MaxLength=256
 	Fields []string `json:"fields,omitempty"`
 
-	// resourceVersion is the object's when this was seen (of a Gone object, its uid): two drifts are
-	// the same when it is.
+	// resourceVersion is the object's resourceVersion when the collector saw the drift; for a Gone object, its recorded
+	// uid. Two drifts are the same if they have the same resourceVersion.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 }
 
-// DriftKind says what was seen.
+// DriftKind is a kind of drift.
 type DriftKind string
 
 // The kinds of drift.
@@ -119,17 +119,17 @@ const (
 	DriftReplaced DriftKind = "Replaced"
 )
 
-// Health says how one object fares.
+// Health is the health of one object.
 type Health string
 
 // The healths of an object.
 const (
-	// Healthy: it is what its author asked for.
+	// Healthy: the object is in the state that its author asked for.
 	Healthy Health = "Healthy"
-	// Waiting: nothing is wrong; something else has to come first.
+	// Waiting: nothing is wrong, and another object or person has to act first.
 	Waiting Health = "Waiting"
-	// Progressing: it is on its way.
+	// Progressing: the object is on its way to that state.
 	Progressing Health = "Progressing"
-	// Degraded: it says of itself, or its kind's rules say, that it is not well.
+	// Degraded: the object's own status, or the rules of its kind, report a failure.
 	Degraded Health = "Degraded"
 )

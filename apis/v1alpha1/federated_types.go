@@ -6,9 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Federated wraps namespaced objects. They land in the namespace of the same name on every member
-// that the placement selects, tailored there by the overrides. Ready says when all of them are there
-// and well.
+// Federated wraps namespaced objects. The manager pushes them to the namespace of the same name on every member that
+// the placement selects, changed there by the overrides. Ready is True when all of them are there and healthy.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -27,11 +26,11 @@ type Federated struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// spec is what is to stand where.
+	// spec is the objects, and the members that get them.
 	// +required
 	Spec WrapperSpec `json:"spec,omitzero"`
 
-	// status is what the host decided, has done and saw.
+	// status is the placement decision, and the state of the wrapper on its members.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MinProperties=1
@@ -53,9 +52,9 @@ type FederatedList struct {
 	Items []Federated `json:"items"`
 }
 
-// ClusterFederated wraps cluster-scoped objects: StorageClasses, Namespaces, CRDs, ClusterRoles and
-// the like. They land on every member that the placement selects, tailored there by the overrides.
-// Ready says when all of them are there and well.
+// ClusterFederated wraps cluster-scoped objects: StorageClasses, Namespaces, CRDs, ClusterRoles and the like. The
+// manager pushes them to every member that the placement selects, changed there by the overrides. Ready is True when
+// all of them are there and healthy.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -74,11 +73,11 @@ type ClusterFederated struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// spec is what is to stand where.
+	// spec is the objects, and the members that get them.
 	// +required
 	Spec WrapperSpec `json:"spec,omitzero"`
 
-	// status is what the host decided, has done and saw.
+	// status is the placement decision, and the state of the wrapper on its members.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MinProperties=1

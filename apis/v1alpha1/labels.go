@@ -2,57 +2,57 @@
 
 package v1alpha1
 
-// SystemNamespace is where Fairlead keeps its own things, on the host and on members. Nothing is
-// federated into it.
+// SystemNamespace is the namespace of Fairlead's own objects, on the host and on members. Fairlead federates no object
+// into it.
 const SystemNamespace = "fairlead-system"
 
-// FieldManager is the name that the host pushes under.
+// FieldManager is the field manager of the host's pushes.
 const FieldManager = "fairlead"
 
-// The marks of every pushed object. An object is a wrapper's own when LabelUID names that wrapper and
-// AnnotationObject names this very object; labels alone get copied to children by controllers.
+// The marks of every pushed object. An object belongs to a wrapper if LabelUID has the wrapper's uid and
+// AnnotationObject names this very object. The label alone is no proof: controllers copy labels to children.
 const (
-	// LabelUID carries the uid of the wrapper. Selection is by this label.
+	// LabelUID is the uid of the wrapper. Clients select by this label.
 	LabelUID = Group + "/uid"
-	// AnnotationWrapper carries federated/<namespace>/<name> or clusterfederated/<name>.
+	// AnnotationWrapper is federated/<namespace>/<name> or clusterfederated/<name>.
 	AnnotationWrapper = Group + "/wrapper"
-	// AnnotationObject carries <resource>.<group>/<namespace>/<name> of the object itself.
+	// AnnotationObject is <resource>.<group>/<namespace>/<name> of the object itself.
 	AnnotationObject = Group + "/object"
-	// AnnotationRendering carries the digest of this object's rendering before the marks.
+	// AnnotationRendering is the digest of this object's rendering without the marks.
 	AnnotationRendering = Group + "/rendering"
 )
 
-// What people write on objects and namespaces.
+// Labels and annotations that people set on objects and namespaces.
 const (
-	// AnnotationKeep set to "true" keeps an object whatever onDelete says; "false" takes it out of
-	// what KeepData keeps.
+	// AnnotationKeep set to "true" keeps an object under every onDelete. Set to "false", KeepData does not keep the
+	// object.
 	AnnotationKeep = Group + "/keep"
-	// AnnotationReplace set to "true" lets an object be deleted and made again where an immutable field
-	// has changed.
+	// AnnotationReplace set to "true" lets the manager delete and re-create an object if a change touches an immutable
+	// field.
 	AnnotationReplace = Group + "/replace"
 	// LabelOpen set to "true" on a member's namespace opens it to pushes.
 	LabelOpen = Group + "/open"
-	// LabelMade set to "true" marks a namespace that Fairlead made.
+	// LabelMade set to "true" marks a namespace that Fairlead created.
 	LabelMade = Group + "/made"
-	// LabelAggregateToHost on a member's ClusterRole adds its rules to what the host may do there.
+	// LabelAggregateToHost on a ClusterRole of a member adds its rules to the host's rights there.
 	LabelAggregateToHost = Group + "/aggregate-to-host"
-	// LabelAggregateToCollector on a member's ClusterRole adds its rules to what the collector may read.
+	// LabelAggregateToCollector on a ClusterRole of a member adds its rules to the collector's rights there.
 	LabelAggregateToCollector = Group + "/aggregate-to-collector"
 )
 
-// AdmissionPolicy is the name of the ValidatingAdmissionPolicy, and of its binding, by which a member itself keeps the host's
-// account out of namespaces that are not open to it.
+// AdmissionPolicy is the name of the ValidatingAdmissionPolicy, and of its binding, with which a member keeps the
+// host's account out of namespaces that are not open.
 const AdmissionPolicy = "fairlead-host"
 
-// Finalizer is on every wrapper and MemberCluster until members have been left in order.
+// Finalizer is on every wrapper and MemberCluster until the manager has removed it from its members.
 const Finalizer = Group + "/members"
 
 // SecretTypeMember is the type of a Secret that holds a member's credentials.
 const SecretTypeMember = Group + "/member"
 
-// The keys of a Secret of SecretTypeMember. The first five say for which MemberCluster the credentials are, and for which
-// connection to it: they are used for no other member, and sent no other way. A Secret without SecretCluster is for the
-// member of its own name. The proxy's user and password stand here alone.
+// The keys of a Secret of SecretTypeMember. The first five name the MemberCluster and the connection that the
+// credentials are for. The manager uses the credentials for no other member and no other connection. A Secret without
+// SecretCluster is for the member of its own name. The user and password of the proxy are only here.
 const (
 	SecretCluster       = "cluster"
 	SecretEndpoint      = "endpoint"
@@ -62,31 +62,31 @@ const (
 	SecretToken         = "token"
 	SecretCert          = "tls.crt"
 	SecretKey           = "tls.key"
-	// SecretCollectorToken is the token of the account that a collector inside the manager uses on the member. A member that an
-	// earlier version joined has none; the collector then uses the host's credentials.
+	// SecretCollectorToken is the token of the account that a collector inside the manager uses on the member. A member
+	// that an earlier version joined has none; the collector then uses the host's credentials.
 	SecretCollectorToken = "collectorToken"
-	// SecretSuperseded names, one a line, the Secrets on the member that tokens before this one are bound to, as NAME/UID. The
+	// SecretSuperseded lists the Secrets on the member that replaced tokens are bound to, as NAME/UID, one a line. The
 	// manager deletes them, which revokes those tokens.
 	SecretSuperseded = "superseded"
 )
 
-// LabelContent is on every ControllerRevision of a wrapper: ContentPlain, or the encryption and the id of its key. One
-// without is of a version that encrypted none.
+// LabelContent is on every ControllerRevision of a wrapper: ContentPlain, or the encryption and the id of its key. A
+// revision without the label comes from a version that encrypted none.
 const (
 	LabelContent = Group + "/content"
 	ContentPlain = "plain"
 )
 
-// HistorySecret is the Secret in fairlead-system of the host that holds, as SecretHistoryKey, the key that revisions with
-// a Secret in them are encrypted with. The manager makes it at its first start; it belongs into the host's backups. No
-// member's credentials can be called so: a member's name has no dot.
+// HistorySecret is the Secret in fairlead-system of the host with the key, under SecretHistoryKey, that encrypts
+// revisions with a Secret in them. The manager creates it at its first start. It belongs in the host's backups. No
+// Secret with credentials has this name: a member's name has no dot.
 const (
 	HistorySecret    = "history.key"
 	SecretHistoryKey = "key"
 )
 
-// SealSecret is the Secret in fairlead-system of the host that holds, as SecretSealKey, the key that
-// Deliveries are sealed with. The manager makes it at its first start; it belongs into the host's backups.
+// SealSecret is the Secret in fairlead-system of the host with the key, under SecretSealKey, that seals Deliveries. The
+// manager creates it at its first start. It belongs in the host's backups.
 const (
 	SealSecret    = "seal"
 	SecretSealKey = "key"

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// MemberCluster is a member in the host's registry. `hostctl join` makes it. Its labels are what
-// placement and overrides select by. Ready says whether pushes reach the member.
+// MemberCluster is a member in the host's registry. `hostctl join` creates it. Placement and overrides select by its
+// labels. The condition Ready is True if pushes reach the member.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -29,11 +29,11 @@ type MemberCluster struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// spec is how the member is reached and what may be placed there.
+	// spec is the connection to the member, and the policies for it.
 	// +required
 	Spec MemberClusterSpec `json:"spec,omitzero"`
 
-	// status is what the host knows of the member.
+	// status is the state of the member, as the host observes it.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MinProperties=1
@@ -55,7 +55,7 @@ type MemberClusterList struct {
 	Items []MemberCluster `json:"items"`
 }
 
-// MemberClusterSpec is how a member is reached and what may be placed there.
+// MemberClusterSpec is the connection to a member, and the policies for it.
 type MemberClusterSpec struct {
 	// endpoint is the URL of the member's API server, https only.
 	// +required
@@ -64,22 +64,22 @@ type MemberClusterSpec struct {
 	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() == 'https'",message="endpoint is an https URL: https://HOST:PORT"
 	Endpoint string `json:"endpoint,omitempty"`
 
-	// caBundle is the PEM bundle that the API server's certificate is verified with. Left out, the
-	// system's roots are used.
+	// caBundle is the PEM bundle that verifies the certificate of the API server. If it is absent, the system's roots
+	// are used.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=131072
 	CABundle []byte `json:"caBundle,omitempty"`
 
-	// tlsServerName is the name that the API server's certificate is verified for, where it is not the
-	// endpoint's host.
+	// tlsServerName is the name that the certificate of the API server has to have, if it is not the host of the
+	// endpoint.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	TLSServerName string `json:"tlsServerName,omitempty"`
 
-	// proxyURL is the proxy on the way to the endpoint: http, https or socks5. The user and password of the proxy
-	// stand in the Secret alone: `hostctl join NAME --cluster-kubeconfig FILE --proxy-url URL` puts them there.
+	// proxyURL is the proxy between the host and the endpoint: http, https or socks5. User and password of the proxy
+	// are only in the Secret: `hostctl join NAME --cluster-kubeconfig FILE --proxy-url URL` writes them there.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
@@ -87,13 +87,13 @@ type MemberClusterSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^[^/?#]*//[^/?#]*@')",message="proxyURL holds no user and password, which all who read MemberClusters would see: `hostctl join NAME --cluster-kubeconfig FILE --proxy-url URL` puts them into the Secret"
 	ProxyURL string `json:"proxyURL,omitempty"`
 
-	// credentialsRef names the Secret in fairlead-system that holds the credentials, of type
-	// federation.fairlead.dev/member. The Secret says for which member and which connection they are.
+	// credentialsRef names the Secret in fairlead-system with the credentials, of type federation.fairlead.dev/member.
+	// The Secret names the member and the connection that it is for.
 	// +required
 	CredentialsRef CredentialsRef `json:"credentialsRef,omitzero"`
 
-	// collector says who observes the member: Host runs the collector inside the host's manager,
-	// External means that somebody runs cmd/collector for it. Defaults to Host.
+	// collector selects where the collector of the member runs. Host: inside the host's manager. External: as a
+	// separate process (cmd/collector) that an administrator runs. Defaults to Host.
 	// +optional
 	// +default="Host"
 	// +kubebuilder:validation:Enum=Host;External
@@ -105,9 +105,9 @@ type MemberClusterSpec struct {
 	// +kubebuilder:validation:Enum=None;Pushes
 	Suspend SuspendPolicy `json:"suspend,omitempty"`
 
-	// namespacePolicy says into which of the member's namespaces objects may be pushed. Managed: those
-	// that Fairlead made there, or that carry the label federation.fairlead.dev/open: "true". All:
-	// every one. Never kube-* and fairlead-system. Defaults to Managed.
+	// namespacePolicy selects the open namespaces of the member: the manager pushes objects only into these. Managed:
+	// the namespaces that Fairlead created there, and those with the label federation.fairlead.dev/open: "true". All:
+	// every namespace. Neither opens kube-* and fairlead-system. Defaults to Managed.
 	// +optional
 	// +default="Managed"
 	// +kubebuilder:validation:Enum=Managed;All
@@ -123,10 +123,10 @@ type CredentialsRef struct {
 	Name string `json:"name,omitempty"`
 }
 
-// MemberClusterStatus is what the host knows of a member.
+// MemberClusterStatus is the state of a member, as the host observes it.
 type MemberClusterStatus struct {
-	// conditions are Reachable (the API server answers), CredentialsValid (and answers to us),
-	// CollectorReady (somebody observes there) and Ready, their summary.
+	// conditions are Reachable (the API server answers), CredentialsValid (it accepts the host's credentials),
+	// CollectorReady (a collector observes the member) and Ready, their summary.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -134,8 +134,8 @@ type MemberClusterStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// uid is the uid of the member's kube-system namespace: a kubeconfig that now leads to another
-	// cluster is refused.
+	// uid is the uid of the member's kube-system namespace. The manager refuses an endpoint that leads to a cluster
+	// with another uid.
 	// +optional
 	UID types.UID `json:"uid,omitempty"`
 
@@ -145,7 +145,7 @@ type MemberClusterStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 
-	// grants are what the host may do there, as given to `hostctl join --allow`.
+	// grants are the rights of the host on the member, as given to `hostctl join --allow`.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=0
@@ -154,40 +154,41 @@ type MemberClusterStatus struct {
 	// +kubebuilder:validation:items:MaxLength=317
 	Grants []string `json:"grants,omitempty"`
 
-	// facts are what the member says of itself: hints, not truths.
+	// facts are properties of the cluster, as the member reports them. They are hints: the host cannot verify them.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MinProperties=1
 	Facts MemberFacts `json:"facts,omitzero"`
 
-	// credentialsExpireTime is when the host's token for the member ends. The manager renews it daily, or after a third of its
-	// life, so it is about 30 days ahead while all is well. It is absent for credentials that say no end.
+	// credentialsExpireTime is when the host's token for the member expires. The manager renews the token daily, or
+	// after a third of its life, so it is about 30 days ahead while all is well. It is absent for credentials without
+	// an expiry.
 	// +optional
 	CredentialsExpireTime metav1.Time `json:"credentialsExpireTime,omitempty,omitzero"`
 
-	// leaving is Cleared when the manager has removed Deliveries, Membership and CRDs from a member that is being deleted,
-	// and only the host's account remains there. It is absent before.
+	// leaving is Cleared when the manager has removed Deliveries, Membership and CRDs from a member that is being
+	// deleted, and only the host's account remains there. It is absent before.
 	// +optional
 	// +kubebuilder:validation:Enum=Cleared
 	Leaving LeavingProgress `json:"leaving,omitempty"`
 
-	// orphans are Deliveries on the member that no wrapper of the host accounts for: the wrapper is gone
-	// without having been deleted in order, or was made anew and is not placed there. Nothing is deleted for
-	// that; `hostctl recover` says what to do. It is absent when there are none.
+	// orphans are Deliveries on the member without a wrapper on the host. Either the wrapper disappeared and the
+	// manager had not processed its deletion, or a new wrapper of the name is not placed there. The manager deletes
+	// nothing for that. `hostctl recover` shows the ways out. It is absent if there are none.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MinProperties=1
 	Orphans OrphanedDeliveries `json:"orphans,omitzero"`
 }
 
-// OrphanedDeliveries are Deliveries that no wrapper accounts for.
+// OrphanedDeliveries are Deliveries without a wrapper on the host.
 type OrphanedDeliveries struct {
-	// count is how many there are.
+	// count is the number of orphans.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Count int32 `json:"count,omitempty"`
 
-	// names are their names on the member, sorted, the first 10.
+	// names are the names of the first 10 orphans on the member, sorted.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=0
@@ -197,7 +198,7 @@ type OrphanedDeliveries struct {
 	Names []string `json:"names,omitempty"`
 }
 
-// MemberFacts are what a collector found on its member.
+// MemberFacts are properties of a member, as its collector found them.
 type MemberFacts struct {
 	// kubernetesVersion is the API server's version, as in v1.36.3.
 	// +optional
@@ -214,8 +215,8 @@ type MemberFacts struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	StorageClasses []string `json:"storageClasses,omitempty"`
 
-	// defaultStorageClasses are names of the classes annotated as default. None: a claim without a
-	// class stays Pending. Several: the newest is used, and hardly on purpose.
+	// defaultStorageClasses are the names of the classes that are annotated as default. If there is none, a claim
+	// without a class stays Pending. If there are several, Kubernetes uses the newest.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=0
@@ -233,7 +234,7 @@ type MemberFacts struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	Provisioners []string `json:"provisioners,omitempty"`
 
-	// olm are the generations of OLM that are served: V0 (Subscription), V1 (ClusterExtension).
+	// olm are the generations of OLM that the member serves: V0 (Subscription), V1 (ClusterExtension).
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=0
@@ -241,7 +242,7 @@ type MemberFacts struct {
 	// +kubebuilder:validation:items:Enum=V0;V1
 	OLM []OLMGeneration `json:"olm,omitempty"`
 
-	// nodes is how many nodes there are.
+	// nodes is the number of nodes.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Nodes *int32 `json:"nodes,omitempty"`
@@ -256,7 +257,7 @@ type MemberFacts struct {
 	Zones []string `json:"zones,omitempty"`
 }
 
-// CollectorMode says where a member's collector runs.
+// CollectorMode is where a member's collector runs.
 type CollectorMode string
 
 // The collector modes.
@@ -265,7 +266,7 @@ const (
 	CollectorExternal CollectorMode = "External"
 )
 
-// NamespacePolicy says which namespaces of a member are open.
+// NamespacePolicy is which namespaces of a member are open.
 type NamespacePolicy string
 
 // The namespace policies.
@@ -274,10 +275,10 @@ const (
 	NamespacesAll     NamespacePolicy = "All"
 )
 
-// LeavingProgress says how far the host has come with leaving a member.
+// LeavingProgress is the progress of an unjoin.
 type LeavingProgress string
 
-// LeavingCleared says that everything of Fairlead that carries no right of the host is off the member.
+// LeavingCleared: everything of Fairlead is off the member, except the host's account.
 const LeavingCleared LeavingProgress = "Cleared"
 
 // OLMGeneration is a generation of the Operator Lifecycle Manager.

@@ -10,8 +10,8 @@ import (
 // MembershipName is the name of the one Membership of a member.
 const MembershipName = "self"
 
-// Membership says, on a member, whose member it is. There is one, named self. `hostctl join` makes it;
-// a second host is refused by it.
+// Membership names, on a member, the host that owns the member. There is one, named self. `hostctl join` creates it. It
+// makes the join of a second host fail.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -68,7 +68,7 @@ type MembershipSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="clusterName is a DNS label: lower case letters, digits and '-', 63 at most"
 	ClusterName string `json:"clusterName,omitempty"`
 
-	// grants are what was allowed at the join.
+	// grants are the rights that the join gave to the host.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=0
@@ -77,8 +77,8 @@ type MembershipSpec struct {
 	// +kubebuilder:validation:items:MaxLength=317
 	Grants []string `json:"grants,omitempty"`
 
-	// namespacePolicy is what the member's admission policy fairlead-host enforces, as the last join said: which
-	// namespaces are open to the host. Absent where a join of an earlier version installed none.
+	// namespacePolicy is the policy that the member's admission policy fairlead-host enforces: which namespaces are
+	// open to the host. The last join set it. It is absent if the join of an earlier version installed no policy.
 	// +optional
 	// +kubebuilder:validation:Enum=Managed;All
 	NamespacePolicy NamespacePolicy `json:"namespacePolicy,omitempty"`
@@ -90,16 +90,16 @@ type HostIdentity struct {
 	// +required
 	UID types.UID `json:"uid,omitempty"`
 
-	// name is what people call the host.
+	// name is the display name of the host.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 }
 
-// MembershipStatus is the collector's sign of life.
+// MembershipStatus is the heartbeat of the collector, and the facts that it found.
 type MembershipStatus struct {
-	// renewTime is when the collector last said that it lives, renewed every 60 s.
+	// renewTime is when the collector last wrote its heartbeat. It does so every 60 s.
 	// +optional
 	RenewTime metav1.MicroTime `json:"renewTime,omitempty,omitzero"`
 

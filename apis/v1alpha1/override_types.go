@@ -6,29 +6,28 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Override tailors objects for some members, by a patch or by a merge.
+// Override changes objects for some members, by a patch or by a merge.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.patch) != has(self.merge)",message="give patch or merge, exactly one of them"
 type Override struct {
-	// clusters are the members that this override speaks to. Left out, it speaks to all.
+	// clusters selects the members that the override applies to. If it is absent, the override applies to all.
 	// +optional
 	Clusters *ClusterSelection `json:"clusters,omitempty"`
 
-	// target says which of the wrapper's objects it changes. A target that matches none is an error.
+	// target selects the objects of the wrapper that the override changes. A target that matches no object is an error.
 	// +required
 	Target OverrideTarget `json:"target,omitzero"`
 
-	// patch is a list of JSON patch operations (RFC 6902). `add` below metadata.labels or
-	// metadata.annotations makes the map where it is missing.
+	// patch is a list of JSON patch operations (RFC 6902). `add` below metadata.labels or metadata.annotations creates
+	// the map if it is missing.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	Patch []PatchOperation `json:"patch,omitempty"`
 
-	// merge is laid over the object: a strategic merge for the built-in kinds that have one, else a
-	// JSON merge patch (RFC 7386). To remove a field use patch: nulls get lost on the way through
-	// kubectl and kustomize.
+	// merge is merged into the object: a strategic merge for the built-in kinds that have one, otherwise a JSON merge
+	// patch (RFC 7386). To remove a field use patch, because kubectl and kustomize drop nulls.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -37,8 +36,8 @@ type Override struct {
 
 // OverrideTarget matches objects of the wrapper.
 type OverrideTarget struct {
-	// group is the API group of the kind, "" for the core group. It is needed only where the wrapper
-	// holds two kinds of one name.
+	// group is the API group of the kind, "" for the core group. It is needed only if the wrapper holds two kinds of
+	// one name.
 	// +optional
 	// +kubebuilder:validation:MinLength=0
 	// +kubebuilder:validation:MaxLength=253
@@ -50,7 +49,7 @@ type OverrideTarget struct {
 	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind,omitempty"`
 
-	// name is the object's name. Left out, every object of the kind is meant.
+	// name is the object's name. If it is absent, the target is every object of the kind.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -82,8 +81,8 @@ type PatchOperation struct {
 	// +kubebuilder:validation:XValidation:rule="self.startsWith('/')",message="from is a JSON pointer and begins with a slash: /spec/replicas"
 	From string `json:"from,omitempty"`
 
-	// value is the value to add, to replace with or to test for; any JSON. Exactly one of value and
-	// valueFrom; a test without either tests for null.
+	// value is the value to add, to replace with or to test for: any JSON. An operation has either value or valueFrom.
+	// A test without either tests for null.
 	// +optional
 	Value *apiextensionsv1.JSON `json:"value,omitempty"`
 
@@ -105,7 +104,7 @@ const (
 	PatchTest    PatchOp = "test"
 )
 
-// ValueSource takes a value from the MemberCluster that is rendered for.
+// ValueSource takes a value from the MemberCluster that the objects are rendered for.
 //
 // +kubebuilder:validation:MinProperties=0
 // +kubebuilder:validation:XValidation:rule="has(self.fieldPath)",message="valueFrom needs fieldPath: metadata.name or metadata.labels['KEY']"
@@ -118,20 +117,20 @@ type ValueSource struct {
 	// +kubebuilder:validation:XValidation:rule="self == 'metadata.name' || self.matches('^metadata\\\\.labels\\\\[\\'[^\\']+\\'\\\\]$')",message="fieldPath is metadata.name or metadata.labels['KEY']"
 	FieldPath string `json:"fieldPath,omitempty"`
 
-	// default is the value where the member has no such label.
+	// default is the value if the member has no such label.
 	// +optional
 	// +kubebuilder:validation:MinLength=0
 	// +kubebuilder:validation:MaxLength=1024
 	Default *string `json:"default,omitempty"`
 
-	// whenMissing says what to do where the member has no such label and there is no default: Fail
-	// refuses the member's rendering, Skip leaves this operation out. Defaults to Fail.
+	// whenMissing selects what happens if the member has no such label and there is no default. Fail refuses the
+	// rendering for the member. Skip leaves this operation out. Defaults to Fail.
 	// +optional
 	// +kubebuilder:validation:Enum=Fail;Skip
 	WhenMissing MissingPolicy `json:"whenMissing,omitempty"`
 }
 
-// MissingPolicy says what to do about a value that is not there.
+// MissingPolicy is the policy for a missing value.
 type MissingPolicy string
 
 // The policies for missing values.

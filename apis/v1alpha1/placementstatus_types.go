@@ -8,12 +8,12 @@ import (
 
 // PlacementStatus is a placement decision.
 type PlacementStatus struct {
-	// observedGeneration is the generation of the spec that was decided on.
+	// observedGeneration is the generation of the spec that this decision is for.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// clusters are the members where the objects are to stand, sorted; those that are withheld among them.
+	// clusters are the placed members, sorted. The withheld members are among them.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=0
@@ -22,8 +22,8 @@ type PlacementStatus struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	Clusters []string `json:"clusters,omitempty"`
 
-	// leaving are the members that an earlier decision placed and this one does not, until the
-	// objects are off them (or kept, as onDelete says), sorted.
+	// leaving are the members that an earlier decision placed and this one does not, sorted. A member stays in the list
+	// until its objects are removed, or kept as onDelete says.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=0
@@ -41,8 +41,8 @@ type PlacementStatus struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	NotFound []string `json:"notFound,omitempty"`
 
-	// withheld are those of clusters that spec.placement does not select any more, and that are served
-	// on until more may be left (spec.rollout.maxRemoval) or an Approval lets them go, sorted.
+	// withheld are members in clusters that spec.placement no longer selects, sorted. The manager serves them until
+	// spec.rollout.maxRemoval allows their removal, or an Approval does.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=0
@@ -51,24 +51,24 @@ type PlacementStatus struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	Withheld []string `json:"withheld,omitempty"`
 
-	// decision names the removal that waits: an Approval that lets withheld members go repeats it. It
-	// stays while these members, or fewer of them, wait for the same spec.
+	// decision identifies the removal that waits. An Approval of the removal repeats it. It stays the same while these
+	// members, or fewer of them, wait for the same spec.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	Decision string `json:"decision,omitempty"`
 
-	// removals are those that began within the last hour, the oldest first. Older ones may still be
-	// there: they are dropped with the next decision.
+	// removals are the removals that began within the last hour, the oldest first. Older ones may still be listed; the
+	// next decision drops them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=0
 	// +kubebuilder:validation:MaxItems=64
 	Removals []Removals `json:"removals,omitempty"`
 
-	// released are members of which a person said not to wait for them: what one holds of this wrapper
-	// that was being left then stays there. One that is placed again is served again, and stays in this
-	// list as well: an Approval counts once, also where there was nobody to wait for any more.
+	// released lists the members for which an Approval ended the wait. The objects that the manager was removing from
+	// such a member stay there. A member that is placed again is served again, and stays in the list. An Approval
+	// counts once, even if no removal was waiting.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -77,26 +77,26 @@ type PlacementStatus struct {
 	Released []ReleasedCluster `json:"released,omitempty"`
 }
 
-// Removals are members that began to be left in the same minute.
+// Removals are the members whose removal began in the same minute.
 type Removals struct {
-	// since is when the last of them began to be left.
+	// since is when the last of these removals began.
 	// +required
 	Since metav1.Time `json:"since,omitempty,omitzero"`
 
-	// count is how many they are.
+	// count is the number of these members.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000
 	Count int32 `json:"count,omitempty"`
 
-	// placed is how many members the wrapper stood on before the first of them was left.
+	// placed is the number of members that the wrapper was placed on before the first of these removals.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000
 	Placed int32 `json:"placed,omitempty"`
 }
 
-// ReleasedCluster is a member that is not waited for.
+// ReleasedCluster is a member that the manager no longer waits for.
 type ReleasedCluster struct {
 	// name is the name of the MemberCluster.
 	// +required
@@ -104,8 +104,8 @@ type ReleasedCluster struct {
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name,omitempty"`
 
-	// approved is when the Approval that said so was written. It counts once: to be released when it is
-	// left another time, the member needs a newer one.
+	// approved is when the Approval was created. It counts once: to release the member at another removal, create a
+	// newer Approval.
 	// +required
 	Approved metav1.Time `json:"approved,omitempty,omitzero"`
 }

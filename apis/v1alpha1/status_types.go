@@ -7,11 +7,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// WrapperStatus is what the host decided, has done and saw for one wrapper.
+// WrapperStatus is the placement decision for one wrapper, and the state of the wrapper on its members.
 type WrapperStatus struct {
-	// conditions are Placed (the decision stands), Pushed (every placed member holds the update
-	// revision), Healthy (what is there is well) and Ready, their summary. Reconciling and Stalled are
-	// there only while they are True, as kstatus expects.
+	// conditions are Placed (the placement is decided), Pushed (every placed member holds the update revision), Healthy
+	// (the objects there are healthy) and Ready, their summary. Reconciling and Stalled exist only while they are True,
+	// as kstatus expects.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -19,7 +19,7 @@ type WrapperStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// observedGeneration is the generation of the spec that this status speaks of.
+	// observedGeneration is the generation of the spec that this status is for.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
@@ -31,14 +31,14 @@ type WrapperStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	CurrentRevision string `json:"currentRevision,omitempty"`
 
-	// updateRevision is the revision of the spec that members are being brought to. It names a
+	// updateRevision is the revision of the present spec. The manager brings the members to it. It names a
 	// ControllerRevision.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	UpdateRevision string `json:"updateRevision,omitempty"`
 
-	// placement is the decision, written by the scheduler alone and before anything is pushed.
+	// placement is the placement decision. Only the scheduler writes it, before the first push.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MinProperties=1
@@ -50,7 +50,7 @@ type WrapperStatus struct {
 	// +kubebuilder:validation:MinProperties=1
 	Counts ClusterCounts `json:"counts,omitzero"`
 
-	// clusters has a line for each placed or leaving member, the troubled first, 500 at most.
+	// clusters has a line for each placed or leaving member, at most 500. Members in trouble come first.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -58,7 +58,7 @@ type WrapperStatus struct {
 	// +kubebuilder:validation:MaxItems=500
 	Clusters []ClusterStatus `json:"clusters,omitempty"`
 
-	// clustersOmitted is how many members have no line.
+	// clustersOmitted is the number of members without a line.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	ClustersOmitted int32 `json:"clustersOmitted,omitempty"`
@@ -73,14 +73,14 @@ type WrapperStatus struct {
 	ClustersOmittedByState []OmittedClusters `json:"clustersOmittedByState,omitempty"`
 }
 
-// OmittedClusters are members that have no line.
+// OmittedClusters are the members in one state that have no line.
 type OmittedClusters struct {
-	// state says how they fare.
+	// state is the state of these members.
 	// +required
 	// +kubebuilder:validation:Enum=Waiting;Pushing;Progressing;Healthy;Degraded;Stalled;Held;Removing;Unreachable;Unknown
 	State ClusterState `json:"state,omitempty"`
 
-	// count is how many they are.
+	// count is the number of these members.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	Count int32 `json:"count,omitempty"`
@@ -89,48 +89,49 @@ type OmittedClusters struct {
 // ClusterCounts are numbers of members. Waiting, Pushing and Removing count as progressing, Unknown
 // as unreachable.
 type ClusterCounts struct {
-	// placed is how many members the decision names.
+	// placed is the number of placed members.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Placed *int32 `json:"placed,omitempty"`
 
-	// updated is how many of them hold the update revision.
+	// updated is the number of placed members that hold the update revision.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Updated *int32 `json:"updated,omitempty"`
 
-	// healthy is how many of them hold the update revision and are well.
+	// healthy is the number of placed members that hold the update revision and are healthy.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Healthy *int32 `json:"healthy,omitempty"`
 
-	// progressing is how many are on their way.
+	// progressing is the number of members that are on their way to a healthy state.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Progressing *int32 `json:"progressing,omitempty"`
 
-	// degraded is how many hold the objects but are not well.
+	// degraded is the number of members that hold the objects and are not healthy.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Degraded *int32 `json:"degraded,omitempty"`
 
-	// stalled is how many need a person: trying again cannot help.
+	// stalled is the number of members that need a person: another try cannot help.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Stalled *int32 `json:"stalled,omitempty"`
 
-	// held is how many are kept back on purpose.
+	// held is the number of members to which the manager writes nothing, or from which it removes nothing, until a
+	// person decides.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Held *int32 `json:"held,omitempty"`
 
-	// unreachable is how many cannot be asked.
+	// unreachable is the number of members that do not answer.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Unreachable *int32 `json:"unreachable,omitempty"`
 }
 
-// ClusterStatus is one member's line: never payload, a message only in trouble.
+// ClusterStatus is the line of one member. It never has content of objects, and a message only in trouble.
 type ClusterStatus struct {
 	// name is the name of the MemberCluster.
 	// +required
@@ -138,38 +139,37 @@ type ClusterStatus struct {
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name,omitempty"`
 
-	// revision is the revision that the member holds, or is being brought to.
+	// revision is the revision that the member holds, or that the manager is pushing to it.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Revision string `json:"revision,omitempty"`
 
-	// state says how the member fares.
+	// state is the state of the wrapper on the member.
 	// +required
 	// +kubebuilder:validation:Enum=Waiting;Pushing;Progressing;Healthy;Degraded;Stalled;Held;Removing;Unreachable;Unknown
 	State ClusterState `json:"state,omitempty"`
 
-	// reason is a word for programs: one of Fairlead's own, or OLM's or Kubernetes' passed on.
+	// reason is a short reason for programs, from Fairlead, OLM or Kubernetes.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason,omitempty"`
 
-	// message is a sentence for people, 256 bytes at most.
+	// message is an explanation for people, at most 256 bytes.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	Message string `json:"message,omitempty"`
 
-	// version is the version of the operator that the wrapper's Subscription installed, where there is
-	// one: the name of its CSV.
+	// version is the name of the CSV that the wrapper's Subscription installed, if there is a Subscription.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Version string `json:"version,omitempty"`
 
-	// delivery is the Delivery on the member that a pair is held for (HostBehindMember, WrapperReplaced): what
-	// an Approval with allow: Overwrite has to name. Absent otherwise.
+	// delivery is the Delivery that the manager does not overwrite (HostBehindMember, WrapperReplaced). An Approval
+	// with allow: Overwrite has to name it. It is absent otherwise.
 	// +optional
 	Delivery *DeliveryVersion `json:"delivery,omitempty"`
 
@@ -178,8 +178,7 @@ type ClusterStatus struct {
 	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitempty,omitzero"`
 }
 
-// DeliveryVersion is a Delivery as it was at one time: whatever is written to its spec later makes it
-// another.
+// DeliveryVersion is a Delivery at one time: every later write to its spec makes another version.
 //
 // +kubebuilder:validation:AtLeastOneOf=uid;generation
 type DeliveryVersion struct {
@@ -193,29 +192,29 @@ type DeliveryVersion struct {
 	Generation int64 `json:"generation,omitempty"`
 }
 
-// ClusterState says how one member fares with one wrapper.
+// ClusterState is the state of one wrapper on one member.
 type ClusterState string
 
 // The states of a member with one wrapper.
 const (
-	// StateWaiting: nothing is wrong; something else has to come first (a kind, a consumer, a person's approval).
+	// StateWaiting: nothing is wrong, and something else has to come first (a kind, a consumer, an Approval).
 	StateWaiting ClusterState = "Waiting"
-	// StatePushing: the objects are being written.
+	// StatePushing: the manager is writing the objects.
 	StatePushing ClusterState = "Pushing"
-	// StateProgressing: the objects are there, and on their way to being well.
+	// StateProgressing: the objects are there, and on their way to a healthy state.
 	StateProgressing ClusterState = "Progressing"
-	// StateHealthy: the objects of the update revision are there and well.
+	// StateHealthy: the objects of the update revision are there, and healthy.
 	StateHealthy ClusterState = "Healthy"
-	// StateDegraded: the objects are there and not well, or a push fails and is tried again.
+	// StateDegraded: the objects are there and not healthy, or a push fails and the manager tries it again.
 	StateDegraded ClusterState = "Degraded"
-	// StateStalled: trying again cannot help; a person has to change something.
+	// StateStalled: another try cannot help; a person has to change something.
 	StateStalled ClusterState = "Stalled"
-	// StateHeld: kept back on purpose (suspended, or not left before a person says so).
+	// StateHeld: the pair is suspended, or waits for a person's Approval.
 	StateHeld ClusterState = "Held"
-	// StateRemoving: the member is being left.
+	// StateRemoving: the manager is removing the wrapper from the member.
 	StateRemoving ClusterState = "Removing"
-	// StateUnreachable: the member's API server does not answer, or not to us.
+	// StateUnreachable: the member's API server does not answer, or refuses the host.
 	StateUnreachable ClusterState = "Unreachable"
-	// StateUnknown: nothing has been heard from the member since the manager started.
+	// StateUnknown: the manager has not reached the member since it started.
 	StateUnknown ClusterState = "Unknown"
 )

@@ -8,12 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// WrapperSpec is what a wrapper of either scope says.
+// WrapperSpec is the desired state of a wrapper of either scope.
 type WrapperSpec struct {
-	// objects are the wrapped objects, complete manifests of any kinds: a bundle, so that what
-	// belongs together travels together. From 1 to 64 of them, 1 MiB in all. In a Federated
-	// metadata.namespace may be left out or be the wrapper's own, nothing else. Fields that you leave
-	// out stay the member's to fill in.
+	// objects are the wrapped objects: complete manifests of any kinds, so that objects that belong together stay
+	// together. From 1 to 64 of them, 1 MiB in all. In a Federated, metadata.namespace is absent or the wrapper's own
+	// namespace. Fields that you leave out belong to the member.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -24,52 +23,50 @@ type WrapperSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(o, !o.apiVersion.startsWith('federation.fairlead.dev/'))",message="Fairlead's own kinds are not federated: write them at the host that is to act on them"
 	Objects []runtime.RawExtension `json:"objects,omitempty"`
 
-	// placement says on which members the objects are to stand. It is required: nothing goes anywhere
-	// by leaving a field out.
+	// placement selects the members that get the objects. It is required: a missing field never selects a member.
 	// +required
 	Placement Placement `json:"placement,omitzero"`
 
-	// overrides tailor the objects for members, in this order: a later one wins.
+	// overrides change the objects for some members. They apply in this order, so a later one wins.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	Overrides []Override `json:"overrides,omitempty"`
 
-	// rollout paces what is done to members.
+	// rollout limits how fast members change.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MinProperties=1
 	Rollout Rollout `json:"rollout,omitzero"`
 
-	// drift says what to do when somebody changes or deletes a pushed object on a member: Repair
-	// applies the object again, Report only tells. Defaults to Repair.
+	// drift selects what the manager does when another client changes or deletes a pushed object on a member. Repair
+	// applies the object again. Report only reports the change. Defaults to Repair.
 	// +optional
 	// +default="Repair"
 	// +kubebuilder:validation:Enum=Repair;Report
 	Drift DriftPolicy `json:"drift,omitempty"`
 
-	// onConflict says what to do when an object of that name is already there and is not Fairlead's:
-	// Fail leaves it alone and tells whose it is; AdoptIfEqual takes it into care when that would
-	// change nothing but Fairlead's own marks. Defaults to Fail.
+	// onConflict selects what the manager does if an object of that name exists on the member and is not Fairlead's.
+	// Fail leaves it alone and reports its owner. AdoptIfEqual takes it over if that changes nothing except Fairlead's
+	// own marks. Defaults to Fail.
 	// +optional
 	// +default="Fail"
 	// +kubebuilder:validation:Enum=Fail;AdoptIfEqual
 	OnConflict ConflictPolicy `json:"onConflict,omitempty"`
 
-	// onDelete says what happens on a member that this wrapper leaves, because it was deleted, no
-	// longer selects the member, or dropped an object. KeepData deletes all but what holds data or the
-	// ground that data stands on: claims, volumes, volume snapshots, Namespaces, CRDs and
-	// StorageClasses. DeleteAll deletes these too. KeepAll leaves everything. An object annotated
-	// federation.fairlead.dev/keep: "true" is always kept, one with "false" is not kept by KeepData.
-	// Defaults to KeepData.
+	// onDelete selects what happens to objects that this wrapper leaves on a member: the wrapper was deleted, no longer
+	// selects the member, or dropped an object. KeepData deletes everything except objects that hold data and objects
+	// that data depends on: claims, volumes, volume snapshots, Namespaces, CRDs and StorageClasses. DeleteAll deletes
+	// these too. KeepAll leaves everything. An object annotated federation.fairlead.dev/keep: "true" is always kept.
+	// KeepData does not keep one with "false". Defaults to KeepData.
 	// +optional
 	// +default="KeepData"
 	// +kubebuilder:validation:Enum=KeepData;DeleteAll;KeepAll
 	OnDelete DeletionPolicy `json:"onDelete,omitempty"`
 
-	// suspend set to All stops every write to members on behalf of this wrapper; deleting the wrapper
-	// still removes it. Defaults to None.
+	// suspend set to All stops every write to members for this wrapper. If you delete the wrapper, the manager still
+	// removes it. Defaults to None.
 	// +optional
 	// +default="None"
 	// +kubebuilder:validation:Enum=None;All
@@ -78,18 +75,18 @@ type WrapperSpec struct {
 
 // Placement selects members.
 type Placement struct {
-	// clusters are the members by name and by label.
+	// clusters selects the members by name and by label.
 	// +required
 	Clusters *ClusterSelection `json:"clusters,omitempty"`
 }
 
-// ClusterSelection selects members: the named ones and those that any of the selectors matches.
+// ClusterSelection selects members: the named ones, and those that any of the selectors matches.
 //
 // +kubebuilder:validation:MinProperties=0
 // +kubebuilder:validation:XValidation:rule="has(self.names) || has(self.selectors)",message="clusters is empty: give names or selectors; every member is written as selectors: [{}]"
 type ClusterSelection struct {
-	// names are names of MemberClusters. A name that no MemberCluster has is reported as
-	// ClusterNotFound; the others are served.
+	// names are names of MemberClusters. A name without a MemberCluster is reported as ClusterNotFound; the manager
+	// serves the others.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -98,8 +95,8 @@ type ClusterSelection struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	Names []string `json:"names,omitempty"`
 
-	// selectors match the labels of MemberClusters. One that matches is enough; within one, all that
-	// it says must match. `[{}]` is every member.
+	// selectors match the labels of MemberClusters. A member is selected if one selector matches it. `[{}]` selects
+	// every member.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -107,13 +104,13 @@ type ClusterSelection struct {
 	Selectors []metav1.LabelSelector `json:"selectors,omitempty"`
 }
 
-// Rollout paces what is done to members.
+// Rollout limits how fast members change.
 type Rollout struct {
-	// maxRemoval is how many members may be left within an hour because the placement, or a label of
-	// theirs, no longer selects them: a number from 1 to 5000, or a percentage from 1% to 100% of those
-	// where the wrapper stood when the hour began, rounded down; one always may. What is past it stays
-	// placed and waits for an Approval, or for the hour to be over. Deleting the wrapper does not wait.
-	// With 100% nothing waits. Defaults to 30%.
+	// maxRemoval is how many members the wrapper may leave within an hour because its placement, or their labels, no
+	// longer select them. It is a number from 1 to 5000, or a percentage from 1% to 100% of the members that had the
+	// wrapper when the hour began. The percentage is rounded down, but at least one member may be left. The other
+	// members keep the wrapper until the hour is over, or until an Approval. Deleting the wrapper does not wait. With
+	// 100% no member waits. Defaults to 30%.
 	// +optional
 	// +default="30%"
 	// +kubebuilder:validation:XIntOrString
@@ -122,7 +119,7 @@ type Rollout struct {
 	MaxRemoval *intstr.IntOrString `json:"maxRemoval,omitempty"`
 }
 
-// DriftPolicy says what to do about changes made on a member.
+// DriftPolicy is the policy for changes by other clients on a member.
 type DriftPolicy string
 
 // The drift policies.
@@ -131,7 +128,7 @@ const (
 	DriftReport DriftPolicy = "Report"
 )
 
-// ConflictPolicy says what to do about an object that somebody else made.
+// ConflictPolicy is the policy for an existing object of another owner.
 type ConflictPolicy string
 
 // The conflict policies.
@@ -140,7 +137,7 @@ const (
 	ConflictAdoptIfEqual ConflictPolicy = "AdoptIfEqual"
 )
 
-// DeletionPolicy says what leaving a member does to the objects there.
+// DeletionPolicy is the policy for the objects of a wrapper that leaves a member.
 type DeletionPolicy string
 
 // The deletion policies.
@@ -150,7 +147,7 @@ const (
 	KeepAll   DeletionPolicy = "KeepAll"
 )
 
-// SuspendPolicy says what is stopped.
+// SuspendPolicy is which writes are suspended.
 type SuspendPolicy string
 
 // The suspend policies: All is a wrapper's, Pushes a member's.
