@@ -19,7 +19,7 @@ type Orphans struct {
 }
 
 // Desired tells whether the host has a desired state for a wrapper on a member, and whether that state is to be removed there.
-type Desired func(key Key, memberName string) (wanted, leaving bool)
+type Desired func(key Key, memberName string) (desired, leaving bool)
 
 // orphanNames are the Deliveries of one member that no wrapper accounts for.
 type orphanNames struct {
@@ -95,9 +95,10 @@ func (o *Orphans) classify(x *Index, name string) {
 	}
 }
 
-// isOrphan reports whether no wrapper accounts for a Delivery. Either the host has no wrapper of this name, or the host wants
-// nothing of that wrapper on this member. The second happens in three cases: the Delivery is of an earlier wrapper of the same
-// name; the host was restored to a time before the placement; or an Approval released the member from waiting for its removal.
+// isOrphan reports whether no wrapper accounts for a Delivery. Either the host has no wrapper of this name, as after a
+// takeover from another host. Or the wrapper is not placed on this member. The second happens in three cases: the
+// Delivery belongs to an earlier wrapper of the same name; the host was restored to a time before the placement; or an
+// Approval ended the wait for the removal.
 func (o *Orphans) isOrphan(x *Index, name string) bool {
 	seen := x.get(name)
 	if seen == nil {
@@ -106,13 +107,13 @@ func (o *Orphans) isOrphan(x *Index, name string) bool {
 	key := KeyOf(seen.Wrapper)
 	uid, there, decided := o.wrappers.get(key)
 	switch {
-	case !there, key.Delivery() != name: // no manager reads a Delivery under another name than its wrapper has
+	case !there, key.Delivery() != name: // a Delivery is named after its wrapper; the manager reads no other
 		return true
 	case decided.uid != uid, slices.Contains(decided.unrendered, x.Member()):
 		return false
 	}
-	wanted, leaving := o.desired(key, x.Member())
-	return !wanted || leaving && uid != seen.Wrapper.UID
+	desired, leaving := o.desired(key, x.Member())
+	return !desired || leaving && uid != seen.Wrapper.UID
 }
 
 // report notifies of a member's orphans, if they are known.

@@ -11,23 +11,24 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// breaker is the circuit breaker of one member: while it is open nothing is sent, and pairs that come up are parked.
+// breaker is the circuit breaker of one member. While it is open, the manager sends nothing to the member and parks the
+// pairs that come up.
 type breaker struct {
 	mu sync.Mutex
-	// memberUID is which cluster the last probe that got through has found.
+	// memberUID is the uid of the cluster that the last successful probe found.
 	memberUID types.UID
 	open      bool
 	parked    sets.Set[Key]
 }
 
-// newBreaker makes one that is open until a probe has found that the member is the one that was joined, and by us: nothing is
-// ever written to a cluster on the strength of its address alone.
+// newBreaker returns an open breaker, unless the last probe confirmed that the member is the cluster that this host
+// joined. An address alone does not prove that, so the manager writes nothing before the probe.
 func newBreaker(is member.ProbeResult) *breaker {
 	return &breaker{memberUID: is.UID, open: !is.Usable(), parked: sets.New[Key]()}
 }
 
-// park puts a pair aside while nothing may be sent, and reports whether it did. It calls parked with the lock held, so that what is
-// added for the pair after the breaker closes is not taken for what was there before.
+// park sets a pair aside if the breaker is open, and reports whether it did. It calls parked with the lock held.
+// Otherwise the breaker could close between the two, and parked would drop work that was added since.
 func (b *breaker) park(key Key, parked func()) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -38,7 +39,7 @@ func (b *breaker) park(key Key, parked func()) bool {
 	return b.open
 }
 
-// unpark forgets a pair that was put aside.
+// unpark forgets a parked pair.
 func (b *breaker) unpark(key Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -54,7 +55,7 @@ func (b *breaker) trip() bool {
 	return !was
 }
 
-// reset closes the breaker to a member with this uid, and gives back what was put aside.
+// reset closes the breaker for the member with this uid, and returns the parked pairs.
 func (b *breaker) reset(uid types.UID) (parked []Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// observer tells a queue which Deliveries its member has.
+// observer informs a queue of the Deliveries that its member has.
 type observer struct{ *memberQueue }
 
 var _ deliveries.Listener = observer{}
@@ -33,7 +33,7 @@ func (o observer) Changed(_ *deliveries.Index, c deliveries.Change) {
 	}
 }
 
-// vanished takes in that a Delivery is gone.
+// vanished handles a Delivery that is no longer on the member.
 func (o observer) vanished(was *deliveries.Summary) {
 	key := KeyOf(was.Wrapper)
 	o.histories.changeKnown(key, func(h *plan.History, _ time.Time) {

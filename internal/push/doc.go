@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package push brings members to what the host wants, and is, with join, the only writer on a member.
+// Package push brings members to their desired state. Only this package and join write to members.
 //
 // Words: a *pair* is one wrapper on one member. Its *desired state* (Desired) is objects on the member, or to
 // leave it. A *pass* is one attempt to bring a pair to its desired state, and its *Outcome* is its result. Each

@@ -36,7 +36,7 @@ func (k *keptObjects) note(key Key, memberName string, kept []Kept) {
 	}
 	all := k.all[key][memberName]
 	for _, what := range kept {
-		// A pass that could not write down that it kept something keeps it once more.
+		// If a pass could not record that it kept an object, the next pass reports it again.
 		if len(all) < maxKept && !slices.Contains(all, what) {
 			all = append(all, what)
 		}
@@ -44,7 +44,7 @@ func (k *keptObjects) note(key Key, memberName string, kept []Kept) {
 	k.all[key][memberName] = all
 }
 
-// members are those on which passes of a wrapper have left something.
+// members are the members on which passes of a wrapper kept objects.
 func (k *keptObjects) members(key Key) []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -89,7 +89,7 @@ func (p *Pusher) TakeKept(key Key) map[string][]Kept {
 	return taken
 }
 
-// isAtRest reports whether the last pass of a pair did all there was to do, or there is no desired state any more.
+// isAtRest reports whether the last pass of a pair did everything, or the pair has no desired state any more.
 func (p *Pusher) isAtRest(key Key, memberName string) bool {
 	if p.desired.get(key, memberName) == nil {
 		return true

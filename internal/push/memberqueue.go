@@ -19,25 +19,25 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// memberQueue is all that concerns one member: its queue of pairs to push, how their passes went, and whether the way
-// there is open. It lives as long as the connection that it was made with. Each part has its own lock.
+// memberQueue is the state of one member: its queue of pairs to push, the histories of their passes, and its circuit
+// breaker. It lives as long as the connection that it was made with. Each part has its own lock.
 type memberQueue struct {
 	conn   *member.Conn
 	pusher *Pusher
 	queue  workqueue.TypedDelayingInterface[Key]
-	// deliveries is what the member has on record.
+	// deliveries are the Deliveries of the member.
 	deliveries *deliveries.Index
-	// names are those that a pass is about to give to objects.
+	// names locks the names of objects that a pass is about to create.
 	names keymutex.KeyMutex
-	// namespaces are those that were found open of late.
+	// namespaces caches the namespaces that were found open recently.
 	namespaces *apply.NamespaceCache
 	breaker    *breaker
 	histories  histories
-	// due are the Secrets whose turn it is to be looked at.
+	// due are the Secrets whose turn has come.
 	dueSecrets dueSecrets
 }
 
-// newMemberQueue makes a queue whose breaker is open until a probe has found the member.
+// newMemberQueue makes a queue. Its breaker is open until a probe has confirmed the member.
 func newMemberQueue(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is member.ProbeResult) *memberQueue {
 	q := &memberQueue{
 		conn:    conn,
@@ -54,7 +54,7 @@ func newMemberQueue(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is 
 	return q
 }
 
-// run works until ctx ends: as many passes at once as the member bears.
+// run makes passes until ctx ends, as many at once as the member bears.
 func (q *memberQueue) run(ctx context.Context) {
 	go q.deliveries.Follow(ctx)
 	defer q.queue.ShutDown()
@@ -67,18 +67,18 @@ func (q *memberQueue) run(ctx context.Context) {
 	<-ctx.Done() // what is seen of the member is good until then
 }
 
-// park puts a pair aside while the breaker is open, and drops its due Secrets: otherwise they would all come up at once when the
-// breaker closes.
+// park sets a pair aside while the breaker is open, and drops its due Secrets. Otherwise all of them would come up at
+// once when the breaker closes.
 func (q *memberQueue) park(key Key) bool {
 	return q.breaker.park(key, func() { q.dueSecrets.take(key) })
 }
 
-// push makes one pass at a pair, if there is something to do.
+// push makes one pass for a pair, if there is work.
 func (q *memberQueue) push(ctx context.Context, key Key) {
 	desired := q.pusher.desired.get(key, q.conn.Name())
 	todo, due, news := q.judge(key, desired)
 	if news {
-		// The news of the drift woke the wrapper before the drift was judged.
+		// The event about the drift woke the wrapper before the drift was judged.
 		q.pusher.wake(key)
 	}
 	if !due {
@@ -112,19 +112,20 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 	q.pusher.wake(key)
 }
 
-// shared is what the passes of the member share.
+// shared holds the values that the passes of the member share.
 func (q *memberQueue) shared() apply.Member {
 	host := &q.pusher.host
 	return apply.Member{Conn: q.conn, Names: q.names, Namespaces: q.namespaces, HostLabels: host.Labels,
 		Seals: deliveries.NewSeals(host.SealKey, host.UID, q.breaker.uid())}
 }
 
-// judge reports whether a pair needs a pass, what that one is to repair, and whether the contested objects have
+// judge reports whether a pair needs a pass, what that pass is to repair, and whether the contested objects have
 // changed.
 func (q *memberQueue) judge(key Key, desired *plan.Desired) (todo plan.Work, due, news bool) {
 	q.histories.change(key, func(h *plan.History, now time.Time) {
-		// The summary is read after IsListed, or a list that comes in between would make a Delivery look absent. And it is read
-		// here, because the observer forgets repairs under the same lock, after the index has the newer summary.
+		// The summary is read after IsListed. Otherwise a list that ends between the two would make a Delivery look
+		// absent. It is read here, because the observer forgets repairs under the same lock, after the index has the
+		// newer summary.
 		listed, listing := q.deliveries.IsListed(), q.deliveries.IsListing()
 		seen, before := q.deliveries.Get(key), h.Contested()
 		q.wakeAfter(key, h.Settle(seen, now))
@@ -138,14 +139,14 @@ func (q *memberQueue) judge(key Key, desired *plan.Desired) (todo plan.Work, due
 	return todo, due, news
 }
 
-// wakeAfter has a pair come up again after a while; zero is not at all.
+// wakeAfter queues a pair again after a while. Zero means never.
 func (q *memberQueue) wakeAfter(key Key, wait time.Duration) {
 	if wait > 0 {
 		q.queue.AddAfter(key, wait)
 	}
 }
 
-// finished notes a pass that came to its end.
+// finished records a completed pass.
 func (q *memberQueue) finished(key Key, outcome plan.Outcome, todo plan.Work) {
 	q.histories.change(key, func(h *plan.History, now time.Time) {
 		q.wakeAfter(key, h.Finished(outcome, &todo, q.deliveries.Get(key), now))
@@ -153,28 +154,28 @@ func (q *memberQueue) finished(key Key, outcome plan.Outcome, todo plan.Work) {
 	q.deliveries.Written(key, outcome.UID, outcome.Generation)
 }
 
-// failed notes a pass that the wire broke off. One such error is enough to open the breaker: the next probe
-// comes within seconds and closes it where the member answers.
+// failed records a pass that ended with an error of the connection. One such error opens the breaker. The next probe
+// comes within seconds, and closes it if the member answers.
 func (q *memberQueue) failed(key Key, desired *plan.Desired, err error) {
 	q.histories.change(key, func(h *plan.History, now time.Time) { q.wakeAfter(key, h.Failed(desired, err, now)) })
 	q.suspect(err)
 }
 
-// checkFailed notes that a Secret could not be looked at. That says nothing of the pair, whose last pass still
-// tells how it is; the Secret comes up again in its next turn.
+// checkFailed records that a Secret could not be checked. The outcome of the pair's last pass stays valid. The Secret
+// comes up again at its next turn.
 func (q *memberQueue) checkFailed(ctx context.Context, key Key, err error) {
 	log.FromContext(ctx).Info("a Secret could not be looked at", "member", q.conn.Name(), "wrapper", key.String(), "error", err.Error())
 	q.suspect(err)
 }
 
-// suspect opens the breaker when an error is the wire's.
+// suspect opens the breaker if the error is one of the connection.
 func (q *memberQueue) suspect(err error) {
 	if memberapi.IsWire(err) && q.breaker.trip() {
 		q.pusher.fleet.ProbeNow(q.conn.Name())
 	}
 }
 
-// probed closes the breaker when a probe got through, and opens it when not.
+// probed closes the breaker after a successful probe, and opens it after a failed one.
 func (q *memberQueue) probed(was, is member.ProbeResult) {
 	if !is.Usable() {
 		q.breaker.trip()
@@ -186,7 +187,7 @@ func (q *memberQueue) probed(was, is member.ProbeResult) {
 	}
 }
 
-// drop forgets a pair of which nothing is wanted any more.
+// drop forgets a pair that has no desired state any more.
 func (q *memberQueue) drop(key Key) {
 	q.histories.forget(key)
 	q.breaker.unpark(key)

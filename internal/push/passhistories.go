@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// histories are those of the pairs of one member, as plan judges them.
+// histories are the pass histories of the pairs of one member. Package plan judges them.
 type histories struct {
 	clock clock.PassiveClock
 
@@ -53,21 +53,21 @@ func (h *histories) changeKnown(key Key, do func(*plan.History, time.Time)) {
 	}
 }
 
-// forget forgets how passes for earlier desired states went. Otherwise a later, equal one would take an earlier outcome for its
-// own: a member that was left, placed again and left once more would pass for left.
+// forget drops the history of a pair. Otherwise a later, equal desired state would take an earlier outcome for its own.
+// A member that was left, placed again and left once more would count as left already.
 func (h *histories) forget(key Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.all, key)
 }
 
-// of is the last outcome of a pair, and its contested objects.
+// of returns the last outcome of a pair, and the message about its contested objects.
 func (h *histories) of(key Key) (last plan.Outcome, contested string) {
 	h.changeKnown(key, func(is *plan.History, _ time.Time) { last, contested = is.Last(), is.Contested() })
 	return last, contested
 }
 
-// rests reports whether the last pass has left a pair as it is wanted, see plan.History.
+// rests reports whether the last pass brought a pair to its desired state, see plan.History.
 func (h *histories) rests(key Key, desired *plan.Desired, seen *deliveries.Summary) (rests bool) {
 	h.changeKnown(key, func(is *plan.History, now time.Time) { rests = is.Rests(desired, seen, now) })
 	return rests

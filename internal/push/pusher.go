@@ -26,7 +26,7 @@ type Pusher struct {
 	deliveries *deliveries.Store
 	clock      clock.WithTicker
 	host       Host
-	// wake is called for every pair with news. It must not block.
+	// wake is called for every pair about which the pusher has learned something. It must not block.
 	wake    func(Key)
 	desired desiredStates
 	secrets secretResync
@@ -42,13 +42,14 @@ type Host struct {
 	// SealKey and UID seal Deliveries; without them the manager seals none.
 	SealKey []byte
 	UID     types.UID
-	// Labels reads the labels of a namespace of the host, when one is made on a member; nil where the pusher cannot read them.
+	// Labels reads the labels of a namespace of the host, when the manager creates one on a member. It is nil if the
+	// pusher cannot read them.
 	Labels HostLabels
 }
 
 var _ multicluster.Aware = &Pusher{}
 
-// New makes a pusher. wake is called for every wrapper about which something new is known.
+// New makes a pusher. It calls wake with the key of every wrapper about which it has learned something.
 func New(fleet *member.Fleet, store *deliveries.Store, clk clock.WithTicker, host Host, wake func(Key)) *Pusher {
 	p := &Pusher{
 		fleet:      fleet,
@@ -119,7 +120,7 @@ func (p *Pusher) RemoveDesired(key Key, memberName string) {
 	}
 }
 
-// Result is how the pushes of one wrapper to one member went.
+// Result is the result of the pushes of one wrapper to one member.
 type Result struct {
 	// Desired is the present desired state of the pair; nil when there is none, or without a connection.
 	Desired *Desired
@@ -129,7 +130,7 @@ type Result struct {
 	Contested string
 }
 
-// HasLeft reports whether the last pass has left the member, as is wanted of it now.
+// HasLeft reports whether the wrapper is to leave the member and the last pass has completed that.
 func (r Result) HasLeft() bool {
 	return r.Desired != nil && r.Desired.Leaving() && r.Outcome != nil && r.Outcome.Done
 }
@@ -157,7 +158,7 @@ func (p *Pusher) Desired(key Key, memberName string) (wanted, leaving bool) {
 	return desired != nil, desired != nil && desired.Leaving()
 }
 
-// queue is the one to a member, nil when there is none.
+// queue returns the queue of a member, nil if there is none.
 func (p *Pusher) queue(memberName string) *memberQueue {
 	p.mu.RLock()
 	defer p.mu.RUnlock()

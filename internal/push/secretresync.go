@@ -20,30 +20,29 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// No collector may read Secrets, so no drift is reported when one is changed on a member. The host therefore
-// checks each of them every ten minutes. (docs/design.md, section 3.)
+// No collector may read Secrets, so no collector reports the drift of a Secret. The manager therefore checks each Secret
+// every ten minutes. (docs/design.md, section 3.)
 //
-// Why it is so: a look reads the object's metadata, no content, and compares its resourceVersion with the one
-// that the last apply brought back. As long as that is the same no client can have written anything, and nothing
-// is sent, no admission webhook is called, and the member writes nothing. Only where it differs, or is not
-// known, the object is applied again: the digest of our fields, by which collectors see drift, would not show
-// what was written over stringData or in our own name, an apply mends that too. After a restart each
-// Secret is therefore applied once, at its own point of the first ten minutes. What was put right this way
-// counts as no fight: once in ten minutes is rare enough.
+// Why it is so: a check reads the metadata of the Secret and compares its resourceVersion with that of the last apply. If
+// they are equal, no client has written the Secret, and the manager sends nothing more: no admission webhook is called, and
+// the member stores nothing. If they differ, or the earlier one is not known, the manager applies the Secret again. It
+// does not use the digest of our fields, by which collectors see drift: that digest does not show writes to stringData, or
+// writes with our field manager. After a restart the manager applies each Secret once, at its own point of the first ten
+// minutes. These repairs need no drift backoff: one in ten minutes is rare enough.
 
 var secretResource = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 
-// secretResync has the Secrets of all pairs looked at in turns.
+// secretResync checks the Secrets of all pairs in turns.
 type secretResync struct {
 	pusher *Pusher
-	// schedule are the Secrets to look at in turns; enlisted tells of a new one.
+	// schedule orders the checks. enlisted signals a new Secret.
 	schedule plan.SecretSchedule
 	enlisted chan struct{}
-	// enlisting keeps what is known of a pair from being overtaken by what was known before.
+	// enlisting is held while a pair is enlisted. Otherwise older data about the pair could overwrite newer data.
 	enlisting sync.Mutex
 }
 
-// run hands out the Secrets whose turn it is until ctx ends.
+// run queues each Secret whose turn has come, until ctx ends.
 func (s *secretResync) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		now := s.pusher.clock.Now()
@@ -54,10 +53,10 @@ func (s *secretResync) run(ctx context.Context) {
 			s.enqueue(t)
 			continue
 		case ok:
-			s.enlist(t.Key, t.Member) // a pair that has ended meanwhile ends here at the latest
+			s.enlist(t.Key, t.Member) // removes the Secrets of a pair that has ended
 			continue
 		}
-		var due <-chan time.Time // never, where there is none to wait for
+		var due <-chan time.Time // nil: nothing is scheduled
 		if wait > 0 {
 			due = s.pusher.clock.After(wait)
 		}
@@ -69,7 +68,7 @@ func (s *secretResync) run(ctx context.Context) {
 	}
 }
 
-// enlist has the Secrets of a pair looked after for as long as it is wanted, and seen.
+// enlist schedules the Secrets of a pair, as long as the pair has a desired state and a Delivery.
 func (s *secretResync) enlist(key Key, memberName string) {
 	s.enlisting.Lock()
 	defer s.enlisting.Unlock()
@@ -83,7 +82,7 @@ func (s *secretResync) enlist(key Key, memberName string) {
 	s.enlistThese(plan.Pair{Member: memberName, Key: key}, names)
 }
 
-// enlistThese is called with enlisting held.
+// enlistThese schedules these Secrets. enlisting is held.
 func (s *secretResync) enlistThese(at plan.Pair, names []string) {
 	if !s.schedule.Enlist(at, names, s.pusher.clock.Now()) {
 		return
@@ -94,8 +93,8 @@ func (s *secretResync) enlistThese(at plan.Pair, names []string) {
 	}
 }
 
-// mayCheck reports whether a pair has come to rest and its member can be asked. It may rest while something in it
-// waits, as for a kind that is not served: that has nothing to do with its Secrets.
+// mayCheck reports whether a pair needs no pass and its member answers. Some objects of the pair may still wait, for
+// example for a kind that the member does not serve. That does not concern its Secrets.
 func (s *secretResync) mayCheck(at plan.Pair) bool {
 	desired, q := s.pusher.desired.get(at.Key, at.Member), s.pusher.queue(at.Member)
 	if q == nil || !desired.ResyncsSecrets() || desired.Suspended {
@@ -108,7 +107,7 @@ func (s *secretResync) mayCheck(at plan.Pair) bool {
 	return desired.IsHeldBy(seen) || desired.IsRecordedBy(seen) && q.histories.rests(at.Key, desired, seen)
 }
 
-// look has a pair's queue look at a Secret.
+// enqueue queues a pair for the check of one of its Secrets.
 func (s *secretResync) enqueue(t plan.Turn) {
 	if q := s.pusher.queue(t.Member); q != nil {
 		q.dueSecrets.add(t.Key, t.Name)
@@ -116,7 +115,7 @@ func (s *secretResync) enqueue(t plan.Turn) {
 	}
 }
 
-// check adds to the work the Secrets that another client has changed, and those of which that is not known.
+// check adds to the work each Secret that another client has changed, and each without a known resourceVersion.
 func (s *secretResync) check(ctx context.Context, q *memberQueue, key Key, todo *plan.Work) error {
 	for _, name := range todo.Secrets {
 		known := s.schedule.Version(plan.Pair{Member: q.conn.Name(), Key: key}, name)
@@ -130,16 +129,16 @@ func (s *secretResync) check(ctx context.Context, q *memberQueue, key Key, todo 
 		case apierrors.IsNotFound(err):
 			todo.Drifted[plan.SecretID(name)] = v1alpha1.DriftGone
 		case err == nil || memberapi.Answered(err):
-			// What cannot be looked at is applied: that tells what is in the way.
+			// The manager applies a Secret that it cannot read: the refusal of the apply gives the cause.
 			todo.Drifted[plan.SecretID(name)] = v1alpha1.DriftChanged
 		default:
-			return fmt.Errorf("looking at %s on member %s: %w", memberapi.Ref("Secret", name), q.conn.Name(), err)
+			return fmt.Errorf("checking %s on member %s: %w", memberapi.Ref("Secret", name), q.conn.Name(), err)
 		}
 	}
 	return nil
 }
 
-// note remembers how a pass left the Secrets that it applied.
+// note records the resourceVersions of the Secrets that a pass applied.
 func (s *secretResync) note(ctx context.Context, at plan.Pair, desired *plan.Desired, todo *plan.Work, applied []apply.Secret) {
 	if !desired.ResyncsSecrets() || len(applied) == 0 {
 		return
@@ -148,7 +147,8 @@ func (s *secretResync) note(ctx context.Context, at plan.Pair, desired *plan.Des
 	for _, secret := range applied {
 		names = append(names, secret.Name)
 	}
-	// The news of the Delivery that lists them may still be on its way.
+	// The watch event for the Delivery that lists these Secrets may not have arrived yet. So note adds them to the
+	// schedule itself.
 	s.enlisting.Lock()
 	s.enlistThese(at, names)
 	s.enlisting.Unlock()
@@ -165,7 +165,7 @@ func (s *secretResync) note(ctx context.Context, at plan.Pair, desired *plan.Des
 	}
 }
 
-// dueSecrets are the Secrets of one member whose turn it is to be looked at. The zero value has none.
+// dueSecrets are the Secrets of one member whose turn has come. The zero value has none.
 type dueSecrets struct {
 	mu    sync.Mutex
 	names map[Key]sets.Set[string]
@@ -183,7 +183,7 @@ func (d *dueSecrets) add(key Key, name string) {
 	d.names[key].Insert(name)
 }
 
-// take are the Secrets of a pair to look at, which are then no longer to be looked at.
+// take returns the due Secrets of a pair, and removes them.
 func (d *dueSecrets) take(key Key) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
