@@ -22,20 +22,21 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/inflight"
 )
 
-// Options are what a Collector needs to know.
+// Options are the settings of a Collector.
 type Options struct {
-	// ClusterName is the name that the member joined under. Where it is given, a member whose
-	// Membership says another name is refused.
+	// ClusterName is the name that the member joined under. If it is set, the Collector refuses a member whose
+	// Membership has another name.
 	ClusterName string
 	// Config leads to the member.
 	Config *rest.Config
-	// HTTPClient is used instead of one made from Config, so that the manager's connection is shared.
+	// HTTPClient, if set, sends the requests. So the collector shares the manager's connection. Otherwise the Collector
+	// makes a client from Config.
 	HTTPClient *http.Client
-	// Mapper answers which version a resource is read in. Without it the member is asked.
+	// Mapper returns the version in which a resource is read. Without it the Collector asks the member.
 	Mapper meta.RESTMapper
-	// Version is the program's, for the Membership.
+	// Version is the version of the program. The Collector writes it to the Membership.
 	Version string
-	// MaxInflight is how many Deliveries are looked at at once, at most, see inflight.Limit; 0 is inflight.Most.
+	// MaxInflight is the highest number of concurrent passes, see inflight.Limit; 0 is inflight.Most.
 	MaxInflight int
 	// Clock is the time; the real one by default.
 	Clock clock.WithTicker
@@ -95,8 +96,8 @@ func New(o Options) (*Collector, error) {
 	return c, nil
 }
 
-// Run observes until ctx ends, through outages of the member. It returns an error only when the member
-// turns out to be another one than ClusterName. A Collector runs once.
+// Run observes the member until ctx ends, through outages. It returns an error only if the member has another name than
+// ClusterName. A Collector runs once.
 func (c *Collector) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

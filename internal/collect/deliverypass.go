@@ -19,34 +19,33 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 )
 
-// pushTime is how long a Delivery that is being pushed is left alone: the host is about to write it, and
-// a status written in between costs it a conflict.
+// pushTime is how long the collector leaves a Delivery alone while the host pushes. The host is about to write it, and
+// a status written meanwhile would make the host's write conflict.
 const pushTime = 2 * time.Second
 
-// pass is one look at one Delivery: each entry of its inventory becomes a line or none, and what they
-// come to is published.
+// pass judges one Delivery once. Each entry of its inventory becomes a line or none, and the pass publishes the lines.
 type pass struct {
-	delivery *v1alpha1.Delivery // as it was known when the pass began
+	delivery *v1alpha1.Delivery // as the index had it when the pass began
 	memory   *memory
 
 	before map[lineKey]*v1alpha1.ObjectStatus // what the status says now
 	lines  []v1alpha1.ObjectStatus            // filled entry by entry
-	// progress: some entry's kind has progress; complete: every such entry was judged as it is now.
+	// progress: the kind of some entry has progress. complete: each such entry was judged in its present state.
 	progress, complete bool
 	version            string
-	// again is when time alone calls for another look; zero: never.
+	// again is when the next pass is due without an event; zero means never.
 	again time.Duration
-	// failed is the first thing that could not be read.
+	// failed is the first error of a read.
 	failed error
 }
 
-// lineKey is what tells one line of a status from another.
+// lineKey identifies a line of a status.
 type lineKey struct {
 	schema.GroupKind
 	name string
 }
 
-// observer looks at Deliveries.
+// observer makes the passes over Deliveries.
 type observer struct {
 	clock     clock.PassiveClock
 	looks     *lookQueue
@@ -57,7 +56,7 @@ type observer struct {
 	publisher *publisher
 }
 
-// look looks at one Delivery.
+// look makes one pass over one Delivery.
 func (o *observer) look(ctx context.Context, name string) error {
 	p, wait := o.open(name)
 	if wait > 0 {
@@ -78,7 +77,7 @@ func (o *observer) look(ctx context.Context, name string) error {
 	return p.failed
 }
 
-// open begins a pass, unless there is nothing to judge or not yet.
+// open begins a pass. It begins none if there is nothing to judge, or if it is too early.
 func (o *observer) open(name string) (*pass, time.Duration) {
 	known, ok := o.looks.index.Get(name)
 	if !ok || known.Delivery.Spec.Target == nil {
@@ -88,7 +87,7 @@ func (o *observer) open(name string) (*pass, time.Duration) {
 		return nil, left
 	}
 	if left := publishEvery - o.clock.Since(known.Memory.published); left > 0 {
-		return nil, left // what cannot be written yet need not be read yet
+		return nil, left // too early to write, so too early to read
 	}
 	p := &pass{delivery: known.Delivery, memory: known.Memory, complete: true, before: map[lineKey]*v1alpha1.ObjectStatus{}}
 	for i := range p.delivery.Status.Objects {
@@ -98,7 +97,7 @@ func (o *observer) open(name string) (*pass, time.Duration) {
 	return p, 0
 }
 
-// isPushing reports whether the host is about to record something.
+// isPushing reports whether the host is about to write this Delivery.
 func isPushing(d *v1alpha1.Delivery) bool {
 	for i := range d.Spec.Inventory {
 		if e := &d.Spec.Inventory[i]; e.State == v1alpha1.EntryPending && e.Resource != "" {
@@ -108,7 +107,7 @@ func isPushing(d *v1alpha1.Delivery) bool {
 	return false
 }
 
-// observe looks at one entry.
+// observe judges one entry.
 func (o *observer) observe(ctx context.Context, p *pass, e *v1alpha1.InventoryEntry) {
 	ref := deliveryindex.RefOf(p.delivery, e)
 	switch {
@@ -126,7 +125,7 @@ func (o *observer) observe(ctx context.Context, p *pass, e *v1alpha1.InventoryEn
 	}
 }
 
-// observeMissing tells of an entry whose kind was not served when it was to be pushed, and is now.
+// observeMissing writes a line for an entry whose kind the member did not serve at the push and serves now.
 func (o *observer) observeMissing(p *pass, e *v1alpha1.InventoryEntry) {
 	if o.served.has(deliveryindex.KindOf(e)) {
 		p.say(o.clock.Now(), e, health.Verdict{
@@ -174,7 +173,7 @@ func (o *observer) observeApplied(ctx context.Context, p *pass, e *v1alpha1.Inve
 	p.say(o.clock.Now(), e, verdict, drift)
 }
 
-// giveUp keeps the line of an object that could not be read. Where the member refused it, the line says so.
+// giveUp keeps the line of an object that could not be read. If the member refused the read, the line reports that.
 func (o *observer) giveUp(p *pass, e *v1alpha1.InventoryEntry, ref deliveryindex.Ref, err error) {
 	var refused *refusal
 	if errors.As(err, &refused) {
@@ -206,7 +205,7 @@ func notGranted(gr schema.GroupResource) health.Verdict {
 	}
 }
 
-// say makes a line of a verdict and a drift, and none for an object that is healthy and has not drifted.
+// say makes a line from a verdict and a drift. It makes none for an object that is healthy and has not drifted.
 func (p *pass) say(now time.Time, e *v1alpha1.InventoryEntry, v health.Verdict, drift *v1alpha1.Drift) {
 	if v.Health == v1alpha1.Healthy && drift == nil {
 		return
@@ -226,14 +225,14 @@ func (p *pass) say(now time.Time, e *v1alpha1.InventoryEntry, v health.Verdict, 
 	p.lines = append(p.lines, line)
 }
 
-// keep leaves a line as it was.
+// keep leaves a line unchanged.
 func (p *pass) keep(e *v1alpha1.InventoryEntry) {
 	if before := p.before[keyOf(e)]; before != nil {
 		p.lines = append(p.lines, *before)
 	}
 }
 
-// keepHealth leaves a line as it was, without its drift: the host is about to apply the object again.
+// keepHealth leaves a line unchanged, but without its drift: the host is about to apply the object again.
 func (p *pass) keepHealth(e *v1alpha1.InventoryEntry) {
 	before := p.before[keyOf(e)]
 	if before == nil || before.Health == v1alpha1.Healthy || before.Reason == v1alpha1.ReasonAPIServed {
@@ -244,7 +243,7 @@ func (p *pass) keepHealth(e *v1alpha1.InventoryEntry) {
 	p.lines = append(p.lines, line)
 }
 
-// recheck asks for another look after a while, or sooner.
+// recheck makes the next pass due after a while, or sooner.
 func (p *pass) recheck(after time.Duration) {
 	p.again = sooner(p.again, max(after, 0))
 }

@@ -19,18 +19,18 @@ import (
 
 var deliveriesGVR = v1alpha1.GroupVersion.WithResource("deliveries")
 
-// deliveries watches the Deliveries, and enters them in the index.
+// deliveries watches the Deliveries of the member and keeps the index current.
 type deliveries struct {
 	client *memberclient.Client
 	clock  clock.PassiveClock
 	looks  *lookQueue
 	served *servedKinds
-	// watchesChanged tells that other watches may be wanted now, readmitted that the member answers again after it refused or
-	// did not answer.
+	// watchesChanged signals that other watches may be needed. readmitted signals that the member answers again after a
+	// refusal or an outage.
 	watchesChanged, readmitted chan struct{}
 }
 
-// watch watches the Deliveries, whole.
+// watch is the watch of the Deliveries. It keeps them whole.
 func (d *deliveries) watch() *boundedwatch.Watch {
 	lost := false
 	return &boundedwatch.Watch{
@@ -50,7 +50,8 @@ func (d *deliveries) watch() *boundedwatch.Watch {
 		Lost: func(error) { lost = true },
 		Replace: func(objs []any, _ string) {
 			if lost {
-				// The member is back, or was joined again: what failed with the Deliveries need not wait longer.
+				// The member answers again, or was joined again. The watches that failed with this one need not wait
+				// longer.
 				lost = false
 				boundedwatch.Signal(d.readmitted)
 			}
@@ -78,7 +79,7 @@ func toDelivery(u *unstructured.Unstructured) (*v1alpha1.Delivery, error) {
 	return d, nil
 }
 
-// learn takes a Delivery as it was seen, by the watch or by reading it.
+// learn stores a Delivery that the watch or a read has returned.
 func (d *deliveries) learn(seen *v1alpha1.Delivery) {
 	taken, respecified := d.looks.index.Learn(seen, d.clock.Now())
 	if !taken {

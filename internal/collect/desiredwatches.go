@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/memberclient"
 )
 
-// watches decides which watches the Deliveries of this member call for.
+// watches decides which watches the Deliveries of this member need.
 type watches struct {
 	deliveries *deliveries
 	objects    *objects
@@ -26,8 +26,8 @@ type watches struct {
 	index      *index
 }
 
-// wanted are the watches that should run, by name, and how to make them. It forgets the resources that no Delivery lists any
-// more. Only one goroutine may call it.
+// wanted returns the desired watches by name, with their constructors. It forgets the resources that no Delivery lists
+// any more. Only one goroutine may call it.
 func (w *watches) wanted() map[string]func() *boundedwatch.Watch {
 	wanted := map[string]func() *boundedwatch.Watch{
 		"deliveries":     w.deliveries.watch,
@@ -39,7 +39,8 @@ func (w *watches) wanted() map[string]func() *boundedwatch.Watch {
 	missing := len(w.index.AwaitedKinds()) > 0
 	for _, r := range w.objects.cache.Keep(w.index.UsedResources()) {
 		missing = missing || r.IsUnserved()
-		// The pointer distinguishes a resource that was named again from the one whose watch is ending.
+		// The pointer is part of the name. So a resource that is listed again does not share the name of the watch that
+		// is ending.
 		wanted[fmt.Sprintf("objects/%s/%p", r.GroupResource, r)] = func() *boundedwatch.Watch { return w.objects.watch(r) }
 	}
 	if missing {
@@ -55,7 +56,7 @@ func (w *watches) wanted() map[string]func() *boundedwatch.Watch {
 	return wanted
 }
 
-// watchNames watches a kind of which only names and labels matter.
+// watchNames watches a kind and keeps only names and labels.
 func watchNames(
 	client *memberclient.Client, gvr schema.GroupVersionResource,
 	put, drop func(*metav1.PartialObjectMetadata), replace func([]*metav1.PartialObjectMetadata),

@@ -16,13 +16,13 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 )
 
-// driftFinder compares what Deliveries record of objects with what is there.
+// driftFinder compares the records of Deliveries with the objects on the member.
 type driftFinder struct {
 	client *memberclient.Client
 	cache  *objectcache.Cache
 }
 
-// suspect compares what was recorded with what is there. It is "" where nothing is wrong.
+// suspect compares a record with the object on the member. It returns "" if they agree.
 func suspect(e *v1alpha1.InventoryEntry, s *objectcache.Sighting) v1alpha1.DriftKind {
 	r := &s.Record
 	switch {
@@ -40,7 +40,7 @@ func suspect(e *v1alpha1.InventoryEntry, s *objectcache.Sighting) v1alpha1.Drift
 	return ""
 }
 
-// identity is what tells one drift from the next.
+// identity distinguishes one drift from the next.
 func identity(kind v1alpha1.DriftKind, e *v1alpha1.InventoryEntry, r *objectcache.Record) string {
 	if kind == v1alpha1.DriftGone {
 		return string(e.UID)
@@ -48,8 +48,8 @@ func identity(kind v1alpha1.DriftKind, e *v1alpha1.InventoryEntry, r *objectcach
 	return r.ResourceVersion
 }
 
-// find is the drift of an object, nil where there is none. A suspicion that the status does not state yet is confirmed by
-// reading the object; s is then what was read.
+// find returns the drift of an object, nil if there is none. It confirms a drift that the status does not report yet by
+// reading the object. s is then the result of that read.
 func (f *driftFinder) find(ctx context.Context, p *pass, e *v1alpha1.InventoryEntry, ref deliveryindex.Ref, s *objectcache.Sighting) (*v1alpha1.Drift, error) {
 	kind := suspect(e, s)
 	if kind == "" {
@@ -62,9 +62,9 @@ func (f *driftFinder) find(ctx context.Context, p *pass, e *v1alpha1.InventoryEn
 	return f.confirm(ctx, e, ref, s)
 }
 
-// confirm reads an object that is suspected of drift. A Deleted event of the watch is no
-// proof: the watch selects by our label, and sends the same event for an object that lost the label. If the collector called
-// that object gone, the host would find it there without its marks, and leave it.
+// confirm reads an object that may have drifted. A Deleted event of the watch is no proof: the watch selects by our
+// label, and sends the same event for an object that lost the label. If the collector reported that object as gone, the
+// host would find it without its marks, and leave it.
 func (f *driftFinder) confirm(ctx context.Context, e *v1alpha1.InventoryEntry, ref deliveryindex.Ref, s *objectcache.Sighting) (*v1alpha1.Drift, error) {
 	if s.State == objectcache.Unserved {
 		return &v1alpha1.Drift{Kind: v1alpha1.DriftGone, ResourceVersion: string(e.UID)}, nil
@@ -97,7 +97,7 @@ func (f *driftFinder) confirm(ctx context.Context, e *v1alpha1.InventoryEntry, r
 	return drift, nil
 }
 
-// driftMessage tells the on-call what happened.
+// driftMessage describes the drift to the on-call.
 func driftMessage(e *v1alpha1.InventoryEntry, d *v1alpha1.Drift) string {
 	by := ""
 	if d.Manager != "" {

@@ -34,34 +34,34 @@ var (
 	driversGVR = schema.GroupVersionResource{Group: "storage.k8s.io", Version: "v1", Resource: "csidrivers"}
 )
 
-// The CRDs whose presence tells which generation of OLM there is.
+// The CRDs that show which generation of OLM the member serves.
 const (
 	olmV0CRD = "subscriptions.operators.coreos.com"
 	olmV1CRD = "clusterextensions.olm.operatorframework.io"
 )
 
-// facts are what the member is made of, as far as it was listed.
+// facts are the facts of the member that were listed so far.
 type facts struct {
 	client *memberclient.Client
 	looks  *lookQueue
-	// changed tells that the Membership may have to be written.
+	// changed signals that the Membership may need a write.
 	changed chan struct{}
 
 	mu      sync.Mutex
 	version string
 	crds    nameSet
 	drivers nameSet
-	// zones leads from nodes to their zones.
+	// zones maps nodes to their zones.
 	zones      map[string]string
 	zonesKnown bool
 	classes    map[string]health.Class
 	// classesKnown: the classes were listed, so an empty map means that there are none.
 	classesKnown bool
-	// classesSeen counts changes of the classes: what waits for one is judged again.
+	// classesSeen counts the changes of the classes. An object that waits for a class is judged again.
 	classesSeen int
 }
 
-// nameSet is a set of names that knows whether it was ever filled.
+// nameSet is a set of names that also knows whether it was ever listed.
 type nameSet struct {
 	names map[string]struct{}
 	known bool
@@ -91,7 +91,7 @@ func newFacts(client *memberclient.Client, looks *lookQueue) *facts {
 	}
 }
 
-// told are the facts as Membership.status.facts has them, field by field, only those that are known.
+// told returns the known facts as Membership.status.facts has them, field by field.
 func (f *facts) told() map[string]any {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -140,7 +140,7 @@ func (f *facts) told() map[string]any {
 	return told
 }
 
-// list is a set as JSON has it: sorted, bounded, nil when empty.
+// list returns a set in its JSON form: sorted, bounded, nil when empty.
 func list(names []string, most int) any {
 	slices.Sort(names)
 	names = slices.Compact(names)
@@ -154,7 +154,7 @@ func list(names []string, most int) any {
 	return out
 }
 
-// change changes the facts under the lock, and has the Membership told.
+// change changes the facts under the lock, and signals the heartbeat.
 func (f *facts) change(change func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -162,7 +162,7 @@ func (f *facts) change(change func()) {
 	boundedwatch.Signal(f.changed)
 }
 
-// changeClasses is change for the classes; claims are looked at again.
+// changeClasses is change for the classes. Claims are judged again.
 func (f *facts) changeClasses(change func()) {
 	f.change(func() {
 		change()
@@ -171,21 +171,21 @@ func (f *facts) changeClasses(change func()) {
 	f.looks.addUsing(objectcache.Claims)
 }
 
-// setVersion notes the version of the member's API server. The next heartbeat tells it.
+// setVersion stores the version of the member's API server. The next heartbeat writes it.
 func (f *facts) setVersion(version string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.version = version
 }
 
-// changeCRDs changes the names of the CRDs under the lock. The caller has the Membership told.
+// changeCRDs changes the names of the CRDs under the lock. The caller signals the heartbeat.
 func (f *facts) changeCRDs(change func(*nameSet)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	change(&f.crds)
 }
 
-// hasCRDOf reports whether there is a CRD of a group, so that its kinds may be served any moment.
+// hasCRDOf reports whether there is a CRD of a group. Its kinds may then be served at any moment.
 func (f *facts) hasCRDOf(group string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -197,7 +197,7 @@ func (f *facts) hasCRDOf(group string) bool {
 	return false
 }
 
-// knownClasses are the StorageClasses by name, nil where they were not listed yet.
+// knownClasses returns the StorageClasses by name, nil before the first list.
 func (f *facts) knownClasses() map[string]health.Class {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -214,7 +214,7 @@ func (f *facts) classChanges() int {
 	return f.classesSeen
 }
 
-// isZone reports whether a node is known to be in a zone.
+// isZone reports whether a node is in this zone, as far as known.
 func (f *facts) isZone(node, zone string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -226,7 +226,7 @@ func (f *facts) watchNodes() *boundedwatch.Watch {
 	zone := func(o *metav1.PartialObjectMetadata) string { return o.Labels[corev1.LabelTopologyZone] }
 	return watchNames(f.client, nodesGVR,
 		func(o *metav1.PartialObjectMetadata) {
-			// Nodes report in every few minutes; only a new one or one that moved is news.
+			// Each node updates its status every few minutes. Only a new node, or one in another zone, is a change.
 			if !f.isZone(o.Name, zone(o)) {
 				f.change(func() { f.zones[o.Name] = zone(o) })
 			}
@@ -257,7 +257,8 @@ func (f *facts) watchDrivers() *boundedwatch.Watch {
 		})
 }
 
-// watchClasses watches StorageClasses, whole: they are few and small, and their provisioner and binding mode matter.
+// watchClasses watches StorageClasses. It keeps them whole: they are few and small, and their provisioner and binding
+// mode matter.
 func (f *facts) watchClasses() *boundedwatch.Watch {
 	return &boundedwatch.Watch{
 		Name: classesGVR.Resource,

@@ -17,38 +17,39 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 )
 
-// readEvery is how often one object is read at most.
+// readEvery is the shortest time between two reads of one object.
 const readEvery = 2 * time.Second
 
-// How long to wait for an event. The event that explains why an object is unhealthy is written after its status, or without
-// any: provisioners write events only. The collector does not watch events. So it looks for one soon at first, then each time
-// the object has been unhealthy for twice as long.
+// The waits for an event. The event that explains an unhealthy object is written after its status, or without any:
+// provisioners write events only. The collector does not watch events. So it looks for one soon at first, then each
+// time the object has been unhealthy for twice as long.
 const (
 	unhealthyFirst = 5 * time.Second
 	unhealthyMost  = 5 * time.Minute
 )
 
-// memory is what the collector remembers of a Delivery between passes. Only the worker that looks at the Delivery touches it.
-// Losing it costs reads only.
+// memory is the collector's memory of a Delivery between passes. Only the worker of the Delivery uses it. Its loss
+// costs reads only.
 type memory struct {
-	// published is when the status was written last, reread when the Delivery was last read after a write conflict.
+	// published is when the collector last wrote the status, reread when it last read the Delivery after a write
+	// conflict.
 	published, reread time.Time
 	judged            map[lineKey]*judgement
 }
 
 func newMemory() *memory { return &memory{judged: map[lineKey]*judgement{}} }
 
-// judgement is a verdict and what it is based on.
+// judgement is a verdict and the state that it was made from.
 type judgement struct {
 	verdict health.Verdict
-	// unhealthy is since when every verdict was that it is unhealthy; zero: it is healthy.
+	// unhealthy is since when every verdict was unhealthy; zero while the object is healthy.
 	unhealthy       time.Time
 	resourceVersion string
 	related         int // see related.changes
 	at              time.Time
 }
 
-// stale reports whether there is reason to judge again.
+// stale reports whether the object has to be judged again.
 func (j *judgement) stale(r *objectcache.Record, related int, now time.Time) bool {
 	return deliveryindex.Newer(r.ResourceVersion, j.resourceVersion) || j.related != related ||
 		j.verdict.Recheck > 0 && now.Sub(j.at) >= j.verdict.Recheck
@@ -61,8 +62,8 @@ type healthReader struct {
 	related *related
 }
 
-// verdict is the health of an object: as it was judged last, or, where something changed, by reading it. It is nil where the
-// object was never judged and must not be read yet.
+// verdict returns the health of an object: the last judgement, or after a change, the result of a new read. It is nil
+// if the object was never judged and it is too early to read it.
 func (h *healthReader) verdict(
 	ctx context.Context, p *pass, e *v1alpha1.InventoryEntry, ref deliveryindex.Ref, s objectcache.Sighting,
 ) (*health.Verdict, error) {
@@ -76,7 +77,8 @@ func (h *healthReader) verdict(
 	}
 	if last != nil {
 		if left := readEvery - now.Sub(last.at); left > 0 {
-			// Too early to read it again. What is known is of an older state, perhaps of an older rendering.
+			// It is too early to read the object again. The last verdict is for an older state, perhaps of an older
+			// rendering.
 			p.complete = p.complete && !deliveryindex.Newer(s.Record.ResourceVersion, last.resourceVersion)
 			p.recheck(left)
 			return &last.verdict, nil
@@ -84,7 +86,7 @@ func (h *healthReader) verdict(
 	}
 	obj, err := h.client.Read(ctx, s.GVR, ref.Namespace, ref.Name)
 	if apierrors.IsNotFound(err) {
-		// The event of its deletion is on its way; the next pass finds the drift.
+		// The watch event of its deletion has not arrived yet; the next pass finds the drift.
 		p.complete = false
 		return nil, nil
 	}
@@ -106,7 +108,7 @@ func (h *healthReader) verdict(
 	return &verdict, nil
 }
 
-// unhealthySince is since when an object is unhealthy, given what was known before; zero where it is healthy.
+// unhealthySince returns since when an object is unhealthy, from the last judgement; zero if it is healthy.
 func unhealthySince(last *judgement, verdict health.Verdict, now time.Time) time.Time {
 	switch {
 	case !health.NeedsWarning(verdict):
@@ -117,12 +119,12 @@ func unhealthySince(last *judgement, verdict health.Verdict, now time.Time) time
 	return now
 }
 
-// unhealthyWait is how long to wait before an object is read again that has been unhealthy for a while.
+// unhealthyWait returns how long to wait before the next read of an object that has been unhealthy for this long.
 func unhealthyWait(lasted time.Duration) time.Duration {
 	return min(max(lasted, unhealthyFirst), unhealthyMost)
 }
 
-// sooner is the shorter of two waits, of which zero is none.
+// sooner returns the shorter of two waits; zero counts as no wait.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -130,8 +132,9 @@ func sooner(a, b time.Duration) time.Duration {
 	return a
 }
 
-// judge reads the related objects of an object and asks the rules. The newest warning is read only where something is wrong. The
-// times in an object are written by programs of the member, and the collector may run elsewhere: the member's clock is used.
+// judge reads the related objects of an object and applies the rules. It reads the newest warning only for an unhealthy
+// object. The times in an object come from programs on the member, and the collector may run elsewhere, so judge uses
+// the member's clock.
 func (h *healthReader) judge(ctx context.Context, obj *unstructured.Unstructured, ref deliveryindex.Ref) (health.Verdict, error) {
 	now := h.client.Now()
 	related, err := h.related.read(ctx, obj, ref)

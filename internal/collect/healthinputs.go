@@ -33,18 +33,18 @@ var (
 	eventsGVR = schema.GroupVersionResource{Version: "v1", Resource: "events"}
 )
 
-// maxWarnings bounds what is read to find the newest warning of one object.
+// maxWarnings is the highest number of events that are read to find the newest warning of one object.
 const maxWarnings = 50
 
-// related watches and reads the objects beside an object by which its health is judged: StorageClasses of a claim, OLM's objects
-// of a Subscription, and warning events.
+// related watches and reads the other objects that the health of an object depends on: the StorageClass of a claim,
+// OLM's objects of a Subscription, and warning events.
 type related struct {
 	client *memberclient.Client
 	facts  *facts
 	looks  *lookQueue
 
 	mu sync.Mutex
-	// olmChanges counts what happened to the CSVs, InstallPlans and OperatorGroups of a namespace with Subscriptions.
+	// olmChanges counts the changes of the CSVs, InstallPlans and OperatorGroups in each namespace with Subscriptions.
 	olmChanges map[string]int
 }
 
@@ -52,7 +52,7 @@ func newRelated(client *memberclient.Client, facts *facts, looks *lookQueue) *re
 	return &related{client: client, facts: facts, looks: looks, olmChanges: map[string]int{}}
 }
 
-// changes is a number that differs when a related object of an object has changed.
+// changes returns a number that differs after a change of a related object.
 func (r *related) changes(ref deliveryindex.Ref) int {
 	switch ref.GroupResource {
 	case deliveryindex.Subscriptions:
@@ -65,7 +65,7 @@ func (r *related) changes(ref deliveryindex.Ref) int {
 	return 0
 }
 
-// watch watches one of OLM's kinds. Only that something happened matters: what happened is read with the Subscription.
+// watch watches one of OLM's kinds. It only counts changes: the details are read with the Subscription.
 func (r *related) watch(gvr schema.GroupVersionResource) *boundedwatch.Watch {
 	happened := func(o *metav1.PartialObjectMetadata) { r.olmChanged(o.Namespace) }
 	return watchNames(r.client, gvr, happened, happened, func([]*metav1.PartialObjectMetadata) {
@@ -75,7 +75,7 @@ func (r *related) watch(gvr schema.GroupVersionResource) *boundedwatch.Watch {
 	})
 }
 
-// olmChanged has the Subscriptions of a namespace judged again.
+// olmChanged makes the Subscriptions of a namespace due to be judged again.
 func (r *related) olmChanged(namespace string) {
 	names := r.looks.index.SubscribingIn(namespace)
 	r.mu.Lock()
@@ -88,14 +88,14 @@ func (r *related) olmChanged(namespace string) {
 	r.looks.addAll(names)
 }
 
-// forget drops the counts: there are no Subscriptions any more.
+// forget drops the counts, because there are no Subscriptions any more.
 func (r *related) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	clear(r.olmChanges)
 }
 
-// read reads what the rules of an object's kind ask for.
+// read reads the related objects that the rules of an object's kind need.
 func (r *related) read(ctx context.Context, obj *unstructured.Unstructured, ref deliveryindex.Ref) (health.Around, error) {
 	switch ref.GroupResource {
 	case objectcache.Claims:
@@ -118,7 +118,7 @@ func (r *related) readOfSubscription(ctx context.Context, sub *unstructured.Unst
 		return a, err
 	}
 	if a.CSV != nil {
-		a.OperatorGroups = 1 // at least: OLM made a CSV, and says itself what it misses now
+		a.OperatorGroups = 1 // at least one: OLM created a CSV, and reports other problems itself
 		return a, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, memberclient.RequestTimeout)
@@ -131,7 +131,8 @@ func (r *related) readOfSubscription(ctx context.Context, sub *unstructured.Unst
 	return a, nil
 }
 
-// readNamed reads an object that another one names, nil where it names none or the object is not there.
+// readNamed reads an object by the name that another object gives. It returns nil if there is no name or no such
+// object.
 func (r *related) readNamed(
 	ctx context.Context, gvr schema.GroupVersionResource, namespace, name string,
 ) (*unstructured.Unstructured, error) {
@@ -157,7 +158,7 @@ func (r *refusal) Error() string { return r.cause.Error() }
 // Unwrap leads to the API server's own error.
 func (r *refusal) Unwrap() error { return r.cause }
 
-// refusedOr tells which resource was refused, where the error is a refusal.
+// refusedOr adds the refused resource to an error, if the error is a refusal.
 func refusedOr(gr schema.GroupResource, err error) error {
 	if apierrors.IsForbidden(err) {
 		return &refusal{GroupResource: gr, cause: err}
@@ -165,14 +166,14 @@ func refusedOr(gr schema.GroupResource, err error) error {
 	return err
 }
 
-// newestWarning reads the newest warning event of an object; nil where there is none, or where the collector may not read
-// events: they only explain the verdict.
+// newestWarning reads the newest warning event of an object. It is nil if there is none, or if the collector may not
+// read events: events only explain the verdict.
 func (r *related) newestWarning(ctx context.Context, obj *unstructured.Unstructured) (*health.Warning, error) {
 	ctx, cancel := context.WithTimeout(ctx, memberclient.RequestTimeout)
 	defer cancel()
 	namespace := obj.GetNamespace()
 	if namespace == "" {
-		namespace = metav1.NamespaceDefault // where events about cluster-scoped objects are kept
+		namespace = metav1.NamespaceDefault // events about cluster-scoped objects are there
 	}
 	list, err := r.client.Dynamic.Resource(eventsGVR).Namespace(namespace).List(ctx, metav1.ListOptions{
 		Limit: maxWarnings,
@@ -200,7 +201,7 @@ func (r *related) newestWarning(ctx context.Context, obj *unstructured.Unstructu
 	return newest, nil
 }
 
-// eventTime is when an event was last seen, by the first of its times that is set.
+// eventTime returns when an event was last seen: the first of its times that is set.
 func eventTime(e *corev1.Event) time.Time {
 	switch {
 	case e.Series != nil && !e.Series.LastObservedTime.IsZero():

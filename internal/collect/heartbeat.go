@@ -24,24 +24,24 @@ import (
 )
 
 const (
-	// renewEvery is how often the Membership is renewed; the host calls a collector dead after three minutes.
+	// renewEvery is the time between two heartbeats. After three minutes without one, the host reports that the
+	// collector is dead.
 	renewEvery = 60 * time.Second
-	// settle is how long facts may change before they are written: many change at once.
+	// settle is how long the collector waits after a change of facts before it writes them: many change at once.
 	settle = 2 * time.Second
-	// renewRetry is how soon a failed renewal is tried again.
+	// renewRetry is the wait after a failed renewal.
 	renewRetry = 10 * time.Second
-	// versionEvery is after how many heartbeats the member's version is read again: it changes when the
-	// member is upgraded.
+	// versionEvery is after how many heartbeats the collector reads the member's version again. It changes with an
+	// upgrade of the member.
 	versionEvery = 10
 )
 
-// ErrOtherMember is the cause of Run's error when the Membership says another name than the Collector
-// was made for.
+// ErrOtherMember is the cause of Run's error if the Membership has another name than ClusterName.
 var ErrOtherMember = errors.New("the cluster is another member")
 
 var membershipsGVR = v1alpha1.GroupVersion.WithResource("memberships")
 
-// heartbeat renews the Membership, and tells the facts of the member in it.
+// heartbeat renews the Membership and writes the facts of the member to it.
 type heartbeat struct {
 	clusterName, version string
 
@@ -50,7 +50,7 @@ type heartbeat struct {
 	facts  *facts
 }
 
-// membership is what is known of the Membership as it stands.
+// membership is the Membership as the member last returned it.
 type membership struct {
 	read  bool
 	facts map[string]any
@@ -58,11 +58,11 @@ type membership struct {
 	beats int
 }
 
-// run renews the Membership every minute and tells facts when they changed, until ctx ends or
-// the cluster turns out to be another member.
+// run renews the Membership every minute, and writes changed facts sooner. It ends with ctx, or if the cluster is
+// another member.
 func (h *heartbeat) run(ctx context.Context) error {
 	m := &membership{}
-	// The first renewal waits a moment, so that it can tell what the feeds find.
+	// The first renewal waits a moment, so that it can include the first lists of the watches.
 	next := h.clock.NewTimer(settle)
 	defer next.Stop()
 	due := h.clock.Now().Add(settle)
@@ -71,7 +71,7 @@ func (h *heartbeat) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-h.facts.changed:
-			// Only what differs is news, and the next heartbeat may be near enough.
+			// Only changed facts need a write, and the next heartbeat may be near enough.
 			if soon := h.clock.Now().Add(settle); m.read && soon.Before(due) && len(h.changedFacts(m)) > 0 {
 				due = soon
 				next.Reset(settle)
@@ -95,7 +95,7 @@ func (h *heartbeat) run(ctx context.Context) error {
 	}
 }
 
-// renew writes the sign of life, and with it what has changed.
+// renew writes the heartbeat, and the changed facts with it.
 func (h *heartbeat) renew(ctx context.Context, m *membership) error {
 	ctx, cancel := context.WithTimeout(ctx, memberclient.RequestTimeout)
 	defer cancel()
@@ -136,14 +136,14 @@ func (h *heartbeat) renew(ctx context.Context, m *membership) error {
 	return nil
 }
 
-// take remembers the Membership as the member answered it.
+// take stores the Membership as the member returned it.
 func (m *membership) take(obj *unstructured.Unstructured) {
 	m.read = true
 	m.facts, _, _ = unstructured.NestedMap(obj.Object, "status", "facts")
 	m.by, _, _ = unstructured.NestedString(obj.Object, "status", "collectorVersion")
 }
 
-// changedFacts are the fields of the facts that the Membership does not say yet.
+// changedFacts returns the fields of the facts that differ from the Membership.
 func (h *heartbeat) changedFacts(m *membership) map[string]any {
 	told := h.facts.told()
 	for field, value := range told {
@@ -157,7 +157,7 @@ func (h *heartbeat) changedFacts(m *membership) map[string]any {
 func (h *heartbeat) readVersion(ctx context.Context) error {
 	raw, err := h.client.Discovery.Get().AbsPath("/version").DoRaw(ctx)
 	if apierrors.IsForbidden(err) {
-		return nil // a hardened member may hide it; it is a fact like others, and may be missing
+		return nil // a hardened member may hide its version; this fact is then missing
 	}
 	if err != nil {
 		return fmt.Errorf("reading the member's version: %w", err)

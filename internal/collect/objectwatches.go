@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 )
 
-// objects watches the objects that Deliveries list, resource by resource, and keeps a record of each.
+// objects watches the objects that Deliveries list, one watch for each resource, and keeps a record of each object.
 type objects struct {
 	client         *memberclient.Client
 	cache          *objectcache.Cache
@@ -66,7 +66,7 @@ func (o *objects) watch(r *objectcache.Resource) *boundedwatch.Watch {
 	}
 }
 
-// lose notes why a resource cannot be listed. An outage changes nothing: what was known stays known.
+// lose records why a resource cannot be listed. An outage changes nothing: the records stay.
 func (o *objects) lose(r *objectcache.Resource, err error) {
 	switch {
 	case apierrors.IsForbidden(err):
@@ -75,7 +75,7 @@ func (o *objects) lose(r *objectcache.Resource, err error) {
 		}
 	case boundedwatch.IsNotServed(err):
 		if !r.MarkNotServed() {
-			boundedwatch.Signal(r.Kick) // the member is asked for the version at once
+			boundedwatch.Signal(r.Kick) // the watch asks the member for the version at once
 			return
 		}
 		boundedwatch.Signal(o.watchesChanged)

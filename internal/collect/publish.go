@@ -21,10 +21,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/memberclient"
 )
 
-// fieldManager is the name that collectors write their two statuses under.
+// fieldManager is the field manager of collectors, for both statuses.
 const fieldManager = "fairlead-collector"
 
-// publishEvery is how often a Delivery's status is written at most.
+// publishEvery is the shortest time between two writes of a Delivery's status.
 const publishEvery = time.Second
 
 // publisher writes the status of Deliveries.
@@ -34,16 +34,16 @@ type publisher struct {
 	deliveries *deliveries
 }
 
-// publish writes what a pass came to, unless the status says it already. What was judged by a Delivery that
-// has changed since is not written: the patch names the resourceVersion that was known before any object
-// was read, so that a mark says what an object was while its record stood.
+// publish writes the result of a pass, unless the status has it already. It does not write a result for a Delivery that
+// has changed since. The patch names the resourceVersion that was known before any object was read. So a reported drift
+// is true for the record at that time.
 func (w *publisher) publish(ctx context.Context, p *pass) error {
 	status := p.status()
 	if equality.Semantic.DeepEqual(status, p.delivery.Status) {
 		return nil
 	}
 	if !w.deliveries.looks.index.IsCurrent(p.delivery) {
-		return nil // a newer one has come, and is looked at next
+		return nil // a newer one has arrived, and is judged next
 	}
 	patch, err := statusPatch(p.delivery, status)
 	if err != nil {
@@ -55,7 +55,7 @@ func (w *publisher) publish(ctx context.Context, p *pass) error {
 		ctx, p.delivery.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}, "status")
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil // the event of its deletion is on its way
+		return nil // the watch event of its deletion has not arrived yet
 	case apierrors.IsConflict(err):
 		return w.overtaken(ctx, p.delivery.Name, p.memory)
 	case err != nil:
@@ -70,11 +70,12 @@ func (w *publisher) publish(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// errOvertaken has a Delivery looked at again, since it changed while it was looked at.
+// errOvertaken makes the Delivery due again, because it changed during the pass.
 var errOvertaken = errors.New("the Delivery changed while it was looked at")
 
-// overtaken reads a Delivery that has changed since it was judged, which has it looked at again at once. When that one has
-// changed as well, it waits: for the watch, or as after any failure. So a member that refuses every patch is asked with pauses.
+// overtaken reads a Delivery that has changed since it was judged. That makes it due again at once. If it has changed
+// once more, overtaken waits for the watch, or as after any failure. So the collector pauses between requests to a
+// member that refuses every patch.
 func (w *publisher) overtaken(ctx context.Context, name string, memory *memory) error {
 	if w.clock.Since(memory.reread) < publishEvery {
 		return errOvertaken
@@ -82,7 +83,7 @@ func (w *publisher) overtaken(ctx context.Context, name string, memory *memory) 
 	memory.reread = w.clock.Now()
 	obj, err := w.client.Read(ctx, deliveriesGVR, v1alpha1.SystemNamespace, name)
 	if apierrors.IsNotFound(err) {
-		return nil // the event of its deletion is on its way
+		return nil // the watch event of its deletion has not arrived yet
 	}
 	if err != nil {
 		return err
@@ -95,7 +96,7 @@ func (w *publisher) overtaken(ctx context.Context, name string, memory *memory) 
 	return errOvertaken
 }
 
-// status is what the lines come to. It is empty where all is well with kinds that have no progress of
+// status builds the status from the lines. It is empty if all objects are healthy and of kinds without progress of
 // their own.
 func (p *pass) status() v1alpha1.DeliveryStatus {
 	before := &p.delivery.Status
@@ -108,12 +109,12 @@ func (p *pass) status() v1alpha1.DeliveryStatus {
 		status.ObservedRendering = p.delivery.Spec.Target.Rendering
 	}
 	if status.Version == "" && p.listsVersioned() {
-		status.Version = before.Version // what was installed last is so until something else is
+		status.Version = before.Version // the last installed version stays until another is installed
 	}
 	return status
 }
 
-// statusPatch makes one status of another, and only of the Delivery that was judged.
+// statusPatch is the patch from one status to another. It applies only to the Delivery that was judged.
 func statusPatch(d *v1alpha1.Delivery, status v1alpha1.DeliveryStatus) ([]byte, error) {
 	patch := map[string]any{
 		"metadata": map[string]any{"resourceVersion": d.ResourceVersion, "uid": d.UID},

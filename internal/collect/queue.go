@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/inflight"
 )
 
-// queue holds names, of Deliveries to look at or of API groups to ask for their kinds.
+// queue holds names: of Deliveries to judge, or of API groups to read the discovery of.
 type queue = workqueue.TypedRateLimitingInterface[string]
 
 func newQueue(c clock.WithTicker, retry time.Duration) queue {
@@ -24,7 +24,8 @@ func newQueue(c clock.WithTicker, retry time.Duration) queue {
 		workqueue.TypedRateLimitingQueueConfig[string]{Clock: c})
 }
 
-// drain does what is in a queue, as much of it at once as limit lets, until the queue is shut. What fails is tried again.
+// drain works on a queue until it is shut, with as many concurrent workers as limit allows. It tries failed names
+// again.
 func drain(ctx context.Context, q queue, limit *inflight.Limit, do func(context.Context, string) error) {
 	inflight.Serve(ctx, q, limit, func(item string) {
 		err := do(ctx, item)
@@ -39,20 +40,19 @@ func drain(ctx context.Context, q queue, limit *inflight.Limit, do func(context.
 	})
 }
 
-// lookQueue holds the names of the Deliveries to look at. Something that happens on the member has those looked at that it
-// concerns.
+// lookQueue holds the names of the Deliveries to judge. An event on the member adds the Deliveries that it concerns.
 type lookQueue struct {
 	queue
 	index *index
 }
 
-// addListing has the Deliveries looked at that list an object.
+// addListing adds the Deliveries that list an object.
 func (q *lookQueue) addListing(ref deliveryindex.Ref) { q.addAll(q.index.Listing(ref)) }
 
-// addUsing has the Deliveries looked at that list objects of a resource.
+// addUsing adds the Deliveries that list objects of a resource.
 func (q *lookQueue) addUsing(gr schema.GroupResource) { q.addAll(q.index.Using(gr)) }
 
-// addWaitingFor has the Deliveries looked at that wait for a kind.
+// addWaitingFor adds the Deliveries that wait for a kind.
 func (q *lookQueue) addWaitingFor(gk schema.GroupKind) { q.addAll(q.index.WaitingFor(gk)) }
 
 func (q *lookQueue) addAll(names []string) {

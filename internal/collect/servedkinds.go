@@ -18,9 +18,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 )
 
-// groupTries is how often a group is asked for its kinds. A kind is served a moment after its CRD says so. Asking stops after
-// these tries and starts again when something happens to a CRD or an APIService of the group: a kind that stays away costs
-// nothing.
+// groupTries is how often the collector reads the discovery of a group. A kind is served a moment after its CRD reports
+// it. After these tries it stops, and starts again with a change of a CRD or an APIService of the group. So a kind that
+// stays missing costs nothing.
 const groupTries = 6
 
 var (
@@ -34,11 +34,11 @@ type servedKinds struct {
 	facts  *facts
 	cache  *objectcache.Cache
 	looks  *lookQueue
-	// groups are the API groups to ask for their kinds.
+	// groups are the API groups whose discovery is to be read.
 	groups queue
 
 	mu sync.Mutex
-	// served are the kinds that a Delivery waits for and that were seen served.
+	// served are the kinds that a Delivery waits for and that the member was seen to serve.
 	served map[schema.GroupKind]bool
 }
 
@@ -53,14 +53,14 @@ func (k *servedKinds) has(gk schema.GroupKind) bool {
 	return k.served[gk]
 }
 
-// add notes that a kind was seen served.
+// add records that the member serves a kind.
 func (k *servedKinds) add(gk schema.GroupKind) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.served[gk] = true
 }
 
-// dropGroup forgets what was seen served of a group, and returns it.
+// dropGroup removes the served kinds of a group, and returns them.
 func (k *servedKinds) dropGroup(group string) (dropped []schema.GroupKind) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -73,7 +73,7 @@ func (k *servedKinds) dropGroup(group string) (dropped []schema.GroupKind) {
 	return dropped
 }
 
-// await has the groups asked of the kinds that a Delivery waits for. The index knows the Delivery already.
+// await queues the groups of the kinds that a Delivery waits for. The index has the Delivery already.
 func (k *servedKinds) await(d *v1alpha1.Delivery) {
 	for i := range d.Spec.Inventory {
 		if e := &d.Spec.Inventory[i]; e.Resource == "" && !k.has(deliveryindex.KindOf(e)) {
@@ -82,7 +82,7 @@ func (k *servedKinds) await(d *v1alpha1.Delivery) {
 	}
 }
 
-// watchCRDs watches the names of CRDs: they tell of OLM, and of kinds that Deliveries wait for.
+// watchCRDs watches the names of CRDs. They show OLM, and kinds that Deliveries wait for.
 func (k *servedKinds) watchCRDs() *boundedwatch.Watch {
 	return watchNames(k.client, crdsGVR,
 		func(o *metav1.PartialObjectMetadata) {
@@ -118,7 +118,7 @@ func groupOf(name string) string {
 	return group
 }
 
-// groupChanged notes that something happened to a group, and has it asked if a kind of it is missing.
+// groupChanged records a change of a group, and queues the group if a kind of it is missing.
 func (k *servedKinds) groupChanged(group string) {
 	boundedwatch.Signal(k.facts.changed)
 	if k.isAwaited(group) {
@@ -153,7 +153,7 @@ func (k *servedKinds) isAwaited(group string) bool {
 	return false
 }
 
-// askGroup asks the member for the kinds of a group that are missing.
+// askGroup reads the discovery of a group for its missing kinds.
 func (k *servedKinds) askGroup(ctx context.Context, group string) error {
 	kinds, resources := k.missing(group)
 	left := 0
@@ -166,7 +166,7 @@ func (k *servedKinds) askGroup(ctx context.Context, group string) error {
 			left++
 			continue
 		}
-		k.add(gk) // before the index is asked: a Delivery that comes meanwhile sees it, or is in the index
+		k.add(gk) // first, so that a Delivery which arrives meanwhile either sees the kind or is in the index
 		k.looks.addWaitingFor(gk)
 	}
 	for _, r := range resources {
@@ -186,10 +186,10 @@ func (k *servedKinds) askGroup(ctx context.Context, group string) error {
 	return nil
 }
 
-// errNotYet has a group asked again soon.
+// errNotYet queues a group again soon.
 var errNotYet = errors.New("the group's kinds are announced and not served yet")
 
-// missing are the kinds and watched resources of a group that were not served when last asked.
+// missing are the kinds and watched resources of a group that the member did not serve at the last read.
 func (k *servedKinds) missing(group string) (kinds []schema.GroupKind, resources []*objectcache.Resource) {
 	for _, gk := range k.looks.index.AwaitedKinds() {
 		if gk.Group == group && !k.has(gk) {

@@ -3,7 +3,7 @@
 // Package boundedwatch keeps lists and watches of one member alive: through outages, refusals and kinds that come and go, within
 // one budget of memory for all of them.
 //
-// Words. A *Watch* is one list-and-watch and what to do with what arrives. A *Set* runs exactly those that are wanted. To *kick* a
+// Words. A *Watch* is one list-and-watch with the callbacks that take its objects. A *Set* runs exactly the desired watches. To *kick* a
 // watch is to end its pause before the next try.
 //
 // A watch that fails tries again after a second at first, and after 30 seconds at most. A refusal (403) is believed after ten

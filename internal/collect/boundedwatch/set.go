@@ -14,7 +14,7 @@ import (
 
 // Set runs the watches of one member. All of them share one budget of memory.
 type Set struct {
-	// Refusals are the pauses of a watch while the member refuses it.
+	// Refusals are the pauses of a watch after the member refused it.
 	Refusals wait.Backoff
 
 	clock  clock.WithTicker
@@ -32,8 +32,8 @@ type running struct {
 	kick chan struct{}
 }
 
-// Run keeps exactly those watches running that wanted names, until ctx ends and all have ended. wanted is asked again after
-// each sign on changed. A sign on readmitted kicks all watches: the member answers again.
+// Run keeps exactly the watches of wanted running, until ctx ends and all of them have ended. It calls wanted again
+// after each signal on changed. After a signal on readmitted, when the member answers again, it kicks all watches.
 func (s *Set) Run(ctx context.Context, wanted func() map[string]func() *Watch, changed, readmitted <-chan struct{}) {
 	run := map[string]running{}
 	var watches sync.WaitGroup
@@ -74,7 +74,7 @@ func (s *Set) Run(ctx context.Context, wanted func() map[string]func() *Watch, c
 	}
 }
 
-// Signal leaves a sign in a channel of capacity one, unless one is there already.
+// Signal sends to a channel of capacity one, unless a signal is already in it.
 func Signal(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:

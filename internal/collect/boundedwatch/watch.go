@@ -21,10 +21,10 @@ import (
 const (
 	RetryFirst = time.Second
 	retryMost  = 30 * time.Second
-	// ForbiddenDoubted is how long a refusal has to last before it is believed, and reported: an API server that has just
-	// started refuses everything until it has read its roles.
+	// ForbiddenDoubted is how long a refusal has to last before the collector believes and reports it. An API server
+	// that has just started refuses everything until it has read its roles.
 	ForbiddenDoubted = 10 * time.Second
-	// retryForgets is how long a watch has to run to be well: its next failure starts at RetryFirst again.
+	// retryForgets is how long a watch has to run until its next failure starts at RetryFirst again.
 	retryForgets = time.Minute
 )
 
@@ -36,34 +36,33 @@ func IsNotServed(err error) bool {
 	return errors.Is(err, ErrNotServed) || apierrors.IsNotFound(err)
 }
 
-// refusals are the pauses after a refusal that is believed, 5 s to 5 minutes. A role changes when a person changes it,
-// so there is no hurry in the long run; but right after a join or the arrival of a CRD the host is about to write it.
+// refusals are the pauses after a believed refusal: 5 s, growing to 5 minutes. A role changes when a person changes it,
+// so later retries may be rare. But right after a join, or the arrival of a CRD, the host is about to write the role.
 func refusals() wait.Backoff {
 	return wait.Backoff{Duration: 5 * time.Second, Factor: 1.5, Jitter: 0.2, Steps: 12, Cap: 5 * time.Minute}
 }
 
-// Watch keeps one list-and-watch alive through outages and gives what arrives to its callbacks, which are called one at a time
-// and must not block.
+// Watch keeps one list-and-watch alive through outages and passes its objects to the callbacks. It calls them one at a
+// time. They must not block.
 type Watch struct {
 	Name string
-	// Open returns what to list, and an example of what Trim makes of it. It may ask the member, and is called before each new
-	// list.
+	// Open returns the list-and-watch, and an example of an object after Trim. It may send requests to the member. It
+	// is called before each new list.
 	Open func(context.Context) (cache.ListerWatcher, runtime.Object, error)
-	// Trim reduces an object to what is kept, before it is held anywhere.
+	// Trim reduces an arriving object to the part that is kept, before anything holds it.
 	Trim cache.TransformFunc
-	// Put takes an object that was made or changed, Drop one that is gone, Replace the whole list as it was at a
-	// resourceVersion.
+	// Put takes a new or changed object, Drop a deleted one, Replace the whole list at a resourceVersion.
 	Put     func(obj any)
 	Drop    func(obj any)
 	Replace func(objs []any, resourceVersion string)
-	// Lost takes the reason why nothing could be listed. Optional.
+	// Lost takes the error of a failed list. Optional.
 	Lost func(error)
 	// Kick, when something arrives, ends the wait before the next try. Optional.
 	Kick chan struct{}
-	// Awaited: Kick is used when the kind appears, so an unserved kind is not polled for.
+	// Awaited: the owner uses Kick when the kind appears, so the watch does not poll for an unserved kind.
 	Awaited bool
-	// Essential: there is nothing to collect without this watch. A refusal is then an outage: the member was unjoined, and may
-	// be joined again at any moment.
+	// Essential: the collector cannot work without this watch. A refusal then counts as an outage: the member was
+	// unjoined, and may be joined again at any moment.
 	Essential bool
 
 	clock  clock.WithTicker
@@ -155,7 +154,7 @@ func (w *Watch) sleepUntilKicked(ctx context.Context) {
 	}
 }
 
-// store is a watch as the reflector sees it. What arrives is trimmed already.
+// store is the watch as the reflector's store. The objects that arrive are trimmed already.
 type store struct{ watch *Watch }
 
 var _ cache.ReflectorStore = store{}

@@ -13,11 +13,11 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Known is what is known of one Delivery. M is what the collector remembers of it between two looks; the index makes a new one
-// for each Delivery, and drops it with the Delivery.
+// Known is a Delivery and the collector's memory of it. M is the type of that memory. The index makes a new M for each
+// Delivery, and drops it with the Delivery.
 type Known[M any] struct {
 	Delivery *v1alpha1.Delivery
-	// Arrived is when this generation was first seen.
+	// Arrived is when the collector first saw this generation.
 	Arrived time.Time
 	Memory  M
 }
@@ -28,8 +28,8 @@ type Index[M any] struct {
 
 	mu    sync.Mutex
 	known map[string]*Known[M]
-	// listing, using and waiting lead from objects, resources and kinds that are not served to the names of Deliveries;
-	// subscribing from namespaces to those with a Subscription.
+	// listing, using and waiting map objects, resources and unserved kinds to the names of Deliveries. subscribing maps
+	// namespaces to the Deliveries with a Subscription there.
 	listing     names[Ref]
 	using       names[schema.GroupResource]
 	waiting     names[schema.GroupKind]
@@ -48,7 +48,8 @@ func New[M any](newMemory func() M) *Index[M] {
 	}
 }
 
-// Learn takes a Delivery unless a newer one is known. It reports whether it did, and whether the spec is news.
+// Learn stores a Delivery unless the index has a newer one. It reports whether it stored it, and whether the spec has
+// changed.
 func (x *Index[M]) Learn(d *v1alpha1.Delivery, now time.Time) (taken, respecified bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -85,7 +86,7 @@ func (x *Index[M]) Forget(name string) {
 	}
 }
 
-// Get is what is known of a Delivery; ok is false where there is none of that name.
+// Get returns what is known of a Delivery. ok is false if the index has no Delivery of that name.
 func (x *Index[M]) Get(name string) (k Known[M], ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -95,13 +96,14 @@ func (x *Index[M]) Get(name string) (k Known[M], ok bool) {
 	return k, false
 }
 
-// IsCurrent reports whether a Delivery is the one that is known: no newer one has come since it was taken out, nor its deletion.
+// IsCurrent reports whether a Delivery from this index is still the present one: no newer one has arrived since, and it
+// was not deleted.
 func (x *Index[M]) IsCurrent(d *v1alpha1.Delivery) bool {
 	k, ok := x.Get(d.Name)
 	return ok && k.Delivery == d
 }
 
-// Names are those of all Deliveries.
+// Names are the names of all Deliveries.
 func (x *Index[M]) Names() []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -157,7 +159,7 @@ func (x *Index[M]) SubscribedNamespaces() []string {
 	return slices.Collect(maps.Keys(x.subscribing))
 }
 
-// list enters the inventory of a Delivery. The lock is held.
+// list adds the inventory of a Delivery to the maps. The lock is held.
 func (x *Index[M]) list(d *v1alpha1.Delivery) {
 	for i := range d.Spec.Inventory {
 		e := &d.Spec.Inventory[i]
@@ -176,7 +178,7 @@ func (x *Index[M]) list(d *v1alpha1.Delivery) {
 	}
 }
 
-// unlist takes out what list entered. The lock is held.
+// unlist removes what list added. The lock is held.
 func (x *Index[M]) unlist(d *v1alpha1.Delivery) {
 	for i := range d.Spec.Inventory {
 		e := &d.Spec.Inventory[i]
@@ -191,7 +193,7 @@ func (x *Index[M]) unlist(d *v1alpha1.Delivery) {
 	}
 }
 
-// names leads from something to the names of the Deliveries that it concerns.
+// names maps an object, a resource, a kind or a namespace to the names of Deliveries.
 type names[K comparable] map[K]map[string]struct{}
 
 func (n names[K]) add(key K, name string) {

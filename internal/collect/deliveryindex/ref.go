@@ -42,8 +42,8 @@ func KindOf(e *v1alpha1.InventoryEntry) schema.GroupKind {
 	return schema.GroupKind{Group: e.Group, Kind: e.Kind}
 }
 
-// Newer reports whether resourceVersion a is after b. Versions that cannot be compared count as newer: a look too many is
-// better than a look too few.
+// Newer reports whether resourceVersion a is after b. Versions that cannot be compared count as newer: a needless pass
+// is better than a missing one.
 func Newer(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err != nil || order > 0

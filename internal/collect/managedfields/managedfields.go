@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
-// Bounds on what is read of, and said about, managedFields: they come from the member.
+// Bounds on the parts of managedFields that are read and reported: they come from the member.
 const (
 	maxFieldsRaw   = 256 << 10
 	maxFields      = 16
@@ -24,8 +24,8 @@ const (
 
 var claimRequest = fieldpath.MakePathOrDie("spec", "resources", "requests", "storage")
 
-// LentDigest is the digest that our managedFields entry of a claim would have if the request for storage were still ours. Where
-// it equals the recorded digest, the claim was grown on the member and nothing else was changed.
+// LentDigest is the digest of our managedFields entry of a claim, computed as if we still owned the storage request. If
+// it equals the recorded digest, the claim was expanded on the member and nothing else was changed.
 func LentDigest(entries []metav1.ManagedFieldsEntry) string {
 	ours := marks.Fields(entries)
 	if ours == nil {
@@ -43,9 +43,9 @@ func LentDigest(entries []metav1.ManagedFieldsEntry) string {
 	return digest.Of(raw)
 }
 
-// LastWriter is the field manager that wrote an object after us, as far as managedFields tell: that of the newest entry that
-// is not ours, is not of a status, and is not older than ours. fields are those that it owns, as paths like .spec.replicas,
-// sorted and bounded. Both are empty where there is no such entry.
+// LastWriter is the field manager that wrote an object last after us, as managedFields record it. It takes the newest
+// entry that is not ours, is not of a subresource, and is not older than ours. fields are the fields of that entry, as
+// paths like .spec.replicas, sorted and bounded. Both are empty if there is no such entry.
 func LastWriter(entries []metav1.ManagedFieldsEntry) (manager string, fields []string) {
 	var since, newest *metav1.Time
 	for i := range entries {
@@ -76,7 +76,7 @@ func isOurs(e *metav1.ManagedFieldsEntry) bool {
 	return e.Manager == v1alpha1.FieldManager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
 }
 
-// leafPaths are the paths of a set of fields, deepest only, the first few.
+// leafPaths are the deepest paths of a set of fields, the first few.
 func leafPaths(raw *metav1.FieldsV1) []string {
 	if raw == nil {
 		return nil

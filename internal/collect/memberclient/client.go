@@ -25,7 +25,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
-// RequestTimeout is how long a request may take that is not a watch.
+// RequestTimeout is how long a request other than a watch may take.
 const RequestTimeout = 15 * time.Second
 
 // Client sends the collector's requests to one member. Its clients share one transport.
@@ -38,16 +38,16 @@ type Client struct {
 	transport *transport
 }
 
-// New makes a Client. httpClient is used instead of one made from config where it is given. mapper answers VersionOf where it is
-// given. Answers count for limit.
+// New makes a Client. httpClient, if given, sends the requests; otherwise New makes a client from config. mapper, if
+// given, answers VersionOf. Every answer counts for limit.
 func New(
 	config *rest.Config, httpClient *http.Client, mapper meta.RESTMapper, clk clock.PassiveClock, limit *inflight.Limit,
 ) (*Client, error) {
 	config = rest.CopyConfig(config)
-	// A watch lasts; what must not last carries a deadline of its own.
+	// This client has no timeout, because a watch lasts. Each other request sets its own deadline.
 	config.Timeout = 0
 	if config.QPS == 0 {
-		config.QPS = -1 // how much is under way at once is what is limited, see inflight.Limit
+		config.QPS = -1 // inflight.Limit bounds the concurrent requests instead
 	}
 	if httpClient == nil {
 		var err error
@@ -58,7 +58,7 @@ func New(
 	// The manager's connection may have a deadline for every request, which would end every watch.
 	lasting := *httpClient
 	lasting.Timeout = 0
-	if lasting.Transport == nil { // client-go's word for the default one
+	if lasting.Transport == nil { // for client-go, nil is the default transport
 		lasting.Transport = http.DefaultTransport
 	}
 	measured := &transport{next: redirect.Refuse(lasting.Transport), clock: clk, limit: limit}
@@ -79,10 +79,10 @@ func New(
 	return &Client{Dynamic: objects, Metadata: about, Discovery: kinds.RESTClient(), mapper: mapper, transport: measured}, nil
 }
 
-// Now is the time by the member's clock.
+// Now is the time of the member's clock.
 func (c *Client) Now() time.Time { return c.transport.now() }
 
-// MetadataSource lists and watches the metadata of one kind, of those that selector selects.
+// MetadataSource lists and watches the metadata of the objects of one kind that selector selects.
 func (c *Client) MetadataSource(gvr schema.GroupVersionResource, selector string) cache.ListerWatcher {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -140,6 +140,6 @@ func named(doing string, gvr schema.GroupVersionResource, err error) error {
 	if err == nil {
 		return nil
 	}
-	// The reflector looks at the cause, which %w leaves in sight.
+	// The reflector inspects the cause of an error. %w keeps it visible.
 	return fmt.Errorf("%s %s: %w", doing, gvr.GroupResource(), err)
 }

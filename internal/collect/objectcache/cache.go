@@ -22,8 +22,8 @@ type Cache struct {
 // New makes a Cache without resources.
 func New() *Cache { return &Cache{resources: map[schema.GroupResource]*Resource{}} }
 
-// Keep makes the cache hold exactly these resources, and returns them. A resource that was forgotten and is named again is
-// another Resource: the watch of the old one may still be ending.
+// Keep makes the cache hold exactly these resources, and returns them. A resource that was forgotten and is listed
+// again gets a new Resource, because the watch of the old one may still be ending.
 func (c *Cache) Keep(wanted []schema.GroupResource) []*Resource {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,7 +39,7 @@ func (c *Cache) Keep(wanted []schema.GroupResource) []*Resource {
 	return slices.Collect(maps.Values(kept))
 }
 
-// See is what is known of an object. Of a resource that is not watched nothing is known.
+// See returns the known state of an object. The state is unknown if its resource is not watched.
 func (c *Cache) See(ref deliveryindex.Ref) Sighting {
 	if r := c.resource(ref.GroupResource); r != nil {
 		return r.see(ref.NamespacedName)
@@ -47,21 +47,21 @@ func (c *Cache) See(ref deliveryindex.Ref) Sighting {
 	return Sighting{}
 }
 
-// Put takes the record of an object that was read.
+// Put stores the record of an object that was read.
 func (c *Cache) Put(ref deliveryindex.Ref, record Record) {
 	if r := c.resource(ref.GroupResource); r != nil {
 		r.Put(ref.NamespacedName, record)
 	}
 }
 
-// DropGone takes out an object that was read to be gone, given the UID that it was known by.
+// DropGone removes an object that a read has found to be gone. uid is its last known UID.
 func (c *Cache) DropGone(ref deliveryindex.Ref, uid types.UID) {
 	if r := c.resource(ref.GroupResource); r != nil {
 		r.DropGone(ref.NamespacedName, uid)
 	}
 }
 
-// Unserved are the watched resources that the member does not serve any more.
+// Unserved are the watched resources that the member no longer serves.
 func (c *Cache) Unserved() []*Resource {
 	c.mu.Lock()
 	all := slices.Collect(maps.Values(c.resources))

@@ -16,18 +16,18 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/managedfields"
 )
 
-// Claims are the one resource of which a member's own controllers and people may write a field of ours: a claim that was grown
-// there is not drift.
+// Claims are the only resource whose fields of ours may be changed on the member: a person or a controller may expand a
+// claim. That is no drift.
 var Claims = schema.GroupResource{Resource: "persistentvolumeclaims"}
 
-// Record is all that is kept of an object.
+// Record is the part of an object that the collector keeps.
 type Record struct {
 	UID             types.UID
 	ResourceVersion string
 	Rendering       string
 	// Fields is the digest of our managedFields entry.
 	Fields string
-	// Lent is that digest as it would be if the request of a claim were still ours; of claims only.
+	// Lent is LentDigest of a claim; other objects have none.
 	Lent     string
 	Deleting bool
 }
@@ -47,7 +47,7 @@ func RecordOf(gr schema.GroupResource, obj *metav1.PartialObjectMetadata) Record
 	return r
 }
 
-// Trimmed is an object on its way from the wire to the records: its name and its record.
+// Trimmed is an object between the wire and the records: its name and its record.
 type Trimmed struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
@@ -72,7 +72,8 @@ func (t *Trimmed) Key() types.NamespacedName {
 	return types.NamespacedName{Namespace: t.Namespace, Name: t.Name}
 }
 
-// TrimOf makes a Trimmed of each object of one resource, so that not even a long list is held with its payload.
+// TrimOf returns a function that makes a Trimmed of each object of one resource. So the collector never holds a long
+// list with its payload.
 func TrimOf(gr schema.GroupResource) func(any) (any, error) {
 	return func(in any) (any, error) {
 		obj, ok := in.(*metav1.PartialObjectMetadata)

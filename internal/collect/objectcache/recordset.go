@@ -8,10 +8,11 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/deliveryindex"
 )
 
-// records are those of one resource. A Resource guards them with its lock.
+// records are the records of one resource. A Resource guards them with its lock.
 type records struct {
 	held map[types.NamespacedName]Record
-	// gone are UIDs that were read to be gone. A UID does not come back, so a late event of one is not news.
+	// gone are the UIDs of objects that a read has found to be gone. A UID never comes back, so late events of such an
+	// object are ignored.
 	gone map[types.NamespacedName]types.UID
 }
 
@@ -19,7 +20,7 @@ func newRecords() records {
 	return records{held: map[types.NamespacedName]Record{}, gone: map[types.NamespacedName]types.UID{}}
 }
 
-// put takes a record unless a newer one is there. It reports whether it did.
+// put stores a record unless it has a newer one. It reports whether it did.
 func (r *records) put(key types.NamespacedName, rec Record) bool {
 	if uid, ok := r.gone[key]; ok {
 		if uid == rec.UID {
@@ -34,7 +35,7 @@ func (r *records) put(key types.NamespacedName, rec Record) bool {
 	return true
 }
 
-// drop takes a record out unless the object was seen after its deletion. It reports whether it did.
+// drop removes a record unless the object was seen after that deletion. It reports whether it did.
 func (r *records) drop(key types.NamespacedName, resourceVersion string) bool {
 	delete(r.gone, key)
 	old, ok := r.held[key]
@@ -45,7 +46,8 @@ func (r *records) drop(key types.NamespacedName, resourceVersion string) bool {
 	return true
 }
 
-// dropGone takes out an object that was read to be gone, but not another one of its name that arrived meanwhile.
+// dropGone removes an object that a read has found to be gone. It keeps another object of the name that arrived
+// meanwhile.
 func (r *records) dropGone(key types.NamespacedName, uid types.UID) {
 	if old, ok := r.held[key]; ok && old.UID == uid {
 		r.gone[key] = uid
@@ -53,7 +55,7 @@ func (r *records) dropGone(key types.NamespacedName, uid types.UID) {
 	}
 }
 
-// replace takes a whole list as of a resourceVersion; what was read after that stays.
+// replace stores a whole list at a resourceVersion. Records that were read after that stay.
 func (r *records) replace(list map[types.NamespacedName]Record, resourceVersion string) {
 	for key, old := range r.held {
 		listed, ok := list[key]

@@ -9,21 +9,21 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// State is what is known of the objects of one resource.
+// State is the state of the watch of one resource.
 type State int
 
 const (
-	// Unread means that nothing was listed yet.
+	// Unread means that no list has arrived yet.
 	Unread State = iota
-	// Listed means that the records are what the member holds.
+	// Listed means that the records are the member's objects.
 	Listed
 	// Forbidden means that the collector's role does not let it list the resource.
 	Forbidden
-	// Unserved means that the member does not serve the resource any more, so none of its objects is there.
+	// Unserved means that the member no longer serves the resource, so none of its objects exists.
 	Unserved
 )
 
-// Sighting is what is known of one object at a moment.
+// Sighting is the known state of one object at one time.
 type Sighting struct {
 	State  State
 	GVR    schema.GroupVersionResource
@@ -39,10 +39,11 @@ type Resource struct {
 	Kick chan struct{}
 
 	mu      sync.Mutex
-	gvr     schema.GroupVersionResource // empty until it was resolved
+	gvr     schema.GroupVersionResource // empty until it is resolved
 	state   State
 	records records
-	// doubted: the mapper named a version that is not served. From then on the member itself is asked.
+	// doubted: the mapper named a version that the member does not serve. From then on the collector asks the member
+	// itself.
 	doubted bool
 }
 
@@ -50,42 +51,43 @@ func newResource(gr schema.GroupResource) *Resource {
 	return &Resource{GroupResource: gr, records: newRecords(), Kick: make(chan struct{}, 1)}
 }
 
-// IsDoubted reports whether the mapper has named a version that is not served.
+// IsDoubted reports whether the mapper has named a version that the member does not serve.
 func (r *Resource) IsDoubted() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.doubted
 }
 
-// SetVersion notes the version that the resource is read in.
+// SetVersion stores the version in which the resource is read.
 func (r *Resource) SetVersion(gvr schema.GroupVersionResource) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.gvr = gvr
 }
 
-// Put takes a record unless a newer one is there. It reports whether it did.
+// Put stores a record unless it has a newer one. It reports whether it did.
 func (r *Resource) Put(key types.NamespacedName, record Record) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.records.put(key, record)
 }
 
-// Drop takes an object out as of a resourceVersion, unless it was seen after that. It reports whether it did.
+// Drop removes an object that was deleted at a resourceVersion, unless it was seen after that. It reports whether it
+// did.
 func (r *Resource) Drop(key types.NamespacedName, resourceVersion string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.records.drop(key, resourceVersion)
 }
 
-// DropGone takes out an object that was read to be gone.
+// DropGone removes an object that a read has found to be gone.
 func (r *Resource) DropGone(key types.NamespacedName, uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.records.dropGone(key, uid)
 }
 
-// Replace takes a whole list as of a resourceVersion; what was read after that stays.
+// Replace stores a whole list at a resourceVersion. Records that were read after that stay.
 func (r *Resource) Replace(list map[types.NamespacedName]Record, resourceVersion string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,7 +95,7 @@ func (r *Resource) Replace(list map[types.NamespacedName]Record, resourceVersion
 	r.state = Listed
 }
 
-// MarkForbidden notes that the collector may not list the resource. It reports whether that is news.
+// MarkForbidden records that the collector may not list the resource. It reports whether that is new.
 func (r *Resource) MarkForbidden() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,8 +106,9 @@ func (r *Resource) MarkForbidden() bool {
 	return true
 }
 
-// MarkNotServed notes that the resource was not found. The first time, its version is doubted: it may be served in another
-// version than the mapper remembers. From the second time on it is Unserved, which is what MarkNotServed reports.
+// MarkNotServed records that the resource was not found. The first time it only doubts the version: the member may
+// serve another one than the mapper remembers. From the second time on the resource is Unserved, and MarkNotServed
+// reports true.
 func (r *Resource) MarkNotServed() (unserved bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,7 +127,7 @@ func (r *Resource) IsUnserved() bool {
 	return r.state == Unserved
 }
 
-// see is what is known of one object.
+// see returns the known state of one object.
 func (r *Resource) see(key types.NamespacedName) Sighting {
 	r.mu.Lock()
 	defer r.mu.Unlock()
