@@ -2,7 +2,10 @@
 
 package join
 
-import "time"
+import (
+	"testing"
+	"time"
+)
 
 // The tests on real clusters are a package of their own, since the sandbox that they stand on joins its members by
 // this package. This is what they need of its inside.
@@ -28,4 +31,14 @@ const (
 func (o Options) Remembering(memory time.Duration) Options {
 	o.tokenMemory = memory
 	return o
+}
+
+// BoundTo is the name of the Secret on a member that a token is bound to.
+func BoundTo(t *testing.T, token string) string {
+	t.Helper()
+	c, err := readToken(token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.secret.name
 }

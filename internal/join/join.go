@@ -70,10 +70,14 @@ type joiner struct {
 	account, collectorAccount *corev1.ServiceAccount
 	roleObjects               []client.Object // the ClusterRoles
 
-	// Filled by obtainTokens; collectorToken is zero where the collector runs elsewhere.
+	// Filled by obtainTokens; collectorToken is zero where the collector runs elsewhere. stored is the Secret at the
+	// host by which the join chose the tokens, nil if there was none.
 	token, collectorToken credential
+	stored                *corev1.Secret
+	tokenSecrets          boundSecrets
+	issued                []tokenSecret // those that the join made for tokens that the host does not hold yet
 
-	// Filled by register.
+	// Filled by putMemberCluster.
 	registered *v1alpha1.MemberCluster
 
 	changes int
@@ -96,9 +100,8 @@ func Join(ctx context.Context, host, member *rest.Config, opts Options, report R
 		p.rotate,
 		p.install,
 		p.own,
-		p.obtainTokens,
-		p.awaitEnforced,
-		p.register,
+		p.exchangeTokens,
+		p.putMemberCluster,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("joining %s: %w", opts.Name, err)

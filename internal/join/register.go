@@ -3,10 +3,8 @@
 package join
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,17 +13,6 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/credentials"
 )
-
-// register writes at the host how the member is reached: first the Secret, so that the MemberCluster is never seen
-// without its credentials.
-func (p *joiner) register(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{p.putHostNamespace, p.putSecret, p.putMemberCluster} {
-		if err := step(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // putHostNamespace: a cluster that was a member first and is a host now keeps the namespace when it leaves its own
 // host, hence the label.
@@ -36,40 +23,6 @@ func (p *joiner) putHostNamespace(ctx context.Context) error {
 	}
 	p.done(outcome, "host: namespace "+v1alpha1.SystemNamespace, "")
 	return nil
-}
-
-func (p *joiner) putSecret(ctx context.Context) error {
-	want := credentials.Binding{Cluster: p.opts.Name, Endpoint: p.address.endpoint, CA: p.address.ca,
-		TLSServerName: p.address.tlsServerName, ProxyURL: p.address.proxyURL}.Data()
-	want[v1alpha1.SecretToken] = []byte(p.token.token)
-	if p.collectorToken.token != "" {
-		want[v1alpha1.SecretCollectorToken] = []byte(p.collectorToken.token)
-	}
-	secret := p.secret()
-	secret.Type = v1alpha1.SecretTypeMember
-	_, outcome, err := put(ctx, p.host, secret, func(have *corev1.Secret) {
-		setSuperseded(have.Data, want)
-		if !sameData(have.Data, want) {
-			have.Data = want
-		}
-	})
-	if err != nil {
-		return err
-	}
-	p.done(outcome, fmt.Sprintf("host: Secret %s/%s", secret.Namespace, secret.Name), "")
-	return nil
-}
-
-func sameData(a, b map[string][]byte) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for k := range a {
-		if !bytes.Equal(a[k], b[k]) {
-			return false
-		}
-	}
-	return true
 }
 
 func (p *joiner) putMemberCluster(ctx context.Context) error {

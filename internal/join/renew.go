@@ -9,7 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -78,7 +78,7 @@ func (r *renewer) renew(ctx context.Context, key string) (Renewal, error) {
 	}
 	account := serviceAccount(tokenKeys[key])
 	account.UID = have.account
-	got, err := issue(ctx, r.member, account, have)
+	got, err := issue(ctx, r.member, account, have, r.giveUp)
 	if err != nil {
 		return renewal(have, false), fmt.Errorf("renewing the token of account %s in Secret %s (the token expires on %s): %w", account.Name, r.secret.Name, when(have.expires), err)
 	}
@@ -94,7 +94,7 @@ func (r *renewer) renew(ctx context.Context, key string) (Renewal, error) {
 	next.Data[key] = []byte(got.token)
 	setSuperseded(r.secret.Data, next.Data)
 	err = r.host.Update(ctx, next)
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) { // after any other error it may have been stored
+	if isRefusal(err) { // after any other error it may have been stored
 		err = errors.Join(err, dropTokenSecret(ctx, r.member, got.secret))
 	}
 	if err != nil {
@@ -102,6 +102,22 @@ func (r *renewer) renew(ctx context.Context, key string) (Renewal, error) {
 	}
 	r.secret = next
 	return renewal(got, true), nil
+}
+
+// giveUp writes the Secret at the host before the manager deletes a Secret on the member that the host knows nothing of.
+// A join may be about to store the token that is bound to it. The host's API server then refuses the join's write, and
+// the join chooses its tokens again.
+func (r *renewer) giveUp(ctx context.Context, name string) error {
+	next := r.secret.DeepCopy()
+	// No Secret has this uid, so the line deletes nothing. It is another line each time: an update that changes nothing
+	// would not stop the join.
+	line := tokenSecret{name: name, uid: types.UID(fmt.Sprintf("lost-%d", r.now.Unix()))}
+	next.Data[v1alpha1.SecretSuperseded] = supersede(r.secret.Data, r.secret.Data, []tokenSecret{line})
+	if err := r.host.Update(ctx, next); err != nil {
+		return fmt.Errorf("noting that the token bound to Secret %s/%s is lost: %w", v1alpha1.SystemNamespace, name, err)
+	}
+	r.secret = next
+	return nil
 }
 
 func renewal(c credential, renewed bool) Renewal {

@@ -342,3 +342,46 @@ func TestWhatTheHostHoldsNoTokenOfIsNotItsToRevoke(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Where all names are held, the manager deletes a Secret on the member that a join may have made a moment ago.
+func TestARenewalThatMakesRoomStopsAJoinUnderWay(t *testing.T) {
+	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	names := tokenSecrets(HostAccount)
+	r := &renewing{issued: now, expires: now.Add(30 * 24 * time.Hour)}
+	r.start(t, tokenFor(now.Add(-25*time.Hour), now.Add(29*24*time.Hour), names[0]), names...)
+	join := r.secret.DeepCopy() // as a join that has made the Secret names[1] read it
+	deleted := false
+	makes := interceptor.NewClient(r.member.(client.WithWatch), interceptor.Funcs{
+		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
+			deleted = deleted || obj.GetName() == names[1]
+			join.Data[v1alpha1.SecretToken] = []byte(tokenFor(now, now.Add(time.Hour), names[1]))
+			if err := r.host.Update(ctx, join.DeepCopy()); !apierrors.IsConflict(err) {
+				t.Errorf("the join stores a token whose Secret the manager deletes: %v", err)
+			}
+			return c.Delete(ctx, obj, opts...)
+		},
+	})
+	got, err := Renew(t.Context(), r.host, makes, func(context.Context, string) error { return nil }, r.secret, now)
+	if err != nil || !got.Renewed || !deleted {
+		t.Fatalf("%+v, deleted %t: %v", got, deleted, err)
+	}
+	if err := r.host.Get(t.Context(), client.ObjectKeyFromObject(r.secret), r.secret); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(names[0]+"/uid-of-"+names[0], string(r.secret.Data[v1alpha1.SecretSuperseded])); diff != "" {
+		t.Errorf("what is to be revoked: %s", diff)
+	}
+	// And the reverse: the join was first, so the manager deletes nothing.
+	r.start(t, tokenFor(now.Add(-25*time.Hour), now.Add(29*24*time.Hour), names[0]), names...)
+	stale := r.secret.DeepCopy()
+	r.secret.Data[v1alpha1.SecretToken] = []byte(tokenFor(now, now.Add(time.Hour), names[1]))
+	if err := r.host.Update(t.Context(), r.secret); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Renew(t.Context(), r.host, r.member, func(context.Context, string) error { return nil }, stale, now); !apierrors.IsConflict(err) {
+		t.Errorf("got %v", err)
+	}
+	if diff := cmp.Diff([]string{"1", "2", "3", "4"}, r.held(t)); diff != "" {
+		t.Errorf("Secrets on the member: %s", diff)
+	}
+}

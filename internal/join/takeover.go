@@ -94,7 +94,7 @@ func (p *joiner) rehearse(ctx context.Context) error {
 	q := *p
 	q.opts.DryRun, q.member.dry, q.host.dry = true, true, true
 	q.report = func(Step) {}
-	for _, step := range []func(context.Context) error{q.install, q.own, q.obtainTokens, q.register} {
+	for _, step := range []func(context.Context) error{q.install, q.own, q.exchangeTokens, q.putMemberCluster} {
 		if err := step(ctx); err != nil {
 			return err
 		}

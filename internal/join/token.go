@@ -92,15 +92,16 @@ func readToken(token string) (credential, error) {
 
 // obtainTokens gets the host's token, and the one for a collector inside the manager.
 func (p *joiner) obtainTokens(ctx context.Context) error {
-	secret, err := p.hostSecret(ctx)
-	if err != nil {
+	if err := p.readTokens(ctx); err != nil {
 		return err
 	}
-	if p.token, err = p.obtainToken(ctx, secret, v1alpha1.SecretToken, p.account); err != nil {
+	p.collectorToken = credential{}
+	var err error
+	if p.token, err = p.obtainToken(ctx, p.stored, v1alpha1.SecretToken, p.account); err != nil {
 		return err
 	}
 	if p.collector == v1alpha1.CollectorHost {
-		p.collectorToken, err = p.obtainToken(ctx, secret, v1alpha1.SecretCollectorToken, p.collectorAccount)
+		p.collectorToken, err = p.obtainToken(ctx, p.stored, v1alpha1.SecretCollectorToken, p.collectorAccount)
 	}
 	return err
 }
@@ -121,10 +122,11 @@ func (p *joiner) obtainToken(ctx context.Context, secret *corev1.Secret, key str
 		p.done(Created, what, why)
 		return credential{}, nil
 	}
-	got, err := issue(ctx, p.member.client, account, have)
+	got, err := issue(ctx, p.member.client, account, have, nil)
 	if err != nil {
 		return credential{}, fmt.Errorf("asking %s for a token of %s: %w", p.member.cluster, account.Name, err)
 	}
+	p.issued = append(p.issued, got.secret)
 	if err := p.awaitAccepted(ctx, got.token); err != nil {
 		return credential{}, fmt.Errorf("trying the new token of %s on %s: %w", account.Name, p.member.cluster, err)
 	}
@@ -158,8 +160,11 @@ func (p *joiner) keepToken(ctx context.Context, secret *corev1.Secret, key strin
 	case err != nil:
 		return "", have, fmt.Errorf("trying the host's token of %s on %s: %w", account.Name, p.member.cluster, err)
 	}
-	if have.secret.name == "" {
+	switch {
+	case have.secret.name == "":
 		return "the host's could not be revoked", have, nil
+	case !p.tokenSecrets.mayHold(have.secret): // an API server may take it a few seconds longer, from its cache
+		return "the host's was revoked", have, nil
 	}
 	return "", have, nil
 }

@@ -48,9 +48,12 @@ func (s tokenSecret) known() bool {
 
 // issue asks the member for a token of an account, bound to a Secret of its own. The Role of a member that an earlier version
 // joined forbids the host to create Secrets there; the token is then bound to none. current is the token that the host has.
-func issue(ctx context.Context, member client.Client, account *corev1.ServiceAccount, current credential) (credential, error) {
+// giveUp is called with a name before the Secret of that name is deleted to make room; nil does nothing.
+func issue(
+	ctx context.Context, member client.Client, account *corev1.ServiceAccount, current credential, giveUp func(ctx context.Context, name string) error,
+) (credential, error) {
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To(int64(tokenLifetime / time.Second))}}
-	held, err := holdTokenSecret(ctx, member, account, current)
+	held, err := holdTokenSecret(ctx, member, account, current, giveUp)
 	switch {
 	case lacksTheRight(err):
 	case err != nil:
@@ -81,7 +84,9 @@ func lacksTheRight(err error) bool {
 
 // holdTokenSecret makes the Secret for the next token, under a name that is free. Where none is, tokens were asked for that the
 // host never got to store: one of theirs is deleted first. The host may not read these Secrets, so making one tells.
-func holdTokenSecret(ctx context.Context, member client.Client, account *corev1.ServiceAccount, current credential) (tokenSecret, error) {
+func holdTokenSecret(
+	ctx context.Context, member client.Client, account *corev1.ServiceAccount, current credential, giveUp func(ctx context.Context, name string) error,
+) (tokenSecret, error) {
 	names := slices.DeleteFunc(tokenSecrets(account.Name), func(name string) bool { return name == current.secret.name })
 	for _, name := range append(slices.Clone(names), names[0]) {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name},
@@ -95,6 +100,11 @@ func holdTokenSecret(ctx context.Context, member client.Client, account *corev1.
 			return tokenSecret{}, fmt.Errorf("making Secret %s/%s for a token: %w", v1alpha1.SystemNamespace, name, err)
 		}
 		if name == names[len(names)-1] {
+			if giveUp != nil {
+				if err := giveUp(ctx, names[0]); err != nil {
+					return tokenSecret{}, err
+				}
+			}
 			if err := dropTokenSecret(ctx, member, tokenSecret{name: names[0]}); err != nil {
 				return tokenSecret{}, err
 			}
@@ -124,25 +134,30 @@ func dropTokenSecret(ctx context.Context, member client.Client, s tokenSecret) e
 var tokenKeys = map[string]string{v1alpha1.SecretToken: HostAccount, v1alpha1.SecretCollectorToken: CollectorAccount}
 
 // supersede compares the data of a Secret at the host with the data that takes its place. It returns the new value of
-// SecretSuperseded: the tokens that were replaced, to be revoked once their successors have worked. Tokens of an account that the
+// SecretSuperseded: the tokens that were replaced or lost, to be revoked once their successors have worked. Tokens of an account that the
 // new data has no token of are left out: either the join has deleted that account, or the host may not revoke them.
-func supersede(data, by map[string][]byte) []byte {
+func supersede(data, by map[string][]byte, lost []tokenSecret) []byte {
 	lines := strings.Fields(string(data[v1alpha1.SecretSuperseded]))
+	for _, s := range lost {
+		lines = append(lines, s.String())
+	}
 	for key, account := range tokenKeys {
 		if had, err := readToken(string(data[key])); err == nil && had.secret.known() {
 			lines = append(lines, had.secret.String())
 		}
 		now, err := readToken(string(by[key]))
 		lines = slices.DeleteFunc(lines, func(l string) bool {
-			return err == nil && l == now.secret.String() || len(by[key]) == 0 && strings.HasPrefix(l, account+"-")
+			// Where the new token's Secret has the name of another, that one is gone.
+			return err == nil && strings.HasPrefix(l, now.secret.name+"/") || len(by[key]) == 0 && strings.HasPrefix(l, account+"-")
 		})
 	}
 	return []byte(strings.Join(sorted(lines), "\n"))
 }
 
-// setSuperseded writes supersede's answer into the data that takes the place of the Secret's.
-func setSuperseded(data, by map[string][]byte) {
-	if by[v1alpha1.SecretSuperseded] = supersede(data, by); len(by[v1alpha1.SecretSuperseded]) == 0 {
+// setSuperseded writes supersede's answer into the data that takes the place of the Secret's. lost are Secrets on the
+// member whose tokens the host does not hold: their tokens are to be revoked too.
+func setSuperseded(data, by map[string][]byte, lost ...tokenSecret) {
+	if by[v1alpha1.SecretSuperseded] = supersede(data, by, lost); len(by[v1alpha1.SecretSuperseded]) == 0 {
 		delete(by, v1alpha1.SecretSuperseded)
 	}
 }

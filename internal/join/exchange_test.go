@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join"
+)
+
+// beforeSecretIsStored is the host's connection on which do runs once, right before the first write of a Secret.
+func beforeSecretIsStored(cfg *rest.Config, do func()) *rest.Config {
+	cfg = rest.CopyConfig(cfg)
+	ran := false
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(req *http.Request) (*http.Response, error) {
+			if req.Method != http.MethodGet && strings.Contains(req.URL.Path, "/secrets") && !ran {
+				ran = true
+				do()
+			}
+			return next.RoundTrip(req)
+		})
+	})
+	return cfg
+}
+
+// joinMeanwhile joins east, and runs do right before the join stores the tokens.
+func (f *fleet) joinMeanwhile(t *testing.T, do func()) []join.Step {
+	t.Helper()
+	ran := false
+	during := *f
+	during.hostConfig = beforeSecretIsStored(f.hostConfig, func() { ran = true; do() })
+	_, steps, err := during.join(t, f.eastConfig, join.Options{Name: "east"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !ran {
+		t.Fatal("the join wrote no Secret")
+	}
+	return steps
+}
+
+// expectAccounted fails where the tokens at the host do not work, or the member holds a Secret of a token that the host neither
+// uses nor is about to revoke.
+func (f *fleet) expectAccounted(t *testing.T) {
+	t.Helper()
+	_, secret := f.registered(t, "east")
+	want := strings.Fields(string(secret.Data[v1alpha1.SecretSuperseded]))
+	for i, line := range want {
+		want[i], _, _ = strings.Cut(line, "/")
+	}
+	for _, account := range []string{join.HostAccount, join.CollectorAccount} {
+		for _, held := range f.tokenSecrets(t, account) {
+			if !slices.Contains(want, held) && !f.inUse(t, held) {
+				t.Errorf("Secret %s on the member is bound to a token that the host knows nothing of; to be revoked: %v", held, want)
+			}
+		}
+	}
+	// The API server remembers a token that it accepted for ten seconds. So the Secret tells, and not a request.
+	for key, account := range map[string]string{v1alpha1.SecretToken: join.HostAccount, v1alpha1.SecretCollectorToken: join.CollectorAccount} {
+		if boundTo := join.BoundTo(t, string(secret.Data[key])); !slices.Contains(f.tokenSecrets(t, account), boundTo) {
+			t.Errorf("%s at the host is revoked: it is bound to %s", key, boundTo)
+		}
+	}
+	if err := ask(within(t), f.asHost(t, "east")); err != nil {
+		t.Errorf("the host's token: %v", err)
+	}
+	if err := ask(within(t), f.asCollector(t, "east")); err != nil {
+		t.Errorf("the collector's token: %v", err)
+	}
+}
+
+// inUse reports whether a token at the host is bound to a Secret on the member.
+func (f *fleet) inUse(t *testing.T, name string) bool {
+	t.Helper()
+	_, secret := f.registered(t, "east")
+	return slices.ContainsFunc([]string{v1alpha1.SecretToken, v1alpha1.SecretCollectorToken}, func(key string) bool {
+		return join.BoundTo(t, string(secret.Data[key])) == name
+	})
+}
+
+// unboundCluster makes the next join write the Secret: the binding lacks the name of the member, as of the version before.
+func (f *fleet) unboundCluster(t *testing.T) {
+	t.Helper()
+	_, secret := f.registered(t, "east")
+	delete(secret.Data, v1alpha1.SecretCluster)
+	if err := f.host.Update(within(t), secret); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAJoinNeverStoresATokenThatARenewalHasReplaced(t *testing.T) {
+	f := newFleet(t)
+	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
+	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
+	f.unboundCluster(t)
+	var renewed []byte
+	steps := f.joinMeanwhile(t, func() {
+		f.renew(t)
+		_, secret := f.registered(t, "east")
+		renewed = secret.Data[v1alpha1.SecretToken]
+		if err := join.Revoke(within(t), f.host, f.asHost(t, "east"), secret); err != nil {
+			t.Fatal(err)
+		}
+	})
+	_, secret := f.registered(t, "east")
+	if string(secret.Data[v1alpha1.SecretToken]) != string(renewed) {
+		t.Error("the join replaced the token of the renewal")
+	}
+	if string(secret.Data[v1alpha1.SecretCluster]) != "east" {
+		t.Error("the join did not store the binding")
+	}
+	if !strings.Contains(notes(steps), "the manager or another join wrote Secret east at the host meanwhile") {
+		t.Errorf("the join does not tell that it chose again: %s", notes(steps))
+	}
+	f.expectAccounted(t)
+}
+
+func TestTwoJoinsAtATimeLeaveTheHostWithOneTokenOfEachAccount(t *testing.T) {
+	f := newFleet(t)
+	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
+	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
+	_, secret := f.registered(t, "east")
+	if err := f.host.Delete(within(t), secret); err != nil {
+		t.Fatal(err)
+	}
+	var winner []byte
+	f.joinMeanwhile(t, func() {
+		f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
+		_, secret := f.registered(t, "east")
+		winner = secret.Data[v1alpha1.SecretToken]
+	})
+	_, secret = f.registered(t, "east")
+	if string(secret.Data[v1alpha1.SecretToken]) != string(winner) {
+		t.Error("the join that came later replaced a token that is new")
+	}
+	f.expectAccounted(t)
+	if err := join.Revoke(within(t), f.host, f.asHost(t, "east"), secret); err != nil {
+		t.Fatal(err)
+	}
+	for _, account := range []string{join.HostAccount, join.CollectorAccount} {
+		if held := f.tokenSecrets(t, account); len(held) != 1 {
+			t.Errorf("Secrets of %s on the member: %v", account, held)
+		}
+	}
+}
+
+// A join or a manager that was killed before it stored its token leaves the token's Secret on the member.
+func TestAJoinHasTokensRevokedThatNoHostHolds(t *testing.T) {
+	f := newFleet(t)
+	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
+	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
+	account := join.ServiceAccount(join.HostAccount)
+	account.UID = f.account(t)
+	held := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: join.HostAccount + "-token-3",
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ServiceAccount", Name: account.Name, UID: account.UID}}}}
+	if err := f.east.Create(within(t), held); err != nil {
+		t.Fatal(err)
+	}
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
+		BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Secret", Name: held.Name, UID: held.UID}}}
+	if err := f.east.SubResource("token").Create(within(t), account, request); err != nil {
+		t.Fatal(err)
+	}
+	cfg := rest.AnonymousClientConfig(f.eastConfig)
+	cfg.BearerToken = request.Status.Token
+	lost := clientFor(t, cfg)
+	if err := ask(within(t), lost); err != nil {
+		t.Fatal(err)
+	}
+	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
+	f.expectAccounted(t)
+	_, secret := f.registered(t, "east")
+	if err := join.Revoke(within(t), f.host, f.asHost(t, "east"), secret); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the lost token is refused", func(ctx context.Context) bool { return apierrors.IsUnauthorized(ask(ctx, lost)) })
+	f.expectAccounted(t)
+	if again := f.mustJoin(t, f.eastConfig, join.Options{Name: "east"}); again.Changes != 0 {
+		t.Errorf("a join wrote something: %+v", again)
+	}
+}
+
+func TestAJoinThatIsStoppedRevokesTheTokensThatItIssued(t *testing.T) {
+	f := newFleet(t)
+	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
+	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
+	_, secret := f.registered(t, "east")
+	if err := f.host.Delete(within(t), secret); err != nil {
+		t.Fatal(err)
+	}
+	before := f.tokenSecrets(t, join.HostAccount)
+	ctx, stop := context.WithTimeout(within(t), time.Minute)
+	defer stop()
+	refusing := rest.CopyConfig(f.hostConfig)
+	refusing.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(req *http.Request) (*http.Response, error) {
+			if req.Method == http.MethodPost && strings.Contains(req.URL.Path, "/secrets") {
+				req.URL.Path += "/no/such/path" // refused before it is stored
+			}
+			return next.RoundTrip(req)
+		})
+	})
+	if _, err := join.Join(ctx, refusing, f.eastConfig, join.Options{Name: "east", DefaultHostName: "prod"}, nil); err == nil {
+		t.Fatal("the host refused the Secret, and the join says nothing")
+	}
+	if after := f.tokenSecrets(t, join.HostAccount); !slices.Equal(before, after) {
+		t.Errorf("Secrets on the member: %v, before the join %v", after, before)
+	}
+	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
+	f.expectAccounted(t)
+}
