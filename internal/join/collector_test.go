@@ -192,6 +192,50 @@ func TestTheCollectorInsideTheManagerHasAnAccountOfItsOwn(t *testing.T) {
 	}
 }
 
+// Without the Secret at the host, only the member's Role tells that the host could create tokens of the collector's account.
+func TestTheHostsTokensOfTheCollectorEndThoughItsSecretIsGone(t *testing.T) {
+	f := newFleet(t)
+	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
+	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
+	kept := f.asCollector(t, "east")
+	if err := ask(within(t), kept); err != nil {
+		t.Fatal(err)
+	}
+	_, secret := f.registered(t, "east")
+	if err := f.host.Delete(within(t), secret); err != nil {
+		t.Fatal(err)
+	}
+	external := join.Options{Name: "east", Collector: v1alpha1.CollectorExternal}
+	f.mustJoin(t, f.eastConfig, external)
+	eventually(t, "the token of the host's collector is refused", func(ctx context.Context) bool { return apierrors.IsUnauthorized(ask(ctx, kept)) })
+
+	// Killed between the account and the Role: the host could still create tokens, so the account is none to keep.
+	account := join.ServiceAccount(join.CollectorAccount)
+	if err := f.east.Get(within(t), client.ObjectKeyFromObject(account), account); err != nil {
+		t.Fatal(err)
+	}
+	if again := f.mustJoin(t, f.eastConfig, external); again.Changes != 0 {
+		t.Errorf("a join wrote something: %+v", again)
+	}
+	role := &rbacv1.Role{}
+	if err := f.east.Get(within(t), types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: join.HostAccount}, role); err != nil {
+		t.Fatal(err)
+	}
+	for i := range role.Rules {
+		if slices.Contains(role.Rules[i].Resources, "serviceaccounts/token") {
+			role.Rules[i].ResourceNames = append(role.Rules[i].ResourceNames, join.CollectorAccount)
+		}
+	}
+	if err := f.east.Update(within(t), role); err != nil {
+		t.Fatal(err)
+	}
+	f.mustJoin(t, f.eastConfig, external)
+	now := join.ServiceAccount(join.CollectorAccount)
+	if err := f.east.Get(within(t), client.ObjectKeyFromObject(now), now); err != nil || now.UID == account.UID {
+		t.Errorf("the account of a host that could create its tokens was kept: %v", err)
+	}
+}
+
 // The version before bound the collector's roles to the host's account, and gave the host no token of another.
 func TestTheCollectorOfAMemberOfTheVersionBeforeWorksOnAsTheHost(t *testing.T) {
 	f := newFleet(t)

@@ -4,7 +4,6 @@ package join
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -21,7 +20,7 @@ import (
 
 // install creates the objects on the member that the host needs there.
 func (p *joiner) install(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{p.putNamespace, p.putCRDs, p.putAccounts, p.putSystemRoles, p.putRoles, p.markMade, p.putPolicy, p.dropRoles} {
+	for _, step := range []func(context.Context) error{p.putNamespace, p.putCRDs, p.putAccounts, p.putRoles, p.markMade, p.putPolicy, p.dropRoles} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -53,88 +52,6 @@ func (p *joiner) putCRDs(ctx context.Context) error {
 		t.add(outcome)
 	}
 	p.done(t.outcome(), p.member.cluster+": CRDs deliveries, memberships", "")
-	return nil
-}
-
-func (p *joiner) putAccounts(ctx context.Context) error {
-	var t tally
-	account, outcome, err := put(ctx, p.member, serviceAccount(HostAccount), func(*corev1.ServiceAccount) {})
-	if err != nil {
-		return err
-	}
-	p.account = account
-	t.add(outcome)
-	outcome, err = p.dropCollectorAccount(ctx)
-	if err != nil {
-		return err
-	}
-	t.add(outcome)
-	p.collectorAccount, outcome, err = put(ctx, p.member, serviceAccount(CollectorAccount), func(sa *corev1.ServiceAccount) { belongTo(sa, account) })
-	if err != nil {
-		return err
-	}
-	t.add(outcome)
-	p.done(t.outcome(), p.member.cluster+": account "+HostAccount+", "+CollectorAccount, "")
-	if p.collector == v1alpha1.CollectorExternal && outcome == Created && !p.opts.DryRun {
-		p.note("the collector's account on %s is new: tokens of an earlier one of its name are refused. %s", p.member.cluster, newToken)
-	}
-	return nil
-}
-
-// dropCollectorAccount deletes the collector's account if the wrong side holds its tokens: the host, although the
-// collector runs elsewhere, or the reverse. The join then makes the account anew, so that the API server refuses
-// every earlier token of the collector. It also deletes an account whose owner is an earlier host account: the
-// garbage collector is about to delete that.
-func (p *joiner) dropCollectorAccount(ctx context.Context) (Outcome, error) {
-	account := serviceAccount(CollectorAccount)
-	if err := p.member.get(ctx, account); errors.Is(err, errAbsent) {
-		return Unchanged, nil
-	} else if err != nil {
-		return "", fmt.Errorf("reading %s on %s: %w", describe(account), p.member.cluster, err)
-	}
-	secret, err := p.hostSecret(ctx)
-	if err != nil {
-		return "", err
-	}
-	isHosts, isOwned := false, slices.ContainsFunc(account.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == p.account.UID })
-	if secret != nil {
-		had, err := readToken(string(secret.Data[v1alpha1.SecretCollectorToken]))
-		isHosts = err == nil && had.account == account.UID
-	}
-	if isOwned && isHosts == (p.collector == v1alpha1.CollectorHost) {
-		return Unchanged, nil
-	}
-	return p.member.remove(ctx, account)
-}
-
-// putSystemRoles grants the rights that are needed in fairlead-system. Roles and bindings belong to the service
-// account, and are deleted with it.
-func (p *joiner) putSystemRoles(ctx context.Context) error {
-	var t tally
-	for _, r := range []role{
-		{name: HostAccount, rules: hostSystemRules(p.collector), account: HostAccount},
-		{name: CollectorAccount, rules: collectorSystemRules(), account: CollectorAccount},
-	} {
-		meta := metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: r.name}
-		_, outcome, err := put(ctx, p.member, &rbacv1.Role{ObjectMeta: meta}, func(have *rbacv1.Role) {
-			have.Rules = r.rules
-			belongTo(have, p.account)
-		})
-		if err != nil {
-			return explainGrant(err, p.member.cluster)
-		}
-		t.add(outcome)
-		_, outcome, err = put(ctx, p.member, &rbacv1.RoleBinding{ObjectMeta: meta}, func(have *rbacv1.RoleBinding) {
-			have.RoleRef = rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: r.name}
-			have.Subjects = subjects(r.account)
-			belongTo(have, p.account)
-		})
-		if err != nil {
-			return explainGrant(err, p.member.cluster)
-		}
-		t.add(outcome)
-	}
-	p.done(t.outcome(), p.member.cluster+": roles in "+v1alpha1.SystemNamespace, "")
 	return nil
 }
 
