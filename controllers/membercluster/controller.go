@@ -90,6 +90,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.collectors.Forget(req.Name)
 		r.fleet.Disconnect(req.Name)
 		forgetExpiry(req.Name)
+		recordCollectorExpiry(req.Name, nil)
 		return ctrl.Result{}, nil
 	}
 	refusal, err := r.connect(ctx, mc)
@@ -155,6 +156,7 @@ func (r *Reconciler) connect(ctx context.Context, mc *v1alpha1.MemberCluster) (r
 		}
 		secret = nil
 	}
+	recordCollectorExpiry(mc.Name, secret)
 	config, err := member.ConfigFor(mc, secret, r.userAgent)
 	if refusal = member.AsCredentialsError(err); refusal != nil {
 		r.fleet.Disconnect(mc.Name)

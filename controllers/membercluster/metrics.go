@@ -4,9 +4,11 @@ package membercluster
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
 // credentialsExpire is told also while a member is away, which is when its token is not renewed.
@@ -15,15 +17,32 @@ var credentialsExpire = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Help: "When the host's token for a member ends, in seconds since 1970. It is about 30 days ahead while the token is renewed.",
 }, []string{"member"})
 
-func init() { metrics.Registry.MustRegister(credentialsExpire) } //nolint:gochecknoinits // controller-runtime's registry is filled so
+// collectorTokenExpires is that of the second token in the member's Secret. One of the two can be renewed while the other is not.
+var collectorTokenExpires = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	Name: "fairlead_member_collector_token_expire_timestamp_seconds",
+	Help: "When the token of a member's collector inside the manager ends, in seconds since 1970. It is about 30 days ahead while the token is renewed.",
+}, []string{"member"})
 
-// measure tells the metrics what the status of a member says.
+func init() { metrics.Registry.MustRegister(credentialsExpire, collectorTokenExpires) } //nolint:gochecknoinits // controller-runtime's registry is filled so
+
+// recordExpiry tells the metrics what the status of a member says.
 func recordExpiry(mc *v1alpha1.MemberCluster) {
 	if expires := mc.Status.CredentialsExpireTime; expires.IsZero() {
 		forgetExpiry(mc.Name)
 	} else {
 		credentialsExpire.WithLabelValues(mc.Name).Set(float64(expires.Unix()))
 	}
+}
+
+// recordCollectorExpiry tells the metrics when the collector's token in a member's Secret ends. secret is nil if there is none.
+func recordCollectorExpiry(name string, secret *corev1.Secret) {
+	if secret != nil {
+		if expires := join.CollectorTokenExpires(secret); !expires.IsZero() {
+			collectorTokenExpires.WithLabelValues(name).Set(float64(expires.Unix()))
+			return
+		}
+	}
+	collectorTokenExpires.DeleteLabelValues(name)
 }
 
 // forgetExpiry forgets a member.

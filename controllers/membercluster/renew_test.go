@@ -4,16 +4,20 @@ package membercluster
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
 // The connection goes on, so no watch is lost; and the token that it began with is revoked, by the one that is in its place.
@@ -49,7 +53,7 @@ func TestATokenIsReplacedOnTheSameConnectionAndThenRevoked(t *testing.T) {
 	if expires := now.Add(time.Hour); !got.Status.CredentialsExpireTime.Time.Equal(expires) {
 		t.Errorf("status.credentialsExpireTime: %s", got.Status.CredentialsExpireTime)
 	}
-	if diff := cmp.Diff([]float64{float64(now.Add(time.Hour).Unix())}, measured(t)); diff != "" {
+	if diff := cmp.Diff([]float64{float64(now.Add(time.Hour).Unix())}, measured(t, hostsExpiry)); diff != "" {
 		t.Errorf("the metric: %s", diff)
 	}
 	got.Finalizers = nil
@@ -62,13 +66,56 @@ func TestATokenIsReplacedOnTheSameConnectionAndThenRevoked(t *testing.T) {
 	if _, err := l.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: "east"}}); err != nil {
 		t.Fatal(err)
 	}
-	if left := measured(t); len(left) > 0 {
+	if left := append(measured(t, hostsExpiry), measured(t, collectorsExpiry)...); len(left) > 0 {
 		t.Errorf("a member that is gone is still measured: %v", left)
 	}
 }
 
-// measured is what the metric says, of all members.
-func measured(t *testing.T) []float64 {
+// The host's token is renewed and the collector's is not: without a word about it, the collector stops at the end of its token.
+func TestAMemberTellsWhichTokenIsNotRenewed(t *testing.T) {
+	s := newAPIServer(t, "member-uid")
+	s.joined, s.date, s.keeps = true, now, join.CollectorAccount
+	mc, secret := registration(s, "member-uid")
+	secret.Data[v1alpha1.SecretToken] = []byte(tokenBoundTo(now, "fairlead-host-token-1", "u-1"))
+	secret.Data[v1alpha1.SecretCollectorToken] = []byte(tokenBoundTo(now.Add(-50*time.Minute), "fairlead-collector-token-1", "c-1"))
+	l := newLoop(t, mc, secret)
+	l.settled(t)
+	got := l.settled(t)
+	said := func(kind string) string {
+		c := meta.FindStatusCondition(got.Status.Conditions, kind)
+		if c == nil || c.Status != metav1.ConditionTrue {
+			t.Fatalf("%s: %+v", kind, c)
+		}
+		return c.Message
+	}
+	for kind, words := range map[string][]string{
+		v1alpha1.ConditionReady: {"the token of fairlead-collector is not renewed and ends on " + now.Add(10*time.Minute).Format(time.DateOnly), "see CollectorReady"},
+		v1alpha1.ConditionCollectorReady: {"account fairlead-system/fairlead-collector since " + now.Add(-30*time.Minute).Format(time.RFC3339),
+			"ends on " + now.Add(10*time.Minute).Format(time.RFC3339), "hostctl join east --cluster-kubeconfig FILE", "no rule allows it"},
+	} {
+		for _, w := range words {
+			if !strings.Contains(said(kind), w) {
+				t.Errorf("%s lacks %q: %s", kind, w, said(kind))
+			}
+		}
+	}
+	if strings.Contains(said(v1alpha1.ConditionCredentialsValid), "renew") {
+		t.Errorf("the host's token is blamed, too: %s", said(v1alpha1.ConditionCredentialsValid))
+	}
+	if diff := cmp.Diff([]float64{float64(now.Add(10 * time.Minute).Unix())}, measured(t, collectorsExpiry)); diff != "" {
+		t.Errorf("the metric: %s", diff)
+	}
+	forgetExpiry("east")
+	recordCollectorExpiry("east", nil)
+}
+
+const (
+	hostsExpiry      = "fairlead_member_credentials_expire_timestamp_seconds"
+	collectorsExpiry = "fairlead_member_collector_token_expire_timestamp_seconds"
+)
+
+// measured is what a metric says, of all members.
+func measured(t *testing.T, metric string) []float64 {
 	t.Helper()
 	families, err := metrics.Registry.Gather()
 	if err != nil {
@@ -76,7 +123,7 @@ func measured(t *testing.T) []float64 {
 	}
 	var values []float64
 	for _, family := range families {
-		if family.GetName() == "fairlead_member_credentials_expire_timestamp_seconds" {
+		if family.GetName() == metric {
 			for _, m := range family.GetMetric() {
 				values = append(values, m.GetGauge().GetValue())
 			}

@@ -5,6 +5,7 @@ package membercluster
 import (
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -49,6 +50,8 @@ type apiServer struct {
 	// date is what it says that time it is, token what it gives to who asks for a new one.
 	date  time.Time
 	token string
+	// keeps is the account of which it gives no token.
+	keeps string
 
 	mu      sync.Mutex
 	crds    []string
@@ -100,6 +103,8 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	query := req.URL.Query()
 	switch {
+	case s.keeps != "" && strings.HasSuffix(req.URL.Path, "/"+s.keeps+"/token"):
+		refuse(w, apierrors.NewForbidden(schema.GroupResource{Resource: "serviceaccounts/token"}, s.keeps, errors.New("no rule allows it")))
 	case strings.HasSuffix(req.URL.Path, "/token"):
 		answer(w, authenticationv1.TokenRequest{TypeMeta: metav1.TypeMeta{Kind: "TokenRequest", APIVersion: "authentication.k8s.io/v1"},
 			Status: authenticationv1.TokenRequestStatus{Token: s.token}})

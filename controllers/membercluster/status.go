@@ -97,8 +97,32 @@ func (d statusWriter) write(mc *v1alpha1.MemberCluster) {
 	case d.leaving != nil: // the way out of that trouble is not the only one any more
 		ready.Message = fmt.Sprintf("it is being unjoined, which waits for this (`hostctl unjoin %s --forget` does not): %s", mc.Name, ready.Message)
 	}
-	ready.Message += d.enforced(mc) + d.clocks()
+	ready.Message += d.overdue() + d.enforced(mc) + d.clocks()
 	d.set(mc, ready)
+}
+
+// overdue names the tokens that are not renewed, and the conditions that say why: the members' list shows Ready only.
+func (d statusWriter) overdue() string {
+	var b strings.Builder
+	for _, o := range []struct {
+		*join.Overdue
+		see string
+	}{{d.renewal.Overdue, v1alpha1.ConditionCredentialsValid}, {d.renewal.CollectorOverdue, v1alpha1.ConditionCollectorReady}} {
+		if o.Overdue != nil {
+			fmt.Fprintf(&b, "; the token of %s is not renewed and ends on %s, see %s", o.Account, o.Expires.UTC().Format(time.DateOnly), o.see)
+		}
+	}
+	return b.String()
+}
+
+// notRenewed says why a token is not renewed and what to do, "" if it is.
+func notRenewed(name string, o *join.Overdue) string {
+	if o == nil {
+		return ""
+	}
+	return fmt.Sprintf("; the manager could not renew the token of the member's account %s/%s since %s, and it ends on %s: "+
+		"run `hostctl join %s --cluster-kubeconfig FILE` before that: %v", v1alpha1.SystemNamespace, o.Account,
+		o.Since.UTC().Format(time.RFC3339), o.Expires.UTC().Format(time.RFC3339), name, o.Err)
 }
 
 // enforced says where the namespace policy of the MemberCluster is not what the member holds the host to. The member's
@@ -195,7 +219,7 @@ func (d statusWriter) collectorReady(mc *v1alpha1.MemberCluster) metav1.Conditio
 		return found(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the host collects with its own account, as of a member that an earlier version joined: "+
 			"run `hostctl join %s --cluster-kubeconfig FILE` to give the collector the account %s", mc.Name, account)
 	case mc.Spec.Collector != v1alpha1.CollectorExternal:
-		return found(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the host collects")
+		return found(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the host collects%s", notRenewed(mc.Name, d.renewal.CollectorOverdue))
 	case s.Heartbeat.IsZero():
 		return found(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "no collector has been heard of since the member was joined: "+
 			"run `collector --kubeconfig FILE --cluster-name %[1]s` with a token of the member's account %[2]s, or let the host collect: "+
@@ -217,5 +241,5 @@ func acceptedUntil(name string, renewal join.Renewal) string {
 	if renewal.Unbound {
 		message += fmt.Sprintf("; an earlier version joined the member, so old tokens cannot be revoked: run `hostctl join %s --cluster-kubeconfig FILE`", name)
 	}
-	return message
+	return message + notRenewed(name, renewal.Overdue)
 }

@@ -29,7 +29,23 @@ type Renewal struct {
 	// Unbound is whether the host's token is bound to no Secret on the member, and cannot be revoked by itself: the host's Role there
 	// is of the version before.
 	Unbound bool
+	// Overdue and CollectorOverdue tell why the host's token and the collector's are not renewed, nil where they are.
+	Overdue, CollectorOverdue *Overdue
 }
+
+// Overdue is a token that could not be renewed for longer than a few attempts take.
+type Overdue struct {
+	// Account is the service account of the token.
+	Account string
+	// Since is when its renewal was due, Expires is when it ends.
+	Since, Expires time.Time
+	// Err is the last attempt's.
+	Err error
+}
+
+// overdueAfter is how long renewals may fail without being reported: a join at the same time, or a short outage, makes one
+// attempt fail. Of a token with a short life it is half of the time that is left at the renewal.
+const overdueAfter = time.Hour
 
 // Renew asks the member for new tokens in place of those in the Secret at the host: the host's own token, and the
 // token for a collector inside the manager if the Secret holds one. It does so once a token is a day old, or a third
@@ -51,7 +67,7 @@ func Renew(
 		return got, err
 	}
 	collector, other := r.renew(ctx, v1alpha1.SecretCollectorToken)
-	got.Renewed = got.Renewed || collector.Renewed
+	got.Renewed, got.CollectorOverdue = got.Renewed || collector.Renewed, collector.Overdue
 	if got.Due.IsZero() || !collector.Due.IsZero() && collector.Due.Before(got.Due) {
 		got.Due = collector.Due
 	}
@@ -76,11 +92,24 @@ func (r *renewer) renew(ctx context.Context, key string) (Renewal, error) {
 	if have.fresh(r.now) {
 		return renewal(have, false), nil
 	}
+	got, err := r.replace(ctx, key, have)
+	if err != nil {
+		result := renewal(have, false)
+		if r.now.After(have.due().Add(min(overdueAfter, have.expires.Sub(have.due())/2))) {
+			result.Overdue = &Overdue{Account: tokenKeys[key], Since: have.due(), Expires: have.expires, Err: err}
+		}
+		return result, fmt.Errorf("renewing the token of account %s in Secret %s (the token expires on %s): %w", tokenKeys[key], r.secret.Name, when(have.expires), err)
+	}
+	return renewal(got, true), nil
+}
+
+// replace gets a new token, and puts it in the place of the one that the Secret holds under the key.
+func (r *renewer) replace(ctx context.Context, key string, have credential) (credential, error) {
 	account := serviceAccount(tokenKeys[key])
 	account.UID = have.account
 	got, err := issue(ctx, r.member, account, have, r.giveUp)
 	if err != nil {
-		return renewal(have, false), fmt.Errorf("renewing the token of account %s in Secret %s (the token expires on %s): %w", account.Name, r.secret.Name, when(have.expires), err)
+		return credential{}, err
 	}
 	if !got.fresh(r.now) {
 		err = fmt.Errorf("the member's new token holds from %s to %s, and its clock says %s: correct the clocks of its control plane", when(got.issued), when(got.expires), when(r.now))
@@ -88,7 +117,7 @@ func (r *renewer) renew(ctx context.Context, key string) (Renewal, error) {
 		err = r.accepts(ctx, got.token)
 	}
 	if err != nil {
-		return renewal(have, false), fmt.Errorf("renewing the token of account %s in Secret %s: %w", account.Name, r.secret.Name, errors.Join(err, dropTokenSecret(ctx, r.member, got.secret)))
+		return credential{}, errors.Join(err, dropTokenSecret(ctx, r.member, got.secret))
 	}
 	next := r.secret.DeepCopy()
 	next.Data[key] = []byte(got.token)
@@ -98,10 +127,10 @@ func (r *renewer) renew(ctx context.Context, key string) (Renewal, error) {
 		err = errors.Join(err, dropTokenSecret(ctx, r.member, got.secret))
 	}
 	if err != nil {
-		return renewal(have, false), fmt.Errorf("renewing the token of account %s in Secret %s: %w", account.Name, r.secret.Name, err)
+		return credential{}, err
 	}
 	r.secret = next
-	return renewal(got, true), nil
+	return got, nil
 }
 
 // giveUp writes the Secret at the host before the manager deletes a Secret on the member that the host knows nothing of.
@@ -118,6 +147,12 @@ func (r *renewer) giveUp(ctx context.Context, name string) error {
 	}
 	r.secret = next
 	return nil
+}
+
+// CollectorTokenExpires is when the collector's token in a Secret at the host ends; zero if it holds none that says so.
+func CollectorTokenExpires(secret *corev1.Secret) time.Time {
+	have, _ := readToken(string(secret.Data[v1alpha1.SecretCollectorToken])) // zero for none
+	return have.expires
 }
 
 func renewal(c credential, renewed bool) Renewal {

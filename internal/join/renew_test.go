@@ -385,3 +385,37 @@ func TestARenewalThatMakesRoomStopsAJoinUnderWay(t *testing.T) {
 		t.Errorf("Secrets on the member: %s", diff)
 	}
 }
+
+func TestARenewalThatKeepsFailingIsReportedForItsToken(t *testing.T) {
+	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	hosts, collectors := tokenSecrets(HostAccount)[0], tokenSecrets(CollectorAccount)[0]
+	for name, tt := range map[string]struct {
+		age  time.Duration // of both tokens
+		want []string
+	}{
+		"not in the first hour": {age: 24*time.Hour + 59*time.Minute},
+		"after it":              {age: 25*time.Hour + time.Minute, want: []string{HostAccount, CollectorAccount}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &renewing{issued: now.Add(-48 * time.Hour), expires: now.Add(time.Hour)} // of no use
+			r.start(t, tokenFor(now.Add(-tt.age), now.Add(30*24*time.Hour-tt.age), hosts), hosts, collectors)
+			r.secret.Data[v1alpha1.SecretCollectorToken] = []byte(tokenFor(now.Add(-tt.age), now.Add(30*24*time.Hour-tt.age), collectors))
+			got, err := Renew(t.Context(), r.host, r.member, func(context.Context, string) error { return nil }, r.secret, now)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			var overdue []string
+			for _, o := range []*Overdue{got.Overdue, got.CollectorOverdue} {
+				if o != nil {
+					overdue = append(overdue, o.Account)
+					if !o.Since.Equal(now.Add(24*time.Hour-tt.age)) || !o.Expires.Equal(now.Add(30*24*time.Hour-tt.age)) || o.Err == nil {
+						t.Errorf("%+v", o)
+					}
+				}
+			}
+			if diff := cmp.Diff(tt.want, overdue); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
