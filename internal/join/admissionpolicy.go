@@ -37,18 +37,23 @@ var policyVariables = []admissionregistrationv1.Variable{
 	{Name: "oldLabels", Expression: "oldObject != null && has(oldObject.metadata) && has(oldObject.metadata.labels) ? oldObject.metadata.labels : {}"},
 }
 
-// ownThings are the objects that the host writes in fairlead-system: Deliveries, and the Secrets that its tokens are
-// bound to. The host creates and deletes these Secrets and never changes them. Their type must be one without a
-// function. The member's controller fills a Secret of type kubernetes.io/service-account-token, and a host that is
-// its own member would take a Secret of Fairlead's own type for credentials.
-var ownThings = strings.Join([]string{
-	"variables.isNamespace && request.operation == 'DELETE'",
-	"variables.group == '" + v1alpha1.Group + "' && variables.resource == 'deliveries'",
-	"variables.group == '' && variables.resource == 'serviceaccounts' && variables.name in ['" + HostAccount + "', '" + CollectorAccount + "'] && " +
-		"(variables.subresource == 'token' || request.operation == 'DELETE')",
-	"variables.group == '' && variables.resource == 'secrets' && variables.name in ['" + strings.Join(allTokenSecrets(), "', '") + "'] && " +
-		"variables.subresource == '' && (request.operation == 'DELETE' || request.operation == 'CREATE' && has(object.type) && object.type == 'Opaque')",
-}, " || ")
+// ownThings are the requests that the host's code sends about objects in fairlead-system, and no others: pushes write
+// Deliveries, not their status. Renewals request tokens of the accounts that it uses, and create and delete the Secrets that the
+// tokens are bound to. Leaving deletes the namespace or the host's own account; the member's garbage collector deletes the
+// collector's. The host never changes these Secrets. Their type must be one without a function. The member's controller fills a
+// Secret of type kubernetes.io/service-account-token, and a host that is its own member would take a Secret of Fairlead's own type
+// for credentials.
+func ownThings(collector v1alpha1.CollectorMode) string {
+	accounts, bound := tokenAccounts(collector)
+	return strings.Join([]string{
+		"variables.isNamespace && request.operation == 'DELETE'",
+		"variables.group == '" + v1alpha1.Group + "' && variables.resource == 'deliveries' && variables.subresource == ''",
+		"variables.group == '' && variables.resource == 'serviceaccounts' && variables.subresource == 'token' && variables.name in ['" + strings.Join(accounts, "', '") + "']",
+		"variables.group == '' && variables.resource == 'serviceaccounts' && variables.subresource == '' && variables.name == '" + HostAccount + "' && request.operation == 'DELETE'",
+		"variables.group == '' && variables.resource == 'secrets' && variables.name in ['" + strings.Join(bound, "', '") + "'] && " +
+			"variables.subresource == '' && (request.operation == 'DELETE' || request.operation == 'CREATE' && has(object.type) && object.type == 'Opaque')",
+	}, " || ")
+}
 
 // onlyMarksChange is true for an update that changes only metadata and status, or makes a StatefulSet keep its
 // claims.
@@ -57,12 +62,12 @@ const onlyMarksChange = `size(object) == size(oldObject) && object.all(k, k in [
   oldObject.spec.all(f, f in object.spec) && object.spec.all(f, f == 'persistentVolumeClaimRetentionPolicy' ||
     f in oldObject.spec && object.spec[f] == oldObject.spec[f])))`
 
-// policyValidations are the rules for the host's account under a namespace policy.
-func policyValidations(namespaces v1alpha1.NamespacePolicy) []admissionregistrationv1.Validation {
+// policyValidations are the rules for the host's account under a namespace policy and a collector mode.
+func policyValidations(namespaces v1alpha1.NamespacePolicy, collector v1alpha1.CollectorMode) []admissionregistrationv1.Validation {
 	validations := []admissionregistrationv1.Validation{
 		refuseUnless("!variables.home.startsWith('kube-')",
 			"'namespace ' + variables.home + ' is the system\\'s, and the host writes nothing there: use another namespace'"),
-		refuseUnless("variables.home != '"+v1alpha1.SystemNamespace+"' || "+ownThings,
+		refuseUnless("variables.home != '"+v1alpha1.SystemNamespace+"' || "+ownThings(collector),
 			"'in namespace "+v1alpha1.SystemNamespace+" the host writes its Deliveries and its own credentials only: use another namespace'"),
 		refuseUnless(fmt.Sprintf("!variables.isNamespace || !(%[1]q in variables.labels) || "+
 			"%[1]q in variables.oldLabels && variables.oldLabels[%[1]q] == variables.labels[%[1]q]", v1alpha1.LabelOpen),
@@ -94,10 +99,12 @@ func refuseUnless(expression, message string) admissionregistrationv1.Validation
 	return admissionregistrationv1.Validation{Expression: expression, MessageExpression: message, Reason: ptr.To(metav1.StatusReasonForbidden)}
 }
 
-// policySpec is the ValidatingAdmissionPolicy that restricts the host's account to a namespace policy, with every
-// field filled as the API server would fill it. The policy in force returns digest when it refuses question; so the
+// policySpec is the ValidatingAdmissionPolicy that restricts the host's account to a namespace policy, and
+// to the tokens that it needs under a collector mode, with every field filled as the API server would fill it. The policy in force returns digest when it refuses question; so the
 // join learns that it is in force.
-func policySpec(namespaces v1alpha1.NamespacePolicy) (spec admissionregistrationv1.ValidatingAdmissionPolicySpec, digest string) {
+func policySpec(
+	namespaces v1alpha1.NamespacePolicy, collector v1alpha1.CollectorMode,
+) (spec admissionregistrationv1.ValidatingAdmissionPolicySpec, digest string) {
 	spec = admissionregistrationv1.ValidatingAdmissionPolicySpec{
 		FailurePolicy:   ptr.To(admissionregistrationv1.Fail),
 		MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "host", Expression: "request.userInfo.username == '" + HostUser + "'"}},
@@ -112,7 +119,7 @@ func policySpec(namespaces v1alpha1.NamespacePolicy) (spec admissionregistration
 			}}},
 		},
 		Variables:   policyVariables,
-		Validations: policyValidations(namespaces),
+		Validations: policyValidations(namespaces, collector),
 	}
 	written, err := json.Marshal(spec)
 	if err != nil {

@@ -103,6 +103,29 @@ func delivery() *v1alpha1.Delivery {
 	}
 }
 
+// named is a Delivery of another name.
+func named(name string) *v1alpha1.Delivery {
+	d := delivery()
+	d.Name = name
+	return d
+}
+
+// asksToken asks for a token, which leaves nothing.
+func asksToken(account string) func(context.Context, client.Client) error {
+	return func(ctx context.Context, c client.Client) error {
+		return c.SubResource("token").Create(ctx, join.ServiceAccount(account), &authenticationv1.TokenRequest{})
+	}
+}
+
+// grantInSystem gives the host's account more rights in fairlead-system than any join does.
+func (f *fleet) grantInSystem(t *testing.T, rules ...rbacv1.PolicyRule) {
+	t.Helper()
+	meta := metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "more"}
+	theirs(t, f.east, &rbacv1.Role{ObjectMeta: meta, Rules: rules}, &rbacv1.RoleBinding{ObjectMeta: meta,
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: v1alpha1.SystemNamespace, Name: join.HostAccount}}})
+}
+
 // theirs puts onto a member what its own people have, and takes it off again.
 func theirs(t *testing.T, c client.Client, objects ...client.Object) {
 	t.Helper()
@@ -148,6 +171,18 @@ func TestAMemberKeepsTheHostOutOfWhatIsNotOpen(t *testing.T) {
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east", Allow: []string{"core", "storage", "secrets", "core/namespaces"}, Collector: v1alpha1.CollectorExternal})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
 	account := f.asHost(t, "east")
+	more := func(ctx context.Context, c client.Client) error { // of the rights that no join gives, so that the policy answers
+		return c.Status().Patch(ctx, delivery(), client.RawPatch(types.MergePatchType, []byte(`{}`)), client.DryRunAll)
+	}
+	f.grantInSystem(t, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, Verbs: []string{"create"}},
+		rbacv1.PolicyRule{APIGroups: []string{v1alpha1.Group}, Resources: []string{"deliveries/status"}, Verbs: []string{"patch"}})
+	if err := f.east.Create(within(t), delivery()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the host's account has more rights", func(ctx context.Context) bool {
+		err := more(ctx, account)
+		return err == nil || !strings.Contains(err.Error(), "cannot patch resource")
+	})
 	const notOpen, system, ownOnly, notYours = "is not open to the host", "is the system's", "its Deliveries and its own credentials only", "may not open"
 	open, made := fmt.Sprintf(`{"metadata":{"labels":{%q:"true"}}}`, v1alpha1.LabelOpen), fmt.Sprintf(`{"metadata":{"labels":{%q:"true"}}}`, v1alpha1.LabelMade)
 	secret := func(kind corev1.SecretType) *corev1.Secret {
@@ -166,6 +201,11 @@ func TestAMemberKeepsTheHostOutOfWhatIsNotOpen(t *testing.T) {
 		"a Secret that asks for an account's token":             {do: creates(secret(corev1.SecretTypeServiceAccountToken)), refused: ownOnly},
 		"a Secret that a host would take for credentials":       {do: creates(secret(v1alpha1.SecretTypeMember)), refused: ownOnly},
 		"another Secret in fairlead-system":                     {do: creates(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "x"}}), refused: ownOnly},
+		"a deletion of the collector's account":                 {do: deletes(join.ServiceAccount(join.CollectorAccount)), refused: ownOnly},
+		"a change of the host's account":                        {do: patches(join.ServiceAccount(join.HostAccount), `{"metadata":{"labels":{"a":"b"}}}`), refused: ownOnly},
+		"a token of a collector elsewhere":                      {do: asksToken(join.CollectorAccount), refused: ownOnly},
+		"a Secret that such a token would be bound to":          {do: creates(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: join.CollectorAccount + "-token-1"}, Type: corev1.SecretTypeOpaque}), refused: ownOnly},
+		"the status of a Delivery":                              {do: more, refused: ownOnly},
 		"labels of fairlead-system":                             {do: patches(namespace(v1alpha1.SystemNamespace), `{"metadata":{"labels":{"a":"b"}}}`), refused: ownOnly},
 		"a ConfigMap in a closed namespace":                     {do: creates(configMap("closed", "x")), refused: notOpen},
 		"a ConfigMap, applied, in a closed namespace":           {do: applies(configMap("closed", "x"), `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"}}`), refused: notOpen},
@@ -199,11 +239,9 @@ func TestAMemberKeepsTheHostOutOfWhatIsNotOpen(t *testing.T) {
 		"works: releasing ours there":                           {do: patches(configMap("closed", "ours"), fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, v1alpha1.LabelUID))},
 		"works: having ours keep its claims there":              {do: patches(statefulSet("closed"), `{"spec":{"persistentVolumeClaimRetentionPolicy":{"whenDeleted":"Retain"}}}`)},
 		"works: what has no namespace":                          {do: creates(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Provisioner: "p"})},
-		"works: a Delivery":                                     {do: creates(delivery())},
+		"works: a Delivery":                                     {do: creates(named("fed.shop.api"))},
 		"works: a Secret that a token is bound to":              {do: creates(secret(corev1.SecretTypeOpaque))},
-		"works: a token": {do: func(ctx context.Context, c client.Client) error {
-			return c.SubResource("token").Create(ctx, join.ServiceAccount(join.HostAccount), &authenticationv1.TokenRequest{})
-		}},
+		"works: a token":                                        {do: asksToken(join.HostAccount)},
 		"works: leaving": {do: func(ctx context.Context, c client.Client) error {
 			for _, obj := range []client.Object{&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: join.HostAccount}}, namespace(v1alpha1.SystemNamespace),
 				join.ServiceAccount(join.HostAccount), &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}} {

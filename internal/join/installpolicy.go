@@ -28,7 +28,7 @@ const policyTimeout = 30 * time.Second
 // ClusterRole of the join, so the garbage collector removes it after the last of them. The host may delete
 // ClusterRole fairlead-host, but it has lost its rights before the policy is gone.
 func (p *joiner) putPolicy(ctx context.Context) error {
-	spec, _ := policySpec(p.namespaces)
+	spec, _ := policySpec(p.namespaces, p.collector)
 	var t tally
 	meta := metav1.ObjectMeta{Name: v1alpha1.AdmissionPolicy}
 	_, outcome, err := put(ctx, p.member, &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: meta},
@@ -87,7 +87,7 @@ func (p *joiner) awaitEnforced(ctx context.Context) error {
 	if p.opts.DryRun {
 		return nil
 	}
-	_, digest := policySpec(p.namespaces)
+	_, digest := policySpec(p.namespaces, p.collector)
 	account, err := p.as(p.token.token)
 	if err != nil {
 		return err

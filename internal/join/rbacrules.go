@@ -52,14 +52,19 @@ func hostRules() []rbacv1.PolicyRule {
 	}
 }
 
+// tokenAccounts are the accounts of which the host needs tokens, and the Secrets that these may be bound to.
+func tokenAccounts(collector v1alpha1.CollectorMode) (accounts, bound []string) {
+	if collector == v1alpha1.CollectorHost {
+		return []string{HostAccount, CollectorAccount}, allTokenSecrets()
+	}
+	return []string{HostAccount}, tokenSecrets(HostAccount)
+}
+
 // hostSystemRules are the host's rights in the member's fairlead-system. A Role there covers the Namespace itself
 // too: with it the host finishes its removal after its ClusterRole is gone. The host may create tokens of the
 // collector's account only if the collector runs inside the manager.
 func hostSystemRules(collector v1alpha1.CollectorMode) []rbacv1.PolicyRule {
-	accounts, bound := []string{HostAccount}, tokenSecrets(HostAccount)
-	if collector == v1alpha1.CollectorHost {
-		accounts, bound = append(accounts, CollectorAccount), allTokenSecrets()
-	}
+	accounts, bound := tokenAccounts(collector)
 	return []rbacv1.PolicyRule{
 		{APIGroups: []string{v1alpha1.Group}, Resources: []string{"deliveries"},
 			Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}},
