@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/credentials"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/join"
 	"github.com/fairlead-dev/fairlead/internal/member"
@@ -158,7 +159,10 @@ func (r *Reconciler) connect(ctx context.Context, mc *v1alpha1.MemberCluster) (r
 	}
 	recordCollectorExpiry(mc.Name, secret)
 	config, err := member.ConfigFor(mc, secret, r.userAgent)
-	if refusal = member.AsCredentialsError(err); refusal != nil {
+	if refusal = member.AsCredentialsError(err); refusal == nil && secret != nil {
+		refusal = ambiguous(mc, secret)
+	}
+	if refusal != nil {
 		r.fleet.Disconnect(mc.Name)
 		return refusal, nil
 	}
@@ -172,6 +176,17 @@ func (r *Reconciler) connect(ctx context.Context, mc *v1alpha1.MemberCluster) (r
 		conn.SetCollectorToken(string(secret.Data[v1alpha1.SecretCollectorToken]))
 	}
 	return nil, nil
+}
+
+// ambiguous refuses credentials of which the member would not use the ones that the status names.
+func ambiguous(mc *v1alpha1.MemberCluster, secret *corev1.Secret) *member.CredentialsError {
+	if !credentials.CertificateWins(secret) {
+		return nil
+	}
+	return &member.CredentialsError{Reason: v1alpha1.ReasonCredentialsMissing, Message: fmt.Sprintf(
+		"Secret %[1]s/%[2]s holds %[3]s and %[4]s. A member takes the certificate and ignores the token, so its collector would use the certificate's account: "+
+			"remove %[3]s and %[5]s from the Secret, or remove %[4]s if the collector is to use the certificate, or run `hostctl join %[6]s --cluster-kubeconfig FILE` again",
+		secret.Namespace, secret.Name, v1alpha1.SecretCert, v1alpha1.SecretCollectorToken, v1alpha1.SecretKey, mc.Name)}
 }
 
 // probed enqueues a member when a probe brought another result than the one before.

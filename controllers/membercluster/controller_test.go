@@ -4,6 +4,9 @@ package membercluster
 
 import (
 	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -86,6 +89,48 @@ func TestTheClusterThatIsJoinedIsKnownByItsUIDFromThenOn(t *testing.T) {
 	if diff := cmp.Diff([]string{"Reachable True Answers", "CredentialsValid True Answers", "CollectorReady True Collecting", "Ready True Ready"},
 		said(got)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// An API server looks at a client certificate before it looks at a token.
+func TestACertificateNextToTheCollectorsTokenIsRefusedByName(t *testing.T) {
+	s := newAPIServer(t, "member-uid")
+	s.joined = true
+	mc, secret := registration(s, "member-uid")
+	key, err := x509.MarshalPKCS8PrivateKey(s.TLS.Certificates[0].PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret.Data[v1alpha1.SecretCert] = s.config().CAData
+	secret.Data[v1alpha1.SecretKey] = pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})
+	l := newLoop(t, mc, secret)
+	if got, want := said(l.settled(t)), "CredentialsValid True Answers"; !slices.Contains(got, want) {
+		t.Fatalf("a certificate alone: %v", got)
+	}
+	if err := l.client.Get(t.Context(), client.ObjectKeyFromObject(secret), secret); err != nil {
+		t.Fatal(err)
+	}
+	secret.Data[v1alpha1.SecretCollectorToken] = []byte("c")
+	if err := l.client.Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: "east"}}); err != nil {
+		t.Fatal(err)
+	}
+	if l.fleet.Conn("east") != nil {
+		t.Error("the collector would come as the certificate's user")
+	}
+	if err := l.client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := said(mc), "CredentialsValid False CredentialsMissing"; !slices.Contains(got, want) {
+		t.Errorf("got %v, want %s", got, want)
+	}
+	message := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady).Message
+	for _, words := range []string{"Secret fairlead-system/east holds tls.crt and collectorToken", "remove tls.crt and tls.key", "hostctl join east"} {
+		if !strings.Contains(message, words) {
+			t.Errorf("the message does not say %q: %s", words, message)
+		}
 	}
 }
 

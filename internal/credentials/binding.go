@@ -55,6 +55,12 @@ func IsFor(secret *corev1.Secret, cluster string) bool {
 	return secret.Type == v1alpha1.SecretTypeMember && BindingOf(secret).Cluster == cluster
 }
 
+// CertificateWins reports whether a Secret holds a client certificate next to a token of the collector's account. An API server
+// takes the certificate and ignores the token, so the collector would come as the certificate's user.
+func CertificateWins(secret *corev1.Secret) bool {
+	return len(secret.Data[v1alpha1.SecretCert]) > 0 && len(secret.Data[v1alpha1.SecretCollectorToken]) > 0
+}
+
 // WithoutUser is a URL without its user and password, as all may read it. It is empty for what is no URL.
 func WithoutUser(raw string) string {
 	u, err := url.Parse(raw)
