@@ -195,41 +195,57 @@ func (d statusWriter) conditions(mc *v1alpha1.MemberCluster) []metav1.Condition 
 	return []metav1.Condition{reachable, valid, d.collectorReady(mc)}
 }
 
-// collectorReady is the condition of that name, for a member that answers. A collector in the host is at work while it has
-// not ended, or has been heard of since; one elsewhere says so by its heartbeat.
+// collectorAccount is how messages call the collector's account on a member.
+const collectorAccount = v1alpha1.SystemNamespace + "/" + join.CollectorAccount
+
+// collectorReady is the condition of that name, for a member that answers.
 func (d statusWriter) collectorReady(mc *v1alpha1.MemberCluster) metav1.Condition {
-	s := d.probe
-	found := func(status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
-		return metav1.Condition{Type: v1alpha1.ConditionCollectorReady, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
+	if mc.Spec.Collector == v1alpha1.CollectorExternal {
+		return d.externalCollectorReady(mc)
 	}
-	const account = v1alpha1.SystemNamespace + "/" + join.CollectorAccount
+	return d.hostCollectorReady(mc)
+}
+
+func collectorFound(status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
+	return metav1.Condition{Type: v1alpha1.ConditionCollectorReady, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// hostCollectorReady is that condition for a collector inside the manager, which is at work while it has not ended, or has been
+// heard of since.
+func (d statusWriter) hostCollectorReady(mc *v1alpha1.MemberCluster) metav1.Condition {
+	s := d.probe
 	switch {
-	case mc.Spec.Collector != v1alpha1.CollectorExternal && d.ended != nil:
-		return found(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the host's collector ended at %s and has not been heard of since; it is being started again: %v",
+	case d.ended != nil:
+		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the host's collector ended at %s and has not been heard of since; it is being started again: %v",
 			d.ended.at.UTC().Format(time.RFC3339), d.ended.err)
-	case mc.Spec.Collector != v1alpha1.CollectorExternal && s.CollectorRefused:
-		return found(metav1.ConditionFalse, v1alpha1.ReasonUnauthorized, "the member does not accept the token of the account %s, which the host's collector uses: "+
-			"run `hostctl join %s --cluster-kubeconfig FILE` again", account, mc.Name)
-	case mc.Spec.Collector != v1alpha1.CollectorExternal && d.renewal.Shared &&
-		!s.Heartbeat.IsZero() && d.now.Sub(s.HeartbeatChanged) > member.HeartbeatTimeout:
-		return found(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the host's collector has been silent since %[3]s. The host's Secret holds no token "+
+	case s.CollectorRefused:
+		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonUnauthorized, "the member does not accept the token of the account %s, which the host's collector uses: "+
+			"run `hostctl join %s --cluster-kubeconfig FILE` again", collectorAccount, mc.Name)
+	case d.renewal.Shared && !s.Heartbeat.IsZero() && d.now.Sub(s.HeartbeatChanged) > member.HeartbeatTimeout:
+		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the host's collector has been silent since %[3]s. The host's Secret holds no token "+
 			"of the account %[2]s, and the host's own account may not report: run `hostctl join %[1]s --cluster-kubeconfig FILE` again",
-			mc.Name, account, s.HeartbeatChanged.UTC().Format(time.RFC3339))
-	case mc.Spec.Collector != v1alpha1.CollectorExternal && d.renewal.Shared:
-		return found(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the host collects with its own account, as of a member that an earlier version joined: "+
-			"run `hostctl join %s --cluster-kubeconfig FILE` to give the collector the account %s", mc.Name, account)
-	case mc.Spec.Collector != v1alpha1.CollectorExternal:
-		return found(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the host collects%s", notRenewed(mc.Name, d.renewal.CollectorOverdue))
+			mc.Name, collectorAccount, s.HeartbeatChanged.UTC().Format(time.RFC3339))
+	case d.renewal.Shared:
+		return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the host collects with its own account, as of a member that an earlier version joined: "+
+			"run `hostctl join %s --cluster-kubeconfig FILE` to give the collector the account %s", mc.Name, collectorAccount)
+	}
+	return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the host collects%s", notRenewed(mc.Name, d.renewal.CollectorOverdue))
+}
+
+// externalCollectorReady is that condition for a collector elsewhere, which proves by its heartbeat that it is at work.
+func (d statusWriter) externalCollectorReady(mc *v1alpha1.MemberCluster) metav1.Condition {
+	s := d.probe
+	switch {
 	case s.Heartbeat.IsZero():
-		return found(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "no collector has been heard of since the member was joined: "+
+		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "no collector has been heard of since the member was joined: "+
 			"run `collector --kubeconfig FILE --cluster-name %[1]s` with a token of the member's account %[2]s, or let the host collect: "+
 			"`hostctl join %[1]s --cluster-kubeconfig FILE --collector Host`",
-			mc.Name, account)
+			mc.Name, collectorAccount)
 	case d.now.Sub(s.HeartbeatChanged) > member.HeartbeatTimeout:
-		return found(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the collector has been silent since %s: does it run, and does the member still accept its token (account %s)?",
-			s.HeartbeatChanged.UTC().Format(time.RFC3339), account)
+		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the collector has been silent since %s: does it run, and does the member still accept its token (account %s)?",
+			s.HeartbeatChanged.UTC().Format(time.RFC3339), collectorAccount)
 	}
-	return found(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "collector %s is at work", s.CollectorVersion)
+	return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "collector %s is at work", s.CollectorVersion)
 }
 
 // acceptedUntil says how long the credentials hold, which is how a renewal is seen.
