@@ -54,8 +54,8 @@ func (p *joiner) exchangeTokens(ctx context.Context) error {
 	}
 }
 
-// readAccounts reads the accounts again: another join may have made the collector's anew. Where it made the host's anew,
-// the objects of this join belong to the one that is gone, and only another join mends that.
+// readAccounts reads the accounts again: another join may have made the collector's anew. Where the host's account is
+// another one or gone, the objects of this join belong to none, and only another join mends that.
 func (p *joiner) readAccounts(ctx context.Context) error {
 	for _, name := range []string{HostAccount, CollectorAccount} {
 		account := serviceAccount(name)
@@ -64,7 +64,7 @@ func (p *joiner) readAccounts(ctx context.Context) error {
 		case err != nil && !errors.Is(err, errAbsent):
 			return fmt.Errorf("reading %s on %s: %w", describe(account), p.member.cluster, err)
 		case err != nil, name == HostAccount && account.UID != p.account.UID:
-			return fmt.Errorf("another join made %s on %s anew at the same time: join again", describe(account), p.member.cluster)
+			return fmt.Errorf("another join or an unjoin deleted %s on %s at the same time: join again", describe(account), p.member.cluster)
 		case name == CollectorAccount:
 			p.collectorAccount = account
 		}

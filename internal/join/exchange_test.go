@@ -128,6 +128,60 @@ func TestAJoinNeverStoresATokenThatARenewalHasReplaced(t *testing.T) {
 	f.expectAccounted(t)
 }
 
+// before is a connection on which do runs once, right before the nth request for which is says true.
+func before(cfg *rest.Config, n int, is func(*http.Request) bool, do func()) *rest.Config {
+	cfg = rest.CopyConfig(cfg)
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(req *http.Request) (*http.Response, error) {
+			if is(req) {
+				if n--; n == 0 {
+					do()
+				}
+			}
+			return next.RoundTrip(req)
+		})
+	})
+	return cfg
+}
+
+func TestAJoinDuringAnUnjoinLeavesNoMemberWithoutAccess(t *testing.T) {
+	for name, when := range map[string]func(*http.Request) bool{
+		"before the Secret is stored": func(req *http.Request) bool {
+			return req.Method != http.MethodGet && strings.Contains(req.URL.Path, "/secrets")
+		},
+		"before the MemberCluster is written": func(req *http.Request) bool {
+			return req.Method == http.MethodPut && strings.HasSuffix(req.URL.Path, "/memberclusters/east")
+		},
+		"when all is written": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFleet(t)
+			f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
+			f.unboundCluster(t)
+			ran := false
+			unjoin := func() { ran = true; f.leave(t, f.eastConfig, "east") }
+			during, n := *f, 1
+			if when == nil { // the Secret is read at the beginning, for the collector's account and for the tokens, and at the end
+				n, when = 4, func(req *http.Request) bool {
+					return req.Method == http.MethodGet && strings.HasSuffix(req.URL.Path, "/secrets/east")
+				}
+			}
+			during.hostConfig = before(f.hostConfig, n, when, unjoin)
+			_, _, err := during.join(t, f.eastConfig, join.Options{Name: "east", Labels: map[string]string{"a": "b"}})
+			if diff := join.WordsDiff("join again", err); diff != "" || !ran {
+				t.Errorf("the unjoin ran: %t; %s", ran, diff)
+			}
+			m, err := join.FindMember(within(t), f.host, "east")
+			if err != nil || m != nil {
+				t.Errorf("the host has a member without credentials: %v %v", m, err)
+			}
+			f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
+			f.expectAccounted(t)
+			f.leave(t, f.eastConfig, "east")
+		})
+	}
+}
+
 func TestTwoJoinsAtATimeLeaveTheHostWithOneTokenOfEachAccount(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})

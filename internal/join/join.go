@@ -102,6 +102,7 @@ func Join(ctx context.Context, host, member *rest.Config, opts Options, report R
 		p.own,
 		p.exchangeTokens,
 		p.putMemberCluster,
+		p.confirm,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("joining %s: %w", opts.Name, err)

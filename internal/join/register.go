@@ -5,9 +5,14 @@ package join
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -25,14 +30,63 @@ func (p *joiner) putHostNamespace(ctx context.Context) error {
 	return nil
 }
 
+// putMemberCluster writes the MemberCluster, and creates it at the first join only. An unjoin may have deleted it since
+// the join began, and with it the Secret and the host's access.
 func (p *joiner) putMemberCluster(ctx context.Context) error {
-	obj := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: p.opts.Name}}
-	have, outcome, err := put(ctx, p.host, obj, p.fillMemberCluster)
+	have, outcome, err := p.known, Unchanged, error(nil)
+	if p.known.UID == "" {
+		obj := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: p.opts.Name}}
+		have, outcome, err = put(ctx, p.host, obj, p.fillMemberCluster)
+	} else {
+		err = retry.RetryOnConflict(retry.DefaultRetry, func() (err error) {
+			have, outcome, err = p.updateMemberCluster(ctx)
+			return err
+		})
+	}
 	if err != nil {
 		return err
 	}
 	p.registered = have
 	p.done(outcome, "host: MemberCluster "+p.opts.Name, "")
+	return nil
+}
+
+func (p *joiner) updateMemberCluster(ctx context.Context) (*v1alpha1.MemberCluster, Outcome, error) {
+	have, err := FindMember(ctx, p.host.client, p.opts.Name)
+	if err != nil {
+		return nil, "", err
+	}
+	if have == nil || have.UID != p.known.UID || have.DeletionTimestamp != nil {
+		return nil, "", fmt.Errorf("MemberCluster %s was deleted after the join had begun: wait until it is gone, then join again", p.opts.Name)
+	}
+	before := have.DeepCopy()
+	p.fillMemberCluster(have)
+	if equality.Semantic.DeepEqual(before, have) {
+		return have, Unchanged, nil
+	}
+	err = p.host.client.Update(ctx, have, p.host.updateOptions()...)
+	if absent(err) {
+		err = apierrors.NewConflict(schema.GroupResource{Group: v1alpha1.Group, Resource: "memberclusters"}, p.opts.Name, err) // read again
+	}
+	return have, Configured, wrapf(err, "writing MemberCluster %s to the host", p.opts.Name)
+}
+
+// confirm checks at the end that the host's account and Secret are still there: another join with --rotate, or an
+// unjoin, may have deleted them at the same time.
+func (p *joiner) confirm(ctx context.Context) error {
+	if p.opts.DryRun {
+		return nil
+	}
+	if err := p.readAccounts(ctx); err != nil {
+		return err
+	}
+	secret, err := p.hostSecret(ctx)
+	if err != nil {
+		return err
+	}
+	if secret == nil || len(secret.Data[v1alpha1.SecretToken]) == 0 {
+		return fmt.Errorf("an unjoin deleted Secret %s/%s at the host at the same time: join again", v1alpha1.SystemNamespace, p.opts.Name)
+	}
 	return nil
 }
 
