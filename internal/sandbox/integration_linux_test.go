@@ -161,7 +161,7 @@ func (w *walk) etcdIsClosed(t *testing.T) {
 			"in clear text":                      {"http://" + at, nil, false},
 			"without a certificate":              {"https://" + at, nil, false},
 			"with the administrator's":           {"https://" + at, pair("admin"), false},
-			"with the manager's":                 {"https://" + at, pair("fairlead-manager"), false},
+			"with the manager's":                 {"https://" + at, pair("fairlead-manager-account"), false},
 			"with that of another cluster's own": {"https://" + at, w.otherEtcd(t), false},
 			"with its own":                       {"https://" + at, pair("etcd"), true},
 		} {

@@ -137,14 +137,13 @@ func keyOf(r audit.Request) string {
 
 // The users of Fairlead's processes: the manager on the host, and the accounts that joining makes on members.
 const (
-	managerUser   = "fairlead-manager"
 	accounts      = "system:serviceaccount:" + v1alpha1.SystemNamespace + ":"
 	collectorUser = accounts + join.CollectorAccount
 )
 
 // isFairleads reports whether one of Fairlead's processes sent the request.
 func isFairleads(r audit.Request) bool {
-	return r.User.Username == managerUser || strings.HasPrefix(r.User.Username, accounts)
+	return strings.HasPrefix(r.User.Username, accounts)
 }
 
 // isCollectors reports whether a collector process sent the request.

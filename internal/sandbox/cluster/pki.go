@@ -30,7 +30,7 @@ const (
 	pairController = "controller-manager"
 	pairScheduler  = "scheduler"
 	pairKwok       = "kwok"
-	pairManager    = "fairlead-manager"
+	pairManager    = "fairlead-manager-account" // pair fairlead-manager, of earlier versions, is a user without permissions now
 	pairCollector  = "fairlead-collector"
 	accountKey     = "sa.key"
 	accountPub     = "sa.pub"
@@ -49,6 +49,9 @@ func leaves() map[string]x509.Certificate {
 			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 		}
 	}
+	account := func(name string) x509.Certificate {
+		return client("system:serviceaccount:fairlead-system:"+name, "system:serviceaccounts", "system:serviceaccounts:fairlead-system")
+	}
 	return map[string]x509.Certificate{
 		pairServing: {
 			Subject:     pkix.Name{CommonName: "sandbox"},
@@ -62,10 +65,10 @@ func leaves() map[string]x509.Certificate {
 		pairController: client("system:kube-controller-manager"),
 		pairScheduler:  client("system:kube-scheduler"),
 		pairKwok:       client("sandbox-kwok", masters),
-		pairManager:    client("fairlead-manager"), // config/rbac binds its permissions
-		// The service account that the join makes for a collector. A certificate in its name needs no renewal, unlike a token.
-		pairCollector: client("system:serviceaccount:fairlead-system:fairlead-collector",
-			"system:serviceaccounts", "system:serviceaccounts:fairlead-system"),
+		// The service accounts of the manager, whose permissions config/rbac binds, and of the collector, which the join makes. A
+		// certificate in the name of an account needs no renewal, unlike a token.
+		pairManager:   account("fairlead-manager"),
+		pairCollector: account("fairlead-collector"),
 	}
 }
 

@@ -49,7 +49,8 @@ type Spec struct {
 // Kubeconfig is the administrator's.
 func (s Spec) Kubeconfig() string { return filepath.Join(s.Dir, "kubeconfig") }
 
-// ManagerKubeconfig is the path of the kubeconfig of user fairlead-manager. The user has the permissions that the cluster grants it.
+// ManagerKubeconfig is the path of the kubeconfig of the manager. It uses the service account fairlead-manager, with the permissions
+// that config/rbac grants.
 func (s Spec) ManagerKubeconfig() string { return s.file("fairlead-manager.conf") }
 
 // CollectorKubeconfig is the path of the kubeconfig of a member's collector. It uses the collector's service account, with the
