@@ -56,7 +56,7 @@ images: ## Build container images into _artifacts/images, and push them [PUSH=RE
 	VERSION="$(VERSION)" hack/images.sh
 
 .PHONY: generate
-generate: ## Generate deep copies and CRDs from the Go types
+generate: ## Generate deep copies and CRDs from the Go types, and the chart's copies of config/
 	hack/generate.sh
 
 ##@ Check

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Generates from the Go types the deep copies in apis/ and the CRDs in config/crd.
+# Generates from the Go types the deep copies in apis/ and the CRDs in config/crd, and from config/ the copies in the chart.
 # All files are written to a temporary folder first and then copied, so that a type that cannot be generated leaves the
 # last good files in place.
 set -eu
@@ -28,3 +28,5 @@ for old in config/crd/*_*.yaml; do
 	[ -e "$new/crd/${old##*/}" ] || rm -f "$old"
 done
 cp "$new"/crd/*.yaml config/crd/
+
+(cd hack/manifests && go run . copy)

@@ -8,8 +8,9 @@ set -eu
 cd "$(dirname "$0")/.."
 
 packages=$(go list ./... | grep -v -e '/test/e2e$' -e '/test/e2e/')
-# The images are a module of their own: the root module does not need the libraries that build them.
+# Images and manifests are modules of their own: the root module does not need their libraries.
 (cd hack/images && go test ./...)
+(cd hack/manifests && go test ./...)
 # Test binaries of a few packages start API servers: more than two at once would measure the machine, not the code.
 # shellcheck disable=SC2086 # one word per package
 exec go test -p 2 -timeout "${TIMEOUT:-45m}" $packages

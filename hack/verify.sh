@@ -31,7 +31,7 @@ files() {
 }
 
 generated() {
-	files 'apis/*/zz_generated.*' 'config/crd/*.yaml' | while read -r file; do
+	files 'apis/*/zz_generated.*' 'config/crd/*.yaml' 'charts/fairlead/templates/copy-*' | while read -r file; do
 		echo "$(git hash-object "$file") $file"
 	done
 }
@@ -82,6 +82,15 @@ builds() {
 	for arch in amd64 arm64; do
 		CGO_ENABLED=0 GOOS=linux GOARCH=$arch go build ./... >&2 || return 1
 	done
+	for arch in amd64 arm64; do
+		# hostctl runs on the laptops of users. Its command sandbox says that it needs Linux.
+		CGO_ENABLED=0 GOOS=darwin GOARCH=$arch go build -o /dev/null ./cmd/hostctl >&2 || return 1
+	done
+}
+
+# The same objects from both, whatever they are installed with.
+compare_manifests() {
+	(cd hack/manifests && go run . check)
 }
 
 # Packages of the root module and of the others alike.
@@ -103,7 +112,8 @@ check 'the root module replaces nothing' 'go install …/cmd/hostctl@VERSION ref
 check 'the tests that docs/guarantees.md and SECURITY.md name are there' 'name the tests that hold these promises now' unknown_tests
 check 'docs/design.md and docs/guarantees.md have no line over 160 characters outside tables' 'break the lines above, one idea a sentence' long_lines
 check 'every package has a doc.go' 'say in doc.go what the package holds, and define its words' without_doc
-check 'everything builds for linux/amd64 and linux/arm64' 'mend the errors above' builds
+check 'config/default and charts/fairlead give the same objects' 'mend what the lines above name; make generate writes the copies' compare_manifests
+check 'everything builds for linux/amd64 and linux/arm64, and hostctl for darwin' 'mend the errors above' builds
 check 'go vet finds nothing' 'mend the errors above' vets
 
 if [ -n "$failed" ]; then

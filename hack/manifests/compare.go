@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// keepPolicy is the annotation that makes `helm uninstall` leave an object, and its value.
+const (
+	keepPolicy = "helm.sh/resource-policy"
+	keep       = "keep"
+)
+
+// kept are the kinds that `helm uninstall` must leave: with them go wrappers, credentials and the seal.
+var kept = []string{"CustomResourceDefinition", "Namespace"}
+
+// compare returns the differences between the objects of kustomize and of Helm. The order of objects means nothing. The chart's own
+// annotation keepPolicy has to be on the kinds of kept, and nowhere else.
+func compare(fromKustomize, fromHelm []object) (differences []string) {
+	left, twice := byKey(fromKustomize)
+	for _, key := range twice {
+		differences = append(differences, key+": twice from kustomize")
+	}
+	right, twice := byKey(fromHelm)
+	for _, key := range twice {
+		differences = append(differences, key+": twice from Helm")
+	}
+	for _, key := range slices.Sorted(maps.Keys(right)) {
+		kind, _ := right[key].content["kind"].(string)
+		policy := takePolicy(right[key])
+		if slices.Contains(kept, kind) && policy != keep {
+			differences = append(differences, fmt.Sprintf("%s: from Helm without the annotation %s: %s, so helm uninstall deletes it", key, keepPolicy, keep))
+		}
+		if !slices.Contains(kept, kind) && policy != nil {
+			differences = append(differences, fmt.Sprintf("%s: from Helm with the annotation %s: %v", key, keepPolicy, policy))
+		}
+		if _, ok := left[key]; !ok {
+			differences = append(differences, key+": only from Helm")
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(left)) {
+		other, ok := right[key]
+		if !ok {
+			differences = append(differences, key+": only from kustomize")
+			continue
+		}
+		if diff := cmp.Diff(left[key].content, other.content); diff != "" {
+			differences = append(differences, fmt.Sprintf("%s (-kustomize +helm):\n%s", key, diff))
+		}
+	}
+	return differences
+}
+
+func byKey(objects []object) (all map[string]object, twice []string) {
+	all = make(map[string]object, len(objects))
+	for _, o := range objects {
+		if _, ok := all[o.key()]; ok {
+			twice = append(twice, o.key())
+		}
+		all[o.key()] = o
+	}
+	return all, twice
+}
+
+// takePolicy removes the annotation keepPolicy, and returns its value.
+func takePolicy(o object) any {
+	annotations, _ := o.metadata()["annotations"].(map[string]any)
+	policy := annotations[keepPolicy]
+	delete(annotations, keepPolicy)
+	if annotations != nil && len(annotations) == 0 {
+		delete(o.metadata(), "annotations")
+	}
+	return policy
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+// variant is a choice that kustomize and the chart both offer.
+type variant struct {
+	name   string
+	folder string         // kustomize's, from the root of the repository
+	values map[string]any // the chart's
+}
+
+var variants = []variant{
+	{"default", "config/default", map[string]any{}},
+	{"monitoring", "hack/manifests/variants/monitoring", map[string]any{"serviceMonitor": map[string]any{"enabled": true}}},
+}
+
+func variantOf(name string) (variant, error) {
+	for _, v := range variants {
+		if v.name == name {
+			return v, nil
+		}
+	}
+	return variant{}, fmt.Errorf("there is no variant %q", name)
+}
+
+// object is one rendered object.
+type object struct{ content map[string]any }
+
+func (o object) metadata() map[string]any {
+	m, _ := o.content["metadata"].(map[string]any)
+	return m
+}
+
+// key identifies an object in a cluster.
+func (o object) key() string {
+	m := o.metadata()
+	return fmt.Sprintf("%v %v %v/%v", o.content["apiVersion"], o.content["kind"], m["namespace"], m["name"])
+}
+
+// renderKustomize is `kustomize build`.
+func renderKustomize(root string, v variant) ([]object, error) {
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(root, v.folder))
+	if err != nil {
+		return nil, fmt.Errorf("kustomize build %s: %w", v.folder, err)
+	}
+	text, err := built.AsYaml()
+	if err != nil {
+		return nil, fmt.Errorf("kustomize build %s: %w", v.folder, err)
+	}
+	return decode("kustomize build "+v.folder, string(text))
+}
+
+// renderHelm is `helm template` with values on top of the chart's. The release is stored in another namespace than the manager's, so
+// that the chart makes the manager's namespace, as kustomize does.
+func renderHelm(root string, values map[string]any) ([]object, error) {
+	all := map[string]any{"createNamespace": true}
+	for key, value := range values {
+		all[key] = value
+	}
+	return renderRelease(root, all, "elsewhere")
+}
+
+func renderRelease(root string, values map[string]any, namespace string) ([]object, error) {
+	chart, err := loader.Load(filepath.Join(root, "charts/fairlead"))
+	if err != nil {
+		return nil, fmt.Errorf("loading the chart: %w", err)
+	}
+	release := chartutil.ReleaseOptions{Name: "fairlead", Namespace: namespace, Revision: 1, IsInstall: true}
+	// It checks the values against values.schema.json.
+	rendered, err := chartutil.ToRenderValues(chart, values, release, chartutil.DefaultCapabilities)
+	if err != nil {
+		return nil, fmt.Errorf("reading values: %w", err)
+	}
+	files, err := engine.Engine{Strict: true}.Render(chart, rendered)
+	if err != nil {
+		return nil, fmt.Errorf("helm template: %w", err)
+	}
+	var objects []object
+	for name, text := range files {
+		if !strings.HasSuffix(name, ".yaml") {
+			continue
+		}
+		decoded, err := decode(name, text)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, decoded...)
+	}
+	slices.SortFunc(objects, func(a, b object) int { return strings.Compare(a.key(), b.key()) })
+	return objects, nil
+}
+
+func decode(from, text string) (objects []object, err error) {
+	for decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096); ; {
+		content := map[string]any{}
+		switch err := decoder.Decode(&content); {
+		case errors.Is(err, io.EOF):
+			return objects, nil
+		case err != nil:
+			return nil, fmt.Errorf("decoding %s, document %d: %w", from, len(objects)+1, err)
+		case len(content) > 0:
+			objects = append(objects, object{content})
+		}
+	}
+}
