@@ -29,6 +29,8 @@ const (
 	RBAC Folder = "rbac"
 	// Webhook holds the registration of the admission webhook.
 	Webhook Folder = "webhook"
+	// Rotation holds the role with which the manager writes the authority of its certificate into that registration.
+	Rotation Folder = "rotation"
 )
 
 // Objects decodes every object of a folder, in the order of file names and, within a file, of documents.

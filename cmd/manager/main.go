@@ -19,6 +19,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/controllers"
+	"github.com/fairlead-dev/fairlead/internal/admission/certificate"
 	"github.com/fairlead-dev/fairlead/internal/inflight"
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
@@ -30,6 +31,8 @@ func main() {
 	webhookAddress := flag.String("webhook-address", "127.0.0.1", "The address that the webhooks listen on.")
 	webhookPort := flag.Int("webhook-port", 9443, "The port that the webhooks listen on; 0 serves none.")
 	certDir := flag.String("webhook-cert-dir", "", "The folder with tls.crt and tls.key for the webhooks.")
+	rotate := flag.Bool("webhook-cert-rotate", false, "Keep the certificate of the webhooks in Secret fairlead-system/webhook.tls, renew it, and have the API server trust it. "+
+		"The Secret has to be mounted at --webhook-cert-dir.")
 	elect := flag.Bool("leader-elect", true, "Work only while holding the lease fairlead-system/fairlead-manager.")
 	maxInflight := flag.Int("max-inflight-per-member", inflight.Most, "How many wrappers are pushed to one member at once, at most. "+
 		"It begins with "+strconv.Itoa(inflight.First)+" and grows while the member answers as quickly as before; a 429 halves it.")
@@ -44,6 +47,14 @@ func main() {
 	if *maxInflight < 1 {
 		_, _ = fmt.Fprintf(os.Stderr, "Error: --max-inflight-per-member=%d: at least 1 is needed, or nothing is pushed\n", *maxInflight)
 		os.Exit(2)
+	}
+	rotation := certificate.Rotation{}
+	if *rotate {
+		rotation.Dir = *certDir
+		if *certDir == "" || *webhookPort == 0 {
+			_, _ = fmt.Fprintln(os.Stderr, "Error: --webhook-cert-rotate needs --webhook-cert-dir, and a --webhook-port other than 0")
+			os.Exit(2)
+		}
 	}
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
 
@@ -61,17 +72,18 @@ func main() {
 		RetryPeriod:                   new(10 * time.Second),
 	}
 	if *webhookPort != 0 {
-		cert := &pair{dir: *certDir, clock: clock.RealClock{}}
+		files := certificate.NewFiles(*certDir, clock.RealClock{})
 		options.WebhookServer = webhook.NewServer(webhook.Options{Host: *webhookAddress, Port: *webhookPort,
-			TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.GetCertificate = cert.get }}})
+			TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.GetCertificate = files.Get }}})
 	}
-	if err := run(options, *maxInflight); err != nil {
+	if err := run(options, *maxInflight, rotation); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "Error:", err)
 		os.Exit(1)
 	}
 }
 
-func run(options ctrl.Options, maxInflight int) error {
+// run runs the manager until a signal ends it. It renews the certificate of the webhooks if the rotation has a folder.
+func run(options ctrl.Options, maxInflight int, rotation certificate.Rotation) error {
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("finding the host: %w", err)
@@ -83,6 +95,11 @@ func run(options ctrl.Options, maxInflight int) error {
 	})
 	if err != nil {
 		return err
+	}
+	if rotation.Dir != "" {
+		if err := certificate.Rotate(ctx, mgr.GetLocalManager(), rotation); err != nil {
+			return err
+		}
 	}
 	if err := mgr.Start(ctx); err != nil && !errors.Is(err, ctx.Err()) {
 		return fmt.Errorf("running the manager: %w", err)

@@ -15,15 +15,23 @@ const (
 	copyPrefix = "copy-"
 )
 
-// copied are the files of the chart that do not depend on values: by name, the folder of config/ and which of its objects.
-var copied = map[string]struct {
-	folder string
-	wanted func(object) bool
-}{
-	"crds.yaml":     {"config/crd", func(object) bool { return true }},
-	"rbac.yaml":     {"config/rbac", func(o object) bool { return o.content["kind"] != "Namespace" }},
-	"webhooks.yaml": {"config/webhook", func(object) bool { return true }},
+// copied are the files of the chart that depend on no value, or on one: by name, the folder of config/.
+var copied = map[string]string{
+	"crds.yaml":     "config/crd",
+	"rbac.yaml":     "config/rbac",
+	"rotation.yaml": "config/rotation",
+	"webhooks.yaml": "config/webhook",
 }
+
+// Conditions in copies.
+const (
+	ifManagerRotates = "{{- if not .Values.certManager.enabled }}\n"
+	ifCertManager    = "{{- if .Values.certManager.enabled }}\n"
+	endIf            = "{{- end }}\n"
+)
+
+// injected asks cert-manager's CA injector to write the authority into a webhook configuration.
+const injected = ifCertManager + "  annotations:\n    cert-manager.io/inject-ca-from: fairlead-system/fairlead-webhook\n" + endIf
 
 const copyHeader = `# SPDX-License-Identifier: Apache-2.0
 #
@@ -33,16 +41,19 @@ const copyHeader = `# SPDX-License-Identifier: Apache-2.0
 // copies returns the copies by their path from the root of the repository.
 func copies(root string) (map[string]string, error) {
 	all := make(map[string]string, len(copied))
-	for name, from := range copied {
-		objects, err := renderKustomize(root, variant{folder: from.folder})
+	for name, folder := range copied {
+		objects, err := renderKustomize(root, variant{folder: folder})
 		if err != nil {
 			return nil, err
 		}
 		text := &strings.Builder{}
-		fmt.Fprintf(text, copyHeader, from.folder)
+		fmt.Fprintf(text, copyHeader, folder)
+		if name == "rotation.yaml" {
+			text.WriteString(ifManagerRotates)
+		}
 		for _, o := range objects {
-			if !from.wanted(o) {
-				continue
+			if o.content["kind"] == "Namespace" {
+				continue // a template by hand makes it, if a value asks for it
 			}
 			if o.content["kind"] == "CustomResourceDefinition" {
 				setPolicy(o)
@@ -52,8 +63,14 @@ func copies(root string) (map[string]string, error) {
 				return nil, err
 			}
 			// A description may hold what Helm reads as an action.
-			escaped := strings.ReplaceAll(written, "{{", `{{ "{{" }}`)
-			fmt.Fprintf(text, "---\n%s", escaped)
+			written = strings.ReplaceAll(written, "{{", `{{ "{{" }}`)
+			if name == "webhooks.yaml" {
+				written = strings.Replace(written, "metadata:\n", "metadata:\n"+injected, 1)
+			}
+			fmt.Fprintf(text, "---\n%s", written)
+		}
+		if name == "rotation.yaml" {
+			text.WriteString(endIf)
 		}
 		all[filepath.Join(templates, copyPrefix+name)] = text.String()
 	}

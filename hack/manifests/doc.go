@@ -7,7 +7,8 @@
 //	manifests copy                           write the templates of the chart that are copies of files in config/
 //	manifests render kustomize|helm [VARIANT]  print the objects of one of them
 //
-// A *variant* is a choice that both offer: "default", and "monitoring" with the ServiceMonitor.
+// A *variant* is a choice that both offer: "default", "cert-manager" with a certificate by
+// cert-manager, and "monitoring" with the ServiceMonitor.
 //
 // Why it is so: config/ is the one source. CRDs, roles and webhooks of the chart are copies that this program writes. The Deployment
 // and the objects beside it depend on values, so their templates are written by hand, and the check keeps them equal. The libraries of

@@ -27,6 +27,7 @@ type variant struct {
 
 var variants = []variant{
 	{"default", "config/default", map[string]any{}},
+	{"cert-manager", "hack/manifests/variants/cert-manager", map[string]any{"certManager": map[string]any{"enabled": true}}},
 	{"monitoring", "hack/manifests/variants/monitoring", map[string]any{"serviceMonitor": map[string]any{"enabled": true}}},
 }
 

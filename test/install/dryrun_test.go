@@ -16,6 +16,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -31,14 +32,14 @@ func TestTheAPIServerAcceptsWhatIsInstalled(t *testing.T) {
 	box := shared.Sandbox(t)
 	_, admin := connect(t, box, sandbox.HostName)
 	apply(t, admin, config.CRD, config.RBAC)
-	for _, args := range [][]string{{"kustomize"}, {"helm"}, {"kustomize", "monitoring"}, {"helm", "monitoring"}} {
+	for _, args := range [][]string{{"kustomize"}, {"helm"}, {"kustomize", "monitoring"}, {"helm", "monitoring"}, {"kustomize", "cert-manager"}, {"helm", "cert-manager"}} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			host, warned := warning(t, box)
 			for _, obj := range rendered(t, args...) {
 				err := host.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(obj), client.DryRunAll,
 					client.FieldOwner("test-install"), client.ForceOwnership)
-				if apierrors.IsNotFound(err) && obj.GetKind() == "ServiceMonitor" {
-					continue // a kind of the Prometheus operator
+				if meta.IsNoMatchError(err) && slices.Contains([]string{"ServiceMonitor", "Certificate", "Issuer"}, obj.GetKind()) {
+					continue // a kind of the Prometheus operator, or of cert-manager
 				}
 				if err != nil {
 					t.Errorf("applying %s %s: %v", obj.GetKind(), obj.GetName(), err)

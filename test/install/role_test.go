@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
@@ -89,6 +91,12 @@ func TestTheManagersRoleIsEnough(t *testing.T) {
 	admin, host := connect(t, box, sandbox.HostName)
 	remote, member := connect(t, box, sandbox.MemberName(1))
 	apply(t, host, config.CRD, config.RBAC)
+	// The first start makes what another test's manager may have made.
+	for _, kind := range []client.Object{&corev1.Secret{}, &coordinationv1.Lease{}} {
+		if err := host.DeleteAllOf(t.Context(), kind, client.InNamespace(v1alpha1.SystemNamespace)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	cluster, err := box.Cluster(sandbox.HostName)
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +107,7 @@ func TestTheManagersRoleIsEnough(t *testing.T) {
 	}
 
 	stop := runManager(t, tokenConfig(t, admin, host), serving(t, box))
-	registerWebhooks(t, box, host)
+	registerWebhooks(t, host, "https://127.0.0.1:"+strconv.Itoa(webhookPort(t, box, "webhook")), authority(t, box))
 	joinMember(t, admin, remote)
 	useEverything(t, host, member)
 	registerByHand(t, host)
@@ -274,7 +282,7 @@ func joinMember(t *testing.T, host, remote *rest.Config) {
 }
 
 // runManager runs the manager in this process, as cmd/manager does in the Deployment.
-func runManager(t *testing.T, as *rest.Config, server webhook.Server) (stop func()) {
+func runManager(t *testing.T, as *rest.Config, server webhook.Server, prepare ...func(context.Context, manager.Manager) error) (stop func()) {
 	t.Helper()
 	again := true
 	ctx, cancel := context.WithCancel(t.Context())
@@ -293,6 +301,11 @@ func runManager(t *testing.T, as *rest.Config, server webhook.Server) (stop func
 	}, controllers.Options{Version: "test", Clock: clock.RealClock{}})
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, f := range prepare {
+		if err := f(ctx, mgr.GetLocalManager()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
@@ -329,21 +342,22 @@ func serving(t *testing.T, box *sandbox.Sandbox) webhook.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return webhook.NewServer(webhook.Options{Host: "127.0.0.1", Port: webhookPort(t, box), TLSOpts: []func(*tls.Config){func(c *tls.Config) {
+	return webhook.NewServer(webhook.Options{Host: "127.0.0.1", Port: webhookPort(t, box, "webhook"), TLSOpts: []func(*tls.Config){func(c *tls.Config) {
 		c.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }
 	}}})
 }
 
-func webhookPort(t *testing.T, box *sandbox.Sandbox) int {
+func webhookPort(t *testing.T, box *sandbox.Sandbox, name string) int {
 	t.Helper()
-	port, err := box.Port(t.Context(), sandbox.HostName, "webhook")
+	port, err := box.Port(t.Context(), sandbox.HostName, name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return port
 }
 
-func registerWebhooks(t *testing.T, box *sandbox.Sandbox, host client.Client) {
+// authority is that of the sandbox's certificates.
+func authority(t *testing.T, box *sandbox.Sandbox) []byte {
 	t.Helper()
 	c, err := box.Cluster(sandbox.HostName)
 	if err != nil {
@@ -354,12 +368,18 @@ func registerWebhooks(t *testing.T, box *sandbox.Sandbox, host client.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return ca
+}
+
+// registerWebhooks has the API server call the webhooks at base.
+func registerWebhooks(t *testing.T, host client.Client, base string, ca []byte) {
+	t.Helper()
 	objects, err := config.Objects(config.Webhook)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, obj := range objects {
-		if err := config.PointWebhooks(obj, "https://127.0.0.1:"+strconv.Itoa(webhookPort(t, box)), ca); err != nil {
+		if err := config.PointWebhooks(obj, base, ca); err != nil {
 			t.Fatal(err)
 		}
 		applyOne(t, host, obj)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package certificate
 
 import (
 	"crypto/tls"
@@ -15,10 +15,10 @@ import (
 // lookEvery is how soon a renewed certificate is served.
 const lookEvery = time.Minute
 
-// pair serves the certificate tls.crt, tls.key of a folder. It looks from time to time instead of watching the files: the
+// Files serves the certificate tls.crt, tls.key of a folder. It looks from time to time instead of watching the files: the
 // kernel lends a user 128 watchers by default, several control planes on one machine use them up, and the manager must
 // not depend on what they leave.
-type pair struct {
+type Files struct {
 	dir   string
 	clock clock.PassiveClock
 
@@ -27,8 +27,11 @@ type pair struct {
 	looked time.Time
 }
 
-// get is tls.Config's GetCertificate.
-func (p *pair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+// NewFiles serves the certificate of a folder. The files may come later: until then connections fail.
+func NewFiles(dir string, clk clock.PassiveClock) *Files { return &Files{dir: dir, clock: clk} }
+
+// Get is tls.Config's GetCertificate.
+func (p *Files) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.loaded != nil && p.clock.Since(p.looked) < lookEvery {

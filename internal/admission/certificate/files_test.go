@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package certificate
 
 import (
 	"os"
@@ -15,13 +15,13 @@ import (
 func TestTheCertificateOfTheWebhooksFollowsItsFiles(t *testing.T) {
 	dir := t.TempDir()
 	now := testingclock.NewFakePassiveClock(time.Now())
-	p := &pair{dir: dir, clock: now}
-	if _, err := p.get(nil); err == nil {
+	p := NewFiles(dir, now)
+	if _, err := p.Get(nil); err == nil {
 		t.Fatal("a certificate out of an empty folder")
 	}
 	name := func() string {
 		t.Helper()
-		c, err := p.get(nil)
+		c, err := p.Get(nil)
 		if err != nil {
 			t.Fatal(err)
 		}

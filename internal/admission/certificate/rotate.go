@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package certificate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/open-policy-agent/cert-controller/pkg/rotator"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+const (
+	// Secret is the Secret in fairlead-system with the certificate, its key, and the authority that signs it. No member has a dot in
+	// its name, and Secrets of credentials have the names of members.
+	Secret = "webhook.tls"
+	// Service is the Service in fairlead-system by which the API server calls the webhooks.
+	Service = "fairlead-webhook"
+	// configuration is the name of both webhook configurations.
+	configuration = "fairlead"
+)
+
+// Rotation is how the certificate is renewed. The zero value is for production: a year, renewed 90 days before its end.
+type Rotation struct {
+	// Dir is the folder that the Secret is mounted at.
+	Dir string
+	// Names are names of the server beside that of the Service.
+	Names []string
+	// Lifetime is that of a certificate, Ahead how long before its end it is renewed, and Every how often the leader looks.
+	Lifetime, Ahead, Every time.Duration
+}
+
+// Rotate has the leader make the certificate, renew it, and write its authority into the webhook configurations. Call it before the
+// manager starts. The Secret is made here, because the rotator ends the whole manager when there is none.
+func Rotate(ctx context.Context, mgr manager.Manager, r Rotation) error {
+	secret := &corev1.Secret{}
+	secret.Namespace, secret.Name = v1alpha1.SystemNamespace, Secret
+	if err := mgr.GetClient().Create(ctx, secret); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("making Secret %s/%s for the certificate of the webhooks: %w", secret.Namespace, secret.Name, err)
+	}
+	err := rotator.AddRotator(mgr, &rotator.CertRotator{
+		SecretKey:     client.ObjectKeyFromObject(secret),
+		CertDir:       r.Dir,
+		CAName:        "fairlead-webhook-ca",
+		DNSName:       Service + "." + v1alpha1.SystemNamespace + ".svc",
+		ExtraDNSNames: r.Names,
+		Webhooks: []rotator.WebhookInfo{
+			{Name: configuration, Type: rotator.Mutating},
+			{Name: configuration, Type: rotator.Validating},
+		},
+		FieldOwner:             "fairlead-manager",
+		RequireLeaderElection:  true,
+		IsReady:                make(chan struct{}), // the rotator closes it; the readiness probe asks the server itself
+		ServerCertDuration:     r.Lifetime,
+		LookaheadInterval:      r.Ahead,
+		RotationCheckFrequency: r.Every,
+	})
+	if err != nil {
+		return fmt.Errorf("adding the rotator of the webhooks' certificate: %w", err)
+	}
+	return nil
+}
