@@ -13,19 +13,19 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// maxWork bounds what the overrides of one rendering may take: a quarter of a second or so, and 32 MiB. Copying a megabyte
-// of objects takes a twentieth of it.
+// maxWork limits the work of the overrides of one rendering: about a quarter of a second, and 32 MiB. Copying a
+// megabyte of objects takes a twentieth of it.
 const maxWork = 64 << 20
 
-// Apply lays the overrides that speak to a member over objects and returns the result. An object that
-// no override changes is the very one that was given; the others are copies. work is how many units it
-// took, also where it failed. An error is an *Error.
+// Apply applies the overrides that select a member to objects, and returns the result. Objects that no override changes
+// are returned as they are; the others are copies. work is the number of units that it took, also after an error. An
+// error is an *Error.
 func (s *Set) Apply(objects []*unstructured.Unstructured, m selection.Member) (result []*unstructured.Unstructured, work int64, err error) {
 	r := &rendering{member: m, objects: objects, result: slices.Clone(objects), depths: make([]int, len(objects))}
 	r.budget = jsonpatch.NewBudget(maxWork)
 	for i := range s.overrides {
 		if o := &s.overrides[i]; o.selection.Selects(m) {
-			if err := r.lay(o); err != nil {
+			if err := r.apply(o); err != nil {
 				return nil, r.budget.Spent(), err
 			}
 		}
@@ -33,19 +33,19 @@ func (s *Set) Apply(objects []*unstructured.Unstructured, m selection.Member) (r
 	return r.result, r.budget.Spent(), nil
 }
 
-// rendering is what overrides have made of objects so far, for one member.
+// rendering is the objects for one member after the overrides so far.
 type rendering struct {
 	member  selection.Member
 	objects []*unstructured.Unstructured // as the wrapper has them
 	result  []*unstructured.Unstructured
-	depths  []int // how deep the JSON of result may be nested, at most; 0 where nothing has changed it
+	depths  []int // an upper bound of the depth of result; 0 if no override has changed it
 	budget  jsonpatch.Budget
-	// rehearsing is whether no member is meant: what only a member could tell is passed over.
+	// rehearsing means that there is no member: operations that depend on one are skipped.
 	rehearsing bool
 }
 
-// lay lays one override over the objects that it targets.
-func (r *rendering) lay(o *override) *Error {
+// apply applies one override to the objects that it targets.
+func (r *rendering) apply(o *override) *Error {
 	fail := func(part, doing string, err error) *Error {
 		return &Error{Override: o.index, Operation: None, Part: part, Doing: doing, Member: r.member.Name,
 			Problem: err.Error(), TooCostly: jsonpatch.IsTooCostly(err)}
@@ -78,11 +78,11 @@ func (r *rendering) lay(o *override) *Error {
 
 func title(obj *unstructured.Unstructured) string { return obj.GetKind() + " " + obj.GetName() }
 
-// patch changes the object of an index by the operations of an override.
+// patch applies the operations of an override to one object.
 func (r *rendering) patch(o *override, index int) *Error {
 	obj, original, m := r.result[index], r.objects[index], r.member
 	doc := jsonpatch.NewDocument(obj.Object, isSecret(original), &r.budget, &r.depths[index])
-	var crossed *Error // the first operation after which a protected field was another
+	var crossed *Error // the first operation that changed a protected field
 	for j := range o.patch {
 		op := &o.patch[j]
 		resolved, skip, missing := r.resolve(op)
@@ -98,7 +98,7 @@ func (r *rendering) patch(o *override, index int) *Error {
 			}
 			return op.failed(o.index, j, m, err)
 		}
-		if crossed != nil || !op.mayTrespass() {
+		if crossed != nil || !op.mayChangeProtected() {
 			continue
 		}
 		if err := r.budget.Take(metadataEntries(obj.Object)); err != nil {
@@ -107,7 +107,7 @@ func (r *rendering) patch(o *override, index int) *Error {
 		if r.rehearsing {
 			continue
 		}
-		if _, t := trespass(original.Object, obj.Object); t != nil {
+		if _, t := protectedChange(original.Object, obj.Object); t != nil {
 			crossed = op.failed(o.index, j, m, t)
 		}
 	}
@@ -118,8 +118,8 @@ func (r *rendering) patch(o *override, index int) *Error {
 	if err := r.budget.Take(metadataEntries(obj.Object)); err != nil {
 		return o.patch[last].failed(o.index, last, m, err)
 	}
-	// What counts is the result: a field may be moved away and back.
-	_, t := trespass(original.Object, obj.Object)
+	// Only the result counts: an operation may move a field away, and a later one move it back.
+	_, t := protectedChange(original.Object, obj.Object)
 	if t != nil && crossed == nil {
 		crossed = o.patch[last].failed(o.index, last, m, t)
 	}
@@ -129,8 +129,8 @@ func (r *rendering) patch(o *override, index int) *Error {
 	return nil
 }
 
-// resolve gives an operation the value that it writes for the member. skip is true where the operation is passed over, because
-// the member lacks a label.
+// resolve determines the value that an operation writes for the member. skip is true if the operation is skipped,
+// because the member lacks a label.
 func (r *rendering) resolve(op *operation) (resolved *jsonpatch.Operation, skip bool, missing *jsonpatch.Failure) {
 	if op.source == nil {
 		return &op.Operation, false, nil
@@ -151,7 +151,7 @@ func (r *rendering) resolve(op *operation) (resolved *jsonpatch.Operation, skip 
 	return &filled, false, nil
 }
 
-// merge changes an object by the merge of an override.
+// merge applies the merge of an override to one object.
 func (r *rendering) merge(o *override, obj, original *unstructured.Unstructured) *Error {
 	fail := func(path, problem string, costly bool) *Error {
 		return &Error{Override: o.index, Operation: None, Part: "merge", Doing: "changing fields", Path: path, Member: r.member.Name,
@@ -174,7 +174,7 @@ func (r *rendering) merge(o *override, obj, original *unstructured.Unstructured)
 		return fail("", problem, jsonpatch.IsTooCostly(err))
 	}
 	obj.Object = merged
-	if path, t := trespass(original.Object, obj.Object); t != nil {
+	if path, t := protectedChange(original.Object, obj.Object); t != nil {
 		return fail(path.String(), t.Problem, false)
 	}
 	return nil

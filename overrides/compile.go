@@ -14,8 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// Set is a list of overrides, read once and ready to be applied for many members. It is safe for
-// concurrent use.
+// Set is a list of overrides, compiled for use with many members. It is safe for concurrent use.
 type Set struct {
 	overrides []override
 }
@@ -25,17 +24,17 @@ type override struct {
 	selection selection.Selection
 	target    v1alpha1.OverrideTarget
 	patch     []operation
-	merge     map[string]any // nil where it is a patch
-	directive string         // one of the strategic merge that merge holds, or ""
+	merge     map[string]any // nil for a patch
+	directive string         // a directive of the strategic merge in merge, or ""
 }
 
 type operation struct {
 	jsonpatch.Operation
-	source *source // nil where the value is given
+	source *source // nil if the operation has a value
 }
 
-// Compile reads overrides. What it refuses, Validate refuses with the exact field; an error here is
-// an *Error.
+// Compile compiles overrides. Validate refuses the same overrides, and names the exact field. An error of Compile is an
+// *Error.
 func Compile(list []v1alpha1.Override) (*Set, error) {
 	set := &Set{overrides: make([]override, 0, len(list))}
 	for i := range list {
@@ -76,19 +75,19 @@ func compile(index int, from *v1alpha1.Override) (override, error) {
 	return o, nil
 }
 
-// Speaking is the indexes of the overrides that speak to a member, in order.
-func (s *Set) Speaking(m selection.Member) []int {
-	var speaking []int
+// Selecting returns the indexes of the overrides that select a member, in order.
+func (s *Set) Selecting(m selection.Member) []int {
+	var selecting []int
 	for i := range s.overrides {
 		if s.overrides[i].selection.Selects(m) {
-			speaking = append(speaking, i)
+			selecting = append(selecting, i)
 		}
 	}
-	return speaking
+	return selecting
 }
 
-// Variant appends to key what tells a member apart: the overrides that speak to it and the values
-// that they take from it. Members with equal keys get equal objects.
+// Variant appends to key the data that distinguishes the renderings of members: the overrides that select a member, and
+// the values that they take from it. Members with equal keys get equal objects.
 func (s *Set) Variant(key []byte, m selection.Member) []byte {
 	for i := range s.overrides {
 		o := &s.overrides[i]
@@ -113,16 +112,16 @@ func (s *Set) Variant(key []byte, m selection.Member) []byte {
 	return key
 }
 
-// Speaking is the indexes of the overrides in list that speak to a member, in order.
-func Speaking(list []v1alpha1.Override, m selection.Member) ([]int, error) {
+// Selecting returns the indexes of the overrides in list that select a member, in order.
+func Selecting(list []v1alpha1.Override, m selection.Member) ([]int, error) {
 	set, err := Compile(list)
 	if err != nil {
 		return nil, err
 	}
-	return set.Speaking(m), nil
+	return set.Selecting(m), nil
 }
 
-// Apply lays the overrides in list that speak to a member over objects; for many members, use Compile.
+// Apply applies the overrides in list that select a member to objects. For many members, use Compile.
 func Apply(objects []*unstructured.Unstructured, list []v1alpha1.Override, m selection.Member) ([]*unstructured.Unstructured, error) {
 	set, err := Compile(list)
 	if err != nil {

@@ -21,7 +21,7 @@ func TestSpeakingKeepsTheOrderOfTheSpec(t *testing.T) {
 - {clusters: {selectors: [{matchLabels: {cloud: aws}}]}, target: {kind: Widget}, merge: {a: 2}}
 - {target: {kind: Widget}, merge: {a: 3}}
 `)
-	got, err := Speaking(list, east)
+	got, err := Selecting(list, east)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,33 +8,33 @@ import (
 	"strings"
 )
 
-// ErrTooCostly is wrapped by the errors that say that overrides take more work than they may.
+// ErrTooCostly is the cause of errors about overrides that exceed the work limit.
 var ErrTooCostly = errors.New("the overrides take too much work")
 
-// None stands for Error.Operation where the trouble is not with one operation of a patch.
+// None is the Error.Operation of an error that concerns no single operation of a patch.
 const None = -1
 
-// Error is an override that cannot be applied. It says which operation of which override, on what,
-// for whom, what was found there, and the way out.
+// Error reports an override that cannot be applied: which override and operation, on which object, for which member,
+// the value found there, and the remedy.
 type Error struct {
-	// Override is the index in spec.overrides, Operation that in its patch, or None.
+	// Override is the index in spec.overrides, Operation the index in its patch, or None.
 	Override, Operation int
-	// Part is the part of the override where Operation is None: "merge", "target", "clusters".
+	// Part is the part of the override, if Operation is None: "merge", "target", "clusters".
 	Part string
-	// Doing says what was tried, as a gerund: "replacing /spec/replicas".
+	// Doing is the action as a gerund: "replacing /spec/replicas".
 	Doing string
-	// Path is the JSON pointer that it was tried on, where there is one.
+	// Path is the JSON pointer of the action, if it has one.
 	Path string
-	// Object is kind and name, as in "Deployment web"; empty where no object is in question.
+	// Object is kind and name, as in "Deployment web"; empty if the error concerns no object.
 	Object string
 	// Member is the name of the MemberCluster that was rendered for.
 	Member string
-	// Found is what stands at the path, as JSON and shortened; empty when nothing does, or when it
-	// belongs to a Secret.
+	// Found is the value at the path, as JSON and shortened. It is empty if there is none, or if it belongs to a
+	// Secret.
 	Found string
-	// Problem says what is wrong, and the way out.
+	// Problem is the cause and the remedy.
 	Problem string
-	// TooCostly reports whether the override would work but takes more work than it may. The error then wraps ErrTooCostly.
+	// TooCostly reports whether the override is valid but exceeds the work limit. The error then wraps ErrTooCostly.
 	TooCostly bool
 }
 
@@ -67,7 +67,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// inWords is the error without its place.
+// inWords is the text of the error without its place.
 func (e *Error) inWords() string {
 	var b strings.Builder
 	b.WriteString(e.Doing)
@@ -84,7 +84,7 @@ func (e *Error) inWords() string {
 	return b.String()
 }
 
-// For is the same error for another member of the same variant.
+// For returns the same error for another member of the same variant.
 func (e *Error) For(member string) *Error {
 	other := *e
 	other.Member = member

@@ -9,18 +9,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
-	"k8s.io/client-go/kubernetes/scheme" //nolint:depguard // types only: it knows which kinds have a strategic merge
+	"k8s.io/client-go/kubernetes/scheme" //nolint:depguard // types only: they define the strategic merge
 
 	"github.com/fairlead-dev/fairlead/overrides/jsonpatch"
 )
 
-// isStrategic reports whether a kind has a strategic merge: the built-in kinds have, since their lists
-// say by which key items are told apart.
+// isStrategic reports whether a kind has a strategic merge. The built-in kinds have one, because their types name the
+// merge keys of lists.
 func isStrategic(gvk schema.GroupVersionKind) bool {
 	return scheme.Scheme.Recognizes(gvk)
 }
 
-// merge lays patch over an object and returns the result; the object is used up, patch is not.
+// merge merges patch into an object and returns the result. It consumes the object, and leaves patch unchanged.
 func merge(object map[string]any, gvk schema.GroupVersionKind, patch map[string]any, b *jsonpatch.Budget) (merged map[string]any, err error) {
 	if err := b.Write(jsonpatch.Size(patch)); err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func merge(object map[string]any, gvk schema.GroupVersionKind, patch map[string]
 		return nil, fmt.Errorf("finding the merge keys of %s: %w", gvk.Kind, err)
 	}
 	defer func() {
-		// The strategic merge trusts its input to fit the kind; an author's need not.
+		// The strategic merge expects input that fits the kind, and an author's input may not fit.
 		if r := recover(); r != nil {
 			merged, err = nil, fmt.Errorf("the strategic merge cannot read it: %v", r)
 		}
@@ -53,7 +53,7 @@ func merge(object map[string]any, gvk schema.GroupVersionKind, patch map[string]
 	return merged, nil
 }
 
-// mergeJSON is a JSON merge patch (RFC 7386) between objects.
+// mergeJSON applies a JSON merge patch (RFC 7386) to an object.
 func mergeJSON(object, patch map[string]any) map[string]any {
 	for key, value := range patch {
 		switch v := value.(type) {
@@ -72,8 +72,8 @@ func mergeJSON(object, patch map[string]any) map[string]any {
 	return object
 }
 
-// directive finds a directive of the strategic merge, as a path, or "". Where there is no strategic
-// merge it would end up in the object as a field.
+// directive returns the path of a directive of the strategic merge in a value, or "". Without a strategic merge the
+// directive would become a field of the object.
 func directive(value any) string {
 	switch v := value.(type) {
 	case map[string]any:

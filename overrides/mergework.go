@@ -12,18 +12,18 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/jsonpatch"
 )
 
-// directives of the strategic merge that belong to a list of another key.
+// directives of the strategic merge that belong to a list under another key.
 const (
 	orderDirective  = "$setElementOrder/"
 	deleteDirective = "$deleteFromPrimitiveList/"
 )
 
-// perScan is the work of comparing two items of a list that a strategic merge tells apart by a key.
+// perScan is the cost of comparing two items of a list by their merge key.
 const perScan = 16
 
-// takeMerge takes from the budget what a strategic merge of patch into object is going to take: it is quadratic in
-// the length of lists that have a merge key, and cannot be stopped once it has begun. more is how many items may have
-// joined the lists of object by the time that patch reaches them, because a key of the patch is there twice.
+// takeMerge takes the cost of a strategic merge of patch into object from the budget. The cost is quadratic in the
+// length of lists with a merge key, and the merge cannot be stopped. more is how many items the merge may have added to
+// the lists of object before it reaches them, because patch has a key twice.
 func takeMerge(b *jsonpatch.Budget, object, patch map[string]any, schema strategicpatch.LookupPatchMeta, more int) error {
 	for key := range patch {
 		list := strings.TrimPrefix(strings.TrimPrefix(key, orderDirective), deleteDirective)
@@ -31,7 +31,7 @@ func takeMerge(b *jsonpatch.Budget, object, patch map[string]any, schema strateg
 		case map[string]any:
 			below, _, err := schema.LookupPatchMetadataForStruct(key)
 			if err != nil {
-				continue // the merge itself says so
+				continue // the merge itself returns the error
 			}
 			there, _ := object[key].(map[string]any)
 			if err := takeMerge(b, there, v, below, more); err != nil {
@@ -56,7 +56,7 @@ func takeMergeOfLists(b *jsonpatch.Budget, there, patch []any, schema strategicp
 		return err
 	}
 	byKey := make(map[any]map[string]any, len(there))
-	for _, item := range slices.Backward(there) { // the merge finds the first of a key
+	for _, item := range slices.Backward(there) { // the merge uses the first item of a key
 		if m, ok := item.(map[string]any); ok && isScalar(m[mergeKey]) {
 			byKey[m[mergeKey]] = m
 		}
@@ -80,7 +80,7 @@ func takeMergeOfLists(b *jsonpatch.Budget, there, patch []any, schema strategicp
 	return nil
 }
 
-// countItems is how many list items there are in a value, at any depth.
+// countItems returns the number of list items in a value, at any depth.
 func countItems(value any) int {
 	n := 0
 	switch v := value.(type) {
@@ -105,8 +105,8 @@ func isScalar(value any) bool {
 	return true
 }
 
-// mergeWork is what merging two lists by a key takes: each item is looked for among those that are there, item by
-// item, and what the patch holds is sorted by looking up each place.
+// mergeWork is the cost of merging two lists by a key. The merge compares each item of the patch with the existing
+// items one by one, and then sorts by looking up each place.
 func mergeWork(there, patched int) int64 {
 	all, own := int64(there+patched), int64(patched)
 	return perScan * (all*all + own*own*int64(bits.Len(uint(patched))))

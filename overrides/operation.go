@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// newOperation reads an operation. Which members it may have is CEL's to say first; it is said again
-// here because admission can be bypassed.
+// newOperation reads an operation. CEL checks its members first; newOperation checks them again, because admission can
+// be bypassed.
 func newOperation(from *v1alpha1.PatchOperation) (operation, error) {
 	op := operation{Operation: jsonpatch.Operation{Op: from.Op}}
 	if from.Op == "" {
@@ -41,14 +41,14 @@ func newOperation(from *v1alpha1.PatchOperation) (operation, error) {
 func (op *operation) readValue(from *v1alpha1.PatchOperation) (err error) {
 	switch {
 	case from.Op == v1alpha1.PatchTest && from.Value == nil && from.ValueFrom == nil:
-		// API servers drop a null, and what is left is a test for it (RFC 6902, section 4.6).
+		// API servers drop a null. A test without a value is a test for null (RFC 6902, section 4.6).
 	case (from.Value == nil) == (from.ValueFrom == nil):
 		return fmt.Errorf("%s takes value or valueFrom, exactly one of them (a null counts as left out: to take a field away use remove)", from.Op)
 	case from.ValueFrom != nil:
 		if op.source, err = newSource(from.ValueFrom); err != nil {
 			return fmt.Errorf("valueFrom: %w", err)
 		}
-	case len(from.Value.Raw) > 0: // without, it is a null
+	case len(from.Value.Raw) > 0: // without a value, it is null
 		value, err := strictjson.DecodeValue(from.Value.Raw)
 		if err != nil {
 			return fmt.Errorf("value: %w", err)
@@ -58,7 +58,7 @@ func (op *operation) readValue(from *v1alpha1.PatchOperation) (err error) {
 	return nil
 }
 
-// failed puts an operation's trouble where it belongs.
+// failed returns the Error of an operation, with its place.
 func (op *operation) failed(override, index int, m selection.Member, err error) *Error {
 	e := &Error{
 		Override:  override,

@@ -47,9 +47,9 @@ type protection struct {
 	why  string
 }
 
-// trespass compares an object with what it was and says which protected field is another now. null
-// and absent are the same. The second result is nil when all is well.
-func trespass(before, after map[string]any) (jsonpointer.Pointer, *jsonpatch.Failure) {
+// protectedChange compares an object with its earlier state, and returns the first protected field that has changed.
+// null and absent are equal. The second result is nil if none has changed.
+func protectedChange(before, after map[string]any) (jsonpointer.Pointer, *jsonpatch.Failure) {
 	for _, p := range protected {
 		was, _ := p.path.Lookup(before)
 		is, _ := p.path.Lookup(after)
@@ -63,8 +63,8 @@ func trespass(before, after map[string]any) (jsonpointer.Pointer, *jsonpatch.Fai
 	return malformed(after)
 }
 
-// malformed reports whether an object's metadata can carry marks: with a label that is no string, all
-// labels would be lost when they are stamped.
+// malformed reports whether the metadata of an object cannot carry marks: a label that is no string would make the
+// object lose all labels when the manager sets the marks.
 func malformed(object map[string]any) (jsonpointer.Pointer, *jsonpatch.Failure) {
 	metadata, ok := object["metadata"].(map[string]any)
 	if !ok {
@@ -88,25 +88,25 @@ func malformed(object map[string]any) (jsonpointer.Pointer, *jsonpatch.Failure) 
 	return nil, nil
 }
 
-// servedGroup is the group that a CustomResourceDefinition serves, by which it can be reserved.
+// servedGroup is the group that a CustomResourceDefinition serves. A CRD of a reserved group is reserved.
 var servedGroup = jsonpointer.Pointer{"spec", "group"}
 
-// mayTrespass reports whether an operation can change a field that trespass looks at. It only tells after which operations
-// to look, so that the one that crosses is named; the result is looked at in any case.
-func (op *operation) mayTrespass() bool {
+// mayChangeProtected reports whether an operation can change a protected field. It only selects the operations to
+// check, so that an error names the operation. The result is always checked.
+func (op *operation) mayChangeProtected() bool {
 	if op.Op == v1alpha1.PatchTest {
 		return false
 	}
 	return holdsProtected(op.Path) || op.Op == v1alpha1.PatchMove && holdsProtected(op.From)
 }
 
-// holdsProtected reports whether a pointer leads into a part of the object in which protected fields are.
+// holdsProtected reports whether a pointer leads into a part of the object with protected fields.
 func holdsProtected(p jsonpointer.Pointer) bool {
 	return p.Contains(servedGroup) || servedGroup.Contains(p) ||
 		slices.ContainsFunc(protected, func(one protection) bool { return one.path[0] == p[0] })
 }
 
-// metadataEntries is the work of looking whether a protected field is another now.
+// metadataEntries is the cost of one check for changed protected fields.
 func metadataEntries(object map[string]any) int64 {
 	n := len(protected)
 	if metadata, ok := object["metadata"].(map[string]any); ok {

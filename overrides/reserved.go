@@ -14,9 +14,10 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/jsonpointer"
 )
 
-// Reserved returns an error for an object that no wrapper may bring to a member, whatever rights its author has: Fairlead's own
-// objects, system namespaces, and objects with a label by which a member's administrator grants something to Fairlead. The error
-// begins with the JSON pointer of the field that makes the object reserved. Admission, rendering and push all call it.
+// Reserved returns an error for an object that no wrapper may bring to a member, whatever rights its author has:
+// Fairlead's own objects, system namespaces, and objects with a label by which a member's administrator grants rights
+// to Fairlead. The error begins with the JSON pointer of the field that makes the object reserved. Admission, rendering
+// and push all call it.
 func Reserved(obj *unstructured.Unstructured) error {
 	if r := reserved(obj); r != nil {
 		return fmt.Errorf("%s: %s", r.path, r.why)
@@ -24,7 +25,7 @@ func Reserved(obj *unstructured.Unstructured) error {
 	return nil
 }
 
-// IsSystemNamespace reports whether a namespace takes nothing from Fairlead, on any member and under any policy.
+// IsSystemNamespace reports whether a namespace is closed to Fairlead, on every member and under every policy.
 func IsSystemNamespace(name string) bool {
 	return name == v1alpha1.SystemNamespace || strings.HasPrefix(name, "kube-")
 }
@@ -66,12 +67,12 @@ var reservedNames = map[schema.GroupKind]bool{
 	{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"}:     true,
 }
 
-// reservations are the rules, in order; each returns nil where it has nothing to say.
+// reservations are the rules, in order. A rule returns nil if it does not apply.
 var reservations = []func(*unstructured.Unstructured) *protection{
 	ofOurGroup, servingOurGroup, calledLikeOurs, systemNamespace, withReservedLabel,
 }
 
-// reserved is the field for which an object is reserved, nil when it is not. The object may be malformed.
+// reserved returns the field for which an object is reserved, nil if it is not. The object may be malformed.
 func reserved(obj *unstructured.Unstructured) *protection {
 	for _, rule := range reservations {
 		if r := rule(obj); r != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// match is the indexes of the objects that a target means.
+// match returns the indexes of the objects that a target selects.
 func match(target *v1alpha1.OverrideTarget, objects []*unstructured.Unstructured) ([]int, error) {
 	if target.Kind == "" {
 		return nil, errors.New("kind is missing: it says which objects of the wrapper the override changes; it holds " + holds(objects))
@@ -57,7 +57,7 @@ func describe(target *v1alpha1.OverrideTarget) string {
 	return text
 }
 
-// holds lists some of what could have been meant.
+// holds lists some of the wrapper's objects, as a hint for the author.
 func holds(objects []*unstructured.Unstructured) string {
 	const most = 8
 	var names []string

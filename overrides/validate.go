@@ -18,15 +18,16 @@ import (
 )
 
 const (
-	// maxObjects is how many objects a wrapper holds at most.
+	// maxObjects is the highest number of objects in a wrapper.
 	maxObjects = 64
-	// maxWrapped is how many bytes of JSON they come to at most.
+	// maxWrapped is the highest number of bytes of their JSON together.
 	maxWrapped = 1 << 20
 )
 
-// Validate returns the faults of a wrapper's spec that CEL cannot find. namespace is the wrapper's on the host, "" for a
-// ClusterFederated. The webhook, the controller and hostctl all call it: a wrapper that gets past one is refused by the next.
-// Validate needs no member. Faults that show only for one member, such as a path that is missing, come from Set.Apply.
+// Validate returns the faults of a wrapper's spec that CEL cannot find. namespace is the wrapper's namespace on the
+// host, "" for a ClusterFederated. The webhook, the controller and hostctl all call it, so a wrapper that bypasses one
+// of them is refused by the next. Validate needs no member. Faults that depend on a member, such as a missing path,
+// come from Set.Apply.
 func Validate(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1.WrapperKind) field.ErrorList {
 	var errs field.ErrorList
 	if kind == v1alpha1.KindFederated && IsSystemNamespace(namespace) {
@@ -40,7 +41,7 @@ func Validate(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1.Wrappe
 	for i := range spec.Overrides {
 		at := path.Child("overrides").Index(i)
 		matched, err := match(&spec.Overrides[i].Target, objects)
-		// An object that could not be read may be the target.
+		// The target may be an object that could not be read.
 		if err != nil && len(objects) == len(spec.Objects) {
 			errs = append(errs, field.Invalid(at.Child("target"), strictjson.Excerpt(spec.Overrides[i].Target), err.Error()))
 		}
@@ -49,7 +50,7 @@ func Validate(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1.Wrappe
 	return errs
 }
 
-// validateSelection checks a selection; a required one may not be left out.
+// validateSelection checks a selection. required means that it must not be absent.
 func validateSelection(s *v1alpha1.ClusterSelection, path *field.Path, required bool) field.ErrorList {
 	var errs field.ErrorList
 	switch {
@@ -74,7 +75,7 @@ func validateSelection(s *v1alpha1.ClusterSelection, path *field.Path, required 
 	return errs
 }
 
-// cause is what an error wraps, in words: the field path already says where.
+// cause is the text of the wrapped error: the field path already names the place.
 func cause(err error) string {
 	if wrapped := errors.Unwrap(err); wrapped != nil {
 		return wrapped.Error()
@@ -102,7 +103,7 @@ func validateOverride(o *v1alpha1.Override, objects []*unstructured.Unstructured
 func validateOperation(from *v1alpha1.PatchOperation, path *field.Path) *field.Error {
 	op, err := newOperation(from)
 	if err != nil {
-		// newOperation begins with the name of the field, where it is one field's fault.
+		// An error of newOperation begins with the name of the field, if it concerns one field.
 		text := err.Error()
 		for _, name := range []string{"path", "from", "op", "valueFrom", "value"} {
 			if rest, ok := strings.CutPrefix(text, name+": "); ok {
@@ -128,7 +129,7 @@ func validateOperation(from *v1alpha1.PatchOperation, path *field.Path) *field.E
 	return nil
 }
 
-// shownPart is the value of one field of an operation, to be shown; values stay out, they may be secret.
+// shownPart is the value of one field of an operation, for a message. It leaves out values, which may be secret.
 func shownPart(from *v1alpha1.PatchOperation, name string) any {
 	switch name {
 	case "path":
@@ -155,7 +156,7 @@ func validateMerge(raw []byte, objects []*unstructured.Unstructured, matched []i
 			continue
 		}
 		for _, i := range matched {
-			// Naming the object in the patch, as kubectl patches do, changes nothing.
+			// A patch that repeats the name of the object, as kubectl patches do, changes nothing.
 			if is, _ := p.path.Lookup(objects[i].Object); !jsonpatch.Equal(value, is) {
 				errs = append(errs, field.Forbidden(childAt(path, p.path), "no override may change it: "+p.why))
 				break
@@ -174,7 +175,7 @@ func validateMerge(raw []byte, objects []*unstructured.Unstructured, matched []i
 	return errs
 }
 
-// childAt is the field path of what a pointer points to below path.
+// childAt is the field path of a pointer's target below path.
 func childAt(path *field.Path, to jsonpointer.Pointer) *field.Path {
 	for i, token := range to {
 		if i > 0 && (to[i-1] == "labels" || to[i-1] == "annotations") {

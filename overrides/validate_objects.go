@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// foreign are fields of a wrapped object that only its API server writes. An object that was read from
-// a cluster has them.
+// foreign are the fields of a wrapped object that only its API server writes. An object that was read from a cluster
+// has them.
 var foreign = []jsonpointer.Pointer{
 	{"status"},
 	{"metadata", "ownerReferences"},
@@ -32,7 +32,7 @@ var foreign = []jsonpointer.Pointer{
 	{"metadata", "selfLink"},
 }
 
-// stamped are labels and annotations that no author writes.
+// stamped are the labels and annotations that only Fairlead writes.
 var stamped = []protection{
 	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelUID}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
 	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationWrapper}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
@@ -40,8 +40,7 @@ var stamped = []protection{
 	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationRendering}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
 }
 
-// validateObjects checks the wrapped objects, and returns those that could be read, for the targets
-// of overrides.
+// validateObjects checks the wrapped objects. It returns those that could be read, for the targets of overrides.
 func validateObjects(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1.WrapperKind, path *field.Path) ([]*unstructured.Unstructured, field.ErrorList) {
 	var errs field.ErrorList
 	if n := len(spec.Objects); n == 0 {
@@ -64,7 +63,7 @@ func validateObjects(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1
 				Type: field.ErrorTypeTooLong, Field: path.String(), BadValue: field.OmitValueType{},
 				Detail: fmt.Sprintf("a wrapper holds %d KiB of objects at most; split them over several (`hostctl federate` does)", maxWrapped>>10),
 			})
-			break // what comes after is not looked at: the limit is there to bound the looking
+			break // the limit bounds this check too
 		}
 		object, err := strictjson.DecodeObject(data)
 		if err != nil {
@@ -88,7 +87,7 @@ func validateObjects(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1
 func validateObject(obj *unstructured.Unstructured, namespace string, kind v1alpha1.WrapperKind, at *field.Path) field.ErrorList {
 	errs := validateIdentity(obj, at)
 	if len(errs) > 0 {
-		return errs // nothing below is certain of what it is about
+		return errs // the checks below need an identity
 	}
 	errs = append(errs, validateHome(obj, namespace, kind, at)...)
 	for _, p := range foreign {
@@ -110,7 +109,7 @@ func validateObject(obj *unstructured.Unstructured, namespace string, kind v1alp
 	return errs
 }
 
-// validateIdentity checks that an object says what it is, in a way that can be put into a URL.
+// validateIdentity checks that an object has an apiVersion, a kind and a name that fit into a URL.
 func validateIdentity(obj *unstructured.Unstructured, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	required := func(hint string, fields ...string) string {
@@ -150,7 +149,7 @@ func validateIdentity(obj *unstructured.Unstructured, at *field.Path) field.Erro
 	return errs
 }
 
-// validateHome checks that an object may go where the wrapper would put it.
+// validateHome checks that the object's scope and namespace fit the wrapper.
 func validateHome(obj *unstructured.Unstructured, namespace string, kind v1alpha1.WrapperKind, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if value, _ := (jsonpointer.Pointer{"metadata", "namespace"}).Lookup(obj.Object); value != nil {
@@ -174,7 +173,8 @@ func validateHome(obj *unstructured.Unstructured, namespace string, kind v1alpha
 	return errs
 }
 
-// isList reports whether an object is a list of others. A custom kind may end in List and be none.
+// isList reports whether an object is a list of other objects. The name of a custom kind may end in List without being
+// one.
 func isList(obj *unstructured.Unstructured) bool {
 	gvk := obj.GroupVersionKind()
 	_, items := obj.Object["items"].([]any)

@@ -13,14 +13,14 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// ValidateWork returns a fault when the overrides that select every member take more work than they may. It applies them
-// for a member without name and labels. An operation that fails there is skipped, because it may work for a real member.
-// Admission and hostctl call it after Validate found no fault. A spec that passes can still be too costly for a member
-// that more overrides select: Set.Apply then returns the error.
+// ValidateWork returns a fault if the overrides that select every member exceed the work limit. It applies them for a
+// member without name and labels, and skips an operation that fails there, because it may work for a real member.
+// Admission and hostctl call it after Validate has found no fault. More overrides may select a real member, and then
+// exceed the limit: Set.Apply returns that error.
 func ValidateWork(spec *v1alpha1.WrapperSpec) field.ErrorList {
 	set, err := Compile(spec.Overrides)
 	if err != nil {
-		return nil // Validate's to say
+		return nil // Validate returns that error
 	}
 	objects := make([]*unstructured.Unstructured, 0, len(spec.Objects))
 	for i := range spec.Objects {
@@ -37,7 +37,7 @@ func ValidateWork(spec *v1alpha1.WrapperSpec) field.ErrorList {
 		if !o.selection.Selects(r.member) {
 			continue
 		}
-		if err := r.lay(o); err != nil && err.TooCostly {
+		if err := r.apply(o); err != nil && err.TooCostly {
 			return field.ErrorList{field.Invalid(field.NewPath("spec").Child(err.Field()), field.OmitValueType{}, err.inWords())}
 		}
 	}

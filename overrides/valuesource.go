@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// source is a ValueSource, read.
+// source is a compiled ValueSource.
 type source struct {
 	label    string // "" is the member's name
 	fallback *string
@@ -38,7 +38,7 @@ func newSource(from *v1alpha1.ValueSource) (*source, error) {
 	return s, nil
 }
 
-// value is what the member has there, or the default.
+// value returns the member's value, or the default.
 func (s *source) value(m selection.Member) (value string, there bool) {
 	if s.label == "" {
 		return m.Name, true

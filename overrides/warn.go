@@ -11,11 +11,11 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// maxNulls bounds how many nulls of one wrapper Warnings tells one by one.
+// maxNulls is the highest number of nulls of one wrapper that Warnings lists one by one.
 const maxNulls = 5
 
-// Warnings says what a member may refuse although the host takes it: nulls in the objects of a spec. Objects that
-// cannot be read are Validate's to tell.
+// Warnings returns warnings about values that the host accepts and a member may refuse: nulls in the objects of a spec.
+// It skips objects that cannot be read; Validate reports those.
 func Warnings(spec *v1alpha1.WrapperSpec) []string {
 	var warnings []string
 	count := 0

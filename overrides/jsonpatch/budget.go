@@ -2,22 +2,22 @@
 
 package jsonpatch
 
-// Work is counted in units, so that the same patch costs the same on every machine. A unit is what moving one list
-// element by one place takes, some nanoseconds.
+// Work is counted in units, so that the same patch costs the same on every machine. One unit is the time to move one
+// list element by one place, some nanoseconds.
 const (
-	// perOperation is for finding the place of an operation, on one object.
+	// perOperation is the cost of finding the place of one operation in one object.
 	perOperation = 64
-	// PerByte is for writing one byte of memory.
+	// PerByte is the cost of writing one byte of memory.
 	PerByte = 2
 )
 
-// Budget is what the operations on all objects of one rendering may still take together.
+// Budget is the work that is left for the operations on all objects of one rendering together.
 type Budget struct{ limit, left int64 }
 
-// NewBudget is a budget of so many units.
+// NewBudget returns a budget of this many units.
 func NewBudget(units int64) Budget { return Budget{limit: units, left: units} }
 
-// Spent is how much was taken, also of what was refused.
+// Spent returns the units taken, including those of refused operations.
 func (b *Budget) Spent() int64 { return b.limit - b.left }
 
 // Take takes units of work, or refuses.
@@ -29,7 +29,7 @@ func (b *Budget) Take(units int64) error {
 		"change long lists as a whole instead of item by item, or split the wrapper"}
 }
 
-// Write takes what writing so many bytes of memory takes, or refuses.
+// Write takes the cost of writing this many bytes, or refuses.
 func (b *Budget) Write(bytes int) error { return b.Take(int64(bytes) * PerByte) }
 
 // shift is the number of items that an insert or a delete at a place moves: the items behind that place, or the whole list when

@@ -12,20 +12,20 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/jsonpointer"
 )
 
-// Document is one decoded object under a JSON patch (RFC 6902). A failed operation may leave it half
-// changed: the caller then throws it away.
+// Document is one decoded object that a JSON patch (RFC 6902) changes. A failed operation may leave it half changed,
+// and the caller then discards it.
 type Document struct {
 	root map[string]any
 	// secret keeps values out of errors.
 	secret bool
-	// budget is what may still be done: doubled 64 times, a byte is more than any memory.
+	// budget limits the work. Without it, a value that is doubled 64 times exceeds any memory.
 	budget *Budget
-	// depth is how deep root may be nested by now.
+	// depth is an upper bound of the depth of root.
 	depth *int
 }
 
-// NewDocument puts an object under a patch. secret keeps its values out of errors. depth is how deep the object may be nested
-// by now; it is kept up to date.
+// NewDocument makes a Document of an object. secret keeps its values out of errors. depth is an upper bound of the
+// object's depth; the Document keeps it current.
 func NewDocument(root map[string]any, secret bool, budget *Budget, depth *int) *Document {
 	return &Document{root: root, secret: secret, budget: budget, depth: depth}
 }
@@ -97,7 +97,7 @@ func (d *Document) replace(path jsonpointer.Pointer, value any) error {
 	return err
 }
 
-// remove takes a value out and returns it; absent ends the sentence about a path that is not there.
+// remove removes a value and returns it. absent ends the sentence about a missing path.
 func (d *Document) remove(path jsonpointer.Pointer, absent string) (removed any, err error) {
 	_, err = d.edit(d.root, path, 0, false, func(parent any) (any, error) {
 		switch c := parent.(type) {
@@ -144,7 +144,7 @@ func (d *Document) move(from, path jsonpointer.Pointer) error {
 	return d.add(path, value)
 }
 
-// listOf is the list that two paths both lead into.
+// listOf returns the list that both paths lead into.
 func (d *Document) listOf(from, path jsonpointer.Pointer) ([]any, bool) {
 	last := len(from) - 1
 	if len(path) != len(from) || !slices.Equal(from[:last], path[:last]) {
@@ -155,13 +155,13 @@ func (d *Document) listOf(from, path jsonpointer.Pointer) ([]any, bool) {
 	return list, ok
 }
 
-// moveWithin moves an item of a list to another place in it, and what lies between by one.
+// moveWithin moves an item within a list. The items between the two places move by one.
 func (d *Document) moveWithin(list []any, from, path jsonpointer.Pointer) error {
 	i, err := d.itemAt(from, len(from)-1, list)
 	if err != nil {
 		return err
 	}
-	j, err := d.insertAt(path, list[:len(list)-1]) // the places are those without the item
+	j, err := d.insertAt(path, list[:len(list)-1]) // places are counted without the item
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (d *Document) test(path jsonpointer.Pointer, want any) error {
 	return nil
 }
 
-// get is the value at a path, or the trouble with getting there.
+// get returns the value at a path, or the failure to reach it.
 func (d *Document) get(path jsonpointer.Pointer) (value any, err error) {
 	_, err = d.edit(d.root, path, 0, false, func(parent any) (any, error) {
 		switch c := parent.(type) {
@@ -229,8 +229,8 @@ func (d *Document) get(path jsonpointer.Pointer) (value any, err error) {
 	return value, err
 }
 
-// edit walks down to the parent of what path points to, lets leaf change it, and puts what leaf
-// returns in the parent's place on the way back (a list that grows is another list).
+// edit walks to the parent of the path's target and lets leaf change it. On the way back it stores the result of leaf
+// in place of the parent, because a list that grows is a new list.
 func (d *Document) edit(node any, path jsonpointer.Pointer, at int, makes bool, leaf func(parent any) (any, error)) (any, error) {
 	if at == len(path)-1 {
 		return leaf(node)
@@ -265,8 +265,8 @@ func (d *Document) edit(node any, path jsonpointer.Pointer, at int, makes bool, 
 	return nil, d.notContainer(path, at, node)
 }
 
-// isMetadataMap reports whether the token at i leads to the labels or annotations that the next, last
-// token is a key of, or to the metadata that holds them. These are the maps that add makes.
+// isMetadataMap reports whether the token at i leads to the map of labels or annotations that the last token is a key
+// of, or to the metadata around it. add creates these maps.
 func isMetadataMap(p jsonpointer.Pointer, i int) bool {
 	labels := len(p) - 2
 	if labels < 1 || p[labels-1] != "metadata" || (p[labels] != "labels" && p[labels] != "annotations") {

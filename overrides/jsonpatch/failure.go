@@ -10,31 +10,31 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// Failure is an operation that cannot be carried out. It does not know where the operation stands; the caller adds that.
+// Failure is an operation that cannot be carried out. The caller adds the place of the operation.
 type Failure struct {
-	// Problem says what is wrong, and the way out.
+	// Problem is the cause and the remedy.
 	Problem string
-	// Found is what stands at the path, as JSON and shortened; empty when nothing does, or when it is secret.
+	// Found is the value at the path, as JSON and shortened. It is empty if there is none, or if it is secret.
 	Found string
-	// TooCostly reports whether the operation works and takes more work than the budget has left.
+	// TooCostly reports whether the operation is valid but exceeds the budget.
 	TooCostly bool
 }
 
 // Error implements error.
 func (f *Failure) Error() string { return f.Problem }
 
-// IsTooCostly reports whether an error is a Failure for want of budget.
+// IsTooCostly reports whether an error is a Failure that exceeds the budget.
 func IsTooCostly(err error) bool {
 	f := (*Failure)(nil)
 	return errors.As(err, &f) && f.TooCostly
 }
 
-// endsBefore is the trouble with a path whose token at i is not there.
+// endsBefore is the Failure of a path whose token at i does not exist.
 func (d *Document) endsBefore(path jsonpointer.Pointer, i int) error {
 	return &Failure{Problem: fmt.Sprintf("the path is not there, nor is %s; add that first", path[:i+1])}
 }
 
-// notContainer is the trouble with a path whose token at i has neither an object nor a list to look in.
+// notContainer is the Failure of a path whose token at i is neither an object nor a list.
 func (d *Document) notContainer(path jsonpointer.Pointer, i int, found any) error {
 	return &Failure{
 		Problem: fmt.Sprintf("%s is %s, neither an object nor a list", path[:i], d.show(found)),
@@ -42,7 +42,7 @@ func (d *Document) notContainer(path jsonpointer.Pointer, i int, found any) erro
 	}
 }
 
-// itemAt is the index of an item that is there.
+// itemAt is the index of an existing item.
 func (d *Document) itemAt(path jsonpointer.Pointer, at int, list []any) (int, error) {
 	i, ok := jsonpointer.ListIndex(path[at])
 	switch {
@@ -56,7 +56,7 @@ func (d *Document) itemAt(path jsonpointer.Pointer, at int, list []any) (int, er
 	return i, nil
 }
 
-// insertAt is the index before which an item is to go.
+// insertAt is the index before which a new item goes.
 func (d *Document) insertAt(path jsonpointer.Pointer, list []any) (int, error) {
 	last := len(path) - 1
 	if path[last] == "-" {
@@ -79,7 +79,7 @@ func items(list []any) string {
 	return fmt.Sprintf("%d items", len(list))
 }
 
-// show writes a value into a sentence.
+// show returns a value as text for a sentence.
 func (d *Document) show(value any) string {
 	if d.secret {
 		return "a value that is withheld (it is a Secret's)"

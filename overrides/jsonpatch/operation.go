@@ -8,11 +8,11 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// Operation is one operation of a patch, read.
+// Operation is one operation of a patch, parsed.
 type Operation struct {
 	Op         v1alpha1.PatchOp
 	Path, From jsonpointer.Pointer
-	// Value is that of add, replace and test. SetValue sets it.
+	// Value is the value of add, replace and test. SetValue sets it.
 	Value any
 	size  int // of Value, in bytes
 	depth int // of Value
@@ -23,7 +23,7 @@ func (op *Operation) SetValue(value any) {
 	op.Value, op.size, op.depth = value, Size(value), strictjson.DepthOf(value)
 }
 
-// Doing says what the operation does, as a gerund: "replacing /spec/replicas".
+// Doing is the operation as a gerund: "replacing /spec/replicas".
 func (op *Operation) Doing() string {
 	switch op.Op {
 	case v1alpha1.PatchAdd:

@@ -9,8 +9,8 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// take takes the work of an operation from the budget in advance. Moving list items is counted when it happens, because only
-// then the length of the list is known.
+// take takes the cost of an operation from the budget in advance. The cost of moving list items is taken when they
+// move, because only then the length of the list is known.
 func (d *Document) take(op *Operation) error {
 	if err := d.budget.Take(perOperation + PerByte*int64(len(op.Path)+len(op.From))); err != nil {
 		return err

@@ -6,8 +6,7 @@ import (
 	"math"
 )
 
-// Equal compares JSON values as RFC 6902, section 4.6, does: numbers by value, objects whatever the
-// order of their keys.
+// Equal compares JSON values as RFC 6902, section 4.6, requires: numbers by value, objects in any order of keys.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
@@ -52,7 +51,7 @@ func equalNumbers(i int64, f float64) bool {
 	return f >= math.MinInt64 && f < math.MaxInt64 && f == math.Trunc(f) && int64(f) == i
 }
 
-// Size is about how many bytes a value takes in memory.
+// Size is the approximate number of bytes of a value in memory.
 func Size(value any) int {
 	switch v := value.(type) {
 	case map[string]any:

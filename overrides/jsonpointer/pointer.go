@@ -19,8 +19,8 @@ var (
 	escaper   = strings.NewReplacer("~", "~0", "/", "~1")
 )
 
-// Parse reads a pointer. The empty one, the whole object, is refused: an override tailors an
-// object, it does not put another in its place.
+// Parse reads a pointer. It refuses the empty pointer, which means the whole object: an override changes an object, it
+// does not replace it.
 func Parse(text string) (Pointer, error) {
 	if !strings.HasPrefix(text, "/") {
 		return nil, errors.New("a JSON pointer begins with a slash: /spec/replicas")
@@ -59,7 +59,7 @@ func (p Pointer) Contains(q Pointer) bool {
 	return len(p) <= len(q) && slices.Equal(p, q[:len(p)])
 }
 
-// Lookup is what the pointer points to. A null counts as something.
+// Lookup returns the value that the pointer leads to. A null counts as a value.
 func (p Pointer) Lookup(root any) (value any, there bool) {
 	value = root
 	for _, token := range p {
@@ -81,7 +81,7 @@ func (p Pointer) Lookup(root any) (value any, there bool) {
 	return value, true
 }
 
-// ListIndex reads an index as RFC 6901 writes them: digits without leading zeros.
+// ListIndex reads an index as RFC 6901 defines it: digits without leading zeros.
 func ListIndex(token string) (int, bool) {
 	if token == "" || len(token) > 9 || (len(token) > 1 && token[0] == '0') {
 		return 0, false

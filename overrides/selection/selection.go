@@ -11,21 +11,21 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Member is what overrides and placement know of a MemberCluster.
+// Member is the part of a MemberCluster that overrides and placement use.
 type Member struct {
 	Name   string
 	Labels map[string]string
 }
 
-// Selection is a ClusterSelection made ready to be asked about many members.
+// Selection is a compiled ClusterSelection, for use with many members.
 type Selection struct {
 	every     bool
 	names     map[string]struct{}
 	selectors []labels.Selector
 }
 
-// New reads a ClusterSelection. nil selects every member, an empty one selects none.
-// A selector that does not parse is an error that says which one it is.
+// New compiles a ClusterSelection. nil selects every member, an empty one selects none. For a selector that does not
+// parse, the error names the selector.
 func New(s *v1alpha1.ClusterSelection) (Selection, error) {
 	if s == nil {
 		return Selection{every: true}, nil

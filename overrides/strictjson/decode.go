@@ -17,10 +17,10 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/jsonpointer"
 )
 
-// MaxDepth is how deep JSON in a wrapper, and in what is rendered from it, may be nested.
+// MaxDepth is the greatest depth of JSON in a wrapper, and in the objects rendered from it.
 const MaxDepth = 100
 
-// errNotObject says that something is JSON, but no object.
+// errNotObject is the error for JSON that is not an object.
 var errNotObject = errors.New("it is not a JSON object")
 
 // Decode reads one wrapped object. Integers stay integers, whatever their size up to 64 bits.
@@ -36,7 +36,7 @@ func Decode(raw runtime.RawExtension) (*unstructured.Unstructured, error) {
 	return &unstructured.Unstructured{Object: object}, nil
 }
 
-// Bytes is the JSON of a wrapped object, also of one that a Go program put in as a typed object.
+// Bytes returns the JSON of a wrapped object, also of a typed object that a Go program has set.
 func Bytes(raw runtime.RawExtension) ([]byte, error) {
 	if len(raw.Raw) > 0 || raw.Object == nil {
 		return raw.Raw, nil
@@ -61,7 +61,7 @@ func DecodeObject(data []byte) (map[string]any, error) {
 	return object, nil
 }
 
-// DecodeValue reads JSON of any form, nested MaxDepth deep at most, without numbers that would come out as others.
+// DecodeValue reads JSON of any form, at most MaxDepth deep. It refuses numbers that would change on the way.
 func DecodeValue(data []byte) (any, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, errors.New("it is empty")
@@ -74,7 +74,7 @@ func DecodeValue(data []byte) (any, error) {
 		return nil, fmt.Errorf("it is not JSON: %w", err)
 	}
 	if path, found := pastInt64(value, nil); found {
-		// Not which number: it may be secret, and it is not the one that was written.
+		// The message does not name the number: it may be secret, and the decoder has changed it already.
 		if len(path) == 0 {
 			return nil, errors.New("it is a number that does not fit 64 bits and was rounded on its way here: quote it if it is meant as text")
 		}
@@ -110,8 +110,8 @@ func pastInt64(value any, path jsonpointer.Pointer) (jsonpointer.Pointer, bool) 
 	return nil, false
 }
 
-// withoutNegativeZero writes -0.0 as 0. It is the one number that does not come back from JSON as it
-// was written there, and would give a rendering another digest each time it is read.
+// withoutNegativeZero writes -0.0 as 0. This number alone changes when JSON is written and read again. The digest of
+// the rendering would then change with each read.
 func withoutNegativeZero(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

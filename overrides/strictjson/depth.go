@@ -2,8 +2,8 @@
 
 package strictjson
 
-// Depth is how deep JSON is nested: 1 for {}. It looks at brackets only, so that it can be asked
-// before a decoder recurses.
+// Depth is the nesting depth of JSON: 1 for {}. It reads brackets only, so a caller can check it before a decoder
+// recurses.
 func Depth(data []byte) int {
 	depth, deepest := 0, 0
 	quoted, escaped := false, false
@@ -26,7 +26,7 @@ func Depth(data []byte) int {
 	return deepest
 }
 
-// DepthOf is how deep a value is nested: 0 for a scalar, 1 for {}.
+// DepthOf is the nesting depth of a value: 0 for a scalar, 1 for {}.
 func DepthOf(value any) int {
 	deepest := -1
 	switch v := value.(type) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package strictjson reads the JSON of wrapped objects, and refuses what would reach a member as something else.
+// Package strictjson reads the JSON of wrapped objects, and refuses values that would change on the way to a member.
 //
 // Integers of up to 64 bits stay integers. A number past that is refused: every API server reads it as a float, so another
 // number would arrive than the author wrote. JSON that is nested too deep is refused before a decoder recurses.

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxShown is how many bytes of a value an error shows.
+// maxShown is the number of bytes of a value in an error.
 const maxShown = 120
 
-// Excerpt writes a value as JSON for a message, at most maxShown bytes of it.
+// Excerpt returns a value as JSON for a message, at most maxShown bytes.
 func Excerpt(value any) string {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

@@ -14,15 +14,15 @@ import (
 type Null struct {
 	// Field is its place, as in spec.list[0].size.
 	Field *field.Path
-	// Parent is the mapping that holds it under Key; nil where a list holds it.
+	// Parent is the mapping that holds it under Key; nil if a list holds it.
 	Parent map[string]any
 	Key    string
-	// Within is the key of Parent itself, "" at the top and in a list.
+	// Within is the key of Parent itself; "" at the top and in a list.
 	Within string
 }
 
-// Nulls finds the nulls in an object below a path, which is nil for the object by itself, in the order of the keys.
-// The creationTimestamp that Go programs print as null does no harm anywhere and does not count.
+// Nulls returns the nulls in an object, in the order of the keys. path is the path of the object, nil for the object by
+// itself. The creationTimestamp that Go programs print as null is harmless and does not count.
 func Nulls(object map[string]any, at *field.Path) []Null {
 	return nullsIn(object, at, "")
 }
@@ -61,7 +61,7 @@ func nullsInList(list []any, at *field.Path) []Null {
 	return found
 }
 
-// childOf is the path of a key: data["a.b"] where the key would not read as one word.
+// childOf is the path of a key: data["a.b"] for a key with special characters.
 func childOf(at *field.Path, key string) *field.Path {
 	if strings.ContainsAny(key, "./[]\" ") || key == "" {
 		if at == nil {
