@@ -18,7 +18,7 @@ import (
 )
 
 // What a thousand wrappers need a thousand times is counted here.
-func TestANewPairCostsTheMemberFourRequests(t *testing.T) {
+func TestANewPairCostsTheMemberThreeRequests(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
@@ -34,7 +34,7 @@ func TestANewPairCostsTheMemberFourRequests(t *testing.T) {
 	}
 	asked := func(name string, first ...string) []string {
 		delivery := "fed." + s.namespace + "." + name
-		return append(first, "POST fairlead-system/deliveries", "GET configmaps/"+name, "PATCH configmaps/"+name, "PUT deliveries/"+delivery)
+		return append(first, "POST fairlead-system/deliveries", "PATCH configmaps/"+name, "PUT deliveries/"+delivery)
 	}
 	deliver("none") // which finds out how the member serves the kind
 	if diff := cmp.Diff(asked("one"), deliver("one")); diff != "" {
@@ -46,7 +46,7 @@ func TestANewPairCostsTheMemberFourRequests(t *testing.T) {
 	}
 }
 
-func TestBringingBackWhatIsGoneCostsTheMemberFiveRequests(t *testing.T) {
+func TestBringingBackWhatIsGoneCostsTheMemberFourRequests(t *testing.T) {
 	s := newSite(t)
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	d := apply.NewNamespaceCache(clock)
@@ -69,7 +69,7 @@ func TestBringingBackWhatIsGoneCostsTheMemberFiveRequests(t *testing.T) {
 	asked := func(name string, namespace ...string) []string {
 		delivery := "deliveries/fed." + s.namespace + "." + name
 		all := append([]string{"GET " + delivery}, namespace...)
-		return append(all, "PUT "+delivery, "GET configmaps/"+name, "PATCH configmaps/"+name, "PUT "+delivery)
+		return append(all, "PUT "+delivery, "PATCH configmaps/"+name, "PUT "+delivery)
 	}
 	look := "GET namespaces/" + s.namespace
 	if diff := cmp.Diff(asked("one", look), bringBack("one")); diff != "" {

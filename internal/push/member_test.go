@@ -168,6 +168,7 @@ type pass struct {
 	drifted    map[plan.ObjectID]v1alpha1.DriftKind
 	gone       map[plan.ObjectID]types.UID
 	doors      *apply.NamespaceCache
+	native     *apply.NativeKinds
 	hostLabels HostLabels
 	isNew      bool
 	seals      deliveries.Seals
@@ -175,7 +176,7 @@ type pass struct {
 }
 
 func (p *pass) run(ctx context.Context) (plan.Outcome, error) {
-	return apply.New(apply.Member{Conn: p.conn, Namespaces: p.doors, HostLabels: p.hostLabels, Seals: p.seals}, p.want,
+	return apply.New(apply.Member{Conn: p.conn, Namespaces: p.doors, Native: p.native, HostLabels: p.hostLabels, Seals: p.seals}, p.want,
 		&plan.Work{Drifted: p.drifted, Gone: p.gone, IsNew: p.isNew}, p.wanted).Run(ctx)
 }
 

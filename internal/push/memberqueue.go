@@ -31,8 +31,10 @@ type memberQueue struct {
 	names keymutex.KeyMutex
 	// namespaces caches the namespaces that were found open recently.
 	namespaces *apply.NamespaceCache
-	breaker    *breaker
-	histories  histories
+	// native caches the kinds that the member's API server serves by itself.
+	native    *apply.NativeKinds
+	breaker   *breaker
+	histories histories
 	// due are the Secrets whose turn has come.
 	dueSecrets dueSecrets
 }
@@ -48,6 +50,7 @@ func newMemberQueue(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is 
 		}),
 		names:      keymutex.NewHashed(64),
 		namespaces: apply.NewNamespaceCache(clk),
+		native:     apply.NewNativeKinds(),
 		histories:  histories{clock: clk},
 	}
 	q.deliveries = pusher.deliveries.Open(conn, observer{q})
@@ -115,7 +118,7 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 // shared holds the values that the passes of the member share.
 func (q *memberQueue) shared() apply.Member {
 	host := &q.pusher.host
-	return apply.Member{Conn: q.conn, Names: q.names, Namespaces: q.namespaces, HostLabels: host.Labels,
+	return apply.Member{Conn: q.conn, Names: q.names, Namespaces: q.namespaces, Native: q.native, HostLabels: host.Labels,
 		Seals: deliveries.NewSeals(host.SealKey, host.UID, q.breaker.uid())}
 }
 

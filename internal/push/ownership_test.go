@@ -138,10 +138,25 @@ func TestAnObjectOnItsWayOutIsWaitedForAndMadeAgain(t *testing.T) {
 	}
 }
 
+// cutOff makes a pass whose request of that name is lost. So the Delivery lists its object, and the next pass looks.
+func (s *site) cutOff(w *Desired, name string) {
+	s.Helper()
+	s.wire.begin(func(_ int, req *http.Request) fate {
+		if nameOf(req) == name {
+			return lost
+		}
+		return through
+	})
+	if _, err := s.push(w); err == nil {
+		s.Fatal("the pass was not cut off")
+	}
+}
+
 // Between the look that finds nothing and the apply somebody makes the object.
 func TestAnObjectThatSomebodyMakesMeanwhileIsGivenBackAsItWas(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
+	s.cutOff(s.want(configMap("a", "1")), "PATCH configmaps/a")
 	var before *corev1.ConfigMap
 	s.wire.begin(s.atOnce("PATCH configmaps/a", func() {
 		s.create(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {note: theirs}}, data: {own: "theirs"}}`)
@@ -167,6 +182,7 @@ func TestAnObjectThatSomebodyMakesMeanwhileIsGivenBackAsItWas(t *testing.T) {
 func TestAnObjectThatThisHostMadesMeanwhileIsKept(t *testing.T) {
 	s := newSite(t)
 	w := s.want(configMap("a", "1"))
+	s.cutOff(w, "PATCH configmaps/a")
 	other := *s
 	s.wire.begin(s.atOnce("PATCH configmaps/a", func() {
 		other.connect(config)

@@ -191,8 +191,11 @@ func TestARequestThatOneAPIDoesNotAnswerIsTroubleOfThatObjectAlone(t *testing.T)
 			t.Cleanup(func() { _ = s.admin.Delete(context.Background(), definition) })
 			s.served(group+"/v1", "Crate")
 			s.wire.answer = func(req *http.Request) *http.Response {
-				if nameOf(req) == method+" crates/c" {
+				switch nameOf(req) {
+				case method + " crates/c":
 					return refusal(req, apierrors.NewServiceUnavailable("no endpoints available"))
+				case "GET customresourcedefinitions/crates." + group: // the kind is not the API server's own
+					return refusal(req, apierrors.NewNotFound(schema.GroupResource{Resource: "customresourcedefinitions"}, "crates."+group))
 				}
 				return nil
 			}

@@ -34,6 +34,8 @@ type applier struct {
 	// names locks object names, so that two passes on one member do not create an object of the same name at once;
 	// nil if only one pass runs.
 	names keymutex.KeyMutex
+	// native tells which objects may be applied without a look.
+	native *NativeKinds
 	// note writes to the Delivery what must be recorded before the next step.
 	note func(context.Context) error
 	// trouble collects the problems with single objects; the others go on.
@@ -59,7 +61,8 @@ func (a *applier) apply(ctx context.Context, items []*item) error {
 	return nil
 }
 
-// applyItem applies one object: a recorded object by its uid, any other object after a look.
+// applyItem applies one object: a recorded object by its uid, an unlisted one only where there is none, and any other
+// after a look.
 func (a *applier) applyItem(ctx context.Context, it *item) error {
 	if it.recorded {
 		if it.isNamespace() {
@@ -81,11 +84,16 @@ func (a *applier) applyItem(ctx context.Context, it *item) error {
 		a.names.LockKey(name)
 		defer func() { _ = a.names.UnlockKey(name) }() // it is held
 	}
+	refusal, err := a.applyUnlisted(ctx, it)
+	if err != nil || !it.due {
+		return err
+	}
 	for range looksAgain {
-		again, err := a.applyLooked(ctx, it)
+		again, err := a.applyLooked(ctx, it, refusal)
 		if err != nil || !again {
 			return err
 		}
+		refusal = nil
 	}
 	a.trouble.Add(memberapi.Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Retry: plan.RetrySoon,
 		Message: fmt.Sprintf("%s keeps changing hands while it is being applied", it)})
@@ -111,13 +119,17 @@ func isAnother(err error) bool {
 }
 
 // applyLooked finds out to whom the object belongs, and acts on it. again reports that another client was faster.
-func (a *applier) applyLooked(ctx context.Context, it *item) (again bool, err error) {
+// refusal is the answer to a create-only apply before the look; nil when there was none.
+func (a *applier) applyLooked(ctx context.Context, it *item, refusal error) (again bool, err error) {
 	whose, found, err := a.look.look(ctx, it)
 	if err != nil {
 		return false, err
 	}
 	switch whose {
 	case absent:
+		if isAboutObject(refusal) {
+			return false, a.refusedApply(ctx, it, "", refusal)
+		}
 		return a.make(ctx, it)
 	case ours:
 		return a.applyOver(ctx, it, found.UID, "")
@@ -142,7 +154,7 @@ func (a *applier) applyLooked(ctx context.Context, it *item) (again bool, err er
 }
 
 // make applies an object that was absent, without force. 201 means that Fairlead made it. 200 means that another
-// client was faster and the API server merged the apply into its object; make then takes that back.
+// client was faster and the API server merged the apply into its object; settle then takes that back.
 func (a *applier) make(ctx context.Context, it *item) (again bool, err error) {
 	if it.entry.UID != "" {
 		// The recorded object is gone. The Delivery has to say so before another object is made. Otherwise the new
@@ -166,6 +178,12 @@ func (a *applier) make(ctx context.Context, it *item) (again bool, err error) {
 	if err != nil {
 		return false, a.refusedApply(ctx, it, "", err)
 	}
+	return a.settle(ctx, it, answer)
+}
+
+// settle acts on the answer to an apply without force. again reports that the apply was merged into another client's
+// object.
+func (a *applier) settle(ctx context.Context, it *item, answer member.Answer) (again bool, err error) {
 	if answer.Status == http.StatusCreated {
 		return false, it.record(answer)
 	}

@@ -86,6 +86,9 @@ type item struct {
 	// recorded reports whether the Delivery lists the object as Applied, with a uid. Then it belongs to the wrapper,
 	// and no look is needed.
 	recorded bool
+	// unlisted reports whether no Delivery lists an object of this name, or the pass has just cleared the uid of one that
+	// is gone. Then the object is most likely absent. Set by intend.
+	unlisted bool
 	// due reports whether the object has to be applied. Set by intend; a successful apply resets it.
 	due bool
 	// version is the resourceVersion in the answer to an apply; "" if there was none.

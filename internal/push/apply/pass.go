@@ -27,6 +27,8 @@ type Member struct {
 	Names keymutex.KeyMutex
 	// Namespaces caches namespaces that were found open recently; nil caches none.
 	Namespaces *NamespaceCache
+	// Native caches which kinds the member's API server serves by itself; nil caches none.
+	Native *NativeKinds
 	// HostLabels reads the labels of a namespace of the host; nil where the manager cannot read them.
 	HostLabels HostLabels
 	// Seals are the keys that seal Deliveries on this member; the zero value seals none and trusts none.
@@ -67,8 +69,11 @@ func New(m Member, desired *plan.Desired, todo *plan.Work, isDesired func() bool
 	p.resolver = &resolver{conn: m.Conn, desired: desired, trouble: &p.trouble}
 	p.pruner = prune.New(m.Conn, desired, isDesired, p.namespaces.isOpen, &p.trouble)
 	of := &objects{conn: m.Conn, wrapper: &desired.Wrapper}
+	if m.Native == nil {
+		m.Native = NewNativeKinds()
+	}
 	p.applier = &applier{
-		conn: m.Conn, desired: desired, objects: of, namespaces: p.namespaces, pruner: p.pruner, names: m.Names, note: p.note, trouble: &p.trouble,
+		conn: m.Conn, desired: desired, objects: of, namespaces: p.namespaces, pruner: p.pruner, names: m.Names, native: m.Native, note: p.note, trouble: &p.trouble,
 		look: &looker{conn: m.Conn, desired: desired, objects: of, namespaces: p.namespaces, trouble: &p.trouble},
 	}
 	return p

@@ -23,7 +23,7 @@ func (p *Pass) intend(ctx context.Context) error {
 		wanted[it.id()] = true
 		entry, listed := recorded[it.id()]
 		if !listed {
-			it.due = !it.refused
+			it.due, it.unlisted = !it.refused, true
 			continue
 		}
 		p.compare(it, entry, takeover)
@@ -82,6 +82,7 @@ func (p *Pass) compare(it *item, entry v1alpha1.InventoryEntry, takeover bool) {
 			// recorded object exists after all, its marks show that it is Fairlead's. The marks of an adopted object
 			// would not show that.
 			it.entry.UID, it.entry.Fields = "", ""
+			it.unlisted = true
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -30,6 +31,17 @@ func Metadata(ctx context.Context, conn *member.Conn, path []string) (*metav1.Pa
 		return nil, fmt.Errorf("reading %s: the answer is another object: is spec.endpoint that of a Kubernetes API server?", strings.Join(path, "/"))
 	}
 	return found, nil
+}
+
+// IsBuiltIn reports whether a kind is Kubernetes' own. It is known what a deletion of its objects does, and the API
+// server itself serves it.
+func IsBuiltIn(gk schema.GroupKind) bool {
+	return member.Scheme.IsGroupRegistered(gk.Group) || gk.Group == "apiextensions.k8s.io" || gk.Group == "apiregistration.k8s.io"
+}
+
+// CRDPath is the path of a CustomResourceDefinition. Its name is the plural of the resource, a dot, and the group.
+func CRDPath(name string) []string {
+	return member.Path(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}, "", name)
 }
 
 // IsPathGone reports whether a 404 is about the path itself and not about the object. For a path the API server

@@ -31,18 +31,13 @@ func keepsData(policy v1alpha1.DeletionPolicy) bool {
 	return policy != v1alpha1.DeleteAll && policy != v1alpha1.KeepAll
 }
 
-// isBuiltIn reports whether a kind is Kubernetes' own. For such kinds it is known what a deletion does.
-func isBuiltIn(gk schema.GroupKind) bool {
-	return member.Scheme.IsGroupRegistered(gk.Group) || gk.Group == "apiextensions.k8s.io" || gk.Group == "apiregistration.k8s.io"
-}
-
 // spare keeps an object, under KeepData, whose deletion would delete data. settled reports that this pass has no more
 // to do with the object: it is kept, or it waits and trouble says for what.
 func (p *Pruner) spare(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) (settled bool, err error) {
 	if !keepsData(p.desired.OnDelete) || found.Annotations[v1alpha1.AnnotationKeep] == "false" {
 		return false, nil
 	}
-	if !isBuiltIn(r.GroupKind()) && len(found.Finalizers) > 0 {
+	if !memberapi.IsBuiltIn(r.GroupKind()) && len(found.Finalizers) > 0 {
 		p.keep(r, "its controller holds it by finalizer "+health.Clean(found.Finalizers[0], 64)+
 			" and may do more than delete it; "+v1alpha1.AnnotationKeep+`: "false" would release it`)
 		return true, nil

@@ -128,10 +128,8 @@ func madeByKubernetes(gvr schema.GroupVersionResource, obj metav1.Object) bool {
 // errNotServed means that objects of a CRD may exist which no client can list.
 var errNotServed = errors.New("no version of it is served")
 
-var crds = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-
 func resourceOf(ctx context.Context, conn *member.Conn, crd string) ([]schema.GroupVersionResource, error) {
-	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(member.Path(crds, "", crd)...), false)
+	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(memberapi.CRDPath(crd)...), false)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}

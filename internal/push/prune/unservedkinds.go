@@ -53,7 +53,7 @@ func (p *Pruner) withoutKind(ctx context.Context, r *Removal) error {
 	}
 	if err == nil && !served && !member.Scheme.IsGroupRegistered(r.Entry.Group) {
 		name := r.Entry.Resource + "." + r.Entry.Group
-		_, err = memberapi.Metadata(ctx, p.conn, member.Path(crds, "", name))
+		_, err = memberapi.Metadata(ctx, p.conn, memberapi.CRDPath(name))
 		if err == nil {
 			p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits,
 				"%s cannot be removed: CustomResourceDefinition %s exists there and is not served. Repair it (its conditions give the cause); deleting it deletes every object of the kind", r, name))

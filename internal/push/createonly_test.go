@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/marks"
+	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push/apply"
+)
+
+// createOnlyKinds has an object of many kinds: most of them have a create or update strategy of their own.
+func createOnlyKinds(unique, group string) map[string]string {
+	template := `{metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: i}]}}`
+	workload := `spec: {selector: {matchLabels: {app: a}}, template: ` + template
+	return map[string]string{
+		"ConfigMap":       configMap("a", "1"),
+		"Secret":          `{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {a: b}}`,
+		"custom resource": fmt.Sprintf("{apiVersion: %s/v1, kind: Crate, metadata: {name: a}, spec: {size: 1}}", group),
+		"Service":         `{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}]}}`,
+		"ServiceAccount":  `{apiVersion: v1, kind: ServiceAccount, metadata: {name: a}}`,
+		"Deployment":      `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, ` + workload + `}}`,
+		"StatefulSet":     `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: a}, ` + workload + `, serviceName: a}}`,
+		"Job": `{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {suspend: true, template: {spec: {restartPolicy: Never, ` +
+			`containers: [{name: c, image: i}]}}}}`,
+		"PersistentVolumeClaim": `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a}, spec: {accessModes: [ReadWriteOnce], ` +
+			`resources: {requests: {storage: 1Gi}}}}`,
+		"Role":        `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a}, rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}`,
+		"RoleBinding": `{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: a}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: a}}`,
+		"HorizontalPodAutoscaler": `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: a}, spec: {maxReplicas: 3, ` +
+			`scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: a}}}`,
+		"Ingress":                  `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: a}, spec: {defaultBackend: {service: {name: a, port: {number: 80}}}}}`,
+		"Namespace":                fmt.Sprintf(`{apiVersion: v1, kind: Namespace, metadata: {name: %s-made}}`, unique),
+		"ClusterRole":              fmt.Sprintf(`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: %s}}`, unique),
+		"StorageClass":             fmt.Sprintf(`{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: %s}, provisioner: example.com/disk}`, unique),
+		"CustomResourceDefinition": crd("boxes", "Box", unique+".example.org", "Namespaced", "v1"),
+	}
+}
+
+// This is a property of API servers on which a create-only apply relies: they make an absent object, and they leave an
+// existing one as it is, whoever owns it.
+func TestACreateOnlyApplyMakesAnAbsentObjectAndChangesNoOther(t *testing.T) {
+	s := newSite(t)
+	s.openNamespace()
+	group := s.namespace + ".example.com"
+	definition := s.create(crd("crates", "Crate", group, "Namespaced", "v1"))
+	t.Cleanup(func() { _ = s.admin.Delete(context.Background(), definition) })
+	s.served(group+"/v1", "Crate")
+	for name, text := range createOnlyKinds(s.namespace, group) {
+		t.Run(name, func(t *testing.T) {
+			obj := s.parse(text)
+			t.Cleanup(func() { _ = s.admin.Delete(context.Background(), s.parse(text)) })
+			mapping, err := s.conn.Mapping(t.Context(), obj.GroupVersionKind().GroupKind(), obj.GroupVersionKind().Version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			obj.SetResourceVersion("1")
+			send := func(manager string) (member.Answer, error) {
+				body, err := obj.MarshalJSON()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return member.Do(t.Context(), s.conn.REST().Patch(types.ApplyPatchType).
+					AbsPath(member.Path(mapping.Resource, obj.GetNamespace(), obj.GetName())...).
+					Param("fieldManager", manager).Param("force", "false").Body(body), false)
+			}
+			// Controllers of the member may write the object meanwhile, but they apply nothing.
+			applied := func() []any {
+				is := s.get(obj.GetAPIVersion(), obj.GetKind(), obj.GetName())
+				all := []any{is.GetUID(), is.GetLabels()}
+				for _, e := range is.GetManagedFields() {
+					if e.Operation == metav1.ManagedFieldsOperationApply {
+						all = append(all, e.Manager, e.FieldsV1.String())
+					}
+				}
+				return all
+			}
+			if made, err := send("one"); err != nil || made.Status != http.StatusCreated {
+				t.Fatalf("where there is none: %d %v", made.Status, err)
+			}
+			before := applied()
+			obj.SetLabels(map[string]string{"more": "yes"})
+			for _, manager := range []string{"one", "another"} {
+				if answer, err := send(manager); !apierrors.IsConflict(err) {
+					t.Errorf("%s, where there is one: %d %v", manager, answer.Status, err)
+				}
+			}
+			if diff := cmp.Diff(before, applied()); diff != "" {
+				t.Errorf("it was changed (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// requests are those about ConfigMap a, in their order.
+func (s *site) requestsOf(object string) (all []string) {
+	for _, r := range s.wire.all() {
+		if strings.HasSuffix(r, " "+object) {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+func TestAnUnlistedObjectIsLookedAtWhereTheServerRefusesToMakeIt(t *testing.T) {
+	denied := func(req *http.Request) *http.Response {
+		return refusal(req, apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a",
+			errors.New(`admission webhook "guard.example.com" denied the request: not today`)))
+	}
+	strange := func(req *http.Request) *http.Response {
+		return refusal(req, apierrors.NewBadRequest("resourceVersion should not be set on objects to be created"))
+	}
+	for name, test := range map[string]struct {
+		there    func(*site)
+		answer   func(*http.Request) *http.Response // to the first apply; nil leaves it to the member
+		reason   string                             // "" = the push is done
+		words    string
+		requests []string
+	}{
+		"there is none": {requests: []string{"PATCH configmaps/a"}},
+		"another client's object is there": {
+			there:  func(s *site) { s.create(configMap("a", "theirs")) },
+			reason: v1alpha1.ReasonObjectExists, words: "managed by admin",
+			requests: []string{"PATCH configmaps/a", "GET configmaps/a"},
+		},
+		"a webhook of another client's object refuses its change": {
+			there: func(s *site) { s.create(configMap("a", "theirs")) }, answer: denied,
+			reason: v1alpha1.ReasonObjectExists, words: "managed by admin",
+			requests: []string{"PATCH configmaps/a", "GET configmaps/a"},
+		},
+		"a webhook refuses to have it made": {
+			answer: denied, reason: v1alpha1.ReasonRefused, words: "not today",
+			requests: []string{"PATCH configmaps/a", "GET configmaps/a"},
+		},
+		"the server takes no resourceVersion for what it makes": {
+			answer: strange, requests: []string{"PATCH configmaps/a", "GET configmaps/a", "PATCH configmaps/a"},
+		},
+		"it is being deleted": {
+			there: func(s *site) {
+				s.create(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, finalizers: [example.com/hold]}}`)
+				s.delete("v1", "ConfigMap", "a")
+			},
+			reason: v1alpha1.ReasonRemovalWaits, words: "example.com/hold",
+			requests: []string{"PATCH configmaps/a", "GET configmaps/a"},
+		},
+		"this wrapper made it, and lost its Delivery": {
+			there: func(s *site) {
+				s.mustDeliver(s.want(configMap("a", "1")))
+				if err := s.admin.Delete(s.Context(), s.delivery()); err != nil {
+					s.Fatal(err)
+				}
+			},
+			requests: []string{"PATCH configmaps/a", "GET configmaps/a", "PATCH configmaps/a"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			s.openNamespace()
+			uid := types.UID("")
+			if test.there != nil {
+				test.there(s)
+				uid = s.configMap("a").UID
+			}
+			answered := test.answer == nil
+			s.wire.answer = func(req *http.Request) *http.Response {
+				if answered || nameOf(req) != "PATCH configmaps/a" {
+					return nil
+				}
+				answered = true
+				return test.answer(req)
+			}
+			s.wire.begin(nil)
+			if w := s.want(configMap("a", "1")); test.reason == "" {
+				s.mustDeliver(w)
+			} else {
+				s.mustFail(w, test.reason, test.words)
+			}
+			if diff := cmp.Diff(test.requests, s.requestsOf("configmaps/a")); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+			if a := s.configMap("a"); uid != "" && a.UID != uid {
+				t.Errorf("it was deleted and made anew: %s, and it was %s", a.UID, uid)
+			}
+			if entry := s.delivery().Spec.Inventory[0]; test.reason == "" && (entry.State != v1alpha1.EntryApplied || entry.UID != s.configMap("a").UID) {
+				t.Errorf("recorded: %+v", entry)
+			}
+		})
+	}
+}
+
+// A server that ignores the precondition merges the first apply into another client's object.
+func TestAServerThatIgnoresThePreconditionIsAskedFirstFromThenOn(t *testing.T) {
+	s := newSite(t)
+	s.openNamespace()
+	theirs := s.create(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {note: theirs}}, data: {own: "theirs"}}`)
+	s.wire.answer = func(req *http.Request) *http.Response {
+		if req.Method != http.MethodPatch {
+			return nil
+		}
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		body = bytes.Replace(body, []byte(`"resourceVersion":"1"`), []byte(`"resourceVersion":""`), 1)
+		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		return nil
+	}
+	native := apply.NewNativeKinds()
+	push := func(w *Desired) string {
+		t.Helper()
+		s.wire.begin(nil)
+		out, err := (&pass{conn: s.conn, want: w, native: native}).run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Reason
+	}
+	if reason := push(s.want(configMap("a", "1"))); reason != v1alpha1.ReasonObjectExists {
+		t.Errorf("the pass ends with %q", reason)
+	}
+	a := s.configMap("a")
+	if diff := cmp.Diff(map[string]string{"own": "theirs"}, a.Data); diff != "" || a.UID != theirs.GetUID() || marks.FieldsDigest(a.ManagedFields) != "" {
+		t.Errorf("their object is not as it was (-want +got):\n%s%v", diff, a.ManagedFields)
+	}
+	if reason := push(s.want(configMap("a", "1"), configMap("b", "1"))); reason != v1alpha1.ReasonObjectExists {
+		t.Errorf("the pass ends with %q", reason)
+	}
+	if diff := cmp.Diff([]string{"GET configmaps/b", "PATCH configmaps/b"}, s.requestsOf("configmaps/b")); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+// Another server may be behind a kind that neither Kubernetes nor a CustomResourceDefinition defines.
+func TestOnlyKindsOfTheAPIServerItselfAreMadeWithoutALook(t *testing.T) {
+	s := newSite(t)
+	group := s.crates()
+	native := apply.NewNativeKinds()
+	crate := func(name string) []string {
+		t.Helper()
+		s.wire.begin(nil)
+		w := s.want(fmt.Sprintf("{apiVersion: %s/v1, kind: Crate, metadata: {name: %s}}", group, name))
+		w.Wrapper.Name, w.Wrapper.UID = name, types.UID(s.namespace+name)
+		out, err := (&pass{conn: s.conn, want: w, native: native}).run(t.Context())
+		if err != nil || !out.Done {
+			t.Fatal(out, err)
+		}
+		var all []string
+		for _, r := range s.wire.all() {
+			if strings.Contains(r, "crates") {
+				all = append(all, r)
+			}
+		}
+		return all
+	}
+	definition := "GET customresourcedefinitions/crates." + group
+	if diff := cmp.Diff([]string{definition, "PATCH crates/one"}, crate("one")); diff != "" {
+		t.Errorf("the first (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"PATCH crates/two"}, crate("two")); diff != "" {
+		t.Errorf("the second (-want +got):\n%s", diff)
+	}
+	native = apply.NewNativeKinds()
+	s.wire.answer = func(req *http.Request) *http.Response {
+		if nameOf(req) != definition {
+			return nil
+		}
+		return refusal(req, apierrors.NewNotFound(schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}, "crates."+group))
+	}
+	if diff := cmp.Diff([]string{definition, "GET crates/three", "PATCH crates/three"}, crate("three")); diff != "" {
+		t.Errorf("behind an APIService (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"GET crates/four", "PATCH crates/four"}, crate("four")); diff != "" {
+		t.Errorf("behind an APIService, the second (-want +got):\n%s", diff)
+	}
+}
