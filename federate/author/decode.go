@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// decode reads the values of one document: one, or several where JSON values follow each other.
+// decode reads the values of one document: one, or several JSON values that follow each other.
 func decode(text []byte) ([]any, error) {
 	values, err := decodeValues(text)
 	if f := (*fault)(nil); errors.As(err, &f) && bytes.Contains(text, []byte("{{")) {
@@ -31,7 +31,7 @@ func decodeValues(text []byte) ([]any, error) {
 		if err == nil || errors.As(err, &f) {
 			return values, err
 		}
-		// Flow-style YAML begins with a brace too: let the YAML parser judge.
+		// Flow-style YAML begins with a brace too; the YAML parser decides.
 	}
 	if err := checkYAML(text); err != nil {
 		return nil, err
@@ -51,8 +51,8 @@ func looksLikeJSON(text []byte) bool {
 	return len(text) > 0 && (text[0] == '{' || text[0] == '[')
 }
 
-// checkYAML refuses what the conversion to JSON would hide: aliases, duplicate keys, great depth, a
-// second document behind `...`.
+// checkYAML refuses constructs that the conversion to JSON would hide: aliases, duplicate keys, great depth, a second
+// document after `...`.
 func checkYAML(text []byte) error {
 	decoder := yamlv3.NewDecoder(bytes.NewReader(text))
 	var root yamlv3.Node
@@ -103,7 +103,7 @@ func checkNode(n *yamlv3.Node, path fieldPath, depth int) error {
 	return nil
 }
 
-// checkScalar refuses numbers that would come out as others, while it can still be said how they were written.
+// checkScalar refuses numbers that the conversion would change. Here the message can still quote the number as written.
 func checkScalar(n *yamlv3.Node, path fieldPath) error {
 	switch n.ShortTag() {
 	case "!!float":
@@ -126,8 +126,8 @@ func checkScalar(n *yamlv3.Node, path fieldPath) error {
 	return nil
 }
 
-// pastInt64 is the first number that no int64 holds; its negative is the last that one does, and what a number just below
-// it is rounded to.
+// pastInt64 is the first number that no int64 holds. Its negative is the last number that an int64 holds; a float just
+// below rounds to it.
 const pastInt64 = 1 << 63
 
 func doesNotFit(number string, path fieldPath) error {
@@ -191,8 +191,8 @@ func decodeJSON(text []byte) ([]any, error) {
 	}
 }
 
-// decodeValue reads one value token by token: encoding/json would let a duplicate key and a number that
-// does not fit pass in silence.
+// decodeValue reads one value token by token. encoding/json would accept a duplicate key, and a number that does not
+// fit.
 func decodeValue(decoder *json.Decoder, path fieldPath, depth int) (any, error) {
 	token, err := decoder.Token()
 	if err != nil {
@@ -259,7 +259,7 @@ func unexpected(err error) error {
 	return err
 }
 
-// number keeps whole numbers whole: past 2^63 they would come back as another number.
+// number keeps whole numbers whole: past 2^63 they would be converted to another number.
 func number(n json.Number, path fieldPath) (any, error) {
 	if i, err := n.Int64(); err == nil {
 		return i, nil
@@ -269,12 +269,12 @@ func number(n json.Number, path fieldPath) (any, error) {
 		return nil, doesNotFit(n.String(), path)
 	}
 	if f == 0 {
-		return int64(0), nil // -0.0 would not come back as it was written
+		return int64(0), nil // -0.0 would be written differently
 	}
 	return f, nil
 }
 
-// tidy takes the libraries' own prefixes from an error, since the caller says what failed.
+// tidy removes the prefixes of the libraries from an error, because the caller adds its own.
 func tidy(err error) string {
 	text := strings.ReplaceAll(err.Error(), "\n", " ")
 	for _, prefix := range []string{"error converting YAML to JSON: ", "yaml: ", "unmarshal errors: ", "json: "} {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// maxFaults is how many faults of one input are told. A person mends these first.
+// maxFaults is how many faults of one input are reported. A person corrects these first.
 const maxFaults = 50
 
 // faults collects the errors in an input, so that one run reports all of them.
@@ -26,7 +26,7 @@ func (f *faults) add(err error) {
 	}
 }
 
-// err is all of them, a line each; nil when there are none.
+// err joins all of them, a line each; nil if there are none.
 func (f *faults) err() error {
 	if f.more > 0 {
 		return errors.Join(append(f.told, fmt.Errorf("and %d faults more", f.more))...)
@@ -34,7 +34,7 @@ func (f *faults) err() error {
 	return errors.Join(f.told...)
 }
 
-// fault is something wrong at a field; the caller adds where.
+// fault is an error at a field; the caller adds the place.
 type fault struct {
 	field fieldPath
 	text  string

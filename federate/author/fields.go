@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Objects here are whatever a file held, so none of these trusts a type: what is not a mapping has no
+// These functions accept objects of any form, because a file may hold anything. A value that is not a mapping has no
 // fields.
 
 func fieldAt(m map[string]any, path ...string) any {
@@ -42,7 +42,7 @@ func mapsAt(m map[string]any, path ...string) []map[string]any {
 	return found
 }
 
-// remove takes a field away, and reports whether it was there.
+// remove removes a field, and reports whether it existed.
 func remove(m map[string]any, path ...string) bool {
 	parent := mapAt(m, path[:len(path)-1]...)
 	_, found := parent[path[len(path)-1]]
@@ -50,7 +50,7 @@ func remove(m map[string]any, path ...string) bool {
 	return found
 }
 
-// removeIf takes the keys that match from a mapping, and the mapping itself when that leaves it empty.
+// removeIf removes the matching keys from a mapping, and the mapping itself if it is empty then.
 func removeIf(m map[string]any, matches func(key string) bool, path ...string) {
 	mapping := mapAt(m, path...)
 	before := len(mapping)
@@ -60,8 +60,8 @@ func removeIf(m map[string]any, matches func(key string) bool, path ...string) {
 	}
 }
 
-// filterList keeps the items of a list that keep says yes to, and takes away a list that ends up empty.
-// It returns how many it dropped.
+// filterList removes the items of a list for which keep returns false, and an empty list. It returns the number of
+// removed items.
 func filterList(m map[string]any, keep func(item map[string]any) bool, path ...string) int {
 	list, isList := fieldAt(m, path...).([]any)
 	if !isList {

@@ -4,8 +4,8 @@ package author
 
 import "fmt"
 
-// homes tells which namespaces the wrappers need at the host. Whether the host has them is only known when it was
-// asked; a Namespace in the input that goes to the members says that it may not.
+// homes notes the namespaces that the wrappers need at the host. hasNamespace reports whether the host has a namespace;
+// it is nil if the host is not to be asked. A Namespace in the input goes to the members, so the host may lack it.
 func homes(items []*item, wrappers []*Wrapper, hasNamespace func(string) (bool, error)) ([]Note, error) {
 	brought := map[string]bool{}
 	for _, i := range items {

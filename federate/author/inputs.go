@@ -11,29 +11,29 @@ import (
 
 // Source is one file or stream of manifests.
 type Source struct {
-	// Name is what messages call it: the path, or "standard input".
+	// Name is the name in messages: the path, or "standard input".
 	Name string
 	Data []byte
-	// Found reports whether the author named a folder and not this file. What is no Kubernetes object is
-	// skipped there.
+	// Found reports whether the author named the folder and not this file. Documents of such a file that are no
+	// Kubernetes objects are skipped.
 	Found bool
 }
 
-// Manifest is one object as it was found.
+// Manifest is one object of the input.
 type Manifest struct {
 	Where
 	Object *unstructured.Unstructured
-	// kubeFed is set where the object was unwrapped from one of KubeFed's.
+	// kubeFed is set if the object was unwrapped from an object of KubeFed.
 	kubeFed *kubeFed
 }
 
-// Where says where something was found.
+// Where is a place in the input.
 type Where struct {
 	// Source is the name of the source, Document counts its documents from 1, Line is where the
 	// document begins.
 	Source         string
 	Document, Line int
-	// Object is "Kind name", empty where it is not known yet.
+	// Object is "Kind name"; empty if it is not known yet.
 	Object string
 }
 
@@ -46,7 +46,7 @@ func (w Where) String() string {
 	return s
 }
 
-// Error is a fault in the input: where, in which field, what, and the way out.
+// Error is a fault in the input: the place, the field, the cause and the remedy.
 type Error struct {
 	Where Where
 	// Field is a path as in spec.template.spec.containers[0].image, empty for the whole document.
@@ -62,13 +62,13 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("reading %s: %s: %s", e.Where, e.Field, e.Text)
 }
 
-// Note tells about something that is accepted, and may not be meant.
+// Note is about input that is accepted, but that the author may not intend.
 type Note struct {
 	Where Where
 	Text  string
 }
 
-// String is the note in one line.
+// String returns the note in one line.
 func (n Note) String() string {
 	if n.Where == (Where{}) {
 		return n.Text
@@ -76,7 +76,7 @@ func (n Note) String() string {
 	return n.Where.String() + ": " + n.Text
 }
 
-// fieldPath collects the way to a field while walking down to it.
+// fieldPath is the path of a field, built while walking down to it.
 type fieldPath []string
 
 func (p fieldPath) key(name string) fieldPath {
@@ -93,7 +93,7 @@ func (p fieldPath) index(i int) fieldPath {
 	return append(p[:len(p):len(p)], fmt.Sprintf("[%d]", i))
 }
 
-// beginning is as much of a path as a person reads.
+// beginning is the first part of a path, short enough to read.
 func (p fieldPath) beginning() fieldPath {
 	const readable = 8
 	if len(p) <= readable {

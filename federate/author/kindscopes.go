@@ -11,7 +11,7 @@ import (
 // kindsOf are the kinds of one API group. Two lists and not one: a kind in neither is unknown, not namespaced.
 type kindsOf struct{ cluster, namespaced string }
 
-// kubernetes is, by group, the kinds of Kubernetes that people keep in manifests.
+// kubernetes lists, by group, the kinds of Kubernetes that are common in manifests.
 var kubernetes = map[string]kindsOf{
 	"": {"Namespace Node PersistentVolume", "ConfigMap Endpoints Event LimitRange PersistentVolumeClaim Pod PodTemplate " +
 		"ReplicationController ResourceQuota Secret Service ServiceAccount"},
@@ -36,7 +36,7 @@ var kubernetes = map[string]kindsOf{
 	"storage.k8s.io":               {"CSIDriver CSINode StorageClass VolumeAttachment VolumeAttributesClass", "CSIStorageCapacity"},
 }
 
-// addons is the same of kinds that are installed by a CustomResourceDefinition, by those of their projects.
+// addons lists common kinds of CustomResourceDefinitions, by project.
 var addons = map[string]kindsOf{
 	// Kubernetes' special interest groups.
 	"gateway.networking.k8s.io": {"GatewayClass", "BackendTLSPolicy GRPCRoute Gateway HTTPRoute ListenerSet ReferenceGrant TCPRoute " +
@@ -85,7 +85,7 @@ var addons = map[string]kindsOf{
 	"velero.io":           {"", "Backup BackupStorageLocation Restore Schedule VolumeSnapshotLocation"},
 }
 
-// builtIn is the scope of a kind that this program knows by itself, "" for others.
+// builtIn is the scope of a kind that this program knows; "" for other kinds.
 func builtIn(gk schema.GroupKind) Scope {
 	for _, known := range []map[string]kindsOf{kubernetes, addons} {
 		kinds := known[gk.Group]

@@ -14,13 +14,13 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// The API groups of KubeFed, those of its earlier releases too: of what it federates, and of its own configuration.
+// The API groups of KubeFed, including those of earlier releases: of federated kinds, and of its own configuration.
 var (
 	kubeFedTypes = oneOf("types.kubefed.io", "types.kubefed.k8s.io", "primitives.federation.k8s.io")
 	kubeFedCore  = oneOf("core.kubefed.io", "core.kubefed.k8s.io", "core.federation.k8s.io", "scheduling.kubefed.io")
 )
 
-// kubeFedVersions are the apiVersions that KubeFed's templates leave out, by the kind that is federated.
+// kubeFedVersions are the apiVersions of federated kinds, which KubeFed's templates leave out.
 var kubeFedVersions = map[string]string{
 	"ConfigMap": "v1", "LimitRange": "v1", "Namespace": "v1", "PersistentVolumeClaim": "v1", "ResourceQuota": "v1", "Secret": "v1",
 	"Service": "v1", "ServiceAccount": "v1",
@@ -32,20 +32,20 @@ var kubeFedVersions = map[string]string{
 	"StorageClass": "storage.k8s.io/v1",
 }
 
-// kubeFed is what a KubeFed object says of itself: where it goes, nil where it does not say, and what differs there.
+// kubeFed is the placement and the overrides of a KubeFed object. The placement is nil if the object has none.
 type kubeFed struct {
 	clusters  *v1alpha1.ClusterSelection
 	overrides []v1alpha1.Override
 }
 
-// isKubeFed reports whether an object is one of KubeFed's.
+// isKubeFed reports whether an object is of a KubeFed API.
 func isKubeFed(m Manifest) bool {
 	group := m.Object.GroupVersionKind().Group
 	return kubeFedTypes(group) || kubeFedCore(group)
 }
 
-// fromKubeFed unwraps a FederatedX: its template becomes the object, its placement and overrides go with it. What has
-// no counterpart is refused with the way.
+// fromKubeFed unwraps a FederatedX. Its template becomes the object, with its placement and overrides. A setting
+// without a counterpart is refused, with the alternative.
 func fromKubeFed(m Manifest) (Manifest, error) {
 	fail := func(field, format string, args ...any) (Manifest, error) {
 		return Manifest{}, &Error{Where: m.Where, Field: field, Text: fmt.Sprintf(format, args...)}
@@ -95,7 +95,7 @@ func fromKubeFed(m Manifest) (Manifest, error) {
 	return out, err
 }
 
-// kubeFedPlacement is where a KubeFed object goes. As with KubeFed, names win over a selector.
+// kubeFedPlacement is the placement of a KubeFed object. As with KubeFed, names win over a selector.
 func kubeFedPlacement(spec map[string]any) (*v1alpha1.ClusterSelection, error) {
 	placement := mapAt(spec, "placement")
 	if placement["clusterNames"] != nil {
@@ -157,7 +157,7 @@ func kubeFedOverrides(m Manifest, spec map[string]any) ([]v1alpha1.Override, err
 	return all, nil
 }
 
-// note tells what came out of a KubeFed object.
+// note describes the conversion of a KubeFed object.
 func (k *kubeFed) note(kind string) string {
 	words := "placement and overrides name clusters and labels as KubeFed did, and MemberClusters have to have them"
 	if k.clusters == nil {

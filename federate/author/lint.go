@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// lints look at one object each; those that need the whole input are in Lint.
+// lints check one object each. Checks of the whole input are in Lint.
 var lints = []func(m Manifest) []string{
 	emptyClass,
 	literalSecret,
@@ -94,7 +94,7 @@ func lonePod(m Manifest) []string {
 	return []string{"a Pod that nobody owns is not replaced when its node goes; federate a Deployment or a Job instead"}
 }
 
-// podSpecs are where kinds keep the spec of a pod.
+// podSpecs are the places of the pod spec in each kind.
 var podSpecs = map[schema.GroupKind][]string{
 	core("Pod"):                   {"spec"},
 	core("PodTemplate"):           {"template", "spec"},

@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// maxWrapperName keeps names of wrappers fit for labels, and leaves room for what is derived from them.
+// maxWrapperName is the limit of a wrapper's name: it must fit into labels, with room for derived names.
 const maxWrapperName = 63
 
-// wrapperNames are <kind>-<name> in lower case, one per item. Where that is not a name, is too long, or
-// two items of a namespace would share it, it ends in a digest of what the object is.
+// wrapperNames are <kind>-<name> in lower case, one for each item. If that is no valid name, is too long, or is shared
+// by two items of a namespace, the name ends in a digest of the object's identity.
 func wrapperNames(items []*item) []string {
 	type place struct{ namespace, name string }
 	count := map[place]int{}
@@ -36,8 +36,8 @@ func wrapperNames(items []*item) []string {
 	return names
 }
 
-// plainName is <kind>-<name> with a dash for what no name of an object may hold, as the colon in
-// system:aggregate-to-view; exact says that there was no need for one.
+// plainName is <kind>-<name> with a dash for each invalid character, such as the colon in system:aggregate-to-view.
+// exact reports whether no character was replaced.
 func plainName(i *item) (name string, exact bool) {
 	joined := strings.ToLower(i.Object.GetKind() + "-" + i.Object.GetName())
 	if len(validation.IsDNS1123Subdomain(joined)) == 0 {
@@ -64,15 +64,14 @@ func partName(bundle string, part int) string {
 	return fmt.Sprintf("%s-%d", bundle, part)
 }
 
-// order is how kinds follow each other in the output: what others stand on comes first, as a reader
-// expects it. It decides nothing on members: they get everything in the order of rendering.
+// order is the order of kinds in the output, for a reader: an object comes after those that it depends on. Members get
+// the objects in the order of rendering instead.
 var order = strings.Fields("Namespace CustomResourceDefinition PriorityClass StorageClass VolumeSnapshotClass PersistentVolume " +
 	"ClusterRole ClusterRoleBinding ServiceAccount Role RoleBinding ResourceQuota LimitRange NetworkPolicy Secret ConfigMap " +
 	"PersistentVolumeClaim Service Deployment StatefulSet DaemonSet ReplicaSet Pod Job CronJob HorizontalPodAutoscaler " +
 	"PodDisruptionBudget Ingress CatalogSource OperatorGroup Subscription")
 
-// rank is the place of a kind in the order; kinds of no place come last. The kind's own name will do,
-// since this is for readers.
+// rank is the place of a kind in the order; other kinds come last. It ignores the group.
 func rank(gk schema.GroupKind) int {
 	for i, kind := range order {
 		if kind == gk.Kind && builtIn(gk) != "" {

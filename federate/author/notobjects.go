@@ -11,20 +11,20 @@ import (
 // kustomizeGroup is the API group of kustomize's own files.
 const kustomizeGroup = "kustomize.config.k8s.io"
 
-// The ways to what kustomize and Helm make.
+// The hints for files of kustomize and Helm.
 const (
 	wayOfKustomize = "`kubectl kustomize FOLDER | hostctl federate -f -` takes what kustomize makes of it"
 	wayOfHelm      = "`helm template … | hostctl federate -f -` takes what the chart makes"
 )
 
-// ownFiles are files that lie beside manifests and are none, by name.
+// ownFiles are names of files that lie beside manifests and hold no objects.
 var ownFiles = map[string]string{
 	"kustomization.yaml": "it is kustomize's own; " + wayOfKustomize,
 	"kustomization.yml":  "it is kustomize's own; " + wayOfKustomize,
 	"Chart.yaml":         "it describes a Helm chart; " + wayOfHelm,
 }
 
-// skip returns why a file is left out: it was found in a folder that the author named, and holds no Kubernetes object.
+// skip returns why a file is skipped: it lies in a folder that the author named, and holds no Kubernetes object.
 func (s Source) skip(documents []decoded) (why string, skipped bool) {
 	if !s.Found {
 		return "", false
@@ -55,7 +55,7 @@ func (s Source) skip(documents []decoded) (why string, skipped bool) {
 	return "it holds no Kubernetes object: none of its documents has apiVersion, kind and metadata", true
 }
 
-// groupOf is the API group of what is meant as an object, with or without a fault.
+// groupOf is the API group of a value that looks like an object.
 func groupOf(value any) (group string, isObject bool) {
 	content, isMapping := value.(map[string]any)
 	if !isMapping {

@@ -12,8 +12,8 @@ import (
 // as in `KEY:` of a ConfigMap: the key is there.
 var textMaps = oneOf("annotations", "binaryData", "data", "labels", "matchLabels", "nodeSelector", "parameters", "stringData")
 
-// withoutNulls takes nulls away, as `kubectl create` does for custom resources: a member's server-side apply does
-// not, and refuses them. A null in a list stays, or the items after it would have other indexes.
+// withoutNulls removes nulls, as `kubectl create` does for custom resources. Server-side apply on a member does not
+// remove them, and refuses them. A null in a list stays, because the later items would get other indexes.
 func withoutNulls(c *cleaning) {
 	_, isOwn := kubernetes[c.gk.Group]
 	for _, null := range strictjson.Nulls(c.content, nil) {

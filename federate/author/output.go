@@ -18,7 +18,7 @@ import (
 // it.
 const Placeholder = "# say where: names: [CLUSTER], or selectors: [{matchLabels: {KEY: VALUE}}], or selectors: [{}] for every cluster"
 
-// first are the keys that an object begins with; the others follow by the alphabet.
+// first are the keys at the beginning of an object; the others follow in alphabetical order.
 var first = []string{"apiVersion", "kind", "metadata"}
 
 // WriteYAML writes wrappers as YAML documents, byte for byte the same for the same wrappers.
@@ -80,7 +80,7 @@ func (w *Wrapper) metadata() map[string]any {
 	return metadata
 }
 
-// ObjectYAML is an object as YAML: apiVersion, kind, metadata, then the other keys by the alphabet.
+// ObjectYAML returns an object as YAML: apiVersion, kind, metadata, then the other keys in alphabetical order.
 func ObjectYAML(content map[string]any) ([]byte, error) {
 	keys := slices.DeleteFunc(slices.Clone(first), func(key string) bool { _, found := content[key]; return !found })
 	for _, key := range sortedKeys(content) {
@@ -90,7 +90,7 @@ func ObjectYAML(content map[string]any) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	for _, key := range keys {
-		// One key at a time, since the encoder knows no order but the alphabet's.
+		// The encoder sorts all keys, so they are written one at a time.
 		text, err := yaml.Marshal(map[string]any{key: content[key]})
 		if err != nil {
 			return nil, err
@@ -100,8 +100,7 @@ func ObjectYAML(content map[string]any) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// indent shifts a block of YAML to the right. Lines without content stay empty: within a block scalar
-// they mean an empty line either way.
+// indent indents a block of YAML. Empty lines stay empty; in a block scalar they mean an empty line either way.
 func indent(out *bytes.Buffer, text []byte, firstPrefix, prefix string) {
 	next := firstPrefix
 	for line := range bytes.Lines(text) {
@@ -113,8 +112,8 @@ func indent(out *bytes.Buffer, text []byte, firstPrefix, prefix string) {
 	}
 }
 
-// WriteJSON writes one wrapper as an object, several as a v1 List, a line for each wrapper: indented, a deep object would
-// come out many times as long as it was.
+// WriteJSON writes one wrapper as an object, several as a v1 List, one line for each wrapper. Indented, a deep object
+// would be many times as long.
 func WriteJSON(w io.Writer, wrappers []*Wrapper) error {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -137,7 +136,7 @@ func WriteJSON(w io.Writer, wrappers []*Wrapper) error {
 	return err
 }
 
-// content is the wrapper as JSON has it.
+// content is the wrapper as JSON fields.
 func (w *Wrapper) content() map[string]any {
 	objects := make([]any, 0, len(w.Objects))
 	for _, object := range w.Objects {

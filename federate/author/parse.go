@@ -17,11 +17,11 @@ import (
 
 // The limits of input and output.
 const (
-	// MaxInput is how many bytes the sources of manifests may have together, MaxOutput how many the wrappers that are
-	// made of them: a wrapper around each of many small objects is longer than these.
+	// MaxInput is the limit in bytes of all sources together, MaxOutput that of the wrappers made from them. Wrappers
+	// around many small objects are longer than the objects.
 	MaxInput  = 3 << 20
 	MaxOutput = 12 << 20
-	// MaxObjects and MaxBytes are what one wrapper may hold; the API says so too.
+	// MaxObjects and MaxBytes are the limits of one wrapper, as in the API.
 	MaxObjects = 64
 	MaxBytes   = 1 << 20
 	// MaxDepth is how deep a document may be nested.
@@ -88,10 +88,10 @@ func parseAll(sources []Source, limit int) ([]Manifest, []Note, *faults) {
 	return manifests, notes, found
 }
 
-// maxNames is how many files a message names.
+// maxNames is the number of files in a message.
 const maxNames = 5
 
-// decoded is one document: its values, each numbered, or why there are none.
+// decoded is one document: its values, each numbered, or its error.
 type decoded struct {
 	where  Where
 	values []any
@@ -134,7 +134,7 @@ func (d decoded) manifests(found *faults) []Manifest {
 	return manifests
 }
 
-// placed gives a fault its place.
+// placed adds its place to a fault.
 func placed(where Where, err error) error {
 	var already *Error
 	if errors.As(err, &already) {
@@ -147,8 +147,8 @@ func placed(where Where, err error) error {
 	return &Error{Where: where, Text: err.Error()}
 }
 
-// unfold turns a value into manifests: itself, or a List's items. Items of a typed list (ConfigMapList)
-// may leave out what the list already says.
+// unfold returns the manifests of a value: the value itself, or the items of a List. Items of a typed list
+// (ConfigMapList) may leave out the apiVersion and kind that the list implies.
 func unfold(value any, where Where, path fieldPath, found *faults) []Manifest {
 	content, isMapping := value.(map[string]any)
 	if !isMapping {
@@ -220,8 +220,8 @@ func manifest(content map[string]any, where Where, path fieldPath) (Manifest, er
 	return Manifest{Where: where, Object: object}, nil
 }
 
-// notText names the first key of metadata.<field> whose value is not a string, or the field itself
-// where it is no mapping.
+// notText returns the first key of metadata.<field> whose value is not a string, or the field itself if it is no
+// mapping.
 func notText(content map[string]any, field string) string {
 	value := fieldAt(content, "metadata", field)
 	if value == nil {

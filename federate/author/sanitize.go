@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// cleaning is one object on its way through the rules.
+// cleaning is one object while the rules change it.
 type cleaning struct {
 	content map[string]any
 	gk      schema.GroupKind
@@ -35,7 +35,7 @@ func (c *cleaning) noteByHand(format string, args ...any) {
 	}
 }
 
-// rule takes away one thing that a cluster writes.
+// rule removes one thing that a cluster writes.
 type rule func(*cleaning)
 
 // general are the rules for every kind, in order.
@@ -51,8 +51,8 @@ var general = []rule{
 	withoutNulls,
 }
 
-// Sanitize returns a copy of an object without what a cluster put there, and notes on what may be
-// missed. Doing it twice changes nothing.
+// Sanitize returns a copy of an object without the fields that a cluster wrote, and notes on fields that the author may
+// miss. A second run changes nothing.
 func Sanitize(object *unstructured.Unstructured) (*unstructured.Unstructured, []string) {
 	clean := object.DeepCopy()
 	c := &cleaning{content: clean.Object, gk: clean.GroupVersionKind().GroupKind(), name: clean.GetName(), live: isLive(clean.Object)}
@@ -65,8 +65,8 @@ func Sanitize(object *unstructured.Unstructured) (*unstructured.Unstructured, []
 	return clean, c.notes
 }
 
-// isLive reports whether an API server has had this object in hand. A null creationTimestamp does not
-// count: client-side tools print it.
+// isLive reports whether an API server has stored this object. A null creationTimestamp does not count: client-side
+// tools print it.
 func isLive(content map[string]any) bool {
 	return slices.ContainsFunc([]string{"uid", "resourceVersion", "creationTimestamp", "managedFields"}, func(field string) bool {
 		return fieldAt(content, "metadata", field) != nil
@@ -85,8 +85,8 @@ func withoutOwners(c *cleaning) {
 		textAt(owners[0], "kind"), textAt(owners[0], "name"))
 }
 
-// withoutFinalizers takes all of them: a wrapper may not carry finalizers, since where the controller
-// behind one is missing it would hold the object on that member for ever.
+// withoutFinalizers removes all finalizers. On a member without the finalizer's controller, the object could never be
+// deleted.
 func withoutFinalizers(c *cleaning) {
 	list, _ := fieldAt(c.content, "metadata", "finalizers").([]any)
 	remove(c.content, "metadata", "finalizers")
@@ -98,21 +98,22 @@ func withoutFinalizers(c *cleaning) {
 func withoutServerMetadata(c *cleaning) {
 	removeIf(c.content, oneOf("managedFields", "uid", "resourceVersion", "generation", "creationTimestamp", "selfLink",
 		"deletionTimestamp", "deletionGracePeriodSeconds"), "metadata")
-	// With a name given, a live object's generateName is only history.
+	// An object with a name no longer needs its generateName.
 	if c.name != "" {
 		remove(c.content, "metadata", "generateName")
 	}
 }
 
-// lastApplied is the annotation in which `kubectl apply` records what it was given.
+// lastApplied is the annotation in which `kubectl apply` records its input.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 func withoutLastApplied(c *cleaning) {
 	c.dropAnnotations(oneOf(lastApplied))
 }
 
-// withoutMarks takes Fairlead's own marks, so that an object read back from a member can be wrapped
-// again. What authors write (keep, replace) stays; which namespaces are open is not theirs to write.
+// withoutMarks removes Fairlead's own marks, so that an object that was read from a member can be wrapped again. The
+// annotations of authors (keep, replace) stay. The label that opens a namespace goes: the member's administrator sets
+// it.
 func withoutMarks(c *cleaning) {
 	if _, found := mapAt(c.content, "metadata", "labels")[v1alpha1.LabelOpen]; found {
 		c.note("label %s left out: each member's administrator opens namespaces there", v1alpha1.LabelOpen)
@@ -121,7 +122,7 @@ func withoutMarks(c *cleaning) {
 	c.dropAnnotations(oneOf(v1alpha1.AnnotationWrapper, v1alpha1.AnnotationObject, v1alpha1.AnnotationRendering))
 }
 
-// withoutTemplateTimes takes the null creationTimestamps that Go's structs leave in templates.
+// withoutTemplateTimes removes the null creationTimestamps that Go's structs leave in templates.
 func withoutTemplateTimes(c *cleaning) {
 	for _, path := range [][]string{{"spec", "template"}, {"spec", "jobTemplate"}, {"spec", "jobTemplate", "spec", "template"}} {
 		if metadata := mapAt(c.content, append(path, "metadata")...); metadata != nil && metadata["creationTimestamp"] == nil {

@@ -8,9 +8,10 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// KnowsLess reports whether the status of a snapshot would only take back what the status before it knew: the manager
-// has just started, and has not read this member's Deliveries, or has not tried this push, yet. Such a status
-// tells of the restart and not of the fleet. It is for the caller to say for how long after a start that counts.
+// KnowsLess reports whether the status of a snapshot would only lose information that the previous status has. That
+// happens after a start, while the manager has not read the Deliveries of a member yet, or has not tried a push yet.
+// Such a status describes the restart and not the fleet. The caller decides for how long after a start it holds such a
+// status back.
 func KnowsLess(in Input, now time.Time) bool {
 	before := linesBefore(in.Before)
 	for i := range in.Members {
@@ -27,23 +28,23 @@ func KnowsLess(in Input, now time.Time) bool {
 	return false
 }
 
-// isOutOfReach reports whether a line tells nothing but that the member was not read.
+// isOutOfReach reports whether a line only says that the member was not read.
 func isOutOfReach(s v1alpha1.ClusterState) bool {
 	return s == v1alpha1.StateUnknown || s == v1alpha1.StateUnreachable
 }
 
-// isForgotten reports whether a line calls a push under way of which the line before told the outcome. Outcomes are
-// in memory only, so that each is found again by a pass.
+// isForgotten reports whether a line says that a push is under way, and the line before had its outcome. Outcomes are
+// in memory only, so each is found again by a pass.
 func (in *Input) isForgotten(was, is *v1alpha1.ClusterStatus) bool {
 	if was == nil || in.Generation != in.Before.ObservedGeneration {
-		return false // the push is a new one, and that is news
+		return false // the push is a new one
 	}
 	underWay := is.State == v1alpha1.StatePushing || is.State == v1alpha1.StateRemoving ||
 		is.State == v1alpha1.StateProgressing && is.Reason == v1alpha1.ReasonDrifted
 	return underWay && was.State != v1alpha1.StateHealthy && was.State != v1alpha1.StatePushing && !isOutOfReach(was.State)
 }
 
-// linesBefore are the lines of a status, by member.
+// linesBefore returns the lines of a status, by member.
 func linesBefore(s *v1alpha1.WrapperStatus) map[string]*v1alpha1.ClusterStatus {
 	lines := make(map[string]*v1alpha1.ClusterStatus, len(s.Clusters))
 	for i := range s.Clusters {

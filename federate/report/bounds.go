@@ -4,22 +4,22 @@ package report
 
 import "github.com/fairlead-dev/fairlead/federate/health"
 
-// What goes out of the host is cut here, to so many bytes and between characters: a text that is longer than the API
-// server takes would cost the event, or the whole status.
+// The host cuts its texts to these numbers of bytes, between characters. The API server refuses longer texts, and with
+// them the event or the whole status.
 const (
-	// maxNote is how long the note of an event may be, by the API server's own word.
+	// maxNote is the limit of an event's note, as the API server sets it.
 	maxNote = 1024
-	// maxCondition is how long the message of a condition is. The schema takes 32 KiB; a wrapper has six conditions, and
-	// several of them may say the same.
+	// maxCondition is the limit of a condition's message. The schema allows 32 KiB, but a wrapper has six conditions,
+	// and several may repeat the message.
 	maxCondition = 4096
-	// maxMessage, maxReason and maxName are how long a line's message, its reason, and what it names may be.
+	// maxMessage, maxReason and maxName are the limits of a line's message, of its reason, and of the names in it.
 	maxMessage = 256
 	maxReason  = 64
 	maxName    = 253
 )
 
-// Note is a text as the note of an event.
+// Note returns a text cut for the note of an event.
 func Note(text string) string { return health.Clean(text, maxNote) }
 
-// Condition is a text as the message of a condition, of a wrapper or a MemberCluster.
+// Condition returns a text cut for the message of a condition.
 func Condition(text string) string { return health.Clean(text, maxCondition) }

@@ -15,46 +15,46 @@ import (
 // Member is a snapshot of one member with one wrapper.
 type Member struct {
 	Name string
-	// Approve is the command by which a person approves what waits, up to what that is.
+	// Approve is the command that approves what waits, without its action flag.
 	Approve string
-	// Leaving is whether the member is being left, rather than placed.
+	// Leaving reports whether the wrapper is to leave the member.
 	Leaving bool
-	// Withheld is whether the member is placed only until it may be left.
+	// Withheld reports whether the member is placed only until its removal is allowed.
 	Withheld bool
-	// Revision is the desired revision there.
+	// Revision is the desired revision of the member.
 	Revision string
-	// Held is whether the member holds just the wanted objects, HeldRevision which revision its
-	// Delivery names.
+	// Held reports whether the member holds exactly the desired objects. HeldRevision is the revision that its Delivery
+	// names.
 	Held         bool
 	HeldRevision string
-	// Judged is whether a collector has to speak before the objects count as well; Status is its word,
-	// Rendering the digest that it must have spoken of.
+	// Judged reports whether the objects count as healthy only after a collector has judged them. Status is the
+	// collector's status. Rendering is the digest that the status must be for.
 	Judged    bool
 	Rendering string
 	Status    *v1alpha1.DeliveryStatus
-	// RepairsDrift is whether drift is being repaired, rather than only told.
+	// RepairsDrift reports whether the manager repairs drift, or only reports it.
 	RepairsDrift bool
-	// Contested names the field manager that reverts our repairs; "" when none does.
+	// Contested is the message about the client that undoes repairs; "" if there is none.
 	Contested string
-	// Push is the problem with the push; the zero value when there is none, or no push was tried.
+	// Push is the problem with the push. It is the zero value if there is none, or if no push was tried.
 	Push Push
-	// Refusal is why nothing can be rendered for this member; its reason is "" when something can.
+	// Refusal is why nothing can be rendered for this member; its reason is "" if it can.
 	Refusal Refusal
-	// Reachability is whether the member can be asked.
+	// Reachability is the manager's connection to the member.
 	Reachability Reachability
 	// Listed reports whether the member's Deliveries were read since the manager started. Tried reports whether a
 	// pass for the desired state has ended since. See KnowsLess.
 	Listed, Tried bool
 }
 
-// Push is what a push could not do.
+// Push is the problem with a push.
 type Push struct {
 	State           v1alpha1.ClusterState
 	Reason, Message string
-	// Unrepaired is whether something that drifted could not be repaired: then there is trouble although the
-	// Delivery says that all was applied.
+	// Unrepaired reports whether the manager could not repair some drift. Then there is a problem although the Delivery
+	// lists every object as applied.
 	Unrepaired bool
-	// Delivery is the Delivery that waits for an Approval, nil when none does.
+	// Delivery is the Delivery that waits for an Approval; nil if none does.
 	Delivery *v1alpha1.DeliveryVersion
 }
 
@@ -68,7 +68,7 @@ type Reachability struct {
 	Reason, Message string
 }
 
-// rule is one way to read a member; ok says that it applies.
+// rule makes the line for a member; ok reports whether the rule applies.
 type rule func(m *Member) (line v1alpha1.ClusterStatus, ok bool)
 
 // rules in order of precedence: the first that applies writes the line.
@@ -76,22 +76,21 @@ var rules = []rule{
 	unreachable, // its state is unknown
 	leaving,
 	refused,  // nothing can be rendered for it
-	hindered, // the push says what is in the way
+	hindered, // the push has a problem
 	contested,
-	pushing, // not there yet
+	pushing, // not applied yet
 	drifted,
-	unjudged, // there, and not looked at yet
-	unwell,   // there, and the collector says what is wrong
-	withheld, // all is well, but it is to be left
+	unjudged, // applied, and not judged yet
+	unwell,   // applied, and not healthy
+	withheld, // healthy, but the wrapper is to leave it
 	healthy,
 }
 
-// volatile are reasons whose words differ from one try to the next (ports, addresses, times) without
-// telling anything new: the first ones stay, or the status would be written at every try.
+// volatile are reasons whose messages differ from one try to the next (ports, addresses, times) without new
+// information. The first message stays. Otherwise the status would be written at every try.
 var volatile = map[string]bool{v1alpha1.ReasonPushError: true, v1alpha1.ReasonUnreachable: true}
 
-// lineOf reads one member. The time of the last transition is that of the line before while the state
-// stays the same.
+// lineOf makes the line of one member. While the state stays the same, the time of the last transition stays.
 func lineOf(m *Member, before *v1alpha1.ClusterStatus, now time.Time) v1alpha1.ClusterStatus {
 	for _, r := range rules {
 		line, ok := r(m)
@@ -101,7 +100,7 @@ func lineOf(m *Member, before *v1alpha1.ClusterStatus, now time.Time) v1alpha1.C
 		line.Name = m.Name
 		line.Message = health.Clean(line.Message, maxMessage)
 		line.Reason = health.Clean(line.Reason, maxReason)
-		line.Revision = health.Clean(m.HeldRevision, maxName) // a member's word, as the version is
+		line.Revision = health.Clean(m.HeldRevision, maxName) // text from the member, like the version
 		if m.Held || line.Revision == "" {
 			line.Revision = m.Revision
 		}
@@ -117,7 +116,7 @@ func lineOf(m *Member, before *v1alpha1.ClusterStatus, now time.Time) v1alpha1.C
 		}
 		return line
 	}
-	panic("report: no rule applies to " + m.Name) // healthy always does
+	panic("report: no rule applies to " + m.Name) // the rule healthy always applies
 }
 
 func unreachable(m *Member) (v1alpha1.ClusterStatus, bool) {
@@ -171,7 +170,7 @@ func drifted(m *Member) (v1alpha1.ClusterStatus, bool) {
 		if m.RepairsDrift {
 			line.State = v1alpha1.StateProgressing
 		} else if worst := worstObject(m.Status.Objects); m.Withheld || worst != nil && stateOf[worst.Health] != "" {
-			// It is told, and hides nothing that a person has to know first.
+			// Drift is reported, and hides no line that a person has to see first.
 			return v1alpha1.ClusterStatus{}, false
 		}
 		return line, true
@@ -227,7 +226,7 @@ func unwell(m *Member) (v1alpha1.ClusterStatus, bool) {
 	return v1alpha1.ClusterStatus{State: stateOf[worst.Health], Reason: worst.Reason, Message: words}, true
 }
 
-// withheld hides no trouble: the person who approves the removal has to see the state of the wrapper on the member.
+// withheld hides no problem: the person who approves the removal has to see the state of the wrapper on the member.
 func withheld(m *Member) (v1alpha1.ClusterStatus, bool) {
 	return v1alpha1.ClusterStatus{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonRemovalNeedsApproval,
 		Message: fmt.Sprintf("`%s --removal` approves the removal: spec.placement no longer selects this member. Until then the manager serves it. It stays if it is selected again",

@@ -14,13 +14,13 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
-// maxNames is how many members a message names.
+// maxNames is the number of members that a message names.
 const maxNames = 10
 
-// said is what a condition is to say.
+// said is the content of one condition.
 type said struct {
 	ok bool
-	// unknown reports whether the condition is not judged: it is then neither True nor False.
+	// unknown reports whether the condition was not judged: it is then neither True nor False.
 	unknown bool
 	reason  string
 	message string
@@ -36,8 +36,7 @@ func (s said) status() metav1.ConditionStatus {
 	return metav1.ConditionFalse
 }
 
-// conditions writes Placed, Pushed, Healthy and their summary Ready, and Reconciling and Stalled while
-// they are true.
+// conditions sets Placed, Pushed, Healthy and their summary Ready. It sets Reconciling and Stalled while they are true.
 func conditions(in Input, t tally, lines []v1alpha1.ClusterStatus, now time.Time) []metav1.Condition {
 	all := make([]metav1.Condition, 0, 6)
 	for _, c := range in.Before.Conditions {
@@ -100,7 +99,7 @@ func healthySays(t tally, worst *v1alpha1.ClusterStatus) said {
 	return blame(said{reason: v1alpha1.ReasonApplying, message: fmt.Sprintf("%d of %d clusters are healthy", t.healthy, t.placed)}, worst)
 }
 
-// readySays picks what a person has to know first of a wrapper that is not being deleted.
+// readySays is Ready of a wrapper that is not being deleted: the first problem that a person has to know.
 func readySays(in Input, placed, pushed, healthy said) said {
 	switch {
 	case in.Invalid != "":
@@ -112,14 +111,14 @@ func readySays(in Input, placed, pushed, healthy said) said {
 	case !healthy.ok:
 		return healthy
 	case in.Notice != "":
-		// Ready stays True: the override may be meant for a member that joins later, and one that left must not
-		// make every wrapper wait that names it. The reason is what `kubectl get` shows.
+		// Ready stays True. The override may be meant for a member that joins later. And a member that left must not
+		// make every wrapper wait whose overrides name it. `kubectl get` shows the reason.
 		return said{ok: true, reason: v1alpha1.ReasonClusterNotFound, message: healthy.message + "; " + in.Notice}
 	}
 	return said{ok: true, reason: v1alpha1.ReasonAllHealthy, message: healthy.message}
 }
 
-// leftSays is Pushed of a wrapper that is being deleted: it is placed nowhere, so there is nothing to count.
+// leftSays is Pushed of a wrapper that is being deleted: it has no placed members to count.
 func leftSays(in Input, t tally, lines []v1alpha1.ClusterStatus, worst *v1alpha1.ClusterStatus) said {
 	s := said{reason: v1alpha1.ReasonLeaving, message: "no cluster is to hold it any more"}
 	if t.leaving > 0 {
@@ -128,14 +127,14 @@ func leftSays(in Input, t tally, lines []v1alpha1.ClusterStatus, worst *v1alpha1
 	return blame(s, worst)
 }
 
-// unjudgedSays is Healthy of a wrapper that is being deleted. Its collectors judge nothing any more, and
-// health that is not known is neither good nor bad.
+// unjudgedSays is Healthy of a wrapper that is being deleted. The collectors no longer judge its objects, so their
+// health is unknown.
 func unjudgedSays() said {
 	return said{unknown: true, reason: v1alpha1.ReasonDeleting,
 		message: "the wrapper is being deleted: what its clusters still hold is not judged any more"}
 }
 
-// deletingSays names whom the deletion waits for.
+// deletingSays names the members that the deletion waits for.
 func deletingSays(in Input, t tally, lines []v1alpha1.ClusterStatus, worst *v1alpha1.ClusterStatus) said {
 	s := said{reason: v1alpha1.ReasonDeleting, message: "no cluster is left to wait for"}
 	if t.leaving > 0 {
@@ -144,8 +143,8 @@ func deletingSays(in Input, t tally, lines []v1alpha1.ClusterStatus, worst *v1al
 	return s
 }
 
-// leavingWords names the members that are being left, and says how to wait no longer for those where it
-// does not go on.
+// leavingWords names the members that the wrapper is leaving, and the command that ends the wait for those that do not
+// answer.
 func leavingWords(in Input, lines []v1alpha1.ClusterStatus) string {
 	var leaving, stuck []string
 	for i := range in.Members {
@@ -163,14 +162,14 @@ func leavingWords(in Input, lines []v1alpha1.ClusterStatus) string {
 	}
 	words := fmt.Sprintf(" %d being left (%s)", len(leaving), messages.Few(leaving, maxNames))
 	if len(stuck) > 0 {
-		// More than these take another command, when these are done.
+		// More members than these need the command again afterwards.
 		words += fmt.Sprintf("; `%s --release %s` waits no longer, and leaves there what is there",
 			in.Approve, strings.Join(stuck[:min(len(stuck), maxNames)], ","))
 	}
 	return words
 }
 
-// blame adds the worst line's words: whose it is and what it says.
+// blame adds the worst line: its member and its message.
 func blame(s said, worst *v1alpha1.ClusterStatus) said {
 	if worst == nil {
 		return s
@@ -183,8 +182,8 @@ func blame(s said, worst *v1alpha1.ClusterStatus) said {
 	return s
 }
 
-// conditionReason makes a reason of a condition out of a line's, whose word may be any controller's: what
-// the API server does not take there goes, or the whole status would be refused.
+// conditionReason makes the reason of a condition from the reason of a line, which may come from any controller. It
+// removes characters that the API server does not allow there. Otherwise the API server would refuse the whole status.
 func conditionReason(word, fallback string) string {
 	kept := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_,:", r) {

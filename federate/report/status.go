@@ -13,35 +13,35 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// maxLines is how many members have a line in a status.
+// maxLines is the number of lines in a status.
 const maxLines = 500
 
 // Input is a snapshot of a wrapper.
 type Input struct {
-	// Generation is the wrapper's, Deleting whether it is being deleted.
+	// Generation is the generation of the wrapper. Deleting reports whether it is being deleted.
 	Generation int64
 	Deleting   bool
 	// UpdateRevision is the revision of the present spec.
 	UpdateRevision string
-	// Placed and PlacedReason and PlacedMessage are the decision's word on itself; PlacedOK is whether
-	// it stands without reservation.
+	// Placed, PlacedReason and PlacedMessage are the condition of the placement decision. PlacedOK reports whether the
+	// decision is complete.
 	PlacedOK                    bool
 	PlacedReason, PlacedMessage string
-	// Notice is what the author is to know although nothing is wrong with any member, "" for nothing: names in
-	// overrides that no MemberCluster has.
+	// Notice is a hint for the author that concerns no member: names in overrides without a MemberCluster. It is "" if
+	// there is none.
 	Notice string
 	// Invalid is why the spec cannot be rendered for any member, "" when it can.
 	Invalid string
-	// Approve is the command by which a person approves what waits, up to what that is.
+	// Approve is the command that approves what waits, without its action flag.
 	Approve string
 	// Members are the placed and the leaving members.
 	Members []Member
-	// Before is the status as it was.
+	// Before is the previous status.
 	Before *v1alpha1.WrapperStatus
 }
 
-// Build makes the status, all but placement, which is the scheduler's. It is a pure function: the same
-// input and time give the same status, and an unchanged world an unchanged status.
+// Build makes the status, except placement, which the scheduler writes. It is a pure function: the same input and time
+// give the same status.
 func Build(in Input, now time.Time) v1alpha1.WrapperStatus {
 	before := linesBefore(in.Before)
 	lines := make([]v1alpha1.ClusterStatus, 0, len(in.Members))
@@ -109,7 +109,7 @@ func (t tally) counts() v1alpha1.ClusterCounts {
 	}
 }
 
-// severity orders lines for a person: what needs one first.
+// severity orders the states by urgency for a person.
 var severity = map[v1alpha1.ClusterState]int{
 	v1alpha1.StateStalled: 0, v1alpha1.StateDegraded: 1, v1alpha1.StateUnreachable: 2, v1alpha1.StateUnknown: 3,
 	v1alpha1.StateHeld: 4, v1alpha1.StateRemoving: 5, v1alpha1.StateWaiting: 6, v1alpha1.StateProgressing: 7,
@@ -138,7 +138,7 @@ func shorten(lines []v1alpha1.ClusterStatus) (kept []v1alpha1.ClusterStatus, omi
 	return kept[:maxLines], omitted
 }
 
-// last is 1 for what comes after all else, and 0 for that.
+// last is 1 for lines that come last, and 0 for the others.
 func last(is bool) int {
 	if is {
 		return 1
@@ -146,13 +146,13 @@ func last(is bool) int {
 	return 0
 }
 
-// isWithheld reports whether a line is of a member that is well and waits to be left.
+// isWithheld reports whether a line is about a healthy member that waits for its removal.
 func isWithheld(l *v1alpha1.ClusterStatus) bool {
 	return l.State == v1alpha1.StateHeld && l.Reason == v1alpha1.ReasonRemovalNeedsApproval
 }
 
-// worstLine is the line that the message quotes beside the counts, nil when all members are healthy. The condition
-// Placed reports withheld members.
+// worstLine is the line that the message quotes beside the counts; nil if all members are healthy. The condition Placed
+// reports withheld members.
 func worstLine(lines []v1alpha1.ClusterStatus) *v1alpha1.ClusterStatus {
 	var worst *v1alpha1.ClusterStatus
 	for i := range lines {
