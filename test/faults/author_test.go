@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,12 +35,27 @@ type author struct {
 
 	// report sets spec.drift to Report.
 	report bool
+	// foreground deletes the wrapper with propagation policy Foreground.
+	foreground bool
+	// approves lets the host's version count where the manager holds the pair and asks for it.
+	approves bool
+	// atDeath is the state of the members when the manager died, and kept what has to stay of it. Set by died.
+	atDeath, kept fleetState
+	// wrappers are the names of the wrappers, and claims says that there may be claims. Set by wish.
+	wrappers map[string]bool
+	claims   bool
+	// approved are the Deliveries for which the author has written an Approval.
+	approved map[v1alpha1.DeliveryVersion]bool
+	// poll, if set, is called on every look at the fleet.
+	poll func()
 	// last is the last desired state that was written.
 	last *wish
 
 	mu sync.Mutex
 	// foreign are the objects of another owner in the place of ours, by member.
 	foreign map[string][]string
+	// uids are the uids that objects have to keep as long as they are on the member, by member and object.
+	uids map[string]types.UID
 }
 
 var shops atomic.Int64
@@ -51,7 +66,8 @@ func (f *proxiedFleet) newAuthor(t *testing.T) *author {
 	if err := f.host.Create(t.Context(), shop); err != nil {
 		t.Fatal(err)
 	}
-	a := &author{proxiedFleet: f, t: t, shop: shop.Name, foreign: make(map[string][]string)}
+	a := &author{proxiedFleet: f, t: t, shop: shop.Name, foreign: make(map[string][]string), uids: make(map[string]types.UID),
+		approved: make(map[v1alpha1.DeliveryVersion]bool), wrappers: map[string]bool{web: true}}
 	t.Cleanup(a.vanish)
 	return a
 }
@@ -59,22 +75,26 @@ func (f *proxiedFleet) newAuthor(t *testing.T) *author {
 // vanish deletes the objects of a failed scenario, without the manager.
 func (a *author) vanish() {
 	ctx := context.Background()
-	w := a.wrapper()
-	if a.host.Get(ctx, client.ObjectKeyFromObject(w), w) == nil && len(w.Finalizers) > 0 {
-		w.Finalizers = nil
-		_ = a.host.Update(ctx, w) // an error does not matter: this only clears the way for the next scenario
-	}
-	_ = client.IgnoreNotFound(a.host.Delete(ctx, w))
-	for _, c := range a.members {
-		_ = client.IgnoreNotFound(c.Delete(ctx, a.delivery()))
+	wrappers := &v1alpha1.FederatedList{}
+	_ = a.host.List(ctx, wrappers, client.InNamespace(a.shop)) // an error does not matter: this only clears the way for the next scenario
+	for i := range wrappers.Items {
+		w := &wrappers.Items[i]
+		if len(w.Finalizers) > 0 {
+			w.Finalizers = nil
+			_ = a.host.Update(ctx, w)
+		}
+		_ = client.IgnoreNotFound(a.host.Delete(ctx, w))
+		for _, c := range a.members {
+			_ = client.IgnoreNotFound(c.Delete(ctx, a.deliveryOf(w.Name)))
+		}
 	}
 }
 
-func (a *author) wrapper() *v1alpha1.Federated { return build.Federated("web").In(a.shop).Obj() }
+func (a *author) wrapper() *v1alpha1.Federated { return build.Federated(web).In(a.shop).Obj() }
 
-func (a *author) delivery() *v1alpha1.Delivery {
+func (a *author) deliveryOf(wrapper string) *v1alpha1.Delivery {
 	return &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{
-		Namespace: v1alpha1.SystemNamespace, Name: marks.DeliveryName(v1alpha1.KindFederated, a.shop, "web"),
+		Namespace: v1alpha1.SystemNamespace, Name: marks.DeliveryName(v1alpha1.KindFederated, a.shop, wrapper),
 	}}
 }
 
@@ -84,20 +104,11 @@ func (a *author) wish(w *wish) {
 	a.last = w
 	ctx := a.t.Context()
 	if w == nil {
-		if err := a.host.Delete(ctx, a.wrapper()); err != nil {
-			a.t.Fatal(err)
-		}
+		a.delete()
 		return
 	}
-	var objects []*unstructured.Unstructured
-	for _, name := range slices.Sorted(maps.Keys(w.objects)) {
-		content := build.ConfigMap(name, "content", w.objects[name])
-		if w.objects[name] == refused {
-			content = build.ConfigMap(name, "no key has spaces", refused)
-		}
-		objects = append(objects, content)
-	}
-	wanted := build.Federated("web").In(a.shop).With(objects...).To(w.members...).Obj()
+	a.wrappers[w.of()], a.claims = true, a.claims || len(w.claims) > 0
+	wanted := build.Federated(w.of()).In(a.shop).With(w.manifests()...).To(w.members...).OnConflict(w.onConflict).OnDelete(w.onDelete).Obj()
 	wanted.Spec.Rollout.MaxRemoval = new(intstr.FromInt32(1000)) // these tests remove more often within an hour than users do
 	if a.report {
 		wanted.Spec.Drift = v1alpha1.DriftReport
@@ -105,7 +116,7 @@ func (a *author) wish(w *wish) {
 	err := a.host.Create(ctx, wanted)
 	if apierrors.IsAlreadyExists(err) {
 		err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-			there := a.wrapper()
+			there := build.Federated(w.of()).In(a.shop).Obj()
 			if err := a.host.Get(ctx, client.ObjectKeyFromObject(there), there); err != nil {
 				return err
 			}
@@ -116,6 +127,26 @@ func (a *author) wish(w *wish) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
+}
+
+// manifests are the objects of a wish.
+func (w *wish) manifests() []*unstructured.Unstructured {
+	var objects []*unstructured.Unstructured
+	for _, name := range slices.Sorted(maps.Keys(w.objects)) {
+		content := build.ConfigMap(name, "content", w.objects[name])
+		if w.objects[name] == refused {
+			content = build.ConfigMap(name, "no key has spaces", refused)
+		}
+		if w.replaced {
+			content.Object["immutable"] = true
+			content = build.Annotated(content, v1alpha1.AnnotationReplace, "true")
+		}
+		objects = append(objects, content)
+	}
+	for _, name := range w.claims {
+		objects = append(objects, build.Claim(name))
+	}
+	return objects
 }
 
 // usurp replaces our object by one of another owner.
@@ -137,6 +168,7 @@ func (a *author) usurp(member, name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.foreign[member] = append(a.foreign[member], name)
+	a.uids[member+"/"+name] = theirs.GetUID()
 }
 
 // harm changes an object of ours on east by hand, or deletes it if content is empty.
@@ -163,7 +195,7 @@ func (a *author) harm(name, content string) {
 func (a *author) history(wishes ...[]*wish) history {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	h := history{wishes: slices.Concat(wishes...), foreign: make(map[string][]string, len(a.foreign))}
+	h := history{wishes: slices.Concat(wishes...), foreign: make(map[string][]string, len(a.foreign)), kept: a.kept}
 	for member, names := range a.foreign {
 		h.foreign[member] = slices.Clone(names)
 	}
@@ -185,6 +217,9 @@ func (a *author) restOr(cut <-chan struct{}, wishes ...[]*wish) {
 			return ""
 		default:
 		}
+		if a.poll != nil {
+			a.poll()
+		}
 		h := a.history(wishes...)
 		last := h.wishes[len(h.wishes)-1]
 		if last != nil && slices.Contains(slices.Collect(maps.Values(last.objects)), refused) {
@@ -194,85 +229,14 @@ func (a *author) restOr(cut <-chan struct{}, wishes ...[]*wish) {
 		if err != nil {
 			return err.Error()
 		}
+		if a.approves {
+			if err := a.approve(ctx, is); err != nil {
+				return err.Error()
+			}
+		}
 		if diff := cmp.Diff(model(h).String(), is.String()); diff != "" {
-			return "(-model +fleet)\n" + diff
+			return "(-model +fleet)\n" + diff + a.statusLines(ctx)
 		}
 		return a.said(ctx, h)
 	})
-}
-
-// look returns what the members hold.
-func (a *author) look(ctx context.Context) (fleetState, error) {
-	w := make(fleetState)
-	for name, c := range a.members {
-		var is holding
-		list := &corev1.ConfigMapList{}
-		if err := c.List(ctx, list, client.InNamespace(a.shop)); err != nil {
-			return nil, err
-		}
-		for i := range list.Items {
-			if o := &list.Items[i]; o.Name != "kube-root-ca.crt" {
-				is.Objects = append(is.Objects, o.Name+"="+o.Data["content"])
-			}
-		}
-		d := a.delivery()
-		err := c.Get(ctx, client.ObjectKeyFromObject(d), d)
-		switch {
-		case client.IgnoreNotFound(err) != nil:
-			return nil, err
-		case err == nil && len(d.Spec.Inventory) == 0:
-			is.Entries = []string{"a Delivery without any"}
-		}
-		for i := range d.Spec.Inventory {
-			is.Entries = append(is.Entries, d.Spec.Inventory[i].Name+" "+string(d.Spec.Inventory[i].State))
-		}
-		slices.Sort(is.Objects)
-		slices.Sort(is.Entries)
-		w[name] = is
-	}
-	return w, nil
-}
-
-// said compares the wrapper's status with the state of the members.
-func (a *author) said(ctx context.Context, h history) string {
-	w, last := a.wrapper(), h.wishes[len(h.wishes)-1]
-	err := a.host.Get(ctx, client.ObjectKeyFromObject(w), w)
-	if last == nil {
-		if apierrors.IsNotFound(err) {
-			return ""
-		}
-		return fmt.Sprintf("the wrapper is there: %v", err)
-	}
-	if err != nil {
-		return err.Error()
-	}
-	ready := meta.FindStatusCondition(w.Status.Conditions, v1alpha1.ConditionReady)
-	want := metav1.ConditionTrue
-	if h.inTheWay() {
-		want = metav1.ConditionFalse
-	}
-	if ready == nil || ready.Status != want || ready.ObservedGeneration != w.Generation {
-		return fmt.Sprintf("the wrapper says %+v", ready)
-	}
-	if diff := cmp.Diff(last.members, w.Status.Placement.Clusters); diff != "" {
-		return "the decision (-wish +is)\n" + diff
-	}
-	return ""
-}
-
-// stalled waits until the status reports each member's refusal.
-func (a *author) stalled(ctx context.Context, last *wish) string {
-	w := a.wrapper()
-	if err := a.host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
-		return err.Error()
-	}
-	for _, line := range w.Status.Clusters {
-		if slices.Contains(last.members, line.Name) && line.State != v1alpha1.StateStalled {
-			return fmt.Sprintf("%s says %s %s %s", line.Name, line.State, line.Reason, line.Message)
-		}
-	}
-	if w.Status.ObservedGeneration != w.Generation {
-		return "a status of an earlier generation"
-	}
-	return ""
 }

@@ -3,12 +3,16 @@
 package faults
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
@@ -46,7 +50,7 @@ func (f *proxiedFleet) tryAll(t *testing.T, scenarios map[string]scenario) {
 		sum.begin()
 		t.Run(name, func(t *testing.T) {
 			whole := f.play(t, s)
-			for at := 1 + sum.points%step; at <= len(whole); at += step {
+			for at := 1 + sum.points%max(1, min(step, len(whole))); at <= len(whole); at += step {
 				for _, how := range s.ends() {
 					sum.add(t.Run(fmt.Sprintf("%s call %d of %d %s", how, at, len(whole), whole[at-1]), func(t *testing.T) {
 						f.play(t, s, end{at: at, how: how})
@@ -99,11 +103,14 @@ func (s *scenario) ends() []proxyVerdict {
 	if s.usurp != "" {
 		return []proxyVerdict{through}
 	}
+	if s.late {
+		return []proxyVerdict{late}
+	}
 	return []proxyVerdict{lost, unanswered}
 }
 
 func (is proxyVerdict) String() string {
-	return map[proxyVerdict]string{through: "overtaken at", lost: "killed before", unanswered: "killed after"}[is]
+	return map[proxyVerdict]string{through: "overtaken at", lost: "killed before", unanswered: "killed after", late: "killed and late at"}[is]
 }
 
 // play runs a scenario with a wrapper of its own. The first life with an end begins when all is settled. The next lives follow it, and
@@ -112,7 +119,8 @@ func (is proxyVerdict) String() string {
 func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 	t.Helper()
 	a := f.newAuthor(t)
-	a.report = s.report
+	a.report, a.foreground = s.report, s.foreground
+	a.approves = s.unmadeBefore || s.unmadeDead || s.restored
 	if s.inTheWay != "" {
 		a.usurp("east", s.inTheWay)
 	}
@@ -129,6 +137,20 @@ func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 	if s.usurp != "" {
 		e.meanwhile = func() { a.usurp("east", s.usurp) }
 	}
+	a.kept = s.leaves
+	restore, refused, accept := func() {}, (*atomic.Int64)(nil), func() {}
+	if s.restored {
+		restore = a.snapshot()
+	}
+	if s.refuses {
+		refused, accept = a.refuseRecords()
+	}
+	if s.unmadeBefore {
+		l.kill()
+		a.unmake()
+		e.since = a.shop
+		l = f.mortal(t, end{})
+	}
 	l.count(e)
 	for _, w := range s.during {
 		a.wish(w)
@@ -140,18 +162,76 @@ func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 		a.rest(s.before, s.during)
 		return l.calls()
 	}
-	a.restOr(l.died, s.before, s.during)
+	if s.refuses {
+		a.eventually(t, "the record is refused", func(context.Context) string {
+			if refused.Load() == 0 && !l.isDead() {
+				return "it is not"
+			}
+			return ""
+		})
+	} else {
+		a.restOr(l.died, s.before, s.during)
+	}
 	calls := l.calls()
 	l.kill()
-	for _, w := range s.dead {
-		a.wish(w)
+	a.died(&s)
+	accept()
+	restore()
+	if s.unmadeDead {
+		a.unmake()
+	}
+	dead := s.dead
+	if s.restored {
+		dead = s.before // the model's last wish, and on the host already
+	} else {
+		for _, w := range s.dead {
+			a.wish(w)
+		}
 	}
 	for _, e := range ends[1:] {
 		l = f.mortal(t, e)
-		a.restOr(l.died, s.before, s.during, s.dead)
+		a.restOr(l.died, s.before, s.during, dead)
 		l.kill()
 	}
-	l = f.mortal(t, end{})
-	a.rest(s.before, s.during, s.dead)
+	l = f.lastLife(t, &s, a, l.late)
+	a.rest(s.before, s.during, dead)
+	if a.approves {
+		a.checkAsked(&s, dead)
+	}
+	select {
+	case <-heldBack: // the last life wrote nothing there
+	default:
+	}
 	return calls
+}
+
+// lastLife starts the life that finishes the work. overtaken is the API server to which a request of the dead life is still under way.
+func (f *proxiedFleet) lastLife(t *testing.T, s *scenario, a *author, overtaken string) *life {
+	t.Helper()
+	switch {
+	case s.patient:
+		clk := newRunning(t)
+		a.poll = func() { clk.Step(5 * time.Second) }
+		return born(t, managerBy(clk), f.manager, end{})
+	case s.away:
+		east := f.proxies["east"]
+		east.cutOff()
+		defer east.mood.Store(nil)
+		l := f.mortal(t, end{})
+		a.eventually(t, "the other is served", func(ctx context.Context) string { // the status waits for a member that is away
+			is, err := a.look(ctx)
+			if err != nil {
+				return err.Error()
+			}
+			return cmp.Diff(model(history{wishes: s.dead})["west"], is["west"])
+		})
+		return l
+	case overtaken != "":
+		l := born(t, manager, f.manager, end{})
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.overtaken = overtaken
+		return l
+	}
+	return f.mortal(t, end{})
 }

@@ -3,8 +3,10 @@
 package faults
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -26,8 +28,10 @@ import (
 type end struct {
 	// at is the number of the call, from 1; 0 means that the life does not end.
 	at int
-	// how is lost or unanswered for a death, and through for a life that continues.
+	// how is lost, unanswered or late for a death, and through for a life that continues.
 	how proxyVerdict
+	// since, if set, is part of the path of the first call that is counted.
+	since string
 	// meanwhile is called just before that call is sent.
 	meanwhile func()
 }
@@ -43,6 +47,10 @@ type life struct {
 	end     end
 	counted []string // the calls since count
 	dead    bool
+	// late is the API server to which the last request of a dead life is still under way; "" if there is none.
+	late string
+	// overtaken is the API server that gets the late request of an earlier life just before this life's first write to it.
+	overtaken string
 }
 
 // program makes a program for a client configuration, and returns the function that runs it. version identifies the life.
@@ -161,6 +169,12 @@ func (l *life) decide(r *http.Request) proxyVerdict {
 		return lost
 	case comesByItself(r):
 		return through
+	case l.end.since != "" && len(l.counted) == 0 && !strings.Contains(r.URL.Path, l.end.since):
+		return through
+	}
+	if l.overtaken == r.Host && r.Method != http.MethodGet {
+		l.overtaken = ""
+		(<-heldBack)()
 	}
 	l.counted = append(l.counted, r.Method+" "+r.URL.Path)
 	if l.end.at == 0 || len(l.counted) != l.end.at {
@@ -168,6 +182,11 @@ func (l *life) decide(r *http.Request) proxyVerdict {
 	}
 	if l.end.meanwhile != nil {
 		l.end.meanwhile()
+	}
+	if l.end.how == late {
+		body, _ := io.ReadAll(r.Body) // the dead program cannot send it later
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		l.late = r.Host
 	}
 	if l.end.how != through {
 		l.dead = true

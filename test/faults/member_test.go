@@ -105,7 +105,7 @@ func (a *author) served(ctx context.Context, member string) string {
 		}
 	}
 	for name := range a.last.objects {
-		want = append(want, name+"="+a.last.objects[name])
+		want = append(want, name+"="+a.last.objects[name]+" of "+a.last.of())
 	}
 	slices.Sort(want)
 	return cmp.Diff(want, held[member].Objects)

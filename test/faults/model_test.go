@@ -7,12 +7,39 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// wish is a desired state: objects by name with their content, on members. A nil wish is a deleted wrapper.
+// wish is a desired state of one wrapper: objects by name with their content, on members. A nil wish is a deleted wrapper "web".
 type wish struct {
 	objects map[string]string
 	members []string
+	// wrapper is the name of the wrapper; "" means "web".
+	wrapper string
+	// claims are the names of PersistentVolumeClaims, beside the objects.
+	claims []string
+	// replaced makes the objects immutable, with the annotation that lets the manager make them again.
+	replaced bool
+	// onConflict and onDelete are the fields of the wrapper.
+	onConflict v1alpha1.ConflictPolicy
+	onDelete   v1alpha1.DeletionPolicy
+}
+
+// web is the name of the wrapper of most wishes.
+const web = "web"
+
+// of is the name of the wish's wrapper.
+func (w *wish) of() string {
+	if w == nil || w.wrapper == "" {
+		return web
+	}
+	return w.wrapper
+}
+
+// adopts reports whether the wrapper adopts another owner's object of that name.
+func (w *wish) adopts(name string) bool {
+	return w.onConflict == v1alpha1.ConflictAdoptIfEqual && w.objects[name] == somebodys
 }
 
 // refused is a content that every API server refuses.
@@ -26,9 +53,21 @@ type history struct {
 	wishes []*wish
 	// foreign are objects of another owner in the place of ours, by member and name.
 	foreign map[string][]string
+	// kept is what a wrapper has left on a member for good, by member, as look describes it.
+	kept fleetState
 }
 
-// fleetState is the state of all members: for each its objects, "name=content", and the entries of its Delivery, "name State".
+// last returns the last wish of each wrapper, by name; nil for a wrapper that is deleted.
+func (h history) last() map[string]*wish {
+	all := make(map[string]*wish)
+	for _, w := range h.wishes {
+		all[w.of()] = w
+	}
+	return all
+}
+
+// fleetState is the state of all members. For each it has the objects, "name=content of wrapper", and the entries of the Deliveries,
+// "name State". An object without marks is of no wrapper.
 type fleetState map[string]holding
 
 type holding struct {
@@ -44,41 +83,54 @@ func (w fleetState) String() string {
 	return b.String()
 }
 
-// model returns the state of the members in the end, whatever died before: the objects of the last wish on its members, no object of ours
-// anywhere else, and all objects of other owners unchanged, also in the place of ours. An object that the API server refuses stays as
-// it was before, so histories end with wishes without one.
+// model returns the state of the members in the end, whatever died before: the objects of the last wishes on their members, no object of
+// ours anywhere else but the kept ones, and all objects of other owners unchanged, also in the place of ours. An object that the API
+// server refuses stays as it was before, so histories end with wishes without one.
 func model(h history) fleetState {
-	w := make(fleetState)
-	last := h.wishes[len(h.wishes)-1]
+	state := make(fleetState)
 	for _, member := range members {
-		var is holding
-		for _, name := range h.foreign[member] {
-			is.Objects = append(is.Objects, name+"="+somebodys)
-		}
-		if last != nil && slices.Contains(last.members, member) {
-			for name, content := range last.objects {
-				if slices.Contains(h.foreign[member], name) {
-					is.Entries = append(is.Entries, name+" Pending")
+		is := holding{Objects: slices.Clone(h.kept[member].Objects), Entries: slices.Clone(h.kept[member].Entries)}
+		adopted := make(map[string]bool)
+		for name, w := range h.last() {
+			if w == nil || !slices.Contains(w.members, member) {
+				continue
+			}
+			prefix := ""
+			if name != web {
+				prefix = name + "/"
+			}
+			for object, content := range w.objects {
+				adopted[object] = w.adopts(object)
+				if slices.Contains(h.foreign[member], object) && !adopted[object] {
+					is.Entries = append(is.Entries, prefix+object+" Pending")
 					continue
 				}
-				is.Objects = append(is.Objects, name+"="+content)
-				is.Entries = append(is.Entries, name+" Applied")
+				is.Objects = append(is.Objects, object+"="+content+" of "+name)
+				is.Entries = append(is.Entries, prefix+object+" Applied")
+			}
+			for _, claim := range w.claims {
+				is.Objects = append(is.Objects, "claim "+claim+" of "+name)
+				is.Entries = append(is.Entries, prefix+claim+" Applied")
+			}
+		}
+		for _, name := range h.foreign[member] {
+			if !adopted[name] {
+				is.Objects = append(is.Objects, name+"="+somebodys)
 			}
 		}
 		slices.Sort(is.Objects)
 		slices.Sort(is.Entries)
-		w[member] = is
+		state[member] = is
 	}
-	return w
+	return state
 }
 
-// inTheWay reports whether an object of another owner is in the place of an object of the last wish.
-func (h history) inTheWay() bool {
-	last := h.wishes[len(h.wishes)-1]
+// inTheWay reports whether an object of another owner is in the place of an object of a wish.
+func (h history) inTheWay(w *wish) bool {
 	for member, names := range h.foreign {
-		if last != nil && slices.Contains(last.members, member) && slices.ContainsFunc(names, func(name string) bool {
-			_, wanted := last.objects[name]
-			return wanted
+		if slices.Contains(w.members, member) && slices.ContainsFunc(names, func(name string) bool {
+			_, wanted := w.objects[name]
+			return wanted && !w.adopts(name)
 		}) {
 			return true
 		}

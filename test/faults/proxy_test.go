@@ -4,6 +4,7 @@ package faults
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/pem"
 	"net/http"
@@ -31,7 +32,12 @@ const (
 	lost
 	// unanswered: the API server carries the request out, and the connection breaks before the answer.
 	unanswered
+	// late: the connection breaks, and the API server gets the request later.
+	late
 )
+
+// heldBack sends the late request of a dead life.
+var heldBack = make(chan func(), 1)
 
 // proxy is a proxy between the manager and one API server. It terminates TLS, so that it sees each call, and forwards the caller's token.
 type proxy struct {
@@ -120,6 +126,10 @@ func newProxy(t *testing.T, upstream *rest.Config, decide func(*http.Request) pr
 			panic(http.ErrAbortHandler)
 		case unanswered:
 			onward.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler)
+		case late:
+			later := r.WithContext(context.WithoutCancel(r.Context()))
+			heldBack <- func() { onward.ServeHTTP(httptest.NewRecorder(), later) }
 			panic(http.ErrAbortHandler)
 		case through:
 			if m != nil {

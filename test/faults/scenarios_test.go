@@ -15,6 +15,28 @@ type scenario struct {
 	report bool
 	// inTheWay, if set, is an object of another owner on east, from the beginning.
 	inTheWay string
+
+	// foreground deletes the wrapper with propagation policy Foreground.
+	foreground bool
+	// unmade deletes the wrapper at once, without the manager, so that the next wish makes one with another uid: before the wishes of
+	// during, or before those of dead.
+	unmadeBefore, unmadeDead bool
+	// restored puts the host back to its state before during.
+	restored bool
+	// refuses makes the members refuse all writes of the Delivery after the first write of an object, until the program is dead.
+	refuses bool
+	// away cuts off east while the program is dead, until the next life has served west.
+	away bool
+	// late delivers the last request of the dead program just before the next life's first write to the same API server.
+	late bool
+	// patient moves the clock of the last life on, because it waits for minutes before it tries again.
+	patient bool
+	// steady says that every object that was there at the death keeps its uid as long as it is there.
+	steady bool
+	// leaves is what the wishes of during leave on members for good.
+	leaves fleetState
+	// stays, if set, returns what the wishes of dead leave on members for good, given the state at the death.
+	stays func(fleetState) fleetState
 }
 
 var (

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// died notes the state of the members at the death of the manager. If steady, each object there has to keep its uid while it is there.
+func (a *author) died(s *scenario) {
+	a.t.Helper()
+	ctx := a.t.Context()
+	var err error
+	if a.atDeath, err = a.look(ctx); err != nil {
+		a.t.Fatal(err)
+	}
+	a.kept = nil
+	if s.stays != nil {
+		a.kept = s.stays(a.atDeath)
+	}
+	if !s.steady {
+		return
+	}
+	for member := range a.members {
+		found, err := a.objectsOn(ctx, member)
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		a.mu.Lock()
+		for _, o := range found {
+			a.uids[member+"/"+o.GetName()] = o.GetUID()
+		}
+		a.mu.Unlock()
+	}
+}
+
+// approve writes an Approval for each Delivery that the manager asks about. Until then the member must be as it was at the death.
+func (a *author) approve(ctx context.Context, is fleetState) error {
+	w := a.wrapper()
+	if err := a.host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	for _, line := range w.Status.Clusters {
+		if line.State != v1alpha1.StateHeld || line.Delivery == nil || a.approved[*line.Delivery] {
+			continue
+		}
+		if diff := cmp.Diff(plain(a.atDeath[line.Name].Objects), plain(is[line.Name].Objects)); diff != "" {
+			a.t.Errorf("%s changed although it is held (-at the death +now):\n%s", line.Name, diff)
+		}
+		err := a.host.Create(ctx, &v1alpha1.Approval{
+			ObjectMeta: metav1.ObjectMeta{Namespace: a.shop, GenerateName: "overwrite-"},
+			Spec: v1alpha1.ApprovalSpec{
+				Wrapper: v1alpha1.ApprovedWrapper{Kind: v1alpha1.KindFederated, Name: w.Name, UID: w.UID},
+				Allow:   v1alpha1.AllowOverwrite, Clusters: []string{line.Name},
+				Overwrites: []v1alpha1.OverwrittenDelivery{{Cluster: line.Name, UID: line.Delivery.UID, Generation: line.Delivery.Generation}},
+			},
+		})
+		if err != nil {
+			return err
+		}
+		a.approved[*line.Delivery] = true
+	}
+	return nil
+}
+
+// checkAsked compares the questions of the manager with those that it must ask. It must ask before it writes over a Delivery of a restored
+// host or of an earlier wrapper, if the Delivery lists other objects than the wrapper wants now.
+func (a *author) checkAsked(s *scenario, wishes []*wish) {
+	a.t.Helper()
+	last, must := wishes[len(wishes)-1], false
+	for member, state := range a.atDeath {
+		listed, isOfGone := make(map[string]bool), s.restored || s.unmadeDead
+		for _, entry := range state.Entries {
+			name, _, _ := strings.Cut(entry, " ")
+			listed[name] = true
+			isOfGone = isOfGone || strings.HasSuffix(entry, ofGone)
+		}
+		if last == nil || !isOfGone || len(listed) == 0 || !slices.Contains(last.members, member) {
+			continue
+		}
+		for name := range last.objects {
+			must = must || !listed[name]
+			delete(listed, name)
+		}
+		must = must || len(listed) > 0
+	}
+	if asked := len(a.approved) > 0; asked != must {
+		a.t.Errorf("the manager asked whether it may write over the Delivery: %t, and it must: %t; it was %s", asked, must, a.atDeath)
+	}
+}
+
+// plain are objects without their owners.
+func plain(objects []string) []string {
+	names := make([]string, 0, len(objects))
+	for _, o := range objects {
+		name, _, _ := strings.Cut(o, " of ")
+		names = append(names, name)
+	}
+	return names
+}
+
+// delete deletes the wrapper web. In the foreground, it waits until the garbage collector has deleted the revisions.
+func (a *author) delete() {
+	a.t.Helper()
+	if !a.foreground {
+		if err := a.host.Delete(a.t.Context(), a.wrapper()); err != nil {
+			a.t.Fatal(err)
+		}
+		return
+	}
+	if err := a.host.Delete(a.t.Context(), a.wrapper(), client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
+		a.t.Fatal(err)
+	}
+	a.revisionsGo()
+}
+
+// revisionsGo waits until the garbage collector of the host has deleted the revisions of a wrapper that is gone, or goes.
+func (a *author) revisionsGo() {
+	a.t.Helper()
+	a.eventually(a.t, "the revisions are gone", func(ctx context.Context) string {
+		list := &appsv1.ControllerRevisionList{}
+		if err := a.host.List(ctx, list, client.InNamespace(a.shop)); err != nil {
+			return err.Error()
+		}
+		if len(list.Items) > 0 {
+			return fmt.Sprintf("%d are there", len(list.Items))
+		}
+		return ""
+	})
+}
+
+// unmake deletes the wrapper web at once, without the manager: the next wish makes one with another uid.
+func (a *author) unmake() {
+	a.t.Helper()
+	ctx := a.t.Context()
+	err := a.host.Patch(ctx, a.wrapper(), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
+	if err == nil {
+		err = a.host.Delete(ctx, a.wrapper())
+	}
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.revisionsGo()
+}
+
+// refuseRecords makes the members refuse writes of the author's Delivery once an object was written. refused counts the refusals.
+func (a *author) refuseRecords() (refused *atomic.Int64, accept func()) {
+	refused, written := &atomic.Int64{}, &atomic.Bool{}
+	var refuse mood = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		isWrite := r.Method != http.MethodGet
+		if isWrite && strings.Contains(r.URL.Path, "/"+a.shop+"/configmaps/") {
+			written.Store(true)
+		}
+		if !isWrite || !written.Load() || !strings.HasSuffix(r.URL.Path, "/deliveries/"+a.deliveryOf(web).Name) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		refused.Add(1)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"deliveries: not any more"}`)
+	}
+	accept = func() {
+		for _, p := range a.proxies {
+			p.mood.Store(nil)
+		}
+	}
+	for _, p := range a.proxies {
+		p.mood.Store(&refuse)
+	}
+	a.t.Cleanup(accept)
+	return refused, accept
+}

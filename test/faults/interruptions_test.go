@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// other is the name of the second wrapper of a scenario.
+const other = "api"
+
+var (
+	east = []string{"east"}
+	west = []string{"west"}
+	one  = map[string]string{"a": "1"}
+	two  = map[string]string{"a": "1", "b": "1"}
+	// adopted has an object that is the same as the other owner's.
+	adopted = map[string]string{"a": "1", "b": somebodys}
+	// update changes a and adds b.
+	update = map[string]string{"a": "2", "b": "1"}
+	// updated is the update of the wrapper on east that most of the scenarios cut off.
+	updated = []*wish{{objects: update, members: east}}
+	settled = []*wish{{objects: one, members: east}}
+)
+
+// interruptions cut off a push and then change what is wanted, before the manager is back. A manager that wrote objects without any
+// record of them would lose them here: the next one does not learn of them from the wrapper.
+var interruptions = map[string]scenario{
+	"an object is dropped before the first push ended": {
+		during: []*wish{{objects: two, members: east}},
+		dead:   settled, steady: true,
+	},
+	"an object is renamed before the update ended": {
+		before: settled,
+		during: updated,
+		dead:   []*wish{{objects: map[string]string{"a": "2", "c": "1"}, members: east}}, steady: true,
+	},
+	"an object moves to another wrapper before the update ended": {
+		before:  settled,
+		during:  updated,
+		dead:    []*wish{{objects: one, members: east}, {wrapper: other, objects: map[string]string{"b": "1"}, members: east}},
+		patient: true,
+	},
+	"the wrapper moves to another member before the update ended": {
+		before: settled,
+		during: updated,
+		dead:   []*wish{{objects: update, members: west}}, steady: true,
+	},
+	"the update is reverted where drift is repaired": {
+		before: settled,
+		during: updated,
+		dead:   settled, steady: true,
+	},
+	"the update is reverted where drift is only told": {
+		before: settled,
+		during: updated,
+		dead:   settled, steady: true, report: true,
+	},
+	"the wrapper is deleted before the update ended": {
+		before: settled,
+		during: updated,
+		dead:   []*wish{nil}, steady: true,
+	},
+	"the wrapper is deleted in the foreground before the update ended": {
+		before: settled,
+		during: updated,
+		dead:   []*wish{nil}, steady: true, foreground: true,
+	},
+	"the wrapper is made anew as it was before the update ended": {
+		before: settled,
+		during: updated,
+		dead:   updated, steady: true, unmadeDead: true,
+	},
+	"the wrapper is made anew without an object before the update ended": {
+		before: settled,
+		during: updated,
+		dead:   settled, steady: true, unmadeDead: true,
+	},
+	"a claim is dropped before the first push ended": {
+		during: []*wish{{objects: one, claims: []string{"data"}, members: east}},
+		dead:   settled, steady: true,
+		stays: func(death fleetState) fleetState {
+			if slices.Contains(death["east"].Objects, "claim data of web") {
+				return fleetState{"east": {Objects: []string{"claim data of web"}}}
+			}
+			return nil
+		},
+	},
+	"an object is adopted, and then the wrapper moves to another member": {
+		inTheWay: "b",
+		during:   []*wish{{objects: adopted, members: east, onConflict: v1alpha1.ConflictAdoptIfEqual}},
+		dead:     []*wish{{objects: adopted, members: west, onConflict: v1alpha1.ConflictAdoptIfEqual}}, steady: true,
+	},
+	"a member is left under KeepAll, and then served at a later revision under DeleteAll": {
+		before: []*wish{{objects: two, members: both, onDelete: v1alpha1.KeepAll}},
+		during: []*wish{{objects: two, members: west, onDelete: v1alpha1.KeepAll}},
+		dead:   []*wish{{objects: map[string]string{"a": "2"}, members: both, onDelete: v1alpha1.DeleteAll}}, steady: true,
+		leaves: fleetState{"east": {Objects: []string{"a=1 of web", "b=1 of web"}}},
+		stays: func(death fleetState) fleetState {
+			// What the Delivery still lists has not been left yet, and DeleteAll counts for it.
+			if slices.ContainsFunc(death["east"].Entries, func(entry string) bool { return strings.HasPrefix(entry, "b ") }) {
+				return nil
+			}
+			return fleetState{"east": {Objects: []string{"b=1 of web"}}}
+		},
+	},
+	"an object that cannot be changed is made again, and then dropped": {
+		before: []*wish{{objects: two, members: east, replaced: true}},
+		during: []*wish{{objects: map[string]string{"a": "1", "b": "2"}, members: east, replaced: true}},
+		dead:   []*wish{{objects: one, members: east, replaced: true}},
+	},
+	"an object that a user deleted is made again, and then dropped": {
+		before: []*wish{{objects: two, members: east}},
+		harm:   func(a *author) { a.harm("b", "") },
+		dead:   settled,
+	},
+	"a Delivery is taken over, and then the wrapper drops an object": {
+		before: []*wish{{objects: two, members: east}},
+		during: []*wish{{objects: two, members: east}},
+		dead:   settled, steady: true, unmadeBefore: true,
+	},
+	"a Delivery is taken over, and then the wrapper is deleted": {
+		before: []*wish{{objects: two, members: east}},
+		during: []*wish{{objects: two, members: east}},
+		dead:   []*wish{nil}, steady: true, unmadeBefore: true,
+		stays: func(death fleetState) fleetState {
+			// As long as the Delivery names the wrapper before, nothing on the member belongs to the one that is deleted.
+			if slices.Contains(death["east"].Entries, "b Applied"+ofGone) {
+				return fleetState{"east": death["east"]}
+			}
+			return nil
+		},
+	},
+	"the member refuses the record, and then the wrapper drops the object": {
+		before: settled,
+		during: updated,
+		dead:   settled, steady: true, refuses: true,
+	},
+	"another manager leads while a request of the first is under way": {
+		before: settled,
+		during: updated,
+		dead:   []*wish{{objects: map[string]string{"a": "3"}, members: east}}, steady: true, late: true,
+	},
+	"a member is away while the update is replaced": {
+		before: []*wish{{objects: one, members: both}},
+		during: []*wish{{objects: update, members: both}},
+		dead:   []*wish{{objects: map[string]string{"a": "3"}, members: both}}, steady: true, away: true,
+	},
+	"the host is restored to its state before the update": {
+		before:   settled,
+		during:   updated,
+		restored: true, steady: true,
+	},
+}
+
+func TestTheManagerMayDieBeforeItsWorkIsChanged(t *testing.T) {
+	f := newFleet(t, v1alpha1.CollectorHost)
+	f.mortal = func(t *testing.T, e end) *life { return born(t, manager, f.manager, e) }
+	f.tryAll(t, maps.Clone(interruptions))
+}

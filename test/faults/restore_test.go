@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
+)
+
+// snapshot reads the wrapper and its revisions from the host's etcd. restore puts them back as they were: the API alone cannot, because it
+// gives each object a uid and a generation of its own.
+func (a *author) snapshot() (restore func()) {
+	a.t.Helper()
+	var kept []etcdPair
+	prefixes := []string{"/registry/federation.fairlead.dev/federateds/" + a.shop + "/", "/registry/controllerrevisions/" + a.shop + "/"}
+	for _, prefix := range prefixes {
+		var answer struct {
+			KVs []etcdPair `json:"kvs"`
+		}
+		a.etcd("range", map[string]any{"key": []byte(prefix), "range_end": []byte(prefix[:len(prefix)-1] + "0")}, &answer)
+		if len(answer.KVs) == 0 {
+			a.t.Fatalf("etcd has nothing below %s", prefix)
+		}
+		kept = append(kept, answer.KVs...)
+	}
+	return func() {
+		a.t.Helper()
+		for _, prefix := range prefixes[1:] {
+			a.etcd("deleterange", map[string]any{"key": []byte(prefix), "range_end": []byte(prefix[:len(prefix)-1] + "0")}, nil)
+		}
+		for _, pair := range kept {
+			a.etcd("put", pair, nil)
+		}
+	}
+}
+
+// etcdPair is a key with its value.
+type etcdPair struct {
+	Key   []byte `json:"key"`
+	Value []byte `json:"value"`
+}
+
+// etcd calls the JSON gateway of the host's etcd.
+func (a *author) etcd(call string, request, answer any) {
+	a.t.Helper()
+	host, err := shared.Sandbox(a.t).Cluster(sandbox.HostName)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	file := filepath.Join(host.Dir, "pki", "etcd")
+	pair, err := tls.LoadX509KeyPair(file+".crt", file+".key")
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	authority, err := os.ReadFile(file + ".crt")
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(authority)
+	transport := &http.Transport{TLSClientConfig: &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots, MinVersion: tls.VersionTLS13}}
+	defer transport.CloseIdleConnections()
+	body, err := json.Marshal(request)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	url := fmt.Sprintf("https://127.0.0.1:%d/v3/kv/%s", host.Ports["etcd"], call)
+	req, err := http.NewRequestWithContext(a.t.Context(), http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	said, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode == http.StatusOK && answer != nil {
+		err = json.Unmarshal(said, answer)
+	}
+	if err != nil || resp.StatusCode != http.StatusOK {
+		a.t.Fatalf("etcd %s: %s %s %v", call, resp.Status, said, err)
+	}
+}
