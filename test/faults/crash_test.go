@@ -8,7 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"sync/atomic"
+	"strings"
 	"testing"
 	"time"
 
@@ -138,12 +138,12 @@ func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 		e.meanwhile = func() { a.usurp("east", s.usurp) }
 	}
 	a.kept = s.leaves
-	restore, refused, accept := func() {}, (*atomic.Int64)(nil), func() {}
+	restore, accept := func() {}, func() {}
 	if s.restored {
 		restore = a.snapshot()
 	}
-	if s.refuses {
-		refused, accept = a.refuseRecords()
+	if s.refuses != 0 {
+		accept = a.refuse(s.refuses)
 	}
 	if s.unmadeBefore {
 		l.kill()
@@ -162,10 +162,10 @@ func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 		a.rest(s.before, s.during)
 		return l.calls()
 	}
-	if s.refuses {
-		a.eventually(t, "the record is refused", func(context.Context) string {
-			if refused.Load() == 0 && !l.isDead() {
-				return "it is not"
+	if s.refuses != 0 {
+		a.eventually(t, "the status tells of the refusal", func(ctx context.Context) string {
+			if is := a.statusLines(ctx); !strings.Contains(is, refusalMessage) && !l.isDead() {
+				return is
 			}
 			return ""
 		})
@@ -181,12 +181,11 @@ func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 		a.unmake()
 	}
 	dead := s.dead
-	if s.restored {
-		dead = s.before // the model's last wish, and on the host already
-	} else {
-		for _, w := range s.dead {
-			a.wish(w)
-		}
+	if s.restored { // the host has the wishes of before again
+		dead = slices.Concat([]*wish{nil}, s.before, s.dead)
+	}
+	for _, w := range s.dead {
+		a.wish(w)
 	}
 	for _, e := range ends[1:] {
 		l = f.mortal(t, e)
@@ -196,7 +195,11 @@ func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 	l = f.lastLife(t, &s, a, l.late)
 	a.rest(s.before, s.during, dead)
 	if a.approves {
-		a.checkAsked(&s, dead)
+		a.checkAsked(&s, a.history(dead).last()[web])
+	}
+	if s.restored && len(s.before) == 0 && len(a.atDeath["east"].Entries) > 0 {
+		a.eventually(t, "the Delivery is reported as an orphan", a.orphaned)
+		a.rest(s.before, s.during, dead)
 	}
 	select {
 	case <-heldBack: // the last life wrote nothing there

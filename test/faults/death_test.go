@@ -78,9 +78,9 @@ func (a *author) approve(ctx context.Context, is fleetState) error {
 
 // checkAsked compares the questions of the manager with those that it must ask. It must ask before it writes over a Delivery of a restored
 // host or of an earlier wrapper, if the Delivery lists other objects than the wrapper wants now.
-func (a *author) checkAsked(s *scenario, wishes []*wish) {
+func (a *author) checkAsked(s *scenario, last *wish) {
 	a.t.Helper()
-	last, must := wishes[len(wishes)-1], false
+	must := false
 	for member, state := range a.atDeath {
 		listed, isOfGone := make(map[string]bool), s.restored || s.unmadeDead
 		for _, entry := range state.Entries {
@@ -156,22 +156,27 @@ func (a *author) unmake() {
 	a.revisionsGo()
 }
 
-// refuseRecords makes the members refuse writes of the author's Delivery once an object was written. refused counts the refusals.
-func (a *author) refuseRecords() (refused *atomic.Int64, accept func()) {
-	refused, written := &atomic.Int64{}, &atomic.Bool{}
+// refusalMessage is the message of a member that refuses to write a Delivery.
+const refusalMessage = "this Delivery stays as it is"
+
+// refuse makes the members refuse writes of the author's Delivery, until accept is called.
+func (a *author) refuse(what refusal) (accept func()) {
+	written := &atomic.Bool{}
 	var refuse mood = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		isWrite := r.Method != http.MethodGet
-		if isWrite && strings.Contains(r.URL.Path, "/"+a.shop+"/configmaps/") {
-			written.Store(true)
-		}
-		if !isWrite || !written.Load() || !strings.HasSuffix(r.URL.Path, "/deliveries/"+a.deliveryOf(web).Name) {
+		if r.Method == http.MethodGet || !strings.Contains(r.URL.Path, "/deliveries") {
+			if r.Method != http.MethodGet && strings.Contains(r.URL.Path, "/"+a.shop+"/configmaps/") {
+				written.Store(true)
+			}
 			next.ServeHTTP(w, r)
 			return
 		}
-		refused.Add(1)
+		if what == refusesRecords && !written.Load() || strings.HasSuffix(r.URL.Path, "/status") {
+			next.ServeHTTP(w, r)
+			return
+		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusForbidden)
-		_, _ = fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"deliveries: not any more"}`)
+		_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":%q}`, refusalMessage)
 	}
 	accept = func() {
 		for _, p := range a.proxies {
@@ -182,5 +187,17 @@ func (a *author) refuseRecords() (refused *atomic.Int64, accept func()) {
 		p.mood.Store(&refuse)
 	}
 	a.t.Cleanup(accept)
-	return refused, accept
+	return accept
+}
+
+// orphaned returns "" if east's MemberCluster reports the Delivery of web as an orphan.
+func (a *author) orphaned(ctx context.Context) string {
+	east := &v1alpha1.MemberCluster{}
+	if err := a.host.Get(ctx, client.ObjectKey{Name: "east"}, east); err != nil {
+		return err.Error()
+	}
+	if !slices.Contains(east.Status.Orphans.Names, a.deliveryOf(web).Name) {
+		return fmt.Sprintf("the orphans are %+v", east.Status.Orphans)
+	}
+	return ""
 }

@@ -139,7 +139,11 @@ var interruptions = map[string]scenario{
 	"the member refuses the record, and then the wrapper drops the object": {
 		before: settled,
 		during: updated,
-		dead:   settled, steady: true, refuses: true,
+		dead:   settled, steady: true, refuses: refusesRecords,
+	},
+	"the member refuses the intent, and then the wrapper drops an object": {
+		during: []*wish{{objects: two, members: east}},
+		dead:   settled, steady: true, refuses: refusesAll,
 	},
 	"another manager leads while a request of the first is under way": {
 		before: settled,
@@ -155,6 +159,21 @@ var interruptions = map[string]scenario{
 		before:   settled,
 		during:   updated,
 		restored: true, steady: true,
+	},
+	"the host is restored to its state before the wrapper": {
+		during:   []*wish{{objects: two, members: east}},
+		restored: true, steady: true,
+		dead: []*wish{{wrapper: other, objects: map[string]string{"c": "1"}, members: east}},
+		stays: func(death fleetState) fleetState {
+			var is holding
+			for _, o := range death["east"].Objects {
+				is.Objects = append(is.Objects, strings.TrimSuffix(o, " of web")+ofGone)
+			}
+			for _, entry := range death["east"].Entries {
+				is.Entries = append(is.Entries, entry+ofGone)
+			}
+			return fleetState{"east": is}
+		},
 	},
 }
 

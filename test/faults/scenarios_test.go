@@ -21,10 +21,11 @@ type scenario struct {
 	// unmade deletes the wrapper at once, without the manager, so that the next wish makes one with another uid: before the wishes of
 	// during, or before those of dead.
 	unmadeBefore, unmadeDead bool
-	// restored puts the host back to its state before during.
+	// restored puts the host back to its state before during. The wishes of dead follow.
 	restored bool
-	// refuses makes the members refuse all writes of the Delivery after the first write of an object, until the program is dead.
-	refuses bool
+	// refuses makes the members refuse writes of the Delivery until the program is dead: all of them, or those that follow the first
+	// write of an object.
+	refuses refusal
 	// away cuts off east while the program is dead, until the next life has served west.
 	away bool
 	// late delivers the last request of the dead program just before the next life's first write to the same API server.
@@ -38,6 +39,15 @@ type scenario struct {
 	// stays, if set, returns what the wishes of dead leave on members for good, given the state at the death.
 	stays func(fleetState) fleetState
 }
+
+// refusal is the part of the writes of a Delivery that a member refuses. The zero value is none.
+type refusal int
+
+const (
+	_ refusal = iota
+	refusesRecords
+	refusesAll
+)
 
 var (
 	both  = []string{"east", "west"}
