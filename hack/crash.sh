@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Kills the manager and the collector at every client call of every scenario of test/faults and of some random histories,
-# and compares the end state with the model. It takes about half an hour.
+# and compares the end state with the model. It takes about three quarters of an hour.
 #   SEED=N      seed of the random histories; 1 by default
 #   FOCUS=REGEX only the tests whose name matches, as in go test -run
 set -eu

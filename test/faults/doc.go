@@ -6,7 +6,8 @@
 // Words. A *life* is one run of a program, from its start to its death. A *point* is one client call of a life, at which the program
 // is killed: before the call is sent, or after the server has answered and before the program sees the answer. Calls that depend on
 // the clock or on chance (watches, probes, discovery) are no points. A *history* is what users did before the program died, while
-// it died and while it was dead. The *model* computes from the history alone what members hold in the end.
+// it died and while it was dead. The *model* computes from the history alone what members hold in the end. Only what a wrapper leaves
+// for good depends on the record at the death: the model reads that from the Delivery, as a user could.
 //
 // Why it is so: a proxy cuts the calls, not a fake client. So the whole program dies, with its caches, queues and connections, and the
 // API servers keep running, as in production. The user agent identifies a life, and no request of a dead life gets through. The
