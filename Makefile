@@ -19,8 +19,10 @@ TIME     ?= 30s
 OUT      ?=
 WORKS    ?=
 PROFILE  ?=
+PEER     ?=
+OBJECTS  ?=
 PUSH     ?=
-export PROVIDER FOCUS KEEP SEED TIME OUT WORKS PROFILE PUSH
+export PROVIDER FOCUS KEEP SEED TIME OUT WORKS PROFILE PEER OBJECTS PUSH
 
 ##@ Look
 
@@ -75,7 +77,7 @@ crash: ## Kill manager and collector at every client call, and compare the end s
 	hack/crash.sh
 
 .PHONY: bench
-bench: build ## Measure what Fairlead costs, and compare with its peers [OUT=F.json] [WORKS=W1,…] [PROFILE=1]
+bench: build ## Measure what Fairlead costs, alone or beside a peer [PEER=kubefed] [OUT=F.json] [WORKS=W1,…] [PROFILE=1]
 	hack/bench.sh
 
 .PHONY: fuzz

@@ -4,6 +4,8 @@
 # Measures what Fairlead costs, on a sandbox of its own (test/bench).
 #   OUT=F.json    also write the figures to F.json, for programs
 #   WORKS=W1,W3   only these works: W1 to W7, far, rest, floor, and idle
+#   PEER=kubefed  then measure KubeFed on the same kind of sandbox, and print both columns and their ratio
+#   OBJECTS=N     deliver N objects instead of 1000: a trial, whose figures compare with no others
 #   PROFILE=1     leave CPU and heap profiles of the manager in _artifacts/bench
 set -eu
 
@@ -13,6 +15,8 @@ set --
 [ -z "${OUT:-}" ] || set -- "$@" "-out=$OUT"
 [ -z "${WORKS:-}" ] || set -- "$@" "-works=$WORKS"
 [ -z "${PROFILE:-}" ] || set -- "$@" "-profiles=_artifacts/bench"
+[ -z "${PEER:-}" ] || set -- "$@" "-peer=$PEER"
+[ -z "${OBJECTS:-}" ] || set -- "$@" "-objects=$OBJECTS"
 
 go build -o bin/bench ./test/bench
 exec bin/bench "$@"

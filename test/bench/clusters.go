@@ -23,13 +23,14 @@ import (
 // bed is the sandbox on which works are measured. Every work is a method, so it has as many methods as there are works and their steps.
 type bed struct {
 	options
-	box     *sandbox.Sandbox
-	print   *progress.Printer
-	step    *progress.Step
-	host    *cluster
-	members []*cluster
+	measured federation
+	box      *sandbox.Sandbox
+	print    *progress.Printer
+	step     *progress.Step
+	host     *cluster
+	members  []*cluster
 	// delivered are W1's wrappers. painted counts the changes that were made to all of them.
-	delivered []*v1alpha1.Federated
+	delivered []client.Object
 	painted   int
 }
 
@@ -43,20 +44,20 @@ type cluster struct {
 
 const firstMembers = 3
 
-// makeBed brings up a new sandbox.
-func makeBed(ctx context.Context, o options, p *progress.Printer) (*bed, error) {
+// makeBed brings up a new sandbox with a federation.
+func makeBed(ctx context.Context, o options, f federation, p *progress.Printer) (*bed, error) {
 	gone := &sandbox.NotFoundError{}
 	if _, err := sandbox.Down(ctx, o.name); err != nil && !errors.As(err, &gone) {
 		return nil, err
 	}
-	b := &bed{options: o, print: p}
+	b := &bed{options: o, measured: f, print: p}
 	return b, b.up(ctx, firstMembers)
 }
 
 // up brings the sandbox up with a number of members.
 func (b *bed) up(ctx context.Context, members int) error {
-	o := sandbox.Options{Name: b.name, Members: members, Audit: true, Fsync: true, Programs: b.programs,
-		ManagerEnv: []string{"GOGC=100"}} // the default of Go, as in production; the sandbox sets less to save memory
+	o := sandbox.Options{Name: b.name, Members: members, Audit: true, Fsync: true, Programs: b.programs}
+	b.measured.options(&o)
 	if b.profiles != "" || b.wants(restWork) {
 		o.ManagerArgs = []string{"--pprof-address=" + pprofAddress}
 	}
@@ -76,7 +77,7 @@ func (b *bed) up(ctx context.Context, members int) error {
 		}
 		b.members = append(b.members, m)
 	}
-	return nil
+	return b.measured.install(ctx, b)
 }
 
 func (b *bed) connect(name string) (*cluster, error) {

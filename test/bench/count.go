@@ -17,7 +17,6 @@ import (
 	"k8s.io/client-go/discovery"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
-	"github.com/fairlead-dev/fairlead/internal/join"
 	"github.com/fairlead-dev/fairlead/internal/testing/audit"
 )
 
@@ -56,13 +55,15 @@ func (c *cluster) count(ctx context.Context) (objectCount, error) {
 	return found, nil
 }
 
-// watchedKinds are the kinds that Fairlead writes in the works and that a cluster serves.
+// watchedKinds are the kinds that Fairlead or a peer writes in the works. A cluster need not serve all of them.
 var watchedKinds = []schema.GroupVersionResource{
 	{Version: "v1", Resource: "configmaps"}, {Version: "v1", Resource: "secrets"}, {Version: "v1", Resource: "namespaces"},
 	{Group: "apps", Version: "v1", Resource: "controllerrevisions"},
 	{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"},
 	v1alpha1.GroupVersion.WithResource("federateds"), v1alpha1.GroupVersion.WithResource("memberclusters"),
 	v1alpha1.GroupVersion.WithResource("deliveries"), v1alpha1.GroupVersion.WithResource("memberships"),
+	{Group: "types.kubefed.io", Version: "v1beta1", Resource: "federatedconfigmaps"},
+	{Group: "core.kubefed.io", Version: "v1alpha1", Resource: "propagatedversions"},
 }
 
 // watched counts the changes on a cluster that its API server reports.
@@ -134,20 +135,6 @@ func (w *watched) follow(ctx context.Context, resource string, events watch.Inte
 func keyOf(r audit.Request) string {
 	return strings.Join([]string{r.Object.Resource, r.Object.Namespace, r.Object.Name}, "/")
 }
-
-// The users of Fairlead's processes: the manager on the host, and the accounts that joining makes on members.
-const (
-	accounts      = "system:serviceaccount:" + v1alpha1.SystemNamespace + ":"
-	collectorUser = accounts + join.CollectorAccount
-)
-
-// isFairleads reports whether one of Fairlead's processes sent the request.
-func isFairleads(r audit.Request) bool {
-	return strings.HasPrefix(r.User.Username, accounts)
-}
-
-// isCollectors reports whether a collector process sent the request.
-func isCollectors(r audit.Request) bool { return r.User.Username == collectorUser }
 
 // idempotent returns how many of these successful writes, counted by object, changed nothing. The API server reports every change to
 // watchers. It waits a little for events that are still under way.

@@ -12,12 +12,10 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
@@ -32,11 +30,10 @@ const (
 )
 
 // wrappers returns n wrappers spread over namespaces, each with one ConfigMap of 1 KiB, for every member.
-func wrappers(prefix string, n int) []*v1alpha1.Federated {
-	var all []*v1alpha1.Federated
+func (b *bed) wrappers(prefix string, n int) []client.Object {
+	var all []client.Object
 	for i := range n {
-		name := fmt.Sprintf("%s-%04d", prefix, i)
-		all = append(all, build.Federated(name).In(fmt.Sprintf("%s-%d", prefix, i%namespaces)).ToMatching().With(painted(name, 0)).Obj())
+		all = append(all, b.measured.wrap(fmt.Sprintf("%s-%d", prefix, i%namespaces), fmt.Sprintf("%s-%04d", prefix, i)))
 	}
 	return all
 }
@@ -47,7 +44,7 @@ func painted(name string, colour int) *unstructured.Unstructured {
 }
 
 // each calls a function for every wrapper, a few in parallel.
-func each(ctx context.Context, all []*v1alpha1.Federated, do func(context.Context, *v1alpha1.Federated) error) error {
+func each(ctx context.Context, all []client.Object, do func(context.Context, client.Object) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(authors)
 	for _, w := range all {
@@ -57,8 +54,8 @@ func each(ctx context.Context, all []*v1alpha1.Federated, do func(context.Contex
 }
 
 // create creates the namespaces of wrappers, and then the wrappers.
-func (b *bed) create(ctx context.Context, all []*v1alpha1.Federated) error {
-	return each(ctx, all, func(ctx context.Context, w *v1alpha1.Federated) error { return b.host.Create(ctx, w) })
+func (b *bed) create(ctx context.Context, all []client.Object) error {
+	return each(ctx, all, func(ctx context.Context, w client.Object) error { return b.host.Create(ctx, w) })
 }
 
 // makeNamespaces creates the wrappers' namespaces on the host. It waits until the controllers have created the objects that every
@@ -80,28 +77,28 @@ func (b *bed) makeNamespaces(ctx context.Context, prefix string) error {
 		if err != nil {
 			return err
 		}
+		if err := b.measured.open(ctx, b, ns); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// allReady waits until every wrapper is Ready at its present generation.
-func (b *bed) allReady(ctx context.Context, all []*v1alpha1.Federated) error {
+// allReady waits until every wrapper is ready at its present generation.
+func (b *bed) allReady(ctx context.Context, all []client.Object) error {
 	generations := make(map[client.ObjectKey]int64, len(all))
 	for _, w := range all {
-		generations[client.ObjectKeyFromObject(w)] = w.Generation
+		generations[client.ObjectKeyFromObject(w)] = w.GetGeneration()
 	}
 	// The interval is long, because listing all wrappers costs more CPU than the work that is measured.
 	return b.untilEach(ctx, 2*time.Second, patience, func(ctx context.Context) (string, error) {
-		list := &v1alpha1.FederatedList{}
-		if err := b.host.List(ctx, list); err != nil {
+		at, err := b.measured.ready(ctx, b)
+		if err != nil {
 			return "", err
 		}
 		ready := 0
-		for i := range list.Items {
-			w := &list.Items[i]
-			is := meta.FindStatusCondition(w.Status.Conditions, v1alpha1.ConditionReady)
-			if is != nil && is.Status == metav1.ConditionTrue && is.ObservedGeneration >= generations[client.ObjectKeyFromObject(w)] &&
-				w.Status.Counts.Placed != nil && int(*w.Status.Counts.Placed) == len(b.members) {
+		for key, generation := range at {
+			if generation >= generations[key] {
 				ready++
 			}
 		}
@@ -154,14 +151,14 @@ func deliver(ctx context.Context, b *bed) (*reading, error) {
 }
 
 // deliver creates n wrappers and measures the cost until all are ready.
-func (b *bed) deliver(ctx context.Context, prefix string, n int) (*reading, []*v1alpha1.Federated, error) {
+func (b *bed) deliver(ctx context.Context, prefix string, n int) (*reading, []client.Object, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the watches
 	m, err := b.measure(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	all := wrappers(prefix, n)
+	all := b.wrappers(prefix, n)
 	if err := b.create(ctx, all); err != nil {
 		return nil, nil, err
 	}
@@ -192,12 +189,12 @@ func change(ctx context.Context, b *bed) (*reading, error) {
 		return nil, err
 	}
 	b.painted++
-	err = each(ctx, b.delivered, func(ctx context.Context, w *v1alpha1.Federated) error {
+	err = each(ctx, b.delivered, func(ctx context.Context, w client.Object) error {
 		for { // the manager writes the status meanwhile: retry on a conflict
 			if err := b.host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
 				return err
 			}
-			w.Spec.Objects[0] = build.Raw(painted(w.Name, b.painted))
+			b.measured.paint(w, b.painted)
 			if err := b.host.Update(ctx, w); !apierrors.IsConflict(err) {
 				return err
 			}

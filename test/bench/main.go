@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -25,10 +26,10 @@ import (
 
 // options are the flags.
 type options struct {
-	name, programs, out, profiles string
-	works                         []string
-	objects                       int
-	keep                          bool
+	name, programs, out, profiles, peer string
+	works                               []string
+	objects                             int
+	keep                                bool
 }
 
 func main() {
@@ -40,7 +41,8 @@ func main() {
 	flag.StringVar(&o.programs, "programs", "bin", "The folder with Fairlead's programs.")
 	flag.StringVar(&o.out, "out", "", "A file for the figures, as one JSON object; it is not written when empty.")
 	flag.StringVar(&o.profiles, "profiles", "", "A folder for CPU and heap profiles of the manager; none are taken when empty.")
-	flag.IntVar(&o.objects, "objects", 1000, "How many objects W1 delivers. The goals are for 1000.")
+	flag.IntVar(&o.objects, "objects", wholeObjects, "How many objects W1 delivers. The goals are for 1000; with another number the run is only a trial.")
+	flag.StringVar(&o.peer, "peer", "", "A peer to measure beside Fairlead: "+strings.Join(peers, ", ")+". None when empty.")
 	flag.BoolVar(&o.keep, "keep", false, "Leave the sandbox up.")
 	flag.Parse()
 	if *works != "" {
@@ -65,7 +67,10 @@ func (o *options) check() error {
 		}
 	}
 	if o.objects < 10 {
-		return fmt.Errorf("-objects: %d is less than 10: nothing would be learnt", o.objects)
+		return fmt.Errorf("OBJECTS: %d is less than 10: nothing would be learnt", o.objects)
+	}
+	if err := o.checkPeer(); err != nil {
+		return err
 	}
 	for _, path := range []string{filepath.Dir(o.out), o.profiles} {
 		if err := os.MkdirAll(path, 0o750); path != "" && err != nil {
@@ -84,6 +89,12 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	p := progress.New(os.Stderr)
+	var peer federation
+	if o.peer != "" {
+		if peer, err = buildPeer(ctx, p); err != nil {
+			return err
+		}
+	}
 	readings := make(map[string]*reading)
 	if o.wants(idleWork) {
 		if readings[idleWork], err = holdIdle(ctx, p); err != nil {
@@ -91,22 +102,33 @@ func run(ctx context.Context, o options) (err error) {
 		}
 	}
 	if slices.ContainsFunc(works, func(w benchWork) bool { return o.wants(w.name) }) {
-		if err := runOnBed(ctx, o, p, readings); err != nil {
+		if err := runOnBed(ctx, o, fairlead{besidePeer: peer != nil}, p, readings); err != nil {
 			return err
 		}
 	}
-	if err := table(os.Stdout, readings, o.objects); err != nil || o.out == "" {
+	if err := errors.Join(table(os.Stdout, readings, o.objects), write(o.out, figures(o.objects, readings, nil))); err != nil || peer == nil {
 		return err
 	}
-	return write(o.out, readings)
+	return runPeer(ctx, o, peer, p, readings)
+}
+
+// runPeer runs the works of a peer on a sandbox of its own, and prints its figures beside Fairlead's. Fairlead's sandbox is down then:
+// a machine with both would measure neither.
+func runPeer(ctx context.Context, o options, peer federation, p *progress.Printer, ours map[string]*reading) error {
+	o.name, o.profiles = o.name+"-"+o.peer, ""
+	o.works = slices.DeleteFunc(peerWorks(), func(name string) bool { return !o.wants(name) })
+	p.Note("%s: the same works, on a sandbox of its own", peer.name())
+	theirs := make(map[string]*reading)
+	if err := runOnBed(ctx, o, peer, p, theirs); err != nil {
+		return fmt.Errorf("%s: %w", peer.name(), err)
+	}
+	_, _ = fmt.Fprintln(os.Stdout) // the next write says what went wrong
+	both := besides{ours: ours, theirs: theirs, peer: peer.name(), objects: o.objects, lacking: lackingIn(ours)}
+	return errors.Join(both.print(os.Stdout), write(o.out, figures(o.objects, ours, theirs)))
 }
 
 // runOnBed runs the works that need clusters.
-func runOnBed(ctx context.Context, o options, p *progress.Printer, readings map[string]*reading) (err error) {
-	b, err := makeBed(ctx, o, p)
-	if err != nil {
-		return err
-	}
+func runOnBed(ctx context.Context, o options, f federation, p *progress.Printer, readings map[string]*reading) (err error) {
 	if !o.keep {
 		defer func() {
 			_, downErr := sandbox.Down(context.WithoutCancel(ctx), o.name)
@@ -114,6 +136,10 @@ func runOnBed(ctx context.Context, o options, p *progress.Printer, readings map[
 				err = downErr
 			}
 		}()
+	}
+	b, err := makeBed(ctx, o, f, p)
+	if err != nil {
+		return err
 	}
 	needs := slices.ContainsFunc(works, func(w benchWork) bool { return w.afterDelivery && o.wants(w.name) })
 	for _, w := range works {
@@ -132,11 +158,22 @@ func runOnBed(ctx context.Context, o options, p *progress.Printer, readings map[
 	return nil
 }
 
-// write writes the figures as JSON.
-func write(path string, readings map[string]*reading) error {
-	all := map[string]any{"machine": machine()}
-	for name, r := range readings {
+// figures returns what OUT holds: the machine, the number of objects, the reading of each work, and under "peer" those of the peer.
+func figures(objects int, ours, theirs map[string]*reading) map[string]any {
+	all := map[string]any{"machine": machine(), "objects": objects, "comparable": objects == wholeObjects}
+	for name, r := range ours {
 		all[name] = r
+	}
+	if theirs != nil {
+		all["peer"] = theirs
+	}
+	return all
+}
+
+// write writes the figures as JSON, unless the path is empty.
+func write(path string, all map[string]any) error {
+	if path == "" {
+		return nil
 	}
 	data, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {

@@ -80,8 +80,8 @@ func (b *bed) membersReady(ctx context.Context) error {
 }
 
 // clear deletes wrappers and waits until all their objects are gone.
-func (b *bed) clear(ctx context.Context, all []*v1alpha1.Federated) error {
-	err := each(ctx, all, func(ctx context.Context, w *v1alpha1.Federated) error {
+func (b *bed) clear(ctx context.Context, all []client.Object) error {
+	err := each(ctx, all, func(ctx context.Context, w client.Object) error {
 		return client.IgnoreNotFound(b.host.Delete(ctx, w))
 	})
 	if err != nil {

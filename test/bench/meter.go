@@ -13,17 +13,21 @@ import (
 	"github.com/prometheus/procfs"
 
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/binaries"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
 	"github.com/fairlead-dev/fairlead/internal/testing/audit"
 )
 
-// reading is the cost of a work. Names and units are the API of OUT.
+// reading is the cost of a work. Names and units are the API of OUT. A peer's readings have the same fields: its controller manager is
+// the manager, and it has no collectors.
 type reading struct {
 	// HostCPUSeconds are the manager's, MemberCPUSeconds those of all collectors.
 	HostCPUSeconds   float64 `json:"hostCPUSeconds"`
 	MemberCPUSeconds float64 `json:"memberCPUSeconds"`
-	HostWrites       int     `json:"hostWrites"`
-	HostRequests     int     `json:"hostRequests"`
+	// APIServerCPUSeconds are those of all API servers and etcds, of the host and of the members.
+	APIServerCPUSeconds float64 `json:"apiServerCPUSeconds"`
+	HostWrites          int     `json:"hostWrites"`
+	HostRequests        int     `json:"hostRequests"`
 	// MemberWrites and MemberRequests are those of manager and collector together; CollectorWrites and CollectorRequests are
 	// the collector's part.
 	MemberWrites      map[string]int `json:"memberWrites"`
@@ -65,13 +69,19 @@ func (b *bed) measure(ctx context.Context) (*meter, error) {
 			return nil, err
 		}
 	}
-	processes, err := b.processes(ctx)
+	all, err := b.box.Processes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range processes {
+	for _, s := range all {
+		if s.PID == 0 || !b.measured.runs(s) && !isServer(s) {
+			continue
+		}
 		if m.cpu[s.PID], err = cpuOf(s.PID); err != nil {
 			return nil, err
+		}
+		if isServer(s) {
+			continue
 		}
 		if err := forgetPeak(s.PID); err != nil {
 			return nil, err
@@ -109,14 +119,21 @@ func (m *meter) end(ctx context.Context, usersObjects int) (*reading, error) {
 }
 
 func (m *meter) readProcesses(ctx context.Context, r *reading) error {
-	processes, err := m.bed.processes(ctx)
+	all, err := m.bed.box.Processes(ctx)
 	if err != nil {
 		return err
 	}
-	for _, s := range processes {
+	for _, s := range all {
+		if s.PID == 0 || !m.bed.measured.runs(s) && !isServer(s) {
+			continue
+		}
 		cpu, err := cpuOf(s.PID)
 		if err != nil {
 			return err
+		}
+		if isServer(s) {
+			r.APIServerCPUSeconds = round(r.APIServerCPUSeconds + cpu - m.cpu[s.PID])
+			continue
 		}
 		peak, err := peakOf(s.PID)
 		if err != nil {
@@ -138,7 +155,7 @@ func (m *meter) readLogs(r *reading) error {
 		if !ok {
 			continue // it started later
 		}
-		requests, err := mark.Requests(isFairleads)
+		requests, err := mark.Requests(m.bed.measured.sent)
 		if err != nil {
 			return err
 		}
@@ -154,7 +171,7 @@ func (m *meter) readLogs(r *reading) error {
 	return nil
 }
 
-// add counts the requests of Fairlead's users to one cluster.
+// add counts the requests of the federation to one cluster.
 func (r *reading) add(name string, requests []audit.Request) {
 	for _, one := range requests {
 		written := 0
@@ -175,7 +192,7 @@ func (r *reading) add(name string, requests []audit.Request) {
 	}
 }
 
-// processes returns Fairlead's processes.
+// processes returns the federation's processes.
 func (b *bed) processes(ctx context.Context) ([]supervisor.Status, error) {
 	all, err := b.box.Processes(ctx)
 	if err != nil {
@@ -183,11 +200,16 @@ func (b *bed) processes(ctx context.Context) ([]supervisor.Status, error) {
 	}
 	var found []supervisor.Status
 	for _, s := range all {
-		if s.PID != 0 && (s.Name == sandbox.ManagerProcess || s.Name == sandbox.CollectorProcess) {
+		if s.PID != 0 && b.measured.runs(s) {
 			found = append(found, s)
 		}
 	}
 	return found, nil
+}
+
+// isServer reports whether a process is an API server or an etcd.
+func isServer(s supervisor.Status) bool {
+	return s.Name == binaries.APIServer || s.Name == binaries.Etcd
 }
 
 // cpuOf returns the CPU time of a process, in seconds of one core.

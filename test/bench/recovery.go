@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,16 +20,6 @@ import (
 
 // deletions is the number of objects that W4 deletes.
 const deletions = 100
-
-// leader returns the holder of the leader lease on the host, or "".
-func (b *bed) leader(ctx context.Context) (string, error) {
-	lease := &coordinationv1.Lease{}
-	err := b.host.Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "fairlead-manager"}, lease)
-	if err != nil || lease.Spec.HolderIdentity == nil {
-		return "", err
-	}
-	return *lease.Spec.HolderIdentity, nil
-}
 
 // bringBack is W4. Seconds is the longest time from the request to delete an object to its return.
 func bringBack(ctx context.Context, b *bed) (*reading, error) {
@@ -46,8 +35,8 @@ func bringBack(ctx context.Context, b *bed) (*reading, error) {
 	victim := b.members[0]
 	gone := make(map[string]time.Time)
 	for _, w := range b.delivered[:min(deletions, len(b.delivered))] {
-		obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: w.Name}}
-		gone[w.Namespace+"/"+w.Name] = time.Now()
+		obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.GetNamespace(), Name: w.GetName()}}
+		gone[w.GetNamespace()+"/"+w.GetName()] = time.Now()
 		if err := victim.Delete(ctx, obj); err != nil {
 			return nil, err
 		}

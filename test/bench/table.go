@@ -17,9 +17,6 @@ import (
 // goal is one line of the table.
 type goal struct {
 	work, what string
-	// kubefed and karmada are their figures: KubeFed v0.10.0 and Karmada of 2026-08-21 in push mode, measured on
-	// 2026-11-20 on a machine with 2 cores (docs/benchmarks.md).
-	kubefed, karmada string
 	// most is the goal; a negative value means no goal.
 	most float64
 	unit string
@@ -27,6 +24,9 @@ type goal struct {
 	// counts is true for figures that grow with the number of objects; with fewer objects they cannot be compared.
 	counts bool
 }
+
+// wholeObjects is the number of objects of a whole run. The goals are for it.
+const wholeObjects = 1000
 
 const mebibyte, kibibyte = 1 << 20, 1 << 10
 
@@ -48,36 +48,36 @@ var (
 )
 
 var goals = []goal{
-	{work: "W1", what: "deliver 1,000 objects to 3 members: CPU", kubefed: "8.6", karmada: "73.6", most: 2, unit: "s", of: cpu, counts: true},
-	{work: "W1", what: "writes to the host", kubefed: "7,000", karmada: "37,100", most: 3050, counts: true,
+	{work: "W1", what: "deliver 1,000 objects to 3 members: CPU", most: 2, unit: "s", of: cpu, counts: true},
+	{work: "W1", what: "writes to the host", most: 3050, counts: true,
 		of: func(r *reading) float64 { return float64(r.HostWrites) }},
-	{work: "W1", what: "writes to each member", kubefed: "1,000", karmada: "1,000", most: 3050, counts: true,
+	{work: "W1", what: "writes to each member", most: 3050, counts: true,
 		of: func(r *reading) float64 { return most(r.MemberWrites) }},
-	{work: "W1", what: "objects on the host beyond the user's", kubefed: "1,000", karmada: "4,000", most: 1000, counts: true,
+	{work: "W1", what: "objects on the host beyond the user's", most: 1000, counts: true,
 		of: func(r *reading) float64 { return float64(r.HostObjects) }},
-	{work: "W1", what: "events on the host", kubefed: "3,000", karmada: "4,784", most: 0,
+	{work: "W1", what: "events on the host", most: 0,
 		of: func(r *reading) float64 { return float64(r.HostEvents) }},
-	{work: "W1", what: "peak RSS on the host's side", kubefed: "146", karmada: "463", most: 100, unit: "MiB", of: rss},
-	{work: "W2", what: "120 s idle: requests to the host", kubefed: "96", karmada: "164", most: 60,
+	{work: "W1", what: "peak RSS on the host's side", most: 100, unit: "MiB", of: rss},
+	{work: "W2", what: "120 s idle: requests to the host", most: 60,
 		of: func(r *reading) float64 { return float64(r.HostRequests) }},
-	{work: "W2", what: "requests to each member", kubefed: "24", karmada: "67", most: 10,
+	{work: "W2", what: "requests to each member", most: 10,
 		of: func(r *reading) float64 { return most(r.MemberRequests) }},
-	{work: "W2", what: "idempotent writes", kubefed: "", karmada: "", most: 0,
+	{work: "W2", what: "idempotent writes", most: 0,
 		of: func(r *reading) float64 { return float64(r.IdempotentWrites) }},
-	{work: "W3", what: "change one field of all: CPU", kubefed: "8.0", karmada: "28.3", most: 2, unit: "s", of: cpu, counts: true},
-	{work: "W4", what: "100 objects deleted: the slowest is back after", kubefed: "13.3", karmada: "0.5", most: 0.5, unit: "s", of: seconds},
-	{work: "W5", what: "manager restarted: requests to each member", kubefed: "81", karmada: "89-138", most: 20,
+	{work: "W3", what: "change one field of all: CPU", most: 2, unit: "s", of: cpu, counts: true},
+	{work: "W4", what: "100 objects deleted: the slowest is back after", most: 0.5, unit: "s", of: seconds},
+	{work: "W5", what: "manager restarted: requests to each member", most: 20,
 		of: func(r *reading) float64 { return most(r.MemberRequests) }},
 	{work: "W5", what: "writes to the host, leases aside", most: 0, of: more("hostWritesWithoutLeases", 1)},
 	{work: "W5", what: "events on the host", most: 0, of: func(r *reading) float64 { return float64(r.HostEvents) }},
 	{work: "W5", what: "writes to a member", most: 0, of: func(r *reading) float64 { return most(r.MemberWrites) - most(r.CollectorWrites) }},
 	{work: "W5", what: "idempotent writes", most: 0, of: func(r *reading) float64 { return float64(r.IdempotentWrites) }},
-	{work: "W5", what: "CPU", kubefed: "1.7", karmada: "13.6", most: 1, unit: "s", of: cpu},
-	{work: "W6", what: "a kind that one member lacks: served there after its CRD", kubefed: "never", karmada: "> 480", most: 5, unit: "s", of: seconds},
+	{work: "W5", what: "CPU", most: 1, unit: "s", of: cpu},
+	{work: "W6", what: "a kind that one member lacks: served there after its CRD", most: 5, unit: "s", of: seconds},
 	{work: "far", what: "300 objects to a member that is 100 ms away: all there after", most: -1, unit: "s", of: seconds},
-	{work: "W7", what: "a further member (300 objects): RSS", kubefed: "6.7", karmada: "12.4", most: 1, unit: "MiB",
+	{work: "W7", what: "a further member (300 objects): RSS", most: 1, unit: "MiB",
 		of: more("rssBytesPerMember", mebibyte)},
-	{work: "W7", what: "CPU", kubefed: "0.38", karmada: "4.9", most: 0.15, unit: "s", of: more("cpuSecondsPerMember", 1)},
+	{work: "W7", what: "CPU", most: 0.15, unit: "s", of: more("cpuSecondsPerMember", 1)},
 	{work: restWork, what: "a further wrapper (3 members) at rest: RSS", most: 12, unit: "KiB", of: more("rssBytesPerWrapper", kibibyte)},
 	{work: restWork, what: "live heap", most: 12, unit: "KiB", of: more("liveBytesPerWrapper", kibibyte)},
 	{work: "floor", what: "the requests of W1 and nothing else: CPU", most: -1, unit: "s", of: more("cpuSeconds", 1), counts: true},
@@ -87,7 +87,7 @@ var goals = []goal{
 // table prints the figures beside the goals.
 func table(out io.Writer, readings map[string]*reading, objects int) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "WORK\tWHAT\tKUBEFED\tKARMADA\tGOAL\tREACHED\t") // Flush says what went wrong
+	_, _ = fmt.Fprintln(w, "WORK\tWHAT\tGOAL\tREACHED\t") // Flush says what went wrong
 	for _, g := range goals {
 		r := readings[g.work]
 		if r == nil {
@@ -96,7 +96,7 @@ func table(out io.Writer, readings map[string]*reading, objects int) error {
 		reached := g.of(r)
 		verdict := "✓"
 		switch {
-		case g.counts && objects != 1000:
+		case g.counts && objects != wholeObjects:
 			verdict = fmt.Sprintf("(of %d objects)", objects)
 		case g.most < 0:
 			verdict = ""
@@ -107,17 +107,14 @@ func table(out io.Writer, readings map[string]*reading, objects int) error {
 		if g.most >= 0 {
 			most = "≤ " + figure(g.most, g.unit)
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", g.work, g.what, orDash(g.kubefed), orDash(g.karmada),
-			most, figure(reached, g.unit), verdict)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", g.work, g.what, most, figure(reached, g.unit), verdict)
 	}
-	return w.Flush()
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "–"
+	if err := w.Flush(); err != nil {
+		return err
 	}
-	return s
+	_, err := fmt.Fprintf(out, "\nThese figures are of this machine and this run. Do not compare them with figures of another machine or day.\n%s",
+		notComparable(objects))
+	return err
 }
 
 func figure(f float64, unit string) string {

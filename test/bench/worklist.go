@@ -9,7 +9,9 @@ type benchWork struct {
 	name, what string
 	// afterDelivery is true for works that need the objects of W1.
 	afterDelivery bool
-	do            func(context.Context, *bed) (*reading, error)
+	// besidePeer is true for works that a peer can do as well.
+	besidePeer bool
+	do         func(context.Context, *bed) (*reading, error)
 }
 
 const (
@@ -19,11 +21,11 @@ const (
 
 // works returns all works that need clusters, in the order in which they run.
 var works = []benchWork{
-	{name: deliverWork, what: "deliver the objects to 3 members", do: deliver},
+	{name: deliverWork, what: "deliver the objects to 3 members", besidePeer: true, do: deliver},
 	{name: "W2", what: "do nothing for 120 s", afterDelivery: true, do: idle},
-	{name: "W3", what: "change one field of every object", afterDelivery: true, do: change},
-	{name: "W4", what: "bring back 100 objects that were deleted on a member", afterDelivery: true, do: bringBack},
-	{name: "W5", what: "start the manager again", afterDelivery: true, do: startAgain},
+	{name: "W3", what: "change one field of every object", afterDelivery: true, besidePeer: true, do: change},
+	{name: "W4", what: "bring back 100 objects that were deleted on a member", afterDelivery: true, besidePeer: true, do: bringBack},
+	{name: "W5", what: "start the manager again", afterDelivery: true, besidePeer: true, do: startAgain},
 	{name: "W6", what: "deliver a kind that one member does not serve", do: serveOthers},
 	{name: "far", what: "deliver 300 objects to members of which one is 100 ms away", do: deliverFar},
 	{name: "W7", what: "deliver 300 objects to 3 members, and to 6", do: addMembers},

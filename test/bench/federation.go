@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
+	"github.com/fairlead-dev/fairlead/internal/testing/audit"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
+)
+
+// federation is the program that a bed measures: Fairlead or a peer. The bed does the same to each; only these differ.
+type federation interface {
+	// name is for messages.
+	name() string
+	// options changes the options of the sandbox.
+	options(*sandbox.Options)
+	// install installs the federation on a sandbox that is up, and joins its members.
+	install(context.Context, *bed) error
+	// manager is the name of its main process, on the host.
+	manager() string
+	// runs reports whether a process is the federation's.
+	runs(supervisor.Status) bool
+	// sent reports whether one of its processes sent a request.
+	sent(audit.Request) bool
+	// leader returns the identity of the leading manager, or "".
+	leader(context.Context, *bed) (string, error)
+	// open prepares a namespace of the host for wrappers.
+	open(context.Context, *bed, *corev1.Namespace) error
+	// wrap returns a wrapper of a painted ConfigMap, for every member. paint changes the colour.
+	wrap(namespace, name string) client.Object
+	paint(wrapper client.Object, colour int)
+	// ready returns the generation at which each wrapper is on all members, without the others.
+	ready(context.Context, *bed) (map[client.ObjectKey]int64, error)
+}
+
+// fairlead measures Fairlead. Beside a peer, the manager runs the collectors, as after a join without --collector: then the figures
+// of the manager hold everything, as the peer's do. Otherwise each collector is a process of its own.
+type fairlead struct{ besidePeer bool }
+
+func (fairlead) name() string    { return "Fairlead" }
+func (fairlead) manager() string { return sandbox.ManagerProcess }
+
+// options leaves GOGC at Go's default, as in production. The sandbox sets less to save memory.
+func (fairlead) options(o *sandbox.Options) { o.ManagerEnv = []string{"GOGC=100"} }
+
+func (f fairlead) install(ctx context.Context, b *bed) error {
+	if !f.besidePeer {
+		return nil // the sandbox has installed it
+	}
+	host, err := b.box.RESTConfig(sandbox.HostName)
+	if err != nil {
+		return err
+	}
+	for _, name := range b.box.Members() {
+		b.step = b.print.Step("%s: moving its collector into the manager", name)
+		if err := f.moveCollector(ctx, b, host, name); err != nil {
+			b.step.Fail(err)
+			return fmt.Errorf("moving the collector of %s into the manager: %w", name, err)
+		}
+		b.step.Done()
+	}
+	b.step = b.print.Step("letting the manager come to rest")
+	if err := b.quiet(ctx); err != nil {
+		b.step.Fail(err)
+		return err
+	}
+	b.step.Done()
+	return nil
+}
+
+// moveCollector ends a member's collector process and joins the member again, without --collector.
+func (fairlead) moveCollector(ctx context.Context, b *bed, host *rest.Config, name string) error {
+	member, err := b.box.RESTConfig(name)
+	if err != nil {
+		return err
+	}
+	if err := b.box.RemoveProcess(ctx, name, sandbox.CollectorProcess); err != nil {
+		return err
+	}
+	_, err = join.Join(ctx, host, member, join.Options{
+		Name: name, Allow: []string{"any"}, Namespaces: v1alpha1.NamespacesAll, DefaultHostName: b.box.Name,
+		Collector: v1alpha1.CollectorHost, Wait: 2 * time.Minute,
+	}, func(join.Step) {})
+	return err
+}
+
+func (fairlead) runs(s supervisor.Status) bool {
+	return s.Name == sandbox.ManagerProcess || s.Name == sandbox.CollectorProcess
+}
+
+// The users of Fairlead's processes: the manager on the host, and the accounts that joining makes on members.
+const (
+	accounts      = "system:serviceaccount:" + v1alpha1.SystemNamespace + ":"
+	managerUser   = accounts + "fairlead-manager"
+	collectorUser = accounts + join.CollectorAccount
+)
+
+func (fairlead) sent(r audit.Request) bool {
+	return strings.HasPrefix(r.User.Username, accounts)
+}
+
+// isCollectors reports whether a collector sent the request.
+func isCollectors(r audit.Request) bool { return r.User.Username == collectorUser }
+
+func (fairlead) leader(ctx context.Context, b *bed) (string, error) {
+	lease := &coordinationv1.Lease{}
+	err := b.host.Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "fairlead-manager"}, lease)
+	if err != nil || lease.Spec.HolderIdentity == nil {
+		return "", err
+	}
+	return *lease.Spec.HolderIdentity, nil
+}
+
+func (fairlead) open(context.Context, *bed, *corev1.Namespace) error { return nil }
+
+func (fairlead) wrap(namespace, name string) client.Object {
+	return build.Federated(name).In(namespace).ToMatching().With(painted(name, 0)).Obj()
+}
+
+func (fairlead) paint(wrapper client.Object, colour int) {
+	w, _ := wrapper.(*v1alpha1.Federated)
+	w.Spec.Objects[0] = build.Raw(painted(w.Name, colour))
+}
+
+func (fairlead) ready(ctx context.Context, b *bed) (map[client.ObjectKey]int64, error) {
+	list := &v1alpha1.FederatedList{}
+	if err := b.host.List(ctx, list); err != nil {
+		return nil, err
+	}
+	found := make(map[client.ObjectKey]int64)
+	for i := range list.Items {
+		w := &list.Items[i]
+		is := meta.FindStatusCondition(w.Status.Conditions, v1alpha1.ConditionReady)
+		if is != nil && is.Status == metav1.ConditionTrue && w.Status.Counts.Placed != nil && int(*w.Status.Counts.Placed) == len(b.members) {
+			found[client.ObjectKeyFromObject(w)] = is.ObservedGeneration
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kubefed
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	coreVersion  = "core.kubefed.io/v1beta1"
+	typesVersion = "types.kubefed.io/v1beta1"
+)
+
+// federated returns a federated object for every member.
+func federated(kind, namespace, name string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": typesVersion,
+		"kind":       kind,
+		"metadata":   map[string]any{"namespace": namespace, "name": name},
+		"spec":       map[string]any{"placement": map[string]any{"clusterSelector": map[string]any{}}},
+	}}
+}
+
+// Namespace returns the federated object that brings a namespace of the host to every member. KubeFed delivers no object of a
+// namespace without one.
+func Namespace(name string) *unstructured.Unstructured {
+	return federated("FederatedNamespace", name, name)
+}
+
+// ConfigMap returns the federated object of a ConfigMap with the data of another, for every member.
+func ConfigMap(namespace, name string, like *unstructured.Unstructured) *unstructured.Unstructured {
+	obj := federated("FederatedConfigMap", namespace, name)
+	Retemplate(obj, like)
+	return obj
+}
+
+// Retemplate replaces the template of a federated ConfigMap by the data of another ConfigMap.
+func Retemplate(obj, like *unstructured.Unstructured) {
+	spec, _ := obj.Object["spec"].(map[string]any)
+	spec["template"] = map[string]any{"data": like.DeepCopy().Object["data"]}
+}
+
+// Propagated returns for each federated ConfigMap that is on all of so many members the generation that is there.
+func Propagated(ctx context.Context, host client.Client, members int) (map[client.ObjectKey]int64, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetAPIVersion(typesVersion)
+	list.SetKind("FederatedConfigMapList")
+	if err := host.List(ctx, list); err != nil {
+		return nil, err
+	}
+	found := make(map[client.ObjectKey]int64)
+	for i := range list.Items {
+		if generation, ok := propagated(&list.Items[i], members); ok {
+			found[client.ObjectKeyFromObject(&list.Items[i])] = generation
+		}
+	}
+	return found, nil
+}
+
+// propagated returns the generation of a federated object that is on all of so many members.
+func propagated(obj *unstructured.Unstructured, members int) (generation int64, ok bool) {
+	generation, _, _ = unstructured.NestedInt64(obj.Object, "status", "observedGeneration")
+	clusters, _, _ := unstructured.NestedSlice(obj.Object, "status", "clusters")
+	if !isTrue(obj, "Propagation") || len(clusters) != members {
+		return 0, false
+	}
+	for _, one := range clusters {
+		// A cluster without a status has the object; any other status is the reason for which it has none.
+		if status, ok := one.(map[string]any)["status"]; ok && status != "" {
+			return 0, false
+		}
+	}
+	return generation, true
+}
+
+// isTrue reports whether an object has a condition of a type with status True.
+func isTrue(obj *unstructured.Unstructured, conditionType string) bool {
+	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
+	for _, one := range conditions {
+		if c, _ := one.(map[string]any); c["type"] == conditionType {
+			return c["status"] == "True"
+		}
+	}
+	return false
+}
+
+// Leader returns the identity of the controller manager that leads, or "". The release keeps it in an annotation of a ConfigMap.
+func Leader(ctx context.Context, host client.Client) (string, error) {
+	lock := &corev1.ConfigMap{}
+	if err := host.Get(ctx, client.ObjectKey{Namespace: SystemNamespace, Name: Process}, lock); err != nil {
+		return "", client.IgnoreNotFound(err)
+	}
+	return holder(lock.Annotations["control-plane.alpha.kubernetes.io/leader"])
+}
+
+func holder(record string) (string, error) {
+	if record == "" {
+		return "", nil
+	}
+	var is struct {
+		HolderIdentity string `json:"holderIdentity"`
+	}
+	if err := json.Unmarshal([]byte(record), &is); err != nil {
+		return "", fmt.Errorf("reading the leader of KubeFed: %w", err)
+	}
+	return is.HolderIdentity, nil
+}

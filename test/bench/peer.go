@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/binaries"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
+	"github.com/fairlead-dev/fairlead/internal/testing/audit"
+	"github.com/fairlead-dev/fairlead/test/bench/kubefed"
+)
+
+const kubefedPeer = "kubefed"
+
+// peers are the names that PEER takes.
+var peers = []string{kubefedPeer}
+
+const (
+	// kubefedModule pins KubeFed, and kubefedProgram is its controller manager. Both are relative to the root of the tree.
+	kubefedModule  = "test/bench/kubefed/module"
+	kubefedProgram = "bin/peers/kubefed-controller-manager"
+)
+
+// checkPeer returns an error for a peer that the bench does not know, or that has none of the works.
+func (o *options) checkPeer() error {
+	if o.peer == "" {
+		return nil
+	}
+	if !slices.Contains(peers, o.peer) {
+		return fmt.Errorf("PEER: %q is no peer; peers are: %s", o.peer, strings.Join(peers, ", "))
+	}
+	if o.keep {
+		return errors.New("-keep: not with PEER, whose sandbox needs the machine for itself")
+	}
+	for _, w := range works {
+		if w.besidePeer && o.wants(w.name) {
+			return nil
+		}
+	}
+	return fmt.Errorf("WORKS: none of %s has a counterpart in %s, which can do %s", strings.Join(o.works, ", "), o.peer, strings.Join(peerWorks(), ", "))
+}
+
+// peerWorks are the names of the works that a peer can do.
+func peerWorks() []string {
+	var names []string
+	for _, w := range works {
+		if w.besidePeer {
+			names = append(names, w.name)
+		}
+	}
+	return names
+}
+
+// buildPeer builds the peer, before any work begins.
+func buildPeer(ctx context.Context, p *progress.Printer) (federation, error) {
+	step := p.Step("building KubeFed: some minutes the first time")
+	release, err := kubefed.Build(ctx, kubefedModule, kubefedProgram)
+	if err != nil {
+		step.Fail(errors.New("see below"))
+		return nil, err
+	}
+	step.Donef("built KubeFed %s", release.Version)
+	return kubefedFederation{release}, nil
+}
+
+// kubefedFederation measures KubeFed. Its controller manager runs with the same certificate of the host as Fairlead's manager, and with
+// a token of each member, as Fairlead's manager does. So the API servers authenticate both in the same way.
+type kubefedFederation struct{ release *kubefed.Release }
+
+func (k kubefedFederation) name() string { return "KubeFed " + k.release.Version }
+
+func (kubefedFederation) options(o *sandbox.Options) { o.Bare = true }
+
+func (k kubefedFederation) install(ctx context.Context, b *bed) (err error) {
+	b.step = b.print.Step("installing %s and joining the members", k.name())
+	defer func() {
+		if err != nil {
+			b.step.Fail(err)
+			err = fmt.Errorf("installing %s: %w", k.name(), err)
+		} else {
+			b.step.Done()
+		}
+	}()
+	if err := k.release.Prepare(ctx, b.host, managerUser); err != nil {
+		return err
+	}
+	for _, m := range b.members {
+		config, err := b.box.RESTConfig(m.name)
+		if err != nil {
+			return err
+		}
+		if err := kubefed.Join(ctx, b.host, m, m.name, config); err != nil {
+			return fmt.Errorf("joining %s: %w", m.name, err)
+		}
+	}
+	if err := k.run(ctx, b); err != nil {
+		return err
+	}
+	err = b.until(ctx, patience, func(ctx context.Context) (string, error) { return kubefed.NotReady(ctx, b.host) })
+	if err != nil {
+		return err
+	}
+	return b.quiet(ctx)
+}
+
+// run has the supervisor run the controller manager.
+func (k kubefedFederation) run(ctx context.Context, b *bed) error {
+	spec, err := b.box.Cluster(sandbox.HostName)
+	if err != nil {
+		return err
+	}
+	var addresses []string
+	for _, key := range []string{"kubefed-health", "kubefed-metrics"} {
+		port, err := b.box.Port(ctx, sandbox.HostName, key)
+		if err != nil {
+			return err
+		}
+		addresses = append(addresses, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	}
+	if _, err := os.Stat(spec.ManagerKubeconfig()); err != nil {
+		return err
+	}
+	err = b.box.AddProcess(ctx, supervisor.Process{
+		Cluster: sandbox.HostName, Name: kubefed.Process, Path: k.release.Program,
+		Args:  kubefed.Args(spec.ManagerKubeconfig(), addresses[0], addresses[1]),
+		Unset: []string{"KUBECONFIG", "GOGC", "GOMEMLIMIT"}, After: []string{binaries.APIServer}, ReadyURL: "http://" + addresses[0] + "/healthz",
+	})
+	if err != nil {
+		return err
+	}
+	return b.box.WaitReady(ctx, sandbox.HostName, kubefed.Process)
+}
+
+func (kubefedFederation) manager() string { return kubefed.Process }
+
+func (kubefedFederation) runs(s supervisor.Status) bool { return s.Name == kubefed.Process }
+
+func (kubefedFederation) sent(r audit.Request) bool {
+	return r.User.Username == managerUser || r.User.Username == kubefed.AccountUser
+}
+
+func (kubefedFederation) leader(ctx context.Context, b *bed) (string, error) {
+	return kubefed.Leader(ctx, b.host)
+}
+
+// open federates the namespace and waits until every member has it. Fairlead makes namespaces on members with the first object.
+func (kubefedFederation) open(ctx context.Context, b *bed, ns *corev1.Namespace) error {
+	if err := b.host.Create(ctx, kubefed.Namespace(ns.Name)); client.IgnoreAlreadyExists(err) != nil {
+		return err
+	}
+	return b.until(ctx, patience, func(ctx context.Context) (string, error) {
+		for _, m := range b.members {
+			if err := m.Get(ctx, client.ObjectKeyFromObject(ns), &corev1.Namespace{}); err != nil {
+				return "namespace " + ns.Name + " is not on " + m.name + " yet", client.IgnoreNotFound(err)
+			}
+		}
+		return "", nil
+	})
+}
+
+func (kubefedFederation) wrap(namespace, name string) client.Object {
+	return kubefed.ConfigMap(namespace, name, painted(name, 0))
+}
+
+func (kubefedFederation) paint(wrapper client.Object, colour int) {
+	w, _ := wrapper.(*unstructured.Unstructured)
+	kubefed.Retemplate(w, painted(w.GetName(), colour))
+}
+
+func (kubefedFederation) ready(ctx context.Context, b *bed) (map[client.ObjectKey]int64, error) {
+	return kubefed.Propagated(ctx, b.host, len(b.members))
+}

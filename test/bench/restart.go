@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
+	"github.com/fairlead-dev/fairlead/internal/testing/audit"
+)
+
+// startAgain is W5: from the manager's graceful end until the next manager is idle. Then the manager is killed. Seconds is the time from
+// then until a new object is on every member.
+func startAgain(ctx context.Context, b *bed) (*reading, error) {
+	r, err := b.endGracefully(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.quiet(ctx); err != nil {
+		return nil, err
+	}
+	r.More["restartSeconds"] = r.Seconds
+	r.Seconds, err = b.kill(ctx)
+	return r, err
+}
+
+// endGracefully ends the manager with SIGTERM and measures until the next one is idle.
+func (b *bed) endGracefully(ctx context.Context) (*reading, error) {
+	if err := b.quiet(ctx); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	m, err := b.measure(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.restartManager(ctx); err != nil {
+		return nil, err
+	}
+	if err := b.quiet(ctx); err != nil {
+		return nil, err
+	}
+	r, err := m.end(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	r.Seconds = round(r.Seconds - calm.Seconds())
+	written, err := m.writtenToHost()
+	if err != nil {
+		return nil, err
+	}
+	r.More = map[string]float64{"hostWritesWithoutLeases": float64(len(written))}
+	if _, ours := b.measured.(fairlead); ours && (len(written) > 0 || r.HostEvents > 0) { // no peer promises this
+		return nil, fmt.Errorf("a restart of a fleet that is well tells of itself: %d events, and %d writes to the host, as in: %s",
+			r.HostEvents, len(written), strings.Join(written[:min(len(written), 10)], "; "))
+	}
+	return r, nil
+}
+
+// kill kills the manager and creates a wrapper at once. It returns the seconds from then until the object is on every member, and
+// deletes the wrapper again.
+func (b *bed) kill(ctx context.Context) (float64, error) {
+	watching, cancel := context.WithCancel(ctx)
+	defer cancel()
+	m, err := b.measure(watching)
+	if err != nil {
+		return 0, err
+	}
+	w := b.measured.wrap(b.delivered[0].GetNamespace(), "after-the-kill")
+	key := w.GetNamespace() + "/" + w.GetName()
+	killed := time.Now()
+	if err := b.signalManager(ctx, syscall.SIGKILL); err != nil {
+		return 0, err
+	}
+	err = b.until(ctx, patience, func(ctx context.Context) (string, error) {
+		// The manager's webhooks admit wrappers, so the API server refuses them until one answers again.
+		if err := b.host.Create(ctx, w); err != nil && !apierrors.IsAlreadyExists(err) {
+			return "the host does not admit a new wrapper yet", err
+		}
+		return "", nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	var last time.Time
+	err = b.until(ctx, patience, func(context.Context) (string, error) {
+		for _, c := range b.members {
+			there, err := m.watched[c.name].configMaps()
+			if err != nil {
+				return "", err
+			}
+			is, ok := there[key]
+			if !ok {
+				return "the new object is not on " + c.name, nil
+			}
+			if is.at.After(last) {
+				last = is.at
+			}
+		}
+		return "", nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return round(last.Sub(killed).Seconds()), b.remove(ctx, w)
+}
+
+// remove deletes a wrapper and waits until it is gone.
+func (b *bed) remove(ctx context.Context, w client.Object) error {
+	if err := b.host.Delete(ctx, w); client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	return b.until(ctx, patience, func(ctx context.Context) (string, error) {
+		err := b.host.Get(ctx, client.ObjectKeyFromObject(w), w)
+		if apierrors.IsNotFound(err) {
+			return "", nil
+		}
+		return w.GetName() + " is still being removed", err
+	})
+}
+
+// writtenToHost returns the manager's writes to the host since the meter began, without those of its lease.
+func (m *meter) writtenToHost() ([]string, error) {
+	requests, err := m.marks[sandbox.HostName].Requests(m.bed.measured.sent, audit.Request.IsWrite)
+	if err != nil {
+		return nil, err
+	}
+	var written []string
+	for _, one := range requests {
+		if one.Object.Resource != "leases" {
+			written = append(written, one.What())
+		}
+	}
+	return written, nil
+}
+
+// restartManager ends the manager, and waits until the next one leads.
+func (b *bed) restartManager(ctx context.Context) error {
+	leader, err := b.measured.leader(ctx, b)
+	if err != nil {
+		return err
+	}
+	if err := b.signalManager(ctx, syscall.SIGTERM); err != nil {
+		return err
+	}
+	return b.until(ctx, patience, func(ctx context.Context) (string, error) {
+		now, err := b.measured.leader(ctx, b)
+		if err != nil || now == "" || now == leader {
+			return "the next manager does not lead yet", err
+		}
+		return "", b.box.WaitReady(ctx, sandbox.HostName, b.measured.manager())
+	})
+}
+
+// signalManager sends a signal to the manager.
+func (b *bed) signalManager(ctx context.Context, signal os.Signal) error {
+	pid, err := b.manager(ctx)
+	if err != nil {
+		return err
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return p.Signal(signal)
+}
+
+// manager returns the pid of the manager.
+func (b *bed) manager(ctx context.Context) (int, error) {
+	processes, err := b.processes(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range processes {
+		if s.Name == b.measured.manager() {
+			return s.PID, nil
+		}
+	}
+	return 0, fmt.Errorf("no manager runs in sandbox %s", b.name)
+}
