@@ -141,6 +141,11 @@ func deliver(ctx context.Context, b *bed) (*reading, error) {
 	if err := b.makeNamespaces(ctx, prefix); err != nil {
 		return nil, err
 	}
+	if b.peer != "" { // a peer's namespaces are federated, whose end must not be counted; Fairlead gets the same rest
+		if err := b.quiet(ctx); err != nil {
+			return nil, err
+		}
+	}
 	stop, err := b.profile(ctx, deliverWork)
 	if err != nil {
 		return nil, err
