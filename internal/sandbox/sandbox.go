@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/fairlead-dev/fairlead/internal/filelock"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/cluster"
-	"github.com/fairlead-dev/fairlead/internal/sandbox/filelock"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
 )
 

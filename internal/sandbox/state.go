@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-dev/fairlead/internal/filelock"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/cluster"
-	"github.com/fairlead-dev/fairlead/internal/sandbox/filelock"
 )
 
 const stateName = "sandbox.json"

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fairlead-dev/fairlead/internal/sandbox/filelock"
+	"github.com/fairlead-dev/fairlead/internal/filelock"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/fairlead-dev/fairlead/internal/sandbox/filelock"
+	"github.com/fairlead-dev/fairlead/internal/filelock"
 )
 
 // unusedFor is the time that a build is kept after its last use, so that two checkouts used in turns do not build each time.

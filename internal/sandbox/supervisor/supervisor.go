@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/fairlead-dev/fairlead/internal/sandbox/filelock"
+	"github.com/fairlead-dev/fairlead/internal/filelock"
 )
 
 const (
