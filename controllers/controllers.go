@@ -24,6 +24,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/revision"
 	"github.com/fairlead-dev/fairlead/internal/admission"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
+	"github.com/fairlead-dev/fairlead/internal/lease"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
@@ -35,6 +36,8 @@ type Options struct {
 	// MaxInflight is how many pushes to one member, and how many looks at it, are under way at once, at most, see
 	// inflight.Limit; 0 is inflight.Most.
 	MaxInflight int
+	// Predecessor proves that the manager's predecessor is dead. With the zero Proof, it waits until the lease has expired.
+	Predecessor lease.Proof
 	// Clock is the time.
 	Clock clock.WithTicker
 }
@@ -59,12 +62,11 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	options.Cache = CacheOptions()
 	limits := []member.FleetOption{member.WithMaxInflight(o.MaxInflight)}
 	if options.LeaderElection {
-		lease, err := newLeaseGuard(config, options, o.Clock)
+		guard, err := lease.NewGuard(config, &options, lease.Default(), o.Predecessor, o.Clock)
 		if err != nil {
 			return nil, err
 		}
-		options.LeaderElectionResourceLockInterface = lease
-		limits = append(limits, member.WithWriteCheck(lease.check))
+		limits = append(limits, member.WithWriteFence(guard))
 	}
 	fleet := member.NewFleet(host, o.Clock, limits...)
 	mgr, err := mcmanager.New(config, fleet, options)

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"time"
 
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -34,6 +33,10 @@ func main() {
 	rotate := flag.Bool("webhook-cert-rotate", false, "Keep the certificate of the webhooks in Secret fairlead-system/webhook.tls, renew it, and have the API server trust it. "+
 		"The Secret has to be mounted at --webhook-cert-dir.")
 	elect := flag.Bool("leader-elect", true, "Work only while holding the lease fairlead-system/fairlead-manager.")
+	podUID := flag.String("pod-uid", os.Getenv("POD_UID"), "The uid of the pod, by the downward API, where the manager is its only container. "+
+		"A manager that follows a dead one in the pod takes back its lease at once. The default is $POD_UID.")
+	lockFile := flag.String("lock-file", "", "A file that this manager keeps locked, where it runs in no pod. "+
+		"A manager that follows a dead one with the same file takes back its lease at once.")
 	maxInflight := flag.Int("max-inflight-per-member", inflight.Most, "How many wrappers are pushed to one member at once, at most. "+
 		"It begins with "+strconv.Itoa(inflight.First)+" and grows while the member answers as quickly as before; a 429 halves it.")
 	said := flag.Bool("version", false, "Print the version and exit.")
@@ -67,32 +70,31 @@ func main() {
 		LeaderElectionNamespace: v1alpha1.SystemNamespace,
 		// The process ends right after, so the next one need not wait for the lease to run out.
 		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 new(30 * time.Second),
-		RenewDeadline:                 new(20 * time.Second),
-		RetryPeriod:                   new(10 * time.Second),
 	}
 	if *webhookPort != 0 {
 		files := certificate.NewFiles(*certDir, clock.RealClock{})
 		options.WebhookServer = webhook.NewServer(webhook.Options{Host: *webhookAddress, Port: *webhookPort,
 			TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.GetCertificate = files.Get }}})
 	}
-	if err := run(options, *maxInflight, rotation); err != nil {
+	own := controllers.Options{Version: version.String(), MaxInflight: *maxInflight, Clock: clock.RealClock{}}
+	if *elect {
+		own.Predecessor = proofOfPredecessor(*podUID, *lockFile, ctrl.Log)
+	}
+	if err := run(options, own, rotation); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "Error:", err)
 		os.Exit(1)
 	}
 }
 
 // run runs the manager until a signal ends it. It renews the certificate of the webhooks if the rotation has a folder.
-func run(options ctrl.Options, maxInflight int, rotation certificate.Rotation) error {
+func run(options ctrl.Options, own controllers.Options, rotation certificate.Rotation) error {
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("finding the host: %w", err)
 	}
 	config.QPS = -1 // the API server's priority and fairness paces us
 	ctx := ctrl.SetupSignalHandler()
-	mgr, err := controllers.NewManager(ctx, config, options, controllers.Options{
-		Version: version.String(), MaxInflight: maxInflight, Clock: clock.RealClock{},
-	})
+	mgr, err := controllers.NewManager(ctx, config, options, own)
 	if err != nil {
 		return err
 	}

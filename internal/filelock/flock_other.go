@@ -10,3 +10,5 @@ import (
 )
 
 func tryLock(*os.File) error { return errors.ErrUnsupported }
+
+func fileID(*os.File) (string, error) { return "", errors.ErrUnsupported }

@@ -6,6 +6,7 @@ package filelock
 
 import (
 	"errors"
+	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -17,4 +18,13 @@ func tryLock(f *os.File) error {
 		return ErrHeld
 	}
 	return err
+}
+
+// fileID is the file's device and inode. The open file keeps the kernel from giving the inode to another file.
+func fileID(f *os.File) (string, error) {
+	var stat unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &stat); err != nil {
+		return "", fmt.Errorf("identifying lock %s: %w", f.Name(), err)
+	}
+	return fmt.Sprintf("%x-%x", stat.Dev, stat.Ino), nil
 }

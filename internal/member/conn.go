@@ -64,7 +64,7 @@ func Connect(name string, config *rest.Config) (*Conn, error) {
 		client.Transport = http.DefaultTransport
 	}
 	token.next = client.Transport
-	station := &guard{next: token, mayWrite: func() error { return nil }, headWithin: headWithin, clock: clock.RealClock{},
+	station := &guard{next: token, headWithin: headWithin, clock: clock.RealClock{},
 		limit: inflight.New(clock.RealClock{}, inflight.Most), answers: boundedread.NewAnswers()}
 	client.Transport = station
 	collector := &collectorBearer{next: station, host: token.host}

@@ -27,9 +27,9 @@ import (
 // It does not use multicluster-runtime's own bookkeeping (pkg/clusters). There a connection that ends removes the
 // entry of its name, and by then that entry may be the connection that replaced it.
 type Fleet struct {
-	host     Host
-	clock    clock.WithTicker
-	mayWrite func() error
+	host  Host
+	clock clock.WithTicker
+	fence WriteFence
 	// most is how many pushes to one member may be under way at once; 0 is inflight.Most.
 	most int
 
@@ -68,10 +68,9 @@ var (
 // FleetOption sets what a Fleet may do.
 type FleetOption func(*Fleet)
 
-// WithWriteCheck makes the fleet call mayWrite before every write to a member. The error of mayWrite is the reason
-// why the manager must not write now.
-func WithWriteCheck(mayWrite func() error) FleetOption {
-	return func(f *Fleet) { f.mayWrite = mayWrite }
+// WithWriteFence puts every write to a member under a fence.
+func WithWriteFence(fence WriteFence) FleetOption {
+	return func(f *Fleet) { f.fence = fence }
 }
 
 // WithMaxInflight bounds how many pushes to one member may be under way at once, see inflight.Limit; 0 is inflight.Most.
@@ -129,9 +128,7 @@ func (f *Fleet) Connect(ctx context.Context, name string, config *rest.Config, j
 		return err
 	}
 	conn.guard.clock, conn.guard.limit = f.clock, inflight.New(f.clock, f.most)
-	if f.mayWrite != nil {
-		conn.guard.mayWrite = f.mayWrite
-	}
+	conn.guard.fence = f.fence
 	f.Disconnect(name)
 
 	life, cancel := context.WithCancel(f.ctx)

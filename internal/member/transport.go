@@ -4,10 +4,12 @@ package member
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -23,6 +25,17 @@ import (
 // that never begins until the network reports a failure.
 const headWithin = 30 * time.Second
 
+// fenceInterval is how often a write that is under way asks how long it may last.
+const fenceInterval = time.Second
+
+// WriteFence decides when this process may write to members. Package lease has the one of the leader.
+type WriteFence interface {
+	// Await returns when a write may begin, or an error that says why this process may not write.
+	Await(ctx context.Context) error
+	// Left returns how much longer a write that is under way may wait for its answer. At 0 it is canceled.
+	Left() time.Duration
+}
+
 // HeldBackError says that this manager may not write now. It says nothing about the member.
 type HeldBackError struct{ Why error }
 
@@ -35,8 +48,8 @@ func (e *HeldBackError) Unwrap() error { return e.Why }
 // that was frozen continues in the middle of a push, before its elector has checked a clock.
 type guard struct {
 	next http.RoundTripper
-	// mayWrite returns why the manager may not write now, nil when it may.
-	mayWrite func() error
+	// fence is nil where nothing limits when this process may write.
+	fence WriteFence
 	// headWithin is the constant, or shorter in tests.
 	headWithin time.Duration
 	clock      clock.PassiveClock
@@ -51,8 +64,9 @@ var _ http.RoundTripper = &guard{}
 
 // RoundTrip implements http.RoundTripper.
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Method != http.MethodGet {
-		if err := g.mayWrite(); err != nil {
+	writes := g.fence != nil && req.Method != http.MethodGet
+	if writes {
+		if err := g.fence.Await(req.Context()); err != nil {
 			if req.Body != nil {
 				_ = req.Body.Close() // as a RoundTripper has to
 			}
@@ -61,12 +75,16 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	req = inJSON(req)
 	ctx, cancel := context.WithCancelCause(req.Context())
+	if writes {
+		defer g.cancelWhenFenced(req, cancel)()
+	}
 	late := time.AfterFunc(g.headWithin, func() {
 		cancel(fmt.Errorf("%s %s: no answer has begun within %s", req.Method, req.URL.Path, g.headWithin))
 	})
 	asked := g.clock.Now()
 	resp, err := g.next.RoundTrip(req.WithContext(ctx))
-	if !late.Stop() && err != nil && req.Context().Err() == nil {
+	heldBack := (*HeldBackError)(nil)
+	if fenced := errors.As(context.Cause(ctx), &heldBack); (!late.Stop() || fenced) && err != nil && req.Context().Err() == nil {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
@@ -90,6 +108,36 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp.Body = g.answers.Body(req, resp, func() { cancel(nil) })
 	return resp, nil
+}
+
+// cancelWhenFenced cancels a write that is still without an answer when the fence falls. It looks again every second: a
+// renewal moves the fence, and a timer stands still while the machine sleeps. The function that it returns ends this.
+func (g *guard) cancelWhenFenced(req *http.Request, cancel context.CancelCauseFunc) func() {
+	var (
+		mu    sync.Mutex
+		timer *time.Timer
+	)
+	var check func()
+	check = func() {
+		mu.Lock()
+		defer mu.Unlock()
+		switch left := g.fence.Left(); {
+		case timer == nil: // it is over
+		case left == 0:
+			cancel(&HeldBackError{Why: fmt.Errorf("%s %s: no answer came before this manager had to stop writing", req.Method, req.URL.Path)})
+		default:
+			timer.Reset(min(left, fenceInterval))
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	timer = time.AfterFunc(min(g.fence.Left(), fenceInterval), check)
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		timer.Stop()
+		timer = nil
+	}
 }
 
 // inJSON is a copy of a request that accepts only JSON. Client-go asks for the metadata of objects in protobuf,

@@ -3,11 +3,13 @@
 package member
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -137,10 +139,53 @@ func TestAWatchMayBringMuchInManyEvents(t *testing.T) {
 	}
 }
 
+// fence lets every write begin, or none.
+type fence struct {
+	no   error
+	left func() time.Duration
+}
+
+func (f *fence) Await(context.Context) error { return f.no }
+func (f *fence) Left() time.Duration         { return f.left() }
+
+func TestAWriteThatIsUnderWayIsCanceledWhenTheFenceFalls(t *testing.T) {
+	done := make(chan struct{})
+	server := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		_, _ = io.Copy(io.Discard, req.Body) // an HTTP/1 server sees the end of a connection only after it has read the body
+		<-req.Context().Done()
+		close(done)
+	}))
+	defer server.Close()
+	conn, asked := (&endless{Server: server}).connect(t), atomic.Int32{}
+	conn.guard.fence = &fence{left: func() time.Duration { // it is renewed once, and then no more
+		if asked.Add(1) > 3 {
+			return 0
+		}
+		return 10 * time.Millisecond
+	}}
+	err := conn.REST().Patch("application/apply-patch+yaml").AbsPath("/x").Body([]byte("{}")).Do(t.Context()).Error()
+	if heldBack := (*HeldBackError)(nil); !errors.As(err, &heldBack) || !strings.Contains(err.Error(), "PATCH /x: no answer came before") {
+		t.Error(err)
+	}
+	<-done // the API server learns of it
+	if n := asked.Load(); n != 4 {
+		t.Errorf("it asked %d times how long it may last", n)
+	}
+}
+
+func TestAReadLastsLongerThanTheFence(t *testing.T) {
+	server := newAPIServer(t)
+	conn := connected(t, server.config("t"))
+	conn.guard.fence = &fence{no: errors.New("no"), left: func() time.Duration { return 0 }}
+	if _, err := conn.ServerVersion(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestNothingIsWrittenWhileItMayNotBe(t *testing.T) {
 	server := newAPIServer(t)
 	conn, no := connected(t, server.config("t")), errors.New("not the leader")
-	conn.guard.mayWrite = func() error { return no }
+	conn.guard.fence = &fence{no: no}
 	for name, write := range map[string]func() error{
 		"an apply": func() error {
 			return conn.REST().Patch("application/apply-patch+yaml").AbsPath("/version").Body([]byte("{}")).Do(t.Context()).Error()

@@ -170,6 +170,7 @@ func (s *Sandbox) runManager(ctx context.Context, o Options) (webhooks int, err 
 		Args: slices.Concat([]string{
 			"--kubeconfig=" + c.ManagerKubeconfig(), "--metrics-address=0", "--health-address=" + healthAddress,
 			"--webhook-port=" + strconv.Itoa(webhooks), "--webhook-cert-dir=" + certDir,
+			"--lock-file=" + filepath.Join(c.Dir, "manager.lock"),
 		}, o.ManagerArgs),
 		Env: append([]string{"GOGC=50"}, o.ManagerEnv...), Unset: []string{"KUBECONFIG"},
 		After: []string{binaries.APIServer}, ReadyURL: "http://" + healthAddress + "/readyz",

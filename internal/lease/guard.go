@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lease
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// Guard is the lease as the leader elector sees it. It knows until when this manager is surely the leader. A manager that
+// was frozen (a paused machine, SIGSTOP) wakes up in the middle of a push, long after another one has taken over. Its leader
+// elector need not be the first goroutine to run again.
+type Guard struct {
+	resourcelock.Interface
+	clock  clock.Clock
+	timing Timing
+	proof  Proof
+
+	mu     sync.Mutex
+	tenure Tenure
+	// takingBack is true while the last read of the lease showed a predecessor that is proven dead.
+	takingBack bool
+}
+
+// NewGuard makes the lease that options describe, and sets in options what the elector needs to know of it.
+func NewGuard(config *rest.Config, options *ctrl.Options, timing Timing, proof Proof, clk clock.Clock) (*Guard, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("making the lease: %w", err)
+	}
+	as := resourcelock.ResourceLockConfig{Identity: proof.identity(host, string(uuid.NewUUID()))}
+	lease, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, options.LeaderElectionNamespace, options.LeaderElectionID,
+		as, rest.CopyConfig(config), 2*timing.Request) // the timeout of a request is half of this
+	if err != nil {
+		return nil, fmt.Errorf("making the lease: %w", err)
+	}
+	g := &Guard{Interface: lease, clock: clk, timing: timing, proof: proof}
+	options.LeaderElectionResourceLockInterface = g
+	options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = &timing.Duration, &timing.GiveUp, &timing.Retry
+	return g, nil
+}
+
+// Get implements resourcelock.Interface. It shows the lease of a predecessor that is proven dead as given back, so that the
+// elector takes it at once. The write that takes it carries the resourceVersion of this read, so it fails when another manager was faster.
+func (g *Guard) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := g.Interface.Get(ctx)
+	if err != nil {
+		return record, raw, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.takingBack = g.tenure.Renewed.IsZero() && record.HolderIdentity != g.Identity() && g.proof.covers(record.HolderIdentity)
+	if g.takingBack {
+		free := *record
+		free.HolderIdentity = ""
+		record = &free
+	}
+	return record, raw, nil
+}
+
+// Create implements resourcelock.Interface.
+func (g *Guard) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return g.write(ctx, record, g.Interface.Create)
+}
+
+// Update implements resourcelock.Interface. The elector calls it as often as a standby reads. Only some of these calls are renewals.
+func (g *Guard) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	if record.HolderIdentity == g.Identity() && g.isFresh() {
+		return nil
+	}
+	return g.write(ctx, record, g.Interface.Update)
+}
+
+// isFresh reports whether the lease need not be renewed yet.
+func (g *Guard) isFresh() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !g.tenure.Renewed.IsZero() && elapsed(g.tenure.Renewed, g.clock.Now()) < g.timing.Renew
+}
+
+func (g *Guard) write(ctx context.Context, record resourcelock.LeaderElectionRecord,
+	write func(context.Context, resourcelock.LeaderElectionRecord) error) error {
+	began := g.clock.Now()
+	mine := record.HolderIdentity == g.Identity()
+	if !mine {
+		// The lease is given back. From the moment when the API server has this write, another manager may begin, so the writes
+		// end before it.
+		g.end()
+	}
+	if err := write(ctx, record); err != nil || !mine {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.tenure.Renewed = began
+	if g.takingBack {
+		g.tenure.TakenBack, g.takingBack = g.clock.Now(), false
+		log.FromContext(ctx).Info("took back the lease of this manager's predecessor, which is dead; members are written to after a pause",
+			"proof", g.proof.String(), "pause", g.timing.HoldOff.String())
+	}
+	return nil
+}
+
+func (g *Guard) end() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.tenure = Tenure{}
+}
+
+func (g *Guard) judge() Verdict {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.timing.Judge(g.tenure, g.clock.Now())
+}
+
+// Await returns when a write to a member may begin, or an error that says why this manager may not write. It waits only
+// for the end of the pause after the lease was taken back.
+func (g *Guard) Await(ctx context.Context) error {
+	for {
+		v := g.judge()
+		if !v.Held || !v.MayBegin {
+			return &NotLeadingError{age: v.Age, held: v.Held}
+		}
+		if v.Wait == 0 {
+			return nil
+		}
+		timer := g.clock.NewTimer(v.Wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		case <-timer.C():
+		}
+	}
+}
+
+// Left returns how much longer a write that is under way may wait for its answer. 0 means that it has to be canceled now.
+func (g *Guard) Left() time.Duration { return g.judge().Left }
+
+// NotLeadingError reports that another manager may be the leader by now.
+type NotLeadingError struct {
+	age  time.Duration
+	held bool
+}
+
+func (e *NotLeadingError) Error() string {
+	if !e.held {
+		return "this manager does not hold the lease, and writes nothing to members"
+	}
+	return fmt.Sprintf("the lease was last renewed %s ago, another manager may hold it by now: nothing is written to members", e.age.Round(time.Second))
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lease
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// kernelID identifies this kernel from its boot on. All containers on a machine have the same one.
+func kernelID() (string, error) {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", fmt.Errorf("identifying the kernel: %w", err)
+	}
+	return strings.TrimSpace(string(id)), nil
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lease
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/fairlead-dev/fairlead/internal/filelock"
+)
+
+// Proof proves that a predecessor is dead. It is a value that the manager writes into the lease with its name. Two processes with
+// the same value never run at the same time. The zero Proof proves nothing: then a manager waits until the lease has expired.
+//
+// A host name is no proof. Another machine can have the same one, and two processes can run on one machine.
+type Proof struct {
+	value string
+	// lock is held until the process ends.
+	lock *filelock.Lock
+}
+
+// isPodUID matches the uid of a pod: a UUID, or the digest that a kubelet gives a static pod.
+var isPodUID = regexp.MustCompile(`^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32})$`)
+
+// OfPod returns the proof of a manager that runs as the one container of a pod: the pod's uid. A kubelet starts a container
+// again only after the former one has ended, and no other pod ever gets the uid.
+func OfPod(uid string) (Proof, error) {
+	if !isPodUID.MatchString(uid) {
+		return Proof{}, fmt.Errorf("the pod's uid %.80q is no uid: it comes from metadata.uid by the downward API", uid)
+	}
+	return Proof{value: "pod-" + uid}, nil
+}
+
+// OfLockFile locks a file until the process ends, and returns its proof: the file, and the kernel on which it is locked. The kernel
+// releases the lock when the process has ended, and never lets two processes have it. Content and name of the file prove
+// nothing, because they can be copied.
+func OfLockFile(path string) (Proof, error) {
+	lock, err := filelock.Try(path)
+	if errors.Is(err, filelock.ErrHeld) {
+		return Proof{}, fmt.Errorf("another process holds the lock on %s", path)
+	}
+	if err != nil {
+		return Proof{}, err
+	}
+	kernel, err := kernelID()
+	if err == nil {
+		var file string
+		if file, err = lock.FileID(); err == nil {
+			return Proof{value: "lock-" + kernel + "-" + file, lock: lock}, nil
+		}
+	}
+	return Proof{}, errors.Join(fmt.Errorf("telling lock file %s from others: %w", path, err), lock.Release())
+}
+
+// String returns the value, "" for no proof.
+func (p Proof) String() string { return p.value }
+
+// identity is the name of a process in the lease: its host's name for people, its proof, and what only this process has.
+func (p Proof) identity(host, process string) string {
+	if p.value == "" {
+		return host + "_" + process
+	}
+	return host + "_" + p.value + "_" + process
+}
+
+// covers reports whether the process of that name in the lease is proven dead, unless it is this process.
+func (p Proof) covers(identity string) bool {
+	parts := strings.Split(identity, "_")
+	return p.value != "" && len(parts) >= 3 && parts[len(parts)-2] == p.value
+}
