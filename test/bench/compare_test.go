@@ -93,14 +93,14 @@ func TestATrialSaysThatItIsOne(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			readings := map[string]*reading{"W1": ours()}
-			for what, print := range map[string]func(*bytes.Buffer) error{
+			for what, show := range map[string]func(*bytes.Buffer) error{
 				"the table of goals": func(out *bytes.Buffer) error { return table(out, readings, tt.objects) },
 				"the comparison": func(out *bytes.Buffer) error {
 					return besides{ours: readings, theirs: readings, peer: "a peer", objects: tt.objects}.print(out)
 				},
 			} {
 				var out bytes.Buffer
-				if err := print(&out); err != nil {
+				if err := show(&out); err != nil {
 					t.Fatal(err)
 				}
 				if got := strings.Contains(out.String(), "This is a trial with 30 objects"); got != tt.trial {

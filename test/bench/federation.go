@@ -37,6 +37,8 @@ type federation interface {
 	runs(supervisor.Status) bool
 	// sent reports whether one of its processes sent a request.
 	sent(audit.Request) bool
+	// calm is for how long its processes must be almost idle to count as idle.
+	calm() time.Duration
 	// leader returns the identity of the leading manager, or "".
 	leader(context.Context, *bed) (string, error)
 	// open prepares a namespace of the host for wrappers.
@@ -116,6 +118,8 @@ func (fairlead) sent(r audit.Request) bool {
 
 // isCollectors reports whether a collector sent the request.
 func isCollectors(r audit.Request) bool { return r.User.Username == collectorUser }
+
+func (fairlead) calm() time.Duration { return 5 * time.Second }
 
 func (fairlead) leader(ctx context.Context, b *bed) (string, error) {
 	lease := &coordinationv1.Lease{}

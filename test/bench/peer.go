@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -152,6 +153,10 @@ func (kubefedFederation) runs(s supervisor.Status) bool { return s.Name == kubef
 func (kubefedFederation) sent(r audit.Request) bool {
 	return r.User.Username == managerUser || r.User.Username == kubefed.AccountUser
 }
+
+// calm is longer than the 20 s for which a new controller manager waits for clusters to become available, and the 10 s between its
+// health checks. It is idle meanwhile, and all its work is still to come.
+func (kubefedFederation) calm() time.Duration { return 35 * time.Second }
 
 func (kubefedFederation) leader(ctx context.Context, b *bed) (string, error) {
 	return kubefed.Leader(ctx, b.host)

@@ -53,13 +53,17 @@ func (b *bed) endGracefully(ctx context.Context) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Seconds = round(r.Seconds - calm.Seconds())
+	r.Seconds = round(r.Seconds - b.measured.calm().Seconds())
+	r.More = make(map[string]float64)
+	if _, ours := b.measured.(fairlead); !ours { // no peer promises to write nothing
+		return r, nil
+	}
 	written, err := m.writtenToHost()
 	if err != nil {
 		return nil, err
 	}
-	r.More = map[string]float64{"hostWritesWithoutLeases": float64(len(written))}
-	if _, ours := b.measured.(fairlead); ours && (len(written) > 0 || r.HostEvents > 0) { // no peer promises this
+	r.More["hostWritesWithoutLeases"] = float64(len(written))
+	if len(written) > 0 || r.HostEvents > 0 {
 		return nil, fmt.Errorf("a restart of a fleet that is well tells of itself: %d events, and %d writes to the host, as in: %s",
 			r.HostEvents, len(written), strings.Join(written[:min(len(written), 10)], "; "))
 	}

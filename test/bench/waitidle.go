@@ -9,11 +9,10 @@ import (
 )
 
 const (
-	// idleFor is the length of W2. calm is the time for which the federation's processes must be almost idle to count as quiet.
+	// idleFor is the length of W2.
 	idleFor = 120 * time.Second
-	calm    = 5 * time.Second
-	// nothing is the CPU time within calm that still counts as idle, in seconds.
-	nothing = 0.03
+	// nothing is the CPU time within a second that still counts as idle, in seconds.
+	nothing = 0.006
 )
 
 // quiet waits until the federation's processes are idle.
@@ -33,10 +32,10 @@ func (b *bed) quiet(ctx context.Context) error {
 			}
 			sum += cpu
 		}
-		if since.IsZero() || sum-last > nothing || sum < last {
+		if since.IsZero() || sum-last > nothing*b.measured.calm().Seconds() || sum < last {
 			last, since = sum, time.Now()
 		}
-		if time.Since(since) >= calm {
+		if time.Since(since) >= b.measured.calm() {
 			return "", nil
 		}
 		return "waiting until there is nothing to do any more", nil

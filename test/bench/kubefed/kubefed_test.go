@@ -14,23 +14,23 @@ import (
 
 func TestPropagated(t *testing.T) {
 	ok := []any{map[string]any{"name": "member-1"}, map[string]any{"name": "member-2", "status": ""}}
-	true1 := []any{map[string]any{"type": "Propagation", "status": "True"}}
+	isTrue := []any{map[string]any{"type": "Propagation", "status": "True"}}
 	for name, tt := range map[string]struct {
 		status     map[string]any
 		generation int64
 		ok         bool
 	}{
 		"on all members": {
-			status:     map[string]any{"observedGeneration": int64(3), "clusters": ok, "conditions": true1},
+			status:     map[string]any{"observedGeneration": int64(3), "clusters": ok, "conditions": isTrue},
 			generation: 3, ok: true,
 		},
 		"without a status": {},
 		"on one member only": {
-			status: map[string]any{"observedGeneration": int64(3), "clusters": ok[:1], "conditions": true1},
+			status: map[string]any{"observedGeneration": int64(3), "clusters": ok[:1], "conditions": isTrue},
 		},
 		"refused by a member": {
 			status: map[string]any{
-				"observedGeneration": int64(3), "conditions": true1,
+				"observedGeneration": int64(3), "conditions": isTrue,
 				"clusters": []any{ok[0], map[string]any{"name": "member-2", "status": "CreationFailed"}},
 			},
 		},
