@@ -3,10 +3,12 @@
 package push
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
@@ -96,6 +98,48 @@ func TestAPersonsWordTakesOverWhatAnEarlierWrapperLeft(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"ConfigMap a Applied"}, s.inventory()); diff != "" {
 		t.Errorf("inventory (-want +got):\n%s", diff)
+	}
+}
+
+// The first wrapper's push dies after it made b and before it recorded b's uid. The wrapper that follows does not want b.
+func TestWhatACutOffPushOfAnEarlierWrapperMadeIsRemoved(t *testing.T) {
+	for name, tc := range map[string]struct {
+		changed, stays bool
+	}{
+		"the object is the listed one":                {},
+		"the object is of another rendering and host": {changed: true, stays: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			isCut := false
+			s.wire.begin(func(_ int, req *http.Request) fate {
+				switch {
+				case isCut:
+					return lost
+				case nameOf(req) == "PATCH configmaps/b":
+					isCut = true
+					return unanswered
+				}
+				return through
+			})
+			if _, err := s.push(s.want(configMap("a", "1"), configMap("b", "1"))); err == nil || s.configMap("b") == nil {
+				t.Fatalf("the push was not cut off after b: %v", err)
+			}
+			s.connect(config)
+			if tc.changed {
+				s.edit("v1", "ConfigMap", "b", "another-host", func(b *unstructured.Unstructured) {
+					b.SetAnnotations(map[string]string{
+						v1alpha1.AnnotationWrapper: b.GetAnnotations()[v1alpha1.AnnotationWrapper], v1alpha1.AnnotationRendering: "sha256:another",
+						v1alpha1.AnnotationObject: b.GetAnnotations()[v1alpha1.AnnotationObject],
+					})
+				})
+			}
+			s.wrapper.UID += "-anew"
+			s.mustDeliver(s.approved(s.want(configMap("a", "1"))))
+			if is := s.configMap("b") != nil; is != tc.stays {
+				t.Errorf("b is there: %t", is)
+			}
+		})
 	}
 }
 

@@ -189,13 +189,16 @@ func (r *Removal) isReserved() bool {
 }
 
 // isMeant reports whether an object is the delivered one. It has the recorded uid. If the pass that made it died
-// before it recorded one, it carries Fairlead's marks.
+// before it recorded one, it carries Fairlead's marks. These may name an earlier wrapper of this name, whose Delivery
+// this wrapper has taken over. Then the rendering must be the listed one too: the marks do not name the host.
 func (p *Pruner) isMeant(r *Removal, found *metav1.PartialObjectMetadata) bool {
 	if r.Entry.UID != "" {
 		return found.UID == r.Entry.UID
 	}
-	mark := marks.ObjectPath(r.Entry.Resource, r.Entry.Group, found.Namespace, found.Name)
-	return marks.IsOurs(found, p.desired.Wrapper.UID, mark)
+	mark, w := marks.ObjectPath(r.Entry.Resource, r.Entry.Group, found.Namespace, found.Name), &p.desired.Wrapper
+	return marks.IsOurs(found, w.UID, mark) || marks.IsPushed(found, mark) &&
+		found.Annotations[v1alpha1.AnnotationWrapper] == marks.WrapperPath(w.Kind, w.Namespace, w.Name) &&
+		r.Entry.Rendering != "" && found.Annotations[v1alpha1.AnnotationRendering] == r.Entry.Rendering
 }
 
 func (p *Pruner) giveBack(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) error {
