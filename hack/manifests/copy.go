@@ -35,7 +35,7 @@ const injected = ifCertManager + "  annotations:\n    cert-manager.io/inject-ca-
 
 const copyHeader = `# SPDX-License-Identifier: Apache-2.0
 #
-# A copy of %s, by make generate.
+# A copy of %s, by make generate: edit it there.
 `
 
 // copies returns the copies by their path from the root of the repository.
