@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -133,6 +135,9 @@ func (r *renewer) replace(ctx context.Context, key string, have credential) (cre
 	return got, nil
 }
 
+// lostUID begins what stands for the uid of a Secret whose uid the host does not know.
+const lostUID = "lost-"
+
 // giveUp writes the Secret at the host before the manager deletes a Secret on the member that the host knows nothing of.
 // A join may be about to store the token that is bound to it. The host's API server then refuses the join's write, and
 // the join chooses its tokens again.
@@ -140,8 +145,10 @@ func (r *renewer) giveUp(ctx context.Context, name string) error {
 	next := r.secret.DeepCopy()
 	// No Secret has this uid, so the line deletes nothing. It is another line each time: an update that changes nothing
 	// would not stop the join.
-	line := tokenSecret{name: name, uid: types.UID(fmt.Sprintf("lost-%d", r.now.Unix()))}
-	next.Data[v1alpha1.SecretSuperseded] = supersede(r.secret.Data, r.secret.Data, []tokenSecret{line})
+	line := tokenSecret{name: name, uid: types.UID(fmt.Sprintf("%s%d", lostUID, r.now.Unix()))}
+	earlier := func(l string) bool { return strings.HasPrefix(l, name+"/"+lostUID) } // of an attempt that failed
+	lines := slices.DeleteFunc(strings.Fields(string(r.secret.Data[v1alpha1.SecretSuperseded])), earlier)
+	next.Data[v1alpha1.SecretSuperseded] = []byte(strings.Join(sorted(append(lines, line.String())), "\n"))
 	if err := r.host.Update(ctx, next); err != nil {
 		return fmt.Errorf("noting that the token bound to Secret %s/%s is lost: %w", v1alpha1.SystemNamespace, name, err)
 	}

@@ -371,6 +371,25 @@ func TestARenewalThatMakesRoomStopsAJoinUnderWay(t *testing.T) {
 	if diff := cmp.Diff(names[0]+"/uid-of-"+names[0], string(r.secret.Data[v1alpha1.SecretSuperseded])); diff != "" {
 		t.Errorf("what is to be revoked: %s", diff)
 	}
+	// A member that lets the host delete nothing leaves one line, however often it is tried.
+	r.start(t, tokenFor(now.Add(-25*time.Hour), now.Add(29*24*time.Hour), names[0]), names...)
+	keeps := interceptor.NewClient(r.member.(client.WithWatch), interceptor.Funcs{
+		Delete: func(_ context.Context, _ client.WithWatch, obj client.Object, _ ...client.DeleteOption) error {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, obj.GetName(), nil)
+		},
+	})
+	for minute := range 3 {
+		at := now.Add(time.Duration(minute) * time.Minute)
+		if _, err := Renew(t.Context(), r.host, keeps, func(context.Context, string) error { return nil }, r.secret, at); !apierrors.IsForbidden(err) {
+			t.Errorf("got %v", err)
+		}
+		if err := r.host.Get(t.Context(), client.ObjectKeyFromObject(r.secret), r.secret); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(fmt.Sprintf("%s/lost-%d", names[1], at.Unix()), string(r.secret.Data[v1alpha1.SecretSuperseded])); diff != "" {
+			t.Errorf("what is to be revoked: %s", diff)
+		}
+	}
 	// And the reverse: the join was first, so the manager deletes nothing.
 	r.start(t, tokenFor(now.Add(-25*time.Hour), now.Add(29*24*time.Hour), names[0]), names...)
 	stale := r.secret.DeepCopy()
