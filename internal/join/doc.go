@@ -20,6 +20,9 @@
 // annotations, the rules that Kubernetes fills into an aggregated role), and a join that changes nothing writes
 // nothing. CRDs are applied server-side, because the API server fills them with defaults.
 //
+// Joins, renewals by the manager and unjoins may run at the same time. Each writes the Secret at the host only as it read
+// it, so the Secret orders them; see exchangeTokens. At its end a join checks that nothing it needs was deleted meanwhile.
+//
 // The host removes its objects with a credential that is one of them, so the credential must go last. Every
 // ClusterRole and ClusterRoleBinding belongs (ownerReferences) to the ClusterRole fairlead-host. The admission policy
 // belongs to all ClusterRoles, so that it goes last. Everything in the namespace fairlead-system belongs to the

@@ -142,10 +142,11 @@ func (u *unjoin) awaitGone(ctx context.Context) error {
 	if u.opts.Wait == 0 {
 		return nil
 	}
-	last := u.known
+	last, isJoinedAgain := u.known, false
 	err := wait.PollUntilContextTimeout(ctx, pollEvery, u.opts.Wait, true, func(ctx context.Context) (bool, error) {
 		m, err := FindMember(ctx, u.host, u.opts.Name)
 		if err != nil || m == nil || m.UID != u.known.UID {
+			isJoinedAgain = m != nil
 			return err == nil, err
 		}
 		last = m
@@ -158,6 +159,9 @@ func (u *unjoin) awaitGone(ctx context.Context) error {
 		return err
 	}
 	tell(u.report, Removed, "host: MemberCluster %s", u.opts.Name)
+	if isJoinedAgain { // with a Secret of its own under the same name; the earlier one went before the MemberCluster
+		return nil
+	}
 	return dropSecrets(ctx, u.host, u.opts.Name, u.known.Spec.CredentialsRef.Name, u.report)
 }
 

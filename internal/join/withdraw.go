@@ -246,23 +246,25 @@ func dropSecrets(ctx context.Context, host client.Client, cluster, ref string, r
 }
 
 func dropSecret(ctx context.Context, host client.Client, cluster, name string, report Reporter) error {
-	secret := &corev1.Secret{}
-	switch err := host.Get(ctx, types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: name}, secret); {
-	case absent(err):
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		secret := &corev1.Secret{}
+		switch err := host.Get(ctx, types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: name}, secret); {
+		case absent(err):
+			return nil
+		case err != nil:
+			return err
+		case !credentials.IsFor(secret, cluster):
+			tell(report, Noted, "host: Secret %s/%s stays: it does not hold the credentials of %s", v1alpha1.SystemNamespace, name, cluster)
+			return nil
+		}
+		// The precondition: a Secret that was written meanwhile may be bound to another member, so it is read again.
+		err := host.Delete(ctx, secret, client.Preconditions{UID: &secret.UID, ResourceVersion: &secret.ResourceVersion})
+		if client.IgnoreNotFound(err) != nil {
+			return err
+		}
+		tell(report, Removed, "host: Secret %s/%s", v1alpha1.SystemNamespace, name)
 		return nil
-	case err != nil:
-		return err
-	case !credentials.IsFor(secret, cluster):
-		tell(report, Noted, "host: Secret %s/%s stays: it does not hold the credentials of %s", v1alpha1.SystemNamespace, name, cluster)
-		return nil
-	}
-	// Bound anew, it is another's.
-	err := host.Delete(ctx, secret, client.Preconditions{UID: &secret.UID, ResourceVersion: &secret.ResourceVersion})
-	if client.IgnoreNotFound(err) != nil {
-		return err
-	}
-	tell(report, Removed, "host: Secret %s/%s", v1alpha1.SystemNamespace, name)
-	return nil
+	})
 }
 
 // named is an object with metadata only, for clients whose scheme may not know the kind.
