@@ -12,14 +12,14 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Found is a wrapper as it was found.
+// Found is a wrapper of the input.
 type Found struct {
 	Where
 	Wrapper v1alpha1.Wrapper
 }
 
-// ParseWrappers reads the wrappers of all sources, in order; what else is there is passed over. Each is checked
-// against the schema that the host's API server has, so that a slip is told with its field. An error has all faults.
+// ParseWrappers reads the wrappers of all sources, in order, and skips other objects. It checks each against the schema
+// of the host's API server, so that an error names the field. An error has all faults.
 func ParseWrappers(sources []Source) ([]Found, []Note, error) {
 	manifests, notes, found := parseAll(sources, MaxOutput)
 	var wrappers []Found
@@ -53,7 +53,7 @@ func ParseWrappers(sources []Source) ([]Found, []Note, error) {
 	return wrappers, notes, found.err()
 }
 
-// unknownFields are the fields that a wrapper has not, each as a fault of its own.
+// unknownFields are the fields that a wrapper does not have, each as a fault.
 func unknownFields(m Manifest, err error) []error {
 	strict, isStrict := runtime.AsStrictDecodingError(err)
 	if !isStrict {

@@ -18,32 +18,32 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides"
 )
 
-// Options say how manifests become wrappers.
+// Options are the settings for making wrappers.
 type Options struct {
-	// Namespace is for namespaced objects that name none.
+	// Namespace is the namespace of namespaced objects that have none.
 	Namespace string
-	// Bundle, when set, is the name of one wrapper per namespace and one for what is cluster-scoped;
-	// else each object gets a wrapper of its own.
+	// Bundle, if set, is the name of one wrapper for each namespace, and of one for cluster-scoped objects. Otherwise
+	// each object gets its own wrapper.
 	Bundle string
 	// Clusters is the placement; nil leaves a placeholder that admission refuses.
 	Clusters *v1alpha1.ClusterSelection
-	// Scopes are the scopes of kinds as the author said them; they win over everything.
+	// Scopes are the scopes of kinds that the author has given; they win over all other sources.
 	Scopes map[schema.GroupKind]Scope
-	// HasNamespace reports whether the host has a namespace; nil when no API server can be asked.
+	// HasNamespace reports whether the host has a namespace; nil without an API server to ask.
 	HasNamespace func(namespace string) (bool, error)
-	// Lookup is asked for the scope of kinds that nothing else tells; nil when no API server can be asked.
+	// Lookup returns the scope of kinds that no other source has; nil without an API server to ask.
 	Lookup func(schema.GroupVersionKind) (Scope, error)
 }
 
-// Wrapper is a Federated or ClusterFederated to be written out.
+// Wrapper is a Federated or ClusterFederated for the output.
 type Wrapper struct {
 	Kind            v1alpha1.WrapperKind
 	Namespace, Name string
-	// Objects are sanitized, in the order of kind, name, and without a namespace: it is the wrapper's.
+	// Objects are sanitized, ordered by kind and name, and without a namespace, which is that of the wrapper.
 	Objects []*unstructured.Unstructured
-	// Clusters is nil where placement was left open.
+	// Clusters is nil if the author gave no placement.
 	Clusters *v1alpha1.ClusterSelection
-	// Overrides are those of an object that was unwrapped from KubeFed's.
+	// Overrides are the overrides of an object that was unwrapped from KubeFed's.
 	Overrides []v1alpha1.Override
 }
 
@@ -72,8 +72,8 @@ type item struct {
 
 func (i *item) gk() schema.GroupKind { return i.Object.GroupVersionKind().GroupKind() }
 
-// Wrap makes wrappers of manifests: sanitized, split by scope and namespace, in a stable order. Notes
-// are about what it left out, what may not be meant, and what it had to split.
+// Wrap makes wrappers from manifests: sanitized, split by scope and namespace, in a stable order. The notes are about
+// removed fields, settings that the author may not intend, and bundles that had to be split.
 func Wrap(manifests []Manifest, options Options) ([]*Wrapper, []Note, error) {
 	items, notes, err := prepare(manifests, options)
 	if err != nil {
@@ -90,7 +90,7 @@ func Wrap(manifests []Manifest, options Options) ([]*Wrapper, []Note, error) {
 	})
 	var wrappers []*Wrapper
 	if options.Bundle != "" {
-		// What has a placement of its own is not bundled.
+		// Objects with a placement of their own are not bundled.
 		var bundled, own []*item
 		for _, i := range items {
 			if i.kubeFed == nil {
@@ -122,7 +122,7 @@ func Wrap(manifests []Manifest, options Options) ([]*Wrapper, []Note, error) {
 	return wrappers, notes, nil
 }
 
-// prepare settles scope and namespace of every manifest, sanitizes it and lints what is left.
+// prepare determines scope and namespace of every manifest, sanitizes it and checks the result.
 func prepare(manifests []Manifest, options Options) ([]*item, []Note, error) {
 	scopes := newScopes(manifests, options.Scopes, options.Lookup)
 	var items []*item
@@ -147,7 +147,7 @@ func prepare(manifests []Manifest, options Options) ([]*item, []Note, error) {
 	return items, append(notes, Lint(settled)...), nil
 }
 
-// settle gives a manifest its scope and namespace, and takes from it what a cluster wrote.
+// settle determines the scope and namespace of a manifest, and removes the fields that a cluster wrote.
 func settle(m Manifest, scopes *scopes, options Options) (*item, []string, error) {
 	scope, err := scopes.scopeOf(m)
 	if err != nil {
@@ -172,8 +172,7 @@ func settle(m Manifest, scopes *scopes, options Options) (*item, []string, error
 	return i, texts, admissible(i)
 }
 
-// admissible asks of each object what admission will ask of the wrapper, while it is still known where
-// the object came from.
+// admissible makes the checks of admission for each object, while its place in the input is still known.
 func admissible(i *item) error {
 	everywhere := &v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{{}}}
 	alone := &Wrapper{Objects: []*unstructured.Unstructured{i.Object}, Clusters: everywhere}
@@ -204,7 +203,7 @@ func sizeOf(m Manifest) (int, error) {
 	return len(data), nil
 }
 
-// distinct refuses an object that is there twice: one of the two would silently lose.
+// distinct refuses an object that occurs twice: one of the two would silently be lost.
 func distinct(manifests []Manifest, found *faults) {
 	type identity struct {
 		schema.GroupKind
@@ -245,8 +244,8 @@ func singles(items []*item) []*Wrapper {
 	return wrappers
 }
 
-// bundles puts what is cluster-scoped into one wrapper and the rest into one per namespace, and begins
-// another one where the first is full.
+// bundles puts the cluster-scoped objects into one wrapper and the others into one for each namespace. It begins
+// another wrapper when one is full.
 func bundles(items []*item, name string) ([]*Wrapper, []Note) {
 	var notes []Note
 	var wrappers []*Wrapper

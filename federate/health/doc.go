@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package health says how one object on a member fares, from the object and what stands around it.
+// Package health judges the health of one object on a member, from the object and its related objects.
 //
 // Words. Healthy: it is what its author asked for. Progressing: it is on its way. Waiting: nothing is
 // wrong, something else has to come first (a pod for a claim, a person for an InstallPlan). Degraded:

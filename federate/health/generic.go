@@ -12,15 +12,15 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// settleTime is how long a custom resource that has not spoken of its present spec is given before its
-// silence counts as health.
+// settleTime is how long a custom resource without a status for its present spec counts as progressing. After that it
+// counts as healthy.
 const settleTime = 30 * time.Second
 
-// judgeGeneric is kstatus, and patience with custom resources.
+// judgeGeneric judges by kstatus, and waits for the status of custom resources.
 func judgeGeneric(obj *unstructured.Unstructured, now time.Time) Verdict {
 	result, err := status.Compute(obj)
 	if err != nil {
-		// A status of a shape that the conventions do not know says nothing. It cannot be called well.
+		// A status of an unknown form shows nothing, so it cannot count as healthy.
 		return progressing(v1alpha1.ReasonStatusUnreadable, "its status cannot be read: "+err.Error())
 	}
 	reason := result.Status.String()
@@ -42,28 +42,28 @@ func judgeGeneric(obj *unstructured.Unstructured, now time.Time) Verdict {
 	}
 }
 
-// settling is how long a custom resource has left to speak; zero for whatever need not or has.
+// settling returns how much of settleTime is left; zero if the object has a status for its present spec, or needs none.
 func settling(obj *unstructured.Unstructured, now time.Time) time.Duration {
 	if !isCustom(obj.GroupVersionKind().GroupKind()) {
 		return 0
 	}
 	changed := changedAt(obj)
 	left := changed.Add(settleTime).Sub(now)
-	if left <= 0 || spokeSince(obj, changed) {
+	if left <= 0 || hasCurrentStatus(obj, changed) {
 		return 0
 	}
-	// A member whose clock is ahead does not make the health wait for longer.
+	// A member's clock that is ahead does not make the wait longer.
 	return min(left, settleTime)
 }
 
-// spokeSince reports whether the status is about the present spec.
-func spokeSince(obj *unstructured.Unstructured, changed time.Time) bool {
+// hasCurrentStatus reports whether the status is about the present spec.
+func hasCurrentStatus(obj *unstructured.Unstructured, changed time.Time) bool {
 	if observed, found, err := unstructured.NestedInt64(obj.Object, "status", "observedGeneration"); err == nil && found {
 		return observed >= obj.GetGeneration()
 	}
 	about := conditions(obj)
 	if len(about) == 0 {
-		// A status without conditions says something; when it was said is not known.
+		// A status without conditions counts, although its time is not known.
 		said, _, _ := unstructured.NestedMap(obj.Object, "status")
 		return len(said) > 0
 	}
@@ -81,7 +81,7 @@ func spokeSince(obj *unstructured.Unstructured, changed time.Time) bool {
 	return false
 }
 
-// changedAt is the time of the last write to anything but the status: the apply that created or changed the object.
+// changedAt is the time of the last write to anything except the status: the apply that created or changed the object.
 func changedAt(obj *unstructured.Unstructured) time.Time {
 	changed := obj.GetCreationTimestamp().Time
 	for _, e := range obj.GetManagedFields() {
@@ -92,7 +92,7 @@ func changedAt(obj *unstructured.Unstructured) time.Time {
 	return changed
 }
 
-// condition is one of an object's conditions, as far as the rules look at it.
+// condition is the part of an object's condition that the rules use.
 type condition struct {
 	kind, status, reason, message string
 	since                         time.Time
@@ -128,13 +128,13 @@ func conditionOf(obj *unstructured.Unstructured, kind string) condition {
 	return condition{}
 }
 
-// text is a string field, "" where it is missing or something else.
+// text returns a string field; "" if it is missing or no string.
 func text(m map[string]any, path ...string) string {
 	s, _, _ := unstructured.NestedString(m, path...)
 	return s
 }
 
-// moment is a time field, zero where it is missing or no time.
+// moment returns a time field; zero if it is missing or no time.
 func moment(m map[string]any, path ...string) time.Time {
 	t, err := time.Parse(time.RFC3339, text(m, path...))
 	if err != nil {

@@ -12,24 +12,24 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Verdict says how one object fares.
+// Verdict is the health of one object.
 type Verdict struct {
 	Health v1alpha1.Health
-	// Reason is a word for programs, at most 64 bytes; Message a sentence for people, at most 1024.
+	// Reason is a short reason for programs, at most 64 bytes. Message is a sentence for people, at most 1024 bytes.
 	Reason, Message string
-	// Version is the installed version of what carries one: the CSV of a Subscription, the bundle of a
-	// ClusterExtension. Empty where none is installed whole.
+	// Version is the installed version: the CSV of a Subscription, or the bundle of a ClusterExtension. It is empty if
+	// no version is completely installed.
 	Version string
-	// Recheck is after how long time alone may change the verdict; zero: never.
+	// Recheck is after how long the verdict may change with time alone; zero means never.
 	Recheck time.Duration
 }
 
-// Around is what stands around an object, as far as the rules of its kind ask for it.
+// Around are the related objects that the rules of the object's kind use.
 type Around struct {
 	// CSV is the ClusterServiceVersion that the Subscription's status names as current, and InstallPlan the plan it
 	// refers to; nil if there is none.
 	CSV, InstallPlan *unstructured.Unstructured
-	// OperatorGroups is how many there are in the Subscription's namespace.
+	// OperatorGroups is the number of OperatorGroups in the Subscription's namespace.
 	OperatorGroups int
 	// Classes are the member's StorageClasses by name; nil where they are not known.
 	Classes map[string]Class
@@ -51,7 +51,7 @@ var (
 	kindClusterExtension = schema.GroupKind{Group: "olm.operatorframework.io", Kind: "ClusterExtension"}
 )
 
-// Judge says how an object of a kind with progress fares at a moment.
+// Judge returns the health of an object of a kind with progress, at a given time.
 func Judge(obj *unstructured.Unstructured, around Around, now time.Time) Verdict {
 	var v Verdict
 	gk := obj.GroupVersionKind().GroupKind()
@@ -75,18 +75,18 @@ func Judge(obj *unstructured.Unstructured, around Around, now time.Time) Verdict
 	return withWords(v, around.Warning)
 }
 
-// NeedsWarning reports whether the newest warning event of the object could say more than a verdict does.
+// NeedsWarning reports whether the newest warning event of the object could add to the verdict.
 func NeedsWarning(v Verdict) bool {
 	return v.Health == v1alpha1.Progressing || v.Health == v1alpha1.Degraded
 }
 
-// withWords cleans the words of a verdict: the object's own, and those of its newest warning behind them.
+// withWords cleans the reason and the message of a verdict, and appends the newest warning.
 func withWords(v Verdict, w *Warning) Verdict {
 	if v.Health == v1alpha1.Healthy {
 		v.Reason, v.Message = "", ""
 		return v
 	}
-	// "Replicas: 0/1" says that it is not well; why is often only in an event.
+	// "Replicas: 0/1" shows the failure; often only an event has the cause.
 	if w != nil && !strings.Contains(v.Message, w.Message) {
 		if v.Message != "" {
 			v.Message += "; "
@@ -98,7 +98,7 @@ func withWords(v Verdict, w *Warning) Verdict {
 	return v
 }
 
-// word is a reason as programs can rely on it.
+// word returns a reason in the form that programs can rely on.
 func word(reason string) string { return Clean(reason, maxReason) }
 
 func healthy() Verdict { return Verdict{Health: v1alpha1.Healthy} }

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// olmDebounce is how long OLM must hold to a failure before it counts: a good upgrade goes through
-	// Failed within half a second.
+	// olmDebounce is how long OLM has to report a failure before it counts: a successful upgrade passes through Failed
+	// within half a second.
 	olmDebounce = 5 * time.Second
 	// olmDeadline bounds how long a CSV may be in progress. OLM does not reliably report a CSV that hangs.
 	olmDeadline = 10 * time.Minute
 )
 
-// judgeSubscription goes by the CSV. The Subscription's own state is not asked whether all is well: it
-// says AtLatestKnown, and names the CSV as installed, while that is still installing and when it hangs.
+// judgeSubscription judges by the CSV, and not by the Subscription's own state. That state is AtLatestKnown, and names
+// the CSV as installed, even while the CSV is still installing, or hangs.
 func judgeSubscription(sub *unstructured.Unstructured, around Around, now time.Time) Verdict {
 	installed, current := text(sub.Object, "status", "installedCSV"), text(sub.Object, "status", "currentCSV")
 	switch {
@@ -48,7 +48,7 @@ func waitsForApproval(plan *unstructured.Unstructured, installed, current string
 	return text(plan.Object, "spec", "approval") == string(operators.ApprovalManual) && !approved
 }
 
-// judgeCSV judges the CSV that is, or is becoming, the operator.
+// judgeCSV judges the CSV that is installed, or is being installed.
 func judgeCSV(csv *unstructured.Unstructured, installed string, now time.Time) Verdict {
 	name := csv.GetName()
 	phase, reason := text(csv.Object, "status", "phase"), text(csv.Object, "status", "reason")
@@ -91,10 +91,9 @@ func judgeCSV(csv *unstructured.Unstructured, installed string, now time.Time) V
 	return v
 }
 
-// judgeResolution judges a Subscription that has no CSV to go by: OLM is choosing one, or cannot.
+// judgeResolution judges a Subscription without a CSV: OLM is choosing one, or cannot.
 func judgeResolution(sub, plan *unstructured.Unstructured, now time.Time) Verdict {
-	// The cause first: where the catalog is unhealthy or a bundle cannot be unpacked, the resolution
-	// fails too.
+	// The cause comes first: if the catalog is unhealthy or a bundle cannot be unpacked, the resolution fails too.
 	for _, kind := range []string{
 		string(operators.SubscriptionBundleUnpackFailed),
 		string(operators.SubscriptionInstallPlanFailed),
@@ -122,7 +121,7 @@ func judgeResolution(sub, plan *unstructured.Unstructured, now time.Time) Verdic
 	return progressing(v1alpha1.ReasonInstalling, "OLM has not chosen a CSV yet")
 }
 
-// judgeCatalogSource goes by the state of the connection to the catalog's server.
+// judgeCatalogSource judges by the state of the connection to the catalog's server.
 func judgeCatalogSource(obj *unstructured.Unstructured) Verdict {
 	state := text(obj.Object, "status", "connectionState", "lastObservedState")
 	reason, message := text(obj.Object, "status", "reason"), text(obj.Object, "status", "message")
@@ -139,7 +138,7 @@ func judgeCatalogSource(obj *unstructured.Unstructured) Verdict {
 	return progressing(state, "OLM is connecting to the catalog at "+text(obj.Object, "status", "connectionState", "address"))
 }
 
-// What the conditions of a ClusterExtension say.
+// The reasons in the conditions of a ClusterExtension.
 const (
 	extensionInstalled   = "Installed"
 	extensionProgressing = "Progressing"

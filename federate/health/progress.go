@@ -4,8 +4,8 @@ package health
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// static are kinds that never change their health after they were applied. A kind that is missing here costs a read
-// for each change. A kind that is wrongly here would hide a fault.
+// static are kinds whose health never changes after the apply. A kind that is missing here costs a read for each
+// change. A kind that is wrongly here would hide a failure.
 var static = map[schema.GroupKind]struct{}{
 	{Kind: "ConfigMap"}:                         {},
 	{Kind: "Endpoints"}:                         {},
@@ -53,8 +53,8 @@ var static = map[schema.GroupKind]struct{}{
 	{Group: "operators.coreos.com", Kind: "OperatorGroup"}: {},
 }
 
-// HasProgress reports whether objects of a kind have a health beyond having been applied. Where it says no,
-// a successful apply is health, and no collector writes anything.
+// HasProgress reports whether objects of a kind have a health beyond a successful apply. If not, a successful apply is
+// healthy, and no collector writes anything.
 func HasProgress(gk schema.GroupKind) bool {
 	_, ok := static[gk]
 	return !ok
@@ -75,7 +75,7 @@ func isCustom(gk schema.GroupKind) bool {
 	return !ok
 }
 
-// HasVersion reports whether objects of a kind carry the version of something installed.
+// HasVersion reports whether objects of a kind report an installed version.
 func HasVersion(gk schema.GroupKind) bool {
 	return gk == kindSubscription || gk == kindClusterExtension
 }

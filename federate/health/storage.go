@@ -10,22 +10,22 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Class is what matters of a StorageClass.
+// Class is the part of a StorageClass that the rules use.
 type Class struct {
 	Provisioner string
-	// WaitsForConsumer: volumes are bound when a pod uses the claim, not before.
+	// WaitsForConsumer: a claim is bound when a pod uses it, not before.
 	WaitsForConsumer bool
 	Default          bool
 }
 
-// The annotations that say which node a claim's consumer is to run on, and which class is the default.
+// The annotations for the node of a claim's consumer, and for the default class.
 const (
 	annotationSelectedNode = "volume.kubernetes.io/selected-node"
 	annotationDefault      = "storageclass.kubernetes.io/is-default-class"
 	annotationBetaDefault  = "storageclass.beta.kubernetes.io/is-default-class"
 )
 
-// ReadClass takes from a StorageClass what matters.
+// ReadClass reads a Class from a StorageClass.
 func ReadClass(obj *unstructured.Unstructured) Class {
 	annotations := obj.GetAnnotations()
 	return Class{
@@ -45,7 +45,7 @@ func judgeClaim(obj *unstructured.Unstructured, around Around) Verdict {
 	return judgePending(obj, around)
 }
 
-// judgePending says why a claim is not bound, as far as that can be known.
+// judgePending finds out why a claim is not bound, as far as that can be known.
 func judgePending(obj *unstructured.Unstructured, around Around) Verdict {
 	name, named, _ := unstructured.NestedString(obj.Object, "spec", "storageClassName")
 	if text(obj.Object, "spec", "volumeName") != "" {
@@ -77,7 +77,7 @@ func judgePending(obj *unstructured.Unstructured, around Around) Verdict {
 	return warned(around, progressing(v1alpha1.ReasonClaimPending, "waiting for "+class.Provisioner+" to provision a volume"))
 }
 
-// warned is what a claim's newest warning makes of a verdict: provisioners speak in events only.
+// warned adds a claim's newest warning to a verdict: provisioners only write events.
 func warned(around Around, v Verdict) Verdict {
 	if w := around.Warning; w != nil {
 		return degraded(w.Reason, w.Message)

@@ -14,14 +14,14 @@ const MaxMessage = 1024
 // maxReason is the longest reason of an object, in bytes.
 const maxReason = 64
 
-// ellipsis ends what was cut.
+// ellipsis is the end of a text that was cut.
 const ellipsis = "…"
 
 // Clean makes text from a member fit for a status and a terminal: valid UTF-8, one line, without control
 // and formatting characters (escape sequences, bidirectional overrides), single spaces, and at most
 // limit bytes, cut between characters. It is idempotent.
 func Clean(text string, limit int) string {
-	// The text far past the limit is not read: a member may send a lot.
+	// Clean does not read the text far past the limit: a member may send a lot.
 	if far := 8 * limit; len(text) > far {
 		text = text[:far]
 	}

@@ -9,14 +9,15 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// approves reports whether an Approval allows an act to a wrapper: this very one, not another of its name.
+// approves reports whether an Approval permits an action on a wrapper: on this very wrapper, not on another of its
+// name.
 func approves(a *v1alpha1.Approval, act v1alpha1.ApprovedAct, id v1alpha1.WrapperIdentity) bool {
 	return a.Spec.Allow == act && a.DeletionTimestamp == nil && a.Namespace == id.Beside() &&
 		a.Spec.Wrapper == v1alpha1.ApprovedWrapper{Kind: id.Kind, Name: id.Name, UID: id.UID}
 }
 
-// mayGo are the members whose removal was approved, by the decision that they wait for.
-func mayGo(in *Input, decision string) map[string]bool {
+// approvedRemovals are the members whose removal was approved. decision is the value that their Approval must have.
+func approvedRemovals(in *Input, decision string) map[string]bool {
 	all := make(map[string]bool)
 	if decision == "" {
 		return all

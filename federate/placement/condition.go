@@ -12,11 +12,11 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
-// maxNamesInMessage bounds how many names a message spells out; status.placement has them all.
+// maxNamesInMessage is the number of names in a message; status.placement has all of them.
 const maxNamesInMessage = 10
 
-// explain fills in the condition. A removal that waits comes first, it may be a slip that takes the wrapper
-// off its members; then a name without a MemberCluster: both are what the author can mend.
+// explain sets the condition. A waiting removal comes first: a mistake may take the wrapper off its members. A name
+// without a MemberCluster follows. The author can correct both.
 func (d *Decision) explain(in Input, p pace, selected int) {
 	members := len(in.Members)
 	switch {
@@ -44,7 +44,7 @@ func (d *Decision) explain(in Input, p pace, selected int) {
 	}
 }
 
-// waits says what waits, and the two ways out.
+// waits describes the waiting removals, and the two remedies.
 func waits(id v1alpha1.WrapperIdentity, p pace) string {
 	begun := 0
 	for _, r := range p.removals {

@@ -15,48 +15,47 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// Member is a MemberCluster as placement sees it.
+// Member is the part of a MemberCluster that placement uses.
 type Member = selection.Member
 
-// Input is what a decision is made of.
+// Input is the input of a decision.
 type Input struct {
-	// Wrapper is whom it is for.
+	// Wrapper is the wrapper of the decision.
 	Wrapper v1alpha1.WrapperIdentity
-	// Spec is where its author wants it.
+	// Spec is the spec's placement.
 	Spec v1alpha1.Placement
-	// Overrides are spec.overrides, of which only the names of clusters are read.
+	// Overrides are spec.overrides. Only their names of clusters are used.
 	Overrides []v1alpha1.Override
-	// MaxRemoval is spec.rollout.maxRemoval; nil is the default.
+	// MaxRemoval is spec.rollout.maxRemoval; nil stands for the default.
 	MaxRemoval *intstr.IntOrString
-	// Members are all that are registered, in any order.
+	// Members are all MemberClusters, in any order.
 	Members []Member
-	// Previous is the decision that stands, without those that have been left by now.
+	// Previous is the previous decision, without the members that the wrapper has left by now.
 	Previous v1alpha1.PlacementStatus
-	// Approvals are what people have said; those for other wrappers do no harm.
+	// Approvals are Approvals of this wrapper; those of other wrappers are ignored.
 	Approvals []v1alpha1.Approval
 }
 
-// Decision is where the objects are to stand, and what to say about it.
+// Decision is the placement, and its condition.
 type Decision struct {
 	// Status is status.placement, every list of it sorted.
 	Status v1alpha1.PlacementStatus
-	// Placed, Reason and Message are those of the condition Placed.
+	// Placed, Reason and Message are the condition Placed.
 	Placed  metav1.ConditionStatus
 	Reason  string
 	Message string
-	// Notice says which names in overrides no MemberCluster has, "" when there are none. Placed stays as it is: the
-	// members are served, and an override may be written before its member joins.
+	// Notice lists the names in overrides without a MemberCluster; "" if there are none. Placed stays unchanged: the
+	// manager serves the members, and an author may write an override before its member joins.
 	Notice string
-	// Again is when another decision may let more members go without an action of a person; zero when no member
-	// waits.
+	// Again is when a later decision may begin more removals without an Approval; zero if no member waits.
 	Again time.Time
 }
 
-// Decide places a wrapper on members, after the previous decision. It fails only where a selector or
-// maxRemoval does not parse; then the previous decision stands.
+// Decide decides on the members of a wrapper, based on the previous decision. It only fails if a selector or maxRemoval
+// does not parse. Then the previous decision stays.
 func Decide(in Input, now time.Time) (Decision, error) {
 	if in.Spec.Clusters == nil {
-		// Left out is not "everywhere": nothing goes anywhere by leaving a field out.
+		// A missing selection is not "everywhere": a missing field never selects a member.
 		in.Spec.Clusters = &v1alpha1.ClusterSelection{}
 	}
 	clusters, err := selection.New(in.Spec.Clusters)
@@ -83,7 +82,7 @@ func Decide(in Input, now time.Time) (Decision, error) {
 	status.Withheld, status.Decision, status.Removals = pace.withheld, pace.decision, pace.removals
 	in.leave(&status, known, pace.going)
 	if in.differsOnlyInAge(status, now) {
-		// That a removal is an hour old is no news: a host at rest writes nothing.
+		// A removal that grows older than an hour causes no write: a host at rest writes nothing.
 		status.Removals = in.Previous.Removals
 	}
 
@@ -95,7 +94,7 @@ func Decide(in Input, now time.Time) (Decision, error) {
 	return decision, nil
 }
 
-// leave fills in the members that are being left, and what people have said about waiting for members.
+// leave sets the leaving and the released members.
 func (in *Input) leave(status *v1alpha1.PlacementStatus, known map[string]bool, going []string) {
 	leaving := slices.Clone(going)
 	for _, name := range in.Previous.Leaving {
@@ -113,8 +112,8 @@ func (in *Input) leave(status *v1alpha1.PlacementStatus, known map[string]bool, 
 	}
 }
 
-// differsOnlyInAge reports whether nothing has changed but that removals grew old. One of the future, which a
-// clock that was set back leaves behind, is to be written anew, or it would never grow old.
+// differsOnlyInAge reports whether the decision differs from the previous one only in removals that expired. A removal
+// in the future, which a clock that was set back leaves behind, has to be rewritten. Otherwise it would never expire.
 func (in *Input) differsOnlyInAge(status v1alpha1.PlacementStatus, now time.Time) bool {
 	latest := wholeSecond(now)
 	for _, r := range in.Previous.Removals {

@@ -18,23 +18,24 @@ import (
 )
 
 const (
-	// window is the time within which so many removals may begin.
+	// window is the period that maxRemoval is for.
 	window = time.Hour
-	// DefaultMaxRemoval is spec.rollout.maxRemoval where it is left out.
+	// DefaultMaxRemoval is the default of spec.rollout.maxRemoval.
 	DefaultMaxRemoval = "30%"
 )
 
-// pace is how a decision to leave members is paced.
+// pace is the result of the removal limit.
 type pace struct {
-	// going are the members that begin to be left now, withheld those that wait; both sorted.
+	// going are the members whose removal begins now, withheld those that wait; both sorted.
 	going, withheld []string
-	// decision names what waits; "" when nothing does.
+	// decision identifies the removal that waits; "" if none waits.
 	decision string
-	// removals are those of the last hour, the ones that begin now among them.
+	// removals are the removals of the last hour, including those that begin now.
 	removals []v1alpha1.Removals
-	// limit is how many removals may begin within the hour, placed how many members it is a share of.
+	// limit is the number of removals that may begin within the hour, placed the number of members that it is computed
+	// from.
 	limit, placed int
-	// again is when the oldest removal is an hour old.
+	// again is when the oldest of the removals is an hour old.
 	again time.Time
 }
 
@@ -72,7 +73,7 @@ func (in *Input) pace(known map[string]bool, now time.Time) (pace, error) {
 	}
 
 	standing := in.standingDecision(unselected)
-	approved := mayGo(in, standing)
+	approved := approvedRemovals(in, standing)
 	room := p.limit - begun
 	for _, name := range unselected {
 		if approved[name] {
@@ -102,9 +103,9 @@ func (in *Input) pace(known map[string]bool, now time.Time) (pace, error) {
 	return p, nil
 }
 
-// standingDecision is the decision of the previous pass, if the spec is the same and all unselected members are in
-// it. After an edit of the spec, leaving a member may have another effect. Any further member is another removal, and
-// needs an Approval of its own.
+// standingDecision is the decision of the previous pass, if the spec is the same and all unselected members are in it.
+// After an edit of the spec, the removal may have another effect. A further member makes another removal, which needs
+// an Approval of its own.
 func (in *Input) standingDecision(unselected []string) string {
 	if in.Previous.ObservedGeneration != in.Wrapper.Generation {
 		return ""
@@ -117,16 +118,16 @@ func (in *Input) standingDecision(unselected []string) string {
 	return in.Previous.Decision
 }
 
-// decisionOf names a removal. The time is in it because labels come and go without another generation: a
-// removal that was called off and is wanted again is another.
+// decisionOf identifies a removal. The time is part of it because labels change without another generation: a removal
+// that was called off and begins again is another removal.
 func decisionOf(withheld []string, generation int64, now time.Time) string {
 	sum := digest.Of([]byte(strings.Join(withheld, ",")), []byte(strconv.FormatInt(generation, 10)),
 		[]byte(now.UTC().Format(time.RFC3339Nano)))
 	return strings.TrimPrefix(sum, "sha256:")[:16]
 }
 
-// limitOf is how many removals may begin within an hour: a share of what was placed, rounded down, but one
-// always may. All of them are any number: a member that was left and placed again may be left once more.
+// limitOf is the number of removals that may begin within an hour: a share of the placed members, rounded down, but at
+// least one. With 100% there is no limit: a member that was left and placed again may be left once more.
 func limitOf(maxRemoval *intstr.IntOrString, placed int) (int, error) {
 	if maxRemoval == nil {
 		maxRemoval = new(intstr.FromString(DefaultMaxRemoval))
@@ -157,8 +158,8 @@ func recent(removals []v1alpha1.Removals, now time.Time) []v1alpha1.Removals {
 	return kept
 }
 
-// begin adds count removals that begin now. Those of a minute are told together, as of the last of them,
-// so that an hour has few entries; they count for up to a minute longer, and never for more room.
+// begin adds count removals that begin now. Removals of one minute share an entry, with the time of the last, so that
+// an hour has few entries. They count for up to a minute longer, and never allow more removals.
 func begin(removals []v1alpha1.Removals, count, placed int, now time.Time) []v1alpha1.Removals {
 	if count == 0 {
 		return removals
@@ -173,7 +174,7 @@ func begin(removals []v1alpha1.Removals, count, placed int, now time.Time) []v1a
 	return append(removals, v1alpha1.Removals{Since: since, Count: int32(count), Placed: int32(placed)}) //nolint:gosec // as above
 }
 
-// wholeSecond rounds up to what a metav1.Time holds, so that an hour is never a moment short.
+// wholeSecond rounds up to whole seconds, which a metav1.Time can hold. So an hour is never too short.
 func wholeSecond(t time.Time) metav1.Time {
 	whole := t.UTC().Truncate(time.Second)
 	if whole.Before(t) {

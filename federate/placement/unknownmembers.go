@@ -10,12 +10,12 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// maxUnknownInMessage bounds how many selections a message spells out.
+// maxUnknownInMessage is the number of selections in a message.
 const maxUnknownInMessage = 5
 
 // Unknown are the names in one selection of a wrapper that no MemberCluster has.
 type Unknown struct {
-	// Field is where they stand, as in spec.overrides[0].clusters.names.
+	// Field is the place of the names, as in spec.overrides[0].clusters.names.
 	Field string
 	// Names are sorted, and not empty.
 	Names []string

@@ -16,21 +16,21 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// Object is one object as a member is to get it, but for the marks.
+// Object is one object for a member, without the marks.
 type Object struct {
 	GVK             schema.GroupVersionKind
 	Namespace, Name string
-	// JSON is canonical. It is shared between renderings: read it, never write into it.
+	// JSON is canonical. Renderings share it, so nothing may change it.
 	JSON []byte
-	// Digest is that of JSON; the mark AnnotationRendering carries it.
+	// Digest is the digest of JSON; the mark AnnotationRendering has it.
 	Digest string
-	// Keep is what AnnotationKeep says: "true", "false", or "" where the author says nothing.
+	// Keep is the value of AnnotationKeep: "true", "false", or "" if the author set none.
 	Keep string
-	// Replace reports whether the author lets the object be deleted and made again (AnnotationReplace).
+	// Replace reports whether the author permits the manager to delete and re-create the object (AnnotationReplace).
 	Replace bool
 }
 
-// Unstructured decodes the object, for the caller to change.
+// Unstructured decodes the object. The caller may change the result.
 func (o *Object) Unstructured() (*unstructured.Unstructured, error) {
 	value, err := strictjson.DecodeValue(o.JSON)
 	if err != nil {
@@ -42,7 +42,7 @@ func (o *Object) Unstructured() (*unstructured.Unstructured, error) {
 // String is kind and name, as messages say it: Deployment web.
 func (o *Object) String() string { return o.GVK.Kind + " " + o.Name }
 
-// identity is what tells an object apart from all others on a member.
+// identity is the group, kind and name of the object, as bytes.
 type identity struct{ group, kind, namespace, name string }
 
 func (o *Object) identity() identity {
@@ -53,8 +53,8 @@ func (i identity) bytes() []byte {
 	return []byte(i.group + "/" + i.kind + "/" + i.namespace + "/" + i.name)
 }
 
-// Reserved is overrides.Reserved for the rendered object. Objects whose text has none of the words that all the
-// rules need are not decoded for it.
+// Reserved is overrides.Reserved for the rendered object. It only decodes objects whose text contains a word that some
+// rule needs.
 func (o *Object) Reserved() error {
 	if !bytes.Contains(o.JSON, []byte("fairlead")) && !bytes.Contains(o.JSON, []byte("kube-")) {
 		return nil

@@ -20,7 +20,7 @@ const (
 	olmV1     = "olm.operatorframework.io"
 )
 
-// ladder is the install order: a rung at a time, kinds on one rung by kind and name.
+// ladder is the install order, one rung at a time. Kinds of one rung are ordered by kind and name.
 var ladder = [][]schema.GroupKind{
 	{{Group: core, Kind: "Namespace"}},
 	{{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}},
@@ -33,7 +33,7 @@ var ladder = [][]schema.GroupKind{
 		{Group: groupsnap, Kind: "VolumeGroupSnapshotClass"},
 	},
 	{{Group: "networking.k8s.io", Kind: "IngressClass"}, {Group: "gateway.networking.k8s.io", Kind: "GatewayClass"}},
-	// Limits and policies before what they are to hold for.
+	// Limits and policies come before the objects that they restrict.
 	{
 		{Group: core, Kind: "ResourceQuota"},
 		{Group: core, Kind: "LimitRange"},
@@ -46,7 +46,7 @@ var ladder = [][]schema.GroupKind{
 	{{Group: rbac, Kind: "ClusterRoleBinding"}},
 	{{Group: rbac, Kind: "Role"}},
 	{{Group: rbac, Kind: "RoleBinding"}},
-	// Snapshots may be what a claim is made from.
+	// A claim may be made from a snapshot.
 	{{Group: core, Kind: "PersistentVolume"}, {Group: snapshot, Kind: "VolumeSnapshotContent"}, {Group: groupsnap, Kind: "VolumeGroupSnapshotContent"}},
 	{{Group: snapshot, Kind: "VolumeSnapshot"}, {Group: groupsnap, Kind: "VolumeGroupSnapshot"}},
 	{{Group: core, Kind: "PersistentVolumeClaim"}},
@@ -69,7 +69,7 @@ var ladder = [][]schema.GroupKind{
 		{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"},
 		{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"},
 	},
-	// OLM installs a Subscription only where an OperatorGroup is, and from a catalog that it knows.
+	// OLM installs a Subscription only with an OperatorGroup in its namespace, and from a known catalog.
 	{{Group: olm, Kind: "CatalogSource"}, {Group: olmV1, Kind: "ClusterCatalog"}},
 	{{Group: olm, Kind: "OperatorGroup"}},
 	{{Group: olm, Kind: "Subscription"}, {Group: olmV1, Kind: "ClusterExtension"}},
@@ -77,7 +77,7 @@ var ladder = [][]schema.GroupKind{
 	custom,
 }
 
-// The rungs of kinds that no other rung names.
+// The rungs of all other kinds.
 var (
 	builtIn = []schema.GroupKind{{Group: "*.k8s.io", Kind: "*"}}
 	custom  = []schema.GroupKind{{Group: "*", Kind: "*"}}

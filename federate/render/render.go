@@ -20,33 +20,33 @@ import (
 )
 
 const (
-	// maxObject is how large one rendered object may be, in bytes: a member's etcd refuses requests
-	// past 1.5 MiB, and the marks come on top.
+	// maxObject is the limit of one rendered object in bytes. A member's etcd refuses requests past 1.5 MiB, and the
+	// marks are added later.
 	maxObject = 1 << 20
-	// maxRendering is how large all of them may be: the 1 MiB of a wrapper and as much again from
-	// overrides.
+	// maxRendering is the limit of all rendered objects: the 1 MiB of a wrapper, and as much again from overrides.
 	maxRendering = 2 << 20
 )
 
-// Rendering is what one member gets, or many equal ones.
+// Rendering is the objects for one member, or for several members with equal objects.
 type Rendering struct {
-	// Digest is that of the objects, their identities and digests in install order.
+	// Digest is the digest of the identities and digests of the objects, in install order.
 	Digest string
 	// Objects are in install order.
 	Objects []Object
 
 	sum digest.Sum // Digest, as bytes
-	// base keeps the objects that no override touches, which other renderings share.
+	// base keeps the objects without overrides in memory, which other renderings share.
 	base *base
 }
 
 // Renderer renders one wrapper at one generation for any members. It is safe for concurrent use. It keeps digests and
-// errors, so that asking again costs no rendering, and no objects: those are rendered again from the spec unless
+// errors, so that repeated calls cost no rendering. It keeps no objects: it renders them again from the spec unless
 // another caller still holds them. Drop it when the wrapper changes.
 type Renderer struct {
 	namespace string
 	set       *overrides.Set
-	// identities are the objects', in install order: overrides change neither kinds nor names, so every rendering has the same.
+	// identities are the identities of the objects in install order. Overrides change neither kinds nor names, so every
+	// rendering has the same.
 	identities []identity
 
 	maxWork int64 // of a Round
@@ -54,13 +54,13 @@ type Renderer struct {
 	mu       sync.Mutex
 	variants map[variantKey]*Variant
 
-	// reading is held while the objects are read from raw, which is the spec's.
+	// reading is held while the objects are read from raw, the objects of the spec.
 	reading sync.Mutex
 	raw     []runtime.RawExtension
 	base    weak.Pointer[base]
 }
 
-// base are a wrapper's objects without overrides. All of it goes index by index, in install order.
+// base are a wrapper's objects without overrides. All its slices are in install order.
 type base struct {
 	objects []*unstructured.Unstructured
 	written []Object
@@ -85,14 +85,14 @@ func New(spec *v1alpha1.WrapperSpec, namespace string) (*Renderer, error) {
 	return r, nil
 }
 
-// Follow has the renderer read from another copy of its spec, so that the one it was made with can be let go of.
+// Follow makes the renderer read from another copy of its spec, so that the earlier copy can be freed.
 func (r *Renderer) Follow(spec *v1alpha1.WrapperSpec) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
 	r.raw = spec.Objects
 }
 
-// read is the wrapper's objects, read now unless another caller still holds them.
+// read returns the wrapper's objects. It reads them now unless another caller still holds them.
 func (r *Renderer) read() (*base, error) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
@@ -123,8 +123,8 @@ func (r *Renderer) read() (*base, error) {
 	return b, nil
 }
 
-// settle gives an object the wrapper's namespace. That an object names another is admission's to
-// refuse, and refused again here: a wrapper must not reach out of its namespace.
+// settle sets the wrapper's namespace on an object. It refuses an object with another namespace, as admission does: a
+// wrapper must not write outside its namespace.
 func settle(obj *unstructured.Unstructured, namespace string) error {
 	if obj.GetAPIVersion() == "" || obj.GetKind() == "" || obj.GetName() == "" {
 		return errors.New("it needs apiVersion, kind and metadata.name")
@@ -144,7 +144,7 @@ func settle(obj *unstructured.Unstructured, namespace string) error {
 	return nil
 }
 
-// render makes a rendering, and says what that took: see overrides.Set.Apply, and the writing of the result.
+// render makes a rendering. It also returns the work of overrides.Set.Apply and of writing the result.
 func (r *Renderer) render(m selection.Member) (out *Rendering, work int64, err error) {
 	b, err := r.read()
 	if err != nil {
@@ -158,7 +158,7 @@ func (r *Renderer) render(m selection.Member) (out *Rendering, work int64, err e
 	return out, work + workPerByte*int64(own), err
 }
 
-// write makes a rendering of tailored objects, and says how many bytes of it are its own.
+// write makes a rendering from the changed objects. It also returns how many bytes of it other renderings do not share.
 func (b *base) write(tailored []*unstructured.Unstructured) (out *Rendering, own int, err error) {
 	out = &Rendering{Objects: slices.Clone(b.written), base: b}
 	pieces := slices.Clone(b.pieces)
@@ -185,7 +185,7 @@ func (b *base) write(tailored []*unstructured.Unstructured) (out *Rendering, own
 	return out, own, nil
 }
 
-// bounded reports whether overrides made an object larger than a member takes.
+// bounded returns an error if overrides made an object larger than a member accepts.
 func bounded(o *Object) error {
 	if len(o.JSON) > maxObject {
 		return fmt.Errorf("%s comes to %d KiB with the overrides, %d at most", o, len(o.JSON)>>10, maxObject>>10)

@@ -15,25 +15,25 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// Variant is what members get that no override tells apart. It keeps the digest of their rendering, and makes the rendering
-// when a caller needs it.
+// Variant is the rendering that members share if the same overrides and values apply to them. It keeps the digest of
+// the rendering, and makes the objects when a caller needs them.
 type Variant struct {
 	renderer *Renderer
-	// member is one of the members; all of them get its rendering.
+	// member is one of these members; all of them get its rendering.
 	member selection.Member
-	// digest and err are how its rendering came out, and how it comes out each time; work is what it took. The digest is kept
+	// digest and err are the result of the rendering, which is the same each time. work is its cost. The digest is kept
 	// as bytes: there may be one for every pair.
 	digest digest.Sum
 	err    error
 	work   int64
 
-	// made is held while it is rendered.
+	// made is held during the rendering.
 	made      sync.Mutex
 	rendering weak.Pointer[Rendering]
 }
 
-// variantKey tells apart the members that overrides tell apart. It is a digest: an author can have a member's labels put
-// into it thousands of times.
+// variantKey identifies a variant. It is a digest, because an author can have a member's labels copied into the key
+// thousands of times.
 type variantKey [sha256.Size]byte
 
 func (r *Renderer) key(m selection.Member) variantKey {
@@ -41,7 +41,7 @@ func (r *Renderer) key(m selection.Member) variantKey {
 	return sha256.Sum256(r.set.Variant(space[:0], m))
 }
 
-// variant is the variant of a member, rendered now unless it was before.
+// variant returns the variant of a member. It renders the variant now unless that was done before.
 func (r *Renderer) variant(key variantKey, m selection.Member) *Variant {
 	r.mu.Lock()
 	v := r.variants[key]
@@ -62,7 +62,7 @@ func (r *Renderer) variant(key variantKey, m selection.Member) *Variant {
 	return v
 }
 
-// For is the rendering for a member: the very same one for members that no override tells apart, as long as a caller holds
+// For returns the rendering for a member. Members of one variant get the very same rendering, as long as a caller holds
 // it. An error from an override is an *overrides.Error that names the member.
 func (r *Renderer) For(m selection.Member) (*Rendering, error) {
 	return r.variant(r.key(m), m).forMember(m)
@@ -75,13 +75,13 @@ func (v *Variant) forMember(m selection.Member) (*Rendering, error) {
 	return v.Render()
 }
 
-// failure is why nothing can be rendered, said to one of the members.
+// failure returns the error of the rendering, with the name of this member.
 func (v *Variant) failure(m selection.Member) error {
 	if v.err == nil {
 		return nil
 	}
 	if e := (*overrides.Error)(nil); errors.As(v.err, &e) {
-		return e.For(m.Name) // it may have been another's
+		return e.For(m.Name) // the error may name another member
 	}
 	return fmt.Errorf("rendering for member %s: %w", m.Name, v.err)
 }
@@ -104,7 +104,7 @@ func (v *Variant) Render() (*Rendering, error) {
 	return rendering, nil
 }
 
-// Digest is that of the rendering.
+// Digest is the digest of the rendering.
 func (v *Variant) Digest() string { return v.digest.String() }
 
 // Lists reports whether an object is in the rendering.
@@ -112,7 +112,7 @@ func (v *Variant) Lists(group, kind, name string) bool {
 	return slices.ContainsFunc(v.renderer.identities, func(i identity) bool { return i.group == group && i.kind == kind && i.name == name })
 }
 
-// Distinct is how many different renderings it has made.
+// Distinct is the number of different renderings that the renderer has made.
 func (r *Renderer) Distinct() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

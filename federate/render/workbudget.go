@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// workPerByte is what encoding and digesting a byte takes, in the units of overrides.
+	// workPerByte is the cost of encoding and digesting a byte, in the units of overrides.
 	workPerByte = 4
-	// maxWork bounds what the distinct renderings of one wrapper may take together, in units of overrides: about a
-	// minute of one processor. It is no number of renderings, since a thousand small ones cost less than ten large ones:
-	// two thousand may differ in all of a full wrapper, 1 MiB, tens of thousands in an object of 64 KiB.
+	// maxWork is the limit of the distinct renderings of one wrapper together, in units of overrides: about a minute of
+	// one processor. It does not limit the number of renderings, since a thousand small ones cost less than ten large
+	// ones. Of a full wrapper, 1 MiB, two thousand renderings may differ; of an object of 64 KiB, tens of thousands.
 	maxWork = 16 << 30
 )
 
-// Round renders a wrapper for the members that it is placed on, in the order of their names, and bounds what that may
-// take. What is refused depends on the wrapper and on these members alone, not on what was rendered before. It is not
-// safe for concurrent use; the Renderer is.
+// Round renders a wrapper for its placed members, in the order of their names, and bounds the work. Refusals depend on
+// the wrapper and on these members alone, not on earlier renderings. A Round is not safe for concurrent use; the
+// Renderer is.
 type Round struct {
 	renderer *Renderer
 	seen     map[variantKey]bool // the variants that were rendered in this round
@@ -33,8 +33,8 @@ func (r *Renderer) NewRound() *Round {
 	return &Round{renderer: r, seen: map[variantKey]bool{}, left: r.maxWork}
 }
 
-// For is Renderer.For, within what the round may take. An error that wraps overrides.ErrTooCostly says that the member's
-// rendering, or the wrapper's renderings together, take more work than they may.
+// For is Renderer.For within the limit of the round. An error that wraps overrides.ErrTooCostly means that the
+// rendering of the member, or the renderings of the wrapper together, exceed the limit.
 func (x *Round) For(m selection.Member) (*Rendering, error) {
 	v, err := x.Variant(m)
 	if err != nil {
@@ -43,7 +43,7 @@ func (x *Round) For(m selection.Member) (*Rendering, error) {
 	return v.Render()
 }
 
-// Variant is For without the objects.
+// Variant is For, but without the objects.
 func (x *Round) Variant(m selection.Member) (*Variant, error) {
 	key := x.renderer.key(m)
 	seen := x.seen[key]
@@ -59,8 +59,8 @@ func (x *Round) Variant(m selection.Member) (*Variant, error) {
 	return v, v.failure(m)
 }
 
-// Done ends a round: the renderer forgets the variants of members that were not in it. A label that changes often would
-// otherwise leave one behind each time.
+// Done ends a round. The renderer forgets the variants of members that were not in it. Otherwise a label that changes
+// often would leave one variant behind each time.
 func (x *Round) Done() {
 	x.renderer.mu.Lock()
 	defer x.renderer.mu.Unlock()
