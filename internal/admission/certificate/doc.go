@@ -5,5 +5,5 @@
 //
 // Why it is so: in a cluster the certificate goes a long way. The leader writes it into a Secret, the kubelets copy the Secret into
 // the folder of each pod, and every replica reads its folder. So all replicas serve the same certificate, and a replica that does not
-// lead needs no permission for it. docs/adr/0017-cert-controller-renews-the-webhooks-certificate.md has the reasons.
+// lead needs no permission for it. docs/adr/0019-cert-controller-renews-the-webhooks-certificate.md has the reasons.
 package certificate
