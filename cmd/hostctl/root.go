@@ -29,7 +29,7 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 		Short: "Distribute Kubernetes objects from one host to many member clusters",
 		Long: `hostctl distributes Kubernetes objects from one host to many member clusters.
 
-  host      the cluster on which Fairlead's manager runs, with a MemberCluster for each member
+  host      the cluster that holds the wrappers, with a MemberCluster for each member
   member    a cluster that receives objects
   wrapper   a Federated or ClusterFederated on the host: objects, the clusters to place them on, and overrides
   Delivery  an object on a member that lists everything that one wrapper brought there

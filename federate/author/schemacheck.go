@@ -70,7 +70,7 @@ func validatorOf(resource string) (*validate.SchemaValidator, error) {
 	}
 	versions := mapsAt(crd.Object, "spec", "versions")
 	if len(versions) != 1 {
-		return nil, fmt.Errorf("reading the schema of %s: it has %d versions, 1 is known", resource, len(versions))
+		return nil, fmt.Errorf("reading the schema of %s: it has %d versions, and this program knows one", resource, len(versions))
 	}
 	data, err := json.Marshal(fieldAt(versions[0], "schema", "openAPIV3Schema"))
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// oneMember is the memory that one member may take in the manager, whatever it answers; see docs/design.md, section 3.
+// oneMember is the memory that one member may take in the manager, whatever it answers; see docs/design.md, section 4.
 const oneMember = 512 << 20
 
 // glutton is a member whose answers are larger than the memory of the host.
