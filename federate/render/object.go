@@ -42,7 +42,7 @@ func (o *Object) Unstructured() (*unstructured.Unstructured, error) {
 // String is kind and name, as messages say it: Deployment web.
 func (o *Object) String() string { return o.GVK.Kind + " " + o.Name }
 
-// identity is the group, kind and name of the object, as bytes.
+// identity identifies an object on a member.
 type identity struct{ group, kind, namespace, name string }
 
 func (o *Object) identity() identity {

@@ -44,8 +44,8 @@ func LentDigest(entries []metav1.ManagedFieldsEntry) string {
 }
 
 // LastWriter is the field manager that wrote an object last after us, as managedFields record it. It takes the newest
-// entry that is not ours, is not of a subresource, and is not older than ours. fields are the fields of that entry, as
-// paths like .spec.replicas, sorted and bounded. Both are empty if there is no such entry.
+// entry that is not ours, is not of the status subresource, and is not older than ours. fields are the fields of that
+// entry, as paths like .spec.replicas, sorted and bounded. Both are empty if there is no such entry.
 func LastWriter(entries []metav1.ManagedFieldsEntry) (manager string, fields []string) {
 	var since, newest *metav1.Time
 	for i := range entries {
