@@ -74,7 +74,7 @@ func TestWhatIsInTheWay(t *testing.T) {
 			there: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {federation.fairlead.dev/uid: dead},
 				annotations: {federation.fairlead.dev/wrapper: federated/%[1]s/web, federation.fairlead.dev/rendering: another,
                     federation.fairlead.dev/object: configmaps/%[1]s/a}}, data: {value: "0"}}`,
-			reason: v1alpha1.ReasonWrapperReplaced, words: []string{"ConfigMap a", "uid dead", "label it there federation.fairlead.dev/uid=uid-"},
+			reason: v1alpha1.ReasonWrapperReplaced, words: []string{"ConfigMap a", "uid dead", "label it federation.fairlead.dev/uid=uid-"},
 			data: map[string]string{"value": "0"},
 		},
 		"a copy that carries the label of the wrapper and is no object of it": {
