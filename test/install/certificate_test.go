@@ -20,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -109,15 +110,15 @@ func (impatient) Since(time.Time) time.Duration { return time.Hour }
 
 // mount copies the Secret into a folder until ctx ends, as a kubelet does.
 func mount(ctx context.Context, host client.Client, dir string) {
-	for ; ctx.Err() == nil; time.Sleep(300 * time.Millisecond) {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		secret := &corev1.Secret{}
 		if host.Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: certificate.Secret}, secret) != nil {
-			continue
+			return
 		}
 		for key, content := range secret.Data {
 			_ = os.WriteFile(filepath.Join(dir, key), content, 0o600) // the next round tries again
 		}
-	}
+	}, 300*time.Millisecond)
 }
 
 // trusted connects to the webhooks as the API server does, with the authority of each webhook configuration. It returns the fingerprint
