@@ -201,7 +201,7 @@ func TestAManagerThatTookItsLeaseBackWritesAfterAPause(t *testing.T) {
 		l.clock.Step(100 * time.Millisecond)
 	}
 	for !l.clock.HasWaiters() {
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 	}
 	l.clock.Step(100 * time.Millisecond)
 	if err := <-written; err != nil {

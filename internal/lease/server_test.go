@@ -131,7 +131,7 @@ func (p *process) times(t *testing.T) []time.Time {
 // waitToWrite waits until it writes, and returns the time of its first write.
 func (p *process) waitToWrite(t *testing.T) time.Time {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-time.After(20 * time.Millisecond) {
 		if times := p.times(t); len(times) > 0 {
 			return times[0]
 		}
@@ -212,7 +212,7 @@ func TestTwoManagersNeverBothWrite(t *testing.T) {
 	if err := first.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	for since := time.Now(); time.Since(since) < 2*time.Second; time.Sleep(50 * time.Millisecond) {
+	for since := time.Now(); time.Since(since) < 2*time.Second; <-time.After(50 * time.Millisecond) {
 		if times := second.times(t); time.Since(times[len(times)-1]) > 5*time.Second {
 			t.Fatal("the new leader does not write")
 		}

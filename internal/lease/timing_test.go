@@ -33,7 +33,7 @@ func TestTheFenceFallsBeforeAnotherManagerBegins(t *testing.T) {
 
 func TestJudge(t *testing.T) {
 	at := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
-	after := func(d time.Duration) time.Time { return at.Add(d) }
+	after := at.Add
 	for name, test := range map[string]struct {
 		tenure Tenure
 		now    time.Time
@@ -90,10 +90,10 @@ func TestNoWriteOfTheOldLeaderMeetsTheNewOne(t *testing.T) {
 		takes := seen + d.Duration.Seconds()/standby
 		tenure := Tenure{Renewed: time.Unix(0, 0)}
 		for range 20 {
-			real := random.Float64() * 40
-			v := d.Judge(tenure, time.Unix(0, int64(real*leader*1e9)))
-			if real >= takes-2 && (v.MayBegin || v.Left > 0) {
-				t.Fatalf("%.3f s after the renewal the old leader may still write (%+v), and another may begin at %.3f s", real, v, takes)
+			moment := random.Float64() * 40
+			v := d.Judge(tenure, time.Unix(0, int64(moment*leader*1e9)))
+			if moment >= takes-2 && (v.MayBegin || v.Left > 0) {
+				t.Fatalf("%.3f s after the renewal the old leader may still write (%+v), and another may begin at %.3f s", moment, v, takes)
 			}
 		}
 	}

@@ -117,8 +117,7 @@ func (g *guard) cancelWhenFenced(req *http.Request, cancel context.CancelCauseFu
 		mu    sync.Mutex
 		timer *time.Timer
 	)
-	var check func()
-	check = func() {
+	check := func() {
 		mu.Lock()
 		defer mu.Unlock()
 		switch left := g.fence.Left(); {
