@@ -62,10 +62,18 @@ func (p *reconciliation) place(ctx context.Context) error {
 		return nil
 	}
 	p.decision = decided
-	if equality.Semantic.DeepEqual(previous, decided.Status) {
+	if isDecidedAgain(previous, decided.Status) {
 		return nil
 	}
 	return p.writeDecision(ctx, decided.Status)
+}
+
+// isDecidedAgain reports whether a decision differs from the previous one at most in its generation. Such a decision needs
+// no write before the push: the members, those to leave, and what the manager counts of removals are written already. publish writes the
+// generation with the status. A removal that waits gets a new name with each generation, so it is never decided again.
+func isDecidedAgain(previous, decided v1alpha1.PlacementStatus) bool {
+	decided.ObservedGeneration = previous.ObservedGeneration
+	return equality.Semantic.DeepEqual(previous, decided)
 }
 
 // stillLeaving drops the members that have been left.

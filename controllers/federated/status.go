@@ -39,6 +39,10 @@ func (p *reconciliation) publish(ctx context.Context) (ctrl.Result, error) {
 	snapshot := p.snapshot(before)
 	next := report.Build(snapshot, p.now)
 	next.Placement = before.Placement
+	if p.decision.Status.ObservedGeneration != 0 {
+		// place writes no decision that differs only in its generation.
+		next.Placement.ObservedGeneration = p.decision.Status.ObservedGeneration
+	}
 	final := settled(&next)
 	if equality.Semantic.DeepEqual(*before, next) {
 		p.writes.notePublished(p.key, p.now, final)

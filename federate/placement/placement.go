@@ -112,8 +112,9 @@ func (in *Input) leave(status *v1alpha1.PlacementStatus, known map[string]bool, 
 	}
 }
 
-// differsOnlyInAge reports whether the decision differs from the previous one only in removals that expired. A removal
-// in the future, which a clock that was set back leaves behind, has to be rewritten. Otherwise it would never expire.
+// differsOnlyInAge reports whether the decision differs from the previous one only in its generation, and in removals that
+// expired. A removal in the future, which a clock that was set back leaves behind, has to be rewritten. Otherwise it would
+// never expire.
 func (in *Input) differsOnlyInAge(status v1alpha1.PlacementStatus, now time.Time) bool {
 	latest := wholeSecond(now)
 	for _, r := range in.Previous.Removals {
@@ -121,7 +122,7 @@ func (in *Input) differsOnlyInAge(status v1alpha1.PlacementStatus, now time.Time
 			return false
 		}
 	}
-	status.Removals = in.Previous.Removals
+	status.Removals, status.ObservedGeneration = in.Previous.Removals, in.Previous.ObservedGeneration
 	return equality.Semantic.DeepEqual(status, in.Previous)
 }
 
