@@ -278,7 +278,7 @@ const (
 // LeavingProgress is the progress of an unjoin.
 type LeavingProgress string
 
-// LeavingCleared: everything of Fairlead is off the member, except the host's account.
+// LeavingCleared means that everything of Fairlead is off the member, except the host's account.
 const LeavingCleared LeavingProgress = "Cleared"
 
 // OLMGeneration is a generation of the Operator Lifecycle Manager.
