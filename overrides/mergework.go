@@ -105,8 +105,9 @@ func isScalar(value any) bool {
 	return true
 }
 
-// mergeWork is the cost of merging two lists by a key. The merge compares each item of the patch with the existing
-// items one by one, and then sorts by looking up each place.
+// mergeWork is the cost of merging two lists by a key; there and patched are their lengths. The merge searches the
+// list from its start for each item of the patch. Then it sorts the items of the patch: each comparison searches the
+// list again for the positions of both items.
 func mergeWork(there, patched int) int64 {
 	all, own := int64(there+patched), int64(patched)
 	return perScan * (all*all + own*own*int64(bits.Len(uint(patched))))

@@ -24,8 +24,9 @@ import (
 
 var crds = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// compareEvery is how often the groups that a collector may read are compared with those that CRDs bring even when no CRD
-// came: a join that ran while one came has written what was served before.
+// compareEvery is the interval at which the manager compares the API groups in the collector's role with the groups of
+// the member's CRDs, even without an event of a CRD. A join may overwrite the role with an older list of groups if a CRD
+// is created during the join.
 const compareEvery = 5 * time.Minute
 
 // keepReadable lets the collector's account read the kinds that CRDs bring to its member, until ctx ends. So the collector observes

@@ -26,7 +26,7 @@ type ending struct {
 	at time.Time
 }
 
-// unlessHeardOf is nil for one of which the collector has been heard since: it was started again, and is at work.
+// unlessHeardOf returns nil if the collector has written a heartbeat after this end: it was restarted and works.
 func (e *ending) unlessHeardOf(heard time.Time) *ending {
 	if e != nil && heard.After(e.at) {
 		return nil

@@ -125,8 +125,8 @@ func notRenewed(name string, o *join.Overdue) string {
 		o.Since.UTC().Format(time.RFC3339), o.Expires.UTC().Format(time.RFC3339), name, o.Err)
 }
 
-// enforced says where the namespace policy of the MemberCluster is not what the member holds the host to. The member's
-// counts: a person with rights there gives it.
+// enforced returns a message if the member's admission policy enforces another namespace policy than the MemberCluster
+// states. The member's policy decides, because only a person with rights on the member can change it.
 func (d statusWriter) enforced(mc *v1alpha1.MemberCluster) string {
 	there, here := d.probe.NamespacePolicy, cmp.Or(mc.Spec.NamespacePolicy, v1alpha1.NamespacesManaged)
 	switch {
@@ -151,7 +151,7 @@ func (d statusWriter) clocks() string {
 	if off < clockTolerance {
 		return ""
 	}
-	return fmt.Sprintf("; its clock is %s %s the host's, which Fairlead allows for and certificates may not: mend the time there, or here",
+	return fmt.Sprintf("; its clock is %s %s the host's clock. Fairlead corrects for that, but certificate checks may fail: correct the clock of the member or of the host",
 		strings.TrimSuffix(off.Round(time.Minute).String(), "0s"), where)
 }
 

@@ -13,9 +13,9 @@
 // Why it is so. YAML is read twice: once as nodes, which shows aliases, duplicate keys and depth, and
 // once by the very conversion that kubectl uses, so that `on` or `0777` mean here what they mean there.
 // Aliases are refused rather than expanded: Kubernetes objects do not need them and they make small
-// files large. Where a field may be the author's or the cluster's (ipFamilies, priority) being live
-// decides; where it can hardly be meant for a fleet (clusterIP, nodePort, volumeName) it is
-// left out always, and a note says so if the author wrote it by hand. The scope of a kind comes from what
+// files large. Some fields may come from the author or from the cluster (ipFamilies, priority). The package drops them from live
+// objects only. It always drops fields that make no sense for a fleet (clusterIP, nodePort, volumeName), and adds a note
+// if the object is not live. The scope of a kind comes from what
 // was said explicitly, then from the CRDs of the very input, then from a table, then from a lookup, if
 // there is one: it is never guessed from an absent namespace, since a ClusterRole pushed as a
 // namespaced kind would fail on every member.

@@ -14,8 +14,8 @@
 // comparison of two values, and every trap that OLM sets is a line in a table of tests.
 //
 // kstatus judges whatever has no rule here: it knows the built-in workloads, and the conventions that
-// custom resources follow. What it cannot know is that a custom resource without a status is one whose
-// controller has not looked yet; such a one settles for half a minute before silence counts as consent.
+// custom resources follow. kstatus calls a custom resource without a status healthy, even if its controller has not seen it yet. So such an
+// object stays Progressing for 30 seconds before it counts as Healthy.
 //
 // Kinds without progress (ConfigMap, StorageClass, Role) are healthy when they were applied. The
 // collector neither reads them to judge nor writes that they are healthy.

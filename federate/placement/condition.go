@@ -17,7 +17,7 @@ const maxNamesInMessage = 10
 
 // explain sets the condition. A waiting removal comes first: a mistake may take the wrapper off its members. A name
 // without a MemberCluster follows. The author can correct both.
-func (d *Decision) explain(in Input, p pace, selected int) {
+func (d *Decision) explain(in Input, p limitedRemovals, selected int) {
 	members := len(in.Members)
 	switch {
 	case len(d.Status.Withheld) > 0:
@@ -45,7 +45,7 @@ func (d *Decision) explain(in Input, p pace, selected int) {
 }
 
 // waits describes the waiting removals, and the two remedies.
-func waits(id v1alpha1.WrapperIdentity, p pace) string {
+func waits(id v1alpha1.WrapperIdentity, p limitedRemovals) string {
 	begun := 0
 	for _, r := range p.removals {
 		begun += int(r.Count)

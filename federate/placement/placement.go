@@ -74,13 +74,13 @@ func Decide(in Input, now time.Time) (Decision, error) {
 	registered := func(name string) bool { _, exists := known[name]; return exists }
 	status.NotFound = unknownIn(in.Spec.Clusters, registered)
 	selected := len(status.Clusters)
-	pace, err := in.pace(known, now)
+	limited, err := in.limitRemovals(known, now)
 	if err != nil {
 		return Decision{}, err
 	}
-	status.Clusters = sorted(append(status.Clusters, pace.withheld...))
-	status.Withheld, status.Decision, status.Removals = pace.withheld, pace.decision, pace.removals
-	in.leave(&status, known, pace.going)
+	status.Clusters = sorted(append(status.Clusters, limited.withheld...))
+	status.Withheld, status.Decision, status.Removals = limited.withheld, limited.decision, limited.removals
+	in.leave(&status, known, limited.going)
 	if in.differsOnlyInAge(status, now) {
 		// A removal that grows older than an hour causes no write: a host at rest writes nothing.
 		status.Removals = in.Previous.Removals
@@ -88,9 +88,9 @@ func Decide(in Input, now time.Time) (Decision, error) {
 
 	decision := Decision{Status: status, Notice: notice(unknownInOverrides(in.Overrides, registered))}
 	if len(status.Withheld) > 0 {
-		decision.Again = pace.again
+		decision.Again = limited.again
 	}
-	decision.explain(in, pace, selected)
+	decision.explain(in, limited, selected)
 	return decision, nil
 }
 

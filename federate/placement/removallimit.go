@@ -24,8 +24,8 @@ const (
 	DefaultMaxRemoval = "30%"
 )
 
-// pace is the result of the removal limit.
-type pace struct {
+// limitedRemovals is the result of the removal limit.
+type limitedRemovals struct {
 	// going are the members whose removal begins now, withheld those that wait; both sorted.
 	going, withheld []string
 	// decision identifies the removal that waits; "" if none waits.
@@ -39,15 +39,15 @@ type pace struct {
 	again time.Time
 }
 
-// pace decides which members that were placed and are no longer selected may go now. known are all members by
-// name, true when selected. Those go that a person let go, and then, in the order of their names, as many as
-// the hour has room for; what goes by approval takes up room like any other. It is an error when maxRemoval
-// says nothing that is understood.
+// limitRemovals decides which members that were placed and are no longer selected may go now. known are all members by
+// name, true when selected. Approved removals begin first. Further removals begin in the order of the members' names,
+// until the limit of the hour is reached. Approved removals count towards the limit. An invalid maxRemoval is an error.
 //
-// The room is a share of what was placed when the oldest removal of the last hour began, or is placed now
-// when there was none: members that are placed meanwhile make no room, or a move of the whole fleet would
-// make its own. A member whose MemberCluster is gone is not removed, and takes no room.
-func (in *Input) pace(known map[string]bool, now time.Time) (pace, error) {
+// The limit is a share of the members that were placed when the oldest removal of the last hour began. Without such a
+// removal it is a share of the members placed now. Members that are placed during the hour do not raise the limit.
+// Otherwise moving a wrapper from one half of the fleet to the other would raise its own limit. A member whose
+// MemberCluster is gone is not removed, and does not count.
+func (in *Input) limitRemovals(known map[string]bool, now time.Time) (limitedRemovals, error) {
 	var placed int
 	var unselected []string
 	for _, name := range in.Previous.Clusters {
@@ -59,7 +59,7 @@ func (in *Input) pace(known map[string]bool, now time.Time) (pace, error) {
 		}
 	}
 	unselected = sorted(unselected)
-	p := pace{removals: recent(in.Previous.Removals, now), placed: placed}
+	p := limitedRemovals{removals: recent(in.Previous.Removals, now), placed: placed}
 	begun := 0
 	for _, r := range p.removals {
 		begun += int(r.Count)
@@ -69,7 +69,7 @@ func (in *Input) pace(known map[string]bool, now time.Time) (pace, error) {
 	}
 	var err error
 	if p.limit, err = limitOf(in.MaxRemoval, p.placed); err != nil {
-		return pace{}, err
+		return limitedRemovals{}, err
 	}
 
 	standing := in.standingDecision(unselected)

@@ -21,8 +21,8 @@ const (
 )
 
 const (
-	// maxInHand is what all answers of one member that are being read at a time may weigh. MaxList is what they may be on the
-	// wire: the reader holds that twice while its buffer grows.
+	// maxInHand limits the weight of all answers of one member that are being read at the same time. MaxList also
+	// limits their bytes on the wire together. The reader may hold those bytes twice, because its buffer doubles.
 	maxInHand = 256 << 20
 	// MaxCached is what all that a collector holds of its member may weigh. A hundred thousand objects weigh a third of that.
 	MaxCached = 128 << 20
@@ -42,6 +42,7 @@ type TooLargeError struct {
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the answer to %s is larger than %s, or would be in memory, and is not read: is this a Kubernetes API server?",
+	return fmt.Sprintf("Fairlead did not read the answer to %s: it is larger than %s, or it exceeds with the member's other answers the memory for them; "+
+		"is this a Kubernetes API server?",
 		e.Request, resource.NewQuantity(int64(e.Max), resource.BinarySI))
 }

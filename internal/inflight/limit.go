@@ -85,7 +85,9 @@ func (l *Limit) Enter(ctx context.Context) error {
 	}
 }
 
-// tryEnter takes a place. Where there is none, it returns what to wait for, and for how long at most (0 is for ever).
+// tryEnter takes a place if one is free and no pause is on; freed is then nil. Otherwise the caller waits until freed
+// is closed. During a pause (the server's Retry-After) it waits for the rest of the pause at most. Without a pause
+// rest is 0, and the wait has no limit.
 func (l *Limit) tryEnter() (freed chan struct{}, rest time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -23,8 +23,8 @@ const HostUser = "system:serviceaccount:" + v1alpha1.SystemNamespace + ":" + Hos
 // a join writes it as a dry run to learn which policy is in force.
 const policyQuestion = "admission-policy"
 
-// CEL expressions. Of a review of a Namespace the API server states its own name as the namespace, or none, so
-// "home" is computed: the namespace that a request is about, empty where there is none.
+// These are CEL expressions. "home" is the namespace that a request is about, or empty. It is computed, because in a
+// request about a Namespace the API server sets request.namespace to the Namespace's own name or leaves it empty.
 var policyVariables = []admissionregistrationv1.Variable{
 	{Name: "group", Expression: "request.resource.group"},
 	{Name: "resource", Expression: "request.resource.resource"},

@@ -133,8 +133,8 @@ func newWriter(cfg *rest.Config, cluster string, dry bool) (writer, error) {
 		if told := explain(err, cluster, cfg.Host); told != err { //nolint:errorlint // explain hands back what it knows nothing of
 			return writer{}, fmt.Errorf("connecting to %s: %w", cluster, told)
 		}
-		return writer{}, fmt.Errorf("connecting to %s at %s: nothing can be made of its kubeconfig: look at server, certificate-authority and the "+
-			"user's certificate there: %w", cluster, cfg.Host, err)
+		return writer{}, fmt.Errorf("connecting to %s at %s: its kubeconfig is not usable: check server, certificate-authority and the "+
+			"user's certificate in it: %w", cluster, cfg.Host, err)
 	}
 	return writer{client: c, cluster: cluster, dry: dry}, nil
 }

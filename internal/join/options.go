@@ -25,9 +25,10 @@ type Options struct {
 	Namespaces v1alpha1.NamespacePolicy
 	// Labels are put on the MemberCluster; others that it carries stay.
 	Labels map[string]string
-	// Server is the URL by which the host reaches the member. Default: the URL that the join itself uses.
+	// Server is the URL by which the host reaches the member. Default: the URL of the earlier join; in a first join, the
+	// URL in the member's kubeconfig.
 	Server string
-	// ProxyURL is the proxy by which the host reaches the member. Default: none.
+	// ProxyURL is the proxy by which the host reaches the member; NoProxy is none. Default: the proxy of the earlier join.
 	ProxyURL string
 	// Collector is where the member's collector runs. Default: Host.
 	Collector v1alpha1.CollectorMode

@@ -22,8 +22,8 @@ import (
 )
 
 // tokenSecrets are the names of the Secrets on a member that the host's tokens of an account are bound to: an API server refuses
-// a token once its Secret is deleted. They hold nothing. There are several, so that a manager that renews and a person who joins at
-// the same time do not take each other's; and they are few, so that the host may delete these and no others.
+// a token once its Secret is deleted. They hold nothing. Several names exist, so that a renewal by the manager and a join by a person at the same time use different
+// Secrets. The names are fixed, so that a Role can restrict the host to deleting these Secrets.
 func tokenSecrets(account string) []string {
 	return []string{account + "-token-1", account + "-token-2", account + "-token-3", account + "-token-4"}
 }

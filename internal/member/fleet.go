@@ -6,9 +6,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"slices"
 	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -164,7 +162,7 @@ func (f *Fleet) expect(name string, config *rest.Config, joined types.UID) bool 
 }
 
 // takes makes the connection use a token from now on, and reports whether it can. It cannot when the API server
-// refuses the previous token: work that began with that token have to begin again. f.mu is held.
+// refuses the previous token: work that began with that token has to begin again. f.mu is held.
 func (t *tracked) takes(token string) bool {
 	if t.conn.Uses(token) {
 		return true
@@ -246,75 +244,4 @@ func (t *tracked) probeNow() {
 func sameConfig(a, b *rest.Config) bool {
 	return a.Host == b.Host && a.UserAgent == b.UserAgent &&
 		reflect.DeepEqual(proxyOf(a), proxyOf(b)) && reflect.DeepEqual(a.TLSClientConfig, b.TLSClientConfig)
-}
-
-func (f *Fleet) keepProbing(ctx context.Context, t *tracked) {
-	unsettled, was := 0, ProbeResult{}
-	for ctx.Err() == nil {
-		found := t.conn.probe(ctx, f.host, was, f.clock.Now())
-		if ctx.Err() != nil {
-			return
-		}
-		is, told := f.tell(t, was, found)
-		if !told {
-			return
-		}
-		switch {
-		case is.settled():
-			unsettled = 0
-		case is.Usable() != was.Usable(): // another thing to wait for than before
-			unsettled = 1
-		default:
-			unsettled++
-		}
-		was = is
-		timer := f.clock.NewTimer(nextProbe(unsettled))
-		select {
-		case <-ctx.Done():
-		case <-t.probeRequested:
-		case <-timer.C():
-		}
-		timer.Stop()
-	}
-}
-
-// tell notes the result of a probe and passes it to the listeners. Listeners know members by name. So tell drops a
-// result of a replaced connection: it would open or close the circuit breaker of the new connection. Disconnect waits
-// for a listener that runs.
-func (f *Fleet) tell(t *tracked, was, found ProbeResult) (is ProbeResult, told bool) {
-	t.telling.Lock()
-	defer t.telling.Unlock()
-	if t.over {
-		return was, false
-	}
-	f.mu.Lock()
-	if t.joined == "" && found.Usable() {
-		t.joined = found.UID
-	}
-	is = found.joinedAs(t.conn.name, t.joined)
-	t.lastProbe = is
-	listeners := slices.Clone(f.listeners)
-	f.mu.Unlock()
-	for _, listener := range listeners {
-		listener(t.conn.name, was, is)
-	}
-	return is, true
-}
-
-// nextProbe is the time until the next probe after so many in a row that found something to wait for.
-func nextProbe(unsettled int) time.Duration {
-	if unsettled == 0 {
-		return ProbeInterval
-	}
-	wait := time.Second << min(unsettled-1, 10)
-	return min(wait, RetryInterval)
-}
-
-// Same reports whether two results tell a person the same. A heartbeat alone is no news, and the words
-// of a network error differ from one try to the next.
-func (s ProbeResult) Same(other ProbeResult) bool {
-	return s.Probed == other.Probed && s.Reachable == other.Reachable && s.Valid == other.Valid && s.Reason == other.Reason &&
-		s.UID == other.UID && s.Version == other.Version && s.CollectorVersion == other.CollectorVersion && s.CollectorRefused == other.CollectorRefused &&
-		s.HeartbeatChanged.IsZero() == other.HeartbeatChanged.IsZero() && s.Ahead == other.Ahead &&
-		s.NamespacePolicy == other.NamespacePolicy && slices.Equal(s.Grants, other.Grants) && reflect.DeepEqual(s.Facts, other.Facts)
 }

@@ -56,7 +56,7 @@ func TestAnAnswerWithoutAnEndIsNotReadToTheEnd(t *testing.T) {
 	e := newEndless(t)
 	_, err := Do(t.Context(), e.connect(t).REST().Get().AbsPath("/version"), false)
 	var tooLarge *boundedread.TooLargeError
-	if !errors.As(err, &tooLarge) || !strings.Contains(err.Error(), "GET /version is larger than 8Mi") {
+	if !errors.As(err, &tooLarge) || !strings.Contains(err.Error(), "GET /version: it is larger than 8Mi") {
 		t.Error(err)
 	}
 	// What the network holds on top is not much.

@@ -265,7 +265,7 @@ func TestAnObjectThatKeepsChangingHandsIsLeftForLater(t *testing.T) {
 		}
 		return through
 	})
-	out := s.mustFail(s.want(configMap("a", "1")), v1alpha1.ReasonPushError, "changing hands")
+	out := s.mustFail(s.want(configMap("a", "1")), v1alpha1.ReasonPushError, "changed or replaced ConfigMap a 3 times")
 	if out.Retry == 0 {
 		t.Error("nobody would come back")
 	}

@@ -34,7 +34,8 @@ func (d *Document) endsBefore(path jsonpointer.Pointer, i int) error {
 	return &Failure{Problem: fmt.Sprintf("the path is not there, nor is %s; add that first", path[:i+1])}
 }
 
-// notContainer is the Failure of a path whose token at i is neither an object nor a list.
+// notContainer is the Failure of a path that cannot be followed at token i: found, the value at path[:i], is neither
+// an object nor a list.
 func (d *Document) notContainer(path jsonpointer.Pointer, i int, found any) error {
 	return &Failure{
 		Problem: fmt.Sprintf("%s is %s, neither an object nor a list", path[:i], d.show(found)),

@@ -134,9 +134,9 @@ func (o *Options) keepMembers(namespace string, found findings) error {
 func way(f finding) string {
 	switch f.what {
 	case orphan:
-		return "create the wrapper again from Git, placed there: what renders equal is adopted, nothing else is touched"
+		return "create the wrapper again from Git, placed there: it adopts the objects that equal its own, and changes no other"
 	case v1alpha1.ReasonHostBehindMember:
-		return "apply the newer manifest from Git: where it renders what the member holds, the pair is well again at once"
+		return "apply the newer manifest from Git: if its objects for this member equal those there, the manager ends the hold at once"
 	}
-	return "apply the manifest from Git that the member's objects came from: what renders equal is adopted if this host sealed it"
+	return "apply the manifest from Git that the member's objects came from: it adopts the objects that equal its own, if this host sealed the Delivery"
 }

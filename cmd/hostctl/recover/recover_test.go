@@ -211,7 +211,7 @@ func TestTheHostHasNoStateToKeepForAnOrphan(t *testing.T) {
 		t.Errorf("%v, %v", got.err, got.approvals)
 	}
 	got = run(t, objects, false, "", "web", "--keep", "members")
-	if exit.CodeOf(got.err) != exit.Waits || !strings.Contains(got.out, "what renders equal is adopted") {
+	if exit.CodeOf(got.err) != exit.Waits || !strings.Contains(got.out, "it adopts the objects that equal its own") {
 		t.Errorf("%v\n%s", got.err, got.out)
 	}
 }

@@ -5,6 +5,6 @@
 // Words. A *Record* is all that is kept of an object: no payload, but enough to see drift. A *Resource* holds the records of one
 // watched resource, and the state of its watch. A *Sighting* is what is known of one object at a moment.
 //
-// What was read outranks a watch event that is older: Put takes a record unless a newer one is there, and an object that was read
-// to be gone does not come back by a late event. Otherwise marks of drift would flicker.
+// A read outranks an older watch event. Put stores a record unless the cache has a newer one. After a read has found an
+// object gone, a late event does not bring it back. Otherwise the collector would report and withdraw the same drift repeatedly.
 package objectcache

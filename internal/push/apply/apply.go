@@ -96,7 +96,7 @@ func (a *applier) applyItem(ctx context.Context, it *item) error {
 		refusal = nil
 	}
 	a.trouble.Add(memberapi.Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Retry: plan.RetrySoon,
-		Message: fmt.Sprintf("%s keeps changing hands while it is being applied", it)})
+		Message: fmt.Sprintf("other clients changed or replaced %s %d times while the manager applied it; it tries again soon", it, looksAgain)})
 	return nil
 }
 

@@ -11,6 +11,6 @@
 // object with Fairlead's marks. If another client made a new object under the same name, the manager must not delete
 // that.
 //
-// Under KeepData the manager also checks which objects a deletion would delete with the object (claimretention.go,
+// Under KeepData the manager also checks which objects a deletion would delete with the object (claimowners.go,
 // dependents.go). An object that a claim's ownerReferences lead to stays.
 package prune

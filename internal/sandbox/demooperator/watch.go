@@ -23,9 +23,9 @@ type WatchOptions struct {
 	REST *rest.Config // of the member's administrator: reads Deployments, requests tokens
 	Dir  string       // folder for the kubeconfigs of instances; made when it is missing
 
-	// Start has the operator run for an instance, in place of whatever runs for the same Deployment: that has ended before the new
-	// one begins, so that two releases never write side by side. What already runs just so stays. It returns once that is under
-	// way; an instance that ends by itself is the starter's to restart.
+	// Start starts the operator for an instance. It first ends the process of an earlier instance of the same Deployment, so
+	// that two releases never write at the same time. If this very instance already runs, Start does nothing. Start returns
+	// when the process has started. The implementation restarts a process that ends by itself.
 	Start func(ctx context.Context, i Instance) error
 	// Stop ends what runs for a Deployment and returns once it has ended; when nothing does, that is no error.
 	Stop func(ctx context.Context, deployment cache.ObjectName) error

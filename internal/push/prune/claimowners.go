@@ -82,7 +82,8 @@ func (p *Pruner) SpareReplaced(ctx context.Context, object string, uid types.UID
 	switch {
 	case leads:
 		p.trouble.Add(memberapi.Stalled(v1alpha1.ReasonImmutableField,
-			"%s is not made again: %s would go with it, by its ownerReferences; take the change back, or use another name, or have it keep its claims first",
+			"%s is not replaced: the garbage collector would then delete %s, which names it as its owner; undo the change, use another name, "+
+				"or first remove that ownerReference (StatefulSet: whenDeleted: Retain)",
 			object, memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64))))
 	case known.cause != nil:
 		p.trouble.Add(known.cannotKnow("replacing", object))

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package member
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"time"
+)
+
+// keepProbing probes a member until its connection ends.
+func (f *Fleet) keepProbing(ctx context.Context, t *tracked) {
+	unsettled, was := 0, ProbeResult{}
+	for ctx.Err() == nil {
+		found := t.conn.probe(ctx, f.host, was, f.clock.Now())
+		if ctx.Err() != nil {
+			return
+		}
+		is, told := f.tell(t, was, found)
+		if !told {
+			return
+		}
+		switch {
+		case is.settled():
+			unsettled = 0
+		case is.Usable() != was.Usable(): // another thing to wait for than before
+			unsettled = 1
+		default:
+			unsettled++
+		}
+		was = is
+		timer := f.clock.NewTimer(nextProbe(unsettled))
+		select {
+		case <-ctx.Done():
+		case <-t.probeRequested:
+		case <-timer.C():
+		}
+		timer.Stop()
+	}
+}
+
+// tell notes the result of a probe and passes it to the listeners. Listeners know members by name. So tell drops a
+// result of a replaced connection: it would open or close the circuit breaker of the new connection. Disconnect waits
+// for a listener that runs.
+func (f *Fleet) tell(t *tracked, was, found ProbeResult) (is ProbeResult, told bool) {
+	t.telling.Lock()
+	defer t.telling.Unlock()
+	if t.over {
+		return was, false
+	}
+	f.mu.Lock()
+	if t.joined == "" && found.Usable() {
+		t.joined = found.UID
+	}
+	is = found.joinedAs(t.conn.name, t.joined)
+	t.lastProbe = is
+	listeners := slices.Clone(f.listeners)
+	f.mu.Unlock()
+	for _, listener := range listeners {
+		listener(t.conn.name, was, is)
+	}
+	return is, true
+}
+
+// nextProbe is the backoff of a member that fails: the time until the next probe, after a number of probes in a row that
+// found something to wait for.
+func nextProbe(unsettled int) time.Duration {
+	if unsettled == 0 {
+		return ProbeInterval
+	}
+	wait := time.Second << min(unsettled-1, 10)
+	return min(wait, RetryInterval)
+}
+
+// Same reports whether two results tell a person the same. A heartbeat alone is no news, and the words
+// of a network error differ from one try to the next.
+func (s ProbeResult) Same(other ProbeResult) bool {
+	return s.Probed == other.Probed && s.Reachable == other.Reachable && s.Valid == other.Valid && s.Reason == other.Reason &&
+		s.UID == other.UID && s.Version == other.Version && s.CollectorVersion == other.CollectorVersion && s.CollectorRefused == other.CollectorRefused &&
+		s.HeartbeatChanged.IsZero() == other.HeartbeatChanged.IsZero() && s.Ahead == other.Ahead &&
+		s.NamespacePolicy == other.NamespacePolicy && slices.Equal(s.Grants, other.Grants) && reflect.DeepEqual(s.Facts, other.Facts)
+}
