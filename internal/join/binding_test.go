@@ -60,8 +60,8 @@ func TestAJoinTakesNoConnectionFromAnEditedMemberCluster(t *testing.T) {
 	if diff := cmp.Diff(bound.Data, secret.Data); diff != "" {
 		t.Errorf("the Secret: %s", diff)
 	}
-	for _, said := range []string{`spec.endpoint of MemberCluster east is "https://evil:6443"`, `spec.tlsServerName of MemberCluster east is "evil"`,
-		`spec.proxyURL of MemberCluster east is "http://evil:3128", and the host's credentials are for ""`} {
+	for _, said := range []string{`ignores spec.endpoint of MemberCluster east ("https://evil:6443")`, `ignores spec.tlsServerName of MemberCluster east ("evil")`,
+		`ignores spec.proxyURL of MemberCluster east ("http://evil:3128"): the host's credentials are bound to ""`} {
 		if !strings.Contains(notes(steps), said) {
 			t.Errorf("the join does not say %s:\n%s", said, notes(steps))
 		}
@@ -136,7 +136,7 @@ func TestASecretOfAnotherMemberIsNotTaken(t *testing.T) {
 	}
 	t.Cleanup(func() { remove(t, f.host, secret) })
 	_, _, err := f.join(t, f.eastConfig, join.Options{Name: "east"})
-	if diff := join.WordsDiff(`it holds the credentials of the member "west"`, err); diff != "" {
+	if diff := join.WordsDiff(`it holds the credentials of member "west"`, err); diff != "" {
 		t.Error(diff)
 	}
 	if left := ours(t, f.east); len(left) > 0 {

@@ -270,9 +270,9 @@ func TestWhoMayNotJoinIsTold(t *testing.T) {
 		"a credential that expired": {host: f.hostConfig, member: withToken(f.westConfig, "nonsense"), opts: join.Options{Name: "west"},
 			want: []string{"reaching member west at ", "the credentials of the kubeconfig are not accepted"}},
 		"no credentials at all": {host: f.hostConfig, member: rest.AnonymousClientConfig(f.westConfig), opts: join.Options{Name: "west"},
-			want: []string{"reaching member west at ", "are there credentials in it"}},
+			want: []string{"reaching member west at ", "does the kubeconfig hold credentials"}},
 		"an address that is none": {host: f.hostConfig, member: &rest.Config{Host: "::nonsense::"}, opts: join.Options{Name: "west"},
-			want: []string{"connecting to member west at ::nonsense::", "look at server, certificate-authority"}},
+			want: []string{"connecting to member west at ::nonsense::", "check server, certificate-authority"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.opts.DefaultHostName = "second"
