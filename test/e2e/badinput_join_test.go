@@ -36,18 +36,18 @@ var _ = Describe("When a join is given a kubeconfig that does not lead there", f
 		Entry("a CA that is none", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
 			c.CertificateAuthorityData = []byte("nonsense")
 		},
-			"look at server, certificate-authority"),
+			"check server, certificate-authority"),
 		Entry("a token that is not accepted any more", func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
 			*u = clientcmdapi.AuthInfo{Token: "expired"}
 		}, "the credentials of the kubeconfig are not accepted: expired, or those of another cluster"),
 		Entry("no credentials", func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) { *u = clientcmdapi.AuthInfo{} },
-			"are there credentials in it"),
+			"does the kubeconfig hold credentials"),
 		Entry("an address where nobody listens", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "https://127.0.0.1:1" },
 			"https://127.0.0.1:1: nothing listens there"),
 		Entry("a name that nobody knows", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "https://nowhere.invalid:6443" },
 			"this machine cannot resolve the name nowhere.invalid"),
 		Entry("an address that is none", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "::nonsense::" },
-			"look at server"),
+			"check server"),
 	)
 
 	It("names a file in which there is no cluster", func(ctx SpecContext) {
