@@ -84,8 +84,10 @@ func (a *author) vanish() {
 			_ = a.host.Update(ctx, w)
 		}
 		_ = client.IgnoreNotFound(a.host.Delete(ctx, w))
+	}
+	for name := range a.wrappers { // also an orphan's: a MemberCluster lists the names of only some orphans
 		for _, c := range a.members {
-			_ = client.IgnoreNotFound(c.Delete(ctx, a.deliveryOf(w.Name)))
+			_ = client.IgnoreNotFound(c.Delete(ctx, a.deliveryOf(name)))
 		}
 	}
 }
