@@ -28,7 +28,13 @@ type Guard struct {
 
 	mu     sync.Mutex
 	tenure Tenure
-	// takingBack is true while the last read of the lease showed a predecessor that is proven dead.
+	// holder is the present holder of the lease, as far as this manager knows.
+	holder string
+	// held is true after the API server has accepted this manager as the holder once. From then on nothing is taken back: the holder
+	// before it can be a living process of the same proof.
+	held bool
+	// takingBack is true after a read of the lease has shown a predecessor that is proven dead, until the API server has accepted
+	// the write that takes the lease back. The answer to that write can be lost.
 	takingBack bool
 }
 
@@ -50,8 +56,8 @@ func NewGuard(config *rest.Config, options *ctrl.Options, timing Timing, proof P
 	return g, nil
 }
 
-// Get implements resourcelock.Interface. It shows the lease of a predecessor that is proven dead as given back, so that the
-// elector takes it at once. The write that takes it carries the resourceVersion of this read, so it fails when another manager was faster.
+// Get implements resourcelock.Interface. A manager that reads another holder's name writes nothing to members from then on. Get shows the
+// lease of a predecessor that is proven dead as given back, so that the elector takes it at once. The write that takes it carries the resourceVersion of this read, so it fails when another manager was faster.
 func (g *Guard) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := g.Interface.Get(ctx)
 	if err != nil {
@@ -59,8 +65,13 @@ func (g *Guard) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.takingBack = g.tenure.Renewed.IsZero() && record.HolderIdentity != g.Identity() && g.proof.covers(record.HolderIdentity)
-	if g.takingBack {
+	g.holder = record.HolderIdentity
+	own := g.holder == g.Identity()
+	if !own {
+		g.tenure = Tenure{}
+	}
+	g.takingBack = !g.held && (own && g.takingBack || !own && g.proof.covers(g.holder))
+	if g.takingBack && !own {
 		free := *record
 		free.HolderIdentity = ""
 		record = &free
@@ -93,16 +104,19 @@ func (g *Guard) write(ctx context.Context, record resourcelock.LeaderElectionRec
 	began := g.clock.Now()
 	mine := record.HolderIdentity == g.Identity()
 	if !mine {
-		// The lease is given back. From the moment when the API server has this write, another manager may begin, so the writes
-		// end before it.
-		g.end()
+		// The lease is given back. From the moment when the API server has this write, another manager may begin, so no write to a
+		// member begins after this.
+		if holder := g.end(); holder != g.Identity() {
+			// The elector asks whether it leads before it knows what it has read last.
+			return fmt.Errorf("giving the lease back: its holder is %q by now", holder)
+		}
 	}
 	if err := write(ctx, record); err != nil || !mine {
 		return err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.tenure.Renewed = began
+	g.tenure.Renewed, g.holder, g.held = began, g.Identity(), true
 	if g.takingBack {
 		g.tenure.TakenBack, g.takingBack = g.clock.Now(), false
 		log.FromContext(ctx).Info("took back the lease of this manager's predecessor, which is dead; members are written to after a pause",
@@ -111,10 +125,12 @@ func (g *Guard) write(ctx context.Context, record resourcelock.LeaderElectionRec
 	return nil
 }
 
-func (g *Guard) end() {
+// end ends the tenure, and returns the holder of the lease.
+func (g *Guard) end() (holder string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.tenure = Tenure{}
+	return g.holder
 }
 
 func (g *Guard) judge() Verdict {

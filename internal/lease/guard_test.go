@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	clocktesting "k8s.io/utils/clock/testing"
 )
@@ -22,11 +23,20 @@ type lock struct {
 	fails  bool
 	writes int
 	during func()
+	// reads is called at the next read.
+	reads func()
 }
 
 func (l *lock) Identity() string { return "host_pod-1_me" }
 
+func (l *lock) Describe() string { return "the lease" }
+
+func (l *lock) RecordEvent(string) {}
+
 func (l *lock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	if l.reads != nil {
+		l.reads()
+	}
 	return &resourcelock.LeaderElectionRecord{HolderIdentity: l.holder}, []byte(l.holder), nil
 }
 
@@ -227,5 +237,68 @@ func TestThePauseEndsWithTheWrite(t *testing.T) {
 	cancel()
 	if err := g.Await(ctx); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// The answer to the write that takes the lease back is lost. The next read shows the manager's own name.
+func TestThePauseIsKeptWhenTheAnswerIsLost(t *testing.T) {
+	g, l := newTestGuard("pod-1")
+	l.holder = "host_pod-1_other"
+	_, _, _ = g.Get(t.Context())
+	l.fails, l.during = true, func() { l.holder = g.Identity() }
+	if err := g.Update(t.Context(), mine); err == nil {
+		t.Fatal("the answer came")
+	}
+	l.fails, l.during = false, nil
+	if record, _, _ := g.Get(t.Context()); record.HolderIdentity != g.Identity() {
+		t.Fatalf("the elector sees the holder %q", record.HolderIdentity)
+	}
+	if err := g.Update(t.Context(), mine); err != nil {
+		t.Fatal(err)
+	}
+	if v := g.judge(); v.Wait != Default().HoldOff {
+		t.Errorf("%+v", v)
+	}
+}
+
+// Neither does it give back what another manager holds, nor take it back: both managers may live.
+func TestAManagerThatReadsAnotherHolderStopsAtOnce(t *testing.T) {
+	for name, other := range map[string]string{"another pod": "host_pod-2_other", "the same proof": "host_pod-1_other", "nobody": ""} {
+		t.Run(name, func(t *testing.T) {
+			g, l := newTestGuard("pod-1")
+			if err := g.Create(t.Context(), mine); err != nil {
+				t.Fatal(err)
+			}
+			l.holder = other
+			record, _, err := g.Get(t.Context())
+			if err != nil || record.HolderIdentity != other {
+				t.Errorf("the elector sees the holder %q: %v", record.HolderIdentity, err)
+			}
+			if err := g.Await(t.Context()); err == nil || g.Left() != 0 {
+				t.Errorf("it still writes: %v, %s", err, g.Left())
+			}
+			if err := g.Update(t.Context(), nobodys); err == nil || l.holder != other || l.writes != 1 {
+				t.Errorf("%v: the holder is %q after %d writes", err, l.holder, l.writes)
+			}
+		})
+	}
+}
+
+// The elector reads the lease before it gives it back, and decides by what it knew before.
+func TestALeaseThatAnotherManagerHoldsIsNotGivenBack(t *testing.T) {
+	g, l := newTestGuard("")
+	timing := Default()
+	ctx, cancel := context.WithCancel(t.Context())
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{Lock: g, LeaseDuration: timing.Duration, RenewDeadline: timing.GiveUp,
+		RetryPeriod: timing.Retry, ReleaseOnCancel: true, Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(context.Context) { cancel() }, OnStoppedLeading: func() {},
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.during = func() { l.during, l.reads = nil, func() { l.holder = "host_pod-2_other" } }
+	elector.Run(ctx)
+	if l.holder != "host_pod-2_other" {
+		t.Errorf("the holder is %q", l.holder)
 	}
 }

@@ -21,8 +21,9 @@ type Proof struct {
 	lock *filelock.Lock
 }
 
-// isPodUID matches the uid of a pod: a UUID, or the digest that a kubelet gives a static pod.
-var isPodUID = regexp.MustCompile(`^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32})$`)
+// isPodUID matches the uid of a pod. It does not match the digest that a kubelet gives a static pod: static pods of one manifest on two
+// nodes can have the same digest.
+var isPodUID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // OfPod returns the proof of a manager that runs as the one container of a pod: the pod's uid. A kubelet starts a container
 // again only after the former one has ended, and no other pod ever gets the uid.

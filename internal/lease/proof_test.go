@@ -12,7 +12,7 @@ import (
 func TestAPodsUIDIsAUID(t *testing.T) {
 	for uid, good := range map[string]bool{
 		"3f1c2f0e-5c1f-4b7a-9a55-0a4f0f6b2c11":  true,
-		"0123456789abcdef0123456789abcdef":      true, // a static pod's
+		"0123456789abcdef0123456789abcdef":      false, // a static pod's, which another node can have
 		"":                                      false,
 		"$(POD_UID)":                            false, // what a kubelet leaves of a variable that is not set
 		"3f1c2f0e-5c1f-4b7a-9a55-0a4f0f6b2c11_": false,

@@ -77,8 +77,9 @@ func (t Timing) Judge(of Tenure, now time.Time) Verdict {
 	v.MayBegin = v.Age < t.Begin
 	v.Left = max(0, t.Cancel-v.Age)
 	if !of.TakenBack.IsZero() {
-		// The shorter of the two, so that a clock that was set forward does not end the wait too early.
-		since := min(now.Sub(of.TakenBack), now.Round(0).Sub(of.TakenBack.Round(0)))
+		// By the monotonic clock, which nobody sets. A wall clock that is set back by hours would stop the writes for hours, and
+		// one that is set forward would end the pause too early.
+		since := now.Sub(of.TakenBack)
 		v.Wait = min(t.HoldOff, max(0, t.HoldOff-since))
 	}
 	return v
