@@ -143,6 +143,23 @@ func TestWhatACutOffPushOfAnEarlierWrapperMadeIsRemoved(t *testing.T) {
 	}
 }
 
+// An earlier wrapper of the name left an object to the member under KeepAll. A later one of the same content lists the object and
+// never gets to it, because the member has closed the namespace.
+func TestWhatAnEarlierWrapperLeftIsNotRemovedByOneThatNeverWroteIt(t *testing.T) {
+	s := newSite(t)
+	s.mustDeliver(s.want(configMap("a", "1")))
+	leaves := s.leave()
+	leaves.OnDelete = v1alpha1.KeepAll
+	s.mustDeliver(leaves)
+	s.wrapper.UID += "-anew"
+	s.label(v1alpha1.LabelMade, "")
+	s.mustFail(s.want(configMap("a", "1")), v1alpha1.ReasonNamespaceNotOpen)
+	s.mustDeliver(s.leave())
+	if s.configMap("a") == nil {
+		t.Error("the object is gone")
+	}
+}
+
 func TestAWordAboutAnotherDeliveryIsNone(t *testing.T) {
 	for name, change := range map[string]func(*v1alpha1.DeliveryVersion){
 		"it was written to since":    func(v *v1alpha1.DeliveryVersion) { v.Generation-- },

@@ -35,6 +35,11 @@ func (p *Pass) intend(ctx context.Context) error {
 		}
 	}
 	prune.Sort(p.leaving)
+	if takeover {
+		if err := p.pruner.Identify(ctx, p.leaving, p.delivery.there.Spec.Wrapper.UID); err != nil {
+			return err
+		}
+	}
 
 	next := p.spec()
 	if p.delivery.there != nil && equality.Semantic.DeepEqual(p.delivery.there.Spec, next) {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/marks"
@@ -189,16 +190,44 @@ func (r *Removal) isReserved() bool {
 }
 
 // isMeant reports whether an object is the delivered one. It has the recorded uid. If the pass that made it died
-// before it recorded one, it carries Fairlead's marks. These may name an earlier wrapper of this name, whose Delivery
-// this wrapper has taken over. Then the rendering must be the listed one too: the marks do not name the host.
+// before it recorded one, it carries Fairlead's marks.
 func (p *Pruner) isMeant(r *Removal, found *metav1.PartialObjectMetadata) bool {
 	if r.Entry.UID != "" {
 		return found.UID == r.Entry.UID
 	}
-	mark, w := marks.ObjectPath(r.Entry.Resource, r.Entry.Group, found.Namespace, found.Name), &p.desired.Wrapper
-	return marks.IsOurs(found, w.UID, mark) || marks.IsPushed(found, mark) &&
-		found.Annotations[v1alpha1.AnnotationWrapper] == marks.WrapperPath(w.Kind, w.Namespace, w.Name) &&
-		r.Entry.Rendering != "" && found.Annotations[v1alpha1.AnnotationRendering] == r.Entry.Rendering
+	return marks.IsOurs(found, p.desired.Wrapper.UID, r.mark(found))
+}
+
+// mark is the AnnotationObject that the object of the entry has.
+func (r *Removal) mark(found *metav1.PartialObjectMetadata) string {
+	return marks.ObjectPath(r.Entry.Resource, r.Entry.Group, found.Namespace, found.Name)
+}
+
+// Identify completes entries of a Delivery that is being taken over from an earlier wrapper of this name. A push of that
+// wrapper may have made an object and died before it recorded the uid. The object carries the marks of that wrapper and
+// the listed rendering. Later nobody could tell it from an object that the earlier wrapper left to the member.
+func (p *Pruner) Identify(ctx context.Context, leaving []*Removal, earlier types.UID) error {
+	for _, r := range leaving {
+		if r.Entry.UID != "" || r.Entry.Resource == "" || p.desired.OnDelete == v1alpha1.KeepAll {
+			continue
+		}
+		path, err := p.pathOf(ctx, r)
+		if err != nil {
+			return err
+		}
+		if path == nil {
+			continue
+		}
+		found, err := memberapi.Metadata(ctx, p.conn, path)
+		if err != nil && !memberapi.AnsweredAbout(r.Entry.Group, err) && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("looking at %s on member %s: %w", r, p.conn.Name(), err)
+		}
+		if err == nil && marks.IsOurs(found, earlier, r.mark(found)) && r.Entry.Rendering != "" &&
+			found.Annotations[v1alpha1.AnnotationRendering] == r.Entry.Rendering {
+			r.Entry.UID = found.UID
+		}
+	}
+	return nil
 }
 
 func (p *Pruner) giveBack(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) error {
