@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -13,9 +14,10 @@ import (
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/engine"
-	"k8s.io/apimachinery/pkg/util/yaml"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
 )
 
 // variant is a choice that kustomize and the chart both offer.
@@ -108,9 +110,13 @@ func renderRelease(root string, values map[string]any, namespace string) ([]obje
 }
 
 func decode(from, text string) (objects []object, err error) {
-	for decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096); ; {
+	for reader := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text))); ; {
 		content := map[string]any{}
-		switch err := decoder.Decode(&content); {
+		document, err := reader.Read()
+		if err == nil { // strictly: Helm takes a key that stands twice, and other tools refuse it
+			err = yaml.UnmarshalStrict(document, &content)
+		}
+		switch {
 		case errors.Is(err, io.EOF):
 			return objects, nil
 		case err != nil:
