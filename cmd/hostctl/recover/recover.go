@@ -137,7 +137,7 @@ func (o *Options) Run(ctx context.Context) error {
 	}
 	for _, kind := range all.unserved {
 		_, _ = fmt.Fprintf(o.ErrOut, "The host does not serve %ss: their CRD is gone, and all of them with it. Put the CRDs back first: "+
-			"kubectl apply --server-side -f config/crd\n", kind)
+			"kubectl apply --server-side -k config/crd\n", kind)
 	}
 	found, unnamed := all.findings, all.findings.unnamed()
 	if o.name != "" {

@@ -128,7 +128,7 @@ func TestAHostThatRemembersAllSaysSo(t *testing.T) {
 func TestWhenTheCRDOfWrappersIsGoneItSaysWhatIsThereAndWhatToDo(t *testing.T) {
 	for name, orphans := range map[string]int32{"with what members hold": 1, "before that is counted": 0} {
 		got := runAt(t, unserving, []client.Object{member("east", orphans, []string{"fed.shop.web"}[:orphans]...)}, false, "")
-		if !strings.Contains(got.said, "does not serve Federateds") || !strings.Contains(got.said, "kubectl apply --server-side -f config/crd") ||
+		if !strings.Contains(got.said, "does not serve Federateds") || !strings.Contains(got.said, "kubectl apply --server-side -k config/crd") ||
 			strings.Contains(got.out, "federated/shop/web") != (orphans == 1) || exit.CodeOf(got.err) != exit.Waits {
 			t.Errorf("%s: %v\n%s\n%s", name, got.err, got.said, got.out)
 		}
