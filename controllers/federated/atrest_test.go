@@ -128,6 +128,8 @@ func wrapperAtRest(t testing.TB) int64 {
 			d.UID = types.UID(fmt.Sprintf("%036d", i))
 			d.Spec.Wrapper = v1alpha1.Identity(w)
 			d.Spec.Target = &v1alpha1.DeliveryTarget{Revision: strings.Clone(p.revision), Rendering: strings.Clone(want.Rendering.Digest())}
+			d.Spec.Inventory = []v1alpha1.InventoryEntry{{Resource: "configmaps", Kind: "ConfigMap", Name: "bench", State: v1alpha1.EntryApplied,
+				Rendering: d.Spec.Target.Rendering, UID: d.UID, Fields: "f"}}
 			d.Status.ObservedRendering = strings.Clone(d.Spec.Target.Rendering)
 			summaries[name][p.key.Delivery()] = deliveries.Summarise(decoded[v1alpha1.Delivery](t, encoded(t, d), i))
 		}

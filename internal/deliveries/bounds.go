@@ -29,8 +29,8 @@ func (s *Summary) weight() int {
 	if s == nil {
 		return 0
 	}
-	const self = 480
-	weight := self + len(s.UID) + len(s.Wrapper.Kind) + len(s.Wrapper.Namespace) + len(s.Wrapper.Name) + len(s.Wrapper.UID) + len(s.Revision) + len(s.Rendering)
+	const self = 464
+	weight := self + len(s.UID) + len(s.Wrapper.Kind) + len(s.Wrapper.Namespace) + len(s.Wrapper.Name) + len(s.Wrapper.UID) + len(s.Revision) + len(s.Rendering) + len(s.Inventory)
 	for _, name := range s.Secrets {
 		weight += len(name) + 16
 	}

@@ -50,6 +50,8 @@ type Index struct {
 	// listed is true after the first complete list. Before that, a missing summary means nothing.
 	listed    bool
 	summaries map[string]*Summary
+	// recalled are the summaries that passes have used up, by name.
+	recalled map[string]*Summary
 	// weight is the weight of all summaries.
 	weight int
 	// unreadable is why the host cannot read the Deliveries, "" when it can.
@@ -63,6 +65,7 @@ func newIndex(conn *member.Conn, clk clock.PassiveClock, notify func(func(Listen
 		liveness:  liveness{clock: clk, awaited: make(map[string]written)},
 		reconnect: make(chan struct{}, 1),
 		summaries: make(map[string]*Summary),
+		recalled:  make(map[string]*Summary),
 	}
 }
 
@@ -76,6 +79,28 @@ func (x *Index) get(name string) *Summary {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.summaries[name]
+}
+
+// Recall is the summary of a wrapper's Delivery, for a pass that writes the Delivery without reading it. It is nil when the pass
+// has to read: there is no live watch, or the host has written the Delivery and the watch has not brought it yet.
+//
+// Every pass uses a summary up, also a pass that gets nil. A pass names the uid and the generation of the summary in its write,
+// and a member that was restored from a backup can come to the same generation again with another inventory. That takes
+// a write of the host, and so a pass.
+func (x *Index) Recall(key Key) *Summary {
+	name := key.Delivery()
+	isCurrent := x.liveness.isCurrent(name)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	is := x.summaries[name]
+	if is == nil || x.recalled[name] == is {
+		return nil
+	}
+	x.recalled[name] = is
+	if !isCurrent || !x.listed || x.unreadable != "" {
+		return nil
+	}
+	return is
 }
 
 // Record is what a member has on record of one wrapper.
@@ -136,6 +161,7 @@ func (x *Index) put(name string, is *Summary) {
 	x.mu.Lock()
 	was := x.summaries[name]
 	x.summaries[name] = is
+	delete(x.recalled, name)
 	x.weight += is.weight() - was.weight()
 	x.mu.Unlock()
 	x.liveness.brought(name, is)
@@ -148,6 +174,7 @@ func (x *Index) remove(name string) {
 	x.mu.Lock()
 	was := x.summaries[name]
 	delete(x.summaries, name)
+	delete(x.recalled, name)
 	x.weight -= was.weight()
 	x.mu.Unlock()
 	x.liveness.forget(name)

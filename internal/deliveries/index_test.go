@@ -112,3 +112,33 @@ func TestOfADeliveryThatWasNeverThereNothingIsTold(t *testing.T) {
 		t.Errorf("heard %v", b.heard)
 	}
 }
+
+func TestASummaryIsRecalledOnceAndOnlyWhileItIsCurrent(t *testing.T) {
+	for name, test := range map[string]struct {
+		meanwhile func(*bench)
+		recalled  int64 // its generation; 0 = none
+	}{
+		"after a list":                         {func(*bench) {}, 1},
+		"it was recalled before":               {func(b *bench) { b.Recall(web) }, 0},
+		"the watch has brought another since":  {func(b *bench) { b.Recall(web); b.there(2) }, 2},
+		"the watch has brought the same since": {func(b *bench) { b.Recall(web); b.there(1) }, 1},
+		"the host has written it since":        {func(b *bench) { b.Written(web, "d", 2) }, 0},
+		"the watch has brought that write":     {func(b *bench) { b.Written(web, "d", 2); b.there(2) }, 2},
+		"a list is under way":                  {func(b *bench) { b.liveness.setListing(true) }, 0},
+		"a pass had to read during a list":     {func(b *bench) { b.liveness.setListing(true); b.Recall(web); b.liveness.setListing(false) }, 0},
+		"the Deliveries cannot be read":        {func(b *bench) { b.noteUnreadable("too many") }, 0},
+		"it is gone":                           {func(b *bench) { b.Remove(web.Delivery()) }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			if b.there(1); b.Recall(web) != nil {
+				t.Error("it was recalled before the first list")
+			}
+			b.Replace(delivery(webIdentity, 1))
+			test.meanwhile(b)
+			if got := generation(b.Recall(web)); got != test.recalled {
+				t.Errorf("generation %d, want %d", got, test.recalled)
+			}
+		})
+	}
+}

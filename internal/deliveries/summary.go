@@ -25,6 +25,8 @@ type Summary struct {
 	// Judged means that the inventory has an object whose health only the collector can tell, because it makes progress after it
 	// was applied.
 	Judged bool
+	// Inventory is the fingerprint of the inventory, "" for one that the host reads before it writes.
+	Inventory Fingerprint
 	// Secrets are the names of the Secrets in the inventory. No collector may read them, so none reports their drift.
 	Secrets []string
 	// Status is the status that the collector wrote, nil when it wrote none.
@@ -54,6 +56,7 @@ func Summarise(d *v1alpha1.Delivery) *Summary {
 			s.Judged = true
 		}
 	}
+	s.Inventory = fingerprintOf(d.Spec.Inventory)
 	if d.Status.ObservedRendering != "" || d.Status.Version != "" || len(d.Status.Objects) > 0 {
 		s.Status = cutStatus(&d.Status)
 	}

@@ -88,6 +88,14 @@ func (l *liveness) isDead() bool {
 	return dead
 }
 
+// isCurrent reports whether a Delivery is as the watch brought it last, as far as the host knows.
+func (l *liveness) isCurrent(name string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, awaited := l.awaited[name]
+	return !awaited && !l.listing
+}
+
 // setListing notes that a list of all Deliveries begins or ends.
 func (l *liveness) setListing(is bool) {
 	l.mu.Lock()

@@ -25,6 +25,8 @@ type scene struct {
 	drifted v1alpha1.DriftKind
 	// gone is the uid of it that the Delivery had when the collector said so. Set by play.
 	gone types.UID
+	// recalls is whether the push recalls the Delivery, and does not read it.
+	recalls bool
 	// theirs is whether ConfigMap a is somebody else's in the end, and stays when the member is left.
 	theirs bool
 }
@@ -84,6 +86,30 @@ func scenes() map[string]scene {
 			after:     func(s *site) *Desired { return s.adopting() },
 			theirs:    true,
 		},
+		"a change of contents without a read": {
+			before:  func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1"), configMap("c", "1")) },
+			after:   func(s *site) *Desired { return s.want(configMap("a", "2"), configMap("b", "1"), configMap("c", "2")) },
+			recalls: true,
+		},
+		"a change of an object that somebody deleted, without a read": {
+			before:    func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
+			meanwhile: func(s *site) { s.delete("v1", "ConfigMap", "a") },
+			after:     func(s *site) *Desired { return s.want(configMap("a", "2"), configMap("b", "1")) },
+			recalls:   true,
+		},
+		"a repair of an object that somebody deleted, without a read": {
+			before:    func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
+			meanwhile: func(s *site) { s.delete("v1", "ConfigMap", "a") },
+			after:     func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
+			drifted:   v1alpha1.DriftGone,
+			recalls:   true,
+		},
+		"a repair of an object that is said to be gone, and is there, without a read": {
+			before:  func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
+			after:   func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
+			drifted: v1alpha1.DriftGone,
+			recalls: true,
+		},
 		"leaving": {
 			before: func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
 			after:  func(s *site) *Desired { return s.leave() },
@@ -100,7 +126,10 @@ func (s *site) adopting() *Desired {
 
 // push makes the scene's pass.
 func (sc *scene) push(s *site, w *Desired) (plan.Outcome, error) {
-	p := &pass{conn: s.conn, want: w}
+	p := &pass{conn: s.conn, want: w, seals: s.seals}
+	if sc.recalls {
+		p.recalled = s.recall()
+	}
 	if sc.drifted != "" {
 		p.drifted = map[plan.ObjectID]v1alpha1.DriftKind{objectA: sc.drifted}
 		p.gone = map[plan.ObjectID]types.UID{objectA: sc.gone}

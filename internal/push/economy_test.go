@@ -34,7 +34,7 @@ func TestANewPairCostsTheMemberThreeRequests(t *testing.T) {
 	}
 	asked := func(name string, first ...string) []string {
 		delivery := "fed." + s.namespace + "." + name
-		return append(first, "POST fairlead-system/deliveries", "PATCH configmaps/"+name, "PUT deliveries/"+delivery)
+		return append(first, "POST fairlead-system/deliveries", "PATCH configmaps/"+name, "PATCH deliveries/"+delivery)
 	}
 	deliver("none") // which finds out how the member serves the kind
 	if diff := cmp.Diff(asked("one"), deliver("one")); diff != "" {
@@ -46,7 +46,7 @@ func TestANewPairCostsTheMemberThreeRequests(t *testing.T) {
 	}
 }
 
-func TestBringingBackWhatIsGoneCostsTheMemberFourRequests(t *testing.T) {
+func TestBringingBackWhatIsGoneCostsTheMemberThreeRequests(t *testing.T) {
 	s := newSite(t)
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	d := apply.NewNamespaceCache(clock)
@@ -60,7 +60,7 @@ func TestBringingBackWhatIsGoneCostsTheMemberFourRequests(t *testing.T) {
 		s.wire.begin(nil)
 		id := plan.ObjectID{Group: "", Kind: "ConfigMap", Name: name}
 		out, err := (&pass{conn: s.conn, want: want, doors: d, drifted: map[plan.ObjectID]v1alpha1.DriftKind{id: v1alpha1.DriftGone},
-			gone: map[plan.ObjectID]types.UID{id: uid}}).run(t.Context())
+			gone: map[plan.ObjectID]types.UID{id: uid}, recalled: s.recall(), seals: s.seals}).run(t.Context())
 		if err != nil || !out.Done {
 			t.Fatalf("%+v, %v", out, err)
 		}
@@ -68,8 +68,7 @@ func TestBringingBackWhatIsGoneCostsTheMemberFourRequests(t *testing.T) {
 	}
 	asked := func(name string, namespace ...string) []string {
 		delivery := "deliveries/fed." + s.namespace + "." + name
-		all := append([]string{"GET " + delivery}, namespace...)
-		return append(all, "PUT "+delivery, "PATCH configmaps/"+name, "PUT "+delivery)
+		return append(namespace, "PATCH "+delivery, "PATCH configmaps/"+name, "PATCH "+delivery)
 	}
 	look := "GET namespaces/" + s.namespace
 	if diff := cmp.Diff(asked("one", look), bringBack("one")); diff != "" {
@@ -81,6 +80,31 @@ func TestBringingBackWhatIsGoneCostsTheMemberFourRequests(t *testing.T) {
 	clock.Step(time.Second)
 	if diff := cmp.Diff(asked("three", look), bringBack("three")); diff != "" {
 		t.Errorf("a moment later (-want +got):\n%s", diff)
+	}
+}
+
+func TestAChangedContentCostsTheMemberThreeRequests(t *testing.T) {
+	s := newSite(t)
+	d := apply.NewNamespaceCache(clocktesting.NewFakeClock(time.Now()))
+	change := func(objects ...string) []string {
+		t.Helper()
+		s.wire.begin(nil)
+		out, err := (&pass{conn: s.conn, want: s.want(objects...), doors: d, recalled: s.recall(), seals: s.seals}).run(t.Context())
+		if err != nil || !out.Done {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		return s.wire.all()
+	}
+	change(configMap("a", "1"))
+	record := "PATCH deliveries/" + s.delivery().Name
+	if diff := cmp.Diff([]string{record, "PATCH configmaps/a", record}, change(configMap("a", "2"))); diff != "" {
+		t.Errorf("one object (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"GET " + record[6:], record, "PATCH configmaps/b", record}, change(configMap("a", "2"), configMap("b", "1"))); diff != "" {
+		t.Errorf("one more object (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{record, "PATCH configmaps/b", record}, change(configMap("a", "2"), configMap("b", "2"))); diff != "" {
+		t.Errorf("one of two objects (-want +got):\n%s", diff)
 	}
 }
 

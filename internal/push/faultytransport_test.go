@@ -113,9 +113,14 @@ func refusal(req *http.Request, err *apierrors.StatusError) *http.Response {
 
 // atOnce does something when the first request of that name is about to be sent.
 func (s *site) atOnce(name string, do func()) func(int, *http.Request) fate {
+	return s.atOnceWhere(func(is string) bool { return is == name }, do)
+}
+
+// atOnceWhere does something when the first request whose name is meant is about to be sent.
+func (s *site) atOnceWhere(isMeant func(name string) bool, do func()) func(int, *http.Request) fate {
 	var once sync.Once
 	return func(_ int, req *http.Request) fate {
-		if nameOf(req) == name {
+		if isMeant(nameOf(req)) {
 			once.Do(do)
 		}
 		return through

@@ -171,13 +171,23 @@ type pass struct {
 	native     *apply.NativeKinds
 	hostLabels HostLabels
 	isNew      bool
+	recalled   *deliveries.Summary
 	seals      deliveries.Seals
 	wanted     func() bool
 }
 
 func (p *pass) run(ctx context.Context) (plan.Outcome, error) {
 	return apply.New(apply.Member{Conn: p.conn, Namespaces: p.doors, Native: p.native, HostLabels: p.hostLabels, Seals: p.seals}, p.want,
-		&plan.Work{Drifted: p.drifted, Gone: p.gone, IsNew: p.isNew}, p.wanted).Run(ctx)
+		&plan.Work{Drifted: p.drifted, Gone: p.gone, IsNew: p.isNew, Recalled: p.recalled}, p.wanted).Run(ctx)
+}
+
+// recall is what the host remembers of the Delivery, once the watch has brought it.
+func (s *site) recall() *deliveries.Summary {
+	s.Helper()
+	if d := s.delivery(); d != nil {
+		return deliveries.Summarise(d)
+	}
+	return nil
 }
 
 // push makes one pass.

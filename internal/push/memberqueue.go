@@ -96,6 +96,7 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 	if len(todo.Secrets) > 0 && len(todo.Drifted) == 0 {
 		return
 	}
+	todo.Recalled = q.deliveries.Recall(key)
 	p := apply.New(q.shared(), desired, &todo, func() bool {
 		now := q.pusher.desired.get(key, q.conn.Name())
 		return now == desired || now.Same(desired)

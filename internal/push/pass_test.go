@@ -16,7 +16,7 @@ func TestAFirstPushMakesTheNamespaceTheObjectsAndTheirRecord(t *testing.T) {
 	s.mustDeliver(s.want(configMap("a", "1"), configMap("b", "1")))
 
 	want := []string{"POST v1/namespaces", "POST " + v1alpha1.SystemNamespace + "/deliveries",
-		"PATCH configmaps/a", "PATCH configmaps/b", "PUT deliveries/" + s.delivery().Name}
+		"PATCH configmaps/a", "PATCH configmaps/b", "PATCH deliveries/" + s.delivery().Name}
 	if diff := cmp.Diff(want, s.wire.writes()); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
@@ -47,8 +47,8 @@ func TestAChangeCostsOneWriteForEachChangedObjectAndTwoOfTheDelivery(t *testing.
 
 	s.wire.begin(nil)
 	s.mustDeliver(s.want(configMap("a", "1"), configMap("b", "2"), configMap("c", "1")))
-	put := "PUT deliveries/" + s.delivery().Name
-	if diff := cmp.Diff([]string{put, "PATCH configmaps/b", put}, s.wire.writes()); diff != "" {
+	record := "PATCH deliveries/" + s.delivery().Name
+	if diff := cmp.Diff([]string{record, "PATCH configmaps/b", record}, s.wire.writes()); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
 	if got := s.configMap("b").Data["value"]; got != "2" {

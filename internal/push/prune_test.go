@@ -156,8 +156,8 @@ func TestDroppingAnObjectRemovesIt(t *testing.T) {
 	s.mustDeliver(s.want(configMap("a", "1"), configMap("b", "1")))
 	s.wire.begin(nil)
 	s.mustDeliver(s.want(configMap("a", "1")))
-	put := "PUT deliveries/" + s.delivery().Name
-	if diff := cmp.Diff([]string{put, "DELETE configmaps/b", put}, s.wire.writes()); diff != "" {
+	record := "PATCH deliveries/" + s.delivery().Name
+	if diff := cmp.Diff([]string{record, "DELETE configmaps/b", record}, s.wire.writes()); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"ConfigMap a Applied"}, s.inventory()); diff != "" {

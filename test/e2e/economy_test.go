@@ -56,7 +56,7 @@ var _ = Describe("When a fleet of 3 × 50 wrappers is steady", Ordered, Continue
 		for _, a := range counting {
 			name := a.cluster.delivery(ctx, w).Name
 			Eventually(ctx, a.writesFor).WithArguments(shop).Should(ConsistOf(
-				"patch configmaps "+shop+"/one-07", "update deliveries fairlead-system/"+name, "update deliveries fairlead-system/"+name))
+				"patch configmaps "+shop+"/one-07", "patch deliveries fairlead-system/"+name, "patch deliveries fairlead-system/"+name))
 		}
 	})
 
@@ -105,7 +105,7 @@ var _ = Describe("When a fleet of 3 × 50 wrappers is steady", Ordered, Continue
 			Expect(a.requests(request.IsFairleads, lists)).To(HaveLen(1), a.cluster.Name)
 			name := a.cluster.delivery(ctx, w).Name
 			Eventually(ctx, a.writesFor).WithArguments(shop).Should(ConsistOf(
-				"create deliveries fairlead-system/"+name, "patch configmaps "+shop+"/after", "update deliveries fairlead-system/"+name))
+				"create deliveries fairlead-system/"+name, "patch configmaps "+shop+"/after", "patch deliveries fairlead-system/"+name))
 		}
 		for _, w := range all {
 			Expect(reread(ctx, w)(Default)).To(beReady())

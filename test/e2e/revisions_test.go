@@ -33,7 +33,7 @@ var _ = Describe("When a wrapper is pushed", func() {
 		}
 		Eventually(ctx, counting.writesFor).WithArguments(shop).Should(Equal([]string{
 			"create namespaces /" + shop, "create deliveries fairlead-system/" + d.Name,
-			"patch configmaps " + shop + "/one", "patch configmaps " + shop + "/two", "update deliveries fairlead-system/" + d.Name,
+			"patch configmaps " + shop + "/one", "patch configmaps " + shop + "/two", "patch deliveries fairlead-system/" + d.Name,
 		}))
 	})
 

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -44,7 +45,7 @@ func (d *delivery) read(ctx context.Context) error {
 	if d.isNew && d.there == nil {
 		return nil
 	}
-	name := deliveries.KeyOf(d.desired.Wrapper).Delivery()
+	name := d.name()
 	answer, err := member.Do(ctx, d.conn.REST().Get().AbsPath(deliveries.Path(name)...), false)
 	if apierrors.IsNotFound(err) {
 		d.there = nil
@@ -67,8 +68,8 @@ func (d *delivery) read(ctx context.Context) error {
 	return nil
 }
 
-// write writes spec to the Delivery. It sends the resourceVersion that was read, so that two managers cannot
-// overwrite each other. A status that the collector wrote meanwhile is read and is no conflict.
+// write writes spec to the Delivery. It names the uid and the generation that are known, so that two managers cannot
+// overwrite each other. A status that the collector wrote meanwhile changes neither, and is no conflict.
 func (d *delivery) write(ctx context.Context, spec v1alpha1.DeliverySpec) error {
 	err := d.writeOnce(ctx, spec)
 	for tries := 0; tries < looksAgain && apierrors.IsConflict(err) && d.standsAsKnown(ctx); tries++ {
@@ -91,21 +92,31 @@ func (d *delivery) standsAsKnown(ctx context.Context) bool {
 }
 
 func (d *delivery) writeOnce(ctx context.Context, spec v1alpha1.DeliverySpec) error {
-	name := deliveries.KeyOf(d.desired.Wrapper).Delivery()
-	next := &v1alpha1.Delivery{
+	if d.there != nil {
+		return d.patch(ctx, d.there.UID, d.there.Generation, []memberapi.Operation{{Op: "replace", Path: "/spec", Value: spec}})
+	}
+	return d.send(ctx, d.conn.REST().Post().AbsPath(deliveries.Path("")...), &v1alpha1.Delivery{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Delivery"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: d.name()},
 		Spec:       spec,
+	})
+}
+
+// patch changes the Delivery if it has the given uid and generation. Otherwise the API server answers 422.
+func (d *delivery) patch(ctx context.Context, uid types.UID, generation int64, changes []memberapi.Operation) error {
+	tests := []memberapi.Operation{
+		{Op: "test", Path: "/metadata/uid", Value: uid},
+		{Op: "test", Path: "/metadata/generation", Value: generation},
 	}
-	var req *rest.Request
-	if d.there == nil {
-		req = d.conn.REST().Post().AbsPath(deliveries.Path("")...)
-	} else {
-		next.ObjectMeta = *d.there.ObjectMeta.DeepCopy()
-		next.ManagedFields = nil
-		req = d.conn.REST().Put().AbsPath(deliveries.Path(name)...)
-	}
-	body, err := json.Marshal(next)
+	return d.send(ctx, d.conn.REST().Patch(types.JSONPatchType).AbsPath(deliveries.Path(d.name())...), append(tests, changes...))
+}
+
+func (d *delivery) name() string { return deliveries.KeyOf(d.desired.Wrapper).Delivery() }
+
+// send sends a write of the Delivery. The answer is the Delivery as it is now.
+func (d *delivery) send(ctx context.Context, req *rest.Request, content any) error {
+	name := d.name()
+	body, err := json.Marshal(content)
 	if err != nil {
 		return fmt.Errorf("encoding Delivery %s: %w", name, err)
 	}

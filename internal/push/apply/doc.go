@@ -8,6 +8,10 @@
 // are there. record: write the result into the Delivery. A Delivery lists every object of the pass before the object
 // exists. If a pass dies half-way, the next one finds in the Delivery where to go on.
 //
+// Two steps are left out where they would only confirm what is known. A pass that changes contents does not read the
+// Delivery (recall.go). An object that no Delivery listed before is applied without a look, and only where there is none
+// (createonly.go).
+//
 // Words: an *item* is one desired object during a pass. *Trouble* is a problem with one item; the others go on. An
 // error concerns the member as a whole, and ends the pass.
 package apply

@@ -43,6 +43,8 @@ type Pass struct {
 	drifted map[plan.ObjectID]v1alpha1.DriftKind
 	// gone are the uids of the objects that the collector has reported as gone.
 	gone map[plan.ObjectID]types.UID
+	// recalled is the summary of the Delivery, nil when the pass has to read the Delivery.
+	recalled *deliveries.Summary
 
 	delivery   *delivery
 	namespaces *namespaces
@@ -63,7 +65,7 @@ type Pass struct {
 // New makes a pass. isDesired reports whether the desired state of the pass is still the present one; nil counts as
 // always true.
 func New(m Member, desired *plan.Desired, todo *plan.Work, isDesired func() bool) *Pass {
-	p := &Pass{member: m, desired: desired, drifted: todo.Drifted, gone: todo.Gone}
+	p := &Pass{member: m, desired: desired, drifted: todo.Drifted, gone: todo.Gone, recalled: todo.Recalled}
 	p.delivery = &delivery{conn: m.Conn, desired: desired, isNew: todo.IsNew, seals: m.Seals}
 	p.namespaces = &namespaces{conn: m.Conn, policy: desired.Namespaces, hostLabels: m.HostLabels}
 	p.resolver = &resolver{conn: m.Conn, desired: desired, trouble: &p.trouble}
@@ -100,21 +102,12 @@ type Secret struct{ Name, ResourceVersion string }
 // Run takes the pair through all steps. An error concerns the member as a whole. After it the result of the last
 // request is unknown, and the next pass finds it out. Everything else is in the outcome.
 func (p *Pass) Run(ctx context.Context) (plan.Outcome, error) {
-	if err := p.delivery.read(ctx); err != nil {
+	held, err := p.prepare(ctx)
+	if err != nil {
 		return plan.Outcome{}, err
 	}
-	if held := p.hold(); held != nil {
+	if held != nil {
 		return p.conclude(held), nil
-	}
-	if unrendered := p.render(); unrendered != nil {
-		return p.conclude(unrendered), nil
-	}
-	// Until intend has finished, the pass does not know everything the Delivery lists, and must not write it. An
-	// object that it left out would be on the member without any record.
-	for _, step := range []func(context.Context) error{p.resolve, p.openNamespace, p.intend} {
-		if err := step(ctx); err != nil {
-			return plan.Outcome{}, err
-		}
 	}
 	for _, step := range []func(context.Context) error{p.apply, p.remove} {
 		if err := step(ctx); err != nil {
@@ -128,6 +121,31 @@ func (p *Pass) Run(ctx context.Context) (plan.Outcome, error) {
 		return plan.Outcome{}, err
 	}
 	return p.conclude(nil), nil
+}
+
+// prepare takes the pair through all steps before the first object. held says why the pass must write nothing.
+func (p *Pass) prepare(ctx context.Context) (held *memberapi.Trouble, err error) {
+	if intended, err := p.intendRecalled(ctx); intended || err != nil {
+		return nil, err
+	}
+	p.trouble = nil
+	if err := p.delivery.read(ctx); err != nil {
+		return nil, err
+	}
+	if held := p.hold(); held != nil {
+		return held, nil
+	}
+	if unrendered := p.render(); unrendered != nil {
+		return unrendered, nil
+	}
+	// Until intend has finished, the pass does not know everything the Delivery lists, and must not write it. An
+	// object that it left out would be on the member without any record.
+	for _, step := range []func(context.Context) error{p.resolve, p.openNamespace, p.intend} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
 }
 
 func (p *Pass) resolve(ctx context.Context) (err error) {

@@ -65,30 +65,32 @@ func DeleteExactly(ctx context.Context, conn *member.Conn, path []string, only m
 	return err
 }
 
+// Operation is one operation of a JSON patch (RFC 6902).
+type Operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
 // Release gives up Fairlead's ownership of an object and leaves every value as it is. It removes Fairlead's
 // managedFields entry and marks, in one patch that names the uid. The API server would refuse an empty apply if
 // Fairlead alone owns a required field.
 func Release(ctx context.Context, conn *member.Conn, path []string, found *metav1.PartialObjectMetadata) error {
-	type operation struct {
-		Op    string `json:"op"`
-		Path  string `json:"path"`
-		Value any    `json:"value,omitempty"`
-	}
-	patch := []operation{{Op: "test", Path: "/metadata/uid", Value: found.UID}}
+	patch := []Operation{{Op: "test", Path: "/metadata/uid", Value: found.UID}}
 	entries := found.ManagedFields
 	for i := len(entries) - 1; i >= 0; i-- {
 		if entries[i].Manager == v1alpha1.FieldManager {
 			patch = append(patch,
-				operation{Op: "test", Path: fmt.Sprintf("/metadata/managedFields/%d/manager", i), Value: v1alpha1.FieldManager},
-				operation{Op: "remove", Path: fmt.Sprintf("/metadata/managedFields/%d", i)})
+				Operation{Op: "test", Path: fmt.Sprintf("/metadata/managedFields/%d/manager", i), Value: v1alpha1.FieldManager},
+				Operation{Op: "remove", Path: fmt.Sprintf("/metadata/managedFields/%d", i)})
 		}
 	}
 	if _, marked := found.Labels[v1alpha1.LabelUID]; marked {
-		patch = append(patch, operation{Op: "remove", Path: "/metadata/labels/" + pointerKey(v1alpha1.LabelUID)})
+		patch = append(patch, Operation{Op: "remove", Path: "/metadata/labels/" + pointerKey(v1alpha1.LabelUID)})
 	}
 	for _, mark := range []string{v1alpha1.AnnotationWrapper, v1alpha1.AnnotationObject, v1alpha1.AnnotationRendering} {
 		if _, marked := found.Annotations[mark]; marked {
-			patch = append(patch, operation{Op: "remove", Path: "/metadata/annotations/" + pointerKey(mark)})
+			patch = append(patch, Operation{Op: "remove", Path: "/metadata/annotations/" + pointerKey(mark)})
 		}
 	}
 	body, err := json.Marshal(patch)

@@ -35,6 +35,8 @@ type Work struct {
 	Secrets []string
 	// IsNew says that no object and no Delivery of the pair was ever seen on the member, and that no pass was tried.
 	IsNew bool
+	// Recalled is the summary of the Delivery, for a pass that writes it without a read; nil when the pass has to read.
+	Recalled *deliveries.Summary
 }
 
 // repaired are the drifts that the pass repaired.

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deliveries
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// inventoryOf lists ConfigMaps with these renderings, all of them applied.
+func inventoryOf(renderings ...string) []v1alpha1.InventoryEntry {
+	var all []v1alpha1.InventoryEntry
+	for i, r := range renderings {
+		all = append(all, v1alpha1.InventoryEntry{Resource: "configmaps", Kind: "ConfigMap", Name: fmt.Sprint("c", i), State: v1alpha1.EntryApplied,
+			Rendering: r, UID: types.UID(fmt.Sprint("u", i)), Fields: "f"})
+	}
+	return all
+}
+
+func TestAFingerprintTellsWhichEntriesARenderingChanges(t *testing.T) {
+	is := fingerprintOf(inventoryOf("1", "2", "3"))
+	if len(is) != 32 {
+		t.Errorf("three entries take %d bytes", len(is))
+	}
+	for name, test := range map[string]struct {
+		change    func([]v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry
+		differing []int
+		unknown   bool
+	}{
+		"the same":       {change: slices.Clone[[]v1alpha1.InventoryEntry]},
+		"two others":     {change: func([]v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { return inventoryOf("4", "2", "1") }, differing: []int{0, 2}},
+		"one more":       {change: func([]v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { return inventoryOf("1", "2", "3", "4") }, unknown: true},
+		"one less":       {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { return all[:2] }, unknown: true},
+		"none":           {change: func([]v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { return nil }, unknown: true},
+		"another order":  {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { slices.Reverse(all); return all }, unknown: true},
+		"another name":   {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { all[1].Name = "x"; return all }, unknown: true},
+		"another plural": {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { all[1].Resource = "x"; return all }, unknown: true},
+		"a text that moved over": {change: func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry {
+			all[1].Kind, all[1].Name = "ConfigMapc", "1"
+			return all
+		}, unknown: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			differing, ok := is.Differing(test.change(inventoryOf("1", "2", "3")))
+			if diff := cmp.Diff(test.differing, differing); diff != "" || ok == test.unknown {
+				t.Errorf("known %v (-want +got):\n%s", ok, diff)
+			}
+		})
+	}
+	if _, ok := Fingerprint("").Differing(nil); ok {
+		t.Error("what is not remembered is known")
+	}
+}
+
+func TestAnInventoryThatHasToBeReadHasNoFingerprint(t *testing.T) {
+	for name, change := range map[string]func([]v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry{
+		"no entry": func([]v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { return nil },
+		"too many": func([]v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { return inventoryOf(make([]string, 17)...) },
+		"one is adopted": func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry {
+			all[1].Adopted = v1alpha1.AdoptedYes
+			return all
+		},
+		"one is pending": func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry {
+			all[1].State = v1alpha1.EntryPending
+			return all
+		},
+		"one has no uid": func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry { all[1].UID = ""; return all },
+		"one is on its way out": func(all []v1alpha1.InventoryEntry) []v1alpha1.InventoryEntry {
+			all[1].State = v1alpha1.EntryRemoving
+			return all
+		},
+	} {
+		if is := fingerprintOf(change(inventoryOf("1", "2"))); is != "" {
+			t.Errorf("%s: %x", name, is)
+		}
+	}
+}
