@@ -56,8 +56,9 @@ func NewGuard(config *rest.Config, options *ctrl.Options, timing Timing, proof P
 	return g, nil
 }
 
-// Get implements resourcelock.Interface. A manager that reads another holder's name writes nothing to members from then on. Get shows the
-// lease of a predecessor that is proven dead as given back, so that the elector takes it at once. The write that takes it carries the resourceVersion of this read, so it fails when another manager was faster.
+// Get implements resourcelock.Interface. A manager that reads another holder's name writes nothing to members from then on. Get shows
+// the lease of a predecessor that is proven dead as given back, so that the elector takes it at once. The write that takes it
+// carries the resourceVersion of this read, so it fails when another manager was faster.
 func (g *Guard) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := g.Interface.Get(ctx)
 	if err != nil {
