@@ -15,7 +15,8 @@
 // delete takes the place of these steps while a wrapper is being deleted. A reconcile never waits for a member: to enqueue
 // returns at once, and news from members wakes the wrapper.
 //
-// Why it is so: a changed wrapper costs the host three writes (its revision, the decision, one status when all is done),
-// and an unchanged one none. The loop therefore holds the status back while pushes are under way: until no push is, it
-// writes at most one status per statusInterval.
+// Why it is so: a new wrapper costs the host three writes: its revision, the decision, and one status when all is done. A
+// change of its objects costs two, because the decision is not written for its generation alone (ADR 20). An unchanged
+// wrapper costs none. The loop therefore holds the status back while pushes are under way: until no push is, it writes at
+// most one status per statusInterval.
 package federated

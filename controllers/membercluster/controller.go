@@ -46,7 +46,8 @@ type Reconciler struct {
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
-// New makes the reconciler, and the Collectors that it steers. version is the manager's, maxInflight bounds each collector.
+// New makes the reconciler, and the Collectors that it starts and stops. version is the manager's version. Each collector
+// works on at most maxInflight Deliveries at once.
 func New(
 	mgr ctrl.Manager, fleet *member.Fleet, orphans *deliveries.Orphans, host member.Host, version string, maxInflight int, clk clock.WithTicker,
 ) *Reconciler {

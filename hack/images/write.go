@@ -25,8 +25,8 @@ func archive(program, arch string) string { return program + "-linux-" + arch + 
 // tag is the version as a tag: a tag may not have a plus sign.
 func (r buildInfo) tag() string { return strings.ReplaceAll(r.version, "+", "-") }
 
-// write fills the folder out: oci/ is an OCI layout of all images, and beside it is one archive for each program and architecture. It
-// replaces the earlier content of the folder once everything is written.
+// write writes all images into a folder, whose path is out. oci/ there is an OCI layout of all images. Beside it is one
+// archive for each program and architecture. write makes everything in a new folder first, and then replaces the earlier one.
 func (r buildInfo) write(out string, indexes map[string]v1.ImageIndex, images map[string]v1.Image, progress io.Writer) error {
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return err

@@ -105,8 +105,8 @@ func (g *Guard) write(ctx context.Context, record resourcelock.LeaderElectionRec
 	began := g.clock.Now()
 	mine := record.HolderIdentity == g.Identity()
 	if !mine {
-		// The lease is given back. From the moment when the API server has this write, another manager may begin, so no write to a
-		// member begins after this.
+		// The elector gives the lease back with this write. Another manager may begin as soon as the API server has it. So end
+		// comes first: after end, this manager begins no write to a member.
 		if holder := g.end(); holder != g.Identity() {
 			// The elector asks whether it leads before it knows what it has read last.
 			return fmt.Errorf("giving the lease back: its holder is %q by now", holder)

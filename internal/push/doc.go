@@ -16,7 +16,7 @@
 //
 // Where things are: the backoff of a pair that fails is in plan/passhistory.go (again), its shortest and longest wait in
 // plan/outcome.go (RetrySoon, RetryLater). The backoff of the probes of a member that does not answer is in
-// internal/member/fleet.go (nextProbe). The backoff of repairs is in plan/driftbackoff.go. circuitbreaker.go has no times:
+// internal/member/probeloop.go (nextProbe). The backoff of repairs is in plan/driftbackoff.go. circuitbreaker.go has no times:
 // it stops and resumes the passes of a member as its probes report.
 //
 // Why it is so: the record of delivered objects lives on the member, beside the objects. So the host stores nothing
