@@ -123,10 +123,6 @@ func (u *unjoin) leaveOurselves(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if current == nil && u.member != nil {
-		// Another person or program took the registration off, perhaps before the manager had withdrawn from the member.
-		return Withdraw(ctx, u.member, u.hostUID, u.opts.Name, u.report)
-	}
 	if current == nil {
 		current = u.known.DeepCopy()
 		current.Finalizers = nil
