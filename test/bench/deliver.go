@@ -157,12 +157,11 @@ func deliver(ctx context.Context, b *bed) (*reading, error) {
 
 // deliver creates n wrappers and measures the cost until all are ready.
 func (b *bed) deliver(ctx context.Context, prefix string, n int) (*reading, []client.Object, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // ends the watches
 	m, err := b.measure(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
+	defer m.stop()
 	all := b.wrappers(prefix, n)
 	if err := b.create(ctx, all); err != nil {
 		return nil, nil, err
@@ -183,8 +182,6 @@ func (b *bed) deliver(ctx context.Context, prefix string, n int) (*reading, []cl
 
 // change is W3.
 func change(ctx context.Context, b *bed) (*reading, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	stop, err := b.profile(ctx, "W3")
 	if err != nil {
 		return nil, err
@@ -193,6 +190,7 @@ func change(ctx context.Context, b *bed) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer m.stop()
 	b.painted++
 	err = each(ctx, b.delivered, func(ctx context.Context, w client.Object) error {
 		for { // the manager writes the status meanwhile: retry on a conflict

@@ -55,12 +55,19 @@ type meter struct {
 	marks   map[string]audit.Mark
 	watched map[string]*watched
 	objects objectCount
+	// stop ends the watches.
+	stop context.CancelFunc
 }
 
-// measure starts a meter. The caller must call end.
-func (b *bed) measure(ctx context.Context) (*meter, error) {
-	m := &meter{bed: b, cpu: make(map[int]float64), marks: make(map[string]audit.Mark), watched: make(map[string]*watched)}
-	var err error
+// measure starts a meter. The caller must call stop.
+func (b *bed) measure(ctx context.Context) (m *meter, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	m = &meter{bed: b, cpu: make(map[int]float64), marks: make(map[string]audit.Mark), watched: make(map[string]*watched), stop: stop}
+	defer func() {
+		if err != nil {
+			stop()
+		}
+	}()
 	if m.objects, err = b.host.count(ctx); err != nil {
 		return nil, err
 	}

@@ -26,12 +26,11 @@ func bringBack(ctx context.Context, b *bed) (*reading, error) {
 	if err := b.quiet(ctx); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	m, err := b.measure(ctx)
 	if err != nil {
 		return nil, err
 	}
+	defer m.stop()
 	victim := b.members[0]
 	gone := make(map[string]time.Time)
 	for _, w := range b.delivered[:min(deletions, len(b.delivered))] {
@@ -85,12 +84,11 @@ func serveOthers(ctx context.Context, b *bed) (*reading, error) {
 	if err := b.makeNamespaces(ctx, prefix); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	m, err := b.measure(ctx)
 	if err != nil {
 		return nil, err
 	}
+	defer m.stop()
 	gauge := build.Manifest("{apiVersion: e2e.fairlead.dev/v1, kind: %s, metadata: {name: g}, spec: {size: 1}}", kind)
 	w := build.Federated("gauge").In(prefix + "-0").ToMatching().With(gauge).Obj()
 	if err := b.host.Create(ctx, w); err != nil {

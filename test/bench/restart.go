@@ -37,12 +37,11 @@ func (b *bed) endGracefully(ctx context.Context) (*reading, error) {
 	if err := b.quiet(ctx); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	m, err := b.measure(ctx)
 	if err != nil {
 		return nil, err
 	}
+	defer m.stop()
 	if err := b.restartManager(ctx); err != nil {
 		return nil, err
 	}
@@ -73,12 +72,11 @@ func (b *bed) endGracefully(ctx context.Context) (*reading, error) {
 // kill kills the manager and creates a wrapper at once. It returns the seconds from then until the object is on every member, and
 // deletes the wrapper again.
 func (b *bed) kill(ctx context.Context) (float64, error) {
-	watching, cancel := context.WithCancel(ctx)
-	defer cancel()
-	m, err := b.measure(watching)
+	m, err := b.measure(ctx)
 	if err != nil {
 		return 0, err
 	}
+	defer m.stop()
 	w := b.measured.wrap(b.delivered[0].GetNamespace(), "after-the-kill")
 	key := w.GetNamespace() + "/" + w.GetName()
 	killed := time.Now()

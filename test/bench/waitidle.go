@@ -47,12 +47,11 @@ func idle(ctx context.Context, b *bed) (*reading, error) {
 	if err := b.quiet(ctx); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	m, err := b.measure(ctx)
 	if err != nil {
 		return nil, err
 	}
+	defer m.stop()
 	err = b.until(ctx, 2*idleFor, func(context.Context) (string, error) {
 		if left := idleFor - time.Since(m.started); left > 0 {
 			return fmt.Sprintf("%d s to go", int(left.Seconds())), nil
