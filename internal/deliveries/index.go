@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -50,8 +51,8 @@ type Index struct {
 	// listed is true after the first complete list. Before that, a missing summary means nothing.
 	listed    bool
 	summaries map[string]*Summary
-	// recalled are the summaries that passes have used up, by name.
-	recalled map[string]*Summary
+	// recalled are the names of the summaries that passes have used up.
+	recalled sets.Set[string]
 	// weight is the weight of all summaries.
 	weight int
 	// unreadable is why the host cannot read the Deliveries, "" when it can.
@@ -65,7 +66,7 @@ func newIndex(conn *member.Conn, clk clock.PassiveClock, notify func(func(Listen
 		liveness:  liveness{clock: clk, awaited: make(map[string]written)},
 		reconnect: make(chan struct{}, 1),
 		summaries: make(map[string]*Summary),
-		recalled:  make(map[string]*Summary),
+		recalled:  sets.New[string](),
 	}
 }
 
@@ -93,10 +94,10 @@ func (x *Index) Recall(key Key) *Summary {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	is := x.summaries[name]
-	if is == nil || x.recalled[name] == is {
+	if is == nil || x.recalled.Has(name) {
 		return nil
 	}
-	x.recalled[name] = is
+	x.recalled.Insert(name)
 	if !isCurrent || !x.listed || x.unreadable != "" {
 		return nil
 	}
@@ -161,7 +162,7 @@ func (x *Index) put(name string, is *Summary) {
 	x.mu.Lock()
 	was := x.summaries[name]
 	x.summaries[name] = is
-	delete(x.recalled, name)
+	x.recalled.Delete(name)
 	x.weight += is.weight() - was.weight()
 	x.mu.Unlock()
 	x.liveness.brought(name, is)
@@ -174,7 +175,7 @@ func (x *Index) remove(name string) {
 	x.mu.Lock()
 	was := x.summaries[name]
 	delete(x.summaries, name)
-	delete(x.recalled, name)
+	x.recalled.Delete(name)
 	x.weight -= was.weight()
 	x.mu.Unlock()
 	x.liveness.forget(name)
