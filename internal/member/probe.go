@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -82,6 +84,15 @@ func (s ProbeResult) Usable() bool { return s.Reachable && s.Valid }
 // settled reports whether the next probe can wait for the usual interval. The member answers, and its collector has
 // written a heartbeat; a person who joins a member waits for that.
 func (s ProbeResult) settled() bool { return s.Usable() && !s.Heartbeat.IsZero() }
+
+// Same reports whether two results tell a person the same. A heartbeat alone is no news, and the words
+// of a network error differ from one try to the next.
+func (s ProbeResult) Same(other ProbeResult) bool {
+	return s.Probed == other.Probed && s.Reachable == other.Reachable && s.Valid == other.Valid && s.Reason == other.Reason &&
+		s.UID == other.UID && s.Version == other.Version && s.CollectorVersion == other.CollectorVersion && s.CollectorRefused == other.CollectorRefused &&
+		s.HeartbeatChanged.IsZero() == other.HeartbeatChanged.IsZero() && s.Ahead == other.Ahead &&
+		s.NamespacePolicy == other.NamespacePolicy && slices.Equal(s.Grants, other.Grants) && reflect.DeepEqual(s.Facts, other.Facts)
+}
 
 // There converts a time of the host's clock to the member's clock. The host compares it with times that the member's
 // API server wrote, above all those of tokens.

@@ -4,7 +4,6 @@ package member
 
 import (
 	"context"
-	"reflect"
 	"slices"
 	"time"
 )
@@ -71,13 +70,4 @@ func nextProbe(unsettled int) time.Duration {
 	}
 	wait := time.Second << min(unsettled-1, 10)
 	return min(wait, RetryInterval)
-}
-
-// Same reports whether two results tell a person the same. A heartbeat alone is no news, and the words
-// of a network error differ from one try to the next.
-func (s ProbeResult) Same(other ProbeResult) bool {
-	return s.Probed == other.Probed && s.Reachable == other.Reachable && s.Valid == other.Valid && s.Reason == other.Reason &&
-		s.UID == other.UID && s.Version == other.Version && s.CollectorVersion == other.CollectorVersion && s.CollectorRefused == other.CollectorRefused &&
-		s.HeartbeatChanged.IsZero() == other.HeartbeatChanged.IsZero() && s.Ahead == other.Ahead &&
-		s.NamespacePolicy == other.NamespacePolicy && slices.Equal(s.Grants, other.Grants) && reflect.DeepEqual(s.Facts, other.Facts)
 }
