@@ -87,20 +87,6 @@ func users(t *testing.T, mark audit.Mark, agent string) []string {
 	return slices.Compact(users)
 }
 
-// markEast returns the present end of east's audit log.
-func markEast(t *testing.T) audit.Mark {
-	t.Helper()
-	spec, err := shared.Sandbox(t).Cluster(sandbox.MemberName(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	mark, err := audit.Now(spec.AuditLog())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return mark
-}
-
 func (f *fleet) heard(ctx context.Context) bool {
 	m := &v1alpha1.Membership{}
 	return f.east.Get(ctx, types.NamespacedName{Name: v1alpha1.MembershipName}, m) == nil && !m.Status.RenewTime.IsZero()
@@ -110,7 +96,7 @@ func TestTheCollectorInsideTheManagerHasAnAccountOfItsOwn(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
-	mark := markEast(t)
+	mark := shared.AuditMark(t, sandbox.MemberName(1))
 	const agent = "own-account"
 	collects(t, f.connected(t, agent))
 	eventually(t, "the collector reports", f.heard)
@@ -242,7 +228,7 @@ func TestTheCollectorOfAMemberOfTheVersionBeforeWorksOnAsTheHost(t *testing.T) {
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
 	f.becomesOfTheVersionBefore(t)
-	mark := markEast(t)
+	mark := shared.AuditMark(t, sandbox.MemberName(1))
 	const agent = "version-before"
 	conn := f.connected(t, agent)
 	collects(t, conn)

@@ -41,14 +41,7 @@ func TestTheCertificateOfTheWebhooksIsRenewed(t *testing.T) {
 	box := shared.Sandbox(t)
 	admin, host := connect(t, box, sandbox.HostName)
 	apply(t, host, config.CRD, config.RBAC, config.Rotation)
-	cluster, err := box.Cluster(sandbox.HostName)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mark, err := audit.Now(cluster.AuditLog())
-	if err != nil {
-		t.Fatal(err)
-	}
+	mark := shared.AuditMark(t, sandbox.HostName)
 	ports := []int{webhookPort(t, box, "webhook"), webhookPort(t, box, "webhook-2")}
 	registerWebhooks(t, host, "https://localhost:"+strconv.Itoa(ports[0]), nil)
 	const namespace = "certificates"

@@ -97,14 +97,7 @@ func TestTheManagersRoleIsEnough(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cluster, err := box.Cluster(sandbox.HostName)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mark, err := audit.Now(cluster.AuditLog())
-	if err != nil {
-		t.Fatal(err)
-	}
+	mark := shared.AuditMark(t, sandbox.HostName)
 
 	stop := runManager(t, tokenConfig(t, admin, host), serving(t, box))
 	registerWebhooks(t, host, "https://127.0.0.1:"+strconv.Itoa(webhookPort(t, box, "webhook")), authority(t, box))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
+	"github.com/fairlead-dev/fairlead/internal/testing/audit"
 )
 
 // Plane is a sandbox that starts when the first test needs it.
@@ -66,4 +67,18 @@ func (p *Plane) Sandbox(t testing.TB) *sandbox.Sandbox {
 		t.Fatalf("bringing up sandbox %s: %v", p.options.Name, p.err)
 	}
 	return p.sandbox
+}
+
+// AuditMark returns the present end of a cluster's audit log. The options must ask for audit logs.
+func (p *Plane) AuditMark(t testing.TB, cluster string) audit.Mark {
+	t.Helper()
+	spec, err := p.Sandbox(t).Cluster(cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark, err := audit.Now(spec.AuditLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mark
 }
