@@ -7,10 +7,10 @@
 //   - writecache: take the newer of the cache's copy and our own last write, because the cache may lag.
 //   - finalizer: put our finalizer on the wrapper.
 //   - place and approvals: list members and Approvals.
-//   - revise: write the spec as a ControllerRevision.
-//   - place: decide on members, and write the decision before any step acts on it.
+//   - writerevision: write the spec as a ControllerRevision.
+//   - place: decide on members, and write a decision that is new before any step acts on it.
 //   - render: make what each member gets, and enqueue it at internal/push.
-//   - publish: write the status, once.
+//   - status: write the status, once.
 //
 // delete takes the place of these steps while a wrapper is being deleted. A reconcile never waits for a member: to enqueue
 // returns at once, and news from members wakes the wrapper.
