@@ -44,17 +44,17 @@ func (d *Decision) explain(in Input, p limitedRemovals, selected int) {
 	}
 }
 
-// waits describes the waiting removals, and the two remedies.
+// waits describes the removals that wait, and how the author lets them begin or cancels them.
 func waits(id v1alpha1.WrapperIdentity, p limitedRemovals) string {
 	begun := 0
 	for _, r := range p.removals {
 		begun += int(r.Count)
 	}
-	return fmt.Sprintf("spec.placement no longer selects %d of the %s that have this wrapper. They keep it until you approve the removal: "+
-		"`%s --removal`; or restore spec.placement or their labels (%s). spec.rollout.maxRemoval allows %d removals from %d members "+
-		"within an hour; %d have begun. The next may begin at %s",
-		len(p.withheld), count(p.placed), messages.ApproveCommand(id.Kind, id.Namespace, id.Name), list(p.withheld),
-		p.limit, p.placed, begun, p.again.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("spec.placement no longer selects %d of the %s that have this wrapper: %s. The removal waits, because spec.rollout.maxRemoval "+
+		"allows %d removals from %d members within an hour, and %d have begun. The manager may begin the next at %s. "+
+		"To remove the wrapper from all of them now, run `%s --removal`. To keep it there, restore spec.placement or the labels of these members",
+		len(p.withheld), count(p.placed), list(p.withheld),
+		p.limit, p.placed, begun, p.again.UTC().Format(time.RFC3339), messages.ApproveCommand(id.Kind, id.Namespace, id.Name))
 }
 
 func served(placed int) string {

@@ -63,8 +63,8 @@ func TestASlipThatSelectsNobodyWaitsAndIsCalledOff(t *testing.T) {
 	w.label(false)
 	w.expect(7, 3, 7)
 	for _, words := range []string{
-		"no longer selects 7 of the 10 members that have this wrapper", "`hostctl approve web -n shop --removal`", "restore spec.placement or their labels (m03, ",
-		"allows 3 removals from 10 members within an hour; 3 have begun. The next may begin at 2026-01-02T04:04:06Z",
+		"no longer selects 7 of the 10 members that have this wrapper: m03, ", "run `hostctl approve web -n shop --removal`", "restore spec.placement or the labels",
+		"allows 3 removals from 10 members within an hour, and 3 have begun. The manager may begin the next at 2026-01-02T04:04:06Z",
 	} {
 		if !strings.Contains(w.last.Message, words) {
 			t.Errorf("it does not say %q: %s", words, w.last.Message)

@@ -62,7 +62,7 @@ var _ = Describe("When a placement lets go of more members than may be left with
 	It("keeps the others, serves them on, and leaves them when that is approved", func(ctx SpecContext) {
 		w := slipped(ctx)
 		Expect(fleet.Kubectl(ctx, "get", "federation", "-n", w.Namespace).Stdout).To(ContainSubstring(v1alpha1.ReasonRemovalNeedsApproval))
-		Expect(conditionMessage(w, v1alpha1.ConditionPlaced)).To(And(ContainSubstring("2 of the 3 members"), ContainSubstring("or restore spec.placement")))
+		Expect(conditionMessage(w, v1alpha1.ConditionPlaced)).To(And(ContainSubstring("2 of the 3 members"), ContainSubstring("restore spec.placement or the labels")))
 
 		edit(ctx, w, func(w *v1alpha1.Federated) {
 			w.Spec.Objects[0] = build.Raw(build.ConfigMap("everywhere", "colour", "green"))

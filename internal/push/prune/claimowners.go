@@ -56,8 +56,9 @@ func (p *Pruner) spare(ctx context.Context, r *Removal, path []string, found *me
 	switch {
 	case leads && retained:
 		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits,
-			"the manager removes %s when no claim names it as owner; %s still does. Its controller should remove that ownerReference; otherwise remove it by hand",
-			r, memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64))))
+			"the manager does not delete %s on member %s yet: %s belongs to it by ownerReferences and would be deleted with it. The StatefulSet controller "+
+				"should remove that ownerReference, because the StatefulSet now retains its claims. If it does not, remove the ownerReference by hand",
+			r, p.conn.Name(), memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64))))
 	case leads:
 		p.keep(r, memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64))+" would go with it, by its ownerReferences")
 	case known.cause != nil:
@@ -131,7 +132,7 @@ func (p *Pruner) retain(ctx context.Context, r *Removal, path []string, found *m
 		return false, false, fmt.Errorf("keeping the claims of %s on member %s: %w", r, p.conn.Name(), err)
 	case settled:
 		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits,
-			"%s goes when it has let go of its claims: it was told to keep them (whenDeleted: Retain)", r))
+			"the manager has set whenDeleted: Retain in %s, so that its claims stay. It deletes the StatefulSet when the StatefulSet controller has observed that", r))
 	}
 	return retained, settled, nil
 }

@@ -85,5 +85,6 @@ func (p *Pruner) cannotTell(r *Removal, err error) {
 		return
 	}
 	p.trouble.Add(memberapi.Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonRemovalWaits, Retry: plan.RetrySoon,
-		Message: fmt.Sprintf("%s may still be there, its kind is not served (mend that, or set onDelete: KeepAll): %s", r, err)})
+		Message: fmt.Sprintf("%s may still exist on member %s: its API there does not answer as it should. Repair the server of that API on the member, "+
+			"or set spec.onDelete: KeepAll to leave the object there: %s", r, p.conn.Name(), err)})
 }
