@@ -172,9 +172,9 @@ func (q *memberQueue) checkFailed(ctx context.Context, key Key, err error) {
 	q.suspect(err)
 }
 
-// suspect opens the breaker if the error is one of the connection.
+// suspect opens the breaker if the error concerns the member as a whole, and asks for a probe.
 func (q *memberQueue) suspect(err error) {
-	if memberapi.IsWire(err) && q.breaker.trip() {
+	if memberapi.ConcernsMember(err) && q.breaker.trip() {
 		q.pusher.fleet.ProbeNow(q.conn.Name())
 	}
 }

@@ -53,9 +53,9 @@ func IsAway(err error) bool {
 	return code == http.StatusBadGateway || code == http.StatusServiceUnavailable || code == http.StatusGatewayTimeout
 }
 
-// IsWire reports whether an error concerns the member as a whole: a network error, a timeout, an overload (429, 502 to
-// 504) or refused credentials (401). The caller then opens the circuit breaker.
-func IsWire(err error) bool {
+// ConcernsMember reports whether an error concerns the member as a whole: a network error, a timeout, an overload (429,
+// 502 to 504) or refused credentials (401). The caller then opens the circuit breaker.
+func ConcernsMember(err error) bool {
 	if held := (*member.HeldBackError)(nil); errors.As(err, &held) {
 		return false
 	}

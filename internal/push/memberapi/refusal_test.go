@@ -152,8 +152,8 @@ func TestARefusalOfNullsNamesThemAndTheWayOut(t *testing.T) {
 
 func TestWhatConcernsTheMemberAsAWhole(t *testing.T) {
 	for name, test := range map[string]struct {
-		err  error
-		wire bool
+		err      error
+		concerns bool
 	}{
 		"no error":                      {nil, false},
 		"the network":                   {errors.New("connection refused"), true},
@@ -171,8 +171,8 @@ func TestWhatConcernsTheMemberAsAWhole(t *testing.T) {
 		"a refusal, explained":          {fmt.Errorf("applying: %w", apierrors.NewBadRequest("no")), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := IsWire(test.err); got != test.wire {
-				t.Errorf("IsWire(%v) = %v", test.err, got)
+			if got := ConcernsMember(test.err); got != test.concerns {
+				t.Errorf("ConcernsMember(%v) = %v", test.err, got)
 			}
 		})
 	}

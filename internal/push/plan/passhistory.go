@@ -145,7 +145,7 @@ func (h *History) repairs(desired *Desired, seen *deliveries.Summary, retry bool
 	return todo, wake
 }
 
-// Finished records a pass that ended without an error of the wire. wake is the time until the pair is judged again;
+// Finished records a pass that ended without an error that concerns the whole member. wake is the time until the pair is judged again;
 // zero when it waits for a change.
 func (h *History) Finished(outcome Outcome, todo *Work, seen *deliveries.Summary, now time.Time) (wake time.Duration) {
 	h.last = outcome.beside(h.last, h.stillUnrepaired(outcome.Desired, todo, seen))
@@ -171,7 +171,7 @@ func (h *History) Finished(outcome Outcome, todo *Work, seen *deliveries.Summary
 	return wake
 }
 
-// Failed records a pass that ended with an error of the wire. wake is the time until the next try.
+// Failed records a pass that ended with an error that concerns the whole member. wake is the time until the next try.
 func (h *History) Failed(desired *Desired, err error, now time.Time) (wake time.Duration) {
 	h.last = Outcome{Desired: desired, State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Message: err.Error(), Unrepaired: h.last.Unrepaired}
 	return h.again(time.Second, now)

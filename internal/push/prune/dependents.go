@@ -52,7 +52,7 @@ type claimOwners struct {
 	found *dependents
 }
 
-// lead finds, once in a pass, the objects that the claims lead to. An error is an error of the wire.
+// lead finds, once in a pass, the objects that the claims lead to. An error concerns the member as a whole.
 func (c *claimOwners) lead(ctx context.Context) (*dependents, error) {
 	if c.found != nil {
 		return c.found, nil
