@@ -13,6 +13,7 @@
 // discovery for built-in kinds: all members serve these in the same way, and the mapping is compiled in. A call of
 // GetCache is a programming error; the cache returns an error that says so.
 //
-// A watch is no proof of life: a server does not cut it when the token dies, and a half-open
-// connection delivers silence. That is why only the probe decides whether a member is usable.
+// A watch is no proof of life: a server does not cut it when the token dies, and a half-open connection delivers
+// silence. That is why only the probe decides whether a member is usable. The backoff of a member that fails is in
+// probebackoff.go; while it lasts, the circuit breaker of internal/push stops the pushes to the member.
 package member

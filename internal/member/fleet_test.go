@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -221,19 +220,5 @@ func TestAMemberWhoseCollectorWasNeverHeardOfIsProbedSoonerThanOthers(t *testing
 	r.waits(t, time.Second)
 	if p := r.next(t); p.is.Heartbeat.IsZero() {
 		t.Errorf("%+v", p.is)
-	}
-}
-
-func TestNextProbe(t *testing.T) {
-	want := []time.Duration{ProbeInterval, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, RetryInterval, RetryInterval}
-	var got []time.Duration
-	for failures := range len(want) {
-		got = append(got, nextProbe(failures))
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if got := nextProbe(1 << 20); got != RetryInterval {
-		t.Errorf("after ever so many: %s", got)
 	}
 }

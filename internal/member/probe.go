@@ -20,14 +20,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
-// Timings of the probe.
+// Timings of one probe. probebackoff.go has the time between two.
 const (
-	// ProbeInterval is the time between two probes of a member that answers.
-	ProbeInterval = 25 * time.Second
-	// RetryInterval is the longest time between two probes of a member that does not answer, or whose collector has
-	// never written a heartbeat. So a member is served again within that time, and the time of a probe, after it
-	// answers.
-	RetryInterval = 10 * time.Second
 	// ProbeTimeout is how long an answer may take.
 	ProbeTimeout = 10 * time.Second
 	// HeartbeatTimeout is how old a collector's sign of life may be; it is renewed every 60 s.

@@ -5,7 +5,6 @@ package member
 import (
 	"context"
 	"slices"
-	"time"
 )
 
 // keepProbing probes a member until its connection ends.
@@ -60,14 +59,4 @@ func (f *Fleet) tell(t *tracked, was, found ProbeResult) (is ProbeResult, told b
 		listener(t.conn.name, was, is)
 	}
 	return is, true
-}
-
-// nextProbe is the backoff of a member that fails: the time until the next probe, after a number of probes in a row that
-// found something to wait for.
-func nextProbe(unsettled int) time.Duration {
-	if unsettled == 0 {
-		return ProbeInterval
-	}
-	wait := time.Second << min(unsettled-1, 10)
-	return min(wait, RetryInterval)
 }

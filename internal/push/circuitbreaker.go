@@ -12,7 +12,8 @@ import (
 )
 
 // breaker is the circuit breaker of one member. While it is open, the manager sends nothing to the member and parks the
-// pairs that come up.
+// pairs that come up. It has no backoff of its own: it closes after a successful probe, and
+// internal/member/probebackoff.go sets the time between probes.
 type breaker struct {
 	mu sync.Mutex
 	// memberUID is the uid of the cluster that the last successful probe found.

@@ -16,8 +16,8 @@
 //
 // Where things are: the backoff of a pair that fails is in plan/passhistory.go (again), its shortest and longest wait in
 // plan/outcome.go (RetrySoon, RetryLater). The backoff of the probes of a member that does not answer is in
-// internal/member/probeloop.go (nextProbe). The backoff of repairs is in plan/driftbackoff.go. circuitbreaker.go has no times:
-// it stops and resumes the passes of a member as its probes report.
+// internal/member/probebackoff.go (nextProbe). The backoff of repairs is in plan/driftbackoff.go. circuitbreaker.go has
+// no times: it stops and resumes the passes of a member as its probes report.
 //
 // Why it is so: the record of delivered objects lives on the member, beside the objects. So the host stores nothing
 // for M×N pairs, loses no such record with its own etcd, and learns everything after a restart from one paged list

@@ -145,8 +145,8 @@ func (h *History) repairs(desired *Desired, seen *deliveries.Summary, retry bool
 	return todo, wake
 }
 
-// Finished records a pass that ended without an error that concerns the whole member. wake is the time until the pair is judged again;
-// zero when it waits for a change.
+// Finished records a pass that ended without an error that concerns the whole member. wake is the time until the pair
+// is judged again; zero when it waits for a change.
 func (h *History) Finished(outcome Outcome, todo *Work, seen *deliveries.Summary, now time.Time) (wake time.Duration) {
 	h.last = outcome.beside(h.last, h.stillUnrepaired(outcome.Desired, todo, seen))
 	for _, mark := range todo.Marks {
