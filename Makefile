@@ -7,7 +7,8 @@ SHELL := /bin/sh
 .SUFFIXES:
 
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
-VERSION ?= v0.0.0-dev+$(COMMIT)
+# The time of the commit is part of the version, so that builds have an order.
+VERSION ?= v0.0.0-dev.$(shell TZ=UTC git log -1 --format=%cd --date=format-local:%Y%m%d%H%M%S 2>/dev/null || echo 0)+$(COMMIT)
 LDFLAGS := -s -w -X github.com/fairlead-dev/fairlead/internal/version.Version=$(VERSION)
 
 # Variables of make e2e, make crash, make fuzz, make bench and make images.

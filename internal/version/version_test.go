@@ -11,14 +11,16 @@ import (
 
 func TestVersionFromBuildInfo(t *testing.T) {
 	commit := debug.BuildSetting{Key: "vcs.revision", Value: "0123456789abcdef0123"}
+	at := debug.BuildSetting{Key: "vcs.time", Value: "2026-11-22T15:04:05+01:00"}
 	modified := debug.BuildSetting{Key: "vcs.modified", Value: "true"}
-	both := []debug.BuildSetting{commit, modified}
+	both := []debug.BuildSetting{commit, at, modified}
 	tests := map[string]struct {
 		info *debug.BuildInfo
 		want string
 	}{
-		"a checkout is named after its commit":     {&debug.BuildInfo{Settings: []debug.BuildSetting{commit}}, "v0.0.0-dev+0123456789ab"},
-		"a changed checkout says so":               {&debug.BuildInfo{Settings: both}, "v0.0.0-dev+0123456789ab.dirty"},
+		"a checkout is named after its commit":     {&debug.BuildInfo{Settings: []debug.BuildSetting{at, commit}}, "v0.0.0-dev.20261122140405+0123456789ab"},
+		"a commit without its time":                {&debug.BuildInfo{Settings: []debug.BuildSetting{commit}}, "v0.0.0-dev+0123456789ab"},
+		"a changed checkout says so":               {&debug.BuildInfo{Settings: both}, "v0.0.0-dev.20261122140405+0123456789ab.dirty"},
 		"go install of a release keeps its number": {&debug.BuildInfo{Main: debug.Module{Version: "v1.4.0"}}, "v1.4.0"},
 		"a build without git is still a version":   {&debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, "v0.0.0-dev"},
 	}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package version
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
+)
+
+// developed matches the version of a build that is no release, also as the tag of an image, which has no plus sign.
+var developed = regexp.MustCompile(`^v0\.0\.0-dev\.(\d{14})([+-]|$)`)
+
+// Compare returns -1, 0 or 1 for an a that is older than b, the same, or newer. Releases have the order of Semantic
+// Versioning. Builds that are no release come before every release, and have the order of their commits' times. Compare
+// returns an error for text that has no order: no version, or a build without the time of its commit.
+func Compare(a, b string) (int, error) {
+	first, err := ordered(a)
+	if err != nil {
+		return 0, err
+	}
+	second, err := ordered(b)
+	if err != nil {
+		return 0, err
+	}
+	return semver.Compare(first, second), nil
+}
+
+// ordered returns a semantic version that stands in the order of versions where v does.
+func ordered(v string) (string, error) {
+	if m := developed.FindStringSubmatch(v); m != nil {
+		return development + "." + m[1], nil
+	}
+	switch {
+	case !semver.IsValid(v), semver.Canonical(v) == development:
+		return "", fmt.Errorf("%q has no place in the order of versions", v)
+	case module.IsPseudoVersion(v) && semver.Major(v)+semver.MajorMinor(v) == "v0v0.0":
+		t, err := module.PseudoVersionTime(v)
+		if err != nil {
+			return "", fmt.Errorf("%q has no place in the order of versions: %w", v, err)
+		}
+		return development + "." + t.UTC().Format(timeLayout), nil
+	}
+	return semver.Canonical(v), nil
+}
+
+// MinorsApart returns by how many minor versions two releases differ. Releases of two major versions differ by more
+// than any number that a caller allows. ok is false where one of them is no release: Compare still orders them.
+func MinorsApart(a, b string) (minors int, ok bool) {
+	first, okFirst := minor(a)
+	second, okSecond := minor(b)
+	switch {
+	case !okFirst || !okSecond:
+		return 0, false
+	case semver.Major(a) != semver.Major(b):
+		return 1 << 16, true
+	case first < second:
+		return second - first, true
+	}
+	return first - second, true
+}
+
+func minor(v string) (int, bool) {
+	if !semver.IsValid(v) || semver.MajorMinor(v) == "v0.0" {
+		return 0, false
+	}
+	n, err := strconv.Atoi(strings.TrimPrefix(semver.MajorMinor(v), semver.Major(v)+"."))
+	return n, err == nil
+}
