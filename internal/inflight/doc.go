@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inflight finds out how many requests one API server can bear at once, and lets no more be under way.
+// Package inflight finds out how many requests one API server can serve at once, and keeps each client below that
+// number.
 //
-// Words: a *Limit* belongs to one client of one API server: the host's pushes to a member have one, the looks of its collector
-// another. A *place* is the right to have one request after the other under way. Passes are counted, not requests, so a probe or
-// a watch never waits; their answers count all the same. Answers are *slow* when writes take twice as long as the quickest write
-// of the last minutes.
+// Words: a *Limit* belongs to one client of one API server. The host's pushes to a member have one, and the requests of
+// the member's collector have another. A *place* is the right to send one request after the other. The limit counts
+// passes, not requests, so a probe or a watch never waits. It still learns from their answers. Answers are *slow* when
+// writes take twice as long as the quickest write of the last minutes.
 //
-// A rate (client-go's QPS) has to be guessed, and is wrong for every server but one: it throttles a large server that is far away
-// and overruns a small one. The load of a server can be measured instead. So the limit begins with First. It grows by about one
-// for each round of answers while a pass waits for a place and answers are not slow. It is halved when they are slow, though not
-// below First. An answer of 429 halves it below First too, and no pass begins until the server's Retry-After is over; passes that
-// are under way continue at client-go's pace. After a request that is not answered, or one about Fairlead's own kinds that is
-// answered 500 or more, the limit begins with First again: a server that comes back may bear less than before.
+// Why it is so: a rate (client-go's QPS) has to be guessed. One rate throttles a large server that is far away, and
+// overruns a small one. The load of a server can be measured instead.
 //
-// Only writes of Fairlead's own kinds are timed. They are small, always reach etcd and pass no webhook of the member's users: one
-// slow webhook tells nothing about the server. Lists and watches tell nothing at all.
+//   - The limit begins with First.
+//   - It grows by about one for each round of answers, while a pass waits for a place and answers are not slow.
+//   - Slow answers halve it, though not below First.
+//   - An answer of 429 halves it, also below First. No pass begins until the server's Retry-After is over. Passes that
+//     are under way continue at client-go's pace.
+//   - The limit falls to First when a request gets no answer, or when a request about Fairlead's own kinds gets an
+//     answer of 500 or more. A server that comes back may be able to serve less than before.
 //
-// The price: a server that is far away, or large, gets all that it could bear only after some dozen round trips.
+// The limit times only writes of Fairlead's own kinds. They are small, always reach etcd, and pass no webhook of the
+// member's users: a slow webhook says nothing about the server. The time of a list or a watch says nothing about the
+// load either.
+//
+// The price: a server that is far away or large is fully used only after some dozen round trips.
 package inflight

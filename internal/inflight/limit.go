@@ -17,44 +17,49 @@ import (
 )
 
 const (
-	// First is how many places there are at first: enough to keep a server busy that is near, and few for a small one.
+	// First is the number of places at first. It keeps a server that is near busy, and does not overload a small one.
 	First = 4
-	// Most is how many places there are at most by default. With a thousand members that bear as much, the host holds that many
-	// thousand pushes.
+	// Most is the default for the highest number of places. With a thousand members that all reach it, the host holds
+	// that many thousand pushes.
 	Most = 16
-	// restAtLeast and restAtMost bound how long no pass begins after an answer of 429, for any Retry-After.
+	// restAtLeast and restAtMost bound the pause after an answer of 429, whatever its Retry-After. No pass begins in a
+	// pause.
 	restAtLeast = time.Second
 	restAtMost  = 15 * time.Second
-	// bestOf is how long the quickest write is remembered: a server that was moved further away has a slower one.
+	// bestOf is how long the quickest write counts. If the server moves further away, even its quickest write takes
+	// longer.
 	bestOf = 5 * time.Minute
 	// usualFor is how long a measurement of writes counts.
 	usualFor = time.Minute
-	// slack is how much longer writes may take without being slow: some wait for the disk.
+	// slack is how much longer writes may take without being slow, because some wait for the disk.
 	slack = 10 * time.Millisecond
 )
 
-// Limit is how many passes, each of which sends one request after the other, may be under way to one API server at once. It
+// Limit bounds the passes to one API server that are under way at once. Each pass sends one request after the other. It
 // is safe for concurrent use.
 type Limit struct {
 	clock clock.Clock
 	most  int
 
 	mu sync.Mutex
-	// places is how many may be under way, a fraction growing towards one more; taken is how many are.
+	// places is how many passes may be under way. It is a fraction that grows towards the next whole place. taken is
+	// how many are under way.
 	places float64
 	taken  int
-	// short: a pass had to wait for a place since the last one was added.
+	// short reports whether a pass had to wait for a place since the last one was added.
 	short bool
-	// usual is how long recent writes took, best and bestBefore the quickest of the present and the last period.
+	// usual is how long recent writes took. best and bestBefore are the quickest writes of the present and the last
+	// period.
 	usual, best, bestBefore time.Duration
 	bestSince, measured     time.Time
-	// cut is when places were last halved: passes that were under way then do not halve them again. Until rest no pass begins.
+	// cut is when places were last halved. Answers to requests from before cut do not halve them again. No pass begins
+	// before rest.
 	cut, rest time.Time
-	// freed is closed when a waiter should look again; nil when none waits.
+	// freed is closed when waiting callers should try again; nil when none waits.
 	freed chan struct{}
 }
 
-// New makes a Limit of at most so many places; Most where most is 0.
+// New makes a Limit of at most this many places. 0 means Most.
 func New(clk clock.Clock, most int) *Limit {
 	if most <= 0 {
 		most = Most
@@ -62,14 +67,14 @@ func New(clk clock.Clock, most int) *Limit {
 	return &Limit{clock: clk, most: most, places: float64(min(First, most))}
 }
 
-// Places is how many may be under way now.
+// Places is how many passes may be under way now.
 func (l *Limit) Places() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return int(l.places)
 }
 
-// Enter takes a place, and waits for one. Its error is that of ctx.
+// Enter takes a place, and waits until one is free. Its error is that of ctx.
 func (l *Limit) Enter(ctx context.Context) error {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -85,9 +90,9 @@ func (l *Limit) Enter(ctx context.Context) error {
 	}
 }
 
-// tryEnter takes a place if one is free and no pause is on; freed is then nil. Otherwise the caller waits until freed
-// is closed. During a pause (the server's Retry-After) it waits for the rest of the pause at most. Without a pause
-// rest is 0, and the wait has no limit.
+// tryEnter takes a place if one is free and there is no pause; freed is then nil. Otherwise the caller waits until
+// freed is closed. During a pause (the server's Retry-After) it waits for the rest of the pause at most. Without a
+// pause rest is 0, and the wait has no limit.
 func (l *Limit) tryEnter() (freed chan struct{}, rest time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,8 +136,8 @@ func (l *Limit) Leave() {
 	}
 }
 
-// Answered notes that a request which was sent at asked has been answered now. It reports whether the server answered 429 and
-// the limit was lowered for that.
+// Answered records the answer to a request that was sent at asked. It reports whether the server answered 429 and the
+// limit was lowered for that.
 func (l *Limit) Answered(req *http.Request, resp *http.Response, asked time.Time) (lowered bool) {
 	if isOfMany(req) {
 		return false
@@ -144,7 +149,7 @@ func (l *Limit) Answered(req *http.Request, resp *http.Response, asked time.Time
 	case resp.StatusCode == http.StatusTooManyRequests:
 		return l.refused(resp.Header.Get("Retry-After"), asked, now)
 	case resp.StatusCode >= http.StatusInternalServerError:
-		if isOfOurs(req) { // with other kinds, a webhook or the API server of one group may have failed
+		if isOfOurs(req) { // the cause for another kind may be a webhook, or the server of one aggregated API
 			l.places = min(l.places, First)
 		}
 		return false
@@ -165,7 +170,7 @@ func (l *Limit) Answered(req *http.Request, resp *http.Response, asked time.Time
 	return false
 }
 
-// Failed notes that a request was not answered: the server may bear less now than before.
+// Failed records that a request got no answer: the server may be able to serve less now than before.
 func (l *Limit) Failed(req *http.Request, err error) {
 	if isOfMany(req) || errors.Is(err, context.Canceled) {
 		return
@@ -175,8 +180,8 @@ func (l *Limit) Failed(req *http.Request, err error) {
 	l.places = min(l.places, First)
 }
 
-// isOfMany reports whether a request is a list or a watch. How long a page takes tells nothing. And an API server answers 429 to
-// lists of a single kind for as long as it cannot read the objects of that kind.
+// isOfMany reports whether a request is a list or a watch. The time of a page says nothing about the load. And an API
+// server answers 429 to lists of a single kind while it cannot read the objects of that kind.
 func isOfMany(req *http.Request) bool {
 	if req.Method != http.MethodGet {
 		return false
@@ -185,16 +190,17 @@ func isOfMany(req *http.Request) bool {
 	return asked.Has("watch") || asked.Has("limit") || asked.Has("resourceVersion") || asked.Has("labelSelector")
 }
 
-// isOfOurs reports whether a request is about Fairlead's own kinds, whose answers tell the load of the server itself. Writes of
-// other kinds go through the webhooks of the member's users, or change nothing and never reach etcd. An endpoint may have a path
-// before the API server's.
+// isOfOurs reports whether a request is about Fairlead's own kinds. Their answers show the load of the server itself.
+// Writes of other kinds go through the webhooks of the member's users, or change nothing and never reach etcd. An
+// endpoint may have a path in front of the API server's.
 func isOfOurs(req *http.Request) bool {
 	return strings.Contains(req.URL.Path, "/apis/"+v1alpha1.Group+"/")
 }
 
-// refused halves the limit, once for all passes that were under way when the server answered 429, and has the next ones wait.
+// refused halves the limit and begins a pause. It halves it once for all requests that were under way when the server
+// answered 429.
 func (l *Limit) refused(retryAfter string, asked, now time.Time) (lowered bool) {
-	seconds, _ := strconv.Atoi(retryAfter) // no API server sends a date; it counts as 0
+	seconds, _ := strconv.Atoi(retryAfter) // no API server sends a date; a date counts as 0
 	rest := min(max(time.Duration(seconds)*time.Second, restAtLeast), restAtMost)
 	if until := now.Add(rest); until.After(l.rest) {
 		l.rest = until
@@ -207,7 +213,7 @@ func (l *Limit) refused(retryAfter string, asked, now time.Time) (lowered bool) 
 	return l.places < was
 }
 
-// measure notes how long a write took.
+// measure records how long a write took.
 func (l *Limit) measure(took time.Duration, now time.Time) {
 	switch since := now.Sub(l.bestSince); {
 	case l.usual == 0 || since >= 2*bestOf: // there is no recent measurement
@@ -219,7 +225,8 @@ func (l *Limit) measure(took time.Duration, now time.Time) {
 	l.best, l.measured = min(l.best, took), now
 }
 
-// isSlow reports whether recent writes were slow. Old writes do not keep the limit of a client that only reads from growing.
+// isSlow reports whether recent writes were slow. Old writes do not count, because they would keep the limit of a
+// client that only reads from growing.
 func (l *Limit) isSlow(now time.Time) bool {
 	return now.Sub(l.measured) < usualFor && l.usual > 2*min(l.best, l.bestBefore)+slack
 }

@@ -15,12 +15,12 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// server is an API server at a distance, all of whose places are asked for.
+// server is an API server at a distance. The test always asks for more places than there are.
 type server struct {
 	*Limit
 	t     *testing.T
 	clock *clocktesting.FakeClock
-	// takes is how long an answer takes when so many are under way.
+	// takes is how long an answer takes when this many requests are under way.
 	takes func(underWay int) time.Duration
 }
 
@@ -36,13 +36,13 @@ func (s *server) enter() bool {
 	return freed == nil
 }
 
-// ofOurs is what is timed: a write of Fairlead's own kinds.
+// ofOurs is a request that the limit times: a write of Fairlead's own kinds.
 const ofOurs = "PATCH /apis/federation.fairlead.dev/v1alpha1/namespaces/fairlead-system/deliveries/a/status"
 
-// behind is the same by an endpoint that has a path.
+// behind is such a write to an endpoint that has a path.
 const behind = "PUT /k8s/clusters/c-1/apis/federation.fairlead.dev/v1alpha1/namespaces/fairlead-system/deliveries/a"
 
-// answer answers "METHOD /path"; it reports whether the limit was lowered for that.
+// answer sends the answer to "METHOD /path". It reports whether the limit was lowered for that.
 func (s *server) answer(what string, code int, header http.Header, asked time.Time) bool {
 	s.t.Helper()
 	return s.Answered(s.request(what), &http.Response{StatusCode: code, Header: header}, asked)
@@ -60,7 +60,7 @@ func (s *server) request(what string) *http.Request {
 	return req
 }
 
-// rounds has all places taken, one more asked for, and all answered, so many times; it returns how many places there are.
+// rounds repeats this n times: take all places, ask for one more, and answer all. It returns the number of places.
 func (s *server) rounds(n int) int {
 	s.t.Helper()
 	for range n {
@@ -81,7 +81,7 @@ func (s *server) rounds(n int) int {
 	return s.Places()
 }
 
-// busy has all places taken, one more asked for, and one answered at once, so many times.
+// busy repeats this n times: take all places, ask for one more, and answer one request at once.
 func (s *server) busy(n int, what string, code int) {
 	s.t.Helper()
 	for range n {
@@ -96,7 +96,7 @@ func steady(took time.Duration) func(int) time.Duration {
 	return func(int) time.Duration { return took }
 }
 
-// queueing is a server with so many workers: more than these wait for each other.
+// queueing is a server with this many workers. Further requests wait for each other.
 func queueing(workers int, took time.Duration) func(int) time.Duration {
 	return func(underWay int) time.Duration {
 		return took * time.Duration((underWay+workers-1)/workers)
@@ -194,7 +194,7 @@ func TestAnAnswerOf429HalvesTheLimitOnceAndHasEverybodyRest(t *testing.T) {
 		t.Errorf("%d places in the end, want 1", got)
 	}
 	s.clock.Step(restAtLeast)
-	s.takes = steady(time.Second) // slow, and yet back to what it began with
+	s.takes = steady(time.Second) // slow, and still the limit does not fall below its beginning
 	if got := s.rounds(50); got != First {
 		t.Errorf("%d places when it bears more again, want %d", got, First)
 	}
@@ -214,12 +214,12 @@ func TestARestIsNeitherForNothingNorForHours(t *testing.T) {
 func TestOnlyAnsweredWritesOfOursSayHowQuickAServerIs(t *testing.T) {
 	for what, code := range map[string]int{
 		"GET /api/v1/namespaces/a/configmaps/a":          http.StatusOK,
-		"PATCH /api/v1/namespaces/a/configmaps/a":        http.StatusOK, // through a slow webhook of the member's people
+		"PATCH /api/v1/namespaces/a/configmaps/a":        http.StatusOK, // through a slow webhook of the member's users
 		"PATCH /api/v1/namespaces/a/configmaps/b":        http.StatusInternalServerError,
 		"GET /apis/metrics.k8s.io/v1beta1":               http.StatusServiceUnavailable,
 		strings.Replace(ofOurs, "/a/status", "/b", 1):    http.StatusForbidden,
 		"GET /api/v1/namespaces/a/configmaps?limit=500":  http.StatusGatewayTimeout,
-		"GET /api/v1/configmaps?labelSelector=a&watch=1": http.StatusTooManyRequests, // one kind's conversion is broken
+		"GET /api/v1/configmaps?labelSelector=a&watch=1": http.StatusTooManyRequests, // the conversion of one kind is broken
 	} {
 		s := newServer(t, Most, steady(50*time.Millisecond))
 		s.rounds(100)

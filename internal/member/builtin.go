@@ -11,16 +11,16 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// kindMap is how kinds are served: by group and kind, and by group and resource.
+// kindMap holds how kinds are served: by group and kind, and by group and resource.
 type kindMap struct {
 	byKind     map[schema.GroupKind]meta.RESTMapping
 	byResource map[schema.GroupResource]schema.GroupKind
 }
 
-// builtIn are the kinds that Kubernetes 1.36 serves in a stable version, in the version that its API server prefers,
-// and Fairlead's own. Every member serves them in the same way, so the manager does not ask members about them, and
-// ignores their answers. A member of an older version, or with an API switched off, may lack a kind. Plurals follow
-// from the kinds. TestBuiltInKindsAreThoseOfARealAPIServer compares this with a real one.
+// builtIn holds Fairlead's own kinds and the kinds that Kubernetes 1.36 serves in a stable version, each in the version
+// that its API server prefers. Every member serves them in the same way. So the manager does not ask members about
+// them, and ignores what discovery says of them. A member of an older version, or with an API switched off, may lack a
+// kind. Plurals follow from the kinds. TestBuiltInKindsAreThoseOfARealAPIServer compares this with a real API server.
 var builtIn = newKindMap([]builtInGroup{
 	{"", "v1", "ConfigMap Endpoints Event LimitRange PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount",
 		"Namespace Node PersistentVolume"},
@@ -65,11 +65,11 @@ func newKindMap(groups []builtInGroup) kindMap {
 	return all
 }
 
-// ServedEverywhere reports whether every API server serves a kind, except for older ones and those with its API
+// ServedEverywhere reports whether every API server serves a kind, except for older ones and those that have its API
 // switched off.
 func ServedEverywhere(gk schema.GroupKind) bool { return builtIn.mapping(gk, "") != nil }
 
-// mapping is how a built-in kind is served in a version; nil for another kind. The version "" means the preferred
+// mapping returns how a built-in kind is served in a version; nil for another kind. The version "" means the preferred
 // one.
 func (m kindMap) mapping(gk schema.GroupKind, version string) *meta.RESTMapping {
 	found, ok := m.byKind[gk]

@@ -31,13 +31,13 @@ const (
 )
 
 // Conn is the connection to one member. It is safe for concurrent use. A renewed token replaces the old one; nothing
-// else changes: another endpoint or other credentials need another Conn.
+// else changes. Another endpoint or other credentials need another Conn.
 type Conn struct {
 	name string
-	// config holds no token: bearer holds it.
+	// config holds no token; bearer holds it.
 	config *rest.Config
 	bearer *bearer
-	// collector sends the requests of a collector inside the manager, through http's transport.
+	// collector sends the requests of a collector that runs inside the manager. It uses the transport of http.
 	collector *collectorBearer
 	http      *http.Client
 	guard     *guard
@@ -60,7 +60,7 @@ func Connect(name string, config *rest.Config) (*Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to member %s: %w", name, err)
 	}
-	if client.Transport == nil { // client-go's word for the default one
+	if client.Transport == nil { // client-go means the default transport
 		client.Transport = http.DefaultTransport
 	}
 	token.next = client.Transport
@@ -91,23 +91,24 @@ func (c *Conn) Name() string { return c.name }
 // take none, but the limit learns from their answers too.
 func (c *Conn) Limit() *inflight.Limit { return c.guard.limit }
 
-// REST speaks to the member's API server; use absolute paths.
+// REST sends requests to the member's API server. Use absolute paths.
 func (c *Conn) REST() rest.Interface { return c.rest }
 
-// Mapping is how the member serves a kind: its resource, version and scope. It takes the first of versions in which
-// the member serves the kind; without versions, the version that the member prefers. Name and scope of a built-in
-// kind come from Kubernetes, never from the member. Mapping assumes that the member serves it, until DoubtMapping.
-// The error satisfies meta.IsNoMatchError when the member does not serve the kind. It is a *discovery.InvalidError
-// when the member's answer cannot be used.
+// Mapping returns how the member serves a kind: its resource, version and scope. It takes the first of versions in
+// which the member serves the kind; without versions, the version that the member prefers. Name and scope of a built-in
+// kind come from Kubernetes, never from the member. Mapping assumes that the member serves a built-in kind, until
+// DoubtMapping. The error satisfies meta.IsNoMatchError when the member does not serve the kind. It is a
+// *discovery.InvalidError when the member's answer cannot be used.
 func (c *Conn) Mapping(ctx context.Context, gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
 	return c.mapper.mapping(ctx, gk, versions...)
 }
 
-// ForgetMappings makes the next Mapping of a kind that is not built in ask the member again: CRDs have come or changed.
+// ForgetMappings makes the next Mapping of a kind that is not built in ask the member again. Its CRD may have appeared
+// or changed.
 func (c *Conn) ForgetMappings() { c.mapper.forget() }
 
-// DoubtMapping is ForgetMappings. It also makes the next Mapping of this kind ask the member, even for a built-in
-// kind: the API server served nothing at the mapped path.
+// DoubtMapping does the same. It also makes the next Mapping of this kind ask the member, even for a built-in kind,
+// because the API server served nothing at the mapped path.
 func (c *Conn) DoubtMapping(gk schema.GroupKind) { c.mapper.doubt(gk) }
 
 // ServerVersion asks for the version of the member's API server, as in v1.36.3.
@@ -140,8 +141,8 @@ type Answer struct {
 	Body []byte
 }
 
-// Into decodes the answer's object. An answer of another kind is an error. A server that is not a Kubernetes API
-// server, or an address with another path of one, may answer too; such an answer would decode into an empty object.
+// Into decodes the answer's object. An answer of another kind is an error. A server that is not a Kubernetes API server
+// may answer too, or another path of one. Such an answer would decode into an empty object.
 func (a Answer) Into(obj any) error {
 	if err := json.Unmarshal(a.Body, obj); err != nil {
 		return err
@@ -153,7 +154,7 @@ func (a Answer) Into(obj any) error {
 	is := typed.GetObjectKind().GroupVersionKind()
 	kinds, _, err := Scheme.ObjectKinds(typed)
 	if err != nil || is.Kind == "" {
-		return nil //nolint:nilerr // of a kind that the scheme does not know any is as good as another
+		return nil //nolint:nilerr // the scheme does not know the kind, so there is nothing to compare
 	}
 	for _, want := range kinds {
 		if want.Kind == is.Kind {
@@ -166,8 +167,8 @@ func (a Answer) Into(obj any) error {
 // RequestTimeout is how long a member may take to answer one request.
 const RequestTimeout = 15 * time.Second
 
-// Do sends a request and reads the answer. An error is a *apierrors.StatusError where the API server
-// answered, else the network's own.
+// Do sends a request and reads the answer. An error is a *apierrors.StatusError if the API server answered. Otherwise
+// it is the error of the network.
 func Do(ctx context.Context, req *rest.Request, metadataOnly bool) (Answer, error) {
 	accept := acceptJSON
 	if metadataOnly {
@@ -188,7 +189,7 @@ func do(ctx context.Context, req *rest.Request, accept string) (Answer, error) {
 func Body(result rest.Result) ([]byte, error) {
 	body, err := result.Raw()
 	if err != nil {
-		// Error is the decoded Status; Raw may have kept only the transport's message.
+		// Error has the decoded Status. Raw may have kept only the transport's message.
 		if decoded := result.Error(); decoded != nil {
 			err = decoded
 		}

@@ -17,21 +17,21 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/credentials"
 )
 
-// CredentialsError says why a member's credentials cannot be used at all.
+// CredentialsError is the reason why a member's credentials cannot be used at all.
 type CredentialsError struct {
 	// Reason is ReasonCredentialsMissing or ReasonEndpointMismatch. It is ReasonUnreachable if the credentials are
 	// not the cause.
 	Reason string
-	// Message says what to do.
+	// Message tells the on-call what to do.
 	Message string
 }
 
 func (e *CredentialsError) Error() string { return e.Message }
 
-// ConfigFor makes the client configuration for a member from its registry entry and its Secret. It uses credentials
-// only for the member, and by the address, that they were made for: a registry entry that differs gets none. The
-// error is a *CredentialsError when the Secret is absent, incomplete or for another member, or when the entry cannot
-// make a connection.
+// ConfigFor makes the client configuration for a member from its registry entry and its Secret. The credentials are
+// bound to one member and one address. An entry that differs from this binding gets none. The error is a
+// *CredentialsError when the Secret is absent, incomplete or for another member, or when the entry cannot make a
+// connection.
 func ConfigFor(mc *v1alpha1.MemberCluster, secret *corev1.Secret, userAgent string) (*rest.Config, error) {
 	where := v1alpha1.SystemNamespace + "/" + mc.Spec.CredentialsRef.Name
 	if secret == nil {
@@ -67,7 +67,7 @@ func ConfigFor(mc *v1alpha1.MemberCluster, secret *corev1.Secret, userAgent stri
 	}
 	if bound.ProxyURL != "" {
 		proxy, err := url.Parse(bound.ProxyURL)
-		if err != nil { // whose words would repeat it, with its password
+		if err != nil { // the error would repeat the URL, with its password
 			return nil, &CredentialsError{v1alpha1.ReasonUnreachable, fmt.Sprintf(
 				"%s of Secret %s is no URL: run `hostctl join %s --cluster-kubeconfig FILE --proxy-url URL` again", v1alpha1.SecretProxyURL, where, mc.Name)}
 		}
@@ -80,8 +80,8 @@ func ConfigFor(mc *v1alpha1.MemberCluster, secret *corev1.Secret, userAgent stri
 }
 
 // mismatch names the difference between a registry entry and the binding of the credentials, "" if there is none.
-// Without it, an editor of MemberClusters could use the credentials for another member, or have them sent to a server
-// of the editor's own.
+// Without this check, an editor of MemberClusters could use the credentials for another member, or have them sent to
+// the editor's own server.
 func mismatch(mc *v1alpha1.MemberCluster, bound credentials.Binding, where string) string {
 	switch spec := mc.Spec; {
 	case bound.Cluster != mc.Name:
@@ -118,8 +118,8 @@ func proxyText(raw string) string {
 	return fmt.Sprintf("the proxy %q", credentials.WithoutUser(raw))
 }
 
-// unusable says why no connection can be made with an entry, whichever server answers. Otherwise the manager would
-// try it for ever, and the status would keep its old state.
+// unusable returns an error if no connection can be made with an entry, whichever server answers. Without it, the
+// manager would retry forever, and the status would keep its old state.
 func unusable(mc *v1alpha1.MemberCluster, config *rest.Config, where string) *CredentialsError {
 	again := fmt.Sprintf("run `hostctl join %s --cluster-kubeconfig FILE` again, or put it back", mc.Name)
 	if _, _, err := rest.DefaultServerUrlFor(config); err != nil {

@@ -103,7 +103,7 @@ func keyPair(t *testing.T) (cert, key string) {
 	return block("CERTIFICATE", pair.Certificate[0]), block("PRIVATE KEY", private)
 }
 
-// What somebody made of a registry entry by hand is told as a slip, with the field and the way back, and nothing is sent.
+// The status reports an edit that makes no sense: it names the field and the remedy. The manager sends nothing.
 func TestAMemberClusterEditedByHandIntoNonsense(t *testing.T) {
 	cert, _ := keyPair(t)
 	for name, test := range map[string]struct {
@@ -142,7 +142,7 @@ func TestAMemberClusterEditedByHandIntoNonsense(t *testing.T) {
 			mc.Name, mc.Spec.Endpoint, mc.Spec.CABundle = "east", "https://10.0.0.7:6443", []byte(cert)
 			secret := &corev1.Secret{Type: v1alpha1.SecretTypeMember, Data: map[string][]byte{v1alpha1.SecretEndpoint: []byte(mc.Spec.Endpoint),
 				v1alpha1.SecretCA: mc.Spec.CABundle, v1alpha1.SecretToken: []byte("t")}}
-			secret.Name = "east" // and no key that says so, as the version before wrote it
+			secret.Name = "east" // and no key with the member's name: the version before wrote none
 			if _, err := ConfigFor(mc, secret, "fairlead/1"); err != nil {
 				t.Fatal(err)
 			}

@@ -20,7 +20,7 @@ const (
 	// maxKnown bounds the cached resources of one member: 2 MiB. Past that the mapper drops the cache, and asks the
 	// member again.
 	maxKnown = 8192
-	// mapWithin is how long it may take to ask a member how it serves a kind, over all versions.
+	// mapWithin bounds the time to ask a member how it serves a kind, over all versions.
 	mapWithin = 30 * time.Second
 )
 
@@ -31,15 +31,15 @@ const (
 // The mapper never caches that a kind is missing: its CRD may appear at any moment.
 type mapper struct {
 	conn *Conn
-	// asking holds one token while a caller asks the member: other callers with the same question wait for it.
+	// asking holds one token while a caller asks the member. Other callers with the same question wait for that caller.
 	asking chan struct{}
 
 	mu       sync.Mutex
 	versions map[string][]string
 	known    map[schema.GroupVersion][]discovery.Resource
 	count    int // of resources in known
-	// doubted are the built-in kinds that the member did not serve at their usual path: the mapper asks the member
-	// whether it has them.
+	// doubted are the built-in kinds that the member did not serve at their usual path. For these, the mapper asks the
+	// member.
 	doubted map[schema.GroupKind]bool
 }
 
@@ -49,8 +49,8 @@ func newMapper(conn *Conn) *mapper {
 	return m
 }
 
-// forget drops the cache. An answer that is under way is cached when it arrives, and may be an old one: if its path
-// is then not found, the mapper asks the member again.
+// forget drops the cache. An answer that is under way is cached when it arrives, and may be old. If the member then
+// serves nothing at its path, the mapper asks again.
 func (m *mapper) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -68,7 +68,7 @@ func (m *mapper) doubt(gk schema.GroupKind) {
 	m.doubted[gk] = true
 }
 
-// byItself is the mapping that needs no answer of the member's, nil when there is none.
+// byItself returns the mapping that needs no answer of the member, nil when there is none.
 func (m *mapper) byItself(gk schema.GroupKind, versions []string) *meta.RESTMapping {
 	found := builtIn.mapping(gk, "")
 	if found == nil || len(versions) > 0 && versions[0] != found.Resource.Version {
@@ -95,7 +95,7 @@ func (m *mapper) mapping(ctx context.Context, gk schema.GroupKind, versions ...s
 		return nil, &meta.NoKindMatchError{GroupKind: gk, SearchedVersions: versions}
 	}
 	if found := builtIn.mapping(gk, gv.Version); found != nil {
-		return found, nil // whatever the member says of its name and scope
+		return found, nil // name and scope of a built-in kind never come from the member
 	}
 	if err := r.Usable(); err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (m *mapper) mapping(ctx context.Context, gk schema.GroupKind, versions ...s
 	return &meta.RESTMapping{Resource: gv.WithResource(r.Name), GroupVersionKind: gv.WithKind(gk.Kind), Scope: scope}, nil
 }
 
-// resource is the version and kind in which the member serves a resource.
+// resource returns the version and kind in which the member serves a resource.
 func (m *mapper) resource(ctx context.Context, gr schema.GroupResource, versions ...string) (schema.GroupVersion, string, error) {
 	if gk, ok := builtIn.byResource[gr]; ok {
 		found, err := m.mapping(ctx, gk, versions...)

@@ -18,22 +18,22 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/inflight"
 )
 
-// Fleet is all members that have usable credentials, connected. It is multicluster-runtime's provider:
-// every multicluster-aware part of the manager is engaged with each Conn, and disengaged when it is
-// replaced or removed.
+// Fleet is all members that have usable credentials, connected. It is multicluster-runtime's provider: every
+// multicluster-aware part of the manager is engaged with each Conn, and disengaged when the Conn is replaced or
+// removed.
 //
-// It does not use multicluster-runtime's own bookkeeping (pkg/clusters). There a connection that ends removes the
-// entry of its name, and by then that entry may be the connection that replaced it.
+// It does not use multicluster-runtime's own bookkeeping (pkg/clusters). There, a connection that ends removes the
+// entry of its name. By then the entry may hold the connection that replaced it.
 type Fleet struct {
 	host  Host
 	clock clock.WithTicker
 	fence WriteFence
-	// most is how many pushes to one member may be under way at once; 0 is inflight.Most.
+	// most is how many pushes to one member may be under way at once. 0 means inflight.Most.
 	most int
 
 	// started is closed when Start has set ctx and aware.
 	started chan struct{}
-	ctx     context.Context //nolint:containedctx // the fleet's own life, given to it by Start
+	ctx     context.Context //nolint:containedctx // lives as long as the fleet; Start sets it
 	aware   multicluster.Aware
 
 	mu        sync.RWMutex
@@ -47,13 +47,13 @@ type tracked struct {
 	cancel         context.CancelFunc
 	probeRequested chan struct{}
 
-	// joined is the uid of the joined cluster. The registry gives it; until then it is the uid that the first usable
+	// joined is the uid of the joined cluster. The registry sets it; until then it is the uid that the first usable
 	// probe found. lastProbe is compared with it. The fleet's mu guards both.
 	joined    types.UID
 	lastProbe ProbeResult
 
-	// telling is held while listeners receive the result of a probe. It guards over: whether they receive no more
-	// results.
+	// telling is held while listeners receive the result of a probe. It guards over. If over is true, the listeners
+	// receive no further results.
 	telling sync.Mutex
 	over    bool
 }
@@ -63,18 +63,19 @@ var (
 	_ multicluster.ProviderRunnable = &Fleet{}
 )
 
-// FleetOption sets what a Fleet may do.
+// FleetOption sets an option of a Fleet.
 type FleetOption func(*Fleet)
 
-// WithWriteFence puts every write to a member under a fence.
+// WithWriteFence makes every write to a member pass this fence.
 func WithWriteFence(fence WriteFence) FleetOption {
 	return func(f *Fleet) { f.fence = fence }
 }
 
-// WithMaxInflight bounds how many pushes to one member may be under way at once, see inflight.Limit; 0 is inflight.Most.
+// WithMaxInflight bounds how many pushes to one member may be under way at once (see inflight.Limit). 0 means
+// inflight.Most.
 func WithMaxInflight(n int) FleetOption { return func(f *Fleet) { f.most = n } }
 
-// NewFleet makes an empty fleet of a host.
+// NewFleet makes the fleet of a host, without members.
 func NewFleet(host Host, clk clock.WithTicker, options ...FleetOption) *Fleet {
 	f := &Fleet{
 		host:    host,
@@ -88,16 +89,17 @@ func NewFleet(host Host, clk clock.WithTicker, options ...FleetOption) *Fleet {
 	return f
 }
 
-// OnProbe registers a function that the prober calls after each probe, in its own goroutine, with the results of the probe before
-// and of this one. The function must neither block nor connect or disconnect a member. It gets results of one connection to a member
-// at a time: none of an old connection once a new one is engaged. A function that is registered late misses the probes before.
+// OnProbe registers a function that the prober calls after each probe, in its own goroutine, with the results of the
+// previous probe and of this one. The function must neither block nor connect or disconnect a member. It gets results
+// of one connection to a member at a time: none of an old connection once a new one is engaged. A function that is
+// registered late does not get the results of earlier probes.
 func (f *Fleet) OnProbe(listener func(name string, was, is ProbeResult)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.listeners = append(f.listeners, listener)
 }
 
-// Start implements multicluster.ProviderRunnable: it lets connections begin, and blocks.
+// Start implements multicluster.ProviderRunnable. Connect waits until Start is called. Start blocks until ctx ends.
 func (f *Fleet) Start(ctx context.Context, aware multicluster.Aware) error {
 	f.ctx, f.aware = ctx, aware
 	close(f.started)
@@ -110,8 +112,8 @@ func (f *Fleet) Start(ctx context.Context, aware multicluster.Aware) error {
 // cluster that accepts the host's credentials.
 //
 // Connect does not wait for passes on the old connection. Their context has ended, so no pass starts another write.
-// Waiting would not change the outcome of a write that was already sent, as after a kill. The Deliveries on the
-// member show what such a write left.
+// Waiting would not change the outcome of a write that was already sent. It is the same after the manager was killed:
+// the Deliveries on the member show what such a write left.
 func (f *Fleet) Connect(ctx context.Context, name string, config *rest.Config, joined types.UID) error {
 	select {
 	case <-f.started:
@@ -138,14 +140,14 @@ func (f *Fleet) Connect(ctx context.Context, name string, config *rest.Config, j
 		f.Disconnect(name)
 		return fmt.Errorf("engaging member %s: %w", name, err)
 	}
-	go func() { _ = conn.Start(life) }() // it only waits for the end, and tidies up
+	go func() { _ = conn.Start(life) }() // Start only waits for the end of life, and then cleans up
 	go f.keepProbing(life, t)
 	return nil
 }
 
-// expect sets the uid of the joined cluster, as the registry has it, and the host's present token on the connection
-// to a member. It returns false when no connection with this configuration exists. With the uid "" nothing is set:
-// the registry learns the uid from the connection.
+// expect sets two things on the connection to a member: the uid of the joined cluster from the registry, and the host's
+// present token. It returns false when no connection with this configuration exists. A uid of "" sets nothing: the
+// registry learns the uid from the connection.
 func (f *Fleet) expect(name string, config *rest.Config, joined types.UID) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -156,13 +158,13 @@ func (f *Fleet) expect(name string, config *rest.Config, joined types.UID) bool 
 	if joined != "" && joined != t.joined {
 		t.joined = joined
 		t.lastProbe = t.lastProbe.joinedAs(name, joined)
-		t.probeNow() // so that the listeners hear of it
+		t.probeNow() // so that the listeners get the new result
 	}
 	return true
 }
 
-// takes makes the connection use a token from now on, and reports whether it can. It cannot when the API server
-// refuses the previous token: work that began with that token has to begin again. f.mu is held.
+// takes makes the connection use a token from now on, and reports whether it can. It cannot if the API server refuses
+// the previous token: work that began with that token has to begin again. The caller holds f.mu.
 func (t *tracked) takes(token string) bool {
 	if t.conn.Uses(token) {
 		return true
@@ -188,7 +190,7 @@ func (f *Fleet) IndexField(context.Context, client.Object, string, client.Indexe
 	return errNoCache
 }
 
-// Disconnect ends the connection to a member, and all that is engaged with it.
+// Disconnect ends the connection to a member, and everything that is engaged with it.
 func (f *Fleet) Disconnect(name string) {
 	f.mu.Lock()
 	t := f.members[name]
@@ -203,7 +205,7 @@ func (f *Fleet) Disconnect(name string) {
 	t.over = true
 }
 
-// LastProbe is the result of the last probe of a member; false when the member is not connected.
+// LastProbe returns the result of the last probe of a member; false when the member is not connected.
 func (f *Fleet) LastProbe(name string) (ProbeResult, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -213,7 +215,7 @@ func (f *Fleet) LastProbe(name string) (ProbeResult, bool) {
 	return ProbeResult{}, false
 }
 
-// Conn is the connection to a member, nil when there is none.
+// Conn returns the connection to a member, nil when there is none.
 func (f *Fleet) Conn(name string) *Conn {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -223,7 +225,7 @@ func (f *Fleet) Conn(name string) *Conn {
 	return nil
 }
 
-// ProbeNow has the member probed now rather than at the next interval: a request to it went wrong.
+// ProbeNow makes the fleet probe a member at once, and not at the next interval: a request to it went wrong.
 func (f *Fleet) ProbeNow(name string) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()

@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// crew notes what it was engaged with.
+// crew records the connections that it was engaged with.
 type crew struct {
 	mu   sync.Mutex
 	all  []engaged
@@ -28,7 +28,7 @@ type crew struct {
 }
 
 type engaged struct {
-	ctx  context.Context //nolint:containedctx // what the test asks about
+	ctx  context.Context //nolint:containedctx // the test reads it
 	conn *Conn
 }
 
@@ -38,7 +38,7 @@ func (c *crew) Engage(ctx context.Context, _ multicluster.ClusterName, cl cluste
 	if c.fail != nil {
 		return c.fail
 	}
-	c.all = append(c.all, engaged{ctx, cl.(*Conn)}) //nolint:forcetypeassert // the fleet has no other
+	c.all = append(c.all, engaged{ctx, cl.(*Conn)}) //nolint:forcetypeassert // the fleet has no other type
 	return nil
 }
 
@@ -48,10 +48,10 @@ func (c *crew) engagements() []engaged {
 	return append([]engaged(nil), c.all...)
 }
 
-// probed is one probe as listeners hear of it.
+// probed is one probe as the listeners receive it.
 type probed struct{ was, is ProbeResult }
 
-// running is a fleet at sea: started, with a crew and a clock of the test's.
+// running is a fleet that has started, with a crew and a clock that the test moves.
 type running struct {
 	*Fleet
 	crew   *crew
@@ -82,7 +82,7 @@ func (r *running) next(t *testing.T) probed {
 	}
 }
 
-// waits lets the clock run by d as soon as the prober waits for it.
+// waits moves the clock by d as soon as the prober waits for it.
 func (r *running) waits(t *testing.T, d time.Duration) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !r.clock.HasWaiters(); runtime.Gosched() {
@@ -133,7 +133,7 @@ func TestAConnectedMemberIsEngagedAndProbed(t *testing.T) {
 	}
 }
 
-// The end of the old connection must not take the new one along.
+// The end of the old connection must not end the new one.
 func TestAMemberWithAnotherConfigurationIsConnectedAnewAndStaysSo(t *testing.T) {
 	r, server := newRunning(t), newAPIServer(t)
 	agents := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
@@ -164,7 +164,7 @@ func TestADisconnectedMemberIsLetGoOf(t *testing.T) {
 	r.mustConnect(t, server, "a")
 	r.next(t)
 	r.Disconnect("east")
-	r.Disconnect("east") // and nothing happens
+	r.Disconnect("east") // a second call does nothing
 	if r.crew.engagements()[0].ctx.Err() == nil {
 		t.Error("it is still engaged")
 	}
@@ -191,7 +191,7 @@ func TestASuspectedMemberIsProbedAtOnceAndALostOneSoonerThanOthers(t *testing.T)
 	r.next(t)
 
 	server.says(membershipPath, apierrors.NewInternalError(errors.New("etcd")))
-	r.ProbeNow("east") // no clock has to run for this
+	r.ProbeNow("east") // the clock does not move for this
 	lost := r.next(t)
 	if lost.is.Usable() || lost.is.Reason != v1alpha1.ReasonUnreachable {
 		t.Errorf("%+v", lost.is)
@@ -208,7 +208,7 @@ func TestASuspectedMemberIsProbedAtOnceAndALostOneSoonerThanOthers(t *testing.T)
 	}
 }
 
-// Whoever joins a member waits for its collector.
+// A person who joins a member waits for its collector.
 func TestAMemberWhoseCollectorWasNeverHeardOfIsProbedSoonerThanOthers(t *testing.T) {
 	r, server := newRunning(t), newAPIServer(t)
 	silent := membership("host-uid", "east")

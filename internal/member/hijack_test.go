@@ -15,8 +15,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// hijacker is a proxy that leads every connection to a server of its own, for which it holds a certificate that the member's
-// authority signed for another name. It counts the requests that bring a bearer token.
+// hijacker is a proxy that leads every connection to its own server. The member's authority signed that server's
+// certificate for another name. The hijacker counts the requests that carry a bearer token.
 type hijacker struct {
 	proxy  *httptest.Server
 	tokens atomic.Int32
@@ -31,10 +31,10 @@ func newHijacker(t *testing.T, server *apiServer) *hijacker {
 		}
 		server.ServeHTTP(w, req)
 	}))
-	evil.StartTLS() // with the certificate of every httptest.Server, which server has too; it is for example.com
+	evil.StartTLS() // with the certificate of every httptest.Server, which the member's server has too; it is for example.com
 	t.Cleanup(evil.Close)
 	h.proxy = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		there, err := net.Dial("tcp", evil.Listener.Addr().String()) //nolint:noctx // as short as the test
+		there, err := net.Dial("tcp", evil.Listener.Addr().String()) //nolint:noctx // lives no longer than the test
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 			return
@@ -51,7 +51,8 @@ func newHijacker(t *testing.T, server *apiServer) *hijacker {
 	return h
 }
 
-// Who may edit a MemberCluster and read no Secret gets no token: not by a proxy, not by a server name, not by both.
+// A person who may edit a MemberCluster but read no Secret gets no token: not by a proxy, not by a server name, not by
+// both.
 func TestAnEditedMemberClusterBringsNobodyTheToken(t *testing.T) {
 	server := newAPIServer(t)
 	h := newHijacker(t, server)
@@ -71,7 +72,7 @@ func TestAnEditedMemberClusterBringsNobodyTheToken(t *testing.T) {
 			secret.Name = "east"
 			edit(mc)
 			config, err := ConfigFor(mc, secret, "fairlead/1")
-			if err == nil { // what the manager does with it
+			if err == nil { // the manager does the same with it
 				_ = connected(t, config).probe(t.Context(), thisHost, ProbeResult{}, now)
 			}
 			if n := h.tokens.Load(); n > 0 || AsCredentialsError(err) == nil {

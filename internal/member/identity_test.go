@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// verdict is what a standing comes to, in the order Usable, Ours, Reason.
+// verdict lists three facts of a probe result, in the order Usable, Ours, Reason.
 func verdict(s ProbeResult) []any { return []any{s.Usable(), s.Ours, s.Reason} }
 
 var (
@@ -33,7 +33,7 @@ func TestACloneOfTheClusterThatWasJoinedIsRefused(t *testing.T) {
 			if diff := cmp.Diff(accepted, verdict(r.next(t).is)); diff != "" {
 				t.Fatal(diff)
 			}
-			server.becomes("clone-uid") // between two probes that both get through
+			server.becomes("clone-uid") // between two successful probes
 			r.waits(t, ProbeInterval)
 			p := r.next(t)
 			if diff := cmp.Diff(refused, verdict(p.is)); diff != "" {
@@ -51,7 +51,7 @@ func TestACloneOfTheClusterThatWasJoinedIsRefused(t *testing.T) {
 			if diff := cmp.Diff(refused, verdict(r.next(t).is)); diff != "" {
 				t.Errorf("the next probe: %s", diff)
 			}
-			server.becomes("member-uid") // and the endpoint is put right
+			server.becomes("member-uid") // the endpoint leads to the joined cluster again
 			r.waits(t, RetryInterval)
 			if diff := cmp.Diff(accepted, verdict(r.next(t).is)); diff != "" {
 				t.Errorf("the right one again: %s", diff)
@@ -68,7 +68,8 @@ func TestAConnectionToAnotherClusterThanTheRegistrySaysIsNeverUsable(t *testing.
 	}
 }
 
-// The registry learns the uid by the first probe; what it says outweighs what a connection has found for itself.
+// The registry learns the uid from the first probe. Later the registry's uid outweighs the uid that a connection has
+// found.
 func TestWhatTheRegistrySaysLaterCountsAtOnce(t *testing.T) {
 	r, server := newRunning(t), newAPIServer(t)
 	r.mustConnect(t, server, "a")
@@ -82,7 +83,7 @@ func TestWhatTheRegistrySaysLaterCountsAtOnce(t *testing.T) {
 	if diff := cmp.Diff(refused, verdict(standing)); diff != "" {
 		t.Error(diff)
 	}
-	p := r.next(t) // no clock has to run for this
+	p := r.next(t) // the clock does not move for this
 	if diff := cmp.Diff([][]any{accepted, refused}, [][]any{verdict(p.was), verdict(p.is)}); diff != "" {
 		t.Errorf("the listeners hear: %s", diff)
 	}
@@ -91,7 +92,7 @@ func TestWhatTheRegistrySaysLaterCountsAtOnce(t *testing.T) {
 	}
 }
 
-// The Membership is the sign by which the uid is asked for again: one more request for a new one, none for the same.
+// A new Membership makes the probe ask for the uid again, with one more request. The same Membership costs none.
 func TestTheUIDIsReadOnceForEachMembership(t *testing.T) {
 	server := newAPIServer(t)
 	conn := connected(t, server.config("t"))

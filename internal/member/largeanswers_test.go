@@ -19,19 +19,19 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/boundedread"
 )
 
-// says answers everything with this body.
+// says makes a server that answers every request with this body.
 func says(t *testing.T, code int, kind, body string) *Conn {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
 		w.WriteHeader(code)
-		_, _ = w.Write([]byte(body)) // what is not taken is what the test is about
+		_, _ = w.Write([]byte(body)) // the test is about the bytes that are not read
 	}))
 	t.Cleanup(server.Close)
 	return (&endless{Server: server}).connect(t)
 }
 
-// 20 million Deliveries of three bytes each would be 9 GiB of them.
+// 20 million Deliveries of three bytes each would take 9 GiB of memory once decoded.
 func TestAListOfVeryManyVerySmallThingsIsNotTaken(t *testing.T) {
 	conn := says(t, http.StatusOK, "application/json", `{"items":[`+strings.Repeat("{},", 20<<20)+`{}]}`)
 	var before, after runtime.MemStats
@@ -63,7 +63,7 @@ func TestWhatCannotBeWeighedIsNotTaken(t *testing.T) {
 	}
 }
 
-// A client that asks for protobuf is answered in it, and gets nothing.
+// A client that asks for protobuf would get protobuf, and the manager would refuse it.
 func TestEveryClientAsksForJSON(t *testing.T) {
 	server := newAPIServer(t)
 	var asked []string
@@ -80,7 +80,7 @@ func TestEveryClientAsksForJSON(t *testing.T) {
 	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "a"}}
 	_, listed := names.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).List(t.Context(), metav1.ListOptions{})
 	for _, err := range []error{c.Get(t.Context(), client.ObjectKeyFromObject(settings), settings), c.Create(t.Context(), settings), listed} {
-		if !apierrors.IsNotFound(err) { // which is what the server says to all of them
+		if !apierrors.IsNotFound(err) { // the server answers every request with 404
 			t.Error(err)
 		}
 	}

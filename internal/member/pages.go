@@ -15,19 +15,19 @@ import (
 // PageSize is how many objects one page of a list may hold.
 const PageSize = 500
 
-// ErrEndlessList says that a member's list is longer than any list of a real cluster.
+// ErrEndlessList is the error for a list that is longer than any list of a real cluster.
 var ErrEndlessList = fmt.Errorf("the list goes on after %d pages of %d", boundedread.MaxPages, PageSize)
 
 const acceptMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
-// EachMetadata lists a collection as EachSelected does, all of it.
+// EachMetadata lists all objects of a collection, as EachSelected does.
 func EachMetadata(ctx context.Context, conn *Conn, path []string, each func(*metav1.PartialObjectMetadata) error) error {
 	return EachSelected(ctx, conn, path, "", each)
 }
 
-// EachSelected lists the objects of a collection that a label selector selects, "" for all. It reads page by page,
-// metadata only, and calls each for every object; an error of each ends the list. The other errors are those of Do. A
-// list that expired half-way is an answer of the API server (410); the next call starts again.
+// EachSelected lists the objects of a collection that a label selector selects; "" selects all. It reads page by page,
+// metadata only, and calls each for every object. An error of each ends the list. The other errors are those of Do. If
+// the list expires before its last page, the API server answers 410; the next call starts again.
 func EachSelected(ctx context.Context, conn *Conn, path []string, selector string, each func(*metav1.PartialObjectMetadata) error) error {
 	token := ""
 	for range boundedread.MaxPages {

@@ -24,9 +24,9 @@ import (
 const (
 	// ProbeTimeout is how long an answer may take.
 	ProbeTimeout = 10 * time.Second
-	// HeartbeatTimeout is how old a collector's sign of life may be; it is renewed every 60 s.
+	// HeartbeatTimeout is how old a collector's heartbeat may be. The collector renews it every 60 s.
 	HeartbeatTimeout = 3 * time.Minute
-	// aheadSteady is how far two answers may differ about the member's clock without that being news.
+	// aheadSteady is how far two measurements of the member's clock may differ before Ahead changes.
 	aheadSteady = time.Minute
 )
 
@@ -38,34 +38,33 @@ type Host struct {
 
 // ProbeResult is the result of the last probe of a member. The zero value means that there was none yet.
 type ProbeResult struct {
-	// Probed is whether there was a probe at all.
+	// Probed reports whether there was a probe at all.
 	Probed bool
-	// Reachable reports whether the API server answers. Valid reports whether it accepts the host's credentials, and
-	// is the cluster that this host joined.
+	// Reachable reports whether the API server answers. Valid reports whether it accepts the host's credentials and
+	// belongs to the cluster that this host joined.
 	Reachable, Valid bool
 	// Ours reports whether the last answer that identified the cluster came from the cluster that this host joined.
 	// An outage leaves it as it is; an answer of another cluster does not.
 	Ours bool
-	// Reason is one of the reasons of MemberCluster conditions, Message a sentence when not all is
-	// well.
+	// Reason is one of the reasons of MemberCluster conditions. Message is a sentence if there is a problem.
 	Reason, Message string
 	// UID is the uid of the kube-system namespace of the cluster that answered last, whether or not it is the joined
 	// one. told is the uid of the Membership that was read with it.
 	UID, told types.UID
-	// Version is the API server's.
+	// Version is the version of the API server.
 	Version string
-	// Grants, NamespacePolicy, Facts, CollectorVersion and Heartbeat are the Membership's; Heartbeat is by the
-	// member's clock.
+	// Grants, NamespacePolicy, Facts, CollectorVersion and Heartbeat come from the Membership. Heartbeat is a time of
+	// the member's clock.
 	Grants           []string
 	NamespacePolicy  v1alpha1.NamespacePolicy
 	Facts            v1alpha1.MemberFacts
 	CollectorVersion string
 	Heartbeat        time.Time
-	// CollectorRefused is whether the member refused the last request of the collector inside the manager: it does not accept
-	// the token of the collector's account.
+	// CollectorRefused reports whether the member refused the last request of the collector inside the manager: it does
+	// not accept the token of the collector's account.
 	CollectorRefused bool
-	// HeartbeatChanged is when, by the host's clock, the heartbeat was last seen to change: clocks of
-	// host and member need not agree.
+	// HeartbeatChanged is the time of the host's clock when a probe last saw another heartbeat than before. The clocks
+	// of host and member need not agree.
 	HeartbeatChanged time.Time
 	// Ahead is how far the member's clock is ahead of the host's, negative if it is behind, to the minute. It changes
 	// only when an answer differs from it by more than a minute.
@@ -75,12 +74,12 @@ type ProbeResult struct {
 // Usable reports whether pushes reach the member.
 func (s ProbeResult) Usable() bool { return s.Reachable && s.Valid }
 
-// settled reports whether the next probe can wait for the usual interval. The member answers, and its collector has
-// written a heartbeat; a person who joins a member waits for that.
+// settled reports whether the next probe can wait for the usual interval: the member answers, and its collector has
+// written a heartbeat. A person who joins a member waits for that heartbeat.
 func (s ProbeResult) settled() bool { return s.Usable() && !s.Heartbeat.IsZero() }
 
-// Same reports whether two results tell a person the same. A heartbeat alone is no news, and the words
-// of a network error differ from one try to the next.
+// Same reports whether two results look the same in the status. A new heartbeat alone is no change, and the text of a
+// network error differs from one try to the next.
 func (s ProbeResult) Same(other ProbeResult) bool {
 	return s.Probed == other.Probed && s.Reachable == other.Reachable && s.Valid == other.Valid && s.Reason == other.Reason &&
 		s.UID == other.UID && s.Version == other.Version && s.CollectorVersion == other.CollectorVersion && s.CollectorRefused == other.CollectorRefused &&
@@ -89,7 +88,7 @@ func (s ProbeResult) Same(other ProbeResult) bool {
 }
 
 // There converts a time of the host's clock to the member's clock. The host compares it with times that the member's
-// API server wrote, above all those of tokens.
+// API server wrote, such as those of tokens.
 func (s ProbeResult) There(now time.Time) time.Time { return now.Add(s.Ahead) }
 
 // probe asks the member for its identity. It returns no error: a failure is part of the result.
@@ -140,8 +139,8 @@ func (c *Conn) ask(ctx context.Context, host Host, last ProbeResult, now time.Ti
 	return next
 }
 
-// joinedAs compares a result with the uid of the cluster that was joined, which is "" while the host does not know it. It refuses
-// another cluster, even when the Membership there is equal.
+// joinedAs compares a result with the uid of the joined cluster, which is "" while the host does not know it. It
+// refuses another cluster, even when the Membership there is equal.
 func (s ProbeResult) joinedAs(name string, uid types.UID) ProbeResult {
 	if !s.Usable() || uid == "" || s.UID == uid {
 		return s
@@ -151,7 +150,7 @@ func (s ProbeResult) joinedAs(name string, uid types.UID) ProbeResult {
 	return s
 }
 
-// OtherClusterError says that the endpoint of a member leads to another cluster than the joined one.
+// OtherClusterError is the error for an endpoint that leads to another cluster than the joined one.
 type OtherClusterError struct {
 	Name string
 	// Joined is the uid of the joined cluster, Found the uid of the cluster that answers.
@@ -166,12 +165,12 @@ func (e *OtherClusterError) Error() string {
 
 // identify finds out which cluster answers, by the Membership that the probe has just read.
 //
-// identify reads the uid of kube-system once for every Membership, not once for a connection or a probe. A connection
-// is a configuration, not a wire: behind a name or a balancer another cluster may take over between two successful
-// probes. But the API server gives every new object a uid of its own, also in a clone that was restored from a backup
-// of manifests. So another cluster cannot show the same Membership, and every probe reads that anyway. A steady
-// member therefore costs one request a probe. (A copy of etcd itself has the same uids throughout, and no object in
-// it could tell the two apart.)
+// It reads the uid of kube-system once for every Membership, not once for a connection or a probe. A connection is only
+// a configuration: behind a DNS name or a load balancer, another cluster may take over between two successful probes.
+// But the API server gives every new object a new uid, also in a clone that was restored from a backup of manifests. So
+// another cluster cannot show the same Membership, and every probe reads the Membership anyway. A probe of an unchanged
+// member therefore costs one request. (A copy of etcd itself has the same uids throughout. No object in it could tell
+// the two clusters apart.)
 func (c *Conn) identify(ctx context.Context, membership types.UID, s *ProbeResult) error {
 	if s.Version != "" && s.UID != "" && c.serverVersion() != "" && s.told == membership {
 		return nil
@@ -188,8 +187,8 @@ func (c *Conn) identify(ctx context.Context, membership types.UID, s *ProbeResul
 	return nil
 }
 
-// ClusterUID asks for the uid of the kube-system namespace, by which a cluster is known again. The host's account may
-// read it on every member.
+// ClusterUID asks for the uid of the kube-system namespace, which identifies a cluster. The host's account may read it
+// on every member.
 func (c *Conn) ClusterUID(ctx context.Context) (types.UID, error) {
 	system := metav1.PartialObjectMetadata{}
 	if err := c.get(ctx, &system, "/api/v1/namespaces", metav1.NamespaceSystem); err != nil {

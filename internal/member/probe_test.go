@@ -77,7 +77,7 @@ func TestWhatAProbeFinds(t *testing.T) {
 	}
 }
 
-// The Membership was read, then the wire broke.
+// The API server answers the read of the Membership. Then the connection breaks.
 func TestAProbeThatIsBrokenOffHalfWayFoundNobody(t *testing.T) {
 	is := ProbeResult{Probed: true, Reachable: true}.refused("east", &rest.Config{}, errors.New("timeout"))
 	if is.Reachable || is.Reason != v1alpha1.ReasonUnreachable {

@@ -22,7 +22,7 @@ func (f *Fleet) keepProbing(ctx context.Context, t *tracked) {
 		switch {
 		case is.settled():
 			unsettled = 0
-		case is.Usable() != was.Usable(): // another thing to wait for than before
+		case is.Usable() != was.Usable(): // it waits for something else than before
 			unsettled = 1
 		default:
 			unsettled++
@@ -38,7 +38,7 @@ func (f *Fleet) keepProbing(ctx context.Context, t *tracked) {
 	}
 }
 
-// tell notes the result of a probe and passes it to the listeners. Listeners know members by name. So tell drops a
+// tell stores the result of a probe and passes it to the listeners. Listeners know members by name. So tell drops a
 // result of a replaced connection: it would open or close the circuit breaker of the new connection. Disconnect waits
 // for a listener that runs.
 func (f *Fleet) tell(t *tracked, was, found ProbeResult) (is ProbeResult, told bool) {

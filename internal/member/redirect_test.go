@@ -16,7 +16,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
-// A 307 has method, body and token sent again, and what answers there became a message in the status.
+// A client that follows a 307 sends method, body and token again. The answer of the other server once became a message
+// in the status.
 func TestNothingIsSentToWhereAMemberRedirects(t *testing.T) {
 	var elsewhere atomic.Int64
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

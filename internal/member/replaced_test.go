@@ -20,7 +20,7 @@ func TestWhatAnOldConnectionFindsLateIsNotToldOfTheNew(t *testing.T) {
 	}
 	r.next(t)
 
-	// The probe of the old one was under way while it was replaced.
+	// A probe of the old connection is under way while the connection is replaced.
 	late := ProbeResult{Probed: true, Reachable: true, Reason: v1alpha1.ReasonUnauthorized}
 	if _, told := r.tell(old, ProbeResult{}, late); told {
 		t.Error("the old prober does not hear that it is over")
@@ -51,7 +51,7 @@ func TestANewConnectionIsEngagedWhenTheOldOneHasSaidItsLast(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- r.Connect(t.Context(), "east", server.configAs("b"), "") }()
 	await(t, r.crew.engagements()[0].ctx.Done())
-	for range 10_000 { // the other goroutine's chance to go too far
+	for range 10_000 { // gives the other goroutine time to do too much
 		runtime.Gosched()
 	}
 	close(release)

@@ -28,7 +28,7 @@ const (
 
 var thisHost = Host{UID: "host-uid"}
 
-// apiServer is a member's API server, of which a test says what it answers at each path.
+// apiServer is a member's API server. A test sets its answer for each path.
 type apiServer struct {
 	*httptest.Server
 
@@ -73,7 +73,7 @@ func kubeSystem(uid types.UID) metav1.PartialObjectMetadata {
 	return metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: uid}}
 }
 
-// becomes has the endpoint lead to a clone: the same in all but the uids that its API server gave.
+// becomes makes the endpoint lead to a clone: all is the same except for the uids that its API server gave.
 func (s *apiServer) becomes(uid types.UID) {
 	clone := membership("host-uid", "east")
 	clone.UID = "membership-of-" + uid
@@ -113,24 +113,24 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(answer) // what cannot be sent, the client notices
+	_ = json.NewEncoder(w).Encode(answer) // if it cannot be sent, the client fails
 }
 
-// says has the server answer otherwise from now on.
+// says sets the answer for a path from now on.
 func (s *apiServer) says(path string, answer any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answers[path] = answer
 }
 
-// showsClock has every answer from now on say that it is this time.
+// showsClock sets the time that every answer shows from now on.
 func (s *apiServer) showsClock(at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.date = at.UTC().Format(http.TimeFormat)
 }
 
-// times is how often a path was asked for.
+// times returns how often a path was requested.
 func (s *apiServer) times(path string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,7 +154,7 @@ func (s *apiServer) config(token string) *rest.Config {
 	return &rest.Config{Host: s.URL, BearerToken: token, QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}
 }
 
-// configAs is a configuration for which another connection is needed than for one of another name.
+// configAs returns a configuration with this user agent. Another user agent needs another connection.
 func (s *apiServer) configAs(agent string) *rest.Config {
 	config := s.config("t")
 	config.UserAgent = agent

@@ -13,8 +13,9 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// bearer puts the token of a connection on its requests. It reads the token for each request, so that another takes its place
-// while watches go on. It sends the token to the member's address alone, and leaves a request as it is that brings its own.
+// bearer adds the token of a connection to its requests. It reads the token for each request, so a new token takes
+// effect while watches continue. It sends the token to the member's address only. It does not change a request that
+// already has a token.
 type bearer struct {
 	next http.RoundTripper
 	// host is HOST:PORT of the endpoint.
@@ -24,7 +25,7 @@ type bearer struct {
 
 var _ http.RoundTripper = &bearer{}
 
-// newBearer takes the token out of a configuration.
+// newBearer moves the token from a configuration into a bearer.
 func newBearer(config *rest.Config) (*bearer, error) {
 	to, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
@@ -51,14 +52,15 @@ func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
 // WrappedRoundTripper lets client-go find the transport below.
 func (b *bearer) WrappedRoundTripper() http.RoundTripper { return b.next }
 
-// collectorBearer puts the token of the collector's account on the requests of a collector inside the manager. They go the
-// connection's own way from there: bearer leaves them as they are. While there is no such token, bearer adds the host's.
+// collectorBearer adds the token of the collector's account to the requests of a collector inside the manager. The
+// requests then go through the connection's own transports, and bearer does not change them. Without a token for the
+// collector, bearer adds the host's.
 type collectorBearer struct {
 	next http.RoundTripper
 	host string
-	// token is empty for none.
+	// token is "" when there is none.
 	token atomic.Pointer[string]
-	// refused is whether the member answered 401 to the last request with the token.
+	// refused reports whether the member answered 401 to the last request with the token.
 	refused atomic.Bool
 }
 
@@ -73,7 +75,7 @@ func (b *collectorBearer) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	req.Header.Set("Authorization", "Bearer "+*token)
 	resp, err := b.next.RoundTrip(req)
-	if err == nil && b.token.Load() == token { // an answer to an earlier token says nothing of this one
+	if err == nil && b.token.Load() == token { // an answer to an earlier token says nothing about this one
 		b.refused.Store(resp.StatusCode == http.StatusUnauthorized)
 	}
 	return resp, err
@@ -82,15 +84,15 @@ func (b *collectorBearer) RoundTrip(req *http.Request) (*http.Response, error) {
 // WrappedRoundTripper lets client-go find the transport below.
 func (b *collectorBearer) WrappedRoundTripper() http.RoundTripper { return b.next }
 
-// CollectorHTTPClient is the connection for a collector inside the manager: it shares the transport, its bounds and its limits,
-// and comes as the collector's account, see SetCollectorToken.
+// CollectorHTTPClient returns the HTTP client for a collector inside the manager. It shares the connection's transport,
+// bounds and limits. It authenticates as the collector's account (see SetCollectorToken).
 func (c *Conn) CollectorHTTPClient() *http.Client {
 	client := *c.http
 	client.Transport = c.collector
 	return &client
 }
 
-// SetCollectorToken has the collector's requests carry this token from now on; with "" they carry the host's.
+// SetCollectorToken sets the token of the collector's requests from now on. With "" they carry the host's token.
 func (c *Conn) SetCollectorToken(token string) {
 	if !c.CollectorUses(token) {
 		c.collector.token.Store(&token)
@@ -101,10 +103,10 @@ func (c *Conn) SetCollectorToken(token string) {
 // CollectorUses reports whether the collector's requests carry this token.
 func (c *Conn) CollectorUses(token string) bool { return *c.collector.token.Load() == token }
 
-// Uses reports whether the connection's requests bring this token.
+// Uses reports whether the connection's requests carry this token.
 func (c *Conn) Uses(token string) bool { return *c.bearer.token.Load() == token }
 
-// Accepts asks the member for its Membership with another token than the connection's. The error is that of Do.
+// Accepts reads the member's Membership with another token than the connection's. The error is that of Do.
 func (c *Conn) Accepts(ctx context.Context, token string) error {
 	req := c.rest.Get().AbsPath(Path(v1alpha1.GroupVersion.WithResource("memberships"), "", v1alpha1.MembershipName)...)
 	if _, err := Do(ctx, req.SetHeader("Authorization", "Bearer "+token), true); err != nil {

@@ -14,7 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// noted is a member's API server that notes the token of each request, by path. A watch stays open until the test is over.
+// noted is a member's API server that records the token of each request, by path. A watch stays open until the test is
+// over.
 type noted struct {
 	*apiServer
 	mu     sync.Mutex
@@ -77,7 +78,7 @@ func TestARenewedTokenTakesThePlaceOfTheOldWhileWatchesGoOn(t *testing.T) {
 	if !conn.Uses("second") || conn.Uses("first") {
 		t.Error("it uses the old token")
 	}
-	<-r.probes // at once, to see whether the new one is accepted
+	<-r.probes // the fleet probes at once, to see whether the member accepts the new token
 	if got := s.token(membershipPath); got != "Bearer second" {
 		t.Errorf("the probe came with %q", got)
 	}
@@ -88,7 +89,7 @@ func TestARenewedTokenTakesThePlaceOfTheOldWhileWatchesGoOn(t *testing.T) {
 	}
 }
 
-// A watch that was begun with a token that is refused may be dead; only a new connection begins all of them anew.
+// The API server may no longer serve a watch whose token it refuses. Only a new connection begins all watches anew.
 func TestATokenInPlaceOfARefusedOneIsAnotherConnection(t *testing.T) {
 	s := newNoted(t)
 	s.says(membershipPath, apierrors.NewUnauthorized("no"))
@@ -146,7 +147,7 @@ func TestTheTokenGoesToTheMemberAlone(t *testing.T) {
 	}
 }
 
-// One transport, and another bearer for each request: the audit of the member tells the collector's requests from the host's.
+// There is one transport, and two bearers: so the member's audit log tells the collector's requests from the host's.
 func TestTheCollectorInsideTheManagerComesAsItsOwnAccount(t *testing.T) {
 	s, other := newNoted(t), newNoted(t)
 	conn := connected(t, s.config("hosts"))

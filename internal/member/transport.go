@@ -21,36 +21,36 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
-// headWithin is how long an answer, also that of a watch, may take to begin. Without it, the manager would wait for a watch
-// that never begins until the network reports a failure.
+// headWithin bounds the time until an answer begins, also that of a watch. Without it, the manager would wait for a
+// watch that never begins until the network reports a failure.
 const headWithin = 30 * time.Second
 
-// fenceInterval is how often a write that is under way asks how long it may last.
+// fenceInterval is how often a write that is under way asks the fence how long it may last.
 const fenceInterval = time.Second
 
-// WriteFence decides when this process may write to members. Package lease has the one of the leader.
+// WriteFence decides when this process may write to members. Package lease implements the leader's.
 type WriteFence interface {
-	// Await returns when a write may begin, or an error that says why this process may not write.
+	// Await returns when a write may begin. Its error says why this process may not write.
 	Await(ctx context.Context) error
 	// Left returns how much longer a write that is under way may wait for its answer. At 0 it is canceled.
 	Left() time.Duration
 }
 
-// HeldBackError says that this manager may not write now. It says nothing about the member.
+// HeldBackError is the error of a write that this manager may not send now. It says nothing about the member.
 type HeldBackError struct{ Why error }
 
 func (e *HeldBackError) Error() string { return e.Why.Error() }
 
 func (e *HeldBackError) Unwrap() error { return e.Why }
 
-// guard is the last transport of every request to a member. It bounds the size of the member's answers, see package
-// boundedread. It also stops writes of a manager that is no longer the leader and does not know it yet. A manager
-// that was frozen continues in the middle of a push, before its elector has checked a clock.
+// guard is the last transport of every request to a member. It bounds the size of the member's answers (package
+// boundedread). It also stops the writes of a manager that has lost its lease and does not know it yet. A manager that
+// was frozen continues in the middle of a push, before its elector has checked a clock.
 type guard struct {
 	next http.RoundTripper
-	// fence is nil where nothing limits when this process may write.
+	// fence is nil if this process may always write.
 	fence WriteFence
-	// headWithin is the constant, or shorter in tests.
+	// headWithin is the constant of that name, or shorter in tests.
 	headWithin time.Duration
 	clock      clock.PassiveClock
 	limit      *inflight.Limit
@@ -68,7 +68,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if writes {
 		if err := g.fence.Await(req.Context()); err != nil {
 			if req.Body != nil {
-				_ = req.Body.Close() // as a RoundTripper has to
+				_ = req.Body.Close() // the interface demands it of a RoundTripper
 			}
 			return nil, &HeldBackError{Why: err}
 		}
@@ -102,16 +102,17 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if kind := resp.Header.Get("Content-Type"); strings.Contains(kind, "protobuf") || strings.Contains(kind, "cbor") {
-		_ = resp.Body.Close() // nothing of it is read
+		_ = resp.Body.Close() // the manager reads nothing of it
 		cancel(nil)
-		return nil, fmt.Errorf("%s %s: the answer is %.80q, and JSON was asked for: nothing else can be weighed", req.Method, req.URL.Path, kind)
+		return nil, fmt.Errorf("%s %s: the answer is %.80q, but JSON was asked for. The size of another encoding cannot be bounded", req.Method, req.URL.Path, kind)
 	}
 	resp.Body = g.answers.Body(req, resp, func() { cancel(nil) })
 	return resp, nil
 }
 
-// cancelWhenFenced cancels a write that is still without an answer when the fence falls. It looks again every second: a
-// renewal moves the fence, and a timer stands still while the machine sleeps. The function that it returns ends this.
+// cancelWhenFenced cancels a write that is still without an answer when the fence allows it no more time. It asks the
+// fence every second, because a renewal of the lease gives more time, and because a timer stands still while the
+// machine sleeps. The caller ends this by calling the function that it returns.
 func (g *guard) cancelWhenFenced(req *http.Request, cancel context.CancelCauseFunc) func() {
 	var (
 		mu    sync.Mutex
@@ -121,7 +122,7 @@ func (g *guard) cancelWhenFenced(req *http.Request, cancel context.CancelCauseFu
 		mu.Lock()
 		defer mu.Unlock()
 		switch left := g.fence.Left(); {
-		case timer == nil: // it is over
+		case timer == nil: // the request has ended
 		case left == 0:
 			cancel(&HeldBackError{Why: fmt.Errorf("%s %s: no answer came before this manager had to stop writing", req.Method, req.URL.Path)})
 		default:
@@ -139,8 +140,8 @@ func (g *guard) cancelWhenFenced(req *http.Request, cancel context.CancelCauseFu
 	}
 }
 
-// inJSON is a copy of a request that accepts only JSON. Client-go asks for the metadata of objects in protobuf,
-// whatever its configuration says, and the memory that protobuf takes is unknown before it is decoded.
+// inJSON returns a copy of a request that accepts only JSON. Client-go asks for the metadata of objects in protobuf,
+// whatever its configuration says. How much memory protobuf needs is not known before it is decoded.
 func inJSON(req *http.Request) *http.Request {
 	accept := req.Header.Get("Accept")
 	if !strings.Contains(accept, "protobuf") && !strings.Contains(accept, "cbor") {

@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/boundedread"
 )
 
-// endless serves one JSON string, or one event of a watch, that has no end; it counts what was taken from it.
+// endless serves one JSON string, or one event of a watch, that has no end. It counts the bytes that the client took.
 type endless struct {
 	*httptest.Server
 	sent chan int
@@ -59,7 +59,7 @@ func TestAnAnswerWithoutAnEndIsNotReadToTheEnd(t *testing.T) {
 	if !errors.As(err, &tooLarge) || !strings.Contains(err.Error(), "GET /version: it is larger than 8Mi") {
 		t.Error(err)
 	}
-	// What the network holds on top is not much.
+	// The network's buffers hold a little more.
 	if sent := <-e.sent; sent > boundedread.MaxAnswer+(16<<20) {
 		t.Errorf("%d MiB were taken", sent>>20)
 	}
@@ -83,7 +83,7 @@ func TestAnEventWithoutAnEndIsNotReadToTheEnd(t *testing.T) {
 	}
 }
 
-// An event may stand on any number of lines, and so nothing is said by the end of one.
+// An event may have any number of lines, so the end of a line is not the end of an event.
 func TestAnEventOfManyLinesIsNotReadToTheEnd(t *testing.T) {
 	for name, line := range map[string]string{"of a list": "0,\n", "empty ones": "\n"} {
 		t.Run(name, func(t *testing.T) {
@@ -104,13 +104,13 @@ func TestAnEventOfManyLinesIsNotReadToTheEnd(t *testing.T) {
 			if tooLarge := (*boundedread.TooLargeError)(nil); !errors.As(err, &tooLarge) || taken > boundedread.MaxEvent {
 				t.Errorf("%d MiB were taken, and then: %v", taken>>20, err)
 			}
-			_ = stream.Close() // it is broken
+			_ = stream.Close() // the stream is broken
 			server.Close()
 		})
 	}
 }
 
-// A watch may go on for as long as it likes: only its single events are bounded.
+// A watch may last for any time: only its single events are bounded.
 func TestAWatchMayBringMuchInManyEvents(t *testing.T) {
 	const events = 6
 	large := strings.Repeat("x", boundedread.MaxEvent/2)
@@ -139,7 +139,7 @@ func TestAWatchMayBringMuchInManyEvents(t *testing.T) {
 	}
 }
 
-// fence lets every write begin, or none.
+// fence is a WriteFence that lets every write begin, or none.
 type fence struct {
 	no   error
 	left func() time.Duration
@@ -151,13 +151,13 @@ func (f *fence) Left() time.Duration         { return f.left() }
 func TestAWriteThatIsUnderWayIsCanceledWhenTheFenceFalls(t *testing.T) {
 	done := make(chan struct{})
 	server := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
-		_, _ = io.Copy(io.Discard, req.Body) // an HTTP/1 server sees the end of a connection only after it has read the body
+		_, _ = io.Copy(io.Discard, req.Body) // an HTTP/1 server notices the end of a connection only after it has read the body
 		<-req.Context().Done()
 		close(done)
 	}))
 	defer server.Close()
 	conn, asked := (&endless{Server: server}).connect(t), atomic.Int32{}
-	conn.guard.fence = &fence{left: func() time.Duration { // it is renewed once, and then no more
+	conn.guard.fence = &fence{left: func() time.Duration { // the lease is renewed once, and then never again
 		if asked.Add(1) > 3 {
 			return 0
 		}
@@ -167,7 +167,7 @@ func TestAWriteThatIsUnderWayIsCanceledWhenTheFenceFalls(t *testing.T) {
 	if heldBack := (*HeldBackError)(nil); !errors.As(err, &heldBack) || !strings.Contains(err.Error(), "PATCH /x: no answer came before") {
 		t.Error(err)
 	}
-	<-done // the API server learns of it
+	<-done // the API server notices the end
 	if n := asked.Load(); n != 4 {
 		t.Errorf("it asked %d times how long it may last", n)
 	}
@@ -208,7 +208,7 @@ func TestNothingIsWrittenWhileItMayNotBe(t *testing.T) {
 	}
 }
 
-// A watch too: its events may take as long as they like, but not its beginning.
+// The bound is for a watch too. Its events may take any time, but not its beginning.
 func TestAnAnswerThatDoesNotBeginIsGivenUp(t *testing.T) {
 	begun, gone := make(chan struct{}), make(chan struct{})
 	server := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
@@ -226,7 +226,7 @@ func TestAnAnswerThatDoesNotBeginIsGivenUp(t *testing.T) {
 	select {
 	case <-begun:
 		<-gone
-	default: // on a machine that is busy it is given up before it has got there
+	default: // on a busy machine, the manager gives up before the request arrives
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
-// unreachable says why a member's API server does not answer, and which field of its MemberCluster may be the cause:
-// a wrong edit of it looks like a cluster that is down.
+// unreachable explains why a member's API server does not answer, and names the field of its MemberCluster that may be
+// the cause. A wrong edit of that field looks like a cluster that is down.
 func unreachable(name string, config *rest.Config, err error) string {
 	// Method and URL add nothing to spec.endpoint, and would come before the cause.
 	if asking := (*url.Error)(nil); errors.As(err, &asking) {

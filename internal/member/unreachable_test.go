@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// anotherAuthority is the certificate of one that signed nothing here, in PEM.
+// anotherAuthority returns the certificate of an authority that signed nothing here, in PEM.
 func anotherAuthority(t *testing.T) []byte {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
