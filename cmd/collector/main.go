@@ -33,10 +33,10 @@ func run(args []string) error {
 	flags := flag.NewFlagSet("collector", flag.ExitOnError)
 	klog.InitFlags(flags)
 	kubeconfig := flags.String("kubeconfig", "", "file that leads to the member; without it, the cluster that this runs in")
-	clusterName := flags.String("cluster-name", "", "the name that the member joined under; a cluster with another one is refused")
-	maxInflight := flags.Int("max-inflight", inflight.Most, "how many Deliveries are looked at at once, at most; it begins with "+
+	clusterName := flags.String("cluster-name", "", "the name under which the member joined; the collector refuses a cluster that joined under another name")
+	maxInflight := flags.Int("max-inflight", inflight.Most, "the largest number of Deliveries that the collector judges at the same time; it begins with "+
 		strconv.Itoa(inflight.First)+" and grows while the member answers as quickly as before; a 429 halves it")
-	showVersion := flags.Bool("version", false, "print the version and leave")
+	showVersion := flags.Bool("version", false, "print the version and exit")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func run(args []string) error {
 		return nil
 	}
 	if *maxInflight < 1 {
-		return fmt.Errorf("--max-inflight=%d: at least 1 is needed, or nothing is looked at", *maxInflight)
+		return fmt.Errorf("--max-inflight=%d: at least 1 is needed, or the collector judges no Delivery", *maxInflight)
 	}
 	config, err := load(*kubeconfig)
 	if err != nil {

@@ -33,22 +33,22 @@ func main() {
 	rotate := flag.Bool("webhook-cert-rotate", false, "Keep the certificate of the webhooks in Secret fairlead-system/webhook.tls, renew it, and have the API server trust it. "+
 		"The Secret has to be mounted at --webhook-cert-dir.")
 	elect := flag.Bool("leader-elect", true, "Work only while holding the lease fairlead-system/fairlead-manager.")
-	podUID := flag.String("pod-uid", os.Getenv("POD_UID"), "The uid of the pod, by the downward API, where the manager is its only container. "+
-		"A manager that follows a dead one in the pod takes back its lease at once. The default is $POD_UID.")
-	lockFile := flag.String("lock-file", "", "A file that this manager keeps locked, where it runs in no pod. "+
-		"A manager that follows a dead one with the same file takes back its lease at once.")
-	maxInflight := flag.Int("max-inflight-per-member", inflight.Most, "How many wrappers are pushed to one member at once, at most. "+
+	podUID := flag.String("pod-uid", os.Getenv("POD_UID"), "The uid of the pod, from the downward API, if the manager is its only container. "+
+		"A manager that starts in this pod after another one died takes back its lease at once. The default is $POD_UID.")
+	lockFile := flag.String("lock-file", "", "A file that this manager keeps locked, if it does not run in a pod. "+
+		"A manager that starts with the same file after another one died takes back its lease at once.")
+	maxInflight := flag.Int("max-inflight-per-member", inflight.Most, "The largest number of wrappers that the manager pushes to one member at the same time. "+
 		"It begins with "+strconv.Itoa(inflight.First)+" and grows while the member answers as quickly as before; a 429 halves it.")
 	said := flag.Bool("version", false, "Print the version and exit.")
 	logging := zap.Options{}
 	logging.BindFlags(flag.CommandLine)
-	flag.Parse() // --kubeconfig is controller-runtime's
+	flag.Parse() // --kubeconfig is a flag of controller-runtime
 	if *said {
 		_, _ = fmt.Println("manager", version.String())
 		return
 	}
 	if *maxInflight < 1 {
-		_, _ = fmt.Fprintf(os.Stderr, "Error: --max-inflight-per-member=%d: at least 1 is needed, or nothing is pushed\n", *maxInflight)
+		_, _ = fmt.Fprintf(os.Stderr, "Error: --max-inflight-per-member=%d: at least 1 is needed, or the manager pushes nothing\n", *maxInflight)
 		os.Exit(2)
 	}
 	rotation := certificate.Rotation{}
@@ -68,7 +68,7 @@ func main() {
 		LeaderElection:          *elect,
 		LeaderElectionID:        "fairlead-manager",
 		LeaderElectionNamespace: v1alpha1.SystemNamespace,
-		// The process ends right after, so the next one need not wait for the lease to run out.
+		// The process ends right after, so the next one need not wait until the lease expires.
 		LeaderElectionReleaseOnCancel: true,
 	}
 	if *webhookPort != 0 {
@@ -92,7 +92,7 @@ func run(options ctrl.Options, own controllers.Options, rotation certificate.Rot
 	if err != nil {
 		return fmt.Errorf("finding the host: %w", err)
 	}
-	config.QPS = -1 // the API server's priority and fairness paces us
+	config.QPS = -1 // the API server's priority and fairness limits the manager
 	ctx := ctrl.SetupSignalHandler()
 	mgr, err := controllers.NewManager(ctx, config, options, own)
 	if err != nil {

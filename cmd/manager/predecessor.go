@@ -10,8 +10,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/lease"
 )
 
-// proofOfPredecessor returns what proves that this manager's predecessor is dead. Without a proof, and with a bad one, it logs
-// that the manager waits after a crash. It is no reason to refuse to start: the wait is safe, and a manager that does not run is worse.
+// proofOfPredecessor returns the proof that this manager's predecessor is dead. If there is no proof, or a bad one, it
+// logs that the manager waits after a crash. The manager starts nevertheless: the wait is safe, and a manager that does
+// not run is worse.
 func proofOfPredecessor(podUID, lockFile string, log logr.Logger) lease.Proof {
 	var (
 		proof lease.Proof

@@ -12,11 +12,11 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
-// maxGenerated is the longest prefix of a generated name that leaves room for what the API server appends.
+// maxGenerated is the longest prefix of a generated name that leaves room for the suffix of the API server.
 const maxGenerated = 240
 
-// New is an Approval for a wrapper, as hostctl writes it: beside the wrapper, and owned by it. spec
-// says all but whom it is for.
+// New returns an Approval for a wrapper, as hostctl writes it: in the namespace beside the wrapper, and owned by it.
+// spec has all fields except for the wrapper.
 func New(w v1alpha1.Wrapper, spec v1alpha1.ApprovalSpec) *v1alpha1.Approval {
 	id := v1alpha1.Identity(w)
 	spec.Wrapper = v1alpha1.ApprovedWrapper{Kind: id.Kind, Name: id.Name, UID: id.UID}
@@ -29,7 +29,8 @@ func New(w v1alpha1.Wrapper, spec v1alpha1.ApprovalSpec) *v1alpha1.Approval {
 		Spec: spec,
 	}
 	if !slices.Contains(w.GetFinalizers(), metav1.FinalizerDeleteDependents) {
-		// It goes with its wrapper. Where what the wrapper owns is deleted first it would go at once.
+		// The Approval is deleted with its wrapper. If the garbage collector is already deleting the wrapper's
+		// dependents, it would delete an owned Approval at once.
 		a.OwnerReferences = []metav1.OwnerReference{{
 			APIVersion: v1alpha1.GroupVersion.String(), Kind: string(id.Kind), Name: id.Name, UID: id.UID,
 		}}

@@ -25,7 +25,7 @@ func TestAnApprovalStandsBesideItsWrapperAndGoesWithIt(t *testing.T) {
 	cluster.Name, cluster.UID = "fast", "c"
 	for name, test := range map[string]struct {
 		w                   v1alpha1.Wrapper
-		namespace, generate string // generate "" where only its length counts
+		namespace, generate string // if generate is "", only its length counts
 		owner               []metav1.OwnerReference
 	}{
 		"a Federated": {wrapper("web", v1alpha1.Finalizer), "shop", "web-overwrite-",

@@ -3,7 +3,7 @@
 // Package marks holds the labels and annotations that every pushed object carries, and the names that the host and a member
 // both derive from a wrapper.
 //
-// Words: *ours* is an object that carries the wrapper's uid as a label and an annotation that names this very object.
+// Words: *ours* is an object that carries the wrapper's uid as a label, and an annotation that names this very object.
 // Controllers copy labels to children, so a label alone proves nothing.
 //
 // Why it is so: push writes these marks and collect reads them, and the two must never import each other.

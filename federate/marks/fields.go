@@ -9,9 +9,9 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/digest"
 )
 
-// FieldsDigest is the digest of the fields that Fairlead owns in an object: of the fieldsV1 of our
-// managedFields entry, not of its time. It changes when another manager writes a field of ours, because
-// ownership then moves, and it is the old one again after the next apply. It is empty when Fairlead owns no field.
+// FieldsDigest is the digest of the fields that Fairlead owns in an object. It covers the fieldsV1 of Fairlead's
+// managedFields entry, not its time. It changes when another manager writes one of these fields, because the ownership
+// then moves. After the next apply it has its old value again. It is empty when Fairlead owns no field.
 func FieldsDigest(entries []metav1.ManagedFieldsEntry) string {
 	entry := Fields(entries)
 	if entry == nil {

@@ -10,17 +10,17 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Marks are what every pushed object carries.
+// Marks are the labels and annotations that every pushed object carries.
 type Marks struct {
-	// UID is the wrapper's.
+	// UID is the wrapper's uid.
 	UID types.UID
-	// Wrapper is the WrapperPath, Object the ObjectPath.
+	// Wrapper is the WrapperPath. Object is the ObjectPath.
 	Wrapper, Object string
 	// Rendering is the digest of the object as rendered, before the marks.
 	Rendering string
 }
 
-// Stamp writes the marks on an object, over whatever stands there under their names.
+// Stamp writes the marks on an object, and replaces labels and annotations with the same names.
 func Stamp(obj *unstructured.Unstructured, m Marks) {
 	labels := obj.GetLabels()
 	if labels == nil {
@@ -39,8 +39,8 @@ func Stamp(obj *unstructured.Unstructured, m Marks) {
 	obj.SetAnnotations(annotations)
 }
 
-// IsOurs reports whether an object is the wrapper's own. It carries the wrapper's uid, and its object annotation
-// names exactly this object, and not another one from which its labels were copied.
+// IsOurs reports whether an object is the wrapper's own: it carries the wrapper's uid, and its object annotation names
+// exactly this object. The annotation of a child, copied with the labels, names its parent.
 func IsOurs(obj metav1.Object, uid types.UID, objectPath string) bool {
 	return obj.GetLabels()[v1alpha1.LabelUID] == string(uid) &&
 		obj.GetAnnotations()[v1alpha1.AnnotationObject] == objectPath

@@ -22,7 +22,7 @@ func DeliveryName(kind v1alpha1.WrapperKind, namespace, name string) string {
 	return Bounded("fed."+namespace+"."+name, MaxName)
 }
 
-// WrapperPath is how the mark AnnotationWrapper names a wrapper: federated/<namespace>/<name> or
+// WrapperPath is the name of a wrapper in the mark AnnotationWrapper: federated/<namespace>/<name> or
 // clusterfederated/<name>.
 func WrapperPath(kind v1alpha1.WrapperKind, namespace, name string) string {
 	if kind == v1alpha1.KindClusterFederated {
@@ -31,8 +31,8 @@ func WrapperPath(kind v1alpha1.WrapperKind, namespace, name string) string {
 	return "federated/" + namespace + "/" + name
 }
 
-// ObjectPath is how the mark AnnotationObject names an object: <resource>.<group>/<namespace>/<name>,
-// without the parts that are empty.
+// ObjectPath is the name of an object in the mark AnnotationObject: <resource>.<group>/<namespace>/<name>, without the
+// parts that are empty.
 func ObjectPath(resource, group, namespace, name string) string {
 	path := resource
 	if group != "" {
@@ -44,13 +44,14 @@ func ObjectPath(resource, group, namespace, name string) string {
 	return path + "/" + name
 }
 
-// Bounded is a name of at most limit characters: a longer one keeps its beginning and ends in a digest of the whole.
+// Bounded returns a name of at most limit characters: a longer one keeps its beginning and ends in a digest of the
+// whole.
 func Bounded(name string, limit int) string {
 	if len(name) <= limit {
 		return name
 	}
 	sum := sha256.Sum256([]byte(name))
 	tail := "-" + hex.EncodeToString(sum[:5])
-	// A cut right behind a dot or a dash would leave "…-" beside the tail's own dash, which is no name.
+	// A cut right behind a dot or a dash would leave "…-" in front of the tail's own dash, and such a name is invalid.
 	return strings.TrimRight(name[:limit-len(tail)], ".-") + tail
 }

@@ -11,14 +11,16 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// afterCreation are controllers of OpenShift that apply labels and annotations to every namespace, once it is there.
+// afterCreation are controllers of OpenShift that apply labels and annotations to every namespace right after its
+// creation.
 var afterCreation = map[string]bool{
 	"cluster-policy-controller": true, "pod-security-admission-label-synchronization-controller": true,
 }
 
-// CreatedBefore recognises a member's namespace that a ClusterFederated created in a version that did not set LabelMade there. The mark
-// alone is no proof: the same versions put it on namespaces that they adopted, open or not. Server-side apply leaves the
-// label kubernetes.io/metadata.name without an owner, and any other create gives it one.
+// CreatedBefore recognises a namespace on a member that a ClusterFederated created in a version that did not set
+// LabelMade on the member. The mark alone is no proof: those versions put it also on namespaces that they adopted, open
+// or not. Server-side apply leaves the label kubernetes.io/metadata.name without an owner, and any other create gives
+// it one.
 func CreatedBefore(namespace *metav1.PartialObjectMetadata) bool {
 	if namespace.Labels[v1alpha1.LabelUID] == "" || Fields(namespace.ManagedFields) == nil {
 		return false

@@ -24,19 +24,20 @@ import (
 )
 
 const (
-	// HistoryKeyBytes is how long the key of a host's history is at least.
+	// HistoryKeyBytes is the least length of the key of a host's history.
 	HistoryKeyBytes = 32
 	// encryption names the algorithm of an encrypted revision.
 	encryption = "aes-256-gcm"
-	// maxRevision bounds what an encrypted revision may unpack to, in bytes: far more than an API server takes.
+	// maxRevision bounds the decompressed size of an encrypted revision, in bytes. It is far more than an API server
+	// accepts.
 	maxRevision = 16 << 20
 )
 
-// ErrOtherKey says that a revision was encrypted with a key that this host does not have, or not any more.
+// ErrOtherKey is the error for a revision that was encrypted with a key that this host does not have, or no longer has.
 var ErrOtherKey = errors.New("it was encrypted with another key")
 
-// HistoryKey encrypts the revisions that hold a Secret. Without it they cannot be read again, and nothing else is lost.
-// It is safe for concurrent use. nil has no key: it neither encrypts nor decrypts.
+// HistoryKey encrypts the revisions that hold a Secret. If the key is lost, these revisions cannot be read again, and
+// nothing else is lost. It is safe for concurrent use. A nil HistoryKey neither encrypts nor decrypts.
 type HistoryKey struct {
 	id    string
 	names []byte
@@ -48,13 +49,12 @@ type envelope struct {
 	Encryption string `json:"encryption"`
 	// Key is the id of the key.
 	Key string `json:"key"`
-	// Content is the nonce and what was encrypted: the content of a plain revision, compressed, since base64 would
-	// make a large one too large for etcd.
+	// Content is the nonce and the ciphertext of a plain revision's content. That content is compressed first, because
+	// base64 would make a large one too large for etcd.
 	Content []byte `json:"content"`
 }
 
-// NewHistoryKey derives the keys of a host's history from the stored secret, which has at least HistoryKeyBytes
-// bytes.
+// NewHistoryKey derives the keys of a host's history from the stored secret, which has at least HistoryKeyBytes bytes.
 func NewHistoryKey(secret []byte) (*HistoryKey, error) {
 	if len(secret) < HistoryKeyBytes {
 		return nil, fmt.Errorf("the key has %d bytes, not %d", len(secret), HistoryKeyBytes)
@@ -79,7 +79,7 @@ func NewHistoryKey(secret []byte) (*HistoryKey, error) {
 	return k, nil
 }
 
-// Label is the value of LabelContent of a revision, by which those are found that this key cannot read.
+// Label returns the value of LabelContent of a revision. It finds the revisions that this key cannot read.
 func (k *HistoryKey) Label(r Revision) string {
 	if !r.HoldsSecret {
 		return v1alpha1.ContentPlain
@@ -90,8 +90,8 @@ func (k *HistoryKey) Label(r Revision) string {
 	return encryption + "." + k.id
 }
 
-// Name is the name of the ControllerRevision of a wrapper's revision. A digest of the content distinguishes it from
-// the wrapper's other revisions. If the content holds a Secret, computing the digest takes the key, so that a reader
+// Name returns the name of the ControllerRevision of a wrapper's revision. A digest of the content distinguishes it
+// from the wrapper's other revisions. If the content holds a Secret, the digest depends on the key, so that a reader
 // without the key cannot test a guess of a value. The name stays the same as long as the key does.
 func (k *HistoryKey) Name(kind v1alpha1.WrapperKind, wrapper types.NamespacedName, r Revision) string {
 	letters := r.Hash
@@ -103,14 +103,14 @@ func (k *HistoryKey) Name(kind v1alpha1.WrapperKind, wrapper types.NamespacedNam
 	return Name(kind, wrapper.Name, letters)
 }
 
-// Encode is the content of the ControllerRevision with that name, for the wrapper with that uid. It is encrypted if
-// it holds a Secret, and can then be decrypted under that name and uid only.
+// Encode returns the content of the ControllerRevision with that name, for the wrapper with that uid. It is encrypted
+// if it holds a Secret, and can then be decrypted under that name and uid only.
 func (k *HistoryKey) Encode(r Revision, wrapper types.UID, name string) ([]byte, error) {
 	if !r.HoldsSecret {
 		return r.Data, nil
 	}
 	if k == nil {
-		return nil, errors.New("it holds a Secret, and there is no key to encrypt it with")
+		return nil, errors.New("the revision holds a Secret, and the host has no key to encrypt it")
 	}
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
@@ -128,8 +128,8 @@ func (k *HistoryKey) Encode(r Revision, wrapper types.UID, name string) ([]byte,
 	return data, nil
 }
 
-// Decode reads the content of the ControllerRevision of that name, of the wrapper with that uid, as it is stored: plain
-// or encrypted. An error wraps ErrOtherKey where the key was lost since.
+// Decode reads the stored content, plain or encrypted, of the ControllerRevision with that name, of the wrapper with
+// that uid. An error wraps ErrOtherKey if the key was lost since.
 func (k *HistoryKey) Decode(stored []byte, wrapper types.UID, name string) (Revision, error) {
 	var e envelope
 	if err := json.Unmarshal(stored, &e); err != nil {
@@ -146,7 +146,7 @@ func (k *HistoryKey) Decode(stored []byte, wrapper types.UID, name string) (Revi
 	}
 	size := k.aead.NonceSize()
 	if len(e.Content) < size {
-		return Revision{}, fmt.Errorf("reading revision %s: it is cut off", name)
+		return Revision{}, fmt.Errorf("reading revision %s: its content ends too early", name)
 	}
 	packed, err := k.aead.Open(nil, e.Content[:size], e.Content[size:], additional(wrapper, name))
 	if err != nil {
@@ -163,7 +163,7 @@ func (k *HistoryKey) Decode(stored []byte, wrapper types.UID, name string) (Revi
 	return revisionOfContent(data, name)
 }
 
-// additional is what an encrypted revision is bound to.
+// additional is the additional data of the encryption: it binds an encrypted revision to its wrapper and its name.
 func additional(wrapper types.UID, name string) []byte {
 	var b bytes.Buffer
 	digest.WritePieces(&b, []byte("fairlead revision"), []byte(wrapper), []byte(name))

@@ -83,7 +83,7 @@ func TestARevisionWithASecretIsEncryptedAndBoundToItsWrapper(t *testing.T) {
 			}
 		})
 	}
-	for i := range stored { // whatever is changed in it, it is no content and no panic
+	for i := range stored { // whichever byte changes, Decode returns an error and does not panic
 		broken := bytes.Clone(stored)
 		broken[i] ^= 1
 		if got, err := key.Decode(broken, "uid", "fed-web-1"); err == nil && !bytes.Equal(got.Data, plain.Data) {
@@ -110,7 +110,7 @@ func TestARevisionWithoutASecretIsStoredAsItIs(t *testing.T) {
 	}
 }
 
-// With a digest of the content in the name, a value could be guessed, and the guess tried.
+// With a plain digest of the content in the name, a reader could guess a value and check the guess.
 func TestTheNameOfARevisionWithASecretTakesTheKeyToCompute(t *testing.T) {
 	r := revisionOf(t, secretSpec)
 	web := types.NamespacedName{Namespace: "shop", Name: "web"}
@@ -131,7 +131,7 @@ func TestTheNameOfARevisionWithASecretTakesTheKeyToCompute(t *testing.T) {
 	}
 }
 
-// An API server takes 1.5 MiB: what fits as it is has to fit when it is encrypted.
+// An API server takes 1.5 MiB: a revision that fits unencrypted has to fit encrypted.
 func TestALargeSecretDoesNotGrowWhenItIsEncrypted(t *testing.T) {
 	const base64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	random, noise := rand.New(rand.NewPCG(1, 2)), make([]byte, 1<<20)

@@ -18,22 +18,22 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// hashLength is how many characters tell one wrapper's revisions apart: more than 2^45 of them.
+// hashLength is how many characters distinguish the revisions of one wrapper: they allow more than 2^45 values.
 const hashLength = 10
 
 // Revision is the part of a wrapper that determines the pushed objects: its objects and its overrides. The placement,
 // and the policies for drift, conflicts and deletion, are not part of it.
 type Revision struct {
-	// Hash is hashLength characters of an alphabet that spells no words.
+	// Hash has hashLength characters, of an alphabet without vowels, so that it spells no words.
 	Hash string
-	// HoldsSecret is whether a Secret is among the objects, or within one, or an override can be of one.
+	// HoldsSecret reports whether an object is a Secret or contains one, or an override can apply to one.
 	HoldsSecret bool
 	// Data is the content of the ControllerRevision: {"objects": [...], "overrides": [...]}, canonical.
 	Data []byte
 }
 
-// Of is the revision that a spec describes. The order of keys and the whitespace in its
-// objects and overrides make no difference.
+// Of returns the revision that a spec describes. The order of keys and the whitespace in its objects and overrides make
+// no difference.
 func Of(spec *v1alpha1.WrapperSpec) (Revision, error) {
 	content := make(map[string]any, 2)
 	objects := make([]any, len(spec.Objects))
@@ -72,7 +72,7 @@ func newRevision(content map[string]any, data []byte) Revision {
 	return Revision{Hash: revisionHash(sum[:]), HoldsSecret: holdsSecret(content), Data: data}
 }
 
-// revisionOfContent is the revision that the plain content of a ControllerRevision describes.
+// revisionOfContent returns the revision that the plain content of a ControllerRevision describes.
 func revisionOfContent(data []byte, name string) (Revision, error) {
 	var content map[string]any
 	if err := utiljson.Unmarshal(data, &content); err != nil {
@@ -88,13 +88,13 @@ func revisionHash(sum []byte) string {
 	return rand.SafeEncodeString(base32.StdEncoding.EncodeToString(sum)[:hashLength])
 }
 
-// holdsSecret reports whether a Secret is anywhere in a decoded value, also within another object (a List, a Template), or
-// an override's target can be one.
+// holdsSecret reports whether a decoded value has a Secret anywhere, also within another object (a List, a Template),
+// or an override whose target can be one.
 func holdsSecret(value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
 		if kind := v["kind"]; kind == "Secret" || kind == "SecretList" {
-			// An object of the core group says v1; a target says no group, or "".
+			// An object of the core group has apiVersion v1. A target of the core group has no group, or "".
 			version, group := v["apiVersion"], v["group"]
 			if (version == nil || version == "v1") && (group == nil || group == "") {
 				return true
@@ -111,8 +111,8 @@ func holdsSecret(value any) bool {
 	return false
 }
 
-// Name is the name of the ControllerRevision of a wrapper: fed-<name>-<hash> or
-// cfed-<name>-<hash>. A name past 253 characters is shortened in its middle; the hash stays whole.
+// Name returns the name of the ControllerRevision of a wrapper: fed-<name>-<hash> or cfed-<name>-<hash>. A name past
+// 253 characters is shortened in its middle; the hash stays whole.
 func Name(kind v1alpha1.WrapperKind, name, hash string) string {
 	prefix := "fed-"
 	if kind == v1alpha1.KindClusterFederated {

@@ -47,7 +47,7 @@ func answering(answer func(context.Context, *question) *admissionv1.AdmissionRes
 		if response == nil {
 			asked := review{}
 			if err := kjson.Unmarshal(body, &asked); err != nil || asked.Request == nil {
-				http.Error(w, fmt.Sprintf("this is no AdmissionReview with a request (%v)", err), http.StatusBadRequest)
+				http.Error(w, fmt.Sprintf("the body is no AdmissionReview with a request (%v)", err), http.StatusBadRequest)
 				return
 			}
 			response = answer(req.Context(), asked.Request)
@@ -93,7 +93,7 @@ func (q *question) wrapperKind() (v1alpha1.WrapperKind, error) {
 	case v1alpha1.KindFederated, v1alpha1.KindClusterFederated:
 		return kind, nil
 	default:
-		return "", fmt.Errorf("this webhook knows no kind %q", q.Kind.Kind)
+		return "", fmt.Errorf("this webhook does not serve kind %q", q.Kind.Kind)
 	}
 }
 

@@ -4,23 +4,25 @@ package boundedread
 
 import "bytes"
 
-// What an answer takes in memory is not what it takes on the wire: `{},` is an object of some kind, with room for all its
-// fields. So an answer is weighed while it is read, by what it may become.
+// The size of an answer in memory differs from its size on the wire: `{},` becomes an object of some kind, with room
+// for all its fields. So Fairlead adds up, while it reads, the weight that the answer would have once decoded.
 const (
-	// elementWeight is what an element of a list may become, fieldWeight a field of an object.
+	// elementWeight is the weight of an element of a list once decoded. fieldWeight is the weight of a field of an
+	// object.
 	elementWeight = 512
 	fieldWeight   = 64
 )
 
-// weigher weighs JSON that comes in pieces. Text that is not JSON gets some weight too; client-go cannot read it anyway.
+// weigher weighs JSON that arrives in pieces. Text that is not JSON gets some weight too; client-go cannot read it
+// anyway.
 type weigher struct {
 	inString, escaped bool
-	// lists has an entry for each value that is open, the innermost last: true for a list, false for an object.
+	// lists has an entry for each open value, the innermost last: true for a list, false for an object.
 	lists []bool
 }
 
-// weigh weighs one more piece. It stops at the end of the outermost value; ended reports whether it got there, and length is
-// how much of the piece it weighed.
+// weigh weighs one more piece. It stops at the end of the outermost value. ended reports whether it reached that end,
+// and length is how much of the piece it weighed.
 func (w *weigher) weigh(piece []byte) (length, weight int, ended bool) {
 	for i := 0; i < len(piece); i++ {
 		switch b := piece[i]; {
@@ -49,7 +51,7 @@ func (w *weigher) weigh(piece []byte) (length, weight int, ended bool) {
 	return len(piece), weight + len(piece), false
 }
 
-// nextWeight is the weight of one more element of a list, or one more field of an object.
+// nextWeight returns the weight of one more element of a list, or of one more field of an object.
 func (w *weigher) nextWeight() int {
 	if len(w.lists) > 0 && w.lists[len(w.lists)-1] {
 		return elementWeight

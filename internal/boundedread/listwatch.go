@@ -15,31 +15,32 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Source is a list and the watches after it, for one reflector. It trims each object on arrival to what the cache keeps, and
-// takes that out of the budget. The list or watch that brings more than the budget has room for ends with an error.
+// Source is a list and the watches after it, for one reflector. It trims each object on arrival to the part that the
+// cache keeps, and takes the weight of that part out of the budget. If the budget does not suffice, the list or watch
+// ends with an error.
 type Source struct {
 	source cache.ListerWatcherWithContext
 	trim   cache.TransformFunc
 	budget *Budget
 	pages  int
 
-	// The reflector leaves without waiting for the pages and events that are on their way to it.
+	// mu is needed because a reflector stops without waiting for pages and events that are on their way to it.
 	mu sync.Mutex
-	// weights are those of the objects that the cache of this source holds, by namespace and name.
+	// weights are the weights of the objects in this source's cache, by namespace and name.
 	weights map[string]int64
-	// closed: the cache is gone, so what still arrives is not held.
+	// closed is true once the cache is gone. Objects that arrive later take nothing out of the budget.
 	closed bool
 }
 
 var _ cache.ListerWatcherWithContext = &Source{}
 
-// NewSource makes a Source of another one. trim makes of each object what the cache keeps; all caches of one member share the
-// budget.
+// NewSource bounds another source. trim reduces each object to the part that the cache keeps. All caches of one member
+// share the budget.
 func NewSource(source cache.ListerWatcherWithContext, trim cache.TransformFunc, budget *Budget) *Source {
 	return &Source{source: source, trim: trim, budget: budget, weights: map[string]int64{}}
 }
 
-// Close gives back what the cache holds, for good.
+// Close returns the weight of the whole cache to the budget. The source then takes nothing more.
 func (s *Source) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -47,7 +48,7 @@ func (s *Source) Close() {
 	s.empty()
 }
 
-// empty gives back what the cache holds.
+// empty returns the weight of the whole cache to the budget.
 func (s *Source) empty() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +58,7 @@ func (s *Source) empty() {
 	clear(s.weights)
 }
 
-// take notes what an object weighs now, 0 when it is gone. It reports whether the budget has room for that.
+// take records the present weight of an object, 0 when it is gone. It reports whether the budget suffices.
 func (s *Source) take(key string, weight int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +71,7 @@ func (s *Source) take(key string, weight int64) bool {
 	return true
 }
 
-// admit trims an object, and takes it out of the budget.
+// admit trims an object, and takes its weight out of the budget.
 func (s *Source) admit(obj runtime.Object) (runtime.Object, error) {
 	trimmed, err := s.trim(obj)
 	if err != nil {
@@ -97,7 +98,7 @@ func (s *Source) ListWithContext(ctx context.Context, options metav1.ListOptions
 		s.pages = 0
 	}
 	if s.pages++; s.pages > MaxPages {
-		return nil, fmt.Errorf("the list goes on after %d pages", MaxPages)
+		return nil, fmt.Errorf("the list does not end after %d pages", MaxPages)
 	}
 	whole, err := s.source.ListWithContext(ctx, options)
 	if err != nil {
@@ -119,7 +120,7 @@ func (s *Source) ListWithContext(ctx context.Context, options metav1.ListOptions
 // WatchWithContext implements cache.WatcherWithContext.
 func (s *Source) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	if options.SendInitialEvents != nil && *options.SendInitialEvents {
-		s.empty() // it begins with a list of its own
+		s.empty() // this watch begins with a list of its own
 	}
 	whole, err := s.source.WatchWithContext(ctx, options)
 	if err != nil {
@@ -128,7 +129,8 @@ func (s *Source) WatchWithContext(ctx context.Context, options metav1.ListOption
 	return newTrimmedWatch(whole, s.admitEvent), nil
 }
 
-// admitEvent trims the object of an event, and takes it out of the budget. It reports whether there is an event to pass on.
+// admitEvent trims the object of an event, and takes its weight out of the budget. It reports whether there is an event
+// to pass on.
 func (s *Source) admitEvent(e watch.Event) (watch.Event, bool) {
 	switch e.Type {
 	case watch.Error:
@@ -141,7 +143,7 @@ func (s *Source) admitEvent(e watch.Event) (watch.Event, bool) {
 		e.Object = kept
 		return e, true
 	}
-	// The object of a deletion or a bookmark is not held, but the reflector expects the same type.
+	// The cache does not hold the object of a deletion or a bookmark, but the reflector expects the same type.
 	end := ""
 	if about, err := meta.Accessor(e.Object); err == nil {
 		end = about.GetAnnotations()[metav1.InitialEventsAnnotationKey]

@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// newTestSource keeps of each object its name and its UID.
+// newTestSource makes a Source that keeps only name and UID of each object.
 func newTestSource(source cache.ListerWatcherWithContext) *Source {
 	trim := func(obj any) (any, error) {
 		o := obj.(*metav1.PartialObjectMetadata)
@@ -33,7 +33,7 @@ func something(name string, length int) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(strings.Repeat("u", length))}}
 }
 
-// brings is a member that lists pages and watches events as it is told.
+// brings is a member whose pages and watch events a test sets.
 type brings struct {
 	page   func(n int) *metav1.PartialObjectMetadataList
 	events *watch.FakeWatcher
@@ -84,7 +84,7 @@ func TestEventsWithoutAnEndAreNotHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := func() watch.Event { return <-stream.ResultChan() }
-	for range 100 { // the same one again and again, and others that go again, are no more than one
+	for range 100 { // one object that changes, and another that comes and goes: at most two are held
 		for _, name := range []string{"a", "b"} {
 			go b.events.Add(something(name, 1<<20))
 			if e := next(); e.Type != watch.Added {
@@ -114,7 +114,7 @@ func TestEventsWithoutAnEndAreNotHeld(t *testing.T) {
 func TestTheBookmarkAfterTheInitialEventsIsPassedOn(t *testing.T) {
 	b := &brings{events: watch.NewFake()}
 	s := newTestSource(b)
-	s.trim = func(obj any) (any, error) { // as namesFeed does, which cuts in place
+	s.trim = func(obj any) (any, error) { // trims in place, as namesFeed does
 		obj.(*metav1.PartialObjectMetadata).Annotations = nil
 		return obj, nil
 	}
@@ -139,7 +139,7 @@ func TestAnObjectThatCannotBeTrimmedIsNotHeld(t *testing.T) {
 	}
 }
 
-// The reflector leaves in the middle of whatever there is.
+// The reflector may stop while a page or an event is on its way.
 func TestWhatComesAfterTheFeedHasEndedIsHeldByNobody(t *testing.T) {
 	b := &brings{events: watch.NewFake()}
 	s := newTestSource(b)
@@ -156,7 +156,7 @@ func TestWhatComesAfterTheFeedHasEndedIsHeldByNobody(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for n := range 1000 { // a list that is still being read while the feed ends
+		for n := range 1000 { // a list is still being read while the source closes
 			s.take(fmt.Sprint(n), 1)
 		}
 	}()
@@ -172,7 +172,7 @@ func TestAStoppedWatchEndsWhileAnEventIsNotRead(t *testing.T) {
 	cut := make(chan struct{}, 2)
 	stream := newTrimmedWatch(whole, func(e watch.Event) (watch.Event, bool) { cut <- struct{}{}; return e, true })
 	whole.Add(something("a", 1))
-	<-cut // and no reader takes it
+	<-cut // the event is trimmed, and no reader takes it
 	stream.Stop()
 	stream.Stop()
 	select {
@@ -182,9 +182,9 @@ func TestAStoppedWatchEndsWhileAnEventIsNotRead(t *testing.T) {
 	}
 }
 
-// A text that is not weighed is one with which a member fills the memory.
+// A member could fill the memory with a text that has no weight.
 func TestEveryTextOfADeliveryIsWeighed(t *testing.T) {
-	const length = 100_000 // beside which what else is weighed is nothing
+	const length = 100_000 // so long that all other weights do not matter
 	d := &v1alpha1.Delivery{}
 	texts := fill(reflect.ValueOf(&d.Spec).Elem(), length) + fill(reflect.ValueOf(&d.Status).Elem(), length)
 	if weight := ObjectWeight(d); weight < int64(texts*length) || texts < 20 {
@@ -192,7 +192,7 @@ func TestEveryTextOfADeliveryIsWeighed(t *testing.T) {
 	}
 }
 
-// fill puts a long text into every string of v, and says how many there are.
+// fill puts a long text into every string of v, and returns the number of strings.
 func fill(v reflect.Value, length int) (n int) {
 	switch v.Kind() {
 	case reflect.String:

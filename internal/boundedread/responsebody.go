@@ -16,17 +16,18 @@ func NewAnswers() *Answers {
 	return &Answers{bytes: NewBudget(MaxList), weight: NewBudget(maxInHand)}
 }
 
-// Used is how much is being read now: the bytes so far, and the weight of what they may become.
+// Used returns the sums over all bodies that are being read now: the bytes read so far, and their weight once decoded.
 func (a *Answers) Used() (bytes, weight int64) { return a.bytes.Used(), a.weight.Used() }
 
-// add takes in what was read, or gives it back where it is negative. It reports whether both budgets suffice.
+// add takes bytes and weight out of the budgets. Negative numbers give them back. It reports whether both budgets
+// suffice.
 func (a *Answers) add(bytes, weight int) bool {
 	light := a.weight.add(int64(weight))
 	return a.bytes.add(int64(bytes)) && light
 }
 
-// Body is the body of an answer. Reading it fails with a *TooLargeError where the answer is larger than its limit, or where
-// all answers together exceed their budget. Closing it calls closed.
+// Body bounds the body of an answer. Reading it fails with a *TooLargeError if the answer is larger than its limit, or
+// if all answers together exceed their budget. Closing it calls closed.
 func (a *Answers) Body(req *http.Request, resp *http.Response, closed func()) io.ReadCloser {
 	b := &body{ReadCloser: resp.Body, closed: closed, answers: a, max: MaxAnswer, request: req.Method + " " + req.URL.Path}
 	switch asked := req.URL.Query(); {
@@ -44,17 +45,17 @@ func (a *Answers) Body(req *http.Request, resp *http.Response, closed func()) io
 type body struct {
 	io.ReadCloser
 	max, read int
-	// events: the body is a sequence of JSON values, and max is the limit of each of them.
+	// events is true for a sequence of JSON values. max is then the limit of each value.
 	events  bool
 	request string
 	closed  func()
 
 	answers *Answers
 
-	// One goroutine reads a watch and another closes it.
+	// mu is needed because one goroutine reads a watch and another closes it.
 	mu      sync.Mutex
 	weigher weigher
-	// bytes and weight are what this body has taken out of the budgets. A closed body takes nothing more.
+	// bytes and weight are the amounts that this body has taken out of the budgets. A closed body takes nothing more.
 	bytes, weight int
 	isClosed      bool
 }
@@ -69,7 +70,7 @@ func (b *body) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// giveBack gives back what the body has taken out of the budgets. The lock is held.
+// giveBack returns to the budgets everything that the body has taken. The caller holds the lock.
 func (b *body) giveBack() {
 	b.answers.add(-b.bytes, -b.weight)
 	b.bytes, b.weight = 0, 0
@@ -87,7 +88,7 @@ func (b *body) Read(p []byte) (int, error) {
 		if !b.answers.add(length, weight) || b.read > b.max {
 			return 0, &TooLargeError{Request: b.request, Max: b.max}
 		}
-		if ended && b.events { // the next value begins, with the white space between the two
+		if ended && b.events { // the next value begins; the white space between the two counts towards it
 			b.read = 0
 			b.giveBack()
 		}

@@ -64,7 +64,7 @@ func TestTheLimitOfAnAnswerDependsOnTheRequest(t *testing.T) {
 	}
 }
 
-// Many answers, each within its limit, must not fill the memory together.
+// Many answers, each within its own limit, must not fill the memory together.
 func TestAllAnswersTogetherHaveABudget(t *testing.T) {
 	answers := NewAnswers()
 	open := func() io.ReadCloser {

@@ -8,17 +8,17 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// trimmedWatch is a watch whose events are trimmed. Unlike watch.Filter, its goroutine ends when it is stopped, also while
-// it has an event that is not read.
+// trimmedWatch is a watch whose events are trimmed. Unlike watch.Filter, its goroutine ends when it is stopped, even if
+// no reader takes its last event.
 type trimmedWatch struct {
 	whole  watch.Interface
 	events chan watch.Event
-	// stopped is closed when it is stopped, ended when its goroutine has ended.
+	// stopped is closed when Stop is called. ended is closed when the goroutine has ended.
 	stopped, ended chan struct{}
 	stop           sync.Once
 }
 
-// newTrimmedWatch passes on what trim makes of each event, and drops those of which it makes none.
+// newTrimmedWatch passes on the result of trim for each event, and drops the events for which trim returns false.
 func newTrimmedWatch(whole watch.Interface, trim func(watch.Event) (watch.Event, bool)) *trimmedWatch {
 	w := &trimmedWatch{whole: whole, events: make(chan watch.Event), stopped: make(chan struct{}), ended: make(chan struct{})}
 	go func() {

@@ -11,12 +11,13 @@ import (
 )
 
 const (
-	// objectWeight is about how many bytes an object takes in memory beside its texts, entryWeight an element of a list.
+	// objectWeight is about how many bytes an object takes in memory without its texts. entryWeight is the same for an
+	// element of a list.
 	objectWeight = 512
 	entryWeight  = 200
 )
 
-// Weighed is an object that knows its own weight. ObjectWeight asks it.
+// Weighed is an object that knows its own weight. ObjectWeight uses it.
 type Weighed interface {
 	// Weight is about how many bytes of memory the object takes.
 	Weight() int64
@@ -29,7 +30,7 @@ func ObjectWeight(obj runtime.Object) int64 {
 		return objectWeight + o.Weight()
 	case *metav1.PartialObjectMetadata:
 		return int64(objectWeight + o.ObjectMeta.Size())
-	case *unstructured.Unstructured: // a map in memory takes some times as much as on the wire
+	case *unstructured.Unstructured: // a map takes several times more in memory than on the wire
 		if raw, err := o.MarshalJSON(); err == nil {
 			return int64(objectWeight + 4*len(raw))
 		}
@@ -53,8 +54,8 @@ func specWeight(spec *v1alpha1.DeliverySpec) int {
 	return weight
 }
 
-// StatusWeight is about how many bytes of memory the status of a Delivery takes, beside its own fields. Every text has to
-// count: with a text that does not count, a member could fill the memory of the host or the collector.
+// StatusWeight is about how many bytes of memory the status of a Delivery takes, without its fixed fields. Every text
+// has to count: with a text that does not count, a member could fill the memory of the host or the collector.
 func StatusWeight(status *v1alpha1.DeliveryStatus) int {
 	weight := len(status.ObservedRendering) + len(status.Version)
 	for i := range status.Objects {

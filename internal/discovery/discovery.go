@@ -25,9 +25,9 @@ const (
 	MaxGroups = 1000
 	// MaxVersions is how many versions one group may have.
 	MaxVersions = 32
-	// MaxResources is how many resources one version of a group may have, subresources aside.
+	// MaxResources is how many resources one version of a group may have, without subresources.
 	MaxResources = 4096
-	// maxListable is how many kinds that can be listed a member may have in all.
+	// maxListable is how many kinds that can be listed a member may have in total.
 	maxListable = 16384
 	// Timeout is how long one answer may take.
 	Timeout = 15 * time.Second
@@ -35,26 +35,27 @@ const (
 	listableWithin = 2 * time.Minute
 )
 
-// InvalidError says that a member serves something that no Kubernetes API server serves.
+// InvalidError is the error for an answer that no Kubernetes API server gives.
 type InvalidError struct {
-	// What is the requested document, Why the fault in the answer. Neither holds unsanitized text of the member.
+	// What is the requested document. Why is the fault in the answer. Neither holds unsanitized text of the member.
 	What, Why string
 }
 
 func (e *InvalidError) Error() string {
-	return fmt.Sprintf("%s of the member cannot be used: %s: look whether spec.endpoint is a Kubernetes API server, and which APIService answers there", e.What, e.Why)
+	return fmt.Sprintf("%s of the member cannot be used: %s. Check that spec.endpoint leads to a Kubernetes API server, and which APIService serves this", e.What, e.Why)
 }
 
 // Resource is a kind as a member serves it.
 type Resource struct {
 	Kind string
-	// Name is the plural, a DNS label; "" where the member names it otherwise. Such a resource cannot be reached.
+	// Name is the plural, a DNS label. It is "" if the member's name is no DNS label. Such a resource cannot be
+	// reached.
 	Name string
-	// Namespaced is its scope; Listable is whether it has objects that can be listed.
+	// Namespaced is its scope. Listable reports whether it has objects that can be listed.
 	Namespaced, Listable bool
 }
 
-// Usable is nil, or an *InvalidError for a resource that cannot be reached.
+// Usable returns an *InvalidError for a resource that cannot be reached.
 func (r Resource) Usable() error {
 	if r.Name != "" {
 		return nil
@@ -62,10 +63,10 @@ func (r Resource) Usable() error {
 	return &InvalidError{What: "kind " + r.Kind, Why: "the name of its resource is no DNS label"}
 }
 
-// Versions are the versions of a group, the preferred one first. The error satisfies apierrors.IsNotFound where the
-// member does not serve the group; it is an *InvalidError where the answer cannot be used.
+// Versions returns the versions of a group, the preferred one first. The error satisfies apierrors.IsNotFound if the
+// member does not serve the group. It is an *InvalidError if the answer cannot be used.
 func Versions(ctx context.Context, c rest.Interface, group string) ([]string, error) {
-	if group == "" { // it has no document of its own
+	if group == "" { // the core group has no document of its own
 		return []string{"v1"}, nil
 	}
 	served := metav1.APIGroup{}
@@ -97,8 +98,8 @@ func versionsOf(group string, served metav1.APIGroup) ([]string, error) {
 	return versions, nil
 }
 
-// Resources are those of one version of a group. The error satisfies apierrors.IsNotFound where the member does not serve
-// that version; it is an *InvalidError where the answer cannot be used.
+// Resources returns the resources of one version of a group. The error satisfies apierrors.IsNotFound if the member
+// does not serve that version. It is an *InvalidError if the answer cannot be used.
 func Resources(ctx context.Context, c rest.Interface, gv schema.GroupVersion) ([]Resource, error) {
 	path := []string{"/apis", gv.Group, gv.Version}
 	if gv.Group == "" {
@@ -112,9 +113,9 @@ func Resources(ctx context.Context, c rest.Interface, gv schema.GroupVersion) ([
 	for i := range list.APIResources {
 		r := &list.APIResources[i]
 		if strings.Contains(r.Name, "/") || !isLabel(strings.ToLower(r.Kind)) {
-			continue // a subresource, or nothing that an object can be of
+			continue // a subresource, or a resource without objects
 		}
-		if len(resources) == MaxResources { // an adapter of metrics has a subresource for each metric: these do not count
+		if len(resources) == MaxResources { // subresources do not count: a metrics adapter has one for each metric
 			return nil, &InvalidError{What: "version " + gv.String(), Why: fmt.Sprintf("it has more than %d resources", MaxResources)}
 		}
 		resource := Resource{Kind: r.Kind, Namespaced: r.Namespaced, Listable: slices.Contains(r.Verbs, "list")}
@@ -126,8 +127,8 @@ func Resources(ctx context.Context, c rest.Interface, gv schema.GroupVersion) ([
 	return slices.Clip(resources), nil
 }
 
-// Serves reports whether the member serves a kind in any version. An error means that this is unknown: if one version
-// of a group does not answer, that version may have the kind.
+// Serves reports whether the member serves a kind in any version. An error means that this is unknown: a version that
+// did not answer may have the kind.
 func Serves(ctx context.Context, c rest.Interface, gk schema.GroupKind) (bool, error) {
 	versions, err := Versions(ctx, c, gk.Group)
 	if apierrors.IsNotFound(err) {
@@ -149,15 +150,15 @@ func Serves(ctx context.Context, c rest.Interface, gk schema.GroupKind) (bool, e
 	return false, nil
 }
 
-// Collection is a kind whose objects can be listed, and its path.
+// Collection is a kind whose objects can be listed, with its path.
 type Collection struct {
 	schema.GroupVersionResource
 	Kind string
 }
 
-// Listable are all kinds that can be listed, each in one version: either the kinds with objects in namespaces, or the
-// others. An error means that there may be more of them: if one group does not answer, Listable returns the error
-// with the kinds of the other groups.
+// Listable returns all kinds that can be listed, each in one version: either the namespaced kinds or the cluster-scoped
+// kinds. An error means that there may be more of them. If one group does not answer, Listable returns the error with
+// the kinds of the other groups.
 func Listable(ctx context.Context, c rest.Interface, namespaced bool) ([]Collection, error) {
 	ctx, cancel := context.WithTimeout(ctx, listableWithin)
 	defer cancel()
@@ -172,10 +173,10 @@ func Listable(ctx context.Context, c rest.Interface, namespaced bool) ([]Collect
 	if err != nil {
 		return nil, err
 	}
-	var unanswered error // of the first group that does not answer
+	var unanswered error // the error of the first group that does not answer
 	for _, group := range groups.Groups {
 		if len(validation.IsDNS1123Subdomain(group.Name)) > 0 {
-			return nil, &InvalidError{What: "list of API groups", Why: "the name of one is no DNS name"}
+			return nil, &InvalidError{What: "list of API groups", Why: "the name of one group is no DNS name"}
 		}
 		versions, err := versionsOf(group.Name, group)
 		if err != nil {

@@ -17,9 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Guard is the lease as the leader elector sees it. It knows until when this manager is surely the leader. A manager that
-// was frozen (a paused machine, SIGSTOP) wakes up in the middle of a push, long after another one has taken over. Its leader
-// elector need not be the first goroutine to run again.
+// Guard is the lease as the leader elector sees it. It knows until when this manager is surely the leader. A manager
+// that was frozen (a paused machine, SIGSTOP) continues in the middle of a push, long after another one has taken over.
+// Its leader elector need not be the first goroutine to run again.
 type Guard struct {
 	resourcelock.Interface
 	clock  clock.Clock
@@ -30,15 +30,15 @@ type Guard struct {
 	tenure Tenure
 	// holder is the present holder of the lease, as far as this manager knows.
 	holder string
-	// held is true after the API server has accepted this manager as the holder once. From then on nothing is taken back: the holder
-	// before it can be a living process of the same proof.
+	// held is true after the API server has accepted this manager as the holder once. From then on the manager takes no
+	// lease back: an earlier holder with the same proof can be a living process.
 	held bool
-	// takingBack is true after a read of the lease has shown a predecessor that is proven dead, until the API server has accepted
-	// the write that takes the lease back. The answer to that write can be lost.
+	// takingBack is true from a read that shows a predecessor that is proven dead, until the API server accepts the
+	// write that takes the lease back. The answer to that write can be lost.
 	takingBack bool
 }
 
-// NewGuard makes the lease that options describe, and sets in options what the elector needs to know of it.
+// NewGuard makes the lease that options describe, and sets in options the fields that the elector needs for it.
 func NewGuard(config *rest.Config, options *ctrl.Options, timing Timing, proof Proof, clk clock.Clock) (*Guard, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -56,9 +56,9 @@ func NewGuard(config *rest.Config, options *ctrl.Options, timing Timing, proof P
 	return g, nil
 }
 
-// Get implements resourcelock.Interface. A manager that reads another holder's name writes nothing to members from then on. Get shows
-// the lease of a predecessor that is proven dead as given back, so that the elector takes it at once. The write that takes it
-// carries the resourceVersion of this read, so it fails when another manager was faster.
+// Get implements resourcelock.Interface. If a manager reads another holder's name, it writes nothing to members from
+// then on. Get shows the lease of a predecessor that is proven dead as given back, so the elector takes it at once.
+// That write carries the resourceVersion of this read, so it fails if another manager was faster.
 func (g *Guard) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := g.Interface.Get(ctx)
 	if err != nil {
@@ -85,7 +85,8 @@ func (g *Guard) Create(ctx context.Context, record resourcelock.LeaderElectionRe
 	return g.write(ctx, record, g.Interface.Create)
 }
 
-// Update implements resourcelock.Interface. The elector calls it as often as a standby reads. Only some of these calls are renewals.
+// Update implements resourcelock.Interface. The elector calls it as often as a standby reads the lease. Only some of
+// these calls are renewals.
 func (g *Guard) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if record.HolderIdentity == g.Identity() && g.isFresh() {
 		return nil
@@ -108,7 +109,7 @@ func (g *Guard) write(ctx context.Context, record resourcelock.LeaderElectionRec
 		// The elector gives the lease back with this write. Another manager may begin as soon as the API server has it. So end
 		// comes first: after end, this manager begins no write to a member.
 		if holder := g.end(); holder != g.Identity() {
-			// The elector asks whether it leads before it knows what it has read last.
+			// The elector decides whether it leads before it uses the result of its last read.
 			return fmt.Errorf("giving the lease back: its holder is %q by now", holder)
 		}
 	}
@@ -120,7 +121,7 @@ func (g *Guard) write(ctx context.Context, record resourcelock.LeaderElectionRec
 	g.tenure.Renewed, g.holder, g.held = began, g.Identity(), true
 	if g.takingBack {
 		g.tenure.TakenBack, g.takingBack = g.clock.Now(), false
-		log.FromContext(ctx).Info("took back the lease of this manager's predecessor, which is dead; members are written to after a pause",
+		log.FromContext(ctx).Info("took back the lease of this manager's predecessor, which is dead; the manager writes to members after a pause",
 			"proof", g.proof.String(), "pause", g.timing.HoldOff.String())
 	}
 	return nil
@@ -140,8 +141,8 @@ func (g *Guard) judge() Verdict {
 	return g.timing.Judge(g.tenure, g.clock.Now())
 }
 
-// Await returns when a write to a member may begin, or an error that says why this manager may not write. It waits only
-// for the end of the pause after the lease was taken back.
+// Await returns when a write to a member may begin. Its error says why this manager may not write. It waits only for
+// the end of the pause after the lease was taken back.
 func (g *Guard) Await(ctx context.Context) error {
 	for {
 		v := g.judge()
@@ -161,7 +162,7 @@ func (g *Guard) Await(ctx context.Context) error {
 	}
 }
 
-// Left returns how much longer a write that is under way may wait for its answer. 0 means that it has to be canceled now.
+// Left returns how much longer a write that is under way may wait for its answer. At 0 the caller cancels it.
 func (g *Guard) Left() time.Duration { return g.judge().Left }
 
 // NotLeadingError reports that another manager may be the leader by now.
@@ -174,5 +175,5 @@ func (e *NotLeadingError) Error() string {
 	if !e.held {
 		return "this manager does not hold the lease, and writes nothing to members"
 	}
-	return fmt.Sprintf("the lease was last renewed %s ago, another manager may hold it by now: nothing is written to members", e.age.Round(time.Second))
+	return fmt.Sprintf("the lease was last renewed %s ago, and another manager may hold it by now: this manager writes nothing to members", e.age.Round(time.Second))
 }

@@ -14,7 +14,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// lock takes every record, after a while, unless it fails.
+// lock accepts every record, after a delay, unless it fails.
 type lock struct {
 	resourcelock.Interface
 	clock  *clocktesting.FakeClock
@@ -67,7 +67,7 @@ var mine, nobodys = resourcelock.LeaderElectionRecord{HolderIdentity: "host_pod-
 func TestOnlyAManagerWithAFreshLeaseWrites(t *testing.T) {
 	for name, test := range map[string]struct {
 		happens func(*Guard, *lock) error
-		words   string // "" where it may write
+		words   string // "" if the manager may write
 	}{
 		"before it has the lease":         {func(*Guard, *lock) error { return nil }, "does not hold the lease"},
 		"as soon as it has it":            {func(g *Guard, _ *lock) error { return g.Create(t.Context(), mine) }, ""},
@@ -130,7 +130,7 @@ func TestTheLeaseIsRenewedEveryFiveSeconds(t *testing.T) {
 	}
 }
 
-// From the moment when the API server knows it, another manager may begin.
+// As soon as the API server has the write that gives the lease back, another manager may begin.
 func TestTheWritesEndBeforeTheLeaseIsGivenBack(t *testing.T) {
 	g, l := newTestGuard("")
 	if err := g.Create(t.Context(), mine); err != nil {
@@ -217,7 +217,7 @@ func TestAManagerThatTookItsLeaseBackWritesAfterAPause(t *testing.T) {
 	if err := <-written; err != nil {
 		t.Error(err)
 	}
-	// The renewals go on meanwhile, and a later read changes nothing.
+	// The renewals continue meanwhile, and a later read changes nothing.
 	if err := g.Update(t.Context(), mine); err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func TestThePauseIsKeptWhenTheAnswerIsLost(t *testing.T) {
 	}
 }
 
-// Neither does it give back what another manager holds, nor take it back: both managers may live.
+// It neither gives back a lease that another manager holds, nor takes it back: both managers may be alive.
 func TestAManagerThatReadsAnotherHolderStopsAtOnce(t *testing.T) {
 	for name, other := range map[string]string{"another pod": "host_pod-2_other", "the same proof": "host_pod-1_other", "nobody": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -284,7 +284,7 @@ func TestAManagerThatReadsAnotherHolderStopsAtOnce(t *testing.T) {
 	}
 }
 
-// The elector reads the lease before it gives it back, and decides by what it knew before.
+// The elector reads the lease before it gives it back, but decides by the earlier read.
 func TestALeaseThatAnotherManagerHoldsIsNotGivenBack(t *testing.T) {
 	g, l := newTestGuard("")
 	timing := Default()

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// kernelID identifies this kernel from its boot on. All containers on a machine have the same one.
+// kernelID identifies this kernel since its boot. All containers on a machine have the same one.
 func kernelID() (string, error) {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/filelock"
 )
 
-// Proof proves that a predecessor is dead. It is a value that the manager writes into the lease with its name. Two processes with
-// the same value never run at the same time. The zero Proof proves nothing: then a manager waits until the lease has expired.
+// Proof proves that a predecessor is dead. It is a value that the manager writes into the lease with its name. Two
+// processes with the same value never run at the same time. The zero Proof proves nothing: then a manager waits until
+// the lease has expired.
 //
 // A host name is no proof. Another machine can have the same one, and two processes can run on one machine.
 type Proof struct {
@@ -21,11 +22,11 @@ type Proof struct {
 	lock *filelock.Lock
 }
 
-// isPodUID matches the uid of a pod. It does not match the digest that a kubelet gives a static pod: static pods of one manifest on two
-// nodes can have the same digest.
+// isPodUID matches the uid of a pod. It does not match the digest that a kubelet gives a static pod: static pods of one
+// manifest on two nodes can have the same digest.
 var isPodUID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// OfPod returns the proof of a manager that runs as the one container of a pod: the pod's uid. A kubelet starts a container
+// OfPod returns the proof of a manager that is the only container of a pod: the pod's uid. A kubelet starts a container
 // again only after the former one has ended, and no other pod ever gets the uid.
 func OfPod(uid string) (Proof, error) {
 	if !isPodUID.MatchString(uid) {
@@ -34,9 +35,9 @@ func OfPod(uid string) (Proof, error) {
 	return Proof{value: "pod-" + uid}, nil
 }
 
-// OfLockFile locks a file until the process ends, and returns its proof: the file, and the kernel on which it is locked. The kernel
-// releases the lock when the process has ended, and never lets two processes have it. Content and name of the file prove
-// nothing, because they can be copied.
+// OfLockFile locks a file until the process ends, and returns its proof: the file, and the kernel that holds the lock.
+// The kernel releases the lock when the process has ended, and never gives it to two processes. Content and name of the
+// file prove nothing, because they can be copied.
 func OfLockFile(path string) (Proof, error) {
 	lock, err := filelock.Try(path)
 	if errors.Is(err, filelock.ErrHeld) {
@@ -58,7 +59,8 @@ func OfLockFile(path string) (Proof, error) {
 // String returns the value, "" for no proof.
 func (p Proof) String() string { return p.value }
 
-// identity is the name of a process in the lease: its host's name for people, its proof, and what only this process has.
+// identity is the name of a process in the lease. It has three parts: the host's name for people, the proof, and a part
+// that is unique to this process.
 func (p Proof) identity(host, process string) string {
 	if p.value == "" {
 		return host + "_" + process
@@ -66,7 +68,8 @@ func (p Proof) identity(host, process string) string {
 	return host + "_" + p.value + "_" + process
 }
 
-// covers reports whether the process of that name in the lease is proven dead, unless it is this process.
+// covers reports whether this proof shows that the process of that name in the lease is dead. It is false for this
+// process itself.
 func (p Proof) covers(identity string) bool {
 	parts := strings.Split(identity, "_")
 	return p.value != "" && len(parts) >= 3 && parts[len(parts)-2] == p.value

@@ -25,15 +25,15 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/plane"
 )
 
-// shared is a host for the lease.
+// shared is a host's API server, with the leases of all these tests.
 var shared = plane.New(sandbox.Options{Name: "unit-lease"}, nil)
 
-// The environment of a process that stands for a manager. The test program starts itself as such a process.
+// The environment of a process that plays a manager. The test program starts itself as such a process.
 const (
 	envKubeconfig = "LEASE_TEST_KUBECONFIG"
 	envLease      = "LEASE_TEST_NAME"
 	envLockFile   = "LEASE_TEST_LOCK_FILE" // may be empty: no proof
-	envWrites     = "LEASE_TEST_WRITES"    // the file that it appends the time of each write to
+	envWrites     = "LEASE_TEST_WRITES"    // the file to which it appends the time of each write
 )
 
 func TestMain(m *testing.M) {
@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	os.Exit(shared.Main(m))
 }
 
-// manage elects, and writes every 10 ms when the guard allows it.
+// manage runs an elector, and writes every 10 ms while the guard allows it.
 func manage(ctx context.Context) error {
 	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv(envKubeconfig))
 	if err != nil {
@@ -110,7 +110,7 @@ func start(t *testing.T, lease, lockFile string) *process {
 	return p
 }
 
-// times are those of its writes.
+// times are the times of its writes.
 func (p *process) times(t *testing.T) []time.Time {
 	t.Helper()
 	content, err := os.ReadFile(p.writes)
@@ -128,7 +128,7 @@ func (p *process) times(t *testing.T) []time.Time {
 	return times
 }
 
-// waitToWrite waits until it writes, and returns the time of its first write.
+// waitToWrite waits until the process writes, and returns the time of its first write.
 func (p *process) waitToWrite(t *testing.T) time.Time {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-time.After(20 * time.Millisecond) {
@@ -140,7 +140,7 @@ func (p *process) waitToWrite(t *testing.T) time.Time {
 	return time.Time{}
 }
 
-// kill ends it by SIGKILL, and returns when.
+// kill ends the process by SIGKILL, and returns the time.
 func (p *process) kill(t *testing.T) time.Time {
 	t.Helper()
 	if err := p.Process.Kill(); err != nil {
@@ -150,7 +150,7 @@ func (p *process) kill(t *testing.T) time.Time {
 	return time.Now()
 }
 
-// acquired returns when the lease was taken by its holder.
+// acquired returns the time when the present holder took the lease.
 func acquired(t *testing.T, name string) time.Time {
 	t.Helper()
 	config, err := shared.Sandbox(t).RESTConfig(sandbox.HostName)
@@ -199,7 +199,7 @@ func TestAManagerWithoutAProofWaitsUntilTheLeaseHasExpired(t *testing.T) {
 	}
 }
 
-// A frozen leader wakes up in the middle of its writes, when another manager has long taken over.
+// A frozen leader continues in the middle of its writes. By then another manager has long taken over.
 func TestTwoManagersNeverBothWrite(t *testing.T) {
 	shared.Sandbox(t)
 	first := start(t, "frozen", "")

@@ -4,30 +4,30 @@ package lease
 
 import "time"
 
-// maxClockError is the largest error in the rate of a machine's clock that the fence bears: one part in 100. NTP corrects a
-// clock by at most one part in 2,000.
+// maxClockError is the largest error in the rate of a machine's clock that the fence tolerates: one part in 100. NTP
+// corrects a clock by at most one part in 2,000.
 const maxClockError = 100
 
-// Timing is the numbers of the lease and of the fence. All are counted on the clock of one machine. No machine ever compares
-// its clock with another's.
+// Timing holds the numbers of the lease and of the fence. Each is measured with the clock of one machine. No machine
+// ever compares its clock with another's.
 type Timing struct {
-	// Duration is how long another manager waits after it has last seen the lease change.
+	// Duration is how long another manager waits after the last change of the lease that it saw.
 	Duration time.Duration
 	// Renew is the age at which the leader renews the lease.
 	Renew time.Duration
-	// Retry is the shortest pause between two reads of a standby. The elector adds up to 120 %. It is also how often the leader
-	// checks whether a renewal is due.
+	// Retry is the shortest pause between two reads of a standby. The elector adds up to 120 %. The leader also checks
+	// at this interval whether a renewal is due.
 	Retry time.Duration
 	// Request is how long one request about the lease may take.
 	Request time.Duration
-	// GiveUp is for how long the leader tries one renewal. Then its process ends.
+	// GiveUp is how long the leader tries one renewal. Then its process ends.
 	GiveUp time.Duration
 	// Begin is the age from which no write to a member begins.
 	Begin time.Duration
 	// Cancel is the age at which a write that is under way is canceled.
 	Cancel time.Duration
-	// HoldOff is for how long a manager that took back its predecessor's lease writes to no member. Requests that the
-	// predecessor had sent arrive, or break off, within that time.
+	// HoldOff is how long a manager that took back its predecessor's lease writes to no member. In that time the
+	// requests that the predecessor had sent arrive or fail.
 	HoldOff time.Duration
 }
 
@@ -49,18 +49,18 @@ func Default() Timing {
 type Tenure struct {
 	// Renewed is when the last accepted renewal began. It is zero while the manager does not hold the lease.
 	Renewed time.Time
-	// TakenBack is when the API server had accepted that the manager took back its predecessor's lease. It is zero for a lease that
-	// was free or had expired.
+	// TakenBack is when the API server accepted that the manager took back its predecessor's lease. It is zero for a
+	// lease that was free or had expired.
 	TakenBack time.Time
 }
 
-// Verdict is what a manager may do to members at one moment.
+// Verdict is what a manager may do to members at one time.
 type Verdict struct {
-	// Age is the age of the lease. It means nothing while Held is false.
+	// Age is the age of the lease. It has no meaning while Held is false.
 	Age time.Duration
 	// Held is false while the manager does not hold the lease.
 	Held bool
-	// MayBegin is true when a write may begin, at the earliest after Wait.
+	// MayBegin is true if a write may begin after Wait.
 	MayBegin bool
 	// Wait is how much longer a write has to wait because the manager took the lease back.
 	Wait time.Duration
@@ -68,7 +68,7 @@ type Verdict struct {
 	Left time.Duration
 }
 
-// Judge returns what a manager may do at a moment. It is pure.
+// Judge returns what a manager may do at a time. It is pure.
 func (t Timing) Judge(of Tenure, now time.Time) Verdict {
 	if of.Renewed.IsZero() {
 		return Verdict{}
@@ -77,17 +77,17 @@ func (t Timing) Judge(of Tenure, now time.Time) Verdict {
 	v.MayBegin = v.Age < t.Begin
 	v.Left = max(0, t.Cancel-v.Age)
 	if !of.TakenBack.IsZero() {
-		// By the monotonic clock, which nobody sets. A wall clock that is set back by hours would stop the writes for hours, and
-		// one that is set forward would end the pause too early.
+		// This is the monotonic clock, which is never set. A wall clock that is set back by hours would stop the writes
+		// for hours. A wall clock that is set forward would end the pause too early.
 		since := now.Sub(of.TakenBack)
 		v.Wait = min(t.HoldOff, max(0, t.HoldOff-since))
 	}
 	return v
 }
 
-// Slack returns the real time from the moment when the old leader cancels its last write to the earliest moment at which another
-// manager can take the lease, with both clocks at their worst. Both moments are counted from the beginning of the last renewal.
-// The old leader's clock is slow, and the other's is fast. The other manager sees the renewal later than it began, which only adds to the
+// Slack returns the real time between two events after the last renewal, with both clocks at their worst. First, the
+// old leader cancels its last write; its clock is slow. Second, another manager can take the lease at the earliest; its
+// clock is fast. The other manager sees the renewal later than it began, which only adds to the slack.
 // slack.
 func (t Timing) Slack() time.Duration {
 	return faster(t.Duration) - slower(t.Cancel)
@@ -99,8 +99,8 @@ func slower(d time.Duration) time.Duration { return d + d/maxClockError }
 // faster returns the shortest real time that passes while a machine's clock advances by d.
 func faster(d time.Duration) time.Duration { return d * maxClockError / (maxClockError + 1) }
 
-// elapsed returns the longer of the times that the monotonic and the wall clock show. A machine that sleeps stops the monotonic clock. A
-// wall clock that is set back hides time.
+// elapsed returns the longer of two times: by the monotonic clock and by the wall clock. The monotonic clock stands
+// still while the machine sleeps. A wall clock that is set back hides time.
 func elapsed(since, now time.Time) time.Duration {
 	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The conditions that make the numbers safe, and those that make them useful.
+// Some conditions make the numbers safe, others make them useful.
 func TestTheFenceFallsBeforeAnotherManagerBegins(t *testing.T) {
 	d := Default()
 	for condition, holds := range map[string]bool{
@@ -59,7 +59,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// A real clock reads both clocks, and the one that shows more time counts.
+// The test needs both readings of a real clock. The reading that shows more time counts.
 func TestAWallClockThatIsSetDoesNotMoveTheFenceBack(t *testing.T) {
 	renewed := time.Now()
 	now := renewed.Add(11 * time.Second) // both clocks
@@ -67,7 +67,7 @@ func TestAWallClockThatIsSetDoesNotMoveTheFenceBack(t *testing.T) {
 	if v := Default().Judge(Tenure{Renewed: renewed}, now); v.MayBegin {
 		t.Errorf("%+v", v)
 	}
-	// Without a monotonic reading, only the wall clock is there to tell.
+	// Without a monotonic reading there is only the wall clock.
 	if age := elapsed(renewed, back); age > 0 {
 		t.Errorf("%s", age)
 	}
@@ -76,14 +76,15 @@ func TestAWallClockThatIsSetDoesNotMoveTheFenceBack(t *testing.T) {
 	}
 }
 
-// Two managers at random times, with clocks that are wrong by as much as the fence bears, freezes of the leader, and renewals that
-// get no answer: no write of the old leader begins, or is still not canceled, after the other manager can take the lease.
+// Two managers act at random times. Their clocks are as wrong as the fence tolerates. The leader freezes, and some
+// renewals get no answer. Once the other manager can take the lease, the old leader begins no write, and has canceled
+// all earlier ones.
 func TestNoWriteOfTheOldLeaderMeetsTheNewOne(t *testing.T) {
 	d := Default()
 	random := rand.New(rand.NewPCG(1, 2))
 	rate := func() float64 { return 1 + (2*random.Float64()-1)/maxClockError }
 	for range 100_000 {
-		leader, standby := rate(), rate() // how fast each machine's clock is
+		leader, standby := rate(), rate() // the rate of each machine's clock
 		// Real times in seconds, from the beginning of the last renewal that is accepted.
 		arrives := random.Float64() * d.Request.Seconds()
 		seen := arrives + random.Float64()*5

@@ -16,7 +16,7 @@ import (
 const PageSize = 500
 
 // ErrEndlessList is the error for a list that is longer than any list of a real cluster.
-var ErrEndlessList = fmt.Errorf("the list goes on after %d pages of %d", boundedread.MaxPages, PageSize)
+var ErrEndlessList = fmt.Errorf("the list does not end after %d pages of %d objects", boundedread.MaxPages, PageSize)
 
 const acceptMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 

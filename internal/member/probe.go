@@ -115,8 +115,9 @@ func (c *Conn) ask(ctx context.Context, host Host, last ProbeResult, now time.Ti
 	plain.Membership(&membership)
 	if membership.Spec.Host.UID != host.UID {
 		next.Reason = v1alpha1.ReasonOtherHost
-		next.Message = fmt.Sprintf("this cluster belongs to host %[2]s (uid %[3]s), which knows it as %[4]s; nothing is written there. "+
-			"`hostctl unjoin %[1]s --forget` lets it go here; to have it here, unjoin it there first, or `hostctl join %[1]s --cluster-kubeconfig FILE --take-over`",
+		next.Message = fmt.Sprintf("this cluster belongs to host %[2]s (uid %[3]s), which knows it as %[4]s; this host writes nothing there. "+
+			"To remove the member from this host, run `hostctl unjoin %[1]s --forget`. To move it to this host, unjoin it from the other host first, "+
+			"or run `hostctl join %[1]s --cluster-kubeconfig FILE --take-over`",
 			c.name, membership.Spec.Host.Name, membership.Spec.Host.UID, membership.Spec.ClusterName)
 		return next
 	}
@@ -159,7 +160,7 @@ type OtherClusterError struct {
 
 func (e *OtherClusterError) Error() string {
 	return fmt.Sprintf("the endpoint leads to another cluster (its kube-system namespace has uid %[3]s) than was joined as %[1]s (uid %[2]s); "+
-		"nothing is written there. Set spec.endpoint back to the joined cluster. Or, if the new cluster should replace it, "+
+		"this host writes nothing there. Set spec.endpoint back to the joined cluster. Or, if the new cluster should replace it, "+
 		"run `hostctl unjoin %[1]s --forget`, then `hostctl join %[1]s --cluster-kubeconfig FILE` with the kubeconfig of the new cluster", e.Name, e.Joined, e.Found)
 }
 
@@ -214,12 +215,12 @@ func (s ProbeResult) refused(name string, config *rest.Config, err error) ProbeR
 		}
 		return s
 	}
-	again := fmt.Sprintf("; run `hostctl join %s --cluster-kubeconfig FILE` again to mend it", name)
+	again := fmt.Sprintf("; run `hostctl join %s --cluster-kubeconfig FILE` again to repair that", name)
 	switch {
 	case apierrors.IsUnauthorized(err):
 		s.Reachable, s.Reason = true, v1alpha1.ReasonUnauthorized
 		s.Message = fmt.Sprintf("the member does not accept the host's credentials: they have expired or were revoked, or another host has taken it over; "+
-			"run `hostctl join %s --cluster-kubeconfig FILE` again: it mends them, or names that host", name)
+			"run `hostctl join %s --cluster-kubeconfig FILE` again: it renews them, or names that host", name)
 	case apierrors.IsForbidden(err):
 		s.Reachable, s.Reason = true, v1alpha1.ReasonForbidden
 		s.Message = err.Error() + again
@@ -228,7 +229,7 @@ func (s ProbeResult) refused(name string, config *rest.Config, err error) ProbeR
 		s.Message = "the member has no Membership: it was unjoined, or the endpoint leads to another cluster" + again
 	default:
 		s.Reachable, s.Reason = false, v1alpha1.ReasonUnreachable
-		s.Message = "the API server does not answer as it should: " + err.Error()
+		s.Message = "the API server answers with an error: " + err.Error()
 	}
 	return s
 }

@@ -47,7 +47,8 @@ func TestWhatAProbeFinds(t *testing.T) {
 		},
 		"a member of another host": {
 			path: membershipPath, answer: membership("other-uid", "west"),
-			reachable: true, reason: v1alpha1.ReasonOtherHost, words: "(uid other-uid), which knows it as west; nothing is written there. `hostctl unjoin east --forget`",
+			reachable: true, reason: v1alpha1.ReasonOtherHost,
+			words: "(uid other-uid), which knows it as west; this host writes nothing there. To remove the member from this host, run `hostctl unjoin east --forget`",
 		},
 		"a cluster that was joined under another name": {
 			path: membershipPath, answer: membership("host-uid", "west"),

@@ -93,7 +93,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if g.limit.Answered(req, resp, asked) {
-		log.FromContext(req.Context()).Info("the member has too much to do (429): less is pushed to it at once", "endpoint", req.URL.Host,
+		log.FromContext(req.Context()).Info("the member answers 429 (too many requests): the manager makes fewer pushes to it at the same time", "endpoint", req.URL.Host,
 			"atOnce", g.limit.Places())
 	}
 	g.skew.Observe(resp.Header, asked, g.clock.Now())

@@ -29,13 +29,13 @@ func unreachable(name string, config *rest.Config, err error) string {
 	switch proxy := proxyOf(config); {
 	case errors.As(err, &authority):
 		return fmt.Sprintf("the API server's certificate is not signed by spec.caBundle: another cluster answers there, or its authority "+
-			"was renewed; lead spec.endpoint back, or run `hostctl join %s --cluster-kubeconfig FILE` again: %v", name, err)
+			"was renewed; correct spec.endpoint, or run `hostctl join %s --cluster-kubeconfig FILE` again: %v", name, err)
 	case errors.As(err, &host) && config.ServerName != "":
 		return fmt.Sprintf("the API server's certificate is not for spec.tlsServerName %q: run `hostctl join %s --cluster-kubeconfig FILE` again "+
 			"with a kubeconfig that has the right tls-server-name: %v",
 			config.ServerName, name, err)
 	case errors.As(err, &host):
-		return fmt.Sprintf("the API server's certificate is not for the host of spec.endpoint: put that right, or give spec.tlsServerName: %v", err)
+		return fmt.Sprintf("the API server's certificate is not for the host of spec.endpoint: correct spec.endpoint, or set spec.tlsServerName: %v", err)
 	case proxy != nil:
 		return fmt.Sprintf("the API server does not answer through spec.proxyURL %s: %v", credentials.WithoutUser(proxy.String()), err)
 	}

@@ -50,7 +50,7 @@ func TestWhyAMemberDoesNotAnswerNamesTheFieldToLookAt(t *testing.T) {
 		"nobody listens": {func(c *rest.Config) { c.Host = "https://" + free },
 			[]string{"the API server does not answer: dial tcp " + free, "connection refused"}},
 		"another authority": {func(c *rest.Config) { c.CAData = other },
-			[]string{"not signed by spec.caBundle", "lead spec.endpoint back", "hostctl join east"}},
+			[]string{"not signed by spec.caBundle", "correct spec.endpoint", "hostctl join east"}},
 		"another name": {func(c *rest.Config) { c.ServerName = "east.example.org" },
 			[]string{`not for spec.tlsServerName "east.example.org"`, "hostctl join east", "example.com"}},
 		"a host that the certificate does not have": {func(c *rest.Config) { c.Host = strings.Replace(c.Host, "127.0.0.1", "localhost", 1) },

@@ -2,7 +2,8 @@
 
 // Package redirect refuses redirects of a member's API server.
 //
-// Why it is so: Go's client follows redirects, client-go's transport then adds the token again, and a 307 repeats
-// method and body. So a member could redirect the host's credentials, and the objects that it pushes, to any address
-// that the host reaches. A message would show the member what answers there. No API server redirects its clients.
+// Why it is so: Go's client follows redirects. Client-go's transport then adds the token again, and a 307 repeats
+// method and body. So a member could redirect the host's credentials, and the objects that the host pushes, to any
+// address that the host reaches. The message about it would show the member the answer from there. No API server
+// redirects its clients.
 package redirect

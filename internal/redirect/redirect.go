@@ -7,12 +7,12 @@ import (
 	"net/http"
 )
 
-// Error says that a redirect was not followed.
+// Error is the error for a redirect, which Fairlead does not follow.
 type Error struct {
-	// Method is that of the request, Status that of the answer.
+	// Method is the method of the request. Status is the status of the answer.
 	Method string
 	Status int
-	// To is the target of the redirect, as the answer gives it: untrusted text.
+	// To is the target of the redirect as it is in the answer: untrusted text.
 	To string
 }
 
