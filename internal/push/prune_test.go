@@ -99,19 +99,23 @@ func TestADeletionNamesTheUIDThatWasLookedAt(t *testing.T) {
 }
 
 func TestWhatWasAdoptedIsReleasedUnlessEverythingIsToGo(t *testing.T) {
+	const kept = `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {federation.fairlead.dev/keep: "true"}}, data: {value: "1"}}`
 	for name, test := range map[string]struct {
 		policy v1alpha1.DeletionPolicy
+		object string
 		there  bool
-		marked bool
 	}{
-		"KeepData releases": {policy: v1alpha1.KeepData, there: true},
-		"DeleteAll deletes": {policy: v1alpha1.DeleteAll},
+		"KeepData releases":                        {policy: v1alpha1.KeepData, object: configMap("a", "1"), there: true},
+		"KeepData releases what the author keeps":  {policy: v1alpha1.KeepData, object: kept, there: true},
+		"KeepAll releases":                         {policy: v1alpha1.KeepAll, object: configMap("a", "1"), there: true},
+		"DeleteAll deletes":                        {policy: v1alpha1.DeleteAll, object: configMap("a", "1")},
+		"DeleteAll releases what the author keeps": {policy: v1alpha1.DeleteAll, object: kept, there: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
 			s.openNamespace()
-			s.create(configMap("a", "1"))
-			w := s.want(configMap("a", "1"))
+			s.create(test.object)
+			w := s.want(test.object)
 			w.OnConflict, w.OnDelete = v1alpha1.ConflictAdoptIfEqual, test.policy
 			s.mustDeliver(w)
 
@@ -122,10 +126,56 @@ func TestWhatWasAdoptedIsReleasedUnlessEverythingIsToGo(t *testing.T) {
 			if (cm != nil) != test.there {
 				t.Fatalf("it is there: %v", cm != nil)
 			}
-			if cm != nil && (cm.Labels[v1alpha1.LabelUID] != "" || len(cm.Annotations) > 0 || cm.Data["value"] != "1") {
+			if cm == nil {
+				return
+			}
+			delete(cm.Annotations, v1alpha1.AnnotationKeep)
+			if cm.Labels[v1alpha1.LabelUID] != "" || len(cm.Annotations) > 0 || cm.Data["value"] != "1" {
 				t.Errorf("it is not as it was: %v %v %v", cm.Labels, cm.Annotations, cm.Data)
 			}
 		})
+	}
+}
+
+// A wrapper leaves an adopted object on the member, and a later wrapper of that name adopts it and leaves in turn.
+func TestAnObjectIsAdoptedAgainByALaterWrapperAndReleasedAgain(t *testing.T) {
+	s := newSite(t)
+	s.openNamespace()
+	s.create(configMap("a", "1"))
+	for _, policy := range []v1alpha1.DeletionPolicy{v1alpha1.KeepAll, v1alpha1.KeepData} {
+		w := s.want(configMap("a", "1"))
+		w.OnConflict, w.OnDelete = v1alpha1.ConflictAdoptIfEqual, policy
+		s.mustDeliver(w)
+		if adopted := s.delivery().Spec.Inventory[0].Adopted; adopted != v1alpha1.AdoptedYes {
+			t.Errorf("under %s the Delivery records adopted: %q", policy, adopted)
+		}
+		w = s.leave()
+		w.OnDelete = policy
+		s.mustDeliver(w)
+		if s.configMap("a") == nil {
+			t.Fatalf("under %s the member's object was deleted", policy)
+		}
+		s.wrapper.UID += "-anew"
+	}
+}
+
+// KeepAll is the way out where a kind is not served, so an adopted object of such a kind does not wait for its release.
+func TestKeepAllDoesNotWaitForTheKindOfAnAdoptedObject(t *testing.T) {
+	s := newSite(t)
+	group := s.namespace + ".example.com"
+	s.recorded(group)
+	d := s.delivery()
+	d.Spec.Inventory[1].Adopted = v1alpha1.AdoptedYes
+	if err := s.admin.Update(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	s.aggregate(group)
+	w := s.leave()
+	s.mustFail(w, v1alpha1.ReasonRemovalWaits, "Crate c", "KeepAll")
+	w.OnDelete = v1alpha1.KeepAll
+	s.mustDeliver(w)
+	if s.delivery() != nil {
+		t.Error("the Delivery is still there")
 	}
 }
 

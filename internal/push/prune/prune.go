@@ -108,8 +108,9 @@ func (p *Pruner) Remove(ctx context.Context, leaving []*Removal, isMissing bool)
 }
 
 func (p *Pruner) removeOne(ctx context.Context, r *Removal) error {
-	if r.Entry.Resource == "" || p.desired.OnDelete == v1alpha1.KeepAll {
-		// The member never served the kind, or the policy keeps every object.
+	if r.Entry.Resource == "" || p.desired.OnDelete == v1alpha1.KeepAll && !r.isAdopted() {
+		// The member never served the kind, or the policy keeps every object. An adopted object needs a release: with our
+		// marks and without a record of its adoption, it looks like an object that Fairlead made.
 		r.Gone = true
 		return nil
 	}
@@ -158,14 +159,14 @@ func (p *Pruner) removeExisting(ctx context.Context, r *Removal, path []string, 
 	case r.isReserved():
 		p.keep(r, "it is Fairlead's own, or a system namespace")
 		return nil
+	case p.isReleased(r, found):
+		return p.giveBack(ctx, r, path, found)
 	case retention.IsKept(p.desired.OnDelete, r.GroupKind(), found.Annotations[v1alpha1.AnnotationKeep]):
 		p.keep(r, retention.WhyKept(found.Annotations[v1alpha1.AnnotationKeep]))
 		return nil
 	case r.GroupKind() == (schema.GroupKind{Kind: "Namespace"}) && !p.isOpen(found):
 		p.keep(r, "the member has closed it to the host")
 		return nil
-	case r.Entry.Adopted == v1alpha1.AdoptedYes && (p.desired.OnDelete != v1alpha1.DeleteAll || holdsOthers(r.GroupKind())):
-		return p.giveBack(ctx, r, path, found)
 	}
 	if settled, err := p.spare(ctx, r, path, found); settled || err != nil {
 		return err
@@ -177,6 +178,18 @@ func (p *Pruner) removeExisting(ctx context.Context, r *Removal, path []string, 
 		return err
 	}
 	return p.delete(ctx, r, path, found)
+}
+
+func (r *Removal) isAdopted() bool { return r.Entry.Adopted == v1alpha1.AdoptedYes }
+
+// isReleased reports whether an adopted object stays and loses Fairlead's marks. Any adopted object that stays must lose
+// them. The inventory alone records the adoption, and a later wrapper of this name would delete a marked object as its own.
+// A Namespace that the member has closed is the exception, since the host must not write to it.
+func (p *Pruner) isReleased(r *Removal, found *metav1.PartialObjectMetadata) bool {
+	if !r.isAdopted() || r.GroupKind() == (schema.GroupKind{Kind: "Namespace"}) && !p.isOpen(found) {
+		return false
+	}
+	return p.desired.OnDelete != v1alpha1.DeleteAll || holdsOthers(r.GroupKind()) || found.Annotations[v1alpha1.AnnotationKeep] == "true"
 }
 
 // isReserved reports whether the entry names an object that Fairlead does not federate. An earlier version that let

@@ -21,6 +21,10 @@ import (
 func (p *Pruner) pathOf(ctx context.Context, r *Removal) ([]string, error) {
 	mapping, err := p.conn.Mapping(ctx, r.GroupKind())
 	switch {
+	case p.desired.OnDelete == v1alpha1.KeepAll && (meta.IsNoMatchError(err) || err != nil && memberapi.AnsweredAbout(r.Entry.Group, err)):
+		// KeepAll is the way out that the messages below name, so it waits for no kind. The object keeps its marks.
+		r.Gone = true
+		return nil, nil
 	case meta.IsNoMatchError(err):
 		return nil, p.withoutKind(ctx, r)
 	case err != nil && memberapi.AnsweredAbout(r.Entry.Group, err):
