@@ -54,7 +54,7 @@ func TestWhyAMemberDoesNotAnswerNamesTheFieldToLookAt(t *testing.T) {
 		"another name": {func(c *rest.Config) { c.ServerName = "east.example.org" },
 			[]string{`not for spec.tlsServerName "east.example.org"`, "hostctl join east", "example.com"}},
 		"a host that the certificate does not have": {func(c *rest.Config) { c.Host = strings.Replace(c.Host, "127.0.0.1", "localhost", 1) },
-			[]string{"not for the host of spec.endpoint", "give spec.tlsServerName"}},
+			[]string{"not for the host of spec.endpoint", "set spec.tlsServerName"}},
 		"a proxy that is not there": {func(c *rest.Config) {
 			c.Proxy = http.ProxyURL(&url.URL{Scheme: "http", User: url.UserPassword("me", "hunter2"), Host: free})
 		}, []string{"does not answer through spec.proxyURL http://" + free, "connection refused"}},
