@@ -6,7 +6,7 @@
 #   WORKS=W1,W3   only these works: W1 to W7, far, rest, floor, and idle
 #   PEER=kubefed  then measure KubeFed on the same kind of sandbox, and print both columns and their ratio
 #   OBJECTS=N     deliver N objects instead of 1000: a trial, whose figures compare with no others
-#   PROFILE=1     leave CPU and heap profiles of the manager in _artifacts/bench
+#   PROFILE=1     leave CPU and heap profiles of the manager, and CPU profiles of API servers, in _artifacts/bench
 set -eu
 
 cd "$(dirname "$0")/.."

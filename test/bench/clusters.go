@@ -61,6 +61,9 @@ func (b *bed) up(ctx context.Context, members int) error {
 	if b.profiles != "" || b.wants(restWork) {
 		o.ManagerArgs = []string{"--pprof-address=" + pprofAddress}
 	}
+	if b.profiles != "" {
+		o.APIServerArgs = []string{"--profiling=true"}
+	}
 	box, err := sandbox.Up(ctx, o, b.print)
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ func main() {
 	flag.StringVar(&o.name, "name", "bench", "The sandbox to measure on; it is made anew.")
 	flag.StringVar(&o.programs, "programs", "bin", "The folder with Fairlead's programs.")
 	flag.StringVar(&o.out, "out", "", "A file for the figures, as one JSON object; it is not written when empty.")
-	flag.StringVar(&o.profiles, "profiles", "", "A folder for CPU and heap profiles of the manager; none are taken when empty.")
+	flag.StringVar(&o.profiles, "profiles", "", "A folder for profiles of the manager and of API servers; none are taken when empty.")
 	flag.IntVar(&o.objects, "objects", wholeObjects, "How many objects W1 delivers. The goals are for 1000; with another number the run is only a trial.")
 	flag.StringVar(&o.peer, "peer", "", "A peer to measure beside Fairlead: "+strings.Join(peers, ", ")+". None when empty.")
 	flag.BoolVar(&o.keep, "keep", false, "Leave the sandbox up.")
@@ -115,7 +115,13 @@ func run(ctx context.Context, o options) (err error) {
 // runPeer runs the works of a peer on a sandbox of its own, and prints its figures beside Fairlead's. Fairlead's sandbox is down then:
 // a machine with both would measure neither.
 func runPeer(ctx context.Context, o options, peer federation, p *progress.Printer, ours map[string]*reading) error {
-	o.name, o.profiles = o.name+"-"+o.peer, ""
+	o.name += "-" + o.peer
+	if o.profiles != "" {
+		o.profiles = filepath.Join(o.profiles, o.peer)
+		if err := os.MkdirAll(o.profiles, 0o750); err != nil {
+			return err
+		}
+	}
 	o.works = slices.DeleteFunc(peerWorks(), func(name string) bool { return !o.wants(name) })
 	p.Note("%s: the same works, on a sandbox of its own", peer.name())
 	theirs := make(map[string]*reading)

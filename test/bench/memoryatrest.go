@@ -87,7 +87,7 @@ func (b *bed) memoryAtRest(ctx context.Context, name string) (is atRest, err err
 		}
 	}
 	if b.profiles != "" {
-		err = b.fetch(ctx, "heap?gc=1", name+".heap.pprof")
+		err = b.fetchFromManager(ctx, "heap?gc=1", name+".heap.pprof")
 	}
 	return is, err
 }

@@ -10,6 +10,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
 )
 
 // pprofAddress is the address at which the manager serves profiles, with PROFILE=1.
@@ -18,27 +21,54 @@ const pprofAddress = "127.0.0.1:6069"
 // profileSeconds is the length of a CPU profile. W1 and W3 take about as long on two cores.
 const profileSeconds = 110
 
-// profile starts a CPU profile of the manager, with PROFILE=1. stop waits for its end and takes a heap profile.
+// profile starts CPU profiles of the manager and of the API servers of the host and the first member, with PROFILE=1.
+// stop waits for their end and takes a heap profile of the manager. A peer has no profile of its manager.
 func (b *bed) profile(ctx context.Context, name string) (stop func() error, err error) {
 	if b.profiles == "" {
 		return func() error { return nil }, nil
 	}
-	done := make(chan error, 1)
-	go func() {
-		done <- b.fetch(ctx, fmt.Sprintf("profile?seconds=%d", profileSeconds), name+".cpu.pprof")
-	}()
+	_, ownManager := b.measured.(fairlead)
+	cpu, g := fmt.Sprintf("profile?seconds=%d", profileSeconds), new(errgroup.Group)
+	if ownManager {
+		g.Go(func() error { return b.fetchFromManager(ctx, cpu, name+".cpu.pprof") })
+	}
+	for _, c := range []*cluster{b.host, b.members[0]} {
+		g.Go(func() error { return b.fetchFromAPIServer(ctx, c, cpu, name+"."+c.name+".cpu.pprof") })
+	}
 	return func() error {
-		b.step.Update("waiting for the CPU profile to end")
-		return errors.Join(<-done, b.fetch(ctx, "heap", name+".heap.pprof"))
+		b.step.Update("waiting for the CPU profiles to end")
+		err := g.Wait()
+		if ownManager {
+			err = errors.Join(err, b.fetchFromManager(ctx, "heap", name+".heap.pprof"))
+		}
+		return err
 	}, nil
 }
 
-func (b *bed) fetch(ctx context.Context, what, file string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+pprofAddress+"/debug/pprof/"+what, nil)
+func (b *bed) fetchFromManager(ctx context.Context, what, file string) error {
+	return b.fetch(ctx, http.DefaultClient, "http://"+pprofAddress+"/debug/pprof/"+what, file)
+}
+
+// fetchFromAPIServer takes a profile of an API server. API servers serve profiles to administrators.
+func (b *bed) fetchFromAPIServer(ctx context.Context, c *cluster, what, file string) error {
+	config, err := b.box.RESTConfig(c.name)
 	if err != nil {
 		return err
 	}
-	answer, err := http.DefaultClient.Do(req)
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return err
+	}
+	return b.fetch(ctx, client, config.Host+"/debug/pprof/"+what, file)
+}
+
+// fetch writes a profile into a file.
+func (b *bed) fetch(ctx context.Context, from *http.Client, url, file string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := from.Do(req)
 	if err != nil {
 		return fmt.Errorf("taking a profile: %w", err)
 	}
@@ -46,6 +76,9 @@ func (b *bed) fetch(ctx context.Context, what, file string) error {
 	data, err := io.ReadAll(answer.Body)
 	if err != nil {
 		return fmt.Errorf("taking a profile: %w", err)
+	}
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("taking a profile: GET %s: %s: %s", url, answer.Status, data)
 	}
 	return os.WriteFile(filepath.Join(b.profiles, file), data, 0o600)
 }
