@@ -94,6 +94,8 @@ const (
 	ReasonPushError = "PushError"
 	// ReasonDrifted surfaces when an object differs from what the manager pushed.
 	ReasonDrifted = "Drifted"
+	// ReasonUnfinished surfaces when the manager changed an object and did not record that, as when it dies in between.
+	ReasonUnfinished = "Unfinished"
 	// ReasonDriftContested surfaces when another client changes an object back after every repair, and repairs have
 	// become rare.
 	ReasonDriftContested = "DriftContested"

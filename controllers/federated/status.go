@@ -176,7 +176,8 @@ func settled(s *v1alpha1.WrapperStatus) bool {
 		case v1alpha1.StatePushing, v1alpha1.StateRemoving, v1alpha1.StateUnknown:
 			return false
 		case v1alpha1.StateProgressing:
-			if s.Clusters[i].Reason == v1alpha1.ReasonApplying || s.Clusters[i].Reason == v1alpha1.ReasonDrifted {
+			switch s.Clusters[i].Reason {
+			case v1alpha1.ReasonApplying, v1alpha1.ReasonDrifted, v1alpha1.ReasonUnfinished:
 				return false
 			}
 		}

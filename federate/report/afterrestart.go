@@ -40,7 +40,7 @@ func (in *Input) isForgotten(was, is *v1alpha1.ClusterStatus) bool {
 		return false // the push is a new one
 	}
 	underWay := is.State == v1alpha1.StatePushing || is.State == v1alpha1.StateRemoving ||
-		is.State == v1alpha1.StateProgressing && is.Reason == v1alpha1.ReasonDrifted
+		is.State == v1alpha1.StateProgressing && (is.Reason == v1alpha1.ReasonDrifted || is.Reason == v1alpha1.ReasonUnfinished)
 	return underWay && was.State != v1alpha1.StateHealthy && was.State != v1alpha1.StatePushing && !isOutOfReach(was.State)
 }
 

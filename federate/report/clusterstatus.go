@@ -162,6 +162,12 @@ func drifted(m *Member) (v1alpha1.ClusterStatus, bool) {
 		return v1alpha1.ClusterStatus{}, false
 	}
 	for i := range m.Status.Objects {
+		if o := &m.Status.Objects[i]; o.Drift != nil && o.Reason == v1alpha1.ReasonUnfinished {
+			return v1alpha1.ClusterStatus{State: v1alpha1.StateProgressing, Reason: v1alpha1.ReasonUnfinished,
+				Message: o.Kind + " " + o.Name + " was changed by a push that the manager did not record; the manager applies it again"}, true
+		}
+	}
+	for i := range m.Status.Objects {
 		o := &m.Status.Objects[i]
 		if o.Drift == nil {
 			continue

@@ -90,6 +90,13 @@ func TestTheLineOfAMember(t *testing.T) {
 			reason: v1alpha1.ReasonDrifted, words: "by kubectl (.data.x and 1 more)"},
 		"a drift that is only told": {m: with(func(m *Member) { m.Status, m.RepairsDrift = judged(drift), false }),
 			state: v1alpha1.StateHealthy, reason: v1alpha1.ReasonDrifted, words: "ConfigMap a was changed"},
+		"a push that was not recorded, where drift is only told": {
+			m: with(func(m *Member) {
+				m.RepairsDrift = false
+				m.Status = judged(drift, v1alpha1.ObjectStatus{Kind: "ConfigMap", Name: "b", Health: v1alpha1.Progressing,
+					Reason: v1alpha1.ReasonUnfinished, Drift: &v1alpha1.Drift{Kind: v1alpha1.DriftChanged}})
+			}), state: v1alpha1.StateProgressing, reason: v1alpha1.ReasonUnfinished, words: "ConfigMap b was changed by a push",
+		},
 		"a drift that is fought over": {m: with(func(m *Member) { m.Status, m.Contested = judged(drift), "kubectl changes it back" }),
 			state: v1alpha1.StateStalled, reason: v1alpha1.ReasonDriftContested, words: "kubectl changes it back"},
 		"a repair in a fight holds for the moment": {m: with(func(m *Member) { m.Contested = "kubectl" }),

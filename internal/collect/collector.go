@@ -91,6 +91,7 @@ func New(o Options) (*Collector, error) {
 		drift:     &driftFinder{client: client, cache: cache},
 		health:    &healthReader{client: client, clock: o.Clock, related: related},
 		publisher: &publisher{client: client, clock: o.Clock, deliveries: c.deliveries},
+		now:       client.Now,
 	}
 	c.heartbeat = &heartbeat{clusterName: o.ClusterName, version: o.Version, client: client, clock: o.Clock, facts: facts}
 	return c, nil

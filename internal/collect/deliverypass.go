@@ -54,6 +54,8 @@ type observer struct {
 	drift     *driftFinder
 	health    *healthReader
 	publisher *publisher
+	// now is the time of the member's clock.
+	now func() time.Time
 }
 
 // look makes one pass over one Delivery.
@@ -149,9 +151,19 @@ func (o *observer) observeApplied(ctx context.Context, p *pass, e *v1alpha1.Inve
 		p.say(o.clock.Now(), e, notGranted(ref.GroupResource), nil)
 		return
 	}
+	if o.isBeingPushed(p, e, &seen, hasProgress) {
+		return
+	}
 	drift, err := o.drift.find(ctx, p, e, ref, &seen)
 	if err != nil {
 		o.giveUp(p, e, ref, err)
+		return
+	}
+	if drift != nil && isUnrecorded(e, &seen) {
+		if !o.isBeingPushed(p, e, &seen, hasProgress) { // the read may have brought a later apply
+			p.complete = p.complete && !hasProgress
+			p.say(o.clock.Now(), e, unfinished(e), drift)
+		}
 		return
 	}
 	verdict := health.Verdict{Health: v1alpha1.Healthy}
@@ -235,7 +247,7 @@ func (p *pass) keep(e *v1alpha1.InventoryEntry) {
 // keepHealth leaves a line unchanged, but without its drift: the host is about to apply the object again.
 func (p *pass) keepHealth(e *v1alpha1.InventoryEntry) {
 	before := p.before[keyOf(e)]
-	if before == nil || before.Health == v1alpha1.Healthy || before.Reason == v1alpha1.ReasonAPIServed {
+	if before == nil || before.Health == v1alpha1.Healthy || before.Reason == v1alpha1.ReasonAPIServed || before.Reason == v1alpha1.ReasonUnfinished {
 		return
 	}
 	line := *before

@@ -30,6 +30,10 @@
 // object is read again, after the Delivery was taken from the index. The write carries the resourceVersion of that Delivery: where
 // it succeeds, the record did not change while the object was read. Without this every second push would look like drift.
 //
+// What our manager wrote last is no drift. The manager may apply a changed object before it records that, and may die in between. Our
+// managedFields entry then owns the annotation with the digest of the rendering, and the Delivery records another one. unfinished.go gives the
+// manager 30 s from its apply until the record, and then reports the object as unfinished, with a mark like that of a drift.
+//
 // The result of a read outranks an older watch event. The collector stores it under its resourceVersion, and a late event does
 // not replace it. Otherwise reports of drift would flicker.
 //

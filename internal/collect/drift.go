@@ -90,8 +90,9 @@ func (f *driftFinder) confirm(ctx context.Context, e *v1alpha1.InventoryEntry, r
 	switch {
 	case drift.Kind == v1alpha1.DriftReplaced:
 		drift.Fields = nil // all of it is new
-	case s.Record.Fields == e.Fields:
-		// Ownership did not move, only the mark of the rendering differs: another client wrote with our field manager.
+	case s.Record.Fields == e.Fields, isUnrecorded(e, s):
+		// Ownership did not move, only the mark of the rendering differs: our manager wrote the object, or another client
+		// with our field manager.
 		drift.Manager, drift.Fields = v1alpha1.FieldManager, nil
 	}
 	return drift, nil

@@ -36,12 +36,6 @@ func TestDriftIsMarkedUntilItIsRepaired(t *testing.T) {
 			},
 			want: `ConfigMap settings Healthy/Drifted Changed by "" []`,
 		},
-		"another client applies with our field manager": {
-			happens: func(m *member) {
-				m.push(configMapsGVR, m.configMap("settings", "black"))
-			},
-			want: `ConfigMap settings Healthy/Drifted Changed by "fairlead" []`,
-		},
 		"another client deletes it": {
 			happens: func(m *member) { m.remove(configMapsGVR, "settings") },
 			want:    `ConfigMap settings Healthy/Drifted Gone by "" []`,

@@ -108,11 +108,20 @@ func TestWhatIsRecordedMeanwhileIsNotTakenForDrift(t *testing.T) {
 				u.watchBrings("settings")
 				m.deliver("sha256:2", entry)
 			},
+		},
+		"the object is known for a while, the record is not": {
+			happens: func(m *member, u *unwatched) {
+				entry := m.push(configMapsGVR, m.configMap("settings", "black"))
+				u.watchBrings("settings")
+				u.clock.Step(unfinishedAfter)
+				m.deliver("sha256:2", entry)
+			},
 			asks: []string{"GET settings", "PATCH Delivery/status", "GET Delivery"},
 			err:  errOvertaken,
 		},
-		"the object is known, the record comes while that is read": {
+		"the object is known for a while, the record comes while that is read": {
 			happens: func(m *member, u *unwatched) {
+				u.clock.Step(unfinishedAfter)
 				entry := m.push(configMapsGVR, m.configMap("settings", "black"))
 				u.watchBrings("settings")
 				u.after = func(r *http.Request) {
@@ -127,6 +136,13 @@ func TestWhatIsRecordedMeanwhileIsNotTakenForDrift(t *testing.T) {
 		"the record is known, the object is not": {
 			happens: func(m *member, u *unwatched) {
 				m.deliver("sha256:2", m.push(configMapsGVR, m.configMap("settings", "black")))
+				u.watchBringsDelivery()
+			},
+		},
+		"the record is known, the object is not, and was pushed a while ago": {
+			happens: func(m *member, u *unwatched) {
+				m.deliver("sha256:2", m.push(configMapsGVR, m.configMap("settings", "black")))
+				u.clock.Step(unfinishedAfter)
 				u.watchBringsDelivery()
 			},
 			asks: []string{"GET settings"},
@@ -144,6 +160,7 @@ func TestWhatIsRecordedMeanwhileIsNotTakenForDrift(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := newMember(t)
 			u := m.unwatched()
+			u.observer.now = u.clock.Now // the API server's clock does not jump
 			m.deliver("sha256:1", m.push(configMapsGVR, m.configMap("settings", "blue")))
 			u.watchBrings("settings")
 			u.watchBringsDelivery()

@@ -95,5 +95,10 @@ func DriftID(o *v1alpha1.ObjectStatus) string {
 	return o.Group + "/" + o.Kind + "/" + o.Name + "@" + string(o.Drift.Kind) + o.Drift.ResourceVersion
 }
 
+// IsUnfinished reports whether a mark of drift says that the manager itself changed the object and did not record that.
+func IsUnfinished(o *v1alpha1.ObjectStatus) bool {
+	return o.Drift != nil && o.Reason == v1alpha1.ReasonUnfinished
+}
+
 // IsSecret reports whether an inventory entry is a Secret. No collector may read Secrets, so none reports their drift.
 func IsSecret(e *v1alpha1.InventoryEntry) bool { return e.Group == "" && e.Kind == "Secret" }

@@ -180,3 +180,48 @@ func TestTheEndOfAContestIsTold(t *testing.T) {
 		t.Errorf("woken (-want +got):\n%s", diff)
 	}
 }
+
+// The collector reports that the manager applied ConfigMap a and did not record it.
+func TestAnUnfinishedPushIsAppliedAgainUnderEveryPolicyAndIsNoContest(t *testing.T) {
+	for _, policy := range []v1alpha1.DriftPolicy{v1alpha1.DriftRepair, v1alpha1.DriftReport} {
+		t.Run(string(policy), func(t *testing.T) {
+			b := newBench(t)
+			w := wish("1")
+			w.Drift = policy
+			for i := range 3 * maxFights {
+				o := drift(v1alpha1.DriftChanged, strings.Repeat("i", 1+i))
+				o.Reason = v1alpha1.ReasonUnfinished
+				b.there(1, "1", true, o)
+				b.settle(web)
+				todo, due := b.due(web, w)
+				if !due || todo.Drifted[objectA] != v1alpha1.DriftChanged {
+					t.Fatalf("time %d: due: %v, to apply: %v", i+1, due, todo.Drifted)
+				}
+				b.finished(web, plan.Outcome{Done: true, Desired: w, UID: "d", Generation: 1}, todo)
+				if todo, due := b.due(web, w); due {
+					t.Fatalf("time %d: the same mark is due again: %v", i+1, todo.Drifted)
+				}
+			}
+			if _, contested := b.histories.of(web); contested != "" {
+				t.Errorf("it counts as a contest: %s", contested)
+			}
+		})
+	}
+}
+
+func TestAnUnfinishedPushThatIsRefusedIsTriedAgainWhereDriftIsOnlyTold(t *testing.T) {
+	b := newBench(t)
+	w := wish("1")
+	w.Drift = v1alpha1.DriftReport
+	o := drift(v1alpha1.DriftChanged, "7")
+	o.Reason = v1alpha1.ReasonUnfinished
+	b.there(1, "1", true, o)
+	b.ended(w, 1, plan.Outcome{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Retry: plan.RetryLater, Unrepaired: []plan.ObjectID{objectA}})
+	if todo, due := b.due(web, w); due {
+		t.Errorf("before its time: %v", todo.Drifted)
+	}
+	b.clock.Step(plan.RetryLater)
+	if todo, due := b.due(web, w); !due || todo.Drifted[objectA] == "" {
+		t.Errorf("due: %v, to apply: %v", due, todo.Drifted)
+	}
+}

@@ -3,6 +3,7 @@
 package managedfields
 
 import (
+	"bytes"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,6 +42,21 @@ func LentDigest(entries []metav1.ManagedFieldsEntry) string {
 		return ""
 	}
 	return digest.Of(raw)
+}
+
+// renderingField is the path of AnnotationRendering in managedFields.
+var renderingField = []byte(`"f:` + v1alpha1.AnnotationRendering + `"`)
+
+// RenderingApplied is when our manager last applied an object, as Unix time. It is 0 when our managedFields entry does not
+// own AnnotationRendering: the API server moves the ownership when another client writes or removes the annotation.
+func RenderingApplied(entries []metav1.ManagedFieldsEntry) int64 {
+	for i := range entries {
+		e := &entries[i]
+		if isOurs(e) && e.Time != nil && e.FieldsV1 != nil && bytes.Contains(e.FieldsV1.GetRawBytes(), renderingField) {
+			return e.Time.Unix()
+		}
+	}
+	return 0
 }
 
 // LastWriter is the field manager that wrote an object last after us, as managedFields record it. It takes the newest

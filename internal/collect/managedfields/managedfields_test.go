@@ -98,6 +98,27 @@ func TestLastWriter(t *testing.T) {
 	}
 }
 
+func TestTheRenderingIsOfOurManagerAsLongAsItOwnsTheAnnotation(t *testing.T) {
+	const marked = `{"f:metadata":{"f:annotations":{"f:federation.fairlead.dev/rendering":{}}}}`
+	for name, test := range map[string]struct {
+		entries []metav1.ManagedFieldsEntry
+		want    int64
+	}{
+		"our apply":                               {entries: []metav1.ManagedFieldsEntry{fieldsOf(v1alpha1.FieldManager, 100, marked)}, want: 100},
+		"our apply, and a later client":           {entries: []metav1.ManagedFieldsEntry{fieldsOf("kubectl", 200, `{"f:data":{}}`), fieldsOf(v1alpha1.FieldManager, 100, marked)}, want: 100},
+		"another client wrote the annotation":     {entries: []metav1.ManagedFieldsEntry{fieldsOf(v1alpha1.FieldManager, 100, `{"f:data":{}}`), fieldsOf("kubectl", 200, marked)}},
+		"an update under our name":                {entries: []metav1.ManagedFieldsEntry{fieldsOf(v1alpha1.FieldManager, 100, marked, func(e *metav1.ManagedFieldsEntry) { e.Operation = metav1.ManagedFieldsOperationUpdate })}},
+		"an entry without a time":                 {entries: []metav1.ManagedFieldsEntry{fieldsOf(v1alpha1.FieldManager, 0, marked)}},
+		"managedFields that a client has cleared": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := RenderingApplied(test.entries); got != test.want {
+				t.Errorf("%d, want %d", got, test.want)
+			}
+		})
+	}
+}
+
 func TestLentDigest(t *testing.T) {
 	const (
 		whole   = `{"f:spec":{"f:accessModes":{},"f:resources":{"f:requests":{"f:storage":{}}}}}`

@@ -30,6 +30,9 @@ type Record struct {
 	// Lent is LentDigest of a claim; other objects have none.
 	Lent     string
 	Deleting bool
+	// Applied is when our manager last applied the object, as Unix time of the member's clock. It is 0 when another
+	// client has written or removed the annotation Rendering since.
+	Applied int64
 }
 
 // RecordOf makes the record of an object.
@@ -40,6 +43,7 @@ func RecordOf(gr schema.GroupResource, obj *metav1.PartialObjectMetadata) Record
 		Rendering:       obj.Annotations[v1alpha1.AnnotationRendering],
 		Fields:          marks.FieldsDigest(obj.ManagedFields),
 		Deleting:        obj.DeletionTimestamp != nil,
+		Applied:         managedfields.RenderingApplied(obj.ManagedFields),
 	}
 	if gr == Claims {
 		r.Lent = managedfields.LentDigest(obj.ManagedFields)

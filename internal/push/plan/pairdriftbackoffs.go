@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
 // driftBackoffs are the objects of one pair that the manager repaired recently.
@@ -39,7 +40,7 @@ func (b driftBackoffs) settle(drifts []v1alpha1.ObjectStatus, now time.Time) (wa
 	}
 	drifting := make(map[ObjectID]bool)
 	for _, o := range drifts {
-		drifting[ObjectID{o.Group, o.Kind, o.Name}] = true
+		drifting[ObjectID{o.Group, o.Kind, o.Name}] = !deliveries.IsUnfinished(&o)
 	}
 	for id, c := range b {
 		if !drifting[id] {

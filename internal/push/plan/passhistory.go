@@ -31,6 +31,9 @@ type Work struct {
 	Drifted map[ObjectID]v1alpha1.DriftKind
 	Marks   map[ObjectID]string
 	Gone    map[ObjectID]types.UID
+	// Unfinished are the drifted objects that the manager itself left so: it did not record what it applied. They are applied
+	// again whatever spec.drift says, and count for no drift backoff.
+	Unfinished sets.Set[ObjectID]
 	// Secrets are the Secrets to check, of a pair that needs no other pass.
 	Secrets []string
 	// IsNew says that no object and no Delivery of the pair was ever seen on the member, and that no pass was tried.
@@ -39,11 +42,11 @@ type Work struct {
 	Recalled *deliveries.Summary
 }
 
-// repaired are the drifts that the pass repaired.
+// repaired are the changes of other clients that the pass repaired.
 func (w *Work) repaired(outcome *Outcome) []ObjectID {
 	var ids []ObjectID
 	for id := range w.Marks {
-		if !slices.Contains(outcome.Unrepaired, id) {
+		if !w.Unfinished.Has(id) && !slices.Contains(outcome.Unrepaired, id) {
 			ids = append(ids, id)
 		}
 	}
@@ -117,18 +120,26 @@ func (h *History) Rests(desired *Desired, seen *deliveries.Summary, now time.Tim
 }
 
 // repairs are the drifts that no pass has tried to repair. When it is time for another try, they include the drifts
-// that the last pass could not repair.
+// that the last pass could not repair. Under drift: Report only unfinished pushes are among them.
 func (h *History) repairs(desired *Desired, seen *deliveries.Summary, retry bool, now time.Time) (todo Work, wake time.Duration) {
 	todo = Work{Drifted: make(map[ObjectID]v1alpha1.DriftKind), Marks: make(map[ObjectID]string), Gone: make(map[ObjectID]types.UID)}
-	if desired.Drift != v1alpha1.DriftRepair || seen == nil || seen.Wrapper.UID != desired.Wrapper.UID {
+	if seen == nil || seen.Wrapper.UID != desired.Wrapper.UID {
 		return todo, 0 // what the Delivery of another wrapper says of its objects is nothing to this one
 	}
 	for _, o := range seen.Drifts() {
-		id, mark := ObjectID{o.Group, o.Kind, o.Name}, deliveries.DriftID(&o)
+		id, mark, unfinished := ObjectID{o.Group, o.Kind, o.Name}, deliveries.DriftID(&o), deliveries.IsUnfinished(&o)
+		if desired.Drift != v1alpha1.DriftRepair && !unfinished {
+			continue
+		}
 		if h.repaired.Has(mark) && (!retry || !slices.Contains(h.last.Unrepaired, id)) {
 			continue
 		}
-		if wait := h.backoffs.drifted(id, &o, now); wait > 0 {
+		if unfinished {
+			if todo.Unfinished == nil {
+				todo.Unfinished = sets.New[ObjectID]()
+			}
+			todo.Unfinished.Insert(id)
+		} else if wait := h.backoffs.drifted(id, &o, now); wait > 0 {
 			wake = sooner(wake, wait)
 			continue
 		}
@@ -138,7 +149,7 @@ func (h *History) repairs(desired *Desired, seen *deliveries.Summary, retry bool
 		}
 	}
 	for _, id := range h.last.Unrepaired {
-		if retry && id.IsSecret() { // no collector reads Secrets, so no drift reports it
+		if retry && id.IsSecret() && desired.Drift == v1alpha1.DriftRepair { // no collector reads Secrets, so no drift reports it
 			todo.Drifted[id] = v1alpha1.DriftChanged
 		}
 	}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package collect
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
+)
+
+// unfinishedAfter is how long the manager may take from an apply to its record. After that the collector reports the push
+// as unfinished: the manager has died, or the member refuses the record.
+const unfinishedAfter = 30 * time.Second
+
+// isUnrecorded reports whether our manager wrote the object last, with a rendering that the Delivery does not record.
+func isUnrecorded(e *v1alpha1.InventoryEntry, s *objectcache.Sighting) bool {
+	r := &s.Record
+	return s.Found && !r.Deleting && (e.UID == "" || r.UID == e.UID) && e.Rendering != "" && r.Rendering != e.Rendering && r.Applied != 0
+}
+
+// pushTimeLeft is how long the manager still has for the record of an object that it applied, by the member's clock. It is 0 when
+// the push is unfinished. A time in the future, from a clock that was set back, counts as now.
+func pushTimeLeft(applied int64, now time.Time) time.Duration {
+	return min(unfinishedAfter, max(0, time.Unix(applied, 0).Add(unfinishedAfter).Sub(now)))
+}
+
+// isBeingPushed reports whether the manager is about to record the present state of the object. Until then neither drift nor
+// health is judged, and the line of the object stays: the record is of an earlier state.
+func (o *observer) isBeingPushed(p *pass, e *v1alpha1.InventoryEntry, s *objectcache.Sighting, hasProgress bool) bool {
+	if !isUnrecorded(e, s) {
+		return false
+	}
+	left := pushTimeLeft(s.Record.Applied, o.now())
+	if left == 0 {
+		return false
+	}
+	p.keep(e)
+	p.complete = p.complete && !hasProgress
+	p.recheck(left)
+	return true
+}
+
+// unfinished is the verdict on an object whose push the manager did not record. The line carries a drift too, so that a
+// manager of an earlier version, which does not know the reason, applies the object again.
+func unfinished(e *v1alpha1.InventoryEntry) health.Verdict {
+	return health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonUnfinished,
+		Message: fmt.Sprintf("the manager changed %s %s and did not record that; it applies it again", e.Kind, e.Name)}
+}
