@@ -205,6 +205,10 @@ func TestAnUnfinishedPushIsAppliedAgainUnderEveryPolicyAndIsNoContest(t *testing
 			if _, contested := b.histories.of(web); contested != "" {
 				t.Errorf("it counts as a contest: %s", contested)
 			}
+			b.there(1, "1", true, drift(v1alpha1.DriftChanged, "by another client"))
+			if _, due := b.due(web, w); due != (policy == v1alpha1.DriftRepair) {
+				t.Errorf("a change of another client is repaired at once: %t", due)
+			}
 		})
 	}
 }
