@@ -97,6 +97,12 @@ upgraded() {
 headline 'Fairlead: one host, three members, real control planes'
 say 'A host and three members come up on this machine, with OLM on the members, and join. The first time the control
 planes are built from source, which takes 10 to 15 minutes; later it takes a minute or two.'
+say 'This needs no cluster: a wrapper holds one StorageClass, and hostctl shows what it becomes on two clouds.'
+step='rendering config/samples/storageclass-fast.yaml'
+run cat config/samples/storageclass-fast.yaml
+run bin/hostctl render -f config/samples/storageclass-fast.yaml --assume-cluster eu-1,cloud=aws --assume-cluster us-1,cloud=gcp
+
+headline '0. A host and three members'
 step='bringing the sandbox up'
 run bin/hostctl sandbox up --olm
 environment=$(bin/hostctl sandbox env)
@@ -114,9 +120,8 @@ if kubectl -n shop get federated shop >/dev/null 2>&1 || kubectl get clusterfede
 	verb=(apply --server-side --force-conflicts)
 	say 'The wrappers exist from an earlier run, so this run applies them.'
 fi
-say 'A StorageClass called fast, wrapped: one name everywhere, another provisioner on each cloud.'
+say 'The wrapper of StorageClass fast, shown above: one name everywhere, another provisioner on each cloud.'
 step='writing ClusterFederated fast'
-run cat config/samples/storageclass-fast.yaml
 run kubectl "${verb[@]}" -f config/samples/storageclass-fast.yaml
 
 say "The shop is plain manifests: a ConfigMap, a claim that names no class, an OperatorGroup and a Subscription. hostctl makes

@@ -47,12 +47,17 @@ var server struct {
 	env    *envtest.Environment
 	config *rest.Config
 	err    error
+
+	programs string // the folder with its programs
 }
 
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if server.env != nil {
 		_ = server.env.Stop() // the processes are this one's children; nothing else can be done about them
+	}
+	if server.programs != "" {
+		_ = os.RemoveAll(server.programs) // they are links
 	}
 	os.Exit(code)
 }
@@ -114,18 +119,21 @@ func newMember(t *testing.T) *member {
 	return m
 }
 
-// builtPrograms is the folder of the control planes that the sandbox builds. The API server is run without the
-// controllers that a sandbox has: the tests play these.
+// builtPrograms makes a folder with etcd and the API server of the sandbox. The API server is run without the controllers that a sandbox
+// has: the tests play these.
 func builtPrograms() (string, error) {
 	cache, err := sandbox.CacheDir()
 	if err != nil {
 		return "", err
 	}
-	set, err := binaries.Build(context.Background(), cache, progress.New(os.Stderr))
+	set, err := binaries.Build(context.Background(), cache, []string{binaries.Etcd, binaries.APIServer}, progress.New(os.Stderr))
 	if err != nil {
 		return "", err
 	}
-	return filepath.Dir(set.Path[binaries.APIServer]), nil
+	if server.programs, err = os.MkdirTemp("", "fairlead-collect-"); err != nil { // the two may come from two folders
+		return "", err
+	}
+	return server.programs, set.Link(server.programs)
 }
 
 func rand6() string { return fmt.Sprintf("%06x", time.Now().UnixNano()&0xffffff) }

@@ -30,7 +30,11 @@ func Up(ctx context.Context, o Options, p *progress.Printer) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := binaries.Build(ctx, s.cache, p)
+	needed, err := s.programs(ctx, o, p)
+	if err != nil {
+		return nil, err
+	}
+	set, err := binaries.Build(ctx, s.cache, needed, p)
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +47,31 @@ func Up(ctx context.Context, o Options, p *progress.Printer) (*Sandbox, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// programs returns the names of the programs that the clusters run. Where those of OLM are not built yet, it first brings the clusters up
+// without OLM: the user can try them while the programs are built.
+func (s *Sandbox) programs(ctx context.Context, o Options, p *progress.Printer) ([]string, error) {
+	earlier, err := readState(s.dir)
+	switch {
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return nil, err
+	case !o.OLM && !earlier.Options.OLM:
+		return binaries.ControlPlane(), nil
+	}
+	built, err := binaries.Built(ctx, s.cache, binaries.OLMPrograms())
+	if err != nil {
+		return nil, err
+	}
+	if !built && !earlier.Options.OLM {
+		plain := o
+		plain.OLM = false
+		if _, err := Up(ctx, plain, p); err != nil {
+			return nil, err
+		}
+		p.Note("the clusters are up, and other terminals can use them: hostctl sandbox env --help; next come OLM's programs")
+	}
+	return append(binaries.ControlPlane(), binaries.OLMPrograms()...), nil
 }
 
 func (s *Sandbox) up(ctx context.Context, o Options, set binaries.Programs, argv []string, p *progress.Printer) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/binaries"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
@@ -24,10 +25,12 @@ func newUp(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start a sandbox, repair it, or add to it",
-		Long: `Starts a host and its members. The first start on a machine builds the control planes, which takes about 10 minutes on 2 cores.
+		Long: `Starts a host and its members. The first start on a machine builds the control planes, which takes 10 to 15 minutes on 2 cores.
 If the sandbox exists, up starts what does not run and adds what the flags ask for. It removes nothing.
 
-Set $KUBEBUILDER_ASSETS to a folder with kube-apiserver, etcd or kubectl to use these programs instead of built ones.`,
+Set $KUBEBUILDER_ASSETS to a folder with kube-apiserver, etcd, kubectl, kube-controller-manager or kube-scheduler to use these programs
+instead of built ones. Programs that setup-envtest downloaded are used where none is built yet. Either must have the minor version that
+up builds: Kubernetes ` + binaries.KubernetesVersion + `. Up names each program that it uses, and the reason for each that it does not use.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.Check(); err != nil {

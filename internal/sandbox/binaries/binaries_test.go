@@ -5,6 +5,7 @@ package binaries
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -67,25 +68,17 @@ func TestUserEnvironmentDoesNotReachTheBuild(t *testing.T) {
 	}
 }
 
-func TestAssetsComeBeforeTheCache(t *testing.T) {
+func TestLinkFollowsThePrograms(t *testing.T) {
 	cache, assets := t.TempDir(), t.TempDir()
 	program(t, filepath.Join(assets, Etcd))
-	for _, tgt := range targets() {
-		if tgt.name != Kwok {
-			program(t, filepath.Join(cache, tgt.name))
-		}
-	}
-	set := Programs{Dir: cache, Path: map[string]string{}}
+	program(t, filepath.Join(cache, Kubectl))
+	set := Programs{Dir: cache, Path: map[string]string{Etcd: filepath.Join(assets, Etcd)}}
 	var missing []string
-	for _, m := range set.find(assets) {
+	for _, m := range set.takeBuilt(targetsOf([]string{Kubectl, Kwok})) {
 		missing = append(missing, m.name)
 	}
 	if diff := cmp.Diff([]string{Kwok}, missing); diff != "" {
 		t.Errorf("missing: %s", diff)
-	}
-	got := []string{set.Path[Etcd], set.Path[APIServer]}
-	if diff := cmp.Diff([]string{filepath.Join(assets, Etcd), filepath.Join(cache, APIServer)}, got); diff != "" {
-		t.Error(diff)
 	}
 	bin := filepath.Join(t.TempDir(), "bin")
 	for range 2 { // a second time must not trip over the first
@@ -93,8 +86,31 @@ func TestAssetsComeBeforeTheCache(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, _ := os.Readlink(filepath.Join(bin, Etcd)); got != filepath.Join(assets, Etcd) {
-		t.Errorf("etcd links to %s", got)
+	got := map[string]string{}
+	for _, name := range []string{Etcd, Kubectl} {
+		got[name], _ = os.Readlink(filepath.Join(bin, name))
+	}
+	want := map[string]string{Etcd: filepath.Join(assets, Etcd), Kubectl: filepath.Join(cache, Kubectl)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEveryProgramIsInOneOfTheTwoGroups(t *testing.T) {
+	if diff := cmp.Diff(targets(), targetsOf(append(ControlPlane(), OLMPrograms()...)), cmp.AllowUnexported(target{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestVersionsAreThoseOfTheModule(t *testing.T) {
+	content, err := module.ReadFile("module/go.mod.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"k8s.io/kubernetes " + KubernetesVersion, "go.etcd.io/etcd/server/v3 " + etcdVersion} {
+		if !strings.Contains(string(content), "\t"+line+"\n") {
+			t.Errorf("go.mod.txt does not require %s", line)
+		}
 	}
 }
 

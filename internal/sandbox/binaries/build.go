@@ -3,22 +3,17 @@
 package binaries
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/fairlead-dev/fairlead/internal/filelock"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
-
-// Assets is the environment variable that names a folder with programs to use instead of built ones. envtest reads it too.
-const Assets = "KUBEBUILDER_ASSETS"
 
 // Programs are the paths of the programs of a control plane.
 type Programs struct {
@@ -26,19 +21,25 @@ type Programs struct {
 	Path map[string]string // by name
 }
 
-// Build returns the programs. It builds those that are neither in $KUBEBUILDER_ASSETS nor in the cache below cacheDir. The first build
-// takes minutes and needs the module proxy; p shows a step for each program.
-func Build(ctx context.Context, cacheDir string, p *progress.Printer) (Programs, error) {
-	goVersion, err := output(ctx, "", "env", "GOVERSION")
+// Build returns the named programs. It uses those in $KUBEBUILDER_ASSETS, those of an earlier build below cacheDir, and those that
+// setup-envtest downloaded, and builds the others. The first build takes minutes and needs the module proxy; p shows how far it is.
+func Build(ctx context.Context, cacheDir string, names []string, p *progress.Printer) (Programs, error) {
+	set, err := open(ctx, cacheDir)
 	if err != nil {
 		return Programs{}, err
 	}
-	id, err := digest(module, goVersion, targets())
-	if err != nil {
-		return Programs{}, err
+	missing := targetsOf(names)
+	if from, ok := assets(os.Getenv, p); ok {
+		missing = set.takeSupplied(ctx, from, missing, p)
 	}
-	set := Programs{Dir: filepath.Join(cacheDir, "control-planes", id), Path: map[string]string{}}
-	missing := set.find(os.Getenv(Assets))
+	if missing = set.takeBuilt(missing); len(missing) == 0 {
+		return set, set.touch()
+	}
+	if slices.ContainsFunc(missing, supplied) {
+		for _, from := range downloaded(os.Getenv, p) {
+			missing = set.takeSupplied(ctx, from, missing, p)
+		}
+	}
 	if len(missing) == 0 {
 		return set, set.touch()
 	}
@@ -48,23 +49,40 @@ func Build(ctx context.Context, cacheDir string, p *progress.Printer) (Programs,
 	if err != nil {
 		return Programs{}, err
 	}
-	missing = set.find(os.Getenv(Assets)) // the other process may have built them
+	missing = set.takeBuilt(missing) // the other process may have built them
 	err = set.build(ctx, missing, p)
 	return set, errors.Join(err, lock.Release())
 }
 
-// find fills Path with the existing programs and returns the missing ones.
-func (s Programs) find(assets string) (missing []target) {
-	for _, t := range targets() {
-		s.Path[t.name] = filepath.Join(s.Dir, file(t.name))
-		if assets != "" && executable(filepath.Join(assets, file(t.name))) {
-			s.Path[t.name] = filepath.Join(assets, file(t.name))
-		}
-		if !executable(s.Path[t.name]) {
-			missing = append(missing, t)
+// Built reports whether an earlier build has left all the named programs below cacheDir.
+func Built(ctx context.Context, cacheDir string, names []string) (bool, error) {
+	set, err := open(ctx, cacheDir)
+	return len(set.takeBuilt(targetsOf(names))) == 0, err
+}
+
+// open returns the folder for the programs, without any program yet.
+func open(ctx context.Context, cacheDir string) (Programs, error) {
+	goVersion, err := runGo(ctx, "", nil, "env", "GOVERSION")
+	if err != nil {
+		return Programs{}, err
+	}
+	id, err := digest(module, goVersion, targets())
+	if err != nil {
+		return Programs{}, err
+	}
+	return Programs{Dir: filepath.Join(cacheDir, "control-planes", id), Path: map[string]string{}}, nil
+}
+
+// takeBuilt fills Path with the programs that an earlier build left, for those in wanted, and returns the others.
+func (s Programs) takeBuilt(wanted []target) (others []target) {
+	for _, t := range wanted {
+		if path := filepath.Join(s.Dir, file(t.name)); executable(path) {
+			s.Path[t.name] = path
+		} else {
+			others = append(others, t)
 		}
 	}
-	return missing
+	return others
 }
 
 func (s Programs) build(ctx context.Context, missing []target, p *progress.Printer) error {
@@ -82,12 +100,18 @@ func (s Programs) build(ctx context.Context, missing []target, p *progress.Print
 	if err := layOut(source); err != nil {
 		return fmt.Errorf("laying out the module of the control planes: %w", err)
 	}
-	if len(missing) > 1 {
-		p.Note("building %d programs of the control planes into %s: once, some 10 minutes on 2 cores", len(missing), s.Dir)
+	p.Note("building into %s, once: from empty caches all programs take 10 to 15 minutes on 2 cores", s.Dir)
+	step := p.Step("finding the packages of %s", namesOf(missing))
+	list, err := listPackages(ctx, source, missing, step)
+	if err != nil {
+		step.Fail(errors.New("see below"))
+		return err
 	}
+	built, all := list.count()
+	step.Donef("%s: %d packages, of which Go's build cache has %d", namesOf(missing), all, built)
 	for i, t := range missing {
 		step := p.Step("building %s (%d of %d)", t.name, i+1, len(missing))
-		if err := s.buildOne(ctx, source, t); err != nil {
+		if err := s.buildOne(ctx, source, t, list, step); err != nil {
 			step.Fail(errors.New("see below"))
 			return err
 		}
@@ -96,15 +120,35 @@ func (s Programs) build(ctx context.Context, missing []target, p *progress.Print
 	return s.touch()
 }
 
-func (s Programs) buildOne(ctx context.Context, source string, t target) error {
+// buildOne builds a program. step shows how many of its packages are built.
+func (s Programs) buildOne(ctx context.Context, source string, t target, list packages, step *progress.Step) error {
 	to := filepath.Join(s.Dir, file(t.name))
 	partial := to + ".partial"
-	_, err := output(ctx, source, "build", "-trimpath", "-buildvcs=false", "-ldflags="+t.ldflags, "-o", partial, t.pkg)
+	show := func() {
+		if built, all := list.countOf(t.pkg); built < all {
+			step.Update("%d of %d packages", built, all)
+		} else {
+			step.Update("all %d packages, linking", all)
+		}
+	}
+	show()
+	args := append([]string{"build", "-v", "-ldflags=" + t.ldflags, "-o", partial}, buildFlags...)
+	_, err := runGo(ctx, source, func(line string) bool {
+		known := list.begin(line)
+		if known {
+			show()
+		}
+		return known
+	}, append(args, t.pkg)...)
 	if err != nil {
 		return fmt.Errorf("building %s: %w", t.name, err)
 	}
 	if err := os.Rename(partial, to); err != nil {
 		return fmt.Errorf("putting %s in its place: %w", t.name, err)
+	}
+	// A program that was linked before is in no line of `go build -v`, and needs its packages all the same.
+	for _, path := range list.of[list.mainOf(t.pkg)] {
+		list.built[path] = true
 	}
 	return nil
 }
@@ -149,46 +193,4 @@ func ignoreMissing(err error) error {
 func executable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
-}
-
-// output runs the go command in dir, without the settings for modules and platforms in the user's environment.
-func output(ctx context.Context, dir string, args ...string) (string, error) {
-	if _, err := exec.LookPath("go"); err != nil {
-		return "", fmt.Errorf("the control planes are built with Go, which is not on PATH (https://go.dev/dl): %w", err)
-	}
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = dir
-	if dir == "" {
-		cmd.Dir = os.TempDir()
-	}
-	cmd.Env = goEnv(os.Environ())
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that go ends its compilers
-	cmd.WaitDelay = 10 * time.Second
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return "", fmt.Errorf("running go %s: %w\n%s", args[0], err, tail(stderr.String(), 20))
-	}
-	return strings.TrimSpace(stdout.String()), nil
-}
-
-// goEnv returns environ without the variables that would change the result of the build.
-func goEnv(environ []string) []string {
-	drop := map[string]bool{"GOFLAGS": true, "GOWORK": true, "GOOS": true, "GOARCH": true, "CGO_ENABLED": true,
-		"GO111MODULE": true, "PWD": true}
-	var env []string
-	for _, kv := range environ {
-		if name, _, _ := strings.Cut(kv, "="); !drop[name] {
-			env = append(env, kv)
-		}
-	}
-	return append(env, "GOWORK=off", "GOFLAGS=-mod=readonly", "CGO_ENABLED=0", "GO111MODULE=on")
-}
-
-func tail(text string, lines int) string {
-	all := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }

@@ -2,10 +2,17 @@
 
 package binaries
 
-import "runtime"
+import (
+	"runtime"
+	"slices"
+	"strings"
+)
 
 // KubernetesVersion is the version that the API servers built here report.
 const KubernetesVersion = "v1.36.3"
+
+// etcdVersion is the version of the etcd built here.
+const etcdVersion = "v3.6.8"
 
 // Names of the programs' files.
 const (
@@ -19,6 +26,14 @@ const (
 	Catalog           = "catalog"
 	CatalogServer     = "catalogserver"
 )
+
+// ControlPlane returns the names of the programs that each cluster of a sandbox runs, and of kubectl.
+func ControlPlane() []string {
+	return []string{Etcd, APIServer, ControllerManager, Scheduler, Kubectl, Kwok}
+}
+
+// OLMPrograms returns the names of the programs that a member with OLM runs as well.
+func OLMPrograms() []string { return []string{OLM, Catalog, CatalogServer} }
 
 const (
 	stripped  = "-s -w"
@@ -45,6 +60,19 @@ func targets() []target {
 		{Catalog, "github.com/operator-framework/operator-lifecycle-manager/cmd/catalog", olm},
 		{CatalogServer, "./catalogserver", stripped},
 	}
+}
+
+// targetsOf returns the targets of the named programs, in the order of building.
+func targetsOf(names []string) []target {
+	return slices.DeleteFunc(targets(), func(t target) bool { return !slices.Contains(names, t.name) })
+}
+
+func namesOf(list []target) string {
+	names := make([]string, len(list))
+	for i, t := range list {
+		names[i] = t.name
+	}
+	return strings.Join(names, ", ")
 }
 
 // file returns the name of a program's file on this platform.
