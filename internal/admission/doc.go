@@ -2,9 +2,10 @@
 
 // Package admission answers the admission requests of the host's API server about wrappers.
 //
-// Two thin webhooks serve both kinds of wrappers. One puts Fairlead's finalizer on new wrappers. So no object is on a
-// member before its wrapper has the finalizer, which holds the wrapper until its removal has finished. The other
-// refuses what the schema cannot check, with the same function that the controller and hostctl call.
+// Two thin webhooks serve both kinds of wrappers. The first adds Fairlead's finalizer to new wrappers. So no object is
+// on a member before its wrapper has the finalizer. The finalizer keeps a deleted wrapper until its objects are
+// removed. The second refuses the faults that the schema cannot find, with the same function that the controller and
+// hostctl call.
 //
 // The validating webhook also warns of accepted settings that the author may not intend. A name without a
 // MemberCluster is such a case: it may be a typing error, or the name of a member that joins later.

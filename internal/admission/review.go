@@ -29,9 +29,9 @@ const (
 	maxReviewDepth = 9000
 )
 
-// answering passes the API server's reviews to answer. It refuses a review itself if its nesting is too deep to
-// decode. Objects stay text until a check needs them, and then it decodes only the checked fields: with
-// controller-runtime's decoder an update took half as much memory again (see BenchmarkAnUpdateIsValidated).
+// answering passes the API server's reviews to answer. It refuses a review itself if its nesting is too deep to decode.
+// Objects stay text until a check needs them, and then it decodes only the checked fields. With controller-runtime's
+// decoder an update took half as much memory again (see BenchmarkAnUpdateIsValidated).
 func answering(answer func(context.Context, *question) *admissionv1.AdmissionResponse) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxReview))
@@ -54,13 +54,13 @@ func answering(answer func(context.Context, *question) *admissionv1.AdmissionRes
 			response.UID = asked.Request.UID
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(admissionv1.AdmissionReview{ // who does not read the answer gets none
+		_ = json.NewEncoder(w).Encode(admissionv1.AdmissionReview{ // a client that does not read the answer gets none
 			TypeMeta: metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"}, Response: response,
 		})
 	})
 }
 
-// tooDeep is the answer to a review that is nested too deeply, nil for any other.
+// tooDeep returns the answer to a review that is nested too deeply, nil for any other.
 func tooDeep(body []byte) *admissionv1.AdmissionResponse {
 	if strictjson.Depth(body) <= maxReviewDepth {
 		return nil
@@ -87,7 +87,7 @@ type question struct {
 	OldObject json.RawMessage         `json:"oldObject"`
 }
 
-// wrapperKind is the kind of the reviewed object; an error when that is no wrapper.
+// wrapperKind returns the kind of the reviewed object. It is an error if the object is no wrapper.
 func (q *question) wrapperKind() (v1alpha1.WrapperKind, error) {
 	switch kind := v1alpha1.WrapperKind(q.Kind.Kind); kind {
 	case v1alpha1.KindFederated, v1alpha1.KindClusterFederated:
@@ -97,7 +97,7 @@ func (q *question) wrapperKind() (v1alpha1.WrapperKind, error) {
 	}
 }
 
-// old is the object before the change; nil if there is none, or if it cannot be read.
+// old returns the object before the change; nil if there is none, or if it cannot be read.
 func (q *question) old() *judged {
 	if q.Operation != admissionv1.Update {
 		return nil
@@ -109,7 +109,7 @@ func (q *question) old() *judged {
 	return old
 }
 
-// reviewUID finds request.uid token by token, which takes no depth; "" when there is none.
+// reviewUID finds request.uid token by token, whatever the nesting; "" when there is none.
 func reviewUID(body []byte) types.UID {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	for _, key := range []string{"request", "uid"} {
@@ -122,7 +122,7 @@ func reviewUID(body []byte) types.UID {
 	return types.UID(uid)
 }
 
-// enter reads on to the value of a field of the object that comes next, and reports whether there is one.
+// enter reads the next object up to the value of a field, and reports whether the object has that field.
 func enter(decoder *json.Decoder, field string) bool {
 	if begin, err := decoder.Token(); err != nil || begin != json.Delim('{') {
 		return false
@@ -142,7 +142,7 @@ func enter(decoder *json.Decoder, field string) bool {
 	return false
 }
 
-// skip reads over one value.
+// skip reads one value and drops it.
 func skip(decoder *json.Decoder) bool {
 	for depth := 0; ; {
 		token, err := decoder.Token()

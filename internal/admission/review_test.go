@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
 
-// An author is told of the object, not of the webhook.
+// The message is about the author's object, not about the webhook.
 func TestAWrapperOfAnyDepthGetsAnAnswer(t *testing.T) {
 	server := webhook.NewServer(webhook.Options{})
 	Register(server, nobody)
@@ -23,7 +23,7 @@ func TestAWrapperOfAnyDepthGetsAnAnswer(t *testing.T) {
 		`"spec":{"objects":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":%s}],"placement":{"clusters":{"names":["east"]}}}}}}`
 	for name, test := range map[string]struct {
 		depth int
-		words string // of the refusal; "" = let through
+		words string // words of the refusal; "" means accepted
 	}{
 		"as deep as one may be":       {98, ""},
 		"a little deeper":             {100, "spec.objects[0]: Invalid value: it is nested 101 deep, 100 at most"},

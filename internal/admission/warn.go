@@ -22,7 +22,7 @@ const (
 	maxRegistryWait = time.Second
 )
 
-// Members returns which MemberClusters are registered; false if that is unknown now.
+// Members returns a function that reports whether a MemberCluster is registered. known is false if that is unknown now.
 type Members func(ctx context.Context) (registered func(name string) bool, known bool)
 
 // MembersOf reads the registry from a cache.
@@ -45,7 +45,7 @@ func MembersOf(cache client.Reader) Members {
 	}
 }
 
-// warnings are the warnings for the author of an accepted wrapper.
+// warnings returns the warnings for the author of an accepted wrapper.
 func (m Members) warnings(ctx context.Context, spec *v1alpha1.WrapperSpec) []string {
 	var out []string
 	if registered, known := m(ctx); known {

@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// nobody is a registry that is not known.
+// nobody is a registry that the manager has not read yet.
 var nobody Members = func(context.Context) (func(string) bool, bool) { return nil, false }
 
 // override is a wrapper with an override for one cluster.

@@ -22,7 +22,7 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides"
 )
 
-// The paths that the webhooks are served at; config/webhook names them.
+// The paths of the webhooks; config/webhook names them too.
 const (
 	PathMutate   = "/mutate-wrappers"
 	PathValidate = "/validate-wrappers"
@@ -34,9 +34,9 @@ func Register(server webhook.Server, members Members) {
 	server.Register(PathValidate, answering(members.validate))
 }
 
-// mutate puts the finalizer on a wrapper that is being created. It reads the metadata only. It runs before the API
-// server checks the schema, and the API server's message names a wrong field and its form. A message of mutate would
-// be a decoder's.
+// mutate adds the finalizer to a wrapper that is being created. It reads the metadata only. It runs before the API
+// server checks the schema. The API server's message names a wrong field and its form; a message of mutate would be one
+// of the JSON decoder.
 func mutate(q *question) *admissionv1.AdmissionResponse {
 	if q.Operation != admissionv1.Create {
 		return allowed()
@@ -51,7 +51,7 @@ func mutate(q *question) *admissionv1.AdmissionResponse {
 	if !controllerutil.AddFinalizer(&wrapper, v1alpha1.Finalizer) {
 		return allowed()
 	}
-	// The patch changes the finalizers only: every other byte that the author sent stays.
+	// The patch changes the finalizers only. Every other byte of the author's object stays.
 	patch := fmt.Sprintf(`[{"op":"add","path":"/metadata/finalizers","value":%s}]`, mustJSON(wrapper.Finalizers))
 	kind := admissionv1.PatchTypeJSONPatch
 	return &admissionv1.AdmissionResponse{Allowed: true, Patch: []byte(patch), PatchType: &kind}
@@ -122,7 +122,7 @@ func (j *judged) spec() (*v1alpha1.WrapperSpec, error) {
 
 func allowed() *admissionv1.AdmissionResponse { return &admissionv1.AdmissionResponse{Allowed: true} }
 
-// unanswerable is the answer to a review that no API server sends, or sends in another form.
+// unanswerable returns the answer to a review that no API server sends, or not in this form.
 func unanswerable(err error) *admissionv1.AdmissionResponse {
 	return &admissionv1.AdmissionResponse{Result: &metav1.Status{Code: http.StatusBadRequest, Message: err.Error()}}
 }

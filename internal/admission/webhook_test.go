@@ -66,7 +66,7 @@ func request(t testing.TB, operation admissionv1.Operation, kind, object, old st
 	}
 }
 
-// costly moves an item through a long list, again and again.
+// costly is a patch that moves an item through a long list, again and again.
 var costly = strings.Replace(good, "metadata: {name: a}", "metadata: {name: a}, data: ["+strings.Repeat("1, ", 300_000)+"1]", 1) +
 	"  overrides: [" + strings.Repeat("{target: {kind: ConfigMap}, patch: ["+
 	strings.Repeat("{op: move, from: /data/300000, path: /data/0}, ", 60)+"]}, ", 8) + "]\n"
@@ -77,7 +77,7 @@ func TestValidate(t *testing.T) {
 	for name, test := range map[string]struct {
 		operation   admissionv1.Operation
 		object, old string
-		refused     string // words of the refusal; "" = let through
+		refused     string // words of the refusal; "" means accepted
 	}{
 		"a good wrapper":                     {admissionv1.Create, of(good, ""), "", ""},
 		"an object of another namespace":     {admissionv1.Create, of(elsewhere, ""), "", "spec.objects[0].metadata.namespace"},
@@ -108,7 +108,7 @@ func TestMutate(t *testing.T) {
 	for name, test := range map[string]struct {
 		operation admissionv1.Operation
 		object    string
-		want      []string // the finalizers; nil = nothing is written
+		want      []string // the finalizers; nil means that nothing is written
 	}{
 		"a new wrapper is signed on": {admissionv1.Create, of(good, ""), []string{v1alpha1.Finalizer}},
 		"a new wrapper keeps its other finalizers": {admissionv1.Create, of(good, ", finalizers: [example.com/mine]"),
@@ -153,7 +153,8 @@ func TestAKindThatIsNoWrapperIsAnError(t *testing.T) {
 	}
 }
 
-// BenchmarkAnUpdateIsValidated is what the API server asks when one field of a wrapper with a ConfigMap of 1 KiB changes.
+// BenchmarkAnUpdateIsValidated is the API server's request after a change of one field of a wrapper with a ConfigMap of
+// 1 KiB.
 func BenchmarkAnUpdateIsValidated(b *testing.B) {
 	fields := strings.Builder{}
 	for i := range 150 {

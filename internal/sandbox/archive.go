@@ -88,7 +88,7 @@ func unpack(file string, want label, dir string) error {
 	case is.Sandbox != want.Sandbox:
 		return fmt.Errorf("%s is a snapshot of sandbox %s, not of %s: give --name %s, or another file", file, is.Sandbox, want.Sandbox, is.Sandbox)
 	case !is.Created.Equal(want.Created):
-		return fmt.Errorf("%s is of an earlier sandbox %s, made %s; this one was made %s and has other keys, so the snapshot cannot be restored into it",
+		return fmt.Errorf("%s is a snapshot of an earlier sandbox %s, made %s; the present one was made %s and has other keys, so the snapshot cannot be restored into it",
 			file, is.Sandbox, is.Created.Format(time.RFC3339), want.Created.Format(time.RFC3339))
 	}
 	if err := os.RemoveAll(dir); err != nil {

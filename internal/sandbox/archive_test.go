@@ -18,7 +18,7 @@ import (
 
 var of = label{Sandbox: "mine", Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Taken: time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)}
 
-// packed is a snapshot of a folder with one file in etcd's place.
+// packed makes a snapshot of a folder that has one file instead of etcd's.
 func packed(t *testing.T) string {
 	t.Helper()
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "host.tar.gz")
@@ -53,7 +53,7 @@ func TestASnapshotBringsBackWhatWasPacked(t *testing.T) {
 	}
 }
 
-// archive is a snapshot with entries of the test's making.
+// archive makes a snapshot with these entries.
 func archive(t *testing.T, headers ...tar.Header) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -88,7 +88,7 @@ func TestWhatIsNoSnapshotOfThisSandboxIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := bytes.Clone(content)
-	broken[len(broken)-6] ^= 1 // in the checksum
+	broken[len(broken)-6] ^= 1 // this byte is part of the checksum
 	elder := of
 	elder.Created = of.Created.Add(-time.Hour)
 	for name, test := range map[string]struct {

@@ -93,7 +93,7 @@ func (s *Sandbox) join(ctx context.Context, o Options, name string, place Place)
 	return err
 }
 
-// runCollector has the supervisor run a member's collector with the account that the join made.
+// runCollector makes the supervisor run a member's collector with the account that the join made.
 func (s *Sandbox) runCollector(ctx context.Context, o Options, name string) error {
 	c, err := s.Cluster(name)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *Sandbox) runCollector(ctx context.Context, o Options, name string) erro
 	return nil
 }
 
-// installHost puts Fairlead's kinds, roles and webhooks on the host and runs the manager.
+// installHost installs Fairlead's kinds, roles and webhooks on the host, and runs the manager.
 func (s *Sandbox) installHost(ctx context.Context, o Options) error {
 	rest, err := s.RESTConfig(HostName)
 	if err != nil {
@@ -142,7 +142,8 @@ func (s *Sandbox) installHost(ctx context.Context, o Options) error {
 	return s.registerWebhooks(ctx, host, port)
 }
 
-// runManager has the supervisor run the manager with an account of its own, waits until it serves, and returns the port of its webhooks.
+// runManager makes the supervisor run the manager with its own account, waits until it serves, and returns the port of
+// its webhooks.
 func (s *Sandbox) runManager(ctx context.Context, o Options) (webhooks int, err error) {
 	c, err := s.Cluster(HostName)
 	if err != nil {

@@ -34,8 +34,8 @@ import (
 
 const namespace = "default"
 
-// TestSandboxOnRealControlPlanes walks one sandbox through its life. Its parts stand on one another, so that the control
-// planes start once. The first run on a machine builds them; -short leaves all of it out.
+// TestSandboxOnRealControlPlanes takes one sandbox through its life. Each part needs the parts before it, so that the
+// control planes start once. The first run on a machine builds them; -short skips the whole test.
 func TestSandboxOnRealControlPlanes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts control planes")
@@ -77,7 +77,7 @@ type walk struct {
 	options Options
 }
 
-// ownName is the same for every run in this checkout, and another in any other.
+// ownName is the same for every run in this checkout, and differs between checkouts.
 func ownName(t *testing.T) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -85,7 +85,7 @@ func ownName(t *testing.T) string {
 		t.Fatal(err)
 	}
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(dir)) // a hash takes everything
+	_, _ = h.Write([]byte(dir)) // a hash never fails
 	return fmt.Sprintf("test-sandbox-%08x", h.Sum32())
 }
 
@@ -138,7 +138,8 @@ func claim(name string, class *string) *corev1.PersistentVolumeClaim {
 	}
 }
 
-// etcdIsClosed asks etcd, where there are no permissions and all Secrets, as others on this machine might.
+// etcdIsClosed sends requests to etcd as other users of this machine might. etcd holds all Secrets and checks no
+// permissions.
 func (w *walk) etcdIsClosed(t *testing.T) {
 	c, err := w.Cluster(HostName)
 	if err != nil {
@@ -225,7 +226,7 @@ func (w *walk) unknownClassWaits(t *testing.T) {
 	if _, err := client.PersistentVolumeClaims(namespace).Create(t.Context(), claim("waits", &unknown), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	// The event is the proof that Kubernetes has looked at the claim.
+	// The event proves that Kubernetes has processed the claim.
 	eventually(t, "the event about the class", func() bool {
 		about := metav1.ListOptions{FieldSelector: "involvedObject.name=waits,reason=ProvisioningFailed"}
 		events, err := client.Events(namespace).List(t.Context(), about)
@@ -417,7 +418,7 @@ func parentOf(t *testing.T, pid int) int {
 	return parent
 }
 
-// eventually waits for a condition on a real API server; the text says what did not come.
+// eventually waits for a condition on a real API server. what names the condition in the failure.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	deadline := time.After(time.Minute)

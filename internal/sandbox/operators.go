@@ -29,8 +29,8 @@ const (
 	separator = "_"
 )
 
-// runOperators has the supervisor run `hostctl sandbox run-operators`. That command runs the demo operator as processes, because its
-// pods are simulated.
+// runOperators makes the supervisor run `hostctl sandbox run-operators`. That command runs the demo operator as
+// processes, because its pods are simulated.
 func (s *Sandbox) runOperators(ctx context.Context, o Options) error {
 	program, stamp, err := o.itself()
 	if err == nil {

@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// maxMembers bounds the number of members, against typing errors: each takes about half a gigabyte of memory.
+// maxMembers bounds the number of members, because a typing error would be expensive: each takes about half a gigabyte
+// of memory.
 const maxMembers = 64
 
 // Options describes the sandbox that Up brings up.
@@ -22,10 +23,10 @@ type Options struct {
 	Audit   bool   // API servers log all requests (Spec.AuditLog)
 	Fsync   bool   // etcd syncs to disk, as in production; benchmarks need it
 
-	APIServerArgs []string // more flags for every API server; they win
+	APIServerArgs []string // more flags for every API server; they override the sandbox's own
 
-	ManagerArgs []string // more flags for Fairlead's manager; they win
-	ManagerEnv  []string // and more of its environment, as in NAME=value
+	ManagerArgs []string // more flags for Fairlead's manager; they override the sandbox's own
+	ManagerEnv  []string // more environment variables for it, as in NAME=value
 
 	// Programs is the folder with Fairlead's manager and collector; empty = the folder of this program.
 	Programs string

@@ -42,7 +42,7 @@ func freePort(taken map[int]bool) (int, error) {
 		}
 		return port, l.Close()
 	}
-	return 0, errors.New("found none free between 20000 and 32000")
+	return 0, errors.New("no port between 20000 and 32000 is free")
 }
 
 // takenPorts returns the ports of all sandboxes, running or not.

@@ -152,8 +152,8 @@ func (s *Sandbox) Port(ctx context.Context, name, key string) (int, error) {
 	return port, err
 }
 
-// AddProcess has the supervisor run p from now on. It restarts p when p ends, and when the cluster or the supervisor starts again. A
-// process that already runs unchanged is left alone.
+// AddProcess makes the supervisor run p from now on. It restarts p when p ends, and when the cluster or the supervisor
+// starts again. A process that already runs unchanged is left alone.
 func (s *Sandbox) AddProcess(ctx context.Context, p supervisor.Process) error {
 	if _, err := s.Cluster(p.Cluster); err != nil {
 		return err

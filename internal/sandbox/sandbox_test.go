@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// planned is a sandbox with files and nothing that runs.
+// planned makes a sandbox that has its files, but no running process.
 func planned(t *testing.T, o Options) *Sandbox {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -98,7 +98,7 @@ func TestPortOfAKeyStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := Open("ports") // another command, later
+	again, err := Open("ports") // as a later command does
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestUnknownSandboxNamesThoseThatExist(t *testing.T) {
 
 func TestBrokenSandboxIsListedAndCanBeTakenDown(t *testing.T) {
 	s := planned(t, Options{Name: "torn"})
-	for _, name := range []string{stateName, "processes.json"} { // as a power cut leaves them
+	for _, name := range []string{stateName, "processes.json"} { // a power cut leaves them so
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(`{"clu`), 0o600); err != nil {
 			t.Fatal(err)
 		}

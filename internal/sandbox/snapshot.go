@@ -24,7 +24,7 @@ const (
 func (s *Sandbox) Snapshot(ctx context.Context, file string) error {
 	return s.withHost(ctx, func(host cluster.Spec) error {
 		if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("taking a snapshot of %s: %s is there already: give a new file", HostName, file)
+			return fmt.Errorf("taking a snapshot of %s: file %s exists: give the name of a new file", HostName, file)
 		}
 		stopped, err := s.isStopped(ctx)
 		if err != nil {
@@ -57,7 +57,7 @@ func (s *Sandbox) Restore(ctx context.Context, file string) error {
 			return errors.Join(err, s.start(ctx, HostName))
 		}
 		if err := s.startRestored(ctx, host); err != nil {
-			return fmt.Errorf("%s does not come up with what %s holds and has its own data again: %w", HostName, file, err)
+			return fmt.Errorf("%s does not start with the data in %s; its own data is back: %w", HostName, file, err)
 		}
 		return os.RemoveAll(host.Data() + suffixBefore)
 	})

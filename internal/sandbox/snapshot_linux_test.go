@@ -74,7 +74,7 @@ func TestTheHostForgetsWhatCameAfterTheSnapshot(t *testing.T) {
 	}
 	note("since")
 
-	// A restore that died between its two renames, and took the machine with it.
+	// A restore that ended between its two renames, because the machine went down.
 	if err := s.Stop(t.Context(), HostName); err != nil {
 		t.Fatal(err)
 	}

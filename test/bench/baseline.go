@@ -20,8 +20,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// The floor is the least cost of any federation with as many writes. A process sends as many requests as W1, of the same size. It decodes
-// no answer, watches nothing and decides nothing. Compare figures of W1 with the floor of the same machine.
+// The floor is the least cost of any federation with as many writes. A process sends as many requests as W1, of the
+// same size. It decodes no answer, watches nothing and decides nothing. Compare the figures of W1 with the floor of the
+// same machine.
 
 const partFloor = "floor"
 

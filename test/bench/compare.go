@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// comparison is one line of the table beside a peer.
+// comparison is one line of the table that compares Fairlead with a peer.
 type comparison struct {
 	work, what, unit string
 	of               func(*reading) float64
@@ -42,12 +42,12 @@ var comparisons = []comparison{
 	{"W5", "requests to each member", "", mostRequests},
 }
 
-// besides is what the table beside a peer shows.
+// besides is the content of that table.
 type besides struct {
 	ours, theirs map[string]*reading
 	peer         string // its name and version
 	objects      int
-	lacking      []string // names of the works that the peer has no counterpart of
+	lacking      []string // names of the works that the peer cannot do
 }
 
 // print prints both columns and their ratio.
@@ -73,7 +73,7 @@ func (t besides) print(out io.Writer) error {
 	return err
 }
 
-// ratio returns ours divided by theirs, or a dash where there is nothing to divide by.
+// ratio returns ours divided by theirs, or a dash if there is nothing to divide by.
 func ratio(ours, theirs float64) string {
 	if theirs == 0 {
 		return "–"
@@ -89,7 +89,7 @@ func notComparable(objects int) string {
 	return fmt.Sprintf("This is a trial with %d objects instead of %d: its figures and ratios say nothing about a whole run.\n", objects, wholeObjects)
 }
 
-// lackingIn returns the names of the works that ran and that a peer has no counterpart of, in their order.
+// lackingIn returns the names of the works that ran and that the peer cannot do, in their order.
 func lackingIn(readings map[string]*reading) []string {
 	var names []string
 	for _, w := range works {

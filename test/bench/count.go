@@ -136,8 +136,8 @@ func keyOf(r audit.Request) string {
 	return strings.Join([]string{r.Object.Resource, r.Object.Namespace, r.Object.Name}, "/")
 }
 
-// idempotent returns how many of these successful writes, counted by object, changed nothing. The API server reports every change to
-// watchers. It waits a little for events that are still under way.
+// idempotent returns how many of these successful writes, counted by object, changed nothing. The API server reports
+// every change to its watchers. idempotent waits a little for events that are still on their way.
 func (w *watched) idempotent(writes map[string]int) int {
 	var n int
 	for range 20 {

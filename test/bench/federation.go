@@ -23,9 +23,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// federation is the program that a bed measures: Fairlead or a peer. The bed does the same to each; only these differ.
+// federation is the program that a bed measures: Fairlead or a peer. The bed treats all federations the same, except
+// for these methods.
 type federation interface {
-	// name is for messages.
+	// name is the federation's name in messages.
 	name() string
 	// options changes the options of the sandbox.
 	options(*sandbox.Options)
@@ -46,12 +47,13 @@ type federation interface {
 	// wrap returns a wrapper of a painted ConfigMap, for every member. paint changes the colour.
 	wrap(namespace, name string) client.Object
 	paint(wrapper client.Object, colour int)
-	// ready returns the generation at which each wrapper is on all members, without the others.
+	// ready returns the generation at which each wrapper is on all members. A wrapper that is not on all members is
+	// left out.
 	ready(context.Context, *bed) (map[client.ObjectKey]int64, error)
 }
 
-// fairlead measures Fairlead. Beside a peer, the manager runs the collectors, as after a join without --collector: then the figures
-// of the manager hold everything, as the peer's do. Otherwise each collector is a process of its own.
+// fairlead measures Fairlead. Beside a peer, the manager runs the collectors, as after a join without --collector. Then
+// the manager's figures hold the whole cost, as the peer's do. Otherwise each collector is a process of its own.
 type fairlead struct{ besidePeer bool }
 
 func (fairlead) name() string    { return "Fairlead" }

@@ -112,8 +112,8 @@ func run(ctx context.Context, o options) (err error) {
 	return runPeer(ctx, o, peer, p, readings)
 }
 
-// runPeer runs the works of a peer on a sandbox of its own, and prints its figures beside Fairlead's. Fairlead's sandbox is down then:
-// a machine with both would measure neither.
+// runPeer runs the works of a peer on its own sandbox, and prints its figures beside Fairlead's. Fairlead's sandbox is
+// down then, because both on one machine would distort the figures.
 func runPeer(ctx context.Context, o options, peer federation, p *progress.Printer, ours map[string]*reading) error {
 	o.name += "-" + o.peer
 	if o.profiles != "" {
@@ -164,7 +164,8 @@ func runOnBed(ctx context.Context, o options, f federation, p *progress.Printer,
 	return nil
 }
 
-// figures returns what OUT holds: the machine, the number of objects, the reading of each work, and under "peer" those of the peer.
+// figures returns the content of OUT: the machine, the number of objects, the reading of each work, and under "peer"
+// those of the peer.
 func figures(objects int, ours, theirs map[string]*reading) map[string]any {
 	all := map[string]any{"machine": machine(), "objects": objects, "comparable": objects == wholeObjects}
 	for name, r := range ours {

@@ -18,13 +18,14 @@ import (
 
 const (
 	restWork = "rest"
-	// restTime is how long the manager has nothing to do before its memory is read: the runtime collects an idle heap every
-	// two minutes, and gives the memory back to the kernel in the seconds after that.
+	// restTime is how long the manager has nothing to do before its memory is read. The runtime collects an idle heap
+	// every two minutes, and returns the memory to the kernel in the seconds after that.
 	restTime = 130 * time.Second
 )
 
-// holdAtRest delivers as many wrappers as W1 and reads the manager's memory at rest, then as many again, and divides the
-// difference by their number. What the manager needs without any wrapper is in neither figure.
+// holdAtRest measures the memory of one wrapper. It delivers as many wrappers as W1 and reads the manager's memory at
+// rest. Then it does the same with as many again, and divides the difference by their number. The memory that the
+// manager needs without any wrapper is in neither figure.
 func holdAtRest(ctx context.Context, b *bed) (*reading, error) {
 	var at [2]atRest
 	for i, prefix := range []string{"rest", "again"} {
@@ -54,8 +55,8 @@ func holdAtRest(ctx context.Context, b *bed) (*reading, error) {
 // atRest is the manager's memory in bytes: resident, and live after a garbage collection.
 type atRest struct{ rss, live float64 }
 
-// memoryAtRest waits until the runtime has given back what it will, and reads both. It takes a heap profile where profiles
-// are wanted.
+// memoryAtRest waits until the runtime has returned its free memory, and reads both figures. With PROFILE=1 it takes a
+// heap profile.
 func (b *bed) memoryAtRest(ctx context.Context, name string) (is atRest, err error) {
 	b.step.Update("letting the manager rest for %s", restTime)
 	select {
@@ -94,7 +95,7 @@ func (b *bed) memoryAtRest(ctx context.Context, name string) (is atRest, err err
 
 var heapAlloc = regexp.MustCompile(`(?m)^# HeapAlloc = (\d+)$`)
 
-// liveHeap is what the manager's heap holds right after a garbage collection.
+// liveHeap returns the size of the manager's heap right after a garbage collection.
 func liveHeap(ctx context.Context) (float64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+pprofAddress+"/debug/pprof/heap?gc=1&debug=1", nil)
 	if err != nil {

@@ -21,14 +21,14 @@ import (
 // reading is the cost of a work. Names and units are the API of OUT. A peer's readings have the same fields: its controller manager is
 // the manager, and it has no collectors.
 type reading struct {
-	// HostCPUSeconds are the manager's, MemberCPUSeconds those of all collectors.
+	// HostCPUSeconds is the manager's time. MemberCPUSeconds is the time of all collectors.
 	HostCPUSeconds   float64 `json:"hostCPUSeconds"`
 	MemberCPUSeconds float64 `json:"memberCPUSeconds"`
-	// APIServerCPUSeconds are those of all API servers and etcds, of the host and of the members.
+	// APIServerCPUSeconds is the time of all API servers and etcds, of the host and of the members.
 	APIServerCPUSeconds float64 `json:"apiServerCPUSeconds"`
 	HostWrites          int     `json:"hostWrites"`
 	HostRequests        int     `json:"hostRequests"`
-	// MemberWrites and MemberRequests are those of manager and collector together; CollectorWrites and CollectorRequests are
+	// MemberWrites and MemberRequests count manager and collector together. CollectorWrites and CollectorRequests are
 	// the collector's part.
 	MemberWrites      map[string]int `json:"memberWrites"`
 	MemberRequests    map[string]int `json:"memberRequests"`
@@ -39,7 +39,7 @@ type reading struct {
 	// HostObjects are objects on the host beyond the user's, without events.
 	HostObjects int `json:"hostObjects"`
 	HostEvents  int `json:"hostEvents"`
-	// RSSPeakBytes is the manager's, MemberRSSPeakBytes the greatest of the collectors'.
+	// RSSPeakBytes is the manager's peak, MemberRSSPeakBytes the highest peak of a collector.
 	RSSPeakBytes       uint64  `json:"rssPeakBytes"`
 	MemberRSSPeakBytes uint64  `json:"memberRSSPeakBytes"`
 	Seconds            float64 `json:"seconds"`

@@ -27,7 +27,7 @@ import (
 
 const kubefedPeer = "kubefed"
 
-// peers are the names that PEER takes.
+// peers are the names that PEER accepts.
 var peers = []string{kubefedPeer}
 
 const (
@@ -118,7 +118,7 @@ func (k kubefedFederation) install(ctx context.Context, b *bed) (err error) {
 	return b.quiet(ctx)
 }
 
-// run has the supervisor run the controller manager.
+// run makes the supervisor run the controller manager.
 func (k kubefedFederation) run(ctx context.Context, b *bed) error {
 	spec, err := b.box.Cluster(sandbox.HostName)
 	if err != nil {

@@ -72,7 +72,7 @@ func bringBack(ctx context.Context, b *bed) (*reading, error) {
 	return r, err
 }
 
-// serveOthers is W6. Seconds is the time from the moment when the last member serves the CRD to the moment when the object is there.
+// serveOthers is W6. Seconds is the time from the moment when the last member serves the CRD until the object is there.
 func serveOthers(ctx context.Context, b *bed) (*reading, error) {
 	const kind, plural, prefix = "Gauge", "gauges", "gauge"
 	last := b.members[len(b.members)-1]

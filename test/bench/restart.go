@@ -17,7 +17,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/audit"
 )
 
-// startAgain is W5: from the manager's graceful end until the next manager is idle. Then the manager is killed. Seconds is the time from
+// startAgain is W5. It ends the manager gracefully and measures until the next manager is idle. Then it kills the
+// manager. Seconds is the time from the kill until a new object is on every member.
 // then until a new object is on every member.
 func startAgain(ctx context.Context, b *bed) (*reading, error) {
 	r, err := b.endGracefully(ctx)

@@ -12,12 +12,12 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// lookEvery is how soon a renewed certificate is served.
+// lookEvery is the longest time until a renewed certificate is served.
 const lookEvery = time.Minute
 
-// Files serves the certificate tls.crt, tls.key of a folder. It looks from time to time instead of watching the files: the
-// kernel lends a user 128 watchers by default, several control planes on one machine use them up, and the manager must
-// not depend on what they leave.
+// Files serves the certificate tls.crt, tls.key of a folder. It reads the files from time to time and does not watch
+// them. The kernel allows a user 128 watchers by default, and several control planes on one machine use them up. The
+// manager must not depend on the number that is left.
 type Files struct {
 	dir   string
 	clock clock.PassiveClock
@@ -27,10 +27,10 @@ type Files struct {
 	looked time.Time
 }
 
-// NewFiles serves the certificate of a folder. The files may come later: until then connections fail.
+// NewFiles serves the certificate of a folder. The files may appear later: until then connections fail.
 func NewFiles(dir string, clk clock.PassiveClock) *Files { return &Files{dir: dir, clock: clk} }
 
-// Get is tls.Config's GetCertificate.
+// Get has the signature of GetCertificate in tls.Config.
 func (p *Files) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -44,5 +44,5 @@ func (p *Files) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	case p.loaded == nil:
 		return nil, fmt.Errorf("reading the webhooks' certificate in %s: %w", p.dir, err)
 	}
-	return p.loaded, nil // while the files are being replaced the old one is still good
+	return p.loaded, nil // while the files are being replaced, the old certificate is still good
 }

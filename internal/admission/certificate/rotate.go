@@ -26,18 +26,21 @@ const (
 	configuration = "fairlead"
 )
 
-// Rotation is how the certificate is renewed. The zero value is for production: a year, renewed 90 days before its end.
+// Rotation describes the renewal of the certificate. The zero value is for production: a certificate lives a year and
+// is renewed 90 days before its end.
 type Rotation struct {
-	// Dir is the folder that the Secret is mounted at.
+	// Dir is the folder where the Secret is mounted.
 	Dir string
-	// Names are names of the server beside that of the Service.
+	// Names are further names of the server, beside that of the Service.
 	Names []string
-	// Lifetime is that of a certificate, Ahead how long before its end it is renewed, and Every how often the leader looks.
+	// Lifetime is the lifetime of a certificate. It is renewed Ahead of its end. The leader checks it at the interval
+	// Every.
 	Lifetime, Ahead, Every time.Duration
 }
 
-// Rotate has the leader make the certificate, renew it, and write its authority into the webhook configurations. Call it before the
-// manager starts. The Secret is made here, because the rotator ends the whole manager when there is none.
+// Rotate makes the leader create the certificate, renew it, and write its authority into the webhook configurations.
+// Call it before the manager starts. Rotate itself makes the Secret, because the rotator ends the whole manager when
+// there is none.
 func Rotate(ctx context.Context, mgr manager.Manager, r Rotation) error {
 	secret := &corev1.Secret{}
 	secret.Namespace, secret.Name = v1alpha1.SystemNamespace, Secret

@@ -172,7 +172,7 @@ func (s Programs) Link(dir string) error {
 		if old, err := os.Readlink(link); err == nil && old == path {
 			continue
 		}
-		// By rename, since a supervisor may be starting this very program.
+		// The link is replaced by a rename, since a supervisor may be starting this very program.
 		if err := errors.Join(ignoreMissing(os.Remove(link+".new")), os.Symlink(path, link+".new")); err != nil {
 			return fmt.Errorf("linking %s: %w", name, err)
 		}

@@ -5,10 +5,10 @@
 // minor version that the user has already, for envtest, are used instead: those in the folder $KUBEBUILDER_ASSETS, and where nothing is
 // built yet those that setup-envtest downloaded.
 //
-// Why it is so. The module sits beside this package as module/*.txt, because go:embed does not reach into another
-// module, and it is a module of its own because Kubernetes needs two dozen replace directives that the product's go.mod
-// must not have. The folder of a build is named after all its inputs: files, flags, Go version and platform. Each program is
-// built under a temporary name and then renamed. So every program in the folder is complete, and an interrupted build
-// continues where it stopped. Go tells how far a build is: `go list` names the packages of a program and those in Go's build cache, and
-// `go build -v` prints each package that it compiles.
+// Why it is so. The module's files are beside this package as module/*.txt, because go:embed does not reach into
+// another module. It is a module of its own because Kubernetes needs two dozen replace directives, which the product's
+// go.mod must not have. The folder of a build is named after all its inputs: files, flags, Go version and platform.
+// Each program is built under a temporary name and then renamed. So every program in the folder is complete, and an
+// interrupted build continues where it stopped. Go tells how far a build is: `go list` names the packages of a program
+// and those in Go's build cache, and `go build -v` prints each package that it compiles.
 package binaries

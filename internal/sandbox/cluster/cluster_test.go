@@ -63,7 +63,8 @@ func TestCertificatesAreGoodForLoopbackAndForNoOtherCluster(t *testing.T) {
 	}
 }
 
-// The cluster's authority signs for people and programs, and through the API for more: none of them is for etcd.
+// The cluster's authority signs certificates for people and programs, also through the API. etcd must accept none of
+// them.
 func TestEtcdTrustsItsOwnCertificateAlone(t *testing.T) {
 	s := spec(t)
 	if err := s.Prepare(time.Now()); err != nil {
@@ -254,7 +255,7 @@ func TestACertificateThatAnOlderBuildDidNotMakeIsAdded(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := contents(t, s.pki(""))
-	if err := os.Remove(s.pki(pairCollector + ".key")); err != nil { // in the middle of adding it
+	if err := os.Remove(s.pki(pairCollector + ".key")); err != nil { // as if adding it was interrupted
 		t.Fatal(err)
 	}
 	if err := s.Prepare(time.Now()); err != nil {

@@ -46,7 +46,7 @@ type Spec struct {
 	APIServerArgs []string       `json:"apiServerArgs,omitempty"` // appended, so that they win
 }
 
-// Kubeconfig is the administrator's.
+// Kubeconfig is the path of the administrator's kubeconfig.
 func (s Spec) Kubeconfig() string { return filepath.Join(s.Dir, "kubeconfig") }
 
 // ManagerKubeconfig is the path of the kubeconfig of the manager. It uses the service account fairlead-manager, with the permissions

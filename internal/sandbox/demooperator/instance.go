@@ -66,7 +66,7 @@ func judge(d *appsv1.Deployment) (verdict, Instance, error) {
 		watch = d.Namespace // not made by OLM: the smallest scope
 	}
 	if strings.Contains(watch, ",") {
-		return end, Instance{}, fmt.Errorf("reading Deployment %s/%s: it is to serve the namespaces %s, and %s serves one or all",
+		return end, Instance{}, fmt.Errorf("reading Deployment %s/%s: its annotation lists the namespaces %s, but %s serves one namespace or all",
 			d.Namespace, d.Name, watch, Name)
 	}
 	account := pod.Spec.ServiceAccountName

@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// rolledOut is a Deployment of the operator as OLM makes it and as it looks once its pod is ready.
+// rolledOut returns a Deployment of the operator as OLM makes it, once its pod is ready.
 func rolledOut(version string, changes ...func(*appsv1.Deployment)) *appsv1.Deployment {
 	d := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{
@@ -88,7 +88,7 @@ func TestJudge(t *testing.T) {
 		},
 		"one for several namespaces cannot run": {
 			change: func(d *appsv1.Deployment) { d.Spec.Template.Annotations[targetNamespaces] = "a,b" }, want: end,
-			err: `reading Deployment shop/demo-operator: it is to serve the namespaces a,b, and demo-operator serves one or all`,
+			err: `reading Deployment shop/demo-operator: its annotation lists the namespaces a,b, but demo-operator serves one namespace or all`,
 		},
 	}
 	for name, test := range tests {

@@ -78,7 +78,7 @@ func written(g *Greeting) writeResult {
 }
 
 func nameTaken(g *Greeting) writeResult {
-	const message = "ConfigMap %s belongs to something else: delete or rename it, or name this Greeting otherwise"
+	const message = "ConfigMap %s belongs to another owner: delete or rename it, or give this Greeting another name"
 	return writeResult{ReasonNameTaken, fmt.Sprintf(message, configMapName(g))}
 }
 

@@ -94,7 +94,7 @@ func TestStatus(t *testing.T) {
 			did: nameTaken,
 			want: metav1.Condition{
 				Status: metav1.ConditionFalse, Reason: ReasonNameTaken, LastTransitionTime: now,
-				Message: "ConfigMap hello-messages belongs to something else: delete or rename it, or name this Greeting otherwise",
+				Message: "ConfigMap hello-messages belongs to another owner: delete or rename it, or give this Greeting another name",
 			},
 		},
 	}

@@ -27,20 +27,20 @@ type WatchOptions struct {
 	// that two releases never write at the same time. If this very instance already runs, Start does nothing. Start returns
 	// when the process has started. The implementation restarts a process that ends by itself.
 	Start func(ctx context.Context, i Instance) error
-	// Stop ends what runs for a Deployment and returns once it has ended; when nothing does, that is no error.
+	// Stop ends the process for a Deployment and returns once it has ended. It is no error if there is none.
 	Stop func(ctx context.Context, deployment cache.ObjectName) error
-	// Running names the Deployments for which something runs when Watch begins: it outlives every Watch.
+	// Running names the Deployments that have a running process when Watch begins. These processes outlive every Watch.
 	Running func(ctx context.Context) ([]cache.ObjectName, error)
 }
 
-// watcher keeps what runs in step with the Deployments.
+// watcher starts and stops processes so that they match the Deployments.
 type watcher struct {
 	WatchOptions
 	credentials credentials
 	deployments cache.SharedIndexInformer
 	queue       workqueue.TypedRateLimitingInterface[cache.ObjectName]
-	running     map[cache.ObjectName]Instance  // as known by name only, when it runs from before
-	refreshed   map[cache.ObjectName]time.Time // when the token was written
+	running     map[cache.ObjectName]Instance  // of a process from before this Watch, only the name is known
+	refreshed   map[cache.ObjectName]time.Time // the time of the last token
 }
 
 // Watch keeps one process per rolled-out Deployment of the operator on a member, until ctx ends, also through outages of the member. The
@@ -79,7 +79,7 @@ func watch(ctx context.Context, client kubernetes.Interface, o WatchOptions) err
 	go w.deployments.RunWithContext(ctx)
 	before, err := o.Running(ctx)
 	if err != nil {
-		return fmt.Errorf("asking what runs already: %w", err)
+		return fmt.Errorf("listing the processes that run already: %w", err)
 	}
 	if !cache.WaitForCacheSync(ctx.Done(), w.deployments.HasSynced) {
 		return nil // ctx ended during the start
@@ -102,7 +102,7 @@ func (w *watcher) next(ctx context.Context) bool {
 	}
 	defer w.queue.Done(key)
 	if err := w.settle(ctx, key); err != nil && ctx.Err() == nil {
-		log.FromContext(ctx).Error(err, "Operator not in step with its Deployment, trying again", "deployment", key.String())
+		log.FromContext(ctx).Error(err, "The operator does not match its Deployment yet; trying again", "deployment", key.String())
 		w.queue.AddRateLimited(key)
 		return true
 	}

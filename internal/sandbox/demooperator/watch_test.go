@@ -25,7 +25,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// member is a watched member: a fake API server that gives out numbered tokens, and a record of what was started and stopped.
+// watchedMember is a watched member: a fake API server that hands out numbered tokens, and a record of started and
+// stopped instances.
 type watchedMember struct {
 	t         *testing.T
 	client    *fake.Clientset
@@ -37,8 +38,9 @@ type watchedMember struct {
 	lastStart Instance
 }
 
-// watching runs f with a watched member inside a bubble of its own time, and returns once Watch has ended. An operator of each
-// Deployment in before runs already; "rolling" is the one that is there, in the middle of a rollout.
+// watching runs f with a watched member, inside a synctest bubble with its own time. It returns once Watch has ended.
+// For each Deployment in before, an operator runs from the beginning. The Deployment "rolling" exists then, in the
+// middle of a rollout.
 func watching(t *testing.T, f func(ctx context.Context, m *watchedMember), before ...string) *watchedMember {
 	rolling := rolledOut("v1.0.0", func(d *appsv1.Deployment) { d.Name, d.Generation = "rolling", 3 })
 	m := &watchedMember{t: t, client: fake.NewClientset(rolling), dir: filepath.Join(t.TempDir(), "operators")}
@@ -87,7 +89,7 @@ func (m *watchedMember) stop(_ context.Context, deployment cache.ObjectName) err
 	return nil
 }
 
-// settled lets everything happen that happens soon; the time is the bubble's.
+// settled waits until nothing more happens without the bubble's clock moving on.
 func (m *watchedMember) settled() {
 	synctest.Wait()
 	<-time.After(time.Second)
@@ -256,7 +258,7 @@ func TestWatchGivesCredentials(t *testing.T) {
 			t.Errorf("at first the token is %s", got)
 		}
 
-		<-time.After(3 * tokenRefresh) // the bubble's time
+		<-time.After(3 * tokenRefresh) // by the bubble's clock
 		synctest.Wait()
 		if got := token(); got != "token-4" {
 			t.Errorf("after three times the refresh interval the token is %s", got)

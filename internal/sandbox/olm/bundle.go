@@ -21,7 +21,8 @@ import (
 
 const (
 	description = "Writes a ConfigMap with a message per recipient for every Greeting, to try out installing and upgrading an operator."
-	// minKubeVersion is far below the sandbox's own: what the CRD and server-side apply need.
+	// minKubeVersion is a version that has the features that the CRD and server-side apply need. It is far below the
+	// sandbox's own.
 	minKubeVersion = "1.28.0"
 	// startsAfterAnnotation is the time that a simulated pod takes to start, see the sandbox's stages. Collectors look at an object
 	// at most every 2 s. An upgrade has to take longer than that, like a real one, or they would miss it.

@@ -22,8 +22,8 @@ type Cluster struct {
 
 	// FreePort returns a free loopback port. It stays the same for a key as long as the cluster exists.
 	FreePort func(key string) (int, error)
-	// AddProcess has the supervisor keep a process of that name running from now on. If there is a process of that name, it stays if
-	// it is the same, and is replaced otherwise.
+	// AddProcess makes the supervisor keep this process running from now on. A process of that name stays if it is
+	// equal, and is replaced otherwise.
 	AddProcess func(ctx context.Context, p Command) error
 }
 
@@ -54,8 +54,9 @@ func (c Cluster) address() (string, error) {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), nil
 }
 
-// unset keeps a user's environment out of OLM: CI switches on a round tripper that panics on objects without OLM's labels, and
-// proxies, besides diverting calls to loopback, are copied into every operator's Deployment.
+// unset are variables of the user's environment that OLM must not get. CI switches on a round tripper that panics on
+// objects without OLM's labels. Proxies would divert calls to loopback, and OLM copies them into every operator's
+// Deployment.
 var unset = []string{
 	"CI",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "GRPC_PROXY",
@@ -63,10 +64,10 @@ var unset = []string{
 	"GLOBAL_CATALOG_NAMESPACE",
 }
 
-// processes are OLM's three, for a cluster whose catalog is served on address.
+// processes returns OLM's three processes, for a cluster whose catalog is served on address.
 //
-// The intervals are OLM's resync intervals; OLM sees changes by watches. Memory is scarce in a sandbox of several members, so garbage
-// collection runs at a quarter of the usual growth, which costs these idle processes little.
+// The intervals are OLM's resync intervals; OLM sees changes by watches. Memory is scarce in a sandbox of several
+// members. So garbage collection runs at a quarter of the usual growth, which costs these idle processes little.
 func (c Cluster) processes(address string) []Command {
 	env := []string{"GOGC=25", "GOMAXPROCS=2"}
 	return []Command{

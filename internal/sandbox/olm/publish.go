@@ -43,7 +43,7 @@ func (r *RefusedError) Error() string {
 	if slices.Contains(demooperator.Versions(), r.Version) {
 		reason = fmt.Sprintf("version %s of %s replaces one that is not published", r.Version, demooperator.Name)
 	}
-	next := "every version there is has been published"
+	next := "all versions are published"
 	if r.Next != "" {
 		next = r.Next + " can come next"
 	}

@@ -37,11 +37,11 @@ func TestJudge(t *testing.T) {
 		},
 		"nothing can come after the last version": {
 			published: []string{"v1.0.0", "v1.1.0", "v1.2.0"}, version: "v1.3.0",
-			err: "there is no version \"v1.3.0\" of demo-operator: published are v1.0.0, v1.1.0, v1.2.0; every version there is has been published",
+			err: "there is no version \"v1.3.0\" of demo-operator: published are v1.0.0, v1.1.0, v1.2.0; all versions are published",
 		},
 		"no version at all is no version after the last": {
 			published: []string{"v1.0.0", "v1.1.0", "v1.2.0"}, version: "",
-			err: "there is no version \"\" of demo-operator: published are v1.0.0, v1.1.0, v1.2.0; every version there is has been published",
+			err: "there is no version \"\" of demo-operator: published are v1.0.0, v1.1.0, v1.2.0; all versions are published",
 		},
 	}
 	for name, test := range tests {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// add makes p one of the processes that should run, in place of one of the same name.
+// add makes p one of the processes that should run. It replaces a process of the same name.
 func (s *supervisor) add(p Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +54,7 @@ func (s *supervisor) apply(list []Process) error {
 	return nil
 }
 
-// has reports whether p is there, unchanged, and runs unless its cluster is stopped.
+// has reports whether p exists unchanged. It has to run, unless its cluster is stopped.
 func (s *supervisor) has(p Process) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

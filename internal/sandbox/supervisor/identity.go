@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Identity identifies a process, also among those that had the same pid before or after it.
+// Identity identifies a process, and distinguishes it from others that had the same pid before or after it.
 type Identity struct {
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"` // clock ticks from boot to its start

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestMain lets the test binary be the supervising process, as hostctl is for a person's sandbox.
+// TestMain lets the test binary be the supervising process, as hostctl is for a user's sandbox.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "supervise" {
 		if err := Run(os.Args[2], os.Stderr); err != nil {
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// launched is a sandbox folder with a supervisor, both gone with the test.
+// launched makes a sandbox folder with a supervisor. Both are removed when the test ends.
 func launched(t *testing.T) (*Client, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -63,7 +63,7 @@ func apply(t *testing.T, c *Client, processes ...Process) {
 	}
 }
 
-// eventually waits for a condition; the text says what did not come.
+// eventually waits for a condition. what names the condition in the failure.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	deadline := time.After(10 * time.Second)

@@ -94,8 +94,8 @@ type Status struct {
 	Log      string `json:"log"`
 }
 
-// layers sorts processes by After: the processes of a layer need only those of earlier layers. It ignores unknown names in After, and
-// circles. Such a process waits for ever, and its status shows that.
+// layers sorts processes by After: the processes of a layer need only those of earlier layers. It ignores unknown names
+// in After, and circles. Such a process waits forever, and its status shows that.
 func layers(list []Process) [][]Process {
 	depth := map[string]int{}
 	for range list { // the longest chain has as many links

@@ -81,7 +81,7 @@ func Run(dir string, log io.Writer) error {
 		case <-tidy.C:
 			if _, err := os.Stat(filepath.Join(dir, recordName)); errors.Is(err, os.ErrNotExist) {
 				s.endAll(0)
-				return fmt.Errorf("supervising %s: the folder is gone, ended everything", dir)
+				return fmt.Errorf("supervising %s: the folder is gone, so the supervisor has ended all processes", dir)
 			}
 			s.boundLogs()
 		}
@@ -92,7 +92,7 @@ func Run(dir string, log io.Writer) error {
 func (s *supervisor) takeOver() error {
 	r, err := readRecord(s.dir)
 	if err != nil { // damaged by a power cut: Up asks for the processes again
-		s.logf("%v; going on without it", err)
+		s.logf("%v; the supervisor continues without it", err)
 		r = processRecord{}
 	}
 	if err := r.endLeftovers(context.Background(), downGrace); err != nil {
