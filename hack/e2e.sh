@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The end-to-end suite.
-#   PROVIDER=sandbox  the provider of the fleet
-#   FOCUS=REGEX       only the specs with a matching sentence; a FOCUS that matches no spec fails
-#   KEEP=1            use the fleet that an earlier run with KEEP=1 left, and leave it running afterwards
+#   PROVIDER=sandbox|kind  the provider of the fleet: processes without kubelets, or clusters of kind
+#   FOCUS=REGEX            only the specs with a matching sentence; a FOCUS that matches no spec fails
+#   KEEP=1                 use the fleet that an earlier run with KEEP=1 left, and leave it running afterwards
+#   KIND_NODE_IMAGE=NAME   for kind: the image of the nodes; by default the image that `make kind-node` builds
 # The suite reads provider and keep from FAIRLEAD_E2E_PROVIDER and FAIRLEAD_E2E_KEEP.
 set -eu
 
@@ -12,9 +13,24 @@ cd "$(dirname "$0")/.."
 
 export FAIRLEAD_E2E_PROVIDER="${PROVIDER:-sandbox}" FAIRLEAD_E2E_KEEP="${KEEP:-}"
 
+if [ "$FAIRLEAD_E2E_PROVIDER" = kind ]; then
+	pinned=$(sed -n 's,^.*k8s.io/kubernetes \(v[0-9.]*\)$,\1,p' internal/sandbox/binaries/module/go.mod.txt)
+	export KIND_NODE_IMAGE="${KIND_NODE_IMAGE:-kindest/node:$pinned-local}"
+	# The images of this work tree, for the architecture of the nodes, and the image of the test pods.
+	ARCH=$(go env GOARCH) VERSION="${VERSION:-v0.0.0-dev+$(git rev-parse --short=12 HEAD)}" hack/images.sh
+	pod=$(mktemp -d)
+	trap 'rm -rf "$pod"' EXIT
+	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags '-s -w' -o "$pod/pod" ./test/e2e/pod
+	if tar -C "$pod" -cf - pod | docker import --change 'ENTRYPOINT ["/pod"]' - fairlead/e2e-pod:local >/dev/null; then
+		docker save --output _artifacts/images/e2e-pod.tar fairlead/e2e-pod:local
+	else
+		echo "make e2e: no container engine took the image of the test pods; the suite says what is wrong" >&2
+	fi
+fi
+
 # -v lets ginkgo's progress and its summary through while it runs; -count=1 because Go cannot cache results that depend on a fleet.
 # Go's timeout is a minute longer than ginkgo's, so that ginkgo reports where the suite hung.
 set -- -v -count=1 -timeout 61m ./test/e2e -ginkgo.timeout=60m -ginkgo.no-color -ginkgo.fail-on-empty
 [ -z "${FOCUS:-}" ] || set -- "$@" "-ginkgo.focus=$FOCUS"
 
-exec go test "$@"
+go test "$@"

@@ -3,6 +3,7 @@
 #
 # Container images of manager, collector and hostctl, for linux/amd64 and linux/arm64, without a container engine.
 #   PUSH=REGISTRY/PREFIX  push them there, with the credentials of `docker login`
+#   ARCH=amd64            only for this architecture
 #   OUT=DIR               the folder to write to; _artifacts/images by default
 # Files in the images have the time of the commit, so that the same commit gives the same digests.
 set -eu
@@ -20,6 +21,6 @@ out=$(cd "$(dirname "$out")" && pwd)/$(basename "$out")
 root=$(pwd)
 
 cd hack/images
-go run . -root "$root" -out "$out" -push "${PUSH:-}" \
+go run . -root "$root" -out "$out" -push "${PUSH:-}" -arch "${ARCH:-amd64,arm64}" \
 	-version "$VERSION" -commit "$commit" -time "$(git log -1 --format=%ct)"
 echo "✓ $out: oci/ is an OCI layout; docker load -i $out/manager-linux-amd64.tar" >&2

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/v1"
@@ -18,7 +19,7 @@ import (
 // programs are the folders below cmd/ that have an image.
 var programs = []string{"manager", "collector", "hostctl"}
 
-// architectures are the architectures of linux for which an image is built.
+// architectures are the architectures of linux for which an image is built by default.
 var architectures = []string{"amd64", "arm64"}
 
 func main() {
@@ -40,10 +41,12 @@ func run(ctx context.Context, args []string, progress io.Writer) error {
 	push := flags.String("push", "", "REGISTRY/PREFIX to push to, for example registry.example.com/fairlead; empty pushes nothing.")
 	name := flags.String("version", "", "The version that the binaries say and the images are tagged with.")
 	commit := flags.String("commit", "", "The commit that is built.")
+	arch := flags.String("arch", strings.Join(architectures, ","), "The architectures to build for.")
 	seconds := flags.Int64("time", 0, "When that commit was made, in seconds since 1970: the time of every file.")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	architectures := strings.Split(*arch, ",")
 	r := buildInfo{version: *name, commit: *commit, time: time.Unix(*seconds, 0).UTC()}
 	if r.version == "" || r.commit == "" || *seconds <= 0 {
 		return errors.New("--version, --commit and --time are needed; `make images` gives them")

@@ -52,6 +52,9 @@ func (r buildInfo) write(out string, indexes map[string]v1.ImageIndex, images ma
 		}
 		for _, arch := range architectures {
 			file := archive(program, arch)
+			if _, built := images[file]; !built {
+				continue
+			}
 			ref, err := name.NewTag("fairlead/" + program + ":" + r.tag())
 			if err != nil {
 				return err

@@ -130,7 +130,7 @@ var _ = Describe("When a placement lets go of more members than may be left with
 		before := fleet.Manager(ctx)
 		Expect(syscall.Kill(before.PID, syscall.SIGKILL)).To(Succeed())
 		Eventually(ctx, func() int { return fleet.Manager(ctx).PID }).ShouldNot(Equal(before.PID))
-		Expect(fleet.WaitReady(ctx, sandbox.HostName, sandbox.ManagerProcess)).To(Succeed()) // the manager serves the webhook too
+		Expect(fleet.Sandbox.WaitReady(ctx, sandbox.HostName, sandbox.ManagerProcess)).To(Succeed()) // the manager serves the webhook too
 		settings := author(ctx, build.Federated("settings").In(w.Namespace).To("member-1").With(build.ConfigMap("settings")))
 		Eventually(ctx, reread(ctx, settings)).WithTimeout(90*time.Second).Should(beReady(), "the new manager is at work")
 		Consistently(ctx, holding(w)).Should(Equal([]string{"member-2", "member-3"}))

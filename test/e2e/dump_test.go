@@ -48,7 +48,10 @@ func (f *TestFleet) dump(ctx context.Context, spec types.SpecReport) {
 		write(c.Name+"-deliveries.yaml", c.listed(ctx, &v1alpha1.DeliveryList{}))
 		write(c.Name+"-memberships.yaml", c.listed(ctx, &v1alpha1.MembershipList{}))
 	}
-	write("manager.log", tailOf(f.Manager(ctx).Log))
+	write("manager.log", tailOf(f.ManagerLog(ctx)))
+	if err := f.Export(ctx, dir); err != nil {
+		GinkgoWriter.Printf("dumping: %v\n", err)
+	}
 	AddReportEntry("what the fleet looked like", dir)
 }
 
@@ -56,7 +59,7 @@ func (f *TestFleet) dump(ctx context.Context, spec types.SpecReport) {
 func (f *TestFleet) standing(ctx context.Context) string {
 	wrappers := f.Kubectl(ctx, "get", "federation", "-A", "-o", "wide")
 	members := f.Kubectl(ctx, "get", "memberclusters", "-o", "wide")
-	logged := tailOf(f.Manager(ctx).Log)
+	logged := tailOf(f.ManagerLog(ctx))
 	return wrappers.Stdout + wrappers.Stderr + members.Stdout + members.Stderr + string(logged[max(0, len(logged)-2000):]) + "\n"
 }
 
@@ -71,10 +74,4 @@ func (c *TestCluster) listed(ctx context.Context, list client.ObjectList) []byte
 	return content
 }
 
-func tailOf(path string) []byte {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return []byte(err.Error())
-	}
-	return content[max(0, len(content)-tailBytes):]
-}
+func tailOf(log []byte) []byte { return log[max(0, len(log)-tailBytes):] }

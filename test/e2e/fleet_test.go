@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -22,15 +23,16 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
+	"github.com/fairlead-dev/fairlead/test/e2e/provider"
+	"github.com/fairlead-dev/fairlead/test/e2e/provider/kindclusters"
 )
 
-// memberNames are the members of the fleet. Their labels cloud are aws, gcp and onprem.
-var memberNames = []string{"member-1", "member-2", "member-3"}
-
-// TestFleet is the suite's sandbox, with clients.
+// TestFleet is the clusters of the suite's provider, with clients.
 type TestFleet struct {
-	*sandbox.Sandbox
-	Host *TestCluster
+	provider.Provider
+	// Sandbox is the provider again for specs that need a sandbox, otherwise nil.
+	Sandbox *sandbox.Sandbox
+	Host    *TestCluster
 
 	members map[string]*TestCluster
 	// repo is the folder of the checkout.
@@ -45,44 +47,67 @@ type TestCluster struct {
 	auditLog   string
 }
 
-// bringUp makes the suite's sandbox, or uses the one that an earlier run kept.
+// bringUp makes the suite's clusters, or uses those that an earlier run kept.
 func bringUp(ctx context.Context) *TestFleet {
 	GinkgoHelper()
-	switch provider := os.Getenv("FAIRLEAD_E2E_PROVIDER"); provider {
-	case "", "sandbox":
-	case "kind":
-		Fail("provider kind is not there yet: it comes with a later issue, with images to run; use PROVIDER=sandbox")
-	default:
-		Fail("provider " + provider + " is not known: use PROVIDER=sandbox")
-	}
 	repo, err := filepath.Abs("../..")
 	Expect(err).NotTo(HaveOccurred())
-	name := os.Getenv("FAIRLEAD_E2E_SANDBOX")
-	if name == "" {
-		name = "e2e"
+	f := &TestFleet{members: make(map[string]*TestCluster), repo: repo}
+	switch name := provider.Chosen(); name {
+	case provider.Sandbox:
+		f.Sandbox = upSandbox(ctx, repo)
+		f.Provider = provider.OfSandbox{Sandbox: f.Sandbox}
+	case provider.Kind:
+		f.Provider = upKind(ctx, repo)
+	default:
+		Fail("provider " + name + " is not known: use PROVIDER=sandbox or PROVIDER=kind")
 	}
-	if os.Getenv("FAIRLEAD_E2E_KEEP") == "" { // what a killed run has left
-		_, err := sandbox.Down(ctx, name)
-		Expect(err).NotTo(HaveOccurred())
-	}
-	box, err := sandbox.Up(ctx, sandbox.Options{
-		Name: name, Members: len(memberNames), OLM: true, Audit: true, Programs: filepath.Join(repo, "bin"),
-		Fsync: os.Getenv("FAIRLEAD_E2E_FSYNC") != "", // slower; decides what a killed etcd may lose
-	}, progress.New(os.Stderr))
-	Expect(err).NotTo(HaveOccurred())
-	f := &TestFleet{Sandbox: box, members: make(map[string]*TestCluster), repo: repo}
-	f.Host = f.connect(sandbox.HostName)
-	for _, name := range memberNames {
+	f.Host = f.connect(provider.Host)
+	for _, name := range f.MemberNames() {
 		f.members[name] = f.connect(name)
 	}
 	return f
 }
 
+// keep reports whether clusters of an earlier run are used, and left running.
+func keep() bool { return os.Getenv("FAIRLEAD_E2E_KEEP") != "" }
+
+func upSandbox(ctx context.Context, repo string) *sandbox.Sandbox {
+	GinkgoHelper()
+	name := os.Getenv("FAIRLEAD_E2E_SANDBOX")
+	if name == "" {
+		name = "e2e"
+	}
+	if !keep() { // what a killed run has left
+		_, err := sandbox.Down(ctx, name)
+		Expect(err).NotTo(HaveOccurred())
+	}
+	box, err := sandbox.Up(ctx, sandbox.Options{
+		Name: name, Members: 3, OLM: true, Audit: true, Programs: filepath.Join(repo, "bin"),
+		Fsync: os.Getenv("FAIRLEAD_E2E_FSYNC") != "", // slower; decides what a killed etcd may lose
+	}, progress.New(os.Stderr))
+	Expect(err).NotTo(HaveOccurred())
+	return box
+}
+
+func upKind(ctx context.Context, repo string) *kindclusters.Clusters {
+	GinkgoHelper()
+	cache, err := os.UserCacheDir()
+	Expect(err).NotTo(HaveOccurred())
+	clusters, err := kindclusters.Up(ctx, kindclusters.Options{
+		Name: "fairlead-e2e", Dir: filepath.Join(cache, "fairlead", "kind-e2e"), Programs: filepath.Join(repo, "bin"),
+		Images: filepath.Join(repo, "_artifacts", "images"), Config: filepath.Join(repo, "config", "default"),
+		NodeImage: os.Getenv("KIND_NODE_IMAGE"), Keep: keep(),
+	}, progress.New(os.Stderr))
+	Expect(err).NotTo(HaveOccurred())
+	return clusters
+}
+
 func (f *TestFleet) connect(name string) *TestCluster {
 	GinkgoHelper()
-	spec, err := f.Cluster(name)
-	Expect(err).NotTo(HaveOccurred())
 	config, err := f.RESTConfig(name)
+	Expect(err).NotTo(HaveOccurred())
+	kubeconfig, err := f.Kubeconfig(name)
 	Expect(err).NotTo(HaveOccurred())
 	config.QPS = -1
 	scheme := runtime.NewScheme()
@@ -91,10 +116,16 @@ func (f *TestFleet) connect(name string) *TestCluster {
 	}
 	c, err := client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
-	return &TestCluster{Client: c, Name: name, Kubeconfig: spec.Kubeconfig(), auditLog: spec.AuditLog()}
+	connected := &TestCluster{Client: c, Name: name, Kubeconfig: kubeconfig}
+	if f.Sandbox != nil {
+		spec, err := f.Sandbox.Cluster(name)
+		Expect(err).NotTo(HaveOccurred())
+		connected.auditLog = spec.AuditLog()
+	}
+	return connected
 }
 
-// Member returns one of memberNames.
+// Member returns a member by name.
 func (f *TestFleet) Member(name string) *TestCluster {
 	GinkgoHelper()
 	Expect(f.members).To(HaveKey(name))
@@ -104,7 +135,7 @@ func (f *TestFleet) Member(name string) *TestCluster {
 // Members returns all members, in order.
 func (f *TestFleet) Members() []*TestCluster {
 	var all []*TestCluster
-	for _, name := range memberNames {
+	for _, name := range f.MemberNames() {
 		all = append(all, f.members[name])
 	}
 	return all
@@ -125,13 +156,31 @@ func (f *TestFleet) Hostctl(ctx context.Context, args ...string) Run {
 // Kubectl runs kubectl for the host, or for another cluster with --context NAME as the first two arguments.
 func (f *TestFleet) Kubectl(ctx context.Context, args ...string) Run {
 	GinkgoHelper()
-	return f.run(ctx, "", filepath.Join(f.Binaries(), "kubectl"), args...)
+	return f.run(ctx, "", f.kubectl(), args...)
 }
 
 // KubectlWith is Kubectl with standard input, for -f -.
 func (f *TestFleet) KubectlWith(ctx context.Context, stdin string, args ...string) Run {
 	GinkgoHelper()
-	return f.run(ctx, stdin, filepath.Join(f.Binaries(), "kubectl"), args...)
+	return f.run(ctx, stdin, f.kubectl(), args...)
+}
+
+// kubectl returns the path of kubectl on the PATH that the provider sets.
+func (f *TestFleet) kubectl() string {
+	GinkgoHelper()
+	for _, variable := range f.Environment() {
+		list, found := strings.CutPrefix(variable, "PATH=")
+		if !found {
+			continue
+		}
+		for _, dir := range filepath.SplitList(list) {
+			if path, err := exec.LookPath(filepath.Join(dir, "kubectl")); err == nil {
+				return path
+			}
+		}
+	}
+	Fail("there is no kubectl")
+	return ""
 }
 
 func (f *TestFleet) run(ctx context.Context, stdin, program string, args ...string) Run {
@@ -140,7 +189,7 @@ func (f *TestFleet) run(ctx context.Context, stdin, program string, args ...stri
 	Expect(err).NotTo(HaveOccurred())
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "KUBECACHEDIR="+f.KubectlCache(), "PATH="+f.Binaries()+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.Env = slices.Concat(os.Environ(), f.Environment(), []string{"KUBECONFIG=" + kubeconfig})
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &stdout, &stderr
 	err = cmd.Run()
 	var ended *exec.ExitError
@@ -167,7 +216,7 @@ func (f *TestFleet) Manager(ctx context.Context) supervisor.Status {
 // Process returns the status of a cluster's process from its supervisor.
 func (f *TestFleet) Process(ctx context.Context, cluster, name string) supervisor.Status {
 	GinkgoHelper()
-	all, err := f.Processes(ctx)
+	all, err := f.Sandbox.Processes(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	for _, p := range all {
 		if p.Cluster == cluster && p.Name == name {

@@ -62,7 +62,7 @@ func rejoinAfter(name string) {
 		collector := fleet.Process(ctx, name, sandbox.CollectorProcess)
 		Expect(syscall.Kill(collector.PID, syscall.SIGTERM)).To(Succeed())
 		Expect(fleet.Hostctl(ctx, asTheSandbox(joining(name))...)).To(HaveField("Code", 0))
-		Expect(fleet.WaitReady(ctx, name, sandbox.CollectorProcess)).To(Succeed())
+		Expect(fleet.Sandbox.WaitReady(ctx, name, sandbox.CollectorProcess)).To(Succeed())
 	})
 }
 

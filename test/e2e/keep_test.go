@@ -115,15 +115,15 @@ var _ = Describe("When a wrapper leaves more behind than one event can name", fu
 
 		remove(ctx, w)
 		var notes []any
-		for _, name := range memberNames {
+		for _, name := range fleet.MemberNames() {
 			notes = append(notes, HavePrefix("60 objects stay on member %s (`hostctl kept many -n %s` lists all); 60:", name, shop))
 		}
 		Eventually(ctx, told(shop, "many", v1alpha1.ReasonKept)).Should(ConsistOf(notes...))
 		kept := fleet.Hostctl(ctx, "kept", "many", "-n", shop)
 		Expect(kept.Code).To(Equal(exit.Done), kept.Stderr)
 		lines := strings.Split(strings.TrimSpace(kept.Stdout), "\n")
-		Expect(lines).To(HaveLen(1 + 60*len(memberNames)))
-		for _, name := range memberNames {
+		Expect(lines).To(HaveLen(1 + 60*len(fleet.MemberNames())))
+		for _, name := range fleet.MemberNames() {
 			Expect(kept.Stdout).To(MatchRegexp(name + ` +configmaps/a-rather-long-name-of-an-object-59 +annotated `))
 		}
 		one := fleet.Hostctl(ctx, "kept", "many", "-n", shop, "--cluster", "member-2")

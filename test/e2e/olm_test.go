@@ -53,7 +53,7 @@ func (c *TestCluster) csvPhase(ctx context.Context, namespace, csv string) strin
 // published every version.
 func publishNext(ctx context.Context, member string) (csv string) {
 	GinkgoHelper()
-	target, err := fleet.OLMCluster(member)
+	target, err := fleet.Sandbox.OLMCluster(member)
 	Expect(err).NotTo(HaveOccurred())
 	for _, version := range demooperator.Versions() {
 		did, err := olm.Publish(ctx, target, version)

@@ -90,7 +90,7 @@ var _ = Describe("When the host forgets", Serial, func() {
 		early := author(ctx, build.Federated("early").In(shop).To("member-1").With(build.ConfigMap("early", "colour", "blue")))
 		expectReady(ctx, ahead, still)
 		backup := filepath.Join(GinkgoT().TempDir(), "host.tar.gz")
-		Expect(fleet.Hostctl(ctx, "sandbox", "snapshot", backup, "--name", fleet.Name).Code).To(Equal(exit.Done))
+		Expect(fleet.Hostctl(ctx, "sandbox", "snapshot", backup, "--name", fleet.Sandbox.Name).Code).To(Equal(exit.Done))
 		colour := func(w *v1alpha1.Federated, value string) {
 			Eventually(ctx, func() error { // the manager serves the webhooks
 				if err := fleet.Host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
@@ -108,7 +108,7 @@ var _ = Describe("When the host forgets", Serial, func() {
 		edit(ctx, early, place)
 		expectReady(ctx, ahead, early)
 
-		Expect(fleet.Hostctl(ctx, "sandbox", "restore", backup, "--name", fleet.Name).Code).To(Equal(exit.Done))
+		Expect(fleet.Hostctl(ctx, "sandbox", "restore", backup, "--name", fleet.Sandbox.Name).Code).To(Equal(exit.Done))
 		Eventually(ctx, reread(ctx, ahead)).WithTimeout(leadAgain).Should(haveLine(member.Name, v1alpha1.StateHeld, v1alpha1.ReasonHostBehindMember,
 			"hostctl recover ahead -n "+shop))
 		colour(still, "red")

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
+	"github.com/fairlead-dev/fairlead/test/e2e/provider"
 )
 
 // fleet is the fleet that all specs share.
@@ -24,6 +25,8 @@ const (
 	patience = 60 * time.Second
 	// upWithin is the time limit for bringing the fleet up, with built control planes.
 	upWithin = 10 * time.Minute
+	// kindUpWithin is the same for clusters of kind, whose nodes start kubelets and load images.
+	kindUpWithin = 20 * time.Minute
 )
 
 func TestMain(m *testing.M) {
@@ -41,19 +44,29 @@ func TestEndToEnd(t *testing.T) {
 	SetDefaultConsistentlyDuration(2 * time.Second)
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	log.SetLogger(zap.New(zap.WriteTo(GinkgoWriter)))
-	RunSpecs(t, "Fairlead")
+	suite, reporter := GinkgoConfiguration()
+	if provider.Chosen() == provider.Kind && suite.LabelFilter == "" {
+		suite.LabelFilter = metByKind()
+	}
+	RunSpecs(t, "Fairlead", suite, reporter)
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	fleet = bringUp(ctx)
-}, NodeTimeout(upWithin))
+}, NodeTimeout(bringUpWithin()))
+
+func bringUpWithin() time.Duration {
+	if provider.Chosen() == provider.Kind {
+		return kindUpWithin
+	}
+	return upWithin
+}
 
 var _ = AfterSuite(func(ctx SpecContext) {
-	if fleet == nil || os.Getenv("FAIRLEAD_E2E_KEEP") != "" {
+	if fleet == nil || keep() {
 		return
 	}
-	_, err := sandbox.Down(ctx, fleet.Name)
-	Expect(err).NotTo(HaveOccurred())
+	Expect(fleet.Down(ctx)).To(Succeed())
 }, NodeTimeout(time.Minute))
 
 // The state of the fleet is saved before the failed spec cleans up, so that it shows the cause of the failure.

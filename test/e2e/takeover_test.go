@@ -18,12 +18,13 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
+	"github.com/fairlead-dev/fairlead/test/e2e/provider"
 )
 
 // newRival starts another host with its own manager and without members, in a second sandbox.
 func newRival(ctx SpecContext) *TestFleet {
 	GinkgoHelper()
-	name := fleet.Name + "-rival"
+	name := fleet.Sandbox.Name + "-rival"
 	down := func(ctx SpecContext) {
 		_, err := sandbox.Down(ctx, name)
 		Expect(err).NotTo(HaveOccurred())
@@ -32,7 +33,7 @@ func newRival(ctx SpecContext) *TestFleet {
 	DeferCleanup(down, NodeTimeout(time.Minute))
 	box, err := sandbox.Up(ctx, sandbox.Options{Name: name, Programs: filepath.Join(fleet.repo, "bin")}, progress.New(GinkgoWriter))
 	Expect(err).NotTo(HaveOccurred())
-	r := &TestFleet{Sandbox: box, repo: fleet.repo}
+	r := &TestFleet{Provider: provider.OfSandbox{Sandbox: box}, Sandbox: box, repo: fleet.repo}
 	r.Host = r.connect(sandbox.HostName)
 	return r
 }
@@ -47,7 +48,7 @@ var _ = Describe("When another host takes a member over", Serial, func() {
 			Expect(fleet.Hostctl(ctx, joining(member.Name, "--take-over", "--yes")...)).To(HaveField("Code", exit.Done))
 			Expect(syscall.Kill(fleet.Process(ctx, member.Name, sandbox.CollectorProcess).PID, syscall.SIGTERM)).To(Succeed())
 			Expect(fleet.Hostctl(ctx, asTheSandbox(joining(member.Name))...)).To(HaveField("Code", exit.Done))
-			Expect(fleet.WaitReady(ctx, member.Name, sandbox.CollectorProcess)).To(Succeed())
+			Expect(fleet.Sandbox.WaitReady(ctx, member.Name, sandbox.CollectorProcess)).To(Succeed())
 		})
 		other := newRival(ctx)
 		theirJoin := []string{"join", "lost", "--cluster-kubeconfig", member.Kubeconfig, "--allow", "any", "--namespaces", "All"}

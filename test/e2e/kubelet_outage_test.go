@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
+)
+
+// leader returns the holder of the manager's lease on the host, for Eventually. It is the name of the pod.
+func leader(ctx context.Context) string {
+	lease := &coordinationv1.Lease{}
+	Expect(fleet.Host.Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "fairlead-manager"}, lease)).To(Succeed())
+	if lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	name := *lease.Spec.HolderIdentity
+	for i := range name {
+		if name[i] == '_' { // what follows is unique to the process
+			return name[:i]
+		}
+	}
+	return name
+}
+
+var _ = withKubelets("When containers of a member stop", func() {
+	lose := func(ctx SpecContext, lost *TestCluster, begin, end func(context.Context, string) error) {
+		GinkgoHelper()
+		shop, others := newShop(ctx), fleet.Member("member-2")
+		web := author(ctx, build.Federated("web").In(shop).To(lost.Name, others.Name).With(running("web", "serve"), build.ConfigMap("settings", "colour", "blue")))
+		expectReadySoon(ctx, web)
+		DeferCleanup(func(ctx SpecContext) {
+			_ = end(ctx, lost.Name) // it has ended when the spec has passed
+			Eventually(ctx, reread(ctx, registered(lost.Name))).WithTimeout(podsWithin).Should(
+				haveCondition(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonReady))
+		}, NodeTimeout(upWithin))
+		Expect(begin(ctx, lost.Name)).To(Succeed())
+		edit(ctx, web, func(w *v1alpha1.Federated) {
+			w.Spec.Objects[1] = build.Raw(build.ConfigMap("settings", "colour", "green"))
+		})
+		Eventually(ctx, others.field("ConfigMap", shop, "settings", "data", "colour")).WithTimeout(within).Should(Equal("green"))
+		Eventually(ctx, reread(ctx, registered(lost.Name))).Should(
+			haveCondition(v1alpha1.ConditionReachable, metav1.ConditionFalse, v1alpha1.ReasonUnreachable))
+		Eventually(ctx, reread(ctx, web)).Should(haveLine(lost.Name, v1alpha1.StateUnreachable, v1alpha1.ReasonUnreachable))
+
+		Expect(end(ctx, lost.Name)).To(Succeed())
+		back := time.Now()
+		Eventually(ctx, lost.field("ConfigMap", shop, "settings", "data", "colour")).WithTimeout(podsWithin).Should(Equal("green"))
+		AddReportEntry("served after it was back", time.Since(back).Round(time.Millisecond).String())
+		expectReadySoon(ctx, web)
+		Eventually(ctx, lost.phases(shop, "web")).WithTimeout(podsWithin).Should(Equal([]corev1.PodPhase{corev1.PodRunning}))
+	}
+
+	It("a paused member is Unreachable, costs the others nothing, and is served when it is resumed", func(ctx SpecContext) {
+		lose(ctx, fleet.Member("member-1"), onKind().Pause, onKind().Unpause)
+	}, SpecTimeout(specWithin))
+
+	It("a stopped member is Unreachable, costs the others nothing, and is served when it is started", func(ctx SpecContext) {
+		lose(ctx, fleet.Member("member-1"), onKind().Stop, onKind().Start)
+	}, SpecTimeout(specWithin))
+})
+
+var _ = withKubelets("When the leading manager is killed", func() {
+	It("the other replica still admits wrappers, leads within the lease, and serves them", func(ctx SpecContext) {
+		shop := newShop(ctx)
+		settings := author(ctx, build.Federated("settings").In(shop).To("member-1").With(build.ConfigMap("settings", "colour", "blue")))
+		expectReady(ctx, settings)
+		led := leader(ctx)
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: led}}
+		Expect(fleet.Host.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
+		began := time.Now()
+		// The Service has the killed pod until its endpoints are updated.
+		Eventually(ctx, func() error {
+			return fleet.Host.Create(ctx, build.Federated("during").In(shop).To("member-1").With(build.ConfigMap("during")).Obj())
+		}).Should(Succeed())
+		AddReportEntry("a wrapper was admitted after", time.Since(began).Round(time.Millisecond).String())
+		Eventually(ctx, leader).WithTimeout(podsWithin).ShouldNot(Or(Equal(led), BeEmpty()))
+		AddReportEntry("another replica led after", time.Since(began).Round(time.Millisecond).String())
+		Eventually(ctx, fleet.Member("member-1").has("ConfigMap", shop, "during")).WithTimeout(podsWithin).Should(BeTrue())
+		edit(ctx, settings, func(w *v1alpha1.Federated) {
+			w.Spec.Objects[0] = build.Raw(build.ConfigMap("settings", "colour", "green"))
+		})
+		expectReadySoon(ctx, settings)
+		Expect(fleet.Member("member-1").field("ConfigMap", shop, "settings", "data", "colour")(ctx)).To(Equal("green"))
+		remove(ctx, build.Federated("during").In(shop).Obj())
+	}, SpecTimeout(specWithin))
+})

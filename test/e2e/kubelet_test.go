@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
+	"github.com/fairlead-dev/fairlead/test/e2e/provider"
+	"github.com/fairlead-dev/fairlead/test/e2e/provider/kindclusters"
+)
+
+// podsWithin is the time limit for pods to start on nodes that share a small machine.
+const podsWithin = 3 * time.Minute
+
+// specWithin is the time limit of a spec with pods.
+const specWithin = 10 * time.Minute
+
+// withKubelets is Describe for specs whose pods really run. The specs exist only where the provider has kubelets.
+func withKubelets(text string, body func()) bool {
+	if provider.Chosen() != provider.Kind {
+		return true
+	}
+	return Describe(text, Label("kubelet"), body)
+}
+
+// onKind returns the provider with what only kind can do.
+func onKind() *kindclusters.Clusters {
+	GinkgoHelper()
+	clusters, ok := fleet.Provider.(*kindclusters.Clusters)
+	Expect(ok).To(BeTrue(), "this spec needs clusters of kind")
+	return clusters
+}
+
+// running returns a Deployment whose pods run the suite's own program with these arguments.
+func running(name string, args ...string) *unstructured.Unstructured {
+	return build.Manifest(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: %[1]s}
+spec:
+  progressDeadlineSeconds: 20
+  selector: {matchLabels: {app: %[1]s}}
+  template:
+    metadata: {labels: {app: %[1]s}}
+    spec:
+      terminationGracePeriodSeconds: 1
+      containers: [%[2]s]
+`, name, container(args...))
+}
+
+// container returns a container that runs the suite's own program, as an inline map of YAML.
+func container(args ...string) string {
+	return fmt.Sprintf(`{name: app, image: %q, imagePullPolicy: Never, args: ["%s"]}`, kindclusters.PodImage, strings.Join(args, `","`))
+}
+
+// pods returns the pods of an app on this member.
+func (c *TestCluster) pods(ctx context.Context, namespace, app string) []corev1.Pod {
+	GinkgoHelper()
+	list := &corev1.PodList{}
+	Expect(c.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{"app": app})).To(Succeed())
+	return list.Items
+}
+
+// phases returns the phases of the pods of an app on this member, for Eventually.
+func (c *TestCluster) phases(namespace, app string) func(context.Context) []corev1.PodPhase {
+	return func(ctx context.Context) []corev1.PodPhase {
+		var all []corev1.PodPhase
+		for _, pod := range c.pods(ctx, namespace, app) {
+			if pod.DeletionTimestamp == nil {
+				all = append(all, pod.Status.Phase)
+			}
+		}
+		return all
+	}
+}
+
+var sumLine = regexp.MustCompile(`sha256 ([0-9a-f]{64})`)
+
+// sum returns the digest of the data that the pod of an app keeps, once the pod has printed it.
+func (c *TestCluster) sum(ctx context.Context, namespace, app string) string {
+	GinkgoHelper()
+	var sum string
+	Eventually(ctx, func(g Gomega) {
+		logs := fleet.Kubectl(ctx, "--context", c.Name, "-n", namespace, "logs", "-l", "app="+app, "--tail=-1")
+		found := sumLine.FindStringSubmatch(logs.Stdout)
+		g.Expect(found).NotTo(BeNil(), logs.Stdout+logs.Stderr)
+		sum = found[1]
+	}).WithTimeout(podsWithin).WithPolling(time.Second).Should(Succeed())
+	return sum
+}
+
+// expectReadySoon is expectReady for wrappers with pods.
+func expectReadySoon(ctx context.Context, wrappers ...build.ClientWrapper) {
+	GinkgoHelper()
+	for _, w := range wrappers {
+		Eventually(ctx, reread(ctx, w)).WithTimeout(podsWithin).Should(beReady())
+	}
+}

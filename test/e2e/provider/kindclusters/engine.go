@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kindclusters
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+const (
+	// memoryPerNode is what a node takes with the pods of the suite. The control plane of kind takes half a gibibyte.
+	memoryPerNode = 700 << 20
+	// inotifyNeeded is the least for five nodes: systemd, containerd and kubelet of each take instances.
+	inotifyNeeded = 512
+)
+
+// errNoEngine is the cause when no container engine can be asked.
+var errNoEngine = errors.New("no container engine")
+
+// preflight returns why clusters cannot be made on this machine.
+func preflight(ctx context.Context, image string, nodes int) error {
+	if _, err := exec.LookPath("docker"); err != nil {
+		return fmt.Errorf("%w: docker is not on PATH; on Debian 12 `make kind-node` installs one", errNoEngine)
+	}
+	if _, err := docker(ctx, nil, "version", "--format", "{{.Server.Version}}"); err != nil {
+		return fmt.Errorf("%w answers: a docker command alone does not run containers. `make kind-node` starts dockerd on Debian 12, "+
+			"systemctl start docker elsewhere: %w", errNoEngine, err)
+	}
+	memory, err := freeMemory(ctx)
+	if err != nil {
+		return err
+	}
+	if need := uint64(nodes) * memoryPerNode; memory < need {
+		return fmt.Errorf("%d nodes need %d MiB of memory; %d MiB are free", nodes, need>>20, memory>>20)
+	}
+	if content, err := os.ReadFile("/proc/sys/fs/inotify/max_user_instances"); err == nil {
+		if limit, err := strconv.Atoi(strings.TrimSpace(string(content))); err == nil && limit < inotifyNeeded {
+			return fmt.Errorf("fs.inotify.max_user_instances is %d, and %d nodes need %d: sysctl fs.inotify.max_user_instances=1024", limit, nodes, inotifyNeeded)
+		}
+	}
+	if _, err := docker(ctx, nil, "image", "inspect", "--format", "{{.Id}}", image); err != nil {
+		if _, pulling := docker(ctx, nil, "pull", "--quiet", image); pulling != nil {
+			return fmt.Errorf("the engine has no node image %s and cannot pull it: build one with `make kind-node`, or name another in KIND_NODE_IMAGE: %w", image, pulling)
+		}
+	}
+	return nil
+}
+
+// freeMemory returns the memory that containers can take: what Linux has available, or the memory of the engine's machine elsewhere.
+func freeMemory(ctx context.Context) (uint64, error) {
+	if meminfo, err := os.ReadFile("/proc/meminfo"); err == nil {
+		for line := range strings.Lines(string(meminfo)) {
+			if fields := strings.Fields(line); len(fields) >= 2 && fields[0] == "MemAvailable:" {
+				kibi, err := strconv.ParseUint(fields[1], 10, 64)
+				return kibi << 10, err
+			}
+		}
+	}
+	total, err := docker(ctx, nil, "info", "--format", "{{.MemTotal}}")
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseUint(total, 10, 64)
+}
+
+// docker runs the docker command and returns its standard output.
+func docker(ctx context.Context, stdin io.Reader, args ...string) (string, error) {
+	return runProgram(ctx, stdin, nil, "docker", args...)
+}
+
+func runProgram(ctx context.Context, stdin io.Reader, env []string, name string, args ...string) (string, error) {
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return stdout.String(), fmt.Errorf("%s %s: %w: %s", filepath.Base(name), strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+	}
+	return strings.TrimSpace(stdout.String()), nil
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kindclusters
+
+import (
+	"archive/tar"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// fakeDocker puts a docker command on PATH that runs these lines of shell.
+func fakeDocker(t *testing.T, lines string) {
+	t.Helper()
+	dir := t.TempDir()
+	if lines != "" {
+		if err := os.WriteFile(filepath.Join(dir, "docker"), []byte("#!/bin/sh\n"+lines+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir)
+}
+
+func TestAMachineWithoutWhatKindNeedsIsToldWhatToDo(t *testing.T) {
+	const answers = `case "$1" in version) echo 20.10;; info) echo 99999999999;; image) exit 0;; esac`
+	tests := map[string]struct {
+		docker   string
+		nodes    int
+		noEngine bool
+		words    []string
+	}{
+		"no docker":             {"", 1, true, []string{"docker is not on PATH", "make kind-node"}},
+		"an engine that sleeps": {`echo "Is the docker daemon running?" >&2; exit 1`, 1, true, []string{"docker daemon", "systemctl start docker"}},
+		"too little memory":     {answers, 1 << 20, false, []string{"of memory", "MiB are free"}},
+		"no node image": {`case "$1" in version) echo 20.10;; *) echo "no route to registry" >&2; exit 1;; esac`, 1, false,
+			[]string{"kindest/node:nowhere", "make kind-node", "KIND_NODE_IMAGE", "no route to registry"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			fakeDocker(t, tt.docker)
+			err := preflight(t.Context(), "kindest/node:nowhere", tt.nodes)
+			if err == nil {
+				t.Fatal("it is taken")
+			}
+			if errors.Is(err, errNoEngine) != tt.noEngine {
+				t.Errorf("no engine: %v", err)
+			}
+			if strings.Contains(err.Error(), "inotify") {
+				t.Skip("the limits of inotify on this machine are told first")
+			}
+			for _, word := range tt.words {
+				if !strings.Contains(err.Error(), word) {
+					t.Errorf("%q is not in: %v", word, err)
+				}
+			}
+		})
+	}
+}
+
+func TestTheNameOfAnImageIsReadFromItsArchive(t *testing.T) {
+	write := func(manifest string) string {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "image.tar")
+		file, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		w := tar.NewWriter(file)
+		for name, content := range map[string]string{"layer.tar": "x", "manifest.json": manifest} {
+			if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(content))}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Write([]byte(content)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	got, err := imageOf(write(`[{"RepoTags":["fairlead/manager:v1"]}]`))
+	if err != nil || got != "fairlead/manager:v1" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	for _, bad := range []string{`[]`, `nonsense`, `[{"RepoTags":["a:1","b:1"]}]`} {
+		if got, err := imageOf(write(bad)); err == nil {
+			t.Errorf("%s gives %q", bad, got)
+		}
+	}
+}
+
+func TestMembersAreJoinedAtTheNameOfTheirContainer(t *testing.T) {
+	c := &Clusters{options: Options{Name: "fairlead-e2e"}}
+	first, second := strings.Join(c.JoinArgs(1, "member-1"), " "), strings.Join(c.JoinArgs(2, "member-2"), " ")
+	if !strings.Contains(first, "--server https://fairlead-e2e-member-1-control-plane:6443") || strings.Contains(first, "--allow") {
+		t.Error(first)
+	}
+	if !strings.Contains(second, "--allow any --namespaces All") || !strings.Contains(second, "cloud=gcp") {
+		t.Error(second)
+	}
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kindclusters
+
+import (
+	"archive/tar"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"sigs.k8s.io/kind/pkg/cluster/nodeutils"
+
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
+	"github.com/fairlead-dev/fairlead/test/e2e/provider"
+)
+
+// PodImage is the name of the suite's image for test pods.
+const PodImage = "fairlead/e2e-pod:local"
+
+// archive is the path of a program's image for this architecture.
+func (c *Clusters) archive(program string) string {
+	return filepath.Join(c.options.Images, program+"-linux-"+runtime.GOARCH+".tar")
+}
+
+// loadImages loads the images of manager and collector, and the pod image, into every node.
+func (c *Clusters) loadImages(ctx context.Context, p *progress.Printer) error {
+	step := p.Step("loading the images of manager, collector and test pods")
+	archives := []string{c.archive("manager"), c.archive("collector"), filepath.Join(c.options.Images, "e2e-pod.tar")}
+	var errs []error
+	var mu sync.Mutex
+	var wait sync.WaitGroup
+	for _, name := range names() {
+		wait.Go(func() {
+			err := c.load(name, archives)
+			mu.Lock()
+			defer mu.Unlock()
+			errs = append(errs, err)
+		})
+	}
+	wait.Wait()
+	if err := errors.Join(errs...); err != nil {
+		step.Fail(err)
+		return err
+	}
+	step.Donef("loaded the images of manager, collector and test pods into every node")
+	return nil
+}
+
+func (c *Clusters) load(name string, archives []string) error {
+	nodes, err := c.kind.ListInternalNodes(c.kindName(name))
+	if err != nil {
+		return fmt.Errorf("listing the nodes of %s: %w", name, err)
+	}
+	for _, path := range archives {
+		for _, node := range nodes {
+			file, err := os.Open(path)
+			if err != nil {
+				return fmt.Errorf("opening an image: %w; hack/e2e.sh makes it", err)
+			}
+			err = nodeutils.LoadImageArchive(node, file)
+			if err := errors.Join(err, file.Close()); err != nil {
+				return fmt.Errorf("loading %s into %s: %w", filepath.Base(path), node, err)
+			}
+		}
+	}
+	return nil
+}
+
+// imageOf returns the name under which an archive has its image.
+func imageOf(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	for archive := tar.NewReader(file); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return "", fmt.Errorf("%s has no manifest.json", path)
+		}
+		if err != nil {
+			return "", fmt.Errorf("reading %s: %w", path, err)
+		}
+		if header.Name != "manifest.json" {
+			continue
+		}
+		var images []struct{ RepoTags []string }
+		if err := json.NewDecoder(archive).Decode(&images); err != nil {
+			return "", fmt.Errorf("reading the manifest of %s: %w", path, err)
+		}
+		if len(images) != 1 || len(images[0].RepoTags) != 1 {
+			return "", fmt.Errorf("%s does not hold exactly one image with one name", path)
+		}
+		return images[0].RepoTags[0], nil
+	}
+}
+
+// federate installs the host part and joins the members, with hostctl as a user would.
+func (c *Clusters) federate(ctx context.Context, p *progress.Printer) error {
+	image, err := imageOf(c.archive("manager"))
+	if err != nil {
+		return err
+	}
+	step := p.Step("host: kubectl apply -k config/default, with the image %s", image)
+	if err := c.install(ctx, image); err != nil {
+		step.Fail(err)
+		return err
+	}
+	step.Donef("host: kubectl apply -k config/default, with the image %s", image)
+	for i, name := range c.MemberNames() {
+		args := c.JoinArgs(i+1, name)
+		step := p.Step("%s: hostctl %s", name, strings.Join(args, " "))
+		if err := c.hostctl(ctx, args...); err != nil {
+			step.Fail(err)
+			return err
+		}
+		step.Donef("%s: hostctl %s", name, strings.Join(args, " "))
+	}
+	return nil
+}
+
+var placeholder = regexp.MustCompile(`image: registry\.example\.com/fairlead/manager\S*`)
+
+// install applies config/default with the image of the work tree, and waits until the manager serves the webhooks.
+func (c *Clusters) install(ctx context.Context, image string) error {
+	host, _ := c.Kubeconfig(provider.Host)
+	objects, err := runProgram(ctx, nil, nil, c.kubectl, "kustomize", c.options.Config)
+	if err != nil {
+		return err
+	}
+	objects = placeholder.ReplaceAllString(objects, "image: "+image)
+	if _, err := runProgram(ctx, strings.NewReader(objects), nil, c.kubectl, "--kubeconfig", host, "apply", "--server-side", "-f", "-"); err != nil {
+		return err
+	}
+	_, err = runProgram(ctx, nil, nil, c.kubectl, "--kubeconfig", host, "rollout", "status", "--namespace=fairlead-system",
+		"deployment/fairlead-manager", "--timeout=5m")
+	return err
+}
+
+// JoinArgs is the command line that joins a member. Its labels are those of the sandbox's member of the same number.
+func (c *Clusters) JoinArgs(i int, name string) []string {
+	place := sandbox.PlaceOf(i)
+	args := []string{
+		"join", name, "--cluster-context", name, "--server", "https://" + c.kindName(name) + "-control-plane:6443", "--timeout", "3m", "--labels",
+		fmt.Sprintf("cloud=%s,topology.kubernetes.io/region=%s,topology.kubernetes.io/zone=%s", place.Cloud, place.Region, place.Zones[0]),
+	}
+	if name == "member-2" {
+		args = append(args, "--allow", "any", "--namespaces", "All")
+	}
+	return args
+}
+
+func (c *Clusters) hostctl(ctx context.Context, args ...string) error {
+	all, _ := c.Kubeconfig("")
+	_, err := runProgram(ctx, nil, slices.Concat(c.Environment(), []string{"KUBECONFIG=" + all}), filepath.Join(c.options.Programs, "hostctl"), args...)
+	return err
+}
