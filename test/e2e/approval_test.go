@@ -43,7 +43,7 @@ func holding(w *v1alpha1.Federated) func(context.Context) []string {
 	}
 }
 
-var _ = Describe("When a placement lets go of more members than may be left within an hour", func() {
+var _ = Describe("When a placement lets go of more members than may be left within an hour", needsThirdMember, func() {
 	// slipped is a wrapper that was on all three members, and whose placement selects none now: one is left, two wait.
 	slipped := func(ctx SpecContext) *v1alpha1.Federated {
 		GinkgoHelper()
@@ -59,7 +59,7 @@ var _ = Describe("When a placement lets go of more members than may be left with
 		return w
 	}
 
-	It("keeps the others, serves them on, and leaves them when that is approved", func(ctx SpecContext) {
+	It("keeps the others, serves them on, and leaves them when that is approved", needsThirdMember, func(ctx SpecContext) {
 		w := slipped(ctx)
 		Expect(fleet.Kubectl(ctx, "get", "federation", "-n", w.Namespace).Stdout).To(ContainSubstring(v1alpha1.ReasonRemovalNeedsApproval))
 		Expect(conditionMessage(w, v1alpha1.ConditionPlaced)).To(And(ContainSubstring("2 of the 3 members"), ContainSubstring("restore spec.placement or the labels")))
@@ -124,7 +124,7 @@ var _ = Describe("When a placement lets go of more members than may be left with
 		Expect(w.Status.Placement).To(And(HaveField("Withheld", BeEmpty()), HaveField("Decision", BeEmpty())))
 	})
 
-	It("remembers the hour over a restart of the manager", func(ctx SpecContext) {
+	It("remembers the hour over a restart of the manager", needsProcesses, needsThirdMember, func(ctx SpecContext) {
 		w := slipped(ctx)
 		decision := w.Status.Placement.Decision
 		before := fleet.Manager(ctx)

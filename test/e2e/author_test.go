@@ -95,7 +95,7 @@ func leaves(path string, value any) []string {
 }
 
 var _ = Describe("hostctl federate", func() {
-	It("makes wrappers of what runs on a member, which reach others without anything that the cluster chose", func(ctx SpecContext) {
+	It("makes wrappers of what runs on a member, which reach others without anything that the cluster chose", needsThirdMember, needsSimulation, needsOpenMembers, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		member.create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: shop}})
 		live := inFile("live.yaml", fmt.Sprintf(`
@@ -185,7 +185,7 @@ spec:
 		Expect(refused.Stderr).To(ContainSubstring("clusters is empty: give names or selectors; every member is written as selectors: [{}]"))
 	})
 
-	DescribeTable("notes on stderr what may not be meant, and goes on", func(ctx SpecContext, manifest string, words ...string) {
+	DescribeTable("notes on stderr what may not be meant, and goes on", needsOLM, needsSimulation, needsOpenMembers, func(ctx SpecContext, manifest string, words ...string) {
 		run := fleet.HostctlWith(ctx, manifest, "federate", "-f", "-", "-n", "shop", "--all-clusters")
 		Expect(run.Code).To(Equal(0), run.Stderr)
 		Expect(run.Stdout).To(HavePrefix("apiVersion: federation.fairlead.dev/v1alpha1\n"))
@@ -243,7 +243,7 @@ spec:
 	})
 })
 
-var _ = Describe("The samples", Ordered, func() {
+var _ = Describe("The samples", Ordered, needsOpenMembers, func() {
 	sample := func(path ...string) string {
 		return filepath.Join(append([]string{fleet.repo, "config", "samples"}, path...)...)
 	}
@@ -282,7 +282,7 @@ var _ = Describe("The samples", Ordered, func() {
 		Expect(merged.Stdout).To(MatchYAML(written))
 	})
 
-	It("give each cloud its class and the shop its claim, its operator and its words", func(ctx SpecContext) {
+	It("give each cloud its class and the shop its claim, its operator and its words", needsThirdMember, needsSimulation, func(ctx SpecContext) {
 		for _, member := range fleet.Members() {
 			DeferCleanup(func(ctx SpecContext) {
 				class := member.fetch(ctx, "StorageClass", "", "fast") // KeepData keeps it

@@ -14,7 +14,7 @@ import (
 
 var _ = Describe("When a join is given a kubeconfig that does not lead there", func() {
 	DescribeTable("it says which cluster, at which address, and what to look at, and registers nothing",
-		func(ctx SpecContext, spoil func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo), words ...string) {
+		needsThirdMember, func(ctx SpecContext, spoil func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo), words ...string) {
 			name, file := unique("lost"), filepath.Join(GinkgoT().TempDir(), "kubeconfig")
 			config, err := clientcmd.LoadFromFile(fleet.Member("member-3").Kubeconfig)
 			Expect(err).NotTo(HaveOccurred())

@@ -15,7 +15,7 @@ import (
 
 var _ = Describe("When a MemberCluster is edited by hand into nonsense", func() {
 	DescribeTable("says on Ready which field it is, removes nothing, and heals when that is put back",
-		func(ctx SpecContext, nonsense func(spec *v1alpha1.MemberClusterSpec), reason string, words ...string) {
+		needsProcesses, needsThirdMember, needsOpenMembers, func(ctx SpecContext, nonsense func(spec *v1alpha1.MemberClusterSpec), reason string, words ...string) {
 			member, manager := fleet.Member("member-3"), fleet.Manager(ctx).PID
 			w := author(ctx, build.Federated("settings").In(newShop(ctx)).To("member-1", member.Name).With(build.ConfigMap("settings", "colour", "blue")))
 			expectReady(ctx, w)
@@ -61,7 +61,7 @@ var _ = Describe("When a MemberCluster is edited by hand into nonsense", func() 
 			v1alpha1.ReasonEndpointMismatch, "put spec.proxyURL back", "hostctl join member-3", "socks5://127.0.0.1:1"),
 	)
 
-	DescribeTable("is refused by the host's API server where it can see that", func(ctx SpecContext, patch, words string) {
+	DescribeTable("is refused by the host's API server where it can see that", needsThirdMember, func(ctx SpecContext, patch, words string) {
 		run := fleet.Kubectl(ctx, "patch", "membercluster", "member-3", "--type=merge", "--dry-run=server", "-p", patch)
 		Expect(run.Code).NotTo(BeZero())
 		Expect(run.Stderr).To(ContainSubstring(words))

@@ -31,7 +31,7 @@ func nested(deep int) string { return strings.Repeat("[", deep) + strings.Repeat
 // pastInt64 is a number that no API server can store.
 const pastInt64 = "18446744073709551617"
 
-var _ = Describe("When bad input comes to the host", func() {
+var _ = Describe("When bad input comes to the host", needsProcesses, func() {
 	// raw sends a wrapper unchanged. kubectl would parse it, and refuse some mistakes before it sends a request.
 	raw := func(ctx SpecContext, shop, wrapper string) Run {
 		GinkgoHelper()
@@ -46,7 +46,7 @@ var _ = Describe("When bad input comes to the host", func() {
 		Expect(fleet.Manager(ctx).PID).To(Equal(manager))
 	}
 
-	DescribeTable("is refused with the field and the way out", func(ctx SpecContext, spec string, words ...string) {
+	DescribeTable("is refused with the field and the way out", needsProcesses, func(ctx SpecContext, spec string, words ...string) {
 		shop, manager := newShop(ctx), fleet.Manager(ctx).PID
 		run := fleet.KubectlWith(ctx, fmt.Sprintf(`
 apiVersion: federation.fairlead.dev/v1alpha1
@@ -92,7 +92,7 @@ spec:
 		Expect(run.Stderr).To(And(ContainSubstring("spec.objects[0].metadata.namespace"), ContainSubstring("put namespaced ones into a Federated in namespace shop")))
 	})
 
-	DescribeTable("is refused where something else would come out than was put in", func(ctx SpecContext, data, more string, words ...string) {
+	DescribeTable("is refused where something else would come out than was put in", needsProcesses, func(ctx SpecContext, data, more string, words ...string) {
 		shop, manager := newShop(ctx), fleet.Manager(ctx).PID
 		run := raw(ctx, shop, spoilt(shop, data, more))
 		Expect(run.Code).NotTo(BeZero())
@@ -117,7 +117,7 @@ spec:
 		Entry("a merge nested 10,000 deep", `{}`, overriding(`"merge":{"data":`+nested(10_000)+`}`), "exceeded max depth"),
 	)
 
-	DescribeTable("is refused by hostctl by file, document and field", func(ctx SpecContext, command, input string, words ...string) {
+	DescribeTable("is refused by hostctl by file, document and field", needsProcesses, func(ctx SpecContext, command, input string, words ...string) {
 		args := map[string][]string{
 			"federate": {"federate", "-f", "-", "-n", "shop", "--all-clusters"},
 			"render":   {"render", "-f", "-", "--assume-cluster", "member-1"},

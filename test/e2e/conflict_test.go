@@ -75,7 +75,7 @@ var _ = Describe("When an object is there already", func() {
 })
 
 var _ = Describe("When a change touches an immutable field", func() {
-	It("is refused with field and way out, and made anew where the author asks for that", func(ctx SpecContext) {
+	It("is refused with field and way out, and made anew where the author asks for that", needsSimulation, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		job := func(app string, annotations string) v1alpha1.Federated {
 			obj := build.Manifest(`

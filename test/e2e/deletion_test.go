@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-var _ = Describe("When a wrapper is deleted while a member is away", func() {
+var _ = Describe("When a wrapper is deleted while a member is away", needsThirdMember, func() {
 	// halfGone is a wrapper that was deleted while member-2 is away, and has left the others.
 	halfGone := func(ctx SpecContext) *v1alpha1.Federated {
 		GinkgoHelper()
@@ -113,7 +113,7 @@ var _ = Describe("When a wrapper leaves a member that is away", func() {
 
 // The CRD is put back, whatever comes; no other spec has a ClusterFederated meanwhile.
 var _ = Describe("When the CRD of a wrapper is deleted at the host", func() {
-	It("lets go of the members, which keep what they hold, and goes on when it is installed again", func(ctx SpecContext) {
+	It("lets go of the members, which keep what they hold, and goes on when it is installed again", needsOpenMembers, func(ctx SpecContext) {
 		name, member := unique("swept"), fleet.Member("member-1")
 		w := author(ctx, build.ClusterFederated(name).To(member.Name).OnDelete(v1alpha1.DeleteAll).With(build.StorageClass(name)))
 		expectReady(ctx, w)

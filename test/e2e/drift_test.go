@@ -96,7 +96,7 @@ var _ = Describe("When somebody changes a pushed object on a member", func() {
 		}
 	})
 
-	It("leaves a Deployment's replicas to an autoscaler once its author drops them", func(ctx SpecContext) {
+	It("leaves a Deployment's replicas to an autoscaler once its author drops them", needsSimulation, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		deployment := func(replicas string) *unstructured.Unstructured {
 			return build.Manifest(`

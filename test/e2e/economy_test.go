@@ -46,7 +46,7 @@ var _ = Describe("When a fleet of 3 × 50 wrappers is steady", Ordered, Continue
 		}
 	})
 
-	It("a change costs a member one write for each changed object and two of its Delivery", func(ctx SpecContext) {
+	It("a change costs a member one write for each changed object and two of its Delivery", needsAuditLog, func(ctx SpecContext) {
 		counting := startCounting()
 		w := all[7]
 		edit(ctx, w, func(w *v1alpha1.Federated) {
@@ -60,7 +60,7 @@ var _ = Describe("When a fleet of 3 × 50 wrappers is steady", Ordered, Continue
 		}
 	})
 
-	It("a change of what is not pushed costs a member nothing", func(ctx SpecContext) {
+	It("a change of what is not pushed costs a member nothing", needsAuditLog, func(ctx SpecContext) {
 		counting := startCounting()
 		w := all[8]
 		edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.OnDelete = v1alpha1.KeepAll })
@@ -70,7 +70,7 @@ var _ = Describe("When a fleet of 3 × 50 wrappers is steady", Ordered, Continue
 		}
 	})
 
-	It("makes no write on a member in 60 s but heartbeats", func(ctx SpecContext) {
+	It("makes no write on a member in 60 s but heartbeats", needsAuditLog, func(ctx SpecContext) {
 		counting, host := startCounting(), fleet.Host.audit()
 		Consistently(ctx, func() (writes []string) {
 			for _, a := range counting {
@@ -85,7 +85,7 @@ var _ = Describe("When a fleet of 3 × 50 wrappers is steady", Ordered, Continue
 		Expect(inShort(ofWrappers)).To(BeEmpty(), "nor on the host for its wrappers")
 	}, SpecTimeout(2*time.Minute))
 
-	It("a manager that was killed costs a member one LIST of Deliveries and no write", func(ctx SpecContext) {
+	It("a manager that was killed costs a member one LIST of Deliveries and no write", needsAuditLog, needsProcesses, func(ctx SpecContext) {
 		before := fleet.Manager(ctx)
 		counting := startCounting()
 		Expect(syscall.Kill(before.PID, syscall.SIGKILL)).To(Succeed())

@@ -72,7 +72,7 @@ func (c *TestCluster) speak(ctx context.Context, kind, namespace, name, ready, r
 }
 
 var _ = Describe("Health", func() {
-	It("of a Deployment is Progressing while it rolls out, Degraded in its own words when it gives up, Healthy when it runs", func(ctx SpecContext) {
+	It("of a Deployment is Progressing while it rolls out, Degraded in its own words when it gives up, Healthy when it runs", needsSimulation, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		web := author(ctx, build.Federated("web").In(shop).To("member-1", "member-2").
 			With(deployment("web", "")).Overriding(overridesFrom(`
@@ -93,7 +93,7 @@ var _ = Describe("Health", func() {
 		expectReady(ctx, web)
 	})
 
-	It("quotes the newest warning event of an object that is not well", func(ctx SpecContext) {
+	It("quotes the newest warning event of an object that is not well", needsSimulation, needsOpenMembers, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		// The member itself reports a warning: its Deployment controller may not create a ReplicaSet here.
 		member.create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: shop}})
@@ -105,7 +105,7 @@ var _ = Describe("Health", func() {
 			haveState("member-1", v1alpha1.StateProgressing, "Deployment web", "Replicas: 0/1", "ReplicaSetCreateError", "exceeded quota"))
 	})
 
-	It("of a custom resource is what its conditions say, once its controller has spoken of the present spec", func(ctx SpecContext) {
+	It("of a custom resource is what its conditions say, once its controller has spoken of the present spec", needsOpenMembers, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		kind, plural := newKind("Gauge")
 		member.create(ctx, build.CRD(kind, plural))
@@ -120,7 +120,7 @@ var _ = Describe("Health", func() {
 		expectReady(ctx, gauge)
 	})
 
-	It("says nothing on the member of kinds that are all they will ever be once applied", func(ctx SpecContext) {
+	It("says nothing on the member of kinds that are all they will ever be once applied", needsSimulation, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		settings := author(ctx, build.Federated("settings").In(shop).ToMatching().With(build.ConfigMap("settings", "colour", "blue")))
 		expectReady(ctx, settings)
@@ -134,7 +134,7 @@ var _ = Describe("Health", func() {
 })
 
 var _ = Describe("A member's facts", func() {
-	It("stand in the registry at the host: classes, provisioners, OLM, nodes, zones, version", func(ctx SpecContext) {
+	It("stand in the registry at the host: classes, provisioners, OLM, nodes, zones, version", needsOLM, needsSimulation, func(ctx SpecContext) {
 		for member, zones := range map[string][]string{
 			"member-1": {"eu-west-1a", "eu-west-1b", "eu-west-1c"},
 			"member-2": {"europe-west4-a", "europe-west4-b", "europe-west4-c"},
@@ -151,7 +151,7 @@ var _ = Describe("A member's facts", func() {
 		}
 	})
 
-	It("follow the member: a second default class, a node more", func(ctx SpecContext) {
+	It("follow the member: a second default class, a node more", needsThirdMember, needsSimulation, func(ctx SpecContext) {
 		member, class, node := fleet.Member("member-3"), unique("second"), unique("node")
 		second := build.Annotated(build.StorageClass(class), "storageclass.kubernetes.io/is-default-class", "true")
 		member.create(ctx, second)

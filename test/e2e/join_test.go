@@ -91,7 +91,7 @@ func expectNothingOfFairlead(ctx context.Context, c *TestCluster) {
 }
 
 var _ = Describe("When a member is joined again", func() {
-	It("finds nothing to write", func(ctx SpecContext) {
+	It("finds nothing to write", needsAuditLog, needsProcesses, needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
 		again := asTheSandbox(joining("member-3"))
 		Expect(fleet.Hostctl(ctx, again...)).To(HaveField("Code", 0)) // another build may have joined the sandbox
 		host, member := fleet.Host.audit(), fleet.Member("member-3").audit()
@@ -112,7 +112,7 @@ var _ = Describe("When a member is joined again", func() {
 		Expect(after).To(Equal(before))
 	})
 
-	It("mends what a join that broke off, or somebody since, has left", func(ctx SpecContext) {
+	It("mends what a join that broke off, or somebody since, has left", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
 		member := fleet.Member("member-3")
 		rejoinAfter(member.Name)
 		ours := func(name string) metav1.ObjectMeta {
@@ -140,7 +140,7 @@ var _ = Describe("When a member is joined again", func() {
 		expectReady(ctx, w)
 	})
 
-	It("is refused where it belongs to another host, which is named", func(ctx SpecContext) {
+	It("is refused where it belongs to another host, which is named", needsAuditLog, needsThirdMember, func(ctx SpecContext) {
 		member := fleet.Member("member-3")
 		rejoinAfter(member.Name)
 		m := &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}
@@ -166,7 +166,7 @@ var _ = Describe("When a member is joined again", func() {
 	})
 })
 
-var _ = Describe("When a member is unjoined", func() {
+var _ = Describe("When a member is unjoined", needsThirdMember, func() {
 	// settled is a wrapper that is Ready on member-3 alone, with the resourceVersion of its object there.
 	settled := func(ctx SpecContext) (w *v1alpha1.Federated, version string) {
 		GinkgoHelper()
@@ -182,7 +182,7 @@ var _ = Describe("When a member is unjoined", func() {
 		Expect(there.GetLabels()).To(HaveKeyWithValue(v1alpha1.LabelUID, string(w.UID)))
 	}
 
-	It("keeps workloads and labels, loses what is Fairlead's own, and is adopted without a write when it rejoins", func(ctx SpecContext) {
+	It("keeps workloads and labels, loses what is Fairlead's own, and is adopted without a write when it rejoins", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
 		member := fleet.Member("member-3")
 		w, version := settled(ctx)
 		rejoinAfter(member.Name)
@@ -205,7 +205,7 @@ var _ = Describe("When a member is unjoined", func() {
 		Expect(member.delivery(ctx, w).Spec.Inventory[0].State).To(Equal(v1alpha1.EntryApplied))
 	})
 
-	It("goes the same way by kubectl delete memberclusters", func(ctx SpecContext) {
+	It("goes the same way by kubectl delete memberclusters", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
 		member := fleet.Member("member-3")
 		w, version := settled(ctx)
 		rejoinAfter(member.Name)
@@ -215,7 +215,7 @@ var _ = Describe("When a member is unjoined", func() {
 		Expect(fleet.Host.has("Secret", v1alpha1.SystemNamespace, member.Name)(ctx)).To(BeFalse())
 	})
 
-	It("is forgotten with --forget when it does not answer, and can be joined again", func(ctx SpecContext) {
+	It("is forgotten with --forget when it does not answer, and can be joined again", needsThirdMember, func(ctx SpecContext) {
 		member := fleet.Member("member-3")
 		w, version := settled(ctx)
 		rejoinAfter(member.Name)
@@ -231,7 +231,7 @@ var _ = Describe("When a member is unjoined", func() {
 })
 
 var _ = Describe("When the host is its own member", func() {
-	It("is pushed to like any other, and keeps its host's parts when it is unjoined", func(ctx SpecContext) {
+	It("is pushed to like any other, and keeps its host's parts when it is unjoined", needsOpenMembers, func(ctx SpecContext) {
 		Expect(fleet.Hostctl(ctx, "join", "self", "--cluster-context", "host", "--allow", "any", "--namespaces", "All")).To(HaveField("Code", 0))
 		DeferCleanup(func(ctx SpecContext) {
 			Expect(client.IgnoreNotFound(fleet.Host.Delete(ctx, registered("self")))).To(Succeed())

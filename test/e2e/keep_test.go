@@ -36,7 +36,7 @@ func told(shop, wrapper, reason string) func(context.Context) []string {
 }
 
 var _ = Describe("When what a member loses would take claims along", func() {
-	It("has a StatefulSet let go of its claims before it goes", func(ctx SpecContext) {
+	It("has a StatefulSet let go of its claims before it goes", needsSimulation, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		w := author(ctx, build.Federated("db").In(shop).To(member.Name).With(build.ConfigMap("db"), build.Manifest(`
 apiVersion: apps/v1
@@ -67,7 +67,7 @@ spec:
 		Expect(claim.GetOwnerReferences()).To(BeEmpty())
 	})
 
-	It("leaves the custom resource whose operator made them, says why, and a wrapper made anew takes it back", func(ctx SpecContext) {
+	It("leaves the custom resource whose operator made them, says why, and a wrapper made anew takes it back", needsSimulation, needsOpenMembers, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-2")
 		crd := build.CRD("Store", "stores")
 		member.create(ctx, crd)

@@ -21,7 +21,7 @@ const afterKill = 2 * time.Minute
 
 // test/faults tries every client call of manager and collector. Here whole processes are killed, also API servers and etcd.
 var _ = DescribeTable("When a process is killed in the middle of a change, the change is made all the same, and nothing else",
-	func(ctx SpecContext, cluster, process string) {
+	needsProcesses, func(ctx SpecContext, cluster, process string) {
 		shop, members := newShop(ctx), []*TestCluster{fleet.Member("member-1"), fleet.Member("member-2")}
 		w := build.Federated("many").In(shop).To("member-1", "member-2").Obj()
 		paint := func(w *v1alpha1.Federated, colour string) {

@@ -67,7 +67,7 @@ func publishNext(ctx context.Context, member string) (csv string) {
 }
 
 var _ = Describe("OLM", func() {
-	It("is asked by a Subscription, which is healthy when its CSV has succeeded, and the line tells the version", func(ctx SpecContext) {
+	It("is asked by a Subscription, which is healthy when its CSV has succeeded, and the line tells the version", needsOLM, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		operator := author(ctx, build.Federated("operator").In(shop).To("member-1", "member-2").
 			With(operatorGroup(shop), subscription(demooperator.Name, "Automatic")))
@@ -88,7 +88,7 @@ var _ = Describe("OLM", func() {
 		}
 	}, SpecTimeout(4*time.Minute))
 
-	It("does nothing where the namespace has no OperatorGroup: the line says NoOperatorGroup, until there is one", func(ctx SpecContext) {
+	It("does nothing where the namespace has no OperatorGroup: the line says NoOperatorGroup, until there is one", needsOLM, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		operator := author(ctx, build.Federated("operator").In(shop).To("member-1").With(subscription(demooperator.Name, "Automatic")))
 		Eventually(ctx, reread(ctx, operator)).Should(And(
@@ -98,7 +98,7 @@ var _ = Describe("OLM", func() {
 		Eventually(ctx, reread(ctx, operator)).WithTimeout(olmPatience).Should(beReady())
 	}, SpecTimeout(4*time.Minute))
 
-	It("is quoted where it cannot resolve a Subscription", func(ctx SpecContext) {
+	It("is quoted where it cannot resolve a Subscription", needsOLM, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		operator := author(ctx, build.Federated("operator").In(shop).To("member-1").
 			With(operatorGroup(shop), subscription("no-such-package", "Automatic")))
@@ -106,7 +106,7 @@ var _ = Describe("OLM", func() {
 			haveLine("member-1", v1alpha1.StateDegraded, "ResolutionFailed", "ConstraintsNotSatisfiable", "no operators found in package no-such-package"))
 	}, SpecTimeout(4*time.Minute))
 
-	It("waits for a person where approval is Manual, and goes on when the plan is approved", func(ctx SpecContext) {
+	It("waits for a person where approval is Manual, and goes on when the plan is approved", needsOLM, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		operator := author(ctx, build.Federated("operator").In(shop).To("member-1").
 			With(operatorGroup(shop), subscription(demooperator.Name, "Manual")))
@@ -122,7 +122,7 @@ var _ = Describe("OLM", func() {
 		Eventually(ctx, reread(ctx, operator)).WithTimeout(olmPatience).Should(beReady())
 	}, SpecTimeout(4*time.Minute))
 
-	It("is told about its catalogs: one that cannot be reached is not healthy", func(ctx SpecContext) {
+	It("is told about its catalogs: one that cannot be reached is not healthy", needsOLM, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		catalog := author(ctx, build.Federated("catalog").In(shop).To("member-1").With(build.Manifest(`
 apiVersion: operators.coreos.com/v1alpha1
@@ -134,7 +134,7 @@ spec: {sourceType: grpc, address: "127.0.0.1:1", displayName: Nobody answers}
 			haveLine("member-1", v1alpha1.StateDegraded, "TRANSIENT_FAILURE", "CatalogSource gone", "127.0.0.1:1"))
 	}, SpecTimeout(4*time.Minute))
 
-	It("upgrades by itself when a version is published: Ready drops, the line's version moves, Ready returns", func(ctx SpecContext) {
+	It("upgrades by itself when a version is published: Ready drops, the line's version moves, Ready returns", needsProcesses, needsOLM, needsThirdMember, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		operator := author(ctx, build.Federated("operator").In(shop).To("member-3").
 			With(operatorGroup(shop), subscription(demooperator.Name, "Automatic")))

@@ -66,7 +66,7 @@ var _ = Describe("Overrides", func() {
 		Expect(elsewhere.GetLabels()).NotTo(HaveKey("tier"))
 	})
 
-	It("merge a Deployment's containers by name, and take away what is newly left out when the override goes", func(ctx SpecContext) {
+	It("merge a Deployment's containers by name, and take away what is newly left out when the override goes", needsSimulation, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		web := author(ctx, build.Federated("web").In(shop).To("member-1").With(build.Manifest(`
 apiVersion: apps/v1
@@ -107,7 +107,7 @@ spec:
 		expectReady(ctx, web)
 	})
 
-	It("merge a custom resource as RFC 7386 says: lists are replaced, mappings merged", func(ctx SpecContext) {
+	It("merge a custom resource as RFC 7386 says: lists are replaced, mappings merged", needsOpenMembers, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		kind, plural := newKind("Widget")
 		member.create(ctx, build.CRD(kind, plural))
@@ -224,7 +224,7 @@ spec:
 	)
 
 	DescribeTable("are refused at admission where they would touch what is not theirs",
-		func(ctx SpecContext, override, field, why string) {
+		needsOpenMembers, func(ctx SpecContext, override, field, why string) {
 			shop := newShop(ctx)
 			web := build.Federated("web").In(shop).To("member-1").With(build.ConfigMap("web", "colour", "blue")).
 				Overriding(overridesFrom("- target: {kind: ConfigMap}\n  %s", override)...).Obj()

@@ -22,7 +22,7 @@ import (
 const leadAgain = 2 * time.Minute
 
 var _ = Describe("When the host forgets", Serial, func() {
-	It("wrappers that vanished leave all they brought; made again, equal ones are adopted and others held until a person's word", func(ctx SpecContext) {
+	It("wrappers that vanished leave all they brought; made again, equal ones are adopted and others held until a person's word", needsProcesses, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		equal := author(ctx, build.Federated("equal").In(shop).To(member.Name).With(build.ConfigMap("equal", "colour", "blue")))
 		other := author(ctx, build.Federated("other").In(shop).To(member.Name).With(
@@ -83,7 +83,7 @@ var _ = Describe("When the host forgets", Serial, func() {
 		Expect(member.has("ConfigMap", "default", shop)(ctx)).To(BeTrue())
 	})
 
-	It("and is restored from a backup, newer Deliveries hold their pair and the others go on", func(ctx SpecContext) {
+	It("and is restored from a backup, newer Deliveries hold their pair and the others go on", needsProcesses, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-2")
 		ahead := author(ctx, build.Federated("ahead").In(shop).To(member.Name).With(build.ConfigMap("ahead", "colour", "blue")))
 		still := author(ctx, build.Federated("still").In(shop).To(member.Name).With(build.ConfigMap("still", "colour", "blue")))

@@ -30,7 +30,7 @@ var _ = Describe("When an author takes something away", func() {
 		Expect(fleet.Member("member-1").delivery(ctx, w).Spec.Inventory).To(HaveLen(1))
 	})
 
-	It("leaves the members that an edit of the placement drops, as onDelete says", func(ctx SpecContext) {
+	It("leaves the members that an edit of the placement drops, as onDelete says", needsSimulation, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		w := author(ctx, build.Federated("moving").In(shop).To("member-1", "member-2").With(build.ConfigMap("settings"), build.Claim("data")))
 		left := fleet.Member("member-2")
@@ -46,7 +46,7 @@ var _ = Describe("When an author takes something away", func() {
 		Expect(fleet.Member("member-1").has("ConfigMap", shop, "settings")(ctx)).To(BeTrue())
 	})
 
-	It("keeps of its objects what onDelete and the keep annotation say", func(ctx SpecContext) {
+	It("keeps of its objects what onDelete and the keep annotation say", needsSimulation, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		bundle := func(name string, policy v1alpha1.DeletionPolicy) *v1alpha1.Federated {
 			return author(ctx, build.Federated(name).In(shop).To(member.Name).OnDelete(policy).With(
@@ -80,7 +80,7 @@ var _ = Describe("When an author takes something away", func() {
 		}))
 	})
 
-	It("keeps the ground that data stands on, which a wrapper made anew takes into care again", func(ctx SpecContext) {
+	It("keeps the ground that data stands on, which a wrapper made anew takes into care again", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
 		name, member := unique("ground"), fleet.Member("member-3")
 		crd := build.CRD("Widget", "widgets")
 		volume := build.Manifest(`
@@ -108,7 +108,7 @@ spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], storageClassName:
 		}
 	})
 
-	It("deletes no Namespace that others' things are in, and says what", func(ctx SpecContext) {
+	It("deletes no Namespace that others' things are in, and says what", needsThirdMember, func(ctx SpecContext) {
 		name, member := unique("shared"), fleet.Member("member-3")
 		w := author(ctx, build.ClusterFederated(name).To(member.Name).OnDelete(v1alpha1.DeleteAll).With(build.Namespace(name)))
 		expectReady(ctx, w)
@@ -124,7 +124,7 @@ spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], storageClassName:
 		Expect(member.has("ConfigMap", name, "theirs")(ctx)).To(BeTrue())
 	})
 
-	It("removes in the reverse of the order of installation", func(ctx SpecContext) {
+	It("removes in the reverse of the order of installation", needsAuditLog, needsSimulation, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		counting := member.audit()
 		w := author(ctx, build.Federated("app").In(shop).To(member.Name).With(

@@ -57,7 +57,7 @@ func expectWithin(path string, want, have any) {
 	}
 }
 
-var _ = Describe("hostctl render", func() {
+var _ = Describe("hostctl render", needsSimulation, func() {
 	storefront := func(ctx context.Context) *build.Builder[*v1alpha1.Federated] {
 		return build.Federated("storefront").In(newShop(ctx)).To("member-1", "member-2").With(
 			build.ConfigMap("settings", "colour", "blue"),
@@ -107,7 +107,7 @@ spec:
 		}
 	})
 
-	It("prints the same for a file as for what was made of it", func(ctx SpecContext) {
+	It("prints the same for a file as for what was made of it", needsSimulation, func(ctx SpecContext) {
 		w := storefront(ctx).Obj()
 		content, err := json.Marshal(w)
 		Expect(err).NotTo(HaveOccurred())
@@ -126,7 +126,7 @@ spec:
 			ContainSubstring("region: eu-west-1"), Not(ContainSubstring("member-2"))))
 	})
 
-	It("writes a rendering that members share once, and tells of a member that is not placed", func(ctx SpecContext) {
+	It("writes a rendering that members share once, and tells of a member that is not placed", needsThirdMember, func(ctx SpecContext) {
 		class := author(ctx, build.ClusterFederated(unique("class")).To("member-1", "member-2").With(build.StorageClass(unique("slow"))))
 		shared := fleet.Hostctl(ctx, "render", "cfed/"+class.Name)
 		Expect(shared.Code).To(Equal(0))
@@ -142,7 +142,7 @@ spec:
 		Expect(elsewhere.Stdout).To(ContainSubstring("spec.placement does not select this cluster"))
 	})
 
-	It("shows the others where an override does not fit one, says why, and fails", func(ctx SpecContext) {
+	It("shows the others where an override does not fit one, says why, and fails", needsThirdMember, func(ctx SpecContext) {
 		w := storefront(ctx).Overriding(overridesFrom(`
 - clusters: {names: [member-2]}
   target: {kind: ConfigMap}

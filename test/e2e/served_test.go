@@ -26,7 +26,7 @@ func custom(kind, name string) *unstructured.Unstructured {
 }
 
 var _ = Describe("When a member does not serve a kind", func() {
-	It("is APINotServed there alone, the rest of the bundle and the other members are served, and it follows the CRD within five seconds", func(ctx SpecContext) {
+	It("is APINotServed there alone, the rest of the bundle and the other members are served, and it follows the CRD within five seconds", needsThirdMember, func(ctx SpecContext) {
 		shop, late := newShop(ctx), fleet.Member("member-3")
 		kind, plural := newKind("Widget")
 		full := kind + ".v1.e2e.fairlead.dev"
@@ -53,7 +53,7 @@ var _ = Describe("When a member does not serve a kind", func() {
 		Expect(fleet.Manager(ctx).PID).To(Equal(manager), "the manager was restarted meanwhile")
 	})
 
-	It("gets the kind from a ClusterFederated, and then, without another step, the objects that a Federated had for it", func(ctx SpecContext) {
+	It("gets the kind from a ClusterFederated, and then, without another step, the objects that a Federated had for it", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		kind, plural := newKind("Widget")
 		full := kind + ".v1.e2e.fairlead.dev"
@@ -73,7 +73,7 @@ var _ = Describe("When a member does not serve a kind", func() {
 		remove(ctx, widget) // before its CRD is deleted
 	})
 
-	It("has its collector follow another kind of a group whose last kind went before a join", func(ctx SpecContext) {
+	It("has its collector follow another kind of a group whose last kind went before a join", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
 		member := fleet.Member("member-3")
 		follow := func() {
 			GinkgoHelper()
@@ -98,7 +98,7 @@ var _ = Describe("When a member does not serve a kind", func() {
 		follow()
 	})
 
-	It("gets a CRD before the objects of its kind that stand before it in one bundle", func(ctx SpecContext) {
+	It("gets a CRD before the objects of its kind that stand before it in one bundle", needsOpenMembers, func(ctx SpecContext) {
 		kind, plural := newKind("Planet")
 		crd := build.Kept(build.CRD(kind, plural), "false")
 		Expect(unstructured.SetNestedField(crd.Object, "Cluster", "spec", "scope")).To(Succeed())
@@ -110,7 +110,7 @@ var _ = Describe("When a member does not serve a kind", func() {
 	})
 })
 
-var _ = Describe("When a member granted less than any", Ordered, func() {
+var _ = Describe("When a member granted less than any", Ordered, needsThirdMember, func() {
 	const name = "member-3"
 	rejoin := func(ctx context.Context, allow, namespaces string) {
 		GinkgoHelper()
@@ -132,7 +132,7 @@ var _ = Describe("When a member granted less than any", Ordered, func() {
 		expectReady(ctx, settings)
 	})
 
-	It("refuses another kind as NotGranted with the rule to add, and takes it once one labelled ClusterRole holds that rule", func(ctx SpecContext) {
+	It("refuses another kind as NotGranted with the rule to add, and takes it once one labelled ClusterRole holds that rule", needsOpenMembers, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member(name)
 		kind, plural := newKind("Widget")
 		member.create(ctx, build.CRD(kind, plural))

@@ -59,7 +59,7 @@ func (c *TestCluster) newClass(ctx context.Context, name, provisioner string, mo
 }
 
 var _ = Describe("Storage", func() {
-	It("binds a claim without a class on each member's default, and is Ready when all are bound", func(ctx SpecContext) {
+	It("binds a claim without a class on each member's default, and is Ready when all are bound", needsSimulation, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		data := author(ctx, build.Federated("data").In(shop).ToMatching().With(build.Claim("data")))
 		expectReady(ctx, data)
@@ -70,7 +70,7 @@ var _ = Describe("Storage", func() {
 		}
 	})
 
-	It("grows a claim by an edit of the wrapper, in place, and refuses to shrink it", func(ctx SpecContext) {
+	It("grows a claim by an edit of the wrapper, in place, and refuses to shrink it", needsSimulation, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		data := author(ctx, build.Federated("data").In(shop).To("member-1").With(build.Claim("data")))
 		expectReady(ctx, data)
@@ -97,7 +97,7 @@ var _ = Describe("Storage", func() {
 		Expect(member.claim(ctx, shop, "data").UID).To(Equal(before.UID))
 	})
 
-	It("takes a claim that grew on the member for no drift, repairs what is, and pushes on", func(ctx SpecContext) {
+	It("takes a claim that grew on the member for no drift, repairs what is, and pushes on", needsSimulation, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		data := author(ctx, build.Federated("data").In(shop).To("member-1").With(build.Claim("data"), build.ConfigMap("settings", "colour", "blue")))
 		expectReady(ctx, data)
@@ -122,7 +122,7 @@ var _ = Describe("Storage", func() {
 		Expect(lineOf(data, "member-1").Reason).To(BeEmpty())
 	})
 
-	It("waits with a claim of class \"\" for a volume that somebody makes, and says so", func(ctx SpecContext) {
+	It("waits with a claim of class \"\" for a volume that somebody makes, and says so", needsSimulation, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		data := author(ctx, build.Federated("data").In(shop).To("member-1").With(claimOf("data", "")))
 		Eventually(ctx, reread(ctx, data)).Should(And(
@@ -143,7 +143,7 @@ var _ = Describe("Storage", func() {
 		expectReady(ctx, data)
 	})
 
-	It("names a class that a member lacks, serves the others, and goes on when the class is there", func(ctx SpecContext) {
+	It("names a class that a member lacks, serves the others, and goes on when the class is there", needsSimulation, func(ctx SpecContext) {
 		shop, class := newShop(ctx), unique("fast")
 		fleet.Member("member-1").newClass(ctx, class, simulated, storagev1.VolumeBindingImmediate)
 		data := author(ctx, build.Federated("data").In(shop).To("member-1", "member-2").With(claimOf("data", class)))
@@ -154,7 +154,7 @@ var _ = Describe("Storage", func() {
 		expectReady(ctx, data)
 	})
 
-	It("waits with a claim whose class waits for its first consumer, until a pod uses it", func(ctx SpecContext) {
+	It("waits with a claim whose class waits for its first consumer, until a pod uses it", needsSimulation, func(ctx SpecContext) {
 		shop, member, class := newShop(ctx), fleet.Member("member-1"), unique("late")
 		member.newClass(ctx, class, simulated, storagev1.VolumeBindingWaitForFirstConsumer)
 		data := author(ctx, build.Federated("data").In(shop).To("member-1").With(claimOf("data", class)))
@@ -171,7 +171,7 @@ var _ = Describe("Storage", func() {
 		expectReady(ctx, data)
 	})
 
-	It("says what the provisioner says when it cannot provision", func(ctx SpecContext) {
+	It("says what the provisioner says when it cannot provision", needsSimulation, func(ctx SpecContext) {
 		shop, member, class := newShop(ctx), fleet.Member("member-1"), unique("broken")
 		member.newClass(ctx, class, "nobody.example.com", storagev1.VolumeBindingImmediate)
 		data := author(ctx, build.Federated("data").In(shop).To("member-1").With(claimOf("data", class)))
@@ -189,7 +189,7 @@ var _ = Describe("Storage", func() {
 		Eventually(ctx, reread(ctx, data)).Should(haveLine("member-1", v1alpha1.StateDegraded, "ProvisioningFailed", "quota of the project is used up"))
 	})
 
-	It("gives a StorageClass another provisioner on each cloud, and refuses to change it in place", func(ctx SpecContext) {
+	It("gives a StorageClass another provisioner on each cloud, and refuses to change it in place", needsThirdMember, func(ctx SpecContext) {
 		name := unique("tiered")
 		class := build.Kept(build.StorageClass(name), "false")
 		tiered := author(ctx, build.ClusterFederated(name).ToMatching().With(class).Overriding(overridesFrom(`
