@@ -14,10 +14,10 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/jsonpointer"
 )
 
-// Reserved returns an error for an object that no wrapper may bring to a member, whatever rights its author has:
-// Fairlead's own objects, system namespaces, and objects with a label by which a member's administrator grants rights
-// to Fairlead. The error begins with the JSON pointer of the field that makes the object reserved. Admission, rendering
-// and push all call it.
+// Reserved returns an error for an object that no wrapper may bring to a member, whatever rights its author has. These
+// are Fairlead's own objects, system namespaces, and objects with a label by which a member's administrator grants
+// rights to Fairlead. The error begins with the JSON pointer of the field that makes the object reserved. Admission,
+// rendering and push all call it.
 func Reserved(obj *unstructured.Unstructured) error {
 	if r := reserved(obj); r != nil {
 		return fmt.Errorf("%s: %s", r.path, r.why)

@@ -8,10 +8,11 @@
 // wrapper. Its spec lists what the host intends, has applied and still has to remove; the host writes it. Its status is the
 // health of the objects; the collector writes it. The Membership, one for each member, names the host that owns the member.
 //
-// Why it is so: there is never a second kind for a wrapped kind. Otherwise each new CRD would need a federated twin, and a
-// fleet would fall behind its members. There are two wrapper kinds, because the scope of an object is a security boundary:
-// a person who can write in one namespace of the host must not change cluster-scoped objects on a member. State lives where
-// the objects live: the host stores M wrappers and N members, and no object for each of the M×N pairs.
+// Why it is so: there is never a second kind for a wrapped kind. Otherwise each new CRD would need a federated twin,
+// and a fleet would fall behind its members. There are two wrapper kinds, because the scope of an object is a security
+// boundary. A person who can write in one namespace of the host must not change cluster-scoped objects on a member.
+// State is stored beside the objects: the host stores M wrappers and N members, and no object for each of the M×N
+// pairs.
 //
 // The package holds types, constants and accessors only; it never talks to a cluster.
 //

@@ -35,8 +35,9 @@ func heap() int64 {
 	return int64(m.HeapAlloc) //nolint:gosec // far less than that
 }
 
-// atRest is how many bytes a reconcile of a wrapper of one object of so many bytes leaves behind for each of its members,
-// which override says how it differs between them.
+// atRest returns how many bytes a reconcile leaves in memory for each member, with a wrapper of one object of this
+// size. override is the field of the member by which the object differs between members; "" means that it does not
+// differ.
 func atRest(t testing.TB, size int, override string) int64 {
 	t.Helper()
 	w := rendered("u", fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"filling":%q}}`, strings.Repeat("x", size)), 1)
@@ -94,8 +95,9 @@ const (
 	maxWrapperAtRest = 9 << 10
 )
 
-// wrapperAtRest is how many bytes the host keeps of one wrapper that is Ready on three members: the copy in the cache, what
-// the loop and the pusher keep, and the summaries of three Deliveries. The wrapper is one of W1 of the bench.
+// wrapperAtRest returns how many bytes the host keeps of one wrapper that is Ready on three members. They are the copy
+// in the cache, the state of the loop and of the pusher, and the summaries of three Deliveries. The wrapper is one of
+// W1 of the bench.
 func wrapperAtRest(t testing.TB) int64 {
 	t.Helper()
 	template, err := os.ReadFile("testdata/ready.json")

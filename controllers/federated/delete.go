@@ -65,9 +65,9 @@ func (p *reconciliation) delete(ctx context.Context) (ctrl.Result, error) {
 	return p.publish(ctx)
 }
 
-// release decides for which members a deleted wrapper still waits. It first writes down which members an Approval
-// released, because the Approval may go before the wrapper does: with --cascade=foreground the garbage collector
-// deletes the wrapper's dependents while the wrapper is still there.
+// release decides for which members a deleted wrapper still waits. First it records the members that an Approval
+// released, because the Approval may be deleted before the wrapper. With --cascade=foreground the garbage collector
+// deletes the wrapper's dependents while the wrapper still exists.
 func (p *reconciliation) release(ctx context.Context) error {
 	departing := p.membersToLeave()
 	before := p.wrapper.WrapperStatus().Placement

@@ -17,9 +17,9 @@ const maxReason = 64
 // ellipsis is the end of a text that was cut.
 const ellipsis = "…"
 
-// Clean makes text from a member fit for a status and a terminal: valid UTF-8, one line, without control
-// and formatting characters (escape sequences, bidirectional overrides), single spaces, and at most
-// limit bytes, cut between characters. It is idempotent.
+// Clean makes text from a member safe for a status and a terminal. The result is valid UTF-8 on one line, with single
+// spaces. It has no control or formatting characters (escape sequences, bidirectional overrides). It is at most limit
+// bytes long, cut between characters. Clean is idempotent.
 func Clean(text string, limit int) string {
 	// Clean does not read the text far past the limit: a member may send a lot.
 	if far := 8 * limit; len(text) > far {

@@ -195,8 +195,8 @@ func wrapper(generation int64) v1alpha1.WrapperIdentity {
 	return v1alpha1.WrapperIdentity{Kind: v1alpha1.KindFederated, Namespace: "shop", Name: "web", UID: "u", Generation: generation}
 }
 
-// Whatever the order of members and earlier lists, the decision is the same; taken again it stays the
-// same; no member is in two lists; and nobody leaves who was not there.
+// The order of members and of earlier lists does not change the decision. The same input gives the same decision again.
+// No member is in two lists. No member leaves that did not have the wrapper.
 func TestDecisionsDoNotDependOnOrderAndSettle(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 300 {

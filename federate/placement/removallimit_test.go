@@ -162,8 +162,9 @@ func TestWhatIsAnHourOldIsNoNews(t *testing.T) {
 	}
 }
 
-// However labels come and go, and members too: within any hour no more begin to be left than the share of
-// what stood when the first of them did; and nobody is kept who may go, nor served who is not known.
+// Labels change at random, and members come and go. Within any hour, no more removals begin than the limit allows,
+// counted from the members that were placed when the first of them began. The decision keeps no member that may leave,
+// and serves no unknown member.
 func TestNoHourSeesMoreRemovalsThanItMay(t *testing.T) {
 	type removal struct {
 		at     time.Time

@@ -4,8 +4,8 @@
 //
 // Words: a *pair* is one wrapper on one member. Its *desired state* (Desired) is objects on the member, or to
 // leave it. A *pass* is one attempt to bring a pair to its desired state, and its *Outcome* is its result. Each
-// member has a *member queue*: one queue of pairs, as many concurrent passes as the member bears (package inflight),
-// and a circuit breaker, so that a hung member costs the others nothing.
+// member has a *member queue*, so that a hung member costs the others nothing. It has one queue of pairs, a limit on
+// concurrent passes (package inflight), and a circuit breaker.
 //
 // The packages below this one, each of which imports only those after it:
 //
@@ -27,6 +27,6 @@
 //
 // Collectors report drift, and a pass repairs it. An object that another client changes back after every repair is
 // *contested*: the manager repairs it ever more rarely (plan/driftbackoff.go decides). No collector may read Secrets,
-// so the manager checks them in turns: each Secret every ten minutes, at most ten a second over the whole fleet
-// (plan/secretschedule.go decides, secretresync.go does it).
+// so the manager checks them in turns: each Secret every ten minutes, at most ten a second over the whole fleet.
+// plan/secretschedule.go decides when, and secretresync.go checks.
 package push

@@ -83,9 +83,10 @@ func (w fleetState) String() string {
 	return b.String()
 }
 
-// model returns the state of the members in the end, whatever died before: the objects of the last wishes on their members, no object of
-// ours anywhere else but the kept ones, and all objects of other owners unchanged, also in the place of ours. An object that the API
-// server refuses stays as it was before, so histories end with wishes without one.
+// model returns the state of the members in the end, whichever program died before. The objects of the last desired
+// state are on their members. No other object of ours is anywhere, except for the kept ones. All objects of other
+// owners are unchanged, also those with the name of one of ours. An object that the API server refuses stays as it was
+// before, so histories end with a desired state without such an object.
 func model(h history) fleetState {
 	state := make(fleetState)
 	for _, member := range members {

@@ -83,9 +83,10 @@ const (
 	accountUser = "system:serviceaccount:" + v1alpha1.SystemNamespace + ":" + accountName
 )
 
-// TestTheManagersRoleIsEnough runs the manager with a token of its service account, and everything that needs another request of it:
-// a join, a wrapper of each scope, a change, an approval, deletions, an unjoin. No request may be forbidden. Then it compares the
-// requests with the rules: a permission that no request needed has to be in notTried, with its reason.
+// TestTheManagersRoleIsEnough runs the manager with a token of its service account. It makes the manager send every
+// kind of request: for a join, a wrapper of each scope, a change, an approval, deletions and an unjoin. No request may
+// be forbidden. Then it compares the requests with the rules: a permission that no request needed has to be in
+// notTried, with its reason.
 func TestTheManagersRoleIsEnough(t *testing.T) {
 	box := shared.Sandbox(t)
 	admin, host := connect(t, box, sandbox.HostName)

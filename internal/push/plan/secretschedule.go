@@ -48,8 +48,8 @@ type SecretSchedule struct {
 }
 
 // Enlist schedules exactly these Secrets of a pair. It reports whether one of them is new. The first turn of a new
-// Secret comes at a fixed point of the interval that follows: a fleet that is listed at once must not have all its
-// turns at once.
+// Secret comes at a fixed time within the interval that follows. Otherwise all Secrets of a fleet that is listed at
+// once would have their turns at once.
 func (r *SecretSchedule) Enlist(at Pair, names []string, now time.Time) (news bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,10 +20,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// Garbage collection deletes a claim together with its owner. An object that a claim's ownerReferences lead to, over
-// any number of owners, therefore takes data with it. KeepData keeps such an object.
-//
-// Why it is so: data depends on claims, and there are few of them, so the search starts at the claims: one list of
+// Why it is so: data depends on claims, and there are few of them, so the search starts at the claims. It takes one
+// list of metadata a pass, and one request for each owner. A search downward, from an object to all that it owns, would
+// need a list of every kind. An owner that cannot be read may lead to any object. Then the manager deletes no object,
+// except for those that the author released from this.
 // metadata a pass, and one request for each owner. A search downward, from an object to all that it owns, would need
 // a list of every kind. An owner that cannot be read may lead to any object. Then the manager deletes no object,
 // except for those that the author released from this.

@@ -2,9 +2,9 @@
 
 // Package prune removes objects from a member that a wrapper has delivered there and dropped since.
 //
-// Words: a *removal* is an entry of a Delivery's inventory whose object is being removed. *Retention* is what stays
-// although its wrapper drops it: objects that hold data, objects that a claim's ownerReferences lead to, adopted
-// objects, and objects that the member has closed to the host. *Contents* are the objects that are deleted with their
+// Words: a *removal* is an entry of a Delivery's inventory whose object is being removed. *Retention* is the rule for
+// objects that stay although their wrapper drops them. They hold data, or a claim's ownerReferences lead to them, or
+// they were adopted, or the member has closed them to the host. *Contents* are the objects that are deleted with their
 // Namespace or CustomResourceDefinition.
 //
 // A deletion always names a uid. It is the recorded uid; if a pass died before it recorded one, it is the uid of the
