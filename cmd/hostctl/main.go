@@ -14,7 +14,11 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
-	code := Execute(ctx, streams, os.Args[1:])
+	root := New(streams)
+	if isPlugin(os.Args[0]) {
+		asPlugin(root)
+	}
+	code := execute(ctx, root, streams, os.Args[1:])
 	stop()
 	os.Exit(code)
 }

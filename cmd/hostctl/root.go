@@ -63,10 +63,14 @@ Exit codes:
 	return root
 }
 
-// Execute runs hostctl with args and returns its exit code. An error before a command begins to run (an unknown command or flag, a
-// wrong number of arguments) is a usage error. No command may have a PersistentPreRun of its own: it would hide the root's.
+// Execute runs hostctl with args and returns its exit code.
 func Execute(ctx context.Context, streams genericiooptions.IOStreams, args []string) int {
-	root := New(streams)
+	return execute(ctx, New(streams), streams, args)
+}
+
+// execute is Execute for a root command that is made. An error before a command begins to run (an unknown command or flag, a wrong
+// number of arguments) is a usage error. No command may have a PersistentPreRun of its own: it would hide the root's.
+func execute(ctx context.Context, root *cobra.Command, streams genericiooptions.IOStreams, args []string) int {
 	root.SetArgs(args)
 	began := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/ask"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/complete"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
@@ -98,6 +99,8 @@ an Approval into the wrapper's namespace (into ` + v1alpha1.SystemNamespace + ` 
 	f.BoolVar(&o.DryRun, "dry-run", false, "show what would be done, let the API server check it, and write nothing")
 	f.StringVarP(&o.Output, "output", "o", "", "print the Approval as yaml, json or name")
 	o.flags.AddFlags(f)
+	cmd.ValidArgsFunction = complete.Wrapper(o.flags)
+	complete.MemberFlags(cmd, o.flags, "cluster", "release")
 	return o, cmd
 }
 

@@ -17,6 +17,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/complete"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/federate/files"
 	"github.com/fairlead-dev/fairlead/federate/author"
@@ -88,6 +90,7 @@ the same placement and overrides.`,
 	f.StringVar(&o.Bundle, "bundle", "",
 		"put all objects of a namespace into one wrapper of this name, and all cluster-scoped objects into another")
 	f.StringSliceVar(&o.Clusters, "clusters", nil, "place on these clusters, by name, separated by commas")
+	complete.MemberFlags(cmd, connect.Flags(), "clusters")
 	f.StringArrayVar(&o.ClusterSelectors, "cluster-selector", nil,
 		"place on the clusters with these labels, as in env=production,cloud!=gcp; may be repeated, and a cluster needs to match one of them")
 	f.BoolVar(&o.AllClusters, "all-clusters", false, "place on every cluster")

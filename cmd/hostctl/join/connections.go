@@ -29,6 +29,9 @@ func (c *Connections) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.clusterContext, "cluster-context", "", "context of the cluster in its kubeconfig")
 }
 
+// HostFlags returns the flags for the connection to the host. AddFlags makes them.
+func (c *Connections) HostFlags() *genericclioptions.ConfigFlags { return c.host }
+
 // Host returns the connection to the host, and the cluster name of its context.
 func (c *Connections) Host() (*rest.Config, string, error) {
 	raw, err := c.host.ToRawKubeConfigLoader().RawConfig()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/ask"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/complete"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
@@ -105,6 +106,7 @@ without --allow, it keeps these rights, and join says so. To reduce them: --allo
 	}
 	f := cmd.Flags()
 	o.Connections.AddFlags(f)
+	cmd.ValidArgsFunction = complete.Member(o.Connections.HostFlags())
 	f.StringSliceVar(&o.Allow, "allow", nil, "grants: what the host may write on the member (default core,storage,olm)")
 	f.StringVar(&o.Namespaces, "namespaces", "", `namespaces that are open to the host: Managed (those it made, or labelled `+v1alpha1.LabelOpen+`: "true") or All (default Managed)`)
 	f.StringToStringVar(&o.Labels, "labels", nil, "labels for the MemberCluster, as in env=production,cloud=aws; its other labels stay")

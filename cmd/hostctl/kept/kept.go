@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/complete"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
@@ -81,6 +82,8 @@ cannot read everything on a member, it names that member, and the exit code is 1
 	f := cmd.Flags()
 	f.StringSliceVar(&o.Clusters, "cluster", nil, "only on this cluster; may be repeated (default every cluster)")
 	flags.AddFlags(f)
+	cmd.ValidArgsFunction = complete.Wrapper(flags)
+	complete.MemberFlags(cmd, flags, "cluster")
 	return o, cmd
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/ask"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/complete"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
@@ -98,6 +99,8 @@ The exit code is 4 while something waits for a decision.`,
 	f.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
 	f.BoolVar(&o.DryRun, "dry-run", false, "print the plan and the Approval, and write nothing")
 	flags.AddFlags(f)
+	cmd.ValidArgsFunction = complete.Wrapper(flags)
+	complete.MemberFlags(cmd, flags, "cluster")
 	return o, cmd
 }
 

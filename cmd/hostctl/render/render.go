@@ -12,6 +12,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/complete"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/federate/files"
 	"github.com/fairlead-dev/fairlead/federate/author"
@@ -85,6 +86,8 @@ If an override cannot be applied for a cluster, render shows the other clusters 
 	f.StringArrayVar(&o.Assumed, "assume-cluster", nil,
 		"NAME,LABEL=VALUE,… of a cluster to render for, instead of the host's clusters; may be repeated")
 	host.flags.AddFlags(f)
+	cmd.ValidArgsFunction = complete.Wrapper(host.flags)
+	complete.MemberFlags(cmd, host.flags, "cluster")
 	return cmd
 }
 

@@ -68,5 +68,6 @@ func newKubeconfig(streams genericiooptions.IOStreams) *cobra.Command {
 		},
 	}
 	nameFlag(cmd, &name)
+	cmd.ValidArgsFunction = completeCluster(&name)
 	return cmd
 }

@@ -35,6 +35,7 @@ func newKubectl(streams genericiooptions.IOStreams) *cobra.Command {
 		},
 	}
 	nameFlag(cmd, &name)
+	cmd.ValidArgsFunction = completeCluster(&name)
 	// All arguments after the first are kubectl's, with or without the two dashes: `kubectl member-1 get pods -A`.
 	cmd.Flags().SetInterspersed(false)
 	return cmd

@@ -7,6 +7,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
 )
 
 // DefaultName is the name of the sandbox without --name.
@@ -55,4 +56,22 @@ files are below $XDG_CACHE_HOME/fairlead (default ~/.cache/fairlead).`,
 
 func nameFlag(cmd *cobra.Command, name *string) {
 	cmd.Flags().StringVar(name, "name", DefaultName, "name of the sandbox")
+	err := cmd.RegisterFlagCompletionFunc("name", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		names, _ := sandbox.Names() // without a list there are no suggestions
+		return names, cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
+		panic(err) // the flag is defined above
+	}
+}
+
+// completeCluster completes the first argument of a command: the name of a cluster of the sandbox.
+func completeCluster(name *string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		s, err := sandbox.Open(*name)
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return s.Clusters(), cobra.ShellCompDirectiveNoFileComp
+	}
 }

@@ -59,6 +59,9 @@ func withArgument(
 		return nil
 	}
 	nameFlag(cmd, &name)
+	if cmd.Name() == "stop" || cmd.Name() == "start" { // the other commands take a file
+		cmd.ValidArgsFunction = completeCluster(&name)
+	}
 	return cmd
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/ask"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/complete"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	joincmd "github.com/fairlead-dev/fairlead/cmd/hostctl/join"
 	"github.com/fairlead-dev/fairlead/internal/join"
@@ -65,6 +66,7 @@ to another host by now are never touched.`,
 	}
 	f := cmd.Flags()
 	o.Connections.AddFlags(f)
+	cmd.ValidArgsFunction = complete.Member(o.Connections.HostFlags())
 	f.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
 	f.BoolVar(&o.Forget, "forget", false, "remove the member at the host only; do not contact it")
 	f.DurationVar(&o.Wait, "timeout", 2*time.Minute, "how long to wait for the host's manager")
