@@ -169,7 +169,7 @@ func (r *rendering) merge(o *override, obj, original *unstructured.Unstructured)
 	if err != nil {
 		problem := err.Error()
 		if isSecret(original) && !jsonpatch.IsTooCostly(err) {
-			problem = "the strategic merge does not take it (the reason is withheld: it may hold a Secret's values)"
+			problem = "the strategic merge does not accept it (the reason is not shown, because it may hold a Secret's values)"
 		}
 		return fail("", problem, jsonpatch.IsTooCostly(err))
 	}

@@ -48,7 +48,7 @@ func merge(object map[string]any, gvk schema.GroupVersionKind, patch map[string]
 	}
 	merged, err = strategicpatch.StrategicMergeMapPatchUsingLookupPatchMeta(object, patch, tags)
 	if err != nil {
-		return nil, fmt.Errorf("the strategic merge does not take it: %w", err)
+		return nil, fmt.Errorf("the strategic merge does not accept it: %w", err)
 	}
 	return merged, nil
 }

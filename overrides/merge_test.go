@@ -107,7 +107,7 @@ func TestMergeErrors(t *testing.T) {
 		},
 		"an unknown directive": {
 			deployment, "Deployment", `{spec: {$patch: explode}}`,
-			"overrides[0].merge: changing fields of Deployment web for member east: the strategic merge does not take it:",
+			"overrides[0].merge: changing fields of Deployment web for member east: the strategic merge does not accept it:",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,10 +16,10 @@ import (
 // protected are the fields that no override changes: the identity and the owners of an object, the fields that the member's
 // API server fills in, and Fairlead's marks. AnnotationKeep and AnnotationReplace are the author's.
 var protected = []protection{
-	{jsonpointer.Pointer{"apiVersion"}, "an override tailors an object and does not make it another"},
-	{jsonpointer.Pointer{"kind"}, "an override tailors an object and does not make it another"},
-	{jsonpointer.Pointer{"metadata", "name"}, "an override tailors an object and does not make it another"},
-	{jsonpointer.Pointer{"metadata", "namespace"}, "an override tailors an object and does not make it another"},
+	{jsonpointer.Pointer{"apiVersion"}, "an override changes an object and does not make it another object"},
+	{jsonpointer.Pointer{"kind"}, "an override changes an object and does not make it another object"},
+	{jsonpointer.Pointer{"metadata", "name"}, "an override changes an object and does not make it another object"},
+	{jsonpointer.Pointer{"metadata", "namespace"}, "an override changes an object and does not make it another object"},
 	{jsonpointer.Pointer{"metadata", "generateName"}, "it would make a new object at each push"},
 	{jsonpointer.Pointer{"metadata", "ownerReferences"}, "owners on a member are the member's to name"},
 	{jsonpointer.Pointer{"metadata", "finalizers"}, "a finalizer from the host would block the object's deletion: no controller on the member removes it"},

@@ -38,9 +38,9 @@ const (
 // reservedLabels are labels that no wrapper sets on any object.
 var reservedLabels = []protection{
 	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelAggregateToHost},
-		"it would widen what Fairlead may do on the member; the member's administrator sets it there"},
+		"this label would give Fairlead more rights on the member; only the member's administrator may set it, on the member itself"},
 	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelAggregateToCollector},
-		"it would widen what Fairlead may read on the member; the member's administrator sets it there"},
+		"this label would let Fairlead read more on the member; only the member's administrator may set it, on the member itself"},
 	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelOpen},
 		"it opens a namespace to Fairlead, and the member's administrator sets it there: take it out"},
 	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelMade},

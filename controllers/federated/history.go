@@ -113,14 +113,14 @@ func (h *History) encrypt(ctx context.Context, old *appsv1.ControllerRevision) e
 	rehearsed := made.DeepCopy()
 	rehearsed.Name, rehearsed.GenerateName = "", "fairlead-rehearsal-"
 	if err := h.client.Create(ctx, rehearsed, client.DryRunAll); err != nil {
-		return fmt.Errorf("trying to write revision %s/%s encrypted, which holds a Secret in clear: %w", old.Namespace, old.Name, err)
+		return fmt.Errorf("trying to encrypt revision %s/%s, which holds a Secret in plain text: %w", old.Namespace, old.Name, err)
 	}
 	err = h.client.Delete(ctx, old, client.Preconditions{UID: &old.UID})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("replacing revision %s/%s, which holds a Secret in clear: %w", old.Namespace, old.Name, err)
+		return fmt.Errorf("replacing revision %s/%s, which holds a Secret in plain text: %w", old.Namespace, old.Name, err)
 	}
 	// Only this process has the content now. It tries until the API server accepts it, or the namespace goes.
 	var refused error

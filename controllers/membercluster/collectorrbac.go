@@ -29,9 +29,9 @@ var crds = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "
 // is created during the join.
 const compareEvery = 5 * time.Minute
 
-// keepReadable lets the collector's account read the kinds that CRDs bring to its member, until ctx ends. So the collector observes
-// a new kind as soon as it is pushed. keepReadable holds the names of CRDs only. It reads the role each time, since a join writes
-// it too: when a CRD appears, and once in a period.
+// keepReadable lets the collector's account read the kinds of the member's CRDs, until ctx ends. So the collector
+// observes a new kind as soon as it is pushed. keepReadable holds only the names of CRDs. It compares the role with
+// them when a CRD appears, and at the interval every. It reads the role each time, since a join writes it too.
 func keepReadable(ctx context.Context, conn *member.Conn, every time.Duration) error {
 	client, err := metadata.NewForConfigAndClient(metadata.ConfigFor(conn.GetConfig()), conn.GetHTTPClient())
 	if err != nil {
@@ -68,8 +68,8 @@ func keepReadable(ctx context.Context, conn *member.Conn, every time.Duration) e
 	}
 }
 
-// enqueueOnCRD asks for a turn when a CRD came, and when the informer shows what it holds again: that is the clock by which
-// the role is compared. What else changes of a CRD is no matter of its group.
+// enqueueOnCRD enqueues a comparison when a CRD appears, and at each resync of the informer, which sets the interval.
+// Other changes of a CRD do not change its API group.
 func enqueueOnCRD(queue workqueue.TypedInterface[struct{}]) cache.ResourceEventHandler {
 	turn := func(any) { queue.Add(struct{}{}) }
 	return cache.ResourceEventHandlerFuncs{AddFunc: turn, UpdateFunc: func(old, now any) {
@@ -81,7 +81,7 @@ func enqueueOnCRD(queue workqueue.TypedInterface[struct{}]) cache.ResourceEventH
 	}}
 }
 
-// groupsOf are the API groups of CRDs, whose names are PLURAL.GROUP: the API server holds to it.
+// groupsOf returns the API groups of CRDs. The API server ensures that their names are PLURAL.GROUP.
 func groupsOf(crds []string) []string {
 	groups := make([]string, 0, len(crds))
 	for _, crd := range crds {
@@ -92,7 +92,7 @@ func groupsOf(crds []string) []string {
 	return slices.Compact(groups)
 }
 
-// onlyName drops all else of an object: a member may have thousands of CRDs.
+// onlyName drops everything but the name of an object: a member may have thousands of CRDs.
 func onlyName(obj any) (any, error) {
 	if o, ok := obj.(*metav1.PartialObjectMetadata); ok {
 		return &metav1.PartialObjectMetadata{TypeMeta: o.TypeMeta,

@@ -24,7 +24,7 @@ func extending(t *testing.T, s *apiServer, every time.Duration) {
 	})
 }
 
-// await waits until the role holds just these groups, each time that something on the member has changed.
+// await waits until the role holds exactly these groups. It checks after each change on the member.
 func (s *apiServer) await(t *testing.T, groups ...string) {
 	t.Helper()
 	for {
@@ -59,7 +59,7 @@ func TestAGroupThatComesWhileTheHostRunsGetsReadable(t *testing.T) {
 	s.joinWrites("apps")
 	s.comes("deliveries.federation.fairlead.dev")
 	extending(t, s, time.Hour)
-	s.await(t, "apps", "federation.fairlead.dev") // what came between join and start
+	s.await(t, "apps", "federation.fairlead.dev") // the CRDs that appeared between join and start
 	s.awaitWatch(t)
 	s.comes("crates.shop.example.com")
 	s.await(t, "apps", "federation.fairlead.dev", "shop.example.com")
@@ -71,7 +71,7 @@ func TestAGroupThatComesWhileTheHostRunsGetsReadable(t *testing.T) {
 	}
 }
 
-// A join that ran while a CRD came has written what was served before.
+// A join that runs while a CRD appears writes an older list of groups.
 func TestAGroupThatAJoinForgotIsReadableAgainSoon(t *testing.T) {
 	s := newAPIServer(t, "member-uid")
 	s.comes("crates.shop.example.com")

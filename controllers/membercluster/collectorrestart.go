@@ -13,16 +13,16 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// restarts are the pauses before what has ended by itself is started again: 1 s, 2 s, 4 s … up to a minute.
+// restarts are the pauses before the manager restarts a task that ended by itself: 1 s, 2 s, 4 s … up to a minute.
 var restarts = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 10, Cap: time.Minute}
 
-// resetAfter is how long a run has to have lasted to count as a good one: the pauses begin anew.
+// resetAfter is how long a run has to last for the next pause to be the shortest again.
 const resetAfter = 5 * time.Minute
 
-// ending is how a task ended by itself.
+// ending describes the end of a task that ended by itself.
 type ending struct {
 	err error
-	// at is when, by the host's clock.
+	// at is the time of the end, by the host's clock.
 	at time.Time
 }
 
@@ -59,7 +59,7 @@ func (c *Collectors) keepRunning(ctx context.Context, name string, w *work, conn
 	}
 }
 
-// run does a task once. It always has an error.
+// run runs a task once. It always returns an error.
 func (c *Collectors) run(ctx context.Context, t task, name string, conn *member.Conn) error {
 	run, err := c.begin(t, name, conn)
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *Collectors) note(ctx context.Context, name string, w *work, err error) 
 	c.onEnd(name)
 }
 
-// ended is how the collector that the host runs for a member ended by itself the last time, nil when it did not.
+// ended describes the last end of the host's collector for a member, if it ended by itself; nil otherwise.
 func (c *Collectors) ended(name string) *ending {
 	c.mu.Lock()
 	defer c.mu.Unlock()

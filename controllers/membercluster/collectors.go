@@ -19,39 +19,41 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// Collectors runs, inside the manager, the collectors of members with collector: Host, and the work that the host does for
-// collectors elsewhere. It is multicluster-aware: a task lives as long as the connection to its member. A task that ends before
-// that is started again, see keepRunning.
+// Collectors runs, inside the manager, the collectors of members with collector: Host. It also does the host's work for
+// collectors elsewhere. It is multicluster-aware: a task lives as long as the connection to its member. A task that
+// ends before that is started again (see keepRunning).
 type Collectors struct {
 	clock clock.WithTicker
 	// onEnd is called when a member's collector has ended.
 	onEnd func(name string)
-	// begin makes what the host does for a member's collector.
+	// begin makes the function that runs a task.
 	begin func(t task, name string, conn *member.Conn) (func(context.Context) error, error)
 
 	mu      sync.Mutex
 	engaged map[string]engagement
 	tasks   map[string]task
 	running map[string]*work
-	// last is what was started last for a member, until it is through: it may have been stopped and not be.
+	// last is the task that was started last for a member. It stays here until it has ended for good, even if it was
+	// stopped.
 	last map[string]*work
 }
 
-// task is what the host does for a member's collector.
+// task is the work of the host for a member's collector.
 type task string
 
 const (
 	nothing task = ""
 	// observe: the collector runs here.
 	observe task = "observe"
-	// letRead: it runs elsewhere, with an account of its own whose reads have to follow what the member serves.
+	// letRead: the collector runs elsewhere. The manager keeps the read rights of its account in line with the kinds
+	// that the member serves.
 	letRead task = "let read"
-	// observeAll: it runs here, and the reads of its account have to follow what the member serves.
+	// observeAll: the collector runs here, and the manager keeps the read rights of its account in line.
 	observeAll task = "observe and let read"
 )
 
-// taskFor is the task of the host for a member's collector. The host writes no status and extends no role on a cluster unless it
-// knows that this is the cluster that it joined.
+// taskFor returns the task of the host for a member's collector. The host writes no status and extends no role on a
+// cluster unless it knows that this is the joined cluster.
 func taskFor(mode v1alpha1.CollectorMode, is member.ProbeResult) task {
 	switch {
 	case !is.Ours:
@@ -66,25 +68,26 @@ func taskFor(mode v1alpha1.CollectorMode, is member.ProbeResult) task {
 	return nothing
 }
 
-// work is a task under way.
+// work is a task that was started.
 type work struct {
 	task task
 	stop context.CancelFunc
-	// through is closed when it has ended for good.
+	// through is closed when the task has ended for good.
 	through chan struct{}
-	// ended is how it ended by itself the last time, under Collectors.mu.
+	// ended describes its last end by itself. Collectors.mu guards it.
 	ended *ending
 }
 
 type engagement struct {
-	ctx  context.Context //nolint:containedctx // the engagement's own life, as multicluster-runtime gives it
+	ctx  context.Context //nolint:containedctx // multicluster-runtime's context of this engagement
 	conn *member.Conn
 }
 
 var _ multicluster.Aware = &Collectors{}
 
-// NewCollectors makes it. The collectors write version into the Membership, and maxInflight bounds each of them. It calls
-// ended with the name of a member whose collector has ended; ended must not block.
+// NewCollectors makes the Collectors of a manager. The collectors write version into the Membership. Each works on at
+// most maxInflight Deliveries at once. NewCollectors calls ended with the name of a member whose collector has ended;
+// ended must not block.
 func NewCollectors(version string, maxInflight int, clk clock.WithTicker, ended func(name string)) *Collectors {
 	c := &Collectors{
 		clock:   clk,
@@ -114,7 +117,7 @@ func NewCollectors(version string, maxInflight int, clk clock.WithTicker, ended 
 	return c
 }
 
-// both runs two things until the first of them ends, then ends the other.
+// both runs two functions until the first of them ends, then ends the other.
 func both(one, other func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
@@ -144,12 +147,12 @@ func (c *Collectors) Engage(ctx context.Context, name multicluster.ClusterName, 
 	defer c.mu.Unlock()
 	c.stop(conn.Name())
 	c.engaged[conn.Name()] = engagement{ctx: ctx, conn: conn}
-	// What was to be done was said of the old connection: the new one has first to lead to the same cluster.
+	// The task was decided for the old connection. A probe of the new one has to find the joined cluster first.
 	delete(c.tasks, conn.Name())
 	return nil
 }
 
-// Set tells where the member's collector runs, and the result of the last probe.
+// Set passes on where the member's collector runs, and the result of the last probe.
 func (c *Collectors) Set(name string, mode v1alpha1.CollectorMode, is member.ProbeResult) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,7 +169,7 @@ func (c *Collectors) Forget(name string) {
 	c.reconcileTask(name)
 }
 
-// reconcileTask starts or stops the task of a member. c.mu is held.
+// reconcileTask starts or stops the task of a member. The caller holds c.mu.
 func (c *Collectors) reconcileTask(name string) {
 	wanted := nothing
 	with, engaged := c.engaged[name]
@@ -182,17 +185,18 @@ func (c *Collectors) reconcileTask(name string) {
 	}
 }
 
-// start begins a task when the one before it is through. c.mu is held.
+// start begins a task when the previous task has ended for good. The caller holds c.mu.
 //
-// Two collectors of one member would do each other little harm, since a stopped collector begins no further write. But each
-// holds the member's objects in memory. The wait is short, because a stopped task has no long work left, and Engage does not wait.
+// Two collectors of one member would do little harm, since a stopped collector begins no further write. But each holds
+// the member's objects in memory. The wait is short, because a stopped task ends soon. Engage does not wait.
 func (c *Collectors) start(name string, t task, with engagement) {
 	ctx, cancel := context.WithCancel(with.ctx)
 	before, w := c.last[name], &work{task: t, stop: cancel, through: make(chan struct{})}
 	c.running[name], c.last[name] = w, w
 	logger := log.FromContext(ctx).WithName("collect").WithValues("member", name)
 	go func() {
-		// A task that was stopped meanwhile waits as well: its successor must not overtake its predecessor.
+		// A task that was stopped before it began waits as well: the task after it must not overtake the task before
+		// it.
 		if before != nil {
 			<-before.through
 		}

@@ -42,7 +42,7 @@ func TestWhatTheHostDoesForACollector(t *testing.T) {
 	}
 }
 
-// crew is Collectors whose runs the test holds in its hand.
+// crew is Collectors whose tasks a test starts and ends.
 type crew struct {
 	*Collectors
 	clock *clocktesting.FakeClock
@@ -53,8 +53,8 @@ type crew struct {
 // watch is one run of a task.
 type watch struct {
 	conn *member.Conn
-	ctx  context.Context //nolint:containedctx // what the test asks about
-	ends chan error      // what the test has it end with, when its context has ended or before
+	ctx  context.Context //nolint:containedctx // the test reads it
+	ends chan error      // the test sends the error with which the run ends
 }
 
 func newCrew(t *testing.T) *crew {
@@ -72,7 +72,7 @@ func newCrew(t *testing.T) *crew {
 	return c
 }
 
-// engage connects the member east anew, and says that it is the one that was joined.
+// engage connects the member east again, and reports it as the joined cluster.
 func (c *crew) engage(t *testing.T) (conn *member.Conn, disengage func()) {
 	t.Helper()
 	conn, err := member.Connect("east", &rest.Config{Host: "https://192.0.2.1"})
@@ -104,7 +104,7 @@ func receive[T any](t *testing.T, from <-chan T) T {
 	}
 }
 
-// pauses lets the clock run as soon as somebody waits for it.
+// pauses moves the clock by d as soon as a goroutine waits for it.
 func (c *crew) pauses(t *testing.T, d time.Duration) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !c.clock.HasWaiters(); runtime.Gosched() {
@@ -115,7 +115,7 @@ func (c *crew) pauses(t *testing.T, d time.Duration) {
 	c.clock.Step(d)
 }
 
-// idle gives others the chance to go too far.
+// idle gives other goroutines the time to do too much.
 func (c *crew) idle(t *testing.T, why string) {
 	t.Helper()
 	for range 10_000 {
@@ -160,7 +160,7 @@ func TestACollectorThatEndsIsStartedAgainLaterEachTime(t *testing.T) {
 		}
 	}
 
-	first.ends <- nil // nor is it let be when it gives no reason
+	first.ends <- nil // it is restarted, too, when it ends without an error
 	receive(t, c.woken)
 	if e := c.ended("east"); !errors.Is(e.err, errNoReason) {
 		t.Errorf("%+v", e)
@@ -169,7 +169,7 @@ func TestACollectorThatEndsIsStartedAgainLaterEachTime(t *testing.T) {
 	through := c.running["east"].through
 	c.mu.Unlock()
 	disengage()
-	receive(t, through) // no clock has to run for this
+	receive(t, through) // the clock does not move for this
 	if len(c.runs) > 0 {
 		t.Error("it is started again after its engagement is over")
 	}
@@ -264,7 +264,7 @@ func TestOfTwoConnectionsToAMemberOneIsCollectedByAtATime(t *testing.T) {
 	c.engage(t)
 	c.set(well())
 	receive(t, first.ctx.Done())
-	_, end = c.engage(t) // and another one, while the first is still not through
+	_, end = c.engage(t) // and another one, while the first has not ended for good
 	defer end()
 	c.set(well())
 	c.idle(t, "the next collector runs beside the last")

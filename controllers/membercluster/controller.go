@@ -29,7 +29,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// Reconciler keeps the registry.
+// Reconciler is the loop over MemberClusters.
 type Reconciler struct {
 	client     client.Client
 	fleet      *member.Fleet
@@ -39,7 +39,7 @@ type Reconciler struct {
 	userAgent  string
 	clock      clock.PassiveClock
 
-	// deleting is how many members are being withdrawn from now.
+	// deleting is the number of members from which the manager is withdrawing now.
 	deleting atomic.Int32
 
 	mu    sync.Mutex
@@ -64,7 +64,8 @@ func New(
 	return r
 }
 
-// Collectors are to be added to the manager: multicluster-runtime engages them with each member.
+// Collectors returns the Collectors. The caller adds them to the manager, so that multicluster-runtime engages them
+// with each member.
 func (r *Reconciler) Collectors() *Collectors { return r.collectors }
 
 // SetupWithManager adds the loop to the manager.
@@ -113,11 +114,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.publish(ctx, mc, refusal, renewal, nil)
 }
 
-// renewWithin is how long a renewal may keep a worker of the loop.
+// renewWithin is how long a renewal may occupy a worker of the loop.
 const renewWithin = 10 * time.Second
 
-// renew keeps the tokens for a member fresh: the host's, and the one of a collector inside the manager. A failure is no reason to stop: the token still holds, and the
-// condition says until when.
+// renew renews the tokens for a member: the host's, and the one of a collector inside the manager. A failure does not
+// stop the reconcile: the token is still valid, and the condition shows until when.
 func (r *Reconciler) renew(ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError) join.Renewal {
 	probe, _ := r.fleet.LastProbe(mc.Name)
 	conn := r.fleet.Conn(mc.Name)
@@ -135,11 +136,11 @@ func (r *Reconciler) renew(ctx context.Context, mc *v1alpha1.MemberCluster, refu
 		ctrl.LoggerFrom(ctx).Error(err, "the credentials are not renewed", "member", mc.Name, "expires", renewal.Expires)
 	}
 	if renewal.Renewed || !conn.Uses(string(secret.Data[v1alpha1.SecretToken])) || !conn.CollectorUses(string(secret.Data[v1alpha1.SecretCollectorToken])) {
-		return renewal // the loop comes again with what the Secret holds now
+		return renewal // the watch of the Secret starts the loop again
 	}
 	if err := join.Revoke(ctx, r.client, conn.GetClient(), secret); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "tokens that were replaced are not revoked yet", "member", mc.Name)
-		renewal.Due = probe.There(r.clock.Now()) // not tomorrow: the loop looks again in a minute
+		renewal.Due = probe.There(r.clock.Now()) // not in a day: the loop tries again in a minute
 	}
 	return renewal
 }
@@ -148,8 +149,8 @@ func credentialsOf(mc *v1alpha1.MemberCluster) types.NamespacedName {
 	return types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: mc.Spec.CredentialsRef.Name}
 }
 
-// connect brings the connection in line with the registry entry and its Secret. The refusal says why
-// there cannot be one.
+// connect makes the connection match the registry entry and its Secret. The refusal is the reason why there cannot be a
+// connection.
 func (r *Reconciler) connect(ctx context.Context, mc *v1alpha1.MemberCluster) (refusal *member.CredentialsError, err error) {
 	secret := &corev1.Secret{}
 	if err := r.client.Get(ctx, credentialsOf(mc), secret); err != nil {
@@ -173,13 +174,14 @@ func (r *Reconciler) connect(ctx context.Context, mc *v1alpha1.MemberCluster) (r
 	if err := r.fleet.Connect(ctx, mc.Name, config, mc.Status.UID); err != nil {
 		return nil, err
 	}
-	if conn := r.fleet.Conn(mc.Name); conn != nil { // no collector has begun with a new connection yet, see Collectors.Engage
+	if conn := r.fleet.Conn(mc.Name); conn != nil { // no collector uses a new connection yet, see Collectors.Engage
 		conn.SetCollectorToken(string(secret.Data[v1alpha1.SecretCollectorToken]))
 	}
 	return nil, nil
 }
 
-// ambiguous refuses credentials of which the member would not use the ones that the status names.
+// ambiguous refuses a Secret that holds a client certificate and a token for the collector. The member would use the
+// certificate, but the status describes the token.
 func ambiguous(mc *v1alpha1.MemberCluster, secret *corev1.Secret) *member.CredentialsError {
 	if !credentials.CertificateWins(secret) {
 		return nil
@@ -190,14 +192,14 @@ func ambiguous(mc *v1alpha1.MemberCluster, secret *corev1.Secret) *member.Creden
 		secret.Namespace, secret.Name, v1alpha1.SecretCert, v1alpha1.SecretCollectorToken, v1alpha1.SecretKey, mc.Name)}
 }
 
-// probed enqueues a member when a probe brought another result than the one before.
+// probed enqueues a member when the result of a probe differs from the previous one.
 func (r *Reconciler) probed(name string, was, is member.ProbeResult) {
 	if !was.Same(is) {
 		r.enqueue(name)
 	}
 }
 
-// enqueue has the loop reconcile a member.
+// enqueue makes the loop reconcile a member.
 func (r *Reconciler) enqueue(name string) { r.enqueueAfter(name, 0) }
 
 func (r *Reconciler) enqueueAfter(name string, wait time.Duration) {

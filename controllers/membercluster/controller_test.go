@@ -25,7 +25,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// loop is the Reconciler with a fleet at sea and a host whose objects are given.
+// loop is the Reconciler with a fleet that has started, and a host with the test's objects.
 type loop struct {
 	*Reconciler
 	probes chan member.ProbeResult
@@ -48,7 +48,7 @@ func newLoop(t *testing.T, objects ...client.Object) *loop {
 	return l
 }
 
-// registration is what a join writes at the host for a member.
+// registration returns the objects that a join writes on the host for a member.
 func registration(s *apiServer, uid types.UID) (*v1alpha1.MemberCluster, *corev1.Secret) {
 	mc := registered(v1alpha1.CollectorHost)
 	mc.Finalizers, mc.Status.UID = []string{v1alpha1.Finalizer}, uid
@@ -59,7 +59,7 @@ func registration(s *apiServer, uid types.UID) (*v1alpha1.MemberCluster, *corev1
 	return mc, secret
 }
 
-// settled is the MemberCluster after the loop has connected the member and heard of the first probe.
+// settled returns the MemberCluster after the loop has connected the member and got the result of the first probe.
 func (l *loop) settled(t *testing.T) *v1alpha1.MemberCluster {
 	t.Helper()
 	east := ctrl.Request{NamespacedName: types.NamespacedName{Name: "east"}}
@@ -92,7 +92,7 @@ func TestTheClusterThatIsJoinedIsKnownByItsUIDFromThenOn(t *testing.T) {
 	}
 }
 
-// An API server looks at a client certificate before it looks at a token.
+// An API server checks a client certificate before it checks a token.
 func TestACertificateNextToTheCollectorsTokenIsRefusedByName(t *testing.T) {
 	s := newAPIServer(t, "member-uid")
 	s.joined = true

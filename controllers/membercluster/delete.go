@@ -17,15 +17,17 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// deleteTimeout bounds one attempt to withdraw from a member. maxDeletes bounds how many members are withdrawn from at a time, so
-// that the other workers of the loop go on with joins and conditions. The next attempt continues where one was cut off.
+// deleteTimeout bounds one attempt to withdraw from a member. maxDeletes bounds the number of members from which the
+// manager withdraws at a time, so that the other workers of the loop continue with joins and conditions. An attempt
+// continues where the last one was interrupted.
 const (
 	deleteTimeout = 20 * time.Second
 	maxDeletes    = 2
 )
 
-// reconcileDelete removes Fairlead's own objects from a member whose MemberCluster is deleted, then releases the MemberCluster. It
-// waits for a member that does not answer, and the status says why; `hostctl unjoin --forget` does not wait.
+// reconcileDelete removes Fairlead's own objects from a member whose MemberCluster is deleted, then releases the
+// MemberCluster. It waits for a member that does not answer, and the status shows the reason. `hostctl unjoin --forget`
+// does not wait.
 func (r *Reconciler) reconcileDelete(ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(mc, v1alpha1.Finalizer) {
 		return ctrl.Result{}, nil
@@ -62,17 +64,17 @@ func (r *Reconciler) withdraw(ctx context.Context, mc *v1alpha1.MemberCluster) e
 	return join.Leave(ctx, r.client, mc, remote, r.host.UID, nil)
 }
 
-// confirmIdentity asks which cluster is about to be left. Its Membership alone does not say it: a clone has an equal one, and
-// would lose its Deliveries in the joined one's place. The answer is not the last probe's, which may be older than what
-// the endpoint leads to now.
+// confirmIdentity asks the member which cluster it is, before the manager withdraws. The Membership alone does not
+// prove it: a clone has an equal one, and would lose its Deliveries instead of the joined cluster. The last probe does
+// not prove it either, because the endpoint may lead to another cluster since.
 func confirmIdentity(ctx context.Context, mc *v1alpha1.MemberCluster, conn *member.Conn) error {
-	if mc.Status.UID == "" { // it goes before any probe got through
+	if mc.Status.UID == "" { // deleted before any probe succeeded
 		return nil
 	}
 	uid, err := conn.ClusterUID(ctx)
 	switch {
 	case (apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err)) && join.WasCleared(mc):
-		return nil // a host that is half gone already, see join.Sever
+		return nil // on a host that is partly removed already, see join.Sever
 	case err != nil:
 		return fmt.Errorf("leaving member %s: %w", mc.Name, err)
 	case uid != mc.Status.UID:

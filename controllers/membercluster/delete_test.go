@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// leaving is the loop with the member east, connected and being deleted.
+// leaving returns the loop with the member east, which is connected and being deleted.
 func leaving(t *testing.T, s *apiServer, joined types.UID, cleared bool) (*Reconciler, *v1alpha1.MemberCluster) {
 	t.Helper()
 	mc := registered(v1alpha1.CollectorHost)
@@ -85,7 +85,7 @@ func TestTheClusterThatWasJoinedIsLeft(t *testing.T) {
 	}
 }
 
-// Its probes get through, and yet it cannot be left: Ready must not say that all is well.
+// Probes succeed, but the manager cannot withdraw: Ready must not be True.
 func TestAMemberThatAnswersAndCannotBeLeftIsNotReady(t *testing.T) {
 	s := newAPIServer(t, "member-uid")
 	s.joined = true
@@ -104,9 +104,9 @@ func TestAMemberThatAnswersAndCannotBeLeftIsNotReady(t *testing.T) {
 	}
 }
 
-// Whoever looks why a member does not go finds the reason where it always stands.
+// The on-call finds the reason in the status, where the reasons of all other trouble are.
 func TestAMemberThatCannotBeLeftSaysWhy(t *testing.T) {
-	s := newAPIServer(t, "member-uid") // which has no Membership
+	s := newAPIServer(t, "member-uid") // it has no Membership
 	r, mc := leaving(t, s, "member-uid", false)
 	s.Close()
 	if _, err := r.reconcileDelete(t.Context(), mc, nil); err != nil {
@@ -124,7 +124,7 @@ func TestAMemberThatCannotBeLeftSaysWhy(t *testing.T) {
 	}
 }
 
-// Members that do not answer would take every worker of the loop, and joins and conditions would stand still.
+// Otherwise members that do not answer would take every worker of the loop, and joins and conditions would stop.
 func TestMembersThatDoNotAnswerLeaveWorkersFree(t *testing.T) {
 	s := newAPIServer(t, "member-uid")
 	r, mc := leaving(t, s, "member-uid", false)

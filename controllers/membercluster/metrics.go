@@ -11,13 +11,14 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-// credentialsExpire is told also while a member is away, which is when its token is not renewed.
+// credentialsExpire is also reported while a member is unreachable, because its token is not renewed then.
 var credentialsExpire = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Name: "fairlead_member_credentials_expire_timestamp_seconds",
 	Help: "When the host's token for a member ends, in seconds since 1970. It is about 30 days ahead while the token is renewed.",
 }, []string{"member"})
 
-// collectorTokenExpires is that of the second token in the member's Secret. One of the two can be renewed while the other is not.
+// collectorTokenExpires is for the second token in the member's Secret. The manager may be able to renew one of the two
+// and not the other.
 var collectorTokenExpires = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Name: "fairlead_member_collector_token_expire_timestamp_seconds",
 	Help: "When the token of a member's collector inside the manager ends, in seconds since 1970. It is about 30 days ahead while the token is renewed.",
@@ -25,7 +26,7 @@ var collectorTokenExpires = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 
 func init() { metrics.Registry.MustRegister(credentialsExpire, collectorTokenExpires) } //nolint:gochecknoinits // controller-runtime's registry is filled so
 
-// recordExpiry tells the metrics what the status of a member says.
+// recordExpiry copies the expiry from the status of a member into the metrics.
 func recordExpiry(mc *v1alpha1.MemberCluster) {
 	if expires := mc.Status.CredentialsExpireTime; expires.IsZero() {
 		forgetExpiry(mc.Name)
@@ -34,7 +35,8 @@ func recordExpiry(mc *v1alpha1.MemberCluster) {
 	}
 }
 
-// recordCollectorExpiry tells the metrics when the collector's token in a member's Secret ends. secret is nil if there is none.
+// recordCollectorExpiry copies the expiry of the collector's token from a member's Secret into the metrics. secret is
+// nil if there is none.
 func recordCollectorExpiry(name string, secret *corev1.Secret) {
 	if secret != nil {
 		if expires := join.CollectorTokenExpires(secret); !expires.IsZero() {

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// orphansNamed is how many orphans a status names; the count is of all.
+	// orphansNamed is the number of orphans that a status names. The count includes all of them.
 	orphansNamed = 10
-	// orphansWithin is how long news of orphans may wait for more: a CRD that is deleted makes one of
-	// every Delivery of the fleet, one by one.
+	// orphansWithin is how long a change of orphans may wait for further ones. After the deletion of a CRD, every
+	// Delivery of the fleet becomes an orphan, one by one.
 	orphansWithin = time.Second
 )
 
-// Tell has the loop look at a member's orphans, soon. It does not block.
+// Tell makes the loop update a member's orphans soon. It does not block.
 func (r *Reconciler) Tell(name string) { r.enqueueAfter(name, orphansWithin) }
 
 // reportOrphans writes the Deliveries without a wrapper to the status. If they are unknown, the status keeps its last

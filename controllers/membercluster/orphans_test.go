@@ -26,7 +26,7 @@ func TestOrphansThatAreNotKnownLeaveWhatWasSaidLast(t *testing.T) {
 	}
 }
 
-// A CRD that is deleted makes orphans of every Delivery of the fleet, one by one.
+// After the deletion of a CRD, every Delivery of the fleet becomes an orphan, one by one.
 func TestAThousandOrphansAreOneReconcile(t *testing.T) {
 	l, clk := newLoop(t), clocktesting.NewFakeClock(now)
 	l.queue = workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request](),

@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-// The connection goes on, so no watch is lost; and the token that it began with is revoked, by the one that is in its place.
+// The connection stays, so no watch is lost. The new token then revokes the old one.
 func TestATokenIsReplacedOnTheSameConnectionAndThenRevoked(t *testing.T) {
 	s := newAPIServer(t, "member-uid")
 	old, next := tokenBoundTo(now.Add(-time.Hour/2), "fairlead-host-token-1", "u-1"), tokenBoundTo(now, "fairlead-host-token-2", "made")
@@ -32,7 +32,7 @@ func TestATokenIsReplacedOnTheSameConnectionAndThenRevoked(t *testing.T) {
 	l := newLoop(t, mc, secret)
 	l.settled(t)
 	conn := l.fleet.Conn("east")
-	got := l.settled(t) // as the watch of Secrets would have it
+	got := l.settled(t) // as after an event of the watch of Secrets
 	l.settled(t)
 	if l.fleet.Conn("east") != conn || !conn.Uses(next) {
 		t.Error("the connection was replaced, or goes on with the old token")
@@ -71,7 +71,8 @@ func TestATokenIsReplacedOnTheSameConnectionAndThenRevoked(t *testing.T) {
 	}
 }
 
-// The host's token is renewed and the collector's is not: without a word about it, the collector stops at the end of its token.
+// The host's token is renewed and the collector's is not. Without a message, the on-call learns of it only when that
+// token ends.
 func TestAMemberTellsWhichTokenIsNotRenewed(t *testing.T) {
 	s := newAPIServer(t, "member-uid")
 	s.joined, s.date, s.keeps = true, now, join.CollectorAccount
@@ -114,7 +115,7 @@ const (
 	collectorsExpiry = "fairlead_member_collector_token_expire_timestamp_seconds"
 )
 
-// measured is what a metric says, of all members.
+// measured returns the values of a metric, for all members.
 func measured(t *testing.T, metric string) []float64 {
 	t.Helper()
 	families, err := metrics.Registry.Gather()

@@ -40,26 +40,26 @@ const (
 	rolePath       = "/apis/rbac.authorization.k8s.io/v1/clusterroles/" + join.CollectorAccount + "-granted"
 )
 
-// apiServer is as much of a member's API server as these tests need: an identity, CRDs that can be watched, and the role
-// of its collector.
+// apiServer is the part of a member's API server that these tests need: an identity, CRDs with a watch, and the role of
+// the collector.
 type apiServer struct {
 	*httptest.Server
 	uid types.UID
-	// joined is whether it has the Membership of east at the host host-uid.
+	// joined reports whether the member has the Membership of east, from the host host-uid.
 	joined bool
-	// date is what it says that time it is, token what it gives to who asks for a new one.
+	// date is the time in its answers. token is its answer to a request for a new token.
 	date  time.Time
 	token string
-	// keeps is the account of which it gives no token.
+	// keeps is an account for which it refuses a token.
 	keeps string
 
 	mu      sync.Mutex
 	crds    []string
-	watches []chan string // each of them gets the CRDs that come
+	watches []chan string // each gets the CRDs that appear
 	role    rbacv1.ClusterRole
 	writes  []string // METHOD PATH
 	bearers []string // of the writes
-	refuses int      // how many writes of the role are refused
+	refuses int      // the number of writes of the role that it refuses
 	changed chan struct{}
 }
 
@@ -110,7 +110,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			Status: authenticationv1.TokenRequestStatus{Token: s.token}})
 	case req.URL.Path == secretsPath && req.Method == http.MethodPost:
 		made := &corev1.Secret{}
-		_ = json.NewDecoder(req.Body).Decode(made) // what cannot be read has no name
+		_ = json.NewDecoder(req.Body).Decode(made) // a body that cannot be decoded has no name
 		made.TypeMeta, made.UID = metav1.TypeMeta{Kind: "Secret", APIVersion: "v1"}, "made"
 		answer(w, made)
 	case strings.HasPrefix(req.URL.Path, secretsPath+"/") && req.Method == http.MethodDelete:
@@ -135,7 +135,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case req.URL.Path == "/apis/"+rbacv1.GroupName+"/v1":
 		answer(w, metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: rbacv1.GroupName + "/v1",
 			APIResources: []metav1.APIResource{{Name: "clusterroles", Kind: "ClusterRole", Verbs: []string{"get", "update"}}}})
-	case req.URL.Path == crdsPath && query.Get("sendInitialEvents") == "true": // an older one, that has no such watch
+	case req.URL.Path == crdsPath && query.Get("sendInitialEvents") == "true": // an older API server has no such watch
 		refuse(w, apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil))
 	case req.URL.Path == crdsPath && query.Get("watch") != "":
 		s.watch(w, req)
@@ -154,7 +154,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 func answer(w http.ResponseWriter, obj any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(obj) // what cannot be sent, the client notices
+	_ = json.NewEncoder(w).Encode(obj) // if it cannot be sent, the client fails
 }
 
 func refuse(w http.ResponseWriter, err *apierrors.StatusError) {
@@ -200,7 +200,7 @@ func (s *apiServer) watch(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// comes has a CRD made on the member.
+// comes creates a CRD on the member.
 func (s *apiServer) comes(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,7 +232,7 @@ func (s *apiServer) putRole(w http.ResponseWriter, req *http.Request) {
 	answer(w, role)
 }
 
-// joinWrites is what a join makes of the role: what it saw served, and no more.
+// joinWrites sets the role as a join does: with the groups that it saw served.
 func (s *apiServer) joinWrites(groups ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,7 +242,7 @@ func (s *apiServer) joinWrites(groups ...string) {
 	}
 }
 
-// groups are those that the role lets the collector read.
+// groups returns the API groups that the collector may read by the role.
 func (s *apiServer) groups() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

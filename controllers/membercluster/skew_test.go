@@ -14,7 +14,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Some API servers give tokens for an hour. By a clock that is as much wrong as that they are always over, or never.
+// Some API servers limit tokens to an hour. With a clock that is wrong by an hour, such a token seems expired at once,
+// or never expires.
 func TestATokenThatLivesForAnHourIsRenewedByTheMembersClock(t *testing.T) {
 	for name, ahead := range map[string]time.Duration{"ahead": 90 * time.Minute, "behind": -90 * time.Minute} {
 		for age, renewed := range map[time.Duration]bool{10 * time.Minute: false, 50 * time.Minute: true} {

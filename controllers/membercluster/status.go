@@ -21,10 +21,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// clockTolerance is how far the clocks of host and member may be apart without a word about it.
+// clockTolerance is how far the clocks of host and member may differ before the status says so.
 const clockTolerance = 5 * time.Minute
 
-// publish says on the MemberCluster how the member stands, when that is something new.
+// publish writes the state of a member into the status of its MemberCluster, if the status changes.
 func (r *Reconciler) publish(
 	ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError, renewal join.Renewal, leaving error,
 ) (ctrl.Result, error) {
@@ -47,7 +47,8 @@ func (r *Reconciler) publish(
 	return ctrl.Result{RequeueAfter: again}, nil
 }
 
-// requeueAfter is when to come back without any news: a heartbeat can stop, or come again, and a token runs out.
+// requeueAfter returns the time until the next reconcile without an event. A heartbeat can stop or return, and a token
+// expires.
 func (r *Reconciler) requeueAfter(mc *v1alpha1.MemberCluster, probe member.ProbeResult, renewal join.Renewal, ended *ending) time.Duration {
 	again := time.Duration(0)
 	if !renewal.Due.IsZero() {
@@ -59,23 +60,24 @@ func (r *Reconciler) requeueAfter(mc *v1alpha1.MemberCluster, probe member.Probe
 	return again
 }
 
-// statusWriter writes the status of a MemberCluster from what the manager knows of the member.
+// statusWriter writes the status of a MemberCluster from the manager's knowledge of the member.
 type statusWriter struct {
 	probe member.ProbeResult
-	// refusal is why there is no connection, nil when there is one.
+	// refusal is the reason why there is no connection, nil when there is one.
 	refusal *member.CredentialsError
 	renewal join.Renewal
-	// ended is how the host's own collector for the member ended, nil when it did not or has been heard of since.
+	// ended describes the last end of the host's collector for the member. It is nil if there was none, or if the
+	// collector has written a heartbeat since.
 	ended *ending
-	// leaving is why the member cannot be left, nil when it is not to be.
+	// leaving is the reason why the manager cannot withdraw from the member, nil when it does not have to.
 	leaving error
 	now     time.Time
 }
 
-// write puts it into the status.
+// write writes the status.
 func (d statusWriter) write(mc *v1alpha1.MemberCluster) {
 	if s := d.probe; s.Usable() {
-		if mc.Status.UID == "" { // which cluster was joined is said once; see docs/design.md, section 2
+		if mc.Status.UID == "" { // the uid of the joined cluster is set once; see docs/design.md, section 2
 			mc.Status.UID = s.UID
 		}
 		mc.Status.KubernetesVersion, mc.Status.Grants, mc.Status.Facts = s.Version, s.Grants, s.Facts
@@ -101,7 +103,8 @@ func (d statusWriter) write(mc *v1alpha1.MemberCluster) {
 	d.set(mc, ready)
 }
 
-// overdue names the tokens that are not renewed, and the conditions that say why: the members' list shows Ready only.
+// overdue names the tokens that are not renewed, and the conditions with the reasons: the list of members shows only
+// Ready.
 func (d statusWriter) overdue() string {
 	var b strings.Builder
 	for _, o := range []struct {
@@ -115,7 +118,7 @@ func (d statusWriter) overdue() string {
 	return b.String()
 }
 
-// notRenewed says why a token is not renewed and what to do, "" if it is.
+// notRenewed returns the reason why a token is not renewed, and the remedy; "" if it is renewed.
 func notRenewed(name string, o *join.Overdue) string {
 	if o == nil {
 		return ""
@@ -141,8 +144,8 @@ func (d statusWriter) enforced(mc *v1alpha1.MemberCluster) string {
 		"or put spec.namespacePolicy back", mc.Name, here, there)
 }
 
-// clocks says how far the member's clock is from the host's, where it is far. A member that is not well may be so for that
-// very reason, so it is said of any.
+// clocks returns a message if the member's clock is far from the host's. It is for every member, because a wrong clock
+// may be the cause of other trouble.
 func (d statusWriter) clocks() string {
 	off, where := d.probe.Ahead, "ahead of"
 	if off < 0 {
@@ -159,15 +162,16 @@ func (d statusWriter) set(mc *v1alpha1.MemberCluster, c metav1.Condition) {
 	c.Message = report.Condition(c.Message)
 	was := meta.FindStatusCondition(mc.Status.Conditions, c.Type)
 	if was != nil && was.Status == c.Status && was.Reason == c.Reason && c.Reason == v1alpha1.ReasonUnreachable {
-		// The words of a network error differ from one try to the next and say the same.
+		// The text of a network error differs from one try to the next, but its meaning does not.
 		c.Message = was.Message
 	}
 	c.ObservedGeneration, c.LastTransitionTime = mc.Generation, metav1.NewTime(d.now)
 	meta.SetStatusCondition(&mc.Status.Conditions, c)
 }
 
-// conditions are all but Ready; the first that is not True is the cause of the others. A condition that the manager cannot judge
-// any more is Unknown: readers would take an old True for current, and a False for an observation.
+// conditions returns all conditions but Ready. The first that is not True is the cause of the others. A condition that
+// the manager can no longer judge is Unknown: a reader would take an old True for the present state, and a False for an
+// observation.
 func (d statusWriter) conditions(mc *v1alpha1.MemberCluster) []metav1.Condition {
 	reachable := metav1.Condition{Type: v1alpha1.ConditionReachable, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonAnswers,
 		Message: "the API server answers"}
@@ -195,10 +199,10 @@ func (d statusWriter) conditions(mc *v1alpha1.MemberCluster) []metav1.Condition 
 	return []metav1.Condition{reachable, valid, d.collectorReady(mc)}
 }
 
-// collectorAccount is how messages call the collector's account on a member.
+// collectorAccount is the name of the collector's account on a member, for messages.
 const collectorAccount = v1alpha1.SystemNamespace + "/" + join.CollectorAccount
 
-// collectorReady is the condition of that name, for a member that answers.
+// collectorReady returns the condition CollectorReady, for a member that answers.
 func (d statusWriter) collectorReady(mc *v1alpha1.MemberCluster) metav1.Condition {
 	if mc.Spec.Collector == v1alpha1.CollectorExternal {
 		return d.externalCollectorReady(mc)
@@ -210,8 +214,8 @@ func collectorFound(status metav1.ConditionStatus, reason, format string, args .
 	return metav1.Condition{Type: v1alpha1.ConditionCollectorReady, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// hostCollectorReady is that condition for a collector inside the manager, which is at work while it has not ended, or has been
-// heard of since.
+// hostCollectorReady returns that condition for a collector inside the manager. The collector works if it has not
+// ended, or has written a heartbeat since it ended.
 func (d statusWriter) hostCollectorReady(mc *v1alpha1.MemberCluster) metav1.Condition {
 	s := d.probe
 	switch {
@@ -232,12 +236,12 @@ func (d statusWriter) hostCollectorReady(mc *v1alpha1.MemberCluster) metav1.Cond
 	return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the host collects%s", notRenewed(mc.Name, d.renewal.CollectorOverdue))
 }
 
-// externalCollectorReady is that condition for a collector elsewhere, which proves by its heartbeat that it is at work.
+// externalCollectorReady returns that condition for a collector elsewhere. Its heartbeat proves that it works.
 func (d statusWriter) externalCollectorReady(mc *v1alpha1.MemberCluster) metav1.Condition {
 	s := d.probe
 	switch {
 	case s.Heartbeat.IsZero():
-		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "no collector has been heard of since the member was joined: "+
+		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "no collector has written a heartbeat since the member was joined: "+
 			"run `collector --kubeconfig FILE --cluster-name %[1]s` with a token of the member's account %[2]s, or let the host collect: "+
 			"`hostctl join %[1]s --cluster-kubeconfig FILE --collector Host`",
 			mc.Name, collectorAccount)
@@ -248,7 +252,7 @@ func (d statusWriter) externalCollectorReady(mc *v1alpha1.MemberCluster) metav1.
 	return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "collector %s is at work", s.CollectorVersion)
 }
 
-// acceptedUntil says how long the credentials hold, which is how a renewal is seen.
+// acceptedUntil returns a message with the end of the credentials. A later end shows that they were renewed.
 func acceptedUntil(name string, renewal join.Renewal) string {
 	if renewal.Expires.IsZero() {
 		return "the member accepts the host's credentials"

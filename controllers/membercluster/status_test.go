@@ -30,7 +30,7 @@ func registered(mode v1alpha1.CollectorMode) *v1alpha1.MemberCluster {
 	return mc
 }
 
-// said are the conditions as "Type Status Reason".
+// said returns the conditions as "Type Status Reason".
 func said(mc *v1alpha1.MemberCluster) []string {
 	var lines []string
 	for _, kind := range []string{v1alpha1.ConditionReachable, v1alpha1.ConditionCredentialsValid, v1alpha1.ConditionCollectorReady,
@@ -49,7 +49,7 @@ func TestDescribe(t *testing.T) {
 		refusal *member.CredentialsError
 		mode    v1alpha1.CollectorMode
 		want    []string
-		known   bool // what the member says of itself is in the status
+		known   bool // the member's own facts are in the status
 	}{
 		"all is well": {
 			probe: well(), mode: v1alpha1.CollectorHost, known: true,
@@ -125,7 +125,7 @@ func TestTheWordsOfAnErrorThatGoesOnAreThoseOfItsBeginning(t *testing.T) {
 	}
 }
 
-// A line that says True of what was true an hour ago is worse than none.
+// An outdated True is worse than no line.
 func TestWhatNobodyCanKnowAnyMoreIsUnknown(t *testing.T) {
 	ready := func(mc *v1alpha1.MemberCluster) string {
 		return meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady).Message
@@ -195,7 +195,7 @@ func TestClocksThatAreFarApartAreTold(t *testing.T) {
 		"by no more than minutes": {ahead: -7 * time.Minute, words: "; its clock is 7m behind the host's"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, valid := range []bool{true, false} { // a member that does not accept us may do so for that very reason
+			for _, valid := range []bool{true, false} { // a wrong clock may be the reason why a member refuses the host
 				s := well()
 				s.Ahead, s.Valid, s.Message = test.ahead, valid, "no"
 				mc := registered(v1alpha1.CollectorHost)

@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides"
 )
 
-// FuzzParse holds whatever bytes against what the room promises: no panic; sanitizing is idempotent;
-// what comes out is admitted and reads back as what it was.
+// FuzzParse checks the guarantees of this package with any bytes: no panic; sanitizing is idempotent; admission accepts
+// the output, and it reads back as the same objects.
 func FuzzParse(f *testing.F) {
 	for _, file := range []string{"testdata/live.in.yaml", "testdata/byhand.in.yaml"} {
 		data, err := os.ReadFile(file)

@@ -161,7 +161,7 @@ func kubeFedOverrides(m Manifest, spec map[string]any) ([]v1alpha1.Override, err
 func (k *kubeFed) note(kind string) string {
 	words := "placement and overrides name clusters and labels as KubeFed did, and MemberClusters have to have them"
 	if k.clusters == nil {
-		words = "it says no placement, and KubeFed places it nowhere"
+		words = "it has no placement, so KubeFed places it on no cluster"
 	}
 	return fmt.Sprintf("unwrapped: the %s is what KubeFed wrapped; %s", kind, words)
 }

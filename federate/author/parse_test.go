@@ -12,7 +12,7 @@ import (
 
 const webMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: shop}\n"
 
-// found says of each manifest where it was and what it is.
+// found describes each manifest: its place and its object.
 func found(manifests []Manifest) []string {
 	var out []string
 	for _, m := range manifests {

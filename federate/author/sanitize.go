@@ -27,15 +27,15 @@ func (c *cleaning) note(format string, args ...any) {
 	c.notes = append(c.notes, fmt.Sprintf(format, args...))
 }
 
-// noteByHand notes what was left out only where the author wrote it: of a live object the author did not ask for
-// the field.
+// noteByHand adds a note about a removed field, but only for an object that the author wrote. The author of a live
+// object did not ask for the field.
 func (c *cleaning) noteByHand(format string, args ...any) {
 	if !c.live {
 		c.note(format, args...)
 	}
 }
 
-// rule removes one thing that a cluster writes.
+// rule removes one kind of field that a cluster writes.
 type rule func(*cleaning)
 
 // general are the rules for every kind, in order.

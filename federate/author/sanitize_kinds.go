@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// byKind are the rules for what the API server and Kubernetes' controllers choose for one kind.
+// byKind are the rules, by kind, for fields that the API server and Kubernetes' controllers choose.
 var byKind = map[schema.GroupKind][]rule{
 	core("Service"):                             {withoutClusterIPs, withoutNodePorts, withoutChosenFamilies},
 	core("PersistentVolumeClaim"):               {withoutBinding, withoutDefaultedClass},
@@ -54,8 +54,8 @@ func withoutNodePorts(c *cleaning) {
 	remove(c.content, "spec", "healthCheckNodePort")
 }
 
-// withoutChosenFamilies: in a live object a family that the cluster chose looks like one that the author asked for; in a
-// manifest the author asked for it.
+// withoutChosenFamilies removes IP families from live objects only. There, a family that the cluster chose looks like
+// one that the author asked for. In a manifest the author asked for it.
 func withoutChosenFamilies(c *cleaning) {
 	if c.live {
 		remove(c.content, "spec", "ipFamilies")
@@ -78,8 +78,8 @@ func withoutBinding(c *cleaning) {
 	})
 }
 
-// withoutDefaultedClass: a cluster writes its default class into a claim that names none. kubectl's record
-// of what was applied tells that from a class that was meant; where there is none, only the author knows.
+// withoutDefaultedClass removes the default class that a cluster writes into a claim without a class. kubectl's record
+// of the applied object shows whether the author set the class. Without that record, only the author knows.
 func withoutDefaultedClass(c *cleaning) {
 	class := textAt(c.content, "spec", "storageClassName")
 	if !c.live || class == "" {
@@ -97,8 +97,8 @@ func withoutDefaultedClass(c *cleaning) {
 	}
 }
 
-// withoutClaim: a claim that the binder chose goes whole, one that the author reserved the volume for
-// loses only its uid.
+// withoutClaim removes a claim reference that the binder chose. From a claim for which the author reserved the volume,
+// it removes only the uid.
 func withoutClaim(c *cleaning) {
 	const byController = "pv.kubernetes.io/bound-by-controller"
 	if _, chosen := mapAt(c.content, "metadata", "annotations")[byController]; chosen {
@@ -120,7 +120,7 @@ var (
 	madeSecret  = regexp.MustCompile(`-(token|dockercfg)-[a-z0-9]{5}$`)
 )
 
-// withoutTokenVolumes takes the volumes that admission puts into each Pod for its account's token.
+// withoutTokenVolumes removes the volumes that admission adds to each Pod for its account's token.
 func withoutTokenVolumes(c *cleaning) {
 	const mountPath = "/var/run/secrets/kubernetes.io/serviceaccount"
 	gone := map[string]bool{}
@@ -141,8 +141,8 @@ func withoutTokenVolumes(c *cleaning) {
 	}
 }
 
-// withoutPriority takes the number that a live Pod's priority class had there; a member whose class has
-// another would refuse it.
+// withoutPriority removes the number that the priority class gave a live Pod. A member whose class has another number
+// would refuse the Pod.
 func withoutPriority(c *cleaning) {
 	if c.live {
 		removeIf(c.content, oneOf("priority", "preemptionPolicy"), "spec")
@@ -159,8 +159,8 @@ func withoutNamespaceMarks(c *cleaning) {
 	}
 }
 
-// withoutMadeSecrets takes the references to Secrets that controllers made for this account, known by
-// their names, and keeps those that a person wrote.
+// withoutMadeSecrets removes the references to Secrets that controllers made for this account, recognised by their
+// names. References that an author wrote stay.
 func withoutMadeSecrets(c *cleaning) {
 	for _, list := range []string{"secrets", "imagePullSecrets"} {
 		filterList(c.content, func(ref map[string]any) bool {
@@ -170,7 +170,8 @@ func withoutMadeSecrets(c *cleaning) {
 	}
 }
 
-// withoutToken leaves of a token Secret what asks for one: each member's control plane fills it in.
+// withoutToken removes everything from a token Secret but the request for a token: each member's control plane fills it
+// in.
 func withoutToken(c *cleaning) {
 	if textAt(c.content, "type") != "kubernetes.io/service-account-token" {
 		return
@@ -186,7 +187,7 @@ func withoutRevision(c *cleaning) {
 		"deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas", "deprecated.daemonset.template.generation"))
 }
 
-// withoutTemplateStatus: a live StatefulSet's claim templates carry a status.
+// withoutTemplateStatus removes the status that the claim templates of a live StatefulSet have.
 func withoutTemplateStatus(c *cleaning) {
 	for _, template := range mapsAt(c.content, "spec", "volumeClaimTemplates") {
 		remove(template, "status")
@@ -194,8 +195,8 @@ func withoutTemplateStatus(c *cleaning) {
 	}
 }
 
-// withoutJobIdentity takes the selector that the API server makes from the Job's uid, and the labels
-// that go with it, unless the author selects by hand.
+// withoutJobIdentity removes the selector that the API server makes from the Job's uid, and its labels. Both stay if
+// the author set manualSelector.
 func withoutJobIdentity(c *cleaning) {
 	if manual, _ := fieldAt(c.content, "spec", "manualSelector").(bool); manual {
 		return
@@ -207,7 +208,7 @@ func withoutJobIdentity(c *cleaning) {
 	c.dropAnnotations(oneOf("batch.kubernetes.io/job-tracking"))
 }
 
-// withoutOperatorLabels: OLM labels a Subscription with the package and namespace it belongs to.
+// withoutOperatorLabels removes the labels that OLM adds to a Subscription for its package and namespace.
 func withoutOperatorLabels(c *cleaning) {
 	c.dropLabels(func(key string) bool { return strings.HasPrefix(key, "operators.coreos.com/") })
 }

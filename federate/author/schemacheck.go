@@ -19,8 +19,8 @@ import (
 	"github.com/fairlead-dev/fairlead/config"
 )
 
-// misfits says where a wrapper is of another form than its CustomResourceDefinition has, in the API server's words.
-// The validator is the API server's too.
+// misfits returns the differences between a wrapper and the schema of its CustomResourceDefinition, in the API server's
+// words. The validator is the API server's too.
 func misfits(m Manifest) []error {
 	validatorOf := federatedValidator
 	if m.Object.GetKind() == string(v1alpha1.KindClusterFederated) {
@@ -51,8 +51,8 @@ func misfits(m Manifest) []error {
 	return all
 }
 
-// fieldIsOpen reports whether a misfit is left to others. API servers drop nulls before they look, and a placement that is
-// still open does not matter to a preview for a cluster that was named.
+// fieldIsOpen reports whether a misfit does not matter here. API servers drop nulls before they validate. A placement
+// that the author still has to fill in does not matter to a preview for a cluster that was named.
 func fieldIsOpen(misfit *openapierrors.Validation) bool {
 	return misfit.Name == "spec.placement.clusters" && misfit.Code() == openapierrors.RequiredFailCode
 }

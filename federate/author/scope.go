@@ -11,21 +11,21 @@ import (
 // Scope reports whether objects of a kind live in a namespace.
 type Scope string
 
-// The scopes. The zero value is not one: it stands for "not known".
+// The scopes. The zero value is no scope: it means "not known".
 const (
 	Namespaced    Scope = "Namespaced"
 	ClusterScoped Scope = "Cluster"
 )
 
-// scopes answers for the kinds of one input.
+// scopes finds the scope of the kinds of one input.
 type scopes struct {
-	// said are the flags, defined the CRDs of the input; the first that knows a kind is believed.
+	// said are the scopes from flags, defined those of the CRDs in the input. The first that has a kind decides.
 	said, defined map[schema.GroupKind]Scope
 	// lookup asks an API server that serves the kinds; nil when there is none.
 	lookup func(schema.GroupVersionKind) (Scope, error)
 }
 
-// newScopes learns from the CustomResourceDefinitions of the input.
+// newScopes reads the scopes from the CustomResourceDefinitions of the input.
 func newScopes(manifests []Manifest, said map[schema.GroupKind]Scope, lookup func(schema.GroupVersionKind) (Scope, error)) *scopes {
 	s := &scopes{said: said, defined: map[schema.GroupKind]Scope{}, lookup: lookup}
 	for _, m := range manifests {
@@ -41,7 +41,7 @@ func newScopes(manifests []Manifest, said map[schema.GroupKind]Scope, lookup fun
 	return s
 }
 
-// scopeOf is the scope of a manifest's kind, or an error that says how to tell it.
+// scopeOf returns the scope of a manifest's kind. Its error tells the author how to give the scope.
 func (s *scopes) scopeOf(m Manifest) (Scope, error) {
 	gvk := m.Object.GroupVersionKind()
 	gk := gvk.GroupKind()
@@ -70,7 +70,7 @@ func (s *scopes) scopeOf(m Manifest) (Scope, error) {
 			"(or set metadata.namespace, add its CRD to the input, or give --kubeconfig or --context to ask the host)", gk.Kind, name(gk), name(gk))}
 }
 
-// name is the kind as flags take it: KIND.GROUP.
+// name returns the kind in the form of the flags: KIND.GROUP.
 func name(gk schema.GroupKind) string {
 	if gk.Group == "" {
 		return gk.Kind

@@ -6,15 +6,15 @@ import (
 	"bytes"
 )
 
-// document is one document's text and the line of its source that it begins on.
+// document is the text of one document, and the line of its source on which it begins.
 type document struct {
 	line int
 	text []byte
 }
 
-// split cuts a stream at its document markers: lines of `---`, alone or with a comment or content
-// behind. A marker stays with the document that it begins, for the YAML parser to see. Such a line is
-// never part of a scalar: YAML forbids it there, and in JSON a string holds no line end.
+// split cuts a stream at its document markers: lines of `---`, alone or followed by a comment or content. A marker
+// stays in the document that it begins, because the YAML parser needs it. Such a line is never part of a scalar: YAML
+// forbids it there, and a JSON string has no line breaks.
 func split(data []byte) []document {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	var documents []document

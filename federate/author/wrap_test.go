@@ -63,7 +63,7 @@ func TestOutputReadsBackAndIsAdmitted(t *testing.T) {
 	}
 }
 
-// checkReadsBack compares what YAML and JSON say, through the decoder that kubectl uses.
+// checkReadsBack decodes the YAML and JSON with kubectl's decoder, and compares them with the wrappers.
 func checkReadsBack(t *testing.T, wrappers []*Wrapper) {
 	t.Helper()
 	var asYAML, asJSON bytes.Buffer
@@ -242,7 +242,7 @@ func TestWhatAdmissionRefusesIsRefusedWithItsPlace(t *testing.T) {
 		"a name that is no path": {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a/b}\n", "metadata.name: may not contain"},
 		"a mark of the administrator": {
 			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {federation.fairlead.dev/aggregate-to-host: \"true\"}}\n",
-			"it would widen",
+			"would give Fairlead more rights",
 		},
 		"an object past 1 MiB": {
 			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: " + strings.Repeat("x", MaxBytes) + "}\n",

@@ -11,16 +11,16 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Binding is what the credentials in a Secret are for.
+// Binding names the use of the credentials in a Secret: one member, and one connection to it.
 type Binding struct {
 	// Cluster is the name of the MemberCluster.
 	Cluster string
-	// Endpoint is the URL of the member's API server, CA the PEM bundle that its certificate is verified with, TLSServerName
-	// the name that it is verified for. An empty CA stands for the system's roots.
+	// Endpoint is the URL of the member's API server. CA is the PEM bundle that verifies its certificate, TLSServerName
+	// the name that the certificate must have. An empty CA means the system's roots.
 	Endpoint      string
 	CA            []byte
 	TLSServerName string
-	// ProxyURL is the proxy on the way there, with its user and password. It is empty for none.
+	// ProxyURL is the proxy for the connection, with its user and password; "" for none.
 	ProxyURL string
 }
 
@@ -36,7 +36,7 @@ func BindingOf(secret *corev1.Secret) Binding {
 	}
 }
 
-// Data is the binding as a Secret holds it; what is empty has no key.
+// Data returns the binding in the form of a Secret's data. Empty fields have no key.
 func (b Binding) Data() map[string][]byte {
 	data := make(map[string][]byte)
 	for key, value := range map[string][]byte{
@@ -55,13 +55,14 @@ func IsFor(secret *corev1.Secret, cluster string) bool {
 	return secret.Type == v1alpha1.SecretTypeMember && BindingOf(secret).Cluster == cluster
 }
 
-// CertificateWins reports whether a Secret holds a client certificate next to a token of the collector's account. An API server
-// takes the certificate and ignores the token, so the collector would come as the certificate's user.
+// CertificateWins reports whether a Secret holds a client certificate next to a token of the collector's account. An
+// API server uses the certificate and ignores the token, so the collector would act as the certificate's user.
 func CertificateWins(secret *corev1.Secret) bool {
 	return len(secret.Data[v1alpha1.SecretCert]) > 0 && len(secret.Data[v1alpha1.SecretCollectorToken]) > 0
 }
 
-// WithoutUser is a URL without its user and password, as all may read it. It is empty for what is no URL.
+// WithoutUser returns a URL without its user and password, so that everyone may read it. It returns "" for text that is
+// no URL.
 func WithoutUser(raw string) string {
 	u, err := url.Parse(raw)
 	switch {

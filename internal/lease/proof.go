@@ -53,7 +53,7 @@ func OfLockFile(path string) (Proof, error) {
 			return Proof{value: "lock-" + kernel + "-" + file, lock: lock}, nil
 		}
 	}
-	return Proof{}, errors.Join(fmt.Errorf("telling lock file %s from others: %w", path, err), lock.Release())
+	return Proof{}, errors.Join(fmt.Errorf("identifying lock file %s: %w", path, err), lock.Release())
 }
 
 // String returns the value, "" for no proof.

@@ -20,7 +20,7 @@ const (
 	maxUID                          = 128
 )
 
-// InvalidName replaces the name of a member that is no DNS label. No member can have it.
+// InvalidName replaces a member's name that is no DNS label. No member can have this name.
 const InvalidName = "INVALID-NAME"
 
 // Version is a version as a server states it, one line of at most 64 bytes.
@@ -54,7 +54,8 @@ func Error(err error) string {
 	return strings.Join(lines, "\n")
 }
 
-// Membership makes all text of a Membership plain, and brings it within its schema and that of a MemberCluster's status.
+// Membership makes all text of a Membership plain. It shortens it to fit its schema and that of a MemberCluster's
+// status.
 func Membership(m *v1alpha1.Membership) {
 	m.Spec.Host.UID, m.Spec.Host.Name = UID(m.Spec.Host.UID), health.Clean(m.Spec.Host.Name, maxName)
 	if m.Spec.ClusterName != "" {
@@ -79,7 +80,7 @@ func Membership(m *v1alpha1.Membership) {
 	}
 }
 
-// texts are the first so many of a set of texts, each plain, not empty, there once, and so long at most.
+// texts returns at most most of the texts: each plain, not empty, not repeated, and at most limit bytes long.
 func texts(all []string, most, limit int) []string {
 	var found []string
 	for _, text := range all {
