@@ -31,6 +31,12 @@ const (
 	Webhook Folder = "webhook"
 	// Rotation holds the role with which the manager writes the authority of its certificate into that registration.
 	Rotation Folder = "rotation"
+	// Manager holds the Deployment of the manager and the objects beside it.
+	Manager Folder = "manager"
+	// CertManager holds the objects with which cert-manager makes the certificate of the webhooks.
+	CertManager Folder = "certmanager"
+	// Prometheus holds the ServiceMonitor, and what opens the metrics.
+	Prometheus Folder = "prometheus"
 )
 
 // Objects decodes every object of a folder, in the order of file names and, within a file, of documents.

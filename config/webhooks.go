@@ -13,6 +13,20 @@ import (
 // PointWebhooks has every webhook of a configuration call the server at base, verified with ca, a PEM bundle. The path
 // of each stays.
 func PointWebhooks(configuration *unstructured.Unstructured, base string, ca []byte) error {
+	return point(configuration, func(path string) map[string]any {
+		return map[string]any{"url": base + path, "caBundle": base64.StdEncoding.EncodeToString(ca)}
+	})
+}
+
+// PointWebhooksAtService has every webhook of a configuration call port 443 of a Service. The path of each stays.
+func PointWebhooksAtService(configuration *unstructured.Unstructured, namespace, name string) error {
+	return point(configuration, func(path string) map[string]any {
+		return map[string]any{"service": map[string]any{"namespace": namespace, "name": name, "path": path, "port": int64(443)}}
+	})
+}
+
+// point replaces the clientConfig of every webhook. The paths are those of the URLs, or of the Services, that they have.
+func point(configuration *unstructured.Unstructured, clientConfig func(path string) map[string]any) error {
 	webhooks, _, err := unstructured.NestedSlice(configuration.Object, "webhooks")
 	if err != nil {
 		return fmt.Errorf("reading the field webhooks of %s %s: %w", configuration.GetKind(), configuration.GetName(), err)
@@ -22,15 +36,19 @@ func PointWebhooks(configuration *unstructured.Unstructured, base string, ca []b
 		if !ok {
 			return fmt.Errorf("reading webhooks[%d] of %s %s: it is no object", i, configuration.GetKind(), configuration.GetName())
 		}
-		written, _, err := unstructured.NestedString(webhook, "clientConfig", "url")
-		if err != nil {
-			return fmt.Errorf("reading webhooks[%d].clientConfig.url of %s %s: %w", i, configuration.GetKind(), configuration.GetName(), err)
+		path, _, _ := unstructured.NestedString(webhook, "clientConfig", "service", "path")
+		if path == "" {
+			written, _, err := unstructured.NestedString(webhook, "clientConfig", "url")
+			if err != nil {
+				return fmt.Errorf("reading webhooks[%d].clientConfig.url of %s %s: %w", i, configuration.GetKind(), configuration.GetName(), err)
+			}
+			at, err := url.Parse(written)
+			if err != nil {
+				return fmt.Errorf("reading webhooks[%d].clientConfig.url of %s %s: %w", i, configuration.GetKind(), configuration.GetName(), err)
+			}
+			path = at.Path
 		}
-		at, err := url.Parse(written)
-		if err != nil {
-			return fmt.Errorf("reading webhooks[%d].clientConfig.url of %s %s: %w", i, configuration.GetKind(), configuration.GetName(), err)
-		}
-		webhook["clientConfig"] = map[string]any{"url": base + at.Path, "caBundle": base64.StdEncoding.EncodeToString(ca)}
+		webhook["clientConfig"] = clientConfig(path)
 	}
 	return unstructured.SetNestedSlice(configuration.Object, webhooks, "webhooks")
 }

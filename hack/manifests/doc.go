@@ -6,6 +6,7 @@
 //	manifests check                          compare, in each of the variants; print every difference
 //	manifests copy                           write the templates of the chart that are copies of files in config/
 //	manifests render kustomize|helm [VARIANT]  print the objects of one of them
+//	manifests render helm FILE.yaml          print the objects of the chart with the values of a file
 //
 // A *variant* is a choice that both offer: "default", "cert-manager" with a certificate by
 // cert-manager, and "monitoring" with the ServiceMonitor.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,7 +34,16 @@ var variants = []variant{
 	{"monitoring", "hack/manifests/variants/monitoring", map[string]any{"serviceMonitor": map[string]any{"enabled": true}}},
 }
 
+// variantOf returns the variant of that name, or, for the chart alone, one with the values of a file.
 func variantOf(name string) (variant, error) {
+	if strings.HasSuffix(name, ".yaml") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return variant{}, fmt.Errorf("reading values: %w", err)
+		}
+		v := variant{name: name, values: map[string]any{}}
+		return v, yaml.UnmarshalStrict(text, &v.values)
+	}
 	for _, v := range variants {
 		if v.name == name {
 			return v, nil

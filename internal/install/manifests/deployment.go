@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// configureManager sets in the manager's Deployment what the values say.
+func (v Values) configureManager(obj *unstructured.Unstructured, tag string) error {
+	pod, container, err := podOf(obj)
+	if err != nil {
+		return err
+	}
+	container["image"], container["imagePullPolicy"] = v.Image.Reference(tag), string(v.Image.PullPolicy)
+	address := "127.0.0.1:8080"
+	if v.ServiceMonitor.Enabled {
+		address = ":8080"
+		ports, _ := container["ports"].([]any)
+		container["ports"] = append(ports, map[string]any{"name": "metrics", "containerPort": int64(8080), "protocol": "TCP"})
+	}
+	args, _ := container["args"].([]any)
+	for flag, value := range map[string]string{
+		"--metrics-address": address, "--webhook-cert-rotate": strconv.FormatBool(!v.CertManager.Enabled), "--zap-log-level": v.LogLevel.String(),
+	} {
+		if err := setFlag(args, flag, value); err != nil {
+			return err
+		}
+	}
+	for _, arg := range v.ExtraArgs {
+		args = append(args, arg)
+	}
+	container["args"] = args
+
+	resources, err := asMap(v.Resources)
+	if err != nil {
+		return err
+	}
+	container["resources"] = resources
+	delete(pod, "priorityClassName")
+	if v.PriorityClass.Name != "" {
+		pod["priorityClassName"] = v.PriorityClass.Name
+	}
+	scheduling, err := asMap(map[string]any{
+		"imagePullSecrets": v.ImagePullSecrets, "nodeSelector": v.NodeSelector, "tolerations": v.Tolerations, "affinity": v.Affinity,
+	})
+	if err != nil {
+		return err
+	}
+	for field, value := range scheduling {
+		if !isEmpty(value) {
+			pod[field] = whole(value)
+		}
+	}
+	return unstructured.SetNestedField(obj.Object, int64(v.Replicas), "spec", "replicas")
+}
+
+// podOf returns the pod's spec and the manager's container in a Deployment, for changes.
+func podOf(obj *unstructured.Unstructured) (pod, container map[string]any, err error) {
+	found, _, err := unstructured.NestedFieldNoCopy(obj.Object, "spec", "template", "spec")
+	if err != nil {
+		return nil, nil, err
+	}
+	pod, _ = found.(map[string]any)
+	containers, _ := pod["containers"].([]any)
+	if len(containers) == 0 {
+		return nil, nil, errors.New("it has no container")
+	}
+	container, ok := containers[0].(map[string]any)
+	if !ok {
+		return nil, nil, errors.New("its first container is no object")
+	}
+	return pod, container, nil
+}
+
+func setFlag(args []any, flag, value string) error {
+	for i := range args {
+		if arg, _ := args[i].(string); strings.HasPrefix(arg, flag+"=") {
+			args[i] = flag + "=" + value
+			return nil
+		}
+	}
+	return fmt.Errorf("its arguments have no %s", flag)
+}
+
+func isEmpty(value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return value == nil
+}
+
+// whole turns the numbers of decoded JSON into integers. An unstructured object has no others here.
+func whole(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key := range v {
+			v[key] = whole(v[key])
+		}
+	case []any:
+		for i := range v {
+			v[i] = whole(v[i])
+		}
+	case float64:
+		return int64(v)
+	}
+	return value
+}

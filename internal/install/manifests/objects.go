@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/config"
+)
+
+// Names of objects of the host part.
+const (
+	Manager = "fairlead-manager" // the Deployment, its account, its roles
+	Webhook = "fairlead"         // both webhook configurations
+	Service = "fairlead-webhook" // of the webhooks
+)
+
+// CRDs are the names of the host's CRDs. Those of the members' kinds are installed by a join.
+func CRDs() []string {
+	return []string{"approvals." + v1alpha1.Group, "clusterfederateds." + v1alpha1.Group, "federateds." + v1alpha1.Group, "memberclusters." + v1alpha1.Group}
+}
+
+// order is the order of kinds in an installation: an object comes after those that it needs. The webhooks come after the manager
+// that serves them.
+var order = []string{"Namespace", "CustomResourceDefinition", "PriorityClass", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding",
+	"Service", "PodDisruptionBudget", "NetworkPolicy", "Issuer", "Certificate", "Deployment", "ServiceMonitor",
+	"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
+
+// Objects returns the objects of an installation, in the order of their installation. tag is that of an image that the values name
+// without one.
+func Objects(v Values, tag string) ([]*unstructured.Unstructured, error) {
+	folders := []config.Folder{config.CRD, config.RBAC, config.Manager, config.Webhook}
+	if v.CertManager.Enabled {
+		folders = append(folders, config.CertManager)
+	} else {
+		folders = append(folders, config.Rotation)
+	}
+	if v.ServiceMonitor.Enabled {
+		folders = append(folders, config.Prometheus)
+	}
+	var all []*unstructured.Unstructured
+	for _, folder := range folders {
+		objects, err := config.Objects(folder)
+		if err != nil {
+			return nil, err
+		}
+		for _, obj := range objects {
+			if !v.wants(obj) {
+				continue
+			}
+			if err := v.configure(obj, tag); err != nil {
+				return nil, fmt.Errorf("configuring %s %s: %w", obj.GetKind(), obj.GetName(), err)
+			}
+			all = append(all, obj)
+		}
+	}
+	for _, obj := range all {
+		if !slices.Contains(order, obj.GetKind()) {
+			return nil, fmt.Errorf("ordering the objects: %s %s is of a kind that has no place", obj.GetKind(), obj.GetName())
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *unstructured.Unstructured) int {
+		return cmp.Or(cmp.Compare(slices.Index(order, a.GetKind()), slices.Index(order, b.GetKind())), strings.Compare(a.GetName(), b.GetName()))
+	})
+	return all, nil
+}
+
+// wants reports whether an object is part of the installation.
+func (v Values) wants(obj *unstructured.Unstructured) bool {
+	switch obj.GetKind() {
+	case "CustomResourceDefinition":
+		return slices.Contains(CRDs(), obj.GetName())
+	case "Namespace":
+		return v.CreateNamespace
+	case "PriorityClass":
+		return v.PriorityClass.Create
+	case "NetworkPolicy":
+		return v.NetworkPolicy.Enabled
+	}
+	return true
+}
+
+// configure sets in an object what the values say.
+func (v Values) configure(obj *unstructured.Unstructured, tag string) error {
+	switch obj.GetKind() {
+	case "PriorityClass":
+		obj.SetName(v.PriorityClass.Name)
+	case "Deployment":
+		return v.configureManager(obj, tag)
+	case "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration":
+		if v.CertManager.Enabled {
+			obj.SetAnnotations(map[string]string{"cert-manager.io/inject-ca-from": v1alpha1.SystemNamespace + "/fairlead-webhook"})
+		}
+		return config.PointWebhooksAtService(obj, v1alpha1.SystemNamespace, Service)
+	}
+	return nil
+}

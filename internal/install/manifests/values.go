@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+// PlaceholderRepository is the default of image.repository. No registry has it.
+const PlaceholderRepository = "registry.example.com/fairlead/manager"
+
+// Values are the settings of an installation.
+type Values struct {
+	Global           map[string]any                `json:"global,omitempty"` // Helm adds it to a subchart; nothing reads it
+	Image            Image                         `json:"image"`
+	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets"`
+	// CreateNamespace set to false leaves the namespace, which has to be there, and its labels alone.
+	CreateNamespace bool                `json:"createNamespace"`
+	Replicas        int32               `json:"replicas"`
+	Resources       Resources           `json:"resources"`
+	NodeSelector    map[string]string   `json:"nodeSelector"`
+	Tolerations     []corev1.Toleration `json:"tolerations"`
+	Affinity        corev1.Affinity     `json:"affinity"`
+	PriorityClass   PriorityClass       `json:"priorityClass"`
+	NetworkPolicy   Switch              `json:"networkPolicy"`
+	CertManager     Switch              `json:"certManager"`
+	ServiceMonitor  Switch              `json:"serviceMonitor"`
+	// LogLevel is debug, info, error, or a number.
+	LogLevel  intstr.IntOrString `json:"logLevel"`
+	ExtraArgs []string           `json:"extraArgs"`
+}
+
+// Image is the image of the manager. Digest wins over Tag; with neither, the tag is that of the version that is installed.
+type Image struct {
+	Repository string            `json:"repository"`
+	Tag        string            `json:"tag"`
+	Digest     string            `json:"digest"`
+	PullPolicy corev1.PullPolicy `json:"pullPolicy"`
+}
+
+// Resources are the requests and limits of the manager's container.
+type Resources struct {
+	Requests corev1.ResourceList `json:"requests,omitempty"`
+	Limits   corev1.ResourceList `json:"limits,omitempty"`
+}
+
+// PriorityClass is made if Create is set. Otherwise Name is that of one that exists, or empty for none.
+type PriorityClass struct {
+	Create bool   `json:"create"`
+	Name   string `json:"name"`
+}
+
+// Switch turns a part of the installation on.
+type Switch struct {
+	Enabled bool `json:"enabled"`
+}
+
+// Default returns the values of an installation that nobody configured.
+func Default() Values {
+	return Values{
+		Image:            Image{Repository: PlaceholderRepository, PullPolicy: corev1.PullIfNotPresent},
+		ImagePullSecrets: []corev1.LocalObjectReference{},
+		CreateNamespace:  true,
+		Replicas:         2,
+		Resources: Resources{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("128Mi")},
+			Limits:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("1Gi")},
+		},
+		NodeSelector:  map[string]string{},
+		Tolerations:   []corev1.Toleration{},
+		PriorityClass: PriorityClass{Create: true, Name: "fairlead-manager"},
+		NetworkPolicy: Switch{Enabled: true},
+		LogLevel:      intstr.FromString("info"),
+		ExtraArgs:     []string{},
+	}
+}
+
+// Parse reads values from YAML, as a file for Helm has them. A value that is left out has its default. As with Helm, mappings are
+// merged, lists are replaced, and null removes what a default has. The error names every value that is wrong.
+func Parse(text []byte) (Values, error) {
+	content, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return Values{}, fmt.Errorf("it is not YAML: %w", err)
+	}
+	var given any
+	if err := json.Unmarshal(content, &given); err != nil {
+		return Values{}, fmt.Errorf("it is not YAML: %w", err)
+	}
+	top, ok := given.(map[string]any)
+	if !ok && given != nil {
+		return Values{}, errors.New("it holds no values: a file of values is a mapping, as in `replicas: 2`")
+	}
+	defaults, err := asMap(Default())
+	if err != nil {
+		return Values{}, err
+	}
+	merged, err := json.Marshal(merge(defaults, top))
+	if err != nil {
+		return Values{}, fmt.Errorf("merging values: %w", err)
+	}
+	var v Values
+	unknown, err := kjson.UnmarshalStrict(merged, &v)
+	if err != nil {
+		return Values{}, typeError(err)
+	}
+	for i, one := range unknown {
+		unknown[i] = errors.New(strings.Replace(one.Error(), "unknown field", "there is no value", 1))
+	}
+	return v, errors.Join(append(unknown, v.Check())...)
+}
+
+// typeError names the value that has the wrong type. The decoder knows no more than the first one.
+func typeError(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return fmt.Errorf("reading values: %w", err)
+	}
+	expected := wrong.Type.String()
+	switch {
+	case strings.HasPrefix(expected, "["):
+		expected = "a list"
+	case strings.HasPrefix(expected, "int"):
+		expected = "a whole number"
+	case strings.HasPrefix(expected, "map"), strings.Contains(expected, "."):
+		expected = "a mapping"
+	case expected == "bool":
+		expected = "true or false"
+	case expected == "string":
+		expected = "text (quote it)"
+	}
+	return fmt.Errorf("%s: got a %s, expected %s", wrong.Field, wrong.Value, expected)
+}
+
+// merge puts given over defaults, as Helm does.
+func merge(defaults, given map[string]any) map[string]any {
+	for key, value := range given {
+		into, isMap := defaults[key].(map[string]any)
+		over, overMap := value.(map[string]any)
+		switch {
+		case value == nil:
+			delete(defaults, key)
+		case isMap && overMap:
+			defaults[key] = merge(into, over)
+		default:
+			defaults[key] = value
+		}
+	}
+	return defaults
+}
+
+func asMap(v any) (map[string]any, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("writing values as JSON: %w", err)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(text, &m); err != nil {
+		return nil, fmt.Errorf("writing values as JSON: %w", err)
+	}
+	return m, nil
+}
