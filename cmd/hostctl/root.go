@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/approve"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/federate"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/initialize"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/join"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/kept"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/recover"
@@ -53,6 +54,7 @@ Exit codes:
 	root.AddCommand(
 		approve.New(streams),
 		federate.New(streams),
+		initialize.New(streams),
 		kept.New(streams),
 		recover.New(streams),
 		render.New(streams),

@@ -20,6 +20,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
+// Explain describes to hostctl's users why a request to a cluster failed, at endpoint. It returns an error that does not
+// concern the connection unchanged.
+func Explain(err error, cluster, endpoint string) error { return explain(err, cluster, endpoint) }
+
 // explain describes why a connection to a cluster fails: which cluster, at which address, why, and what to check. It
 // returns errors that do not concern the connection unchanged.
 func explain(err error, cluster, endpoint string) error {

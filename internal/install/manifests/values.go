@@ -168,3 +168,20 @@ func asMap(v any) (map[string]any, error) {
 	}
 	return m, nil
 }
+
+// SetImage returns a file of values with the image that ref names. Everything else in it stays.
+func SetImage(text []byte, ref string) ([]byte, error) {
+	image, err := Default().Image.Named(ref)
+	if err != nil {
+		return nil, fmt.Errorf("image %w", err)
+	}
+	values := map[string]any{}
+	if err := yaml.UnmarshalStrict(text, &values); err != nil {
+		return nil, fmt.Errorf("it is not YAML: %w", err)
+	}
+	if values == nil { // the file says null
+		values = map[string]any{}
+	}
+	set := map[string]any{"repository": image.Repository, "tag": image.Tag, "digest": image.Digest}
+	return yaml.Marshal(merge(values, map[string]any{"image": set}))
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/internal/install/manifests"
+)
+
+// establishedTimeout bounds the wait for the API server to serve a CRD.
+const establishedTimeout = 30 * time.Second
+
+// outcome is what an apply did to an object.
+type outcome string
+
+const (
+	created    outcome = "created"
+	configured outcome = "configured"
+	unchanged  outcome = "unchanged"
+	deleted    outcome = "deleted"
+)
+
+// group is a part of an installation that is shown as one step.
+type group struct {
+	name  string
+	kinds []string
+}
+
+// groups are all parts, in the order of package manifests.
+var groups = []group{
+	{"namespace " + systemNamespace, []string{"Namespace"}},
+	{"CRDs of the host", []string{"CustomResourceDefinition"}},
+	{"priority class, account and roles of the manager", []string{"PriorityClass", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}},
+	{"service and policies of the manager", []string{"Service", "PodDisruptionBudget", "NetworkPolicy", "Issuer", "Certificate"}},
+	{"the manager", []string{"Deployment", "ServiceMonitor"}},
+	{"webhooks", []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}},
+}
+
+// applyAll applies the objects, group by group.
+func (i *installer) applyAll(ctx context.Context) error {
+	for _, g := range groups {
+		step := i.progress.Step("%s", g.name)
+		counts, err := i.applyGroup(ctx, g)
+		if err != nil {
+			step.Skip()
+			return err
+		}
+		if len(counts) == 0 {
+			step.Skip()
+			continue
+		}
+		step.Donef("%s: %s", g.name, i.describe(counts))
+	}
+	return nil
+}
+
+func (i *installer) applyGroup(ctx context.Context, g group) (map[outcome]int, error) {
+	counts := map[outcome]int{}
+	isManager := slices.Contains(g.kinds, "Deployment")
+	if isManager {
+		if err := i.checkPod(ctx); err != nil {
+			return nil, err
+		}
+		if err := i.applyOne(ctx, record{version: i.opts.Version, values: i.valuesText}.object(), map[outcome]int{}); err != nil {
+			return nil, err
+		}
+	}
+	for _, obj := range i.objects {
+		if !slices.Contains(g.kinds, obj.GetKind()) {
+			continue
+		}
+		if err := i.applyOne(ctx, obj, counts); err != nil {
+			return nil, err
+		}
+	}
+	if !slices.Contains(g.kinds, "CustomResourceDefinition") || i.opts.DryRun {
+		return counts, nil
+	}
+	return counts, i.awaitCRDs(ctx)
+}
+
+func (i *installer) describe(counts map[outcome]int) string {
+	var parts []string
+	for _, o := range []outcome{created, configured, deleted, unchanged} {
+		switch n := counts[o]; {
+		case n == 0:
+		case len(counts) == 1 && n == 1:
+			parts = append(parts, string(o))
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", n, o))
+		}
+	}
+	text := strings.Join(parts, ", ")
+	if i.opts.DryRun {
+		text += " (dry run)"
+	}
+	return text
+}
+
+// applyOne applies an object and counts the outcome.
+func (i *installer) applyOne(ctx context.Context, obj *unstructured.Unstructured, counts map[outcome]int) error {
+	what := describeObject(obj)
+	before := &unstructured.Unstructured{}
+	before.SetGroupVersionKind(obj.GroupVersionKind())
+	err := i.Get(ctx, client.ObjectKeyFromObject(obj), before)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading %s: %w", what, notServed(err, obj))
+	}
+	isNew := err != nil
+	options := []client.ApplyOption{client.FieldOwner(FieldManager), client.ForceOwnership}
+	if i.opts.DryRun {
+		options = append(options, client.DryRunAll)
+	}
+	after := obj.DeepCopy()
+	err = i.Apply(ctx, client.ApplyConfigurationFromUnstructured(after), options...)
+	switch {
+	case i.opts.DryRun && isNew && apierrors.IsNotFound(err): // its namespace would only be made
+	case err != nil:
+		return fmt.Errorf("applying %s: %w", what, err)
+	}
+	result := configured
+	switch {
+	case isNew:
+		result = created
+	case i.opts.DryRun && equality.Semantic.DeepEqual(compared(before), compared(after)),
+		!i.opts.DryRun && before.GetResourceVersion() == after.GetResourceVersion():
+		result = unchanged
+	}
+	if result != unchanged {
+		i.changes++
+	}
+	counts[result]++
+	return nil
+}
+
+// compared is an object without the fields that an apply changes in any case.
+func compared(obj *unstructured.Unstructured) map[string]any {
+	obj.SetManagedFields(nil)
+	obj.SetResourceVersion("")
+	obj.SetGeneration(0)
+	return obj.Object
+}
+
+// notServed names the way out where the cluster does not serve the kind of an object.
+func notServed(err error, obj *unstructured.Unstructured) error {
+	if !meta.IsNoMatchError(err) {
+		return err
+	}
+	switch obj.GroupVersionKind().Group {
+	case "cert-manager.io":
+		return fmt.Errorf("the cluster does not serve this kind: install cert-manager first, or leave certManager.enabled at false: %w", err)
+	case "monitoring.coreos.com":
+		return fmt.Errorf("the cluster does not serve this kind: install the Prometheus operator first, or leave serviceMonitor.enabled at false: %w", err)
+	}
+	return err
+}
+
+// awaitCRDs waits until the API server serves the CRDs.
+func (i *installer) awaitCRDs(ctx context.Context) error {
+	for _, name := range manifests.CRDs() {
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		err := wait.PollUntilContextTimeout(ctx, pollEvery, establishedTimeout, true, func(ctx context.Context) (bool, error) {
+			if err := i.Get(ctx, client.ObjectKey{Name: name}, crd); err != nil {
+				return false, client.IgnoreNotFound(err)
+			}
+			return slices.ContainsFunc(crd.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+				return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
+			}), nil
+		})
+		if err != nil {
+			return fmt.Errorf("waiting for the API server to serve CRD %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// appliedByUs reports whether an installation has applied an object.
+func appliedByUs(obj metav1.Object) bool {
+	return slices.ContainsFunc(obj.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool {
+		return f.Manager == FieldManager && f.Operation == metav1.ManagedFieldsOperationApply
+	})
+}
+
+func describeObject(obj client.Object) string {
+	kind := obj.GetObjectKind().GroupVersionKind().Kind
+	if obj.GetNamespace() != "" {
+		return fmt.Sprintf("%s %s/%s", kind, obj.GetNamespace(), obj.GetName())
+	}
+	return fmt.Sprintf("%s %s", kind, obj.GetName())
+}

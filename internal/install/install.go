@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+
+	"github.com/fairlead-dev/fairlead/internal/install/manifests"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
+)
+
+// Options are the settings of an installation.
+type Options struct {
+	// Values is a file of values. Nil takes those of the record, or else the defaults.
+	Values []byte
+	// Image names the manager's image. Empty leaves it to the values.
+	Image string
+	// Version is the version that is installed: hostctl's own.
+	Version string
+	// AllowDowngrade lets an older version replace a newer one.
+	AllowDowngrade bool
+	// DryRun sends every write as a dry run, and waits for nothing.
+	DryRun bool
+	// Wait is how long the manager may take until it serves. Zero does not wait.
+	Wait time.Duration
+	// Change changes an object before it is applied. Tests have the webhooks called at a URL, where the API server reaches no Service.
+	Change func(*unstructured.Unstructured) error
+}
+
+// Result describes an installation.
+type Result struct {
+	// Before is the version that was there, "" for none, or for one that is not known.
+	Before, Version, Image string
+	KubernetesVersion      string
+	Replicas               int32
+	// Changes counts the objects that were created, changed or deleted.
+	Changes int
+}
+
+// installer is one installation under way. Each step fills what its group says; later steps read it.
+type installer struct {
+	connection
+	opts     Options
+	progress *progress.Printer
+
+	// Filled by discover.
+	kubernetes string
+	there      host
+	// Filled by decide.
+	values     manifests.Values
+	valuesText []byte
+	objects    []*unstructured.Unstructured
+
+	changes int
+}
+
+// Install installs the host part, or repairs or upgrades it. printer shows what it does.
+func Install(ctx context.Context, cfg *rest.Config, opts Options, printer *progress.Printer) (*Result, error) {
+	c, err := connect(cfg)
+	if err != nil {
+		return nil, err
+	}
+	i := &installer{connection: c, opts: opts, progress: printer}
+	for _, step := range []func(context.Context) error{
+		i.checkCluster,
+		i.discover,
+		i.decide,
+		i.checkRoles,
+		i.applyAll,
+		i.prune,
+		i.await,
+	} {
+		if err := step(ctx); err != nil {
+			return nil, fmt.Errorf("installing the host part: %w", err)
+		}
+	}
+	return &Result{
+		Before: i.there.version(), Version: opts.Version, Image: i.values.Image.Reference(manifests.Tag(opts.Version)),
+		KubernetesVersion: i.kubernetes, Replicas: i.values.Replicas, Changes: i.changes,
+	}, nil
+}
+
+// checkCluster refuses a cluster that is too old, and a user who may not install there.
+func (i *installer) checkCluster(ctx context.Context) error {
+	found, err := i.discovery.ServerVersion()
+	if err != nil {
+		return explain(err, i.endpoint)
+	}
+	i.kubernetes = found.GitVersion
+	if err := checkKubernetes(found.GitVersion); err != nil {
+		return err
+	}
+	objects, err := manifests.Objects(manifests.Default(), "")
+	if err != nil {
+		return err
+	}
+	return checkRights(ctx, i.connection, objects)
+}
+
+// discover reads what is there, and refuses another Fairlead.
+func (i *installer) discover(ctx context.Context) error {
+	var err error
+	if i.there, err = readHost(ctx, i.connection); err != nil {
+		return explain(err, i.endpoint)
+	}
+	if err := i.there.refuse(); err != nil {
+		return err
+	}
+	i.progress.Note("the host is Kubernetes %s at %s", i.kubernetes, i.endpoint)
+	return nil
+}
+
+// decide chooses values and renders the objects.
+func (i *installer) decide(context.Context) error {
+	if err := checkOrder(i.there.version(), i.opts.Version, i.opts.AllowDowngrade); err != nil {
+		return err
+	}
+	i.valuesText = i.opts.Values
+	from := "the values"
+	if i.valuesText == nil {
+		i.valuesText = i.there.record.values
+		if len(i.valuesText) > 0 {
+			from = "the values of the last installation (ConfigMap " + recordName + ")"
+			i.progress.Note("taking %s", from)
+		}
+	}
+	var err error
+	if i.opts.Image != "" {
+		if i.valuesText, err = manifests.SetImage(i.valuesText, i.opts.Image); err != nil {
+			return fmt.Errorf("reading %s: %w", from, err)
+		}
+	}
+	if i.values, err = manifests.Parse(i.valuesText); err != nil {
+		return fmt.Errorf("reading %s: %w", from, err)
+	}
+	if i.values.Image.Repository == manifests.PlaceholderRepository && !i.opts.DryRun {
+		return ErrNoImage
+	}
+	if !i.values.CreateNamespace && !i.there.hasNamespace {
+		return fmt.Errorf("createNamespace is false, and the cluster has no namespace %[1]s: `kubectl create namespace %[1]s`, or leave that value out", systemNamespace)
+	}
+	i.objects, err = manifests.Objects(i.values, manifests.Tag(i.opts.Version))
+	if err != nil {
+		return err
+	}
+	for _, obj := range i.objects {
+		if i.opts.Change == nil {
+			break
+		}
+		if err := i.opts.Change(obj); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// prunable are the kinds of objects that are deleted when they are no longer part of the installation. CRDs and the namespace never are.
+var prunable = []schema.GroupVersionKind{
+	{Group: "monitoring.coreos.com", Version: "v1", Kind: "ServiceMonitor"},
+	{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"},
+	{Group: "cert-manager.io", Version: "v1", Kind: "Issuer"},
+	{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"},
+	{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"},
+	{Version: "v1", Kind: "Service"},
+	{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding"},
+	{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "Role"},
+	{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRoleBinding"},
+	{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"},
+	{Version: "v1", Kind: "ServiceAccount"},
+	{Group: "scheduling.k8s.io", Version: "v1", Kind: "PriorityClass"},
+}
+
+// prune deletes objects that an earlier installation applied and this one does not have.
+func (i *installer) prune(ctx context.Context) error {
+	stale, err := i.stale(ctx)
+	if err != nil {
+		return err
+	}
+	for j := range stale {
+		obj := &stale[j]
+		if !i.opts.DryRun {
+			if err := client.IgnoreNotFound(i.Delete(ctx, obj, client.Preconditions{UID: new(obj.GetUID())})); err != nil {
+				return fmt.Errorf("deleting %s, which is no longer part of the installation: %w", describeObject(obj), err)
+			}
+		}
+		i.changes++
+		i.progress.Note("%s is no longer part of the installation: %s", describeObject(obj), i.describe(map[outcome]int{deleted: 1}))
+	}
+	return nil
+}
+
+func (i *installer) stale(ctx context.Context) (stale []metav1.PartialObjectMetadata, err error) {
+	for _, gvk := range prunable {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(gvk)
+		err := i.List(ctx, list)
+		if meta.IsNoMatchError(err) {
+			continue
+		}
+		if err != nil {
+			return nil, forbidden(err, "looking for objects of an earlier installation")
+		}
+		for _, item := range list.Items {
+			item.SetGroupVersionKind(gvk)
+			if appliedByUs(&item) && !i.has(&item) {
+				stale = append(stale, item)
+			}
+		}
+	}
+	return stale, nil
+}
+
+// has reports whether an object is part of this installation.
+func (i *installer) has(obj *metav1.PartialObjectMetadata) bool {
+	return slices.ContainsFunc(i.objects, func(o *unstructured.Unstructured) bool {
+		return o.GetKind() == obj.Kind && o.GetNamespace() == obj.Namespace && o.GetName() == obj.Name
+	})
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// recordName is the name of the ConfigMap, and the keys are its data's.
+const (
+	recordName    = "hostctl-init"
+	recordVersion = "version"
+	recordValues  = "values.yaml"
+)
+
+// record is what the last installation stored.
+type record struct {
+	version string
+	values  []byte // as they were given; nil where there is no record
+}
+
+func readRecord(ctx context.Context, c client.Reader) (record, error) {
+	stored := &corev1.ConfigMap{}
+	if err := c.Get(ctx, client.ObjectKey{Namespace: systemNamespace, Name: recordName}, stored); err != nil {
+		if err = client.IgnoreNotFound(err); err != nil {
+			err = forbidden(err, fmt.Sprintf("reading ConfigMap %s/%s", systemNamespace, recordName))
+		}
+		return record{}, err
+	}
+	return record{version: stored.Data[recordVersion], values: []byte(stored.Data[recordValues])}, nil
+}
+
+// object is the ConfigMap.
+func (r record) object() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"namespace": systemNamespace, "name": recordName},
+		"data":     map[string]any{recordVersion: r.version, recordValues: string(r.values)},
+	}}
+}

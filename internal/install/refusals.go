@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	utilversion "k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/version"
+)
+
+// oldestKubernetes is the oldest version that has everything that the host part uses.
+var oldestKubernetes = utilversion.MustParseGeneric("1.30.0")
+
+// ErrNoImage says that no image was given.
+var ErrNoImage = errors.New("which image of the manager? No registry has the images of Fairlead yet: push them with `make images PUSH=REGISTRY/PREFIX`, " +
+	"and give --image REGISTRY/PREFIX/manager@sha256:…, or image.repository in --values")
+
+// checkKubernetes refuses a cluster that is too old.
+func checkKubernetes(gitVersion string) error {
+	found, err := utilversion.ParseGeneric(gitVersion)
+	if err != nil {
+		return fmt.Errorf("reading the version of the API server: %w", err)
+	}
+	if found.LessThan(oldestKubernetes) {
+		return fmt.Errorf("the cluster is Kubernetes %s, and a host needs 1.30 or later: upgrade the cluster, or choose another one with --context. "+
+			"A member may be older than its host", gitVersion)
+	}
+	return nil
+}
+
+// DowngradeError says that the host has a newer version.
+type DowngradeError struct{ There, Version string }
+
+func (e *DowngradeError) Error() string {
+	return fmt.Sprintf("the host has %s, which is newer than this hostctl, %s. Use a hostctl of that version or later. To install the older version all the "+
+		"same: --allow-downgrade; an older manager may not know fields that the newer one has stored", e.There, e.Version)
+}
+
+// checkOrder refuses to replace a newer version. Versions without an order are not compared.
+func checkOrder(there, installed string, allow bool) error {
+	if there == "" || allow {
+		return nil
+	}
+	if order, err := version.Compare(there, installed); err == nil && order > 0 {
+		return &DowngradeError{There: there, Version: installed}
+	}
+	return nil
+}
+
+// OtherFairleadError says that something else installed Fairlead on the cluster, or serves it.
+type OtherFairleadError struct{ What, WayOut string }
+
+func (e *OtherFairleadError) Error() string {
+	return fmt.Sprintf("the cluster has another Fairlead: %s. %s", e.What, e.WayOut)
+}
+
+// RightsError says which rights are missing.
+type RightsError struct{ Missing []string }
+
+func (e *RightsError) Error() string {
+	return fmt.Sprintf("your user lacks rights on the cluster: %s. To install the host part a user needs cluster-admin: choose another user with --context, or have "+
+		"an administrator apply the output of `hostctl init --dry-run -o yaml`", strings.Join(e.Missing, "; "))
+}
+
+// explain describes why the host cannot be reached, as join does.
+func explain(err error, endpoint string) error { return join.Explain(err, "the host", endpoint) }

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/federate/health"
+)
+
+// trouble is a reason for which pods do not run.
+type trouble struct {
+	key, text string
+	// certain is how long the trouble lasts until waiting does not help. Zero: it may always end.
+	certain time.Duration
+}
+
+// patience is how long a reason of a waiting container lasts until it is certain. Pulls and starts are tried again by the kubelet, and
+// some succeed: a registry that was busy, a Secret that comes late.
+var patience = map[string]time.Duration{
+	"InvalidImageName":           time.Second,
+	"ErrImageNeverPull":          5 * time.Second,
+	"ImagePullBackOff":           20 * time.Second,
+	"ErrImagePull":               60 * time.Second, // it alternates with ImagePullBackOff
+	"CrashLoopBackOff":           45 * time.Second,
+	"CreateContainerConfigError": 30 * time.Second,
+	"CreateContainerError":       30 * time.Second,
+	"RunContainerError":          30 * time.Second,
+}
+
+// troubles are the reasons for which the pods of a Deployment do not run, as its status and theirs name them.
+func troubles(d *appsv1.Deployment, pods []corev1.Pod) (all []trouble) {
+	if d == nil {
+		return nil
+	}
+	for _, c := range d.Status.Conditions {
+		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue && d.Status.ObservedGeneration >= d.Generation {
+			all = append(all, trouble{key: "replicas", text: "no pod can be created: " + clean(c.Reason+": "+c.Message), certain: 15 * time.Second})
+		}
+	}
+	for i := range pods {
+		pod := &pods[i]
+		for _, c := range pod.Status.Conditions {
+			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+				// A cluster autoscaler may bring a node.
+				all = append(all, trouble{key: pod.Name + "/scheduled", text: fmt.Sprintf("pod %s has no node: %s", pod.Name, clean(c.Reason+": "+c.Message))})
+			}
+		}
+		for _, s := range pod.Status.ContainerStatuses {
+			if t, ok := containerTrouble(pod.Name, &s); ok {
+				all = append(all, t)
+			}
+		}
+	}
+	return all
+}
+
+func containerTrouble(pod string, s *corev1.ContainerStatus) (trouble, bool) {
+	w := s.State.Waiting
+	if w == nil || w.Reason == "" || w.Reason == "ContainerCreating" || w.Reason == "PodInitializing" {
+		return trouble{}, false
+	}
+	text := fmt.Sprintf("pod %s: %s of image %s: %s", pod, clean(w.Reason), clean(s.Image), clean(w.Message))
+	if last := s.LastTerminationState.Terminated; last != nil {
+		text += fmt.Sprintf(" (it ended %d times, the last time with %s, exit code %d; `kubectl --namespace %s logs %s --previous` shows why)",
+			s.RestartCount, clean(last.Reason), last.ExitCode, systemNamespace, pod)
+	}
+	// The two reasons of a pull alternate, so they are one trouble.
+	key := pod + "/" + w.Reason
+	if w.Reason == "ErrImagePull" {
+		key = pod + "/ImagePullBackOff"
+	}
+	return trouble{key: key, text: text, certain: patience[w.Reason]}, true
+}
+
+// clean is text of the cluster on one line.
+func clean(text string) string { return strings.TrimSuffix(health.Clean(text, maxMessage), ".") }
+
+// rolloutWatch knows since when each trouble is there.
+type rolloutWatch struct {
+	since map[string]time.Time
+	texts map[string]string
+}
+
+func newRolloutWatch() *rolloutWatch { return &rolloutWatch{since: map[string]time.Time{}} }
+
+// observe takes the present troubles. It returns the text of one that is certain, or "".
+func (w *rolloutWatch) observe(all []trouble, now time.Time) (certain string) {
+	w.texts = map[string]string{}
+	for _, t := range all {
+		if _, known := w.since[t.key]; !known {
+			w.since[t.key] = now
+		}
+		w.texts[t.key] = t.text
+		if t.certain > 0 && now.Sub(w.since[t.key]) >= t.certain && certain == "" {
+			certain = t.text
+		}
+	}
+	for key := range w.since {
+		if _, still := w.texts[key]; !still {
+			delete(w.since, key)
+		}
+	}
+	return certain
+}
+
+// present is the text of the present troubles.
+func (w *rolloutWatch) present() string {
+	var texts []string
+	for _, key := range slices.Sorted(maps.Keys(w.texts)) {
+		texts = append(texts, w.texts[key])
+	}
+	return strings.Join(texts, "; ")
+}
+
+// rolledOut reports whether every pod of a Deployment is of its present form and available, and how many are.
+func rolledOut(d *appsv1.Deployment) (bool, string) {
+	if d == nil || d.Status.ObservedGeneration < d.Generation {
+		return false, "the cluster has not looked at the Deployment yet"
+	}
+	wanted := int32(1)
+	if d.Spec.Replicas != nil {
+		wanted = *d.Spec.Replicas
+	}
+	s := d.Status
+	text := fmt.Sprintf("%d of %d replicas are ready", min(s.AvailableReplicas, s.UpdatedReplicas), wanted)
+	if old := s.Replicas - s.UpdatedReplicas; old > 0 {
+		text += fmt.Sprintf(", %d of the former version still run", old)
+	}
+	return s.UpdatedReplicas >= wanted && s.AvailableReplicas >= wanted && s.Replicas <= s.UpdatedReplicas, text
+}
+
+// podsOfNewest are the pods of the newest ReplicaSet of a Deployment. Pods of a former version are about to go, whatever ails them.
+func podsOfNewest(d *appsv1.Deployment, sets []appsv1.ReplicaSet, pods []corev1.Pod) (own []corev1.Pod) {
+	const revision = "deployment.kubernetes.io/revision"
+	if d.Status.ObservedGeneration < d.Generation {
+		return nil
+	}
+	for i := range sets {
+		if !metav1.IsControlledBy(&sets[i], d) || sets[i].Annotations[revision] != d.Annotations[revision] {
+			continue
+		}
+		for j := range pods {
+			if metav1.IsControlledBy(&pods[j], &sets[i]) {
+				own = append(own, pods[j])
+			}
+		}
+	}
+	return own
+}
