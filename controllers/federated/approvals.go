@@ -30,7 +30,7 @@ func (p *reconciliation) listApprovals(ctx context.Context) error {
 	return nil
 }
 
-// approved is the wrapper of this scope that an Approval speaks of.
+// approved returns the wrapper of this scope that an Approval names.
 func (r *Reconciler) approved(_ context.Context, obj client.Object) []reconcile.Request {
 	approval, ok := obj.(*v1alpha1.Approval)
 	if !ok || approval.Spec.Wrapper.Kind != r.kind {

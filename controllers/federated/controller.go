@@ -37,7 +37,7 @@ type Reconciler struct {
 	// live reads past the cache.
 	live  client.Reader
 	fleet *member.Fleet
-	// deliveries is what the members have on record, orphans what of it no wrapper accounts for.
+	// deliveries holds the Deliveries of the members. orphans finds those without a wrapper.
 	deliveries *deliveries.Store
 	orphans    *deliveries.Orphans
 	pusher     Pusher
@@ -51,14 +51,14 @@ type Reconciler struct {
 
 	mu    sync.Mutex
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
-	// started is when the loop began, which is when the process became leader. Set by listen.
+	// started is the time at which the loop began: when the process became leader. Set by listen.
 	started time.Time
 }
 
 // Dependencies are what both scopes share. All fields are required.
 type Dependencies struct {
 	Fleet *member.Fleet
-	// Deliveries is what the members have on record. Orphans learns where each wrapper is placed.
+	// Deliveries holds the Deliveries of the members. Orphans gets the members on which each wrapper is placed.
 	Deliveries *deliveries.Store
 	Orphans    *deliveries.Orphans
 	Pusher     Pusher
@@ -145,15 +145,15 @@ type reconciliation struct {
 	members map[string]*v1alpha1.MemberCluster
 	// approvals are those of this wrapper, set by listApprovals.
 	approvals []v1alpha1.Approval
-	// overwrites are the Deliveries, by member, that an Approval allows to overwrite, set by listApprovals.
+	// overwrites are the Deliveries that an Approval allows the manager to overwrite, by member. Set by listApprovals.
 	overwrites map[string]*v1alpha1.DeliveryVersion
 	// revision is the name of the present spec's ControllerRevision, set by revise.
 	revision string
-	// invalid is why the spec cannot be rendered for any member, set by revise and render.
+	// invalid is the reason why the spec cannot be rendered for any member. Set by revise and render.
 	invalid string
-	// decision is where it goes, set by place.
+	// decision is the decision on members. Set by place.
 	decision placement.Decision
-	// desired is the desired state of each placed member, set by render; refusals is why a member has none.
+	// desired is the desired state of each placed member. refusals is the reason why a member has none. Set by render.
 	desired  map[string]*push.Desired
 	refusals map[string]report.Refusal
 }
@@ -203,7 +203,7 @@ func (r *Reconciler) forget(key push.Key) {
 	for _, name := range r.pusher.DesiredMembers(key) {
 		r.pusher.RemoveDesired(key, name)
 	}
-	_ = r.pusher.TakeKept(key) // there is nothing left to say it on
+	_ = r.pusher.TakeKept(key) // the wrapper is gone, so there is no object for the event
 }
 
 // listen lets Wake reach the loop's queue.

@@ -31,7 +31,7 @@ import (
 const (
 	// historyPage is how many revisions are read at once: each may be as large as a wrapper.
 	historyPage = 10
-	// historyRetry is how long after a failure the rest is tried.
+	// historyRetry is the pause after a failure before the rest is tried again.
 	historyRetry = 30 * time.Second
 )
 

@@ -68,9 +68,10 @@ func (p *reconciliation) place(ctx context.Context) error {
 	return p.writeDecision(ctx, decided.Status)
 }
 
-// isDecidedAgain reports whether a decision differs from the previous one at most in its generation. Such a decision needs
-// no write before the push: the members, those to leave, and what the manager counts of removals are written already. publish writes the
-// generation with the status. A removal that waits gets a new name with each generation, so it is never decided again.
+// isDecidedAgain reports whether a decision differs from the previous one at most in its generation. Such a decision
+// needs no write before the push, because the stored one has the same members, members to leave and counts of removals.
+// publish writes the generation with the status. A removal that waits gets a new name with each generation, so it is
+// never decided again.
 func isDecidedAgain(previous, decided v1alpha1.PlacementStatus) bool {
 	decided.ObservedGeneration = previous.ObservedGeneration
 	return equality.Semantic.DeepEqual(previous, decided)
@@ -87,7 +88,7 @@ func (p *reconciliation) stillLeaving(leaving []string) []string {
 	return still
 }
 
-// left says whether a member was left: the last pass took the Delivery away.
+// left reports whether a wrapper has left a member: the last pass deleted the Delivery.
 func (p *reconciliation) left(name string) bool {
 	return p.pusher.Result(p.key, name).HasLeft()
 }

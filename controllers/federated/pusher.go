@@ -4,16 +4,17 @@ package federated
 
 import "github.com/fairlead-dev/fairlead/internal/push"
 
-// Pusher is as much of the pusher as the loop needs: it takes the desired state of each member, and returns how the pushes
-// went. The loop reads in the deliveries.Store what members have on record, so another manager may make the pushes.
+// Pusher is the part of the pusher that the loop needs. It takes the desired state of each member, and returns the
+// results of the pushes. The loop reads the members' Deliveries from the deliveries.Store, so another manager may make
+// the pushes.
 type Pusher interface {
 	// SetDesired sets the desired state of a wrapper on a member. It does not wait for the push.
 	SetDesired(memberName string, desired *push.Desired)
-	// RemoveDesired takes the desired state of a wrapper on a member back. The member keeps its objects.
+	// RemoveDesired removes the desired state of a wrapper on a member. The member keeps its objects.
 	RemoveDesired(key push.Key, memberName string)
 	// DesiredMembers are the members with a desired state for a wrapper, sorted.
 	DesiredMembers(key push.Key) []string
-	// Result is how the pushes of a wrapper to a member went.
+	// Result is the result of the pushes of a wrapper to a member.
 	Result(key push.Key, memberName string) push.Result
 	// TakeKept returns the objects that pushes of a wrapper left on members since the last call, by member.
 	TakeKept(key push.Key) map[string][]push.Kept

@@ -117,7 +117,7 @@ func (p *reconciliation) render(ctx context.Context) error {
 	return nil
 }
 
-// refusal is why a member gets nothing new.
+// refusal returns the reason why a member gets no new desired state.
 func refusal(err error) report.Refusal {
 	if errors.Is(err, overrides.ErrTooCostly) {
 		return report.Refusal{Reason: v1alpha1.ReasonOverrideTooCostly, Message: err.Error()}

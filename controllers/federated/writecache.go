@@ -43,7 +43,7 @@ func (m *writeCache) newest(cached v1alpha1.Wrapper) v1alpha1.Wrapper {
 	defer m.mu.Unlock()
 	last := m.entry(keyOf(cached))
 	if last.uid != cached.GetUID() {
-		// The wrapper was deleted and made anew: nothing that was kept is about the new one.
+		// The wrapper was deleted and made again: nothing in the old entry is about the new one.
 		*last = lastWrite{uid: cached.GetUID()}
 	}
 	if last.wrapper == nil {
@@ -56,7 +56,7 @@ func (m *writeCache) newest(cached v1alpha1.Wrapper) v1alpha1.Wrapper {
 	return cached
 }
 
-// caughtUp takes in a copy that the cache has brought, and drops our last write unless that is newer.
+// caughtUp records a copy that the cache has brought. It drops our last write unless that is newer.
 func (m *writeCache) caughtUp(cached v1alpha1.Wrapper) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -117,8 +117,8 @@ func (m *writeCache) forget(key push.Key) {
 	delete(m.last, key)
 }
 
-// dueIn is how long to hold back a status that is not final: until interval has passed since the last status, or since
-// the pushes began.
+// dueIn is how long to hold back a status that is not final. It is held until interval has passed since the last
+// status, or since the pushes began.
 func (m *writeCache) dueIn(key push.Key, now time.Time, interval time.Duration) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()

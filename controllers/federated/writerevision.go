@@ -98,7 +98,7 @@ func (p *reconciliation) takeRevision(ctx context.Context, wanted *appsv1.Contro
 // Delivery, as far as the manager knows.
 func (p *reconciliation) trimRevisions(ctx context.Context) error {
 	if p.wrapper.GetGeneration() <= historyLimit {
-		return nil // a generation writes one revision at most: there is nothing to ask for
+		return nil // each generation writes at most one revision, so there are not too many yet
 	}
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ControllerRevisionList"))

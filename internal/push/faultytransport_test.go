@@ -16,28 +16,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// fate is what becomes of a request. The zero value lets it through.
+// fate is what happens to a request. The zero value passes it on to the member.
 type fate int
 
 const (
 	through fate = iota
-	// lost: it never reached the member.
+	// lost: the request never reaches the member.
 	lost
-	// unanswered: the member did what it asked, and the answer was lost.
+	// unanswered: the member executes the request, but its answer is lost.
 	unanswered
 )
 
 var errWire = errors.New("the wire broke")
 
-// wire notes every request, and lets the test decide what becomes of it.
+// wire records every request, and lets the test decide its fate.
 type wire struct {
 	next http.RoundTripper
 
 	mu       sync.Mutex
 	requests []string
-	// decide is asked for each request, the first being 1; nil lets all through.
+	// decide returns the fate of each request, counted from 1; nil passes all on.
 	decide func(n int, req *http.Request) fate
-	// answer may answer in the member's place; nil, or a nil response, leaves that to the member.
+	// answer may answer instead of the member. If it is nil, or returns nil, the member answers.
 	answer func(req *http.Request) *http.Response
 }
 
@@ -66,7 +66,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// nameOf is the method and the end of the path: PATCH configmaps/a.
+// nameOf returns the method and the end of the path: PATCH configmaps/a.
 func nameOf(req *http.Request) string {
 	parts := strings.Split(req.URL.Path, "/")
 	name := req.Method + " " + strings.Join(parts[max(0, len(parts)-2):], "/")
@@ -76,7 +76,7 @@ func nameOf(req *http.Request) string {
 	return name
 }
 
-// begin forgets what went over the wire so far.
+// begin forgets all earlier requests.
 func (w *wire) begin(decide func(n int, req *http.Request) fate) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -89,7 +89,7 @@ func (w *wire) all() []string {
 	return slices.Clone(w.requests)
 }
 
-// writes are the requests that change something on the member.
+// writes returns the requests that change the member.
 func (w *wire) writes() []string {
 	var found []string
 	for _, r := range w.all() {
@@ -100,7 +100,7 @@ func (w *wire) writes() []string {
 	return found
 }
 
-// refusal is an API server's answer with a Status.
+// refusal makes an API server's answer with a Status.
 func refusal(req *http.Request, err *apierrors.StatusError) *http.Response {
 	err.ErrStatus.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
 	body, _ := json.Marshal(err.ErrStatus) // a Status always encodes
@@ -111,12 +111,12 @@ func refusal(req *http.Request, err *apierrors.StatusError) *http.Response {
 	}
 }
 
-// atOnce does something when the first request of that name is about to be sent.
+// atOnce calls do just before the first request of that name is sent.
 func (s *site) atOnce(name string, do func()) func(int, *http.Request) fate {
 	return s.atOnceWhere(func(is string) bool { return is == name }, do)
 }
 
-// atOnceWhere does something when the first request whose name is meant is about to be sent.
+// atOnceWhere calls do just before the first request for whose name isMeant is true.
 func (s *site) atOnceWhere(isMeant func(name string) bool, do func()) func(int, *http.Request) fate {
 	var once sync.Once
 	return func(_ int, req *http.Request) fate {

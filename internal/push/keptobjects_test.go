@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// The recorder of events folds what is told of one member in quick succession into the first: so all is told at once.
+// The recorder folds events about one member in quick succession into the first. So one event reports all kept objects.
 func TestWhatWasKeptIsToldWhenNothingMoreIsUnderWay(t *testing.T) {
 	b := newBench(t)
 	leave := &Desired{Wrapper: webID}

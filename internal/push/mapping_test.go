@@ -17,7 +17,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// What is compiled in is what a real API server serves: every kind of a stable version that has objects, and nothing else.
+// The compiled-in kinds are those that a real API server serves: every kind of a stable version that has objects, and
+// no other.
 func TestBuiltInKindsAreThoseOfARealAPIServer(t *testing.T) {
 	s := newSite(t)
 	lists, err := discovery.NewDiscoveryClientForConfigOrDie(config).ServerPreferredResources()
@@ -40,7 +41,7 @@ func TestBuiltInKindsAreThoseOfARealAPIServer(t *testing.T) {
 				Resource: gv.WithResource(r.Name), GroupVersionKind: gv.WithKind(r.Kind), Scope: scope}
 			own := !strings.Contains(gv.Group, ".") || member.Scheme.IsGroupRegistered(gv.Group)
 			if !own || strings.Contains(gv.Version, "alpha") || strings.Contains(gv.Version, "beta") || len(r.Verbs) < 5 {
-				continue // somebody's, unstable, or no objects
+				continue // of a CRD, unstable, or without objects
 			}
 			gk := schema.GroupKind{Group: gv.Group, Kind: r.Kind}
 			before := len(s.wire.all())
@@ -52,7 +53,7 @@ func TestBuiltInKindsAreThoseOfARealAPIServer(t *testing.T) {
 	}
 	for gvk := range member.Scheme.AllKnownTypes() {
 		if gvk.Group == v1alpha1.Group {
-			continue // of these a member has some
+			continue // a member has only some of these
 		}
 		before := len(s.wire.all())
 		found, err := s.conn.Mapping(t.Context(), gvk.GroupKind())

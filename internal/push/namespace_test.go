@@ -16,12 +16,12 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// bare is a Namespace without anything.
+// bare returns a Namespace without labels and annotations.
 func (s *site) bare() string {
 	return fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s}}", s.namespace)
 }
 
-// adoptingNamespace is what a ClusterFederated wants that takes the namespace into care where it is there.
+// adoptingNamespace is the desired state of a ClusterFederated that adopts the namespace if it exists.
 func (s *site) adoptingNamespace(text string) *Desired {
 	s.Helper()
 	w := s.want(text)
@@ -29,7 +29,7 @@ func (s *site) adoptingNamespace(text string) *Desired {
 	return w
 }
 
-// inside is a site of a Federated in the namespace of a ClusterFederated's site.
+// inside makes the site of a Federated in the namespace of a ClusterFederated's site.
 func (s *site) inside() *site {
 	in := *s
 	in.wrapper.Kind, in.wrapper.Namespace, in.wrapper.Name = v1alpha1.KindFederated, s.namespace, "web"
@@ -39,7 +39,7 @@ func (s *site) inside() *site {
 
 func (s *site) labels() map[string]string { return s.get("v1", "Namespace", s.namespace).GetLabels() }
 
-// label has the member's administrator set a label of the namespace, or take it off.
+// label sets or removes a label of the namespace, as the member's administrator.
 func (s *site) label(key, value string) {
 	s.Helper()
 	s.edit("v1", "Namespace", s.namespace, "admin", func(ns *unstructured.Unstructured) {
@@ -83,7 +83,8 @@ func TestAnyNamespaceIsAdoptedWhereThePolicySaysSo(t *testing.T) {
 	s.mustDeliver(w)
 }
 
-// What the member's administrator opened the administrator may close, though a wrapper has adopted it meanwhile.
+// The member's administrator may close a namespace that the administrator opened, although a wrapper has adopted it
+// meanwhile.
 func TestAnAdoptedNamespaceThatIsClosedIsObeyed(t *testing.T) {
 	s := newClusterSite(t)
 	s.openNamespace()
@@ -92,7 +93,7 @@ func TestAnAdoptedNamespaceThatIsClosedIsObeyed(t *testing.T) {
 
 	s.inside().mustFail(s.inside().want(configMap("a", "1")), v1alpha1.ReasonNamespaceNotOpen)
 	changed := s.adoptingNamespace(fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {team: x}}}", s.namespace))
-	for range 2 { // the second time it is no longer recorded as applied
+	for range 2 { // the second time, the Delivery no longer records it as applied
 		s.mustFail(changed, v1alpha1.ReasonNamespaceNotOpen)
 	}
 	if s.labels()["team"] != "" {
@@ -107,7 +108,7 @@ func TestAnAdoptedNamespaceThatIsClosedIsObeyed(t *testing.T) {
 	s.inside().mustDeliver(s.inside().want(configMap("a", "1")))
 }
 
-// The member's administrator has closed it, so it is not released, and holds nothing up.
+// The member's administrator has closed the namespace. So the manager does not release it, and waits for nothing.
 func TestANamespaceThatIsClosedIsKeptByARemoval(t *testing.T) {
 	s := newClusterSite(t)
 	s.openNamespace()
@@ -148,14 +149,14 @@ func TestANamespaceThatAClusterFederatedBringsIsMarkedInItsCreation(t *testing.T
 	}
 }
 
-// bodiesTo notes the bodies of writes whose path ends so.
+// bodiesTo records the bodies of writes whose path ends with path.
 func (s *site) bodiesTo(path string) *[]string {
 	var bodies []string
 	s.wire.answer = func(req *http.Request) *http.Response {
 		if req.GetBody != nil && strings.HasSuffix(req.URL.Path, path) {
 			if body, err := req.GetBody(); err == nil {
 				data := make([]byte, req.ContentLength)
-				_, _ = body.Read(data) // it is in memory
+				_, _ = body.Read(data) // the body is in memory
 				bodies = append(bodies, string(data))
 			}
 		}
@@ -209,9 +210,10 @@ func TestANamespaceThatSomebodyMakesMeanwhileIsNotTaken(t *testing.T) {
 func TestWhichNamespacesAreOpen(t *testing.T) {
 	for name, tc := range map[string]struct {
 		labels string
-		// apply has the namespace made by server-side apply under this name, and by a plain create where it is empty.
+		// apply is the field manager that makes the namespace by server-side apply. "" makes it by a plain create.
 		apply string
-		// marked has Fairlead apply its mark to what is there, as versions did that did not ask whether it was open.
+		// marked makes Fairlead add its mark to the existing namespace. Earlier versions did so without checking
+		// whether it was open.
 		marked bool
 		open   bool
 	}{

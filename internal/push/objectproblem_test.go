@@ -35,7 +35,7 @@ func TestAnImmutableFieldIsNamedAndTheOthersGoOn(t *testing.T) {
 	if got := s.configMap("a").Data["value"]; got != "2" {
 		t.Errorf("the ConfigMap says %q", got)
 	}
-	// Taking the change back mends it.
+	// Undoing the change repairs it.
 	s.mustDeliver(s.want(configMap("a", "2"), fmt.Sprintf(job, "", "one")))
 }
 
@@ -67,8 +67,8 @@ func TestAClaimIsNeverReplacedWhateverItsAuthorSays(t *testing.T) {
 const deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {%s selector: {matchLabels: {a: b}}, ` +
 	`template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: %s}]}}}}`
 
-// An author who stops naming the replicas hands them over; they stay as they are, whatever cut the
-// push off before.
+// An author who removes the replicas from the wrapper gives up their ownership. The number on the member stays as it
+// is, wherever the push was interrupted.
 func TestReplicasThatTheAuthorStopsNamingStayAsTheyAre(t *testing.T) {
 	replicas := func(s *site) int64 {
 		d := s.get("apps/v1", "Deployment", "d")
@@ -98,7 +98,7 @@ func TestReplicasThatTheAuthorStopsNamingStayAsTheyAre(t *testing.T) {
 			if got := replicas(s); got != 3 {
 				t.Errorf("%d replicas", got)
 			}
-			// And somebody else scales from here on.
+			// From here on an autoscaler sets the replicas.
 			s.edit("apps/v1", "Deployment", "d", "hpa", func(u *unstructured.Unstructured) {
 				_ = unstructured.SetNestedField(u.Object, int64(5), "spec", "replicas")
 			})
@@ -110,7 +110,7 @@ func TestReplicasThatTheAuthorStopsNamingStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// restricted has the site speak as a service account that may do what the rules say.
+// restricted makes the site use a service account that has only the rights of the rules.
 func (s *site) restricted(rules ...rbacv1.PolicyRule) {
 	s.Helper()
 	name := "restricted-" + s.namespace
@@ -140,7 +140,7 @@ func TestWhatTheHostMayNotWriteIsNamedWithTheWayOut(t *testing.T) {
 		_, err := (&pass{conn: s.conn, want: s.leave()}).run(ctx)
 		return err == nil
 	})
-	// Reading is refused for one, writing for the other.
+	// The member refuses to read one object, and to write the other.
 	w := s.want(configMap("a", "1"), `{apiVersion: v1, kind: ServiceAccount, metadata: {name: robot}}`)
 	s.mustFail(w, v1alpha1.ReasonNotGranted, "ServiceAccount robot", "serviceaccounts", v1alpha1.LabelAggregateToHost)
 	w = s.want(configMap("a", "1"), `{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {ports: [{port: 80}]}}`)
@@ -175,7 +175,7 @@ func TestAKindThatIsNotServedHoldsUpNobodyElse(t *testing.T) {
 		t.Fatal("it is not there")
 	}
 
-	// And the kind goes again, with all that is of it.
+	// The kind is removed again, with all its objects.
 	if err := s.admin.Delete(t.Context(), definition); err != nil {
 		t.Fatal(err)
 	}
@@ -195,8 +195,8 @@ func TestAKindThatIsNotServedHoldsUpNobodyElse(t *testing.T) {
 	s.eventually(s.leave())
 }
 
-// What was refused before it was even tried must not look delivered: a summary that is complete is all
-// that the host asks after a restart.
+// An object that was refused before the first try must not look delivered: after a restart the host asks only whether
+// the summary is complete.
 func TestWhatIsRefusedDoesNotCountAsDelivered(t *testing.T) {
 	for name, test := range map[string]struct {
 		prepare func(*site)
@@ -256,7 +256,7 @@ func TestANamespaceIsClosedUntilItIsOpened(t *testing.T) {
 	all.Namespaces = v1alpha1.NamespacesAll
 	s.mustDeliver(all)
 
-	// Closed again, what is there stays and a change waits.
+	// The namespace is closed again: existing objects stay, and a change waits.
 	w = s.want(configMap("a", "2"))
 	s.mustFail(w, v1alpha1.ReasonNamespaceNotOpen)
 	if got := s.configMap("a"); got == nil || got.Data["value"] != "1" {
@@ -283,7 +283,7 @@ func TestANamespaceThatIsBeingDeletedIsWaitedFor(t *testing.T) {
 	s.eventually(w)
 }
 
-// A webhook on the member that does not answer makes the API server say 500 for that one object.
+// If a webhook on the member does not answer, the API server answers 500 for that one object.
 func TestAnObjectThatMakesTheMemberAnswer500IsTroubleOfThatObjectAlone(t *testing.T) {
 	s := newSite(t)
 	s.wire.answer = func(req *http.Request) *http.Response {

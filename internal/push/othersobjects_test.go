@@ -69,11 +69,11 @@ func TestACRDIsDeletedOnlyWithNothingOfOthersOfItsKind(t *testing.T) {
 	}
 }
 
-// A group whose server is down cannot be listed: what is in it is not known, and counts as there.
+// The kinds of a group whose server is down cannot be listed. The manager then assumes that they have objects.
 func TestANamespaceIsKeptWhileItCannotBeSeenWhatIsInIt(t *testing.T) {
 	s := newClusterSite(t)
 	s.mustDeliver(s.want(fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s}}", s.namespace),
-		// and a sibling that is not held up by it
+		// a second object, which must not wait for the first
 		fmt.Sprintf("{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: %s}}", s.namespace)))
 	down := s.create(`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.down.example.com},
 		spec: {group: down.example.com, version: v1, groupPriorityMinimum: 100, versionPriority: 100,
@@ -96,15 +96,14 @@ func TestANamespaceIsKeptWhileItCannotBeSeenWhatIsInIt(t *testing.T) {
 	s.eventually(leave)
 }
 
-// An operator's upgrade drops the version that we knew the kind by. What answers 404 then is the path,
-// not the object.
+// An operator's upgrade drops the version in the mapping cache. A 404 is then for the path, not for the object.
 func TestAnObjectWhoseVersionWentIsStillRemoved(t *testing.T) {
 	s := newSite(t)
 	group := s.namespace + ".example.com"
 	definition := s.create(crd("crates", "Crate", group, "Namespaced", "v1", "v2"))
 	s.served(group+"/v2", "Crate")
 	s.mustDeliver(s.want(configMap("a", "1"), fmt.Sprintf("{apiVersion: %s/v2, kind: Crate, metadata: {name: c}}", group)))
-	if _, err := s.conn.Mapping(t.Context(), schema.GroupKind{Group: group, Kind: "Crate"}); err != nil { // the preferred one, v2, is remembered
+	if _, err := s.conn.Mapping(t.Context(), schema.GroupKind{Group: group, Kind: "Crate"}); err != nil { // caches the preferred version, v2
 		t.Fatal(err)
 	}
 

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// approved is a want with a person's word about the Delivery that stands there now.
+// approved returns a desired state with an Approval for the Delivery as it is now.
 func (s *site) approved(w *Desired) *Desired {
 	d := s.delivery()
 	w.Overwrites = &v1alpha1.DeliveryVersion{UID: d.UID, Generation: d.Generation}
@@ -58,7 +58,7 @@ func TestAPersonsWordBringsAMemberBackToWhatTheHostKnows(t *testing.T) {
 	if got := s.delivery().Spec.Wrapper.Generation; got != 3 {
 		t.Errorf("the Delivery says generation %d", got)
 	}
-	// It is used up: a host that is restored once more holds, whatever Approvals the backup has in it.
+	// The Approval is used up. A host that is restored once more holds the pair, whichever Approvals the backup has.
 	s.wrapper.Generation = 5
 	s.mustDeliver(s.want(configMap("a", "other")))
 	s.wrapper.Generation = 3
@@ -71,7 +71,7 @@ func TestAPersonsWordBringsAMemberBackToWhatTheHostKnows(t *testing.T) {
 	}
 }
 
-// Or the pair would be held again at the next pass, with what the host wants in place.
+// Otherwise the next pass would hold the pair again, although the member already has the desired state.
 func TestAPersonsWordIsWrittenDownAlsoWhereTheObjectsAreEqual(t *testing.T) {
 	s := newSite(t)
 	s.wrapper.Generation = 5
@@ -101,7 +101,7 @@ func TestAPersonsWordTakesOverWhatAnEarlierWrapperLeft(t *testing.T) {
 	}
 }
 
-// The first wrapper's push dies after it made b and before it recorded b's uid. The wrapper that follows does not want b.
+// The first wrapper's push dies after it made b and before it recorded b's uid. The next wrapper does not list b.
 func TestWhatACutOffPushOfAnEarlierWrapperMadeIsRemoved(t *testing.T) {
 	for name, tc := range map[string]struct {
 		changed, stays bool
@@ -143,8 +143,8 @@ func TestWhatACutOffPushOfAnEarlierWrapperMadeIsRemoved(t *testing.T) {
 	}
 }
 
-// An earlier wrapper of the name left an object to the member under KeepAll. A later one of the same content lists the object and
-// never gets to it, because the member has closed the namespace.
+// An earlier wrapper of the name left an object to the member under KeepAll. A later one of the same content lists the
+// object, but never reaches it, because the member has closed the namespace.
 func TestWhatAnEarlierWrapperLeftIsNotRemovedByOneThatNeverWroteIt(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1")))
@@ -200,12 +200,12 @@ func TestADeliveryThatThisHostHasNotSealedIsNotTakenOver(t *testing.T) {
 			if len(s.wire.writes()) > 0 {
 				t.Errorf("writes: %v", s.wire.writes())
 			}
-			s.mustDeliver(s.approved(s.want(configMap("a", "1")))) // a person may know better
+			s.mustDeliver(s.approved(s.want(configMap("a", "1")))) // a person may decide otherwise
 		})
 	}
 }
 
-// One that an earlier version has written gets its seal with the next change.
+// A Delivery of an earlier version gets its seal with the next change.
 func TestASealIsNoReasonToWrite(t *testing.T) {
 	s := newSite(t)
 	mine := s.seals

@@ -22,9 +22,9 @@ import (
 
 func TestWhatIsInTheWay(t *testing.T) {
 	for name, test := range map[string]struct {
-		there    string // what the member's admin made, as a format of the namespace
+		there    string // the object of the member's administrator, as a format with the namespace
 		conflict v1alpha1.ConflictPolicy
-		reason   string // "" = the push is done
+		reason   string // "" means that the push succeeds
 		words    []string
 		data     map[string]string
 		adopted  v1alpha1.Adoption
@@ -138,7 +138,8 @@ func TestAnObjectOnItsWayOutIsWaitedForAndMadeAgain(t *testing.T) {
 	}
 }
 
-// cutOff makes a pass whose request of that name is lost. So the Delivery lists its object, and the next pass looks.
+// cutOff makes a pass whose request of that name is lost. So the Delivery lists its object, and the next pass reads the
+// object.
 func (s *site) cutOff(w *Desired, name string) {
 	s.Helper()
 	s.wire.begin(func(_ int, req *http.Request) fate {
@@ -152,7 +153,7 @@ func (s *site) cutOff(w *Desired, name string) {
 	}
 }
 
-// Between the look that finds nothing and the apply somebody makes the object.
+// Another client makes the object after the pass did not find it, and before the pass applies it.
 func TestAnObjectThatSomebodyMakesMeanwhileIsGivenBackAsItWas(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
@@ -178,7 +179,7 @@ func TestAnObjectThatSomebodyMakesMeanwhileIsGivenBackAsItWas(t *testing.T) {
 	}
 }
 
-// The late request of a pusher that died, or of one that was deposed, made the object.
+// A late request of a manager that died, or that lost its lease, made the object.
 func TestAnObjectThatThisHostMadesMeanwhileIsKept(t *testing.T) {
 	s := newSite(t)
 	w := s.want(configMap("a", "1"))

@@ -4,15 +4,15 @@ package push
 
 import "github.com/fairlead-dev/fairlead/internal/deliveries"
 
-// pair is all that is known of one wrapper on one member.
+// pair is everything that the pusher knows of one wrapper on one member.
 type pair struct {
 	deliveries.Record
 	Result
-	// Holds is whether the member holds just what is wanted.
+	// Holds reports whether the member holds exactly the desired state.
 	Holds bool
 }
 
-// Pair tells what is known of a pair.
+// Pair returns what the pusher knows of a pair.
 func (p *Pusher) Pair(key Key, memberName string) pair {
 	record, result := p.deliveries.Record(key, memberName), p.Result(key, memberName)
 	return pair{Record: record, Result: result, Holds: result.Desired.IsHeldBy(record.Summary)}

@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// Both find every name free, and would take what the other has just made for their own.
+// Both passes find every name free. Each could then take the other's new object for its own.
 func TestOfTwoWrappersThatRaceForAnObjectOneGetsItAndTheOtherIsToldWhose(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
@@ -63,7 +63,7 @@ func TestOfTwoWrappersThatRaceForAnObjectOneGetsItAndTheOtherIsToldWhose(t *test
 	}
 }
 
-// A manager that has lost its lease ends its lanes; a pass of it may be in the middle.
+// A manager that has lost its lease ends its member queues. One of its passes may be under way.
 func TestAPusherThatIsDeposedInMidPushStops(t *testing.T) {
 	s := newSite(t)
 	ctx, depose := context.WithCancel(t.Context())
@@ -80,7 +80,7 @@ func TestAPusherThatIsDeposedInMidPushStops(t *testing.T) {
 	if writes := s.wire.writes(); slices.Contains(writes, "PATCH configmaps/c") || writes[len(writes)-1] != "PATCH configmaps/b" {
 		t.Errorf("it went on: %v", writes)
 	}
-	// Whoever has the lease now finds in the Delivery what may be there.
+	// The present leader finds in the Delivery the objects that may exist.
 	if diff := cmp.Diff([]string{"ConfigMap a Pending", "ConfigMap b Pending", "ConfigMap c Pending"}, s.inventory()); diff != "" {
 		t.Errorf("inventory (-want +got):\n%s", diff)
 	}
@@ -88,7 +88,7 @@ func TestAPusherThatIsDeposedInMidPushStops(t *testing.T) {
 	s.mustDeliver(w)
 }
 
-// It wakes up when another has already pushed something newer, and its last apply still gets through.
+// The frozen manager continues after another one has pushed a newer state, and its last apply still succeeds.
 func TestWhatADeposedPusherWroteLateIsRepaired(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1")))
@@ -106,7 +106,7 @@ func TestWhatADeposedPusherWroteLateIsRepaired(t *testing.T) {
 	if got := s.configMap("a").Annotations[v1alpha1.AnnotationRendering]; got == d.Spec.Inventory[0].Rendering {
 		t.Error("no collector could tell that it is not as recorded")
 	}
-	// The collector's mark has it applied again.
+	// The drift that the collector reports makes the pass apply the object again.
 	p := &pass{conn: s.conn, want: s.want(configMap("a", "2")), drifted: map[plan.ObjectID]v1alpha1.DriftKind{objectA: v1alpha1.DriftChanged}}
 	if out, err := p.run(t.Context()); err != nil || !out.Done {
 		t.Fatalf("%+v %v", out, err)
@@ -128,7 +128,7 @@ func TestWhatWasKeptIsToldOnce(t *testing.T) {
 		out := p.Pair(key, "east").Outcome
 		return out != nil && out.Done
 	})
-	p.RemoveDesired(key, "east") // as the wrapper does that sees it left
+	p.RemoveDesired(key, "east") // as the wrapper loop does when it sees that the wrapper has left
 	want := map[string][]Kept{"east": {{Object: "PersistentVolumeClaim data", Why: "of a kind that holds data, or that data depends on"}}}
 	if diff := cmp.Diff(want, p.TakeKept(key)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -138,7 +138,7 @@ func TestWhatWasKeptIsToldOnce(t *testing.T) {
 	}
 }
 
-// A person has released the wrapper from a member while a removal there was under way.
+// A person releases the wrapper from a member while a removal there is under way.
 func TestARemovalThatIsCalledOffHalfWayStops(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1"), configMap("b", "1"), configMap("c", "1")))

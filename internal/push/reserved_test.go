@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/render"
 )
 
-// rendered is an object in a rendering that nobody has checked.
+// rendered returns an object of a rendering that nothing has checked.
 func (s *site) rendered(text string) render.Object {
 	s.Helper()
 	obj := s.parse(text)
@@ -51,7 +51,7 @@ func TestReservedObjectsAreNotPushedWhoeverRenderedThem(t *testing.T) {
 	}
 }
 
-// A version before may have pushed the host's own role; the host must not take away what it comes by.
+// An earlier version may have pushed the host's own role. The manager must not delete the role that gives it access.
 func TestReservedObjectsAreKeptByRemovals(t *testing.T) {
 	s := newClusterSite(t)
 	name := "fairlead-host-" + s.namespace

@@ -56,7 +56,7 @@ func (h *hours) serve(w *Desired) {
 	h.await("it is served", func(context.Context) bool { return h.Pair(KeyOf(h.wrapper), "east").Holds })
 }
 
-// passes moves the clock until something holds.
+// passes moves the clock until a condition holds.
 func (h *hours) passes(step time.Duration, what string, is func() bool) {
 	h.Helper()
 	h.await(what, func(context.Context) bool {
@@ -65,7 +65,7 @@ func (h *hours) passes(step time.Duration, what string, is func() bool) {
 	})
 }
 
-// asked are the requests about Secrets so far.
+// asked returns the requests about Secrets so far.
 func (s *site) asked() (all []string) {
 	for _, r := range s.wire.all() {
 		if strings.Contains(r, " secrets/") {
@@ -127,7 +127,7 @@ func TestALookAtASecretThatNobodyTouchedWritesNothing(t *testing.T) {
 		t.Errorf("asked (-want +got):\n%s\nwrites: %v", diff, s.wire.writes())
 	}
 
-	// A host that was just started does not know, and applies it once; the member has nothing to write.
+	// A host that was just started has no record of the Secret, and applies it once. The member has nothing to write.
 	version := s.get("v1", "Secret", "a").GetResourceVersion()
 	s.connect(config)
 	h = engageAt(s, midnight)
@@ -153,7 +153,7 @@ func TestWhichSecretsAreLeftAlone(t *testing.T) {
 			change(&other)
 			h.SetDesired("east", &other)
 			s.wire.begin(nil)
-			// The pair beside it is looked at.
+			// The manager still checks the other pair.
 			beside := *s
 			beside.wrapper.Name, beside.wrapper.UID = "beside", s.wrapper.UID+"-beside"
 			h.SetDesired("east", beside.want(secret("b", `data: {p: "MQ=="}`)))
@@ -169,7 +169,7 @@ func TestWhichSecretsAreLeftAlone(t *testing.T) {
 	}
 }
 
-// Many Secrets whose time has come at once, as after the host could not ask for long.
+// Many Secrets are due at once, as after a long outage of the connection.
 func TestSecretsAreLookedAtTenASecondOverAllPairs(t *testing.T) {
 	s := newSite(t)
 	beside := *s
@@ -219,7 +219,7 @@ func TestTheSecretsOfAPairThatEndsAreForgotten(t *testing.T) {
 	}
 }
 
-// What comes up while the way is shut must not come all at once when it opens.
+// The Secrets that fall due while the breaker is open must not all be checked at once when it closes.
 func TestLooksThatFindTheWayShutAreNotMadeUpFor(t *testing.T) {
 	b := newBench(t)
 	b.pusher.SetDesired("east", wish("1"))

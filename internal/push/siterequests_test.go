@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// create makes an object by the member's own admin.
+// create makes an object as the member's administrator.
 func (s *site) create(text string) *unstructured.Unstructured {
 	s.Helper()
 	u := s.parse(text)
@@ -72,7 +72,7 @@ func (s *site) configMap(name string) *corev1.ConfigMap {
 	return cm
 }
 
-// edit changes an object, over whatever its controllers write meanwhile.
+// edit changes an object, and retries if its controllers write meanwhile.
 func (s *site) edit(apiVersion, kind, name, manager string, change func(*unstructured.Unstructured)) {
 	s.Helper()
 	u := s.get(apiVersion, kind, name)
@@ -91,7 +91,7 @@ func (s *site) delete(apiVersion, kind, name string) {
 	}
 }
 
-// delivery is the wrapper's Delivery, nil when there is none.
+// delivery returns the wrapper's Delivery, nil when there is none.
 func (s *site) delivery() *v1alpha1.Delivery {
 	s.Helper()
 	d := &v1alpha1.Delivery{}
@@ -105,8 +105,8 @@ func (s *site) delivery() *v1alpha1.Delivery {
 	return d
 }
 
-// inventory is the Delivery's, as "Kind name State"; an entry that is Applied must have the uid of
-// what is there. nil when there is no Delivery.
+// inventory returns the inventory of the Delivery as "Kind name State", nil when there is no Delivery. An entry that is
+// Applied must have the uid of the object on the member.
 func (s *site) inventory() []string {
 	s.Helper()
 	d := s.delivery()
@@ -121,7 +121,7 @@ func (s *site) inventory() []string {
 	return lines
 }
 
-// pushed are the names of the ConfigMaps that carry the wrapper's label, with their data.
+// pushed returns the ConfigMaps that carry the wrapper's label: their names and data.
 func (s *site) pushed() map[string]map[string]string {
 	s.Helper()
 	list := &corev1.ConfigMapList{}

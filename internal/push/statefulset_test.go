@@ -28,7 +28,7 @@ func (s *site) ownersOf(claim string) int {
 	return len(u.GetOwnerReferences())
 }
 
-// The member's own StatefulSet controller writes the ownerReferences, and takes them off.
+// The member's own StatefulSet controller writes and removes the ownerReferences.
 func TestAStatefulSetThatWouldTakeItsClaimsAlongLetsGoOfThemFirst(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1"), fmt.Sprintf(database, "Delete")))
@@ -49,7 +49,7 @@ func TestAStatefulSetThatWouldTakeItsClaimsAlongLetsGoOfThemFirst(t *testing.T) 
 func TestAStatefulSetWaitsForAClaimThatStillNamesIt(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(fmt.Sprintf(database, "Delete")))
-	// As of a replica that was scaled away: its controller does not come by there any more.
+	// As of a replica that was scaled away: the controller no longer updates that claim.
 	s.owned(strings.Replace(claimNamed(""), "name: data", "name: data-db-7", 1), s.get("apps/v1", "StatefulSet", "db"))
 	s.mustFail(s.leave(), v1alpha1.ReasonRemovalWaits)
 	s.await("it says which claim", func(ctx context.Context) bool {
@@ -88,7 +88,8 @@ func TestAStatefulSetIsLeftAsItIsWhere(t *testing.T) {
 	}
 }
 
-// Its author lets it be made again, and has hardly thought of what its deletion takes along.
+// The author lets the manager delete the object and make it again, and may not expect that its deletion would delete
+// claims.
 func TestAnObjectThatAClaimLeadsToIsNotMadeAgain(t *testing.T) {
 	replaced := strings.Replace(database, "name: db}", `name: db, annotations: {federation.fairlead.dev/replace: "true"}}`, 1)
 	s := newSite(t)

@@ -26,7 +26,7 @@ func (s *site) crate(group string) string {
 	return fmt.Sprintf("{apiVersion: %s/v1, kind: Crate, metadata: {name: c}}", group)
 }
 
-// serve has a CRD's versions served, or not.
+// serve switches the versions of a CRD on or off.
 func (s *site) serve(definition string, served bool) {
 	s.Helper()
 	s.edit("apiextensions.k8s.io/v1", "CustomResourceDefinition", definition, "admin", func(u *unstructured.Unstructured) {
@@ -47,7 +47,7 @@ func (s *site) unserved(group string) {
 	})
 }
 
-// A kind that is not served for a while hides its objects; they come back with it.
+// While a kind is not served, its objects are hidden. They are there again when it is served again.
 func TestAnObjectWhoseKindIsAwayIsNotForgotten(t *testing.T) {
 	s := newSite(t)
 	group := s.namespace + ".example.com"
@@ -70,7 +70,7 @@ func TestAnObjectWhoseKindIsAwayIsNotForgotten(t *testing.T) {
 	}
 }
 
-// What was remembered of the group is of before its second version came.
+// The cached discovery of the group is from before its second version.
 func TestAKindThatIsNotRememberedIsAskedForAgain(t *testing.T) {
 	s := newSite(t)
 	group := s.namespace + ".example.com"
@@ -95,7 +95,7 @@ func TestAKindThatIsNotRememberedIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// recorded has the member's Delivery list an object of a kind that was served once.
+// recorded makes the member's Delivery list an object of a kind that was served once.
 func (s *site) recorded(group string) {
 	s.Helper()
 	s.mustDeliver(s.want(configMap("a", "1")))
@@ -107,7 +107,7 @@ func (s *site) recorded(group string) {
 	}
 }
 
-// aggregate announces an API that a server of its own is to answer, which is not there.
+// aggregate registers an aggregated API whose server does not exist.
 func (s *site) aggregate(group string) client.Object {
 	s.Helper()
 	down := s.create(fmt.Sprintf(`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.%s}, spec: {group: %s,
@@ -126,7 +126,7 @@ func TestAnObjectOfAnAPIThatDoesNotAnswerIsNotForgotten(t *testing.T) {
 	group := s.namespace + ".example.com"
 	s.recorded(group)
 	down := s.aggregate(group)
-	for range 2 { // asked for the first time, and with what is remembered
+	for range 2 { // first without a cache, then with it
 		if out := s.mustFail(s.leave(), v1alpha1.ReasonRemovalWaits, "Crate c"); out.Retry == 0 {
 			t.Error("nobody would come back")
 		}
@@ -157,13 +157,13 @@ func TestAKindIsNotTakenForGoneWhereItsDefinitionCannotBeRead(t *testing.T) {
 	s.mustDeliver(all)
 }
 
-// One API that does not answer is no reason to take the member for lost.
+// One API that does not answer must not make the whole member count as lost.
 func TestAnAPIThatDoesNotAnswerIsTroubleOfItsOwnObjectsAlone(t *testing.T) {
 	s := newSite(t)
 	group := s.namespace + ".example.com"
 	down := s.aggregate(group)
 	w := s.want(configMap("a", "1"), s.crate(group))
-	for range 2 { // asked for the first time, and with what is remembered
+	for range 2 { // first without a cache, then with it
 		out := s.mustFail(w, v1alpha1.ReasonPushError, "Crate c", group)
 		if out.Retry == 0 || out.State != v1alpha1.StateDegraded {
 			t.Errorf("state %s, retry %s", out.State, out.Retry)
@@ -181,7 +181,7 @@ func TestAnAPIThatDoesNotAnswerIsTroubleOfItsOwnObjectsAlone(t *testing.T) {
 	})
 }
 
-// The kind was mapped before its server went away.
+// The mapping of the kind is cached from before its server went away.
 func TestARequestThatOneAPIDoesNotAnswerIsTroubleOfThatObjectAlone(t *testing.T) {
 	for _, method := range []string{"GET", "PATCH"} {
 		t.Run(method, func(t *testing.T) {
@@ -194,7 +194,7 @@ func TestARequestThatOneAPIDoesNotAnswerIsTroubleOfThatObjectAlone(t *testing.T)
 				switch nameOf(req) {
 				case method + " crates/c":
 					return refusal(req, apierrors.NewServiceUnavailable("no endpoints available"))
-				case "GET customresourcedefinitions/crates." + group: // the kind is not the API server's own
+				case "GET customresourcedefinitions/crates." + group: // the API server itself does not serve the kind
 					return refusal(req, apierrors.NewNotFound(schema.GroupResource{Resource: "customresourcedefinitions"}, "crates."+group))
 				}
 				return nil
@@ -219,7 +219,7 @@ func TestARequestThatOneAPIDoesNotAnswerIsTroubleOfThatObjectAlone(t *testing.T)
 	}
 }
 
-// Objects that nobody can list would go with their definition.
+// The deletion of the definition would delete objects that cannot be listed.
 func TestACRDIsKeptWhileItCannotBeSeenWhatIsOfItsKind(t *testing.T) {
 	for name, test := range map[string]struct {
 		hide, show func(s *site, definition string)

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// A version before may have pushed the host's own role; the host must not take away what it comes by.
+// An earlier version may have pushed the host's own role. The manager must not delete the role that gives it access.
 func TestWhichRecordedObjectsAreReserved(t *testing.T) {
 	for entry, want := range map[v1alpha1.InventoryEntry]bool{
 		{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "fairlead-host-core"}:                               true,
