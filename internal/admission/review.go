@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,14 +28,47 @@ const (
 	// uid, and the author would then see an invalid answer in place of the deep object. A wrapper deeper than its own
 	// limit and below this one is refused with the name of its field.
 	maxReviewDepth = 9000
+	// maxReviews is the number of reviews that the manager reads and answers at the same time. Any pod of the host can send
+	// one. Each takes about three times its bytes.
+	maxReviews = 8
+	// readTime bounds how long one review may take to arrive. The API server sends one in milliseconds.
+	readTime = 10 * time.Second
 )
+
+// limit bounds how many reviews are read and answered at the same time, for all webhooks together.
+type limit struct {
+	slots chan struct{}
+	// readTime is the constant, or shorter in tests.
+	readTime time.Duration
+}
+
+func newLimit() *limit { return &limit{slots: make(chan struct{}, maxReviews), readTime: readTime} }
+
+// acquire waits for a slot until the client gives up. The API server does so after its timeoutSeconds.
+func (l *limit) acquire(ctx context.Context) (release func(), ok bool) {
+	select {
+	case l.slots <- struct{}{}:
+		return func() { <-l.slots }, true
+	case <-ctx.Done():
+		return nil, false
+	}
+}
 
 // answering passes the API server's reviews to answer. It refuses a review itself if its nesting is too deep to decode.
 // Objects stay text until a check needs them, and then it decodes only the checked fields. With controller-runtime's
 // decoder an update took half as much memory again (see BenchmarkAnUpdateIsValidated).
-func answering(answer func(context.Context, *question) *admissionv1.AdmissionResponse) http.Handler {
+func answering(reviews *limit, answer func(context.Context, *question) *admissionv1.AdmissionResponse) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		release, ok := reviews.acquire(req.Context())
+		if !ok {
+			return // the client has gone
+		}
+		defer release()
+		// A client that sends its review slowly must not hold the slot. A server that has no deadlines, as in tests, reads on.
+		connection := http.NewResponseController(w)
+		_ = connection.SetReadDeadline(time.Now().Add(reviews.readTime))
 		body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxReview))
+		_ = connection.SetReadDeadline(time.Time{}) // else the server takes the connection for lost while it answers
 		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 			http.Error(w, fmt.Sprintf("the review is larger than %d MiB", maxReview>>20), http.StatusRequestEntityTooLarge)
 			return

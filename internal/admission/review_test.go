@@ -3,12 +3,17 @@
 package admission
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
@@ -48,6 +53,84 @@ func TestAWrapperOfAnyDepthGetsAnAnswer(t *testing.T) {
 				t.Errorf("it says %s", got.Response.Result.Message)
 			}
 		})
+	}
+}
+
+// Any pod of the host can send reviews, as many as it likes.
+func TestOnlyAFewReviewsAreAnsweredAtATime(t *testing.T) {
+	const sent = 3 * maxReviews
+	var at, most atomic.Int32
+	entered, release := make(chan struct{}, sent), make(chan struct{})
+	server := httptest.NewServer(answering(newLimit(), func(context.Context, *question) *admissionv1.AdmissionResponse {
+		for now := at.Add(1); ; {
+			if before := most.Load(); before >= now || most.CompareAndSwap(before, now) {
+				break
+			}
+		}
+		entered <- struct{}{}
+		<-release
+		at.Add(-1)
+		return allowed()
+	}))
+	defer server.Close()
+	answers := make(chan int, sent)
+	for range sent {
+		go func() {
+			answer, err := http.Post(server.URL, "application/json", strings.NewReader(`{"request":{"uid":"u"}}`))
+			if err != nil {
+				answers <- 0
+				return
+			}
+			answers <- answer.StatusCode
+			_ = answer.Body.Close()
+		}()
+	}
+	for range maxReviews {
+		<-entered
+	}
+	select {
+	case <-entered:
+		t.Errorf("more than %d reviews are answered at the same time", maxReviews)
+	case <-time.After(200 * time.Millisecond):
+	}
+	close(release)
+	for range sent {
+		if code := <-answers; code != http.StatusOK {
+			t.Errorf("a review that waited got %d", code)
+		}
+	}
+	if got := most.Load(); got > maxReviews {
+		t.Errorf("%d at the same time", got)
+	}
+}
+
+// A client that sends nothing would hold a slot for good.
+func TestAReviewThatDoesNotArriveHoldsNoSlot(t *testing.T) {
+	reviews := newLimit()
+	reviews.readTime = 100 * time.Millisecond
+	server := httptest.NewServer(answering(reviews, func(context.Context, *question) *admissionv1.AdmissionResponse { return allowed() }))
+	defer server.Close()
+	for range maxReviews {
+		slow, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer slow.Close()
+		if _, err := io.WriteString(slow, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for deadline := time.Now().Add(10 * time.Second); len(reviews.slots) < maxReviews && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	client := http.Client{Timeout: 10 * time.Second}
+	answer, err := client.Post(server.URL, "application/json", strings.NewReader(`{"request":{"uid":"u"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		t.Errorf("got %d", answer.StatusCode)
 	}
 }
 

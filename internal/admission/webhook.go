@@ -30,8 +30,9 @@ const (
 
 // Register serves the webhooks. members returns the names of the registered members.
 func Register(server webhook.Server, members Members) {
-	server.Register(PathMutate, answering(func(_ context.Context, q *question) *admissionv1.AdmissionResponse { return mutate(q) }))
-	server.Register(PathValidate, answering(members.validate))
+	reviews := newLimit()
+	server.Register(PathMutate, answering(reviews, func(_ context.Context, q *question) *admissionv1.AdmissionResponse { return mutate(q) }))
+	server.Register(PathValidate, answering(reviews, members.validate))
 }
 
 // mutate adds the finalizer to a wrapper that is being created. It reads the metadata only. It runs before the API

@@ -169,7 +169,7 @@ func BenchmarkAnUpdateIsValidated(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	handler := answering(nobody.validate)
+	handler := answering(newLimit(), nobody.validate)
 	b.ReportAllocs()
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
