@@ -36,6 +36,7 @@ func run(args []string) error {
 	clusterName := flags.String("cluster-name", "", "the name under which the member joined; the collector refuses a cluster that joined under another name")
 	maxInflight := flags.Int("max-inflight", inflight.Most, "the largest number of Deliveries that the collector judges at the same time; it begins with "+
 		strconv.Itoa(inflight.First)+" and grows while the member answers as quickly as before; a 429 halves it")
+	healthAddress := flags.String("health-address", "", "address of /healthz and /readyz, as in :8081; without it there are none")
 	showVersion := flags.Bool("version", false, "print the version and exit")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -58,6 +59,13 @@ func run(args []string) error {
 	c, err := collect.New(collect.Options{ClusterName: *clusterName, Config: config, Version: version.String(), MaxInflight: *maxInflight})
 	if err != nil {
 		return err
+	}
+	if *healthAddress != "" {
+		stop, err := serveHealth(*healthAddress, c)
+		if err != nil {
+			return err
+		}
+		defer stop()
 	}
 	klog.InfoS("Observing", "endpoint", config.Host, "version", version.String())
 	return c.Run(ctx)

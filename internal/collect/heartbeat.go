@@ -48,6 +48,8 @@ type heartbeat struct {
 	client *memberclient.Client
 	clock  clock.WithTicker
 	facts  *facts
+
+	liveness liveness
 }
 
 // membership is the Membership as the member last returned it.
@@ -80,7 +82,9 @@ func (h *heartbeat) run(ctx context.Context) error {
 		case <-next.C():
 		}
 		pause := renewEvery
-		if err := h.renew(ctx, m); err != nil {
+		err := h.renew(ctx, m)
+		h.liveness.note(h.clock.Now(), err)
+		if err != nil {
 			if errors.Is(err, ErrOtherMember) {
 				return err
 			}
