@@ -27,6 +27,9 @@ const (
 	ConditionCredentialsValid = "CredentialsValid"
 	// ConditionCollectorReady: a collector observes the objects there.
 	ConditionCollectorReady = "CollectorReady"
+	// ConditionMemberOutdated exists only while it is True: the member's CRDs lack fields of the host's, or its
+	// collector is of another version than the manager. Another join of the member ends it.
+	ConditionMemberOutdated = "MemberOutdated"
 )
 
 // Reasons of wrapper conditions.
@@ -116,6 +119,9 @@ const (
 	ReasonNotHeardFrom = "NotHeardFrom"
 	// ReasonHostBehindMember surfaces when a member holds a newer generation than the host knows.
 	ReasonHostBehindMember = "HostBehindMember"
+	// ReasonMemberOutdated surfaces when the member's CRDs lack a field that the record of a push needs. Another join of
+	// the member ends it.
+	ReasonMemberOutdated = "MemberOutdated"
 	// ReasonWrapperReplaced surfaces when a member holds other objects for an earlier wrapper of the same name, or a
 	// Delivery that this host has not sealed.
 	ReasonWrapperReplaced = "WrapperReplaced"
@@ -144,6 +150,22 @@ const (
 	ReasonCollecting = "Collecting"
 	// ReasonNoHeartbeat surfaces when the collector has written no heartbeat for three minutes.
 	ReasonNoHeartbeat = "NoHeartbeat"
+	// ReasonCollectorStarting surfaces while the pod of the collector on the member starts.
+	ReasonCollectorStarting = "CollectorStarting"
+	// ReasonCollectorCrashed surfaces when the container of the collector on the member ends again and again.
+	ReasonCollectorCrashed = "CollectorCrashed"
+	// ReasonDeploymentMissing surfaces when the collector's Deployment is not on the member.
+	ReasonDeploymentMissing = "DeploymentMissing"
+	// ReasonImageNotPulled surfaces when a node of the member cannot pull the collector's image.
+	ReasonImageNotPulled = "ImageNotPulled"
+	// ReasonPodRefused surfaces when the member does not admit the collector's pod: Pod Security, a quota, a webhook.
+	ReasonPodRefused = "PodRefused"
+	// ReasonPodUnschedulable surfaces when no node of the member takes the collector's pod.
+	ReasonPodUnschedulable = "PodUnschedulable"
+	// ReasonCRDsOutdated surfaces when the member's CRDs lack fields that the host's have.
+	ReasonCRDsOutdated = "CRDsOutdated"
+	// ReasonCollectorOutdated surfaces when the member's collector is of another version than the manager.
+	ReasonCollectorOutdated = "CollectorOutdated"
 	// ReasonReady surfaces when the member can be served.
 	ReasonReady = "Ready"
 )

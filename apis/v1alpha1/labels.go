@@ -40,6 +40,9 @@ const (
 	LabelAggregateToCollector = Group + "/aggregate-to-collector"
 )
 
+// AnnotationVersion is, on the CRDs of a member, the version of the hostctl that applied them.
+const AnnotationVersion = Group + "/version"
+
 // AdmissionPolicy is the name of the ValidatingAdmissionPolicy, and of its binding, with which a member keeps the
 // host's account out of namespaces that are not open.
 const AdmissionPolicy = "fairlead-host"

@@ -92,11 +92,12 @@ type MemberClusterSpec struct {
 	// +required
 	CredentialsRef CredentialsRef `json:"credentialsRef,omitzero"`
 
-	// collector selects where the collector of the member runs. Host: inside the host's manager. External: as a
-	// separate process (cmd/collector) that an administrator runs. Defaults to Host.
+	// collector selects where the collector of the member runs. Host: inside the host's manager. Member: as a
+	// Deployment on the member, which `hostctl join` installs. External: as a separate process (cmd/collector) that an
+	// administrator runs. Defaults to Host.
 	// +optional
 	// +default="Host"
-	// +kubebuilder:validation:Enum=Host;External
+	// +kubebuilder:validation:Enum=Host;Member;External
 	Collector CollectorMode `json:"collector,omitempty"`
 
 	// suspend set to Pushes stops every write to this member. Defaults to None.
@@ -126,7 +127,8 @@ type CredentialsRef struct {
 // MemberClusterStatus is the state of a member, as the host observes it.
 type MemberClusterStatus struct {
 	// conditions are Reachable (the API server answers), CredentialsValid (it accepts the host's credentials),
-	// CollectorReady (a collector observes the member) and Ready, their summary.
+	// CollectorReady (a collector observes the member) and Ready, their summary. MemberOutdated exists only while it is
+	// True: the member's CRDs or its collector are older than the host's.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -263,6 +265,7 @@ type CollectorMode string
 // The collector modes.
 const (
 	CollectorHost     CollectorMode = "Host"
+	CollectorMember   CollectorMode = "Member"
 	CollectorExternal CollectorMode = "External"
 )
 

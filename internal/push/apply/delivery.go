@@ -113,14 +113,16 @@ func (d *delivery) patch(ctx context.Context, uid types.UID, generation int64, c
 
 func (d *delivery) name() string { return deliveries.KeyOf(d.desired.Wrapper).Delivery() }
 
-// send sends a write of the Delivery. The answer is the Delivery as it is now.
+// send sends a write of the Delivery. The answer is the Delivery as it is now. The write is strict: an API server drops a
+// field that its CRD lacks, and reports success. Without `adopted`, for example, a later pass would delete an object that
+// the member's people made. A strict write is refused instead.
 func (d *delivery) send(ctx context.Context, req *rest.Request, content any) error {
 	name := d.name()
 	body, err := json.Marshal(content)
 	if err != nil {
 		return fmt.Errorf("encoding Delivery %s: %w", name, err)
 	}
-	answer, err := member.Do(ctx, req.Param("fieldManager", v1alpha1.FieldManager).Body(body), false)
+	answer, err := member.Do(ctx, req.Param("fieldManager", v1alpha1.FieldManager).Param("fieldValidation", metav1.FieldValidationStrict).Body(body), false)
 	if err != nil {
 		return fmt.Errorf("writing Delivery %s on member %s: %w", name, d.conn.Name(), err)
 	}

@@ -102,6 +102,21 @@ type Secret struct{ Name, ResourceVersion string }
 // Run takes the pair through all steps. An error concerns the member as a whole. After it the result of the last
 // request is unknown, and the next pass finds it out. Everything else is in the outcome.
 func (p *Pass) Run(ctx context.Context) (plan.Outcome, error) {
+	out, err := p.run(ctx)
+	if lacks := memberapi.MissingField(err); lacks != "" {
+		return p.conclude(outdated(p.member.Conn.Name(), lacks)), nil
+	}
+	return out, err
+}
+
+// outdated is the trouble with a member whose CRD of Deliveries lacks a field.
+func outdated(name, field string) *memberapi.Trouble {
+	t := memberapi.Stalled(v1alpha1.ReasonMemberOutdated, "the member's CRD of Deliveries is older than the host's and lacks %s, which the record of "+
+		"this push needs: run `hostctl join %s --cluster-kubeconfig FILE`", field, name)
+	return &t
+}
+
+func (p *Pass) run(ctx context.Context) (plan.Outcome, error) {
 	held, err := p.prepare(ctx)
 	if err != nil {
 		return plan.Outcome{}, err

@@ -62,6 +62,20 @@ func ConcernsMember(err error) bool {
 	return err != nil && !errors.Is(err, context.Canceled) && !Answered(err)
 }
 
+// unknownField is how an API server refuses a strict write with a field that the schema lacks.
+var unknownField = regexp.MustCompile(`strict decoding error:.*unknown field "([^"]{1,200})"`)
+
+// MissingField is the field for which an API server refused a strict write, because its CRD lacks it; "" for every other error.
+func MissingField(err error) string {
+	if !apierrors.IsBadRequest(err) && !apierrors.IsInvalid(err) {
+		return ""
+	}
+	if found := unknownField.FindStringSubmatch(err.Error()); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
 // Explain turns the API server's refusal of a write into trouble.
 func Explain(verb, object string, err error) Trouble {
 	return ExplainWithout("get, list, watch, create, patch, delete", verb, object, err)
