@@ -83,7 +83,7 @@ func (c *Collectors) note(ctx context.Context, name string, w *work, err error) 
 func (c *Collectors) ended(name string) *ending {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if w := c.running[name]; w != nil && w.task != letRead {
+	if w := c.running[name]; w != nil && w.task.observe {
 		return w.ended
 	}
 	return nil

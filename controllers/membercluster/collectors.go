@@ -26,6 +26,8 @@ type Collectors struct {
 	clock clock.WithTicker
 	// onEnd is called when a member's collector has ended.
 	onEnd func(name string)
+	// inspections are what the tasks found out about the members.
+	inspections *inspections
 	// begin makes the function that runs a task.
 	begin func(t task, name string, conn *member.Conn) (func(context.Context) error, error)
 
@@ -38,34 +40,27 @@ type Collectors struct {
 	last map[string]*work
 }
 
-// task is the work of the host for a member's collector.
-type task string
-
-const (
-	nothing task = ""
+// task is the work of the host for a member and its collector. The zero value is nothing.
+type task struct {
+	// inspect: the host reads from time to time whether the member's CRDs have the fields of the host's.
+	inspect bool
+	// deployed: the host also reads whether the Deployment of a collector on the member runs.
+	deployed bool
 	// observe: the collector runs here.
-	observe task = "observe"
-	// letRead: the collector runs elsewhere. The manager keeps the read rights of its account in line with the kinds
-	// that the member serves.
-	letRead task = "let read"
-	// observeAll: the collector runs here, and the manager keeps the read rights of its account in line.
-	observeAll task = "observe and let read"
-)
+	observe bool
+	// letRead: the manager keeps the read rights of the collector's account in line with the kinds that the member serves.
+	letRead bool
+}
 
-// taskFor returns the task of the host for a member's collector. The host writes no status and extends no role on a
-// cluster unless it knows that this is the joined cluster.
+var nothing task
+
+// taskFor returns the task of the host for a member. The host writes no status and extends no role on a cluster unless it
+// knows that this is the joined cluster.
 func taskFor(mode v1alpha1.CollectorMode, is member.ProbeResult) task {
-	switch {
-	case !is.Ours:
+	if !is.Ours {
 		return nothing
-	case mode == v1alpha1.CollectorHost && join.GrantsEveryGroup(is.Grants):
-		return observeAll
-	case mode == v1alpha1.CollectorHost:
-		return observe
-	case mode == v1alpha1.CollectorExternal && join.GrantsEveryGroup(is.Grants):
-		return letRead
 	}
-	return nothing
+	return task{inspect: true, deployed: mode == v1alpha1.CollectorMember, observe: mode == v1alpha1.CollectorHost, letRead: join.GrantsEveryGroup(is.Grants)}
 }
 
 // work is a task that was started.
@@ -86,48 +81,55 @@ type engagement struct {
 var _ multicluster.Aware = &Collectors{}
 
 // NewCollectors makes the Collectors of a manager. The collectors write version into the Membership. Each works on at
-// most maxInflight Deliveries at once. NewCollectors calls ended with the name of a member whose collector has ended;
-// ended must not block.
-func NewCollectors(version string, maxInflight int, clk clock.WithTicker, ended func(name string)) *Collectors {
+// most maxInflight Deliveries at once. NewCollectors calls news with the name of a member whose collector has ended, or
+// about which an inspection found something new; news must not block.
+func NewCollectors(version string, maxInflight int, clk clock.WithTicker, news func(name string)) *Collectors {
 	c := &Collectors{
-		clock:   clk,
-		engaged: make(map[string]engagement),
-		tasks:   make(map[string]task),
-		running: make(map[string]*work),
-		last:    make(map[string]*work),
-		onEnd:   ended,
+		clock:       clk,
+		engaged:     make(map[string]engagement),
+		tasks:       make(map[string]task),
+		running:     make(map[string]*work),
+		last:        make(map[string]*work),
+		onEnd:       news,
+		inspections: newInspections(news),
 	}
 	c.begin = func(t task, name string, conn *member.Conn) (func(context.Context) error, error) {
-		extending := func(ctx context.Context) error { return keepReadable(ctx, conn, compareEvery) }
-		if t == letRead {
-			return extending, nil
+		var runs []func(context.Context) error
+		if t.inspect {
+			runs = append(runs, func(ctx context.Context) error { return c.inspections.keep(ctx, conn, t.deployed, clk) })
 		}
-		collector, err := collect.New(collect.Options{
-			ClusterName: name, Config: conn.GetConfig(), HTTPClient: conn.CollectorHTTPClient(),
-			Mapper: conn.GetRESTMapper(), Version: version, MaxInflight: maxInflight, Clock: clk,
-		})
-		if err != nil {
-			return nil, fmt.Errorf("making the collector of member %s: %w", name, err)
+		if t.letRead {
+			runs = append(runs, func(ctx context.Context) error { return keepReadable(ctx, conn, compareEvery) })
 		}
-		if t == observeAll {
-			return both(collector.Run, extending), nil
+		if t.observe {
+			collector, err := collect.New(collect.Options{
+				ClusterName: name, Config: conn.GetConfig(), HTTPClient: conn.CollectorHTTPClient(),
+				Mapper: conn.GetRESTMapper(), Version: version, MaxInflight: maxInflight, Clock: clk,
+			})
+			if err != nil {
+				return nil, fmt.Errorf("making the collector of member %s: %w", name, err)
+			}
+			runs = append(runs, collector.Run)
 		}
-		return collector.Run, nil
+		return all(runs...), nil
 	}
 	return c
 }
 
-// both runs two functions until the first of them ends, then ends the other.
-func both(one, other func(context.Context) error) func(context.Context) error {
+// all runs several functions until the first of them ends, then ends the others.
+func all(runs ...func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		ended := make(chan error, 2)
-		for _, run := range []func(context.Context) error{one, other} {
+		ended := make(chan error, len(runs))
+		for _, run := range runs {
 			go func() { defer cancel(); ended <- run(ctx) }()
 		}
-		first := <-ended
-		return errors.Join(first, <-ended)
+		var errs []error
+		for range runs {
+			errs = append(errs, <-ended)
+		}
+		return errors.Join(errs...)
 	}
 }
 
@@ -167,6 +169,7 @@ func (c *Collectors) Forget(name string) {
 	delete(c.tasks, name)
 	delete(c.engaged, name)
 	c.reconcileTask(name)
+	c.inspections.forget(name)
 }
 
 // reconcileTask starts or stops the task of a member. The caller holds c.mu.

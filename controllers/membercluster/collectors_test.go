@@ -26,16 +26,19 @@ func TestWhatTheHostDoesForACollector(t *testing.T) {
 		stranger bool
 		want     task
 	}{
-		"one of its own runs in it":                               {mode: v1alpha1.CollectorHost, grants: join.DefaultGrants(), want: observe},
-		"and reads what comes, of every group":                    {mode: v1alpha1.CollectorHost, grants: []string{"any"}, want: observeAll},
-		"one elsewhere is let read what comes, of every group":    {mode: v1alpha1.CollectorExternal, grants: []string{"any"}, want: letRead},
-		"one elsewhere has what the groups granted name":          {mode: v1alpha1.CollectorExternal, grants: join.DefaultGrants()},
-		"one elsewhere gets nothing while the grants are unknown": {mode: v1alpha1.CollectorExternal},
+		"one of its own runs in it":                               {mode: v1alpha1.CollectorHost, grants: join.DefaultGrants(), want: task{inspect: true, observe: true}},
+		"and reads what comes, of every group":                    {mode: v1alpha1.CollectorHost, grants: []string{"any"}, want: task{inspect: true, observe: true, letRead: true}},
+		"one elsewhere is let read what comes, of every group":    {mode: v1alpha1.CollectorExternal, grants: []string{"any"}, want: task{inspect: true, letRead: true}},
+		"one elsewhere has what the groups granted name":          {mode: v1alpha1.CollectorExternal, grants: join.DefaultGrants(), want: task{inspect: true}},
+		"one elsewhere gets nothing while the grants are unknown": {mode: v1alpha1.CollectorExternal, want: task{inspect: true}},
+		"the Deployment of one on the member is read":             {mode: v1alpha1.CollectorMember, grants: join.DefaultGrants(), want: task{inspect: true, deployed: true}},
+		"and it reads what comes, of every group":                 {mode: v1alpha1.CollectorMember, grants: []string{"any"}, want: task{inspect: true, deployed: true, letRead: true}},
 		"nobody observes another cluster":                         {mode: v1alpha1.CollectorHost, grants: []string{"any"}, stranger: true},
 		"no role of another cluster is widened":                   {mode: v1alpha1.CollectorExternal, grants: []string{"any"}, stranger: true},
+		"no Deployment of another cluster is read":                {mode: v1alpha1.CollectorMember, stranger: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, taskFor(test.mode, member.ProbeResult{Ours: !test.stranger, Grants: test.grants})); diff != "" {
+			if diff := cmp.Diff(test.want, taskFor(test.mode, member.ProbeResult{Ours: !test.stranger, Grants: test.grants}), cmp.AllowUnexported(task{})); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -62,8 +65,12 @@ func newCrew(t *testing.T) *crew {
 	clk := clocktesting.NewFakeClock(now)
 	c := &crew{clock: clk, runs: make(chan *watch, 10), woken: make(chan string, 10)}
 	c.Collectors = NewCollectors("v", 0, clk, func(name string) { c.woken <- name })
-	c.begin = func(_ task, _ string, conn *member.Conn) (func(context.Context) error, error) {
+	c.begin = func(t task, _ string, conn *member.Conn) (func(context.Context) error, error) {
 		return func(ctx context.Context) error {
+			if !t.observe { // an inspection, which is no collector
+				<-ctx.Done()
+				return ctx.Err()
+			}
 			w := &watch{conn: conn, ctx: ctx, ends: make(chan error, 1)}
 			c.runs <- w
 			return <-w.ends

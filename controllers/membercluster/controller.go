@@ -36,7 +36,7 @@ type Reconciler struct {
 	collectors *Collectors
 	orphans    *deliveries.Orphans
 	host       member.Host
-	userAgent  string
+	version    string
 	clock      clock.PassiveClock
 
 	// deleting is the number of members from which the manager is withdrawing now.
@@ -52,12 +52,12 @@ func New(
 	mgr ctrl.Manager, fleet *member.Fleet, orphans *deliveries.Orphans, host member.Host, version string, maxInflight int, clk clock.WithTicker,
 ) *Reconciler {
 	r := &Reconciler{
-		client:    mgr.GetClient(),
-		fleet:     fleet,
-		orphans:   orphans,
-		host:      host,
-		userAgent: "fairlead-manager/" + version,
-		clock:     clk,
+		client:  mgr.GetClient(),
+		fleet:   fleet,
+		orphans: orphans,
+		host:    host,
+		version: version,
+		clock:   clk,
 	}
 	r.collectors = NewCollectors(version, maxInflight, clk, r.enqueue)
 	fleet.OnProbe(r.probed)
@@ -160,7 +160,7 @@ func (r *Reconciler) connect(ctx context.Context, mc *v1alpha1.MemberCluster) (r
 		secret = nil
 	}
 	recordCollectorExpiry(mc.Name, secret)
-	config, err := member.ConfigFor(mc, secret, r.userAgent)
+	config, err := member.ConfigFor(mc, secret, "fairlead-manager/"+r.version)
 	if refusal = member.AsCredentialsError(err); refusal == nil && secret != nil {
 		refusal = ambiguous(mc, secret)
 	}

@@ -35,7 +35,8 @@ func (r *Reconciler) publish(
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
 	base := mc.DeepCopy()
-	statusWriter{probe: probe, refusal: refusal, renewal: renewal, ended: ended, leaving: leaving, now: r.clock.Now()}.write(mc)
+	statusWriter{probe: probe, refusal: refusal, renewal: renewal, ended: ended, leaving: leaving, now: r.clock.Now(),
+		inspected: r.collectors.inspections.of(mc.Name), version: r.version}.write(mc)
 	r.reportOrphans(ctx, mc)
 	recordExpiry(mc)
 	if equality.Semantic.DeepEqual(base.Status, mc.Status) {
@@ -54,7 +55,7 @@ func (r *Reconciler) requeueAfter(mc *v1alpha1.MemberCluster, probe member.Probe
 	if !renewal.Due.IsZero() {
 		again = max(time.Minute, renewal.Due.Sub(probe.There(r.clock.Now())))
 	}
-	if mc.Spec.Collector == v1alpha1.CollectorExternal || renewal.Shared || ended != nil {
+	if mc.Spec.Collector != v1alpha1.CollectorHost || renewal.Shared || ended != nil {
 		again = time.Minute
 	}
 	return again
@@ -72,6 +73,9 @@ type statusWriter struct {
 	// leaving is the reason why the manager cannot withdraw from the member, nil when it does not have to.
 	leaving error
 	now     time.Time
+	// inspected is what the host read of Fairlead's parts on the member; version is the manager's.
+	inspected inspection
+	version   string
 }
 
 // write writes the status.
@@ -99,7 +103,7 @@ func (d statusWriter) write(mc *v1alpha1.MemberCluster) {
 	case d.leaving != nil: // the way out of that trouble is not the only one any more
 		ready.Message = fmt.Sprintf("it is being unjoined, which waits for this (`hostctl unjoin %s --forget` does not): %s", mc.Name, ready.Message)
 	}
-	ready.Message += d.overdue() + d.enforced(mc) + d.clocks()
+	ready.Message += d.overdue() + d.enforced(mc) + d.clocks() + d.tellOutdated(mc)
 	d.set(mc, ready)
 }
 
@@ -204,8 +208,11 @@ const collectorAccount = v1alpha1.SystemNamespace + "/" + join.CollectorAccount
 
 // collectorReady returns the condition CollectorReady, for a member that answers.
 func (d statusWriter) collectorReady(mc *v1alpha1.MemberCluster) metav1.Condition {
-	if mc.Spec.Collector == v1alpha1.CollectorExternal {
+	switch mc.Spec.Collector {
+	case v1alpha1.CollectorExternal:
 		return d.externalCollectorReady(mc)
+	case v1alpha1.CollectorMember:
+		return d.memberCollectorReady(mc)
 	}
 	return d.hostCollectorReady(mc)
 }

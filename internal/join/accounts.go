@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
 )
 
 // putAccounts makes the two service accounts and grants the rights that are needed in fairlead-system.
@@ -54,7 +55,14 @@ func (p *joiner) putAccounts(ctx context.Context) error {
 // collector runs elsewhere, or the reverse. The join then makes the account anew, so that the API server refuses
 // every earlier token of the collector. It also deletes an account whose owner is an earlier host account: the
 // garbage collector is about to delete that.
+//
+// A collector on the member is deleted with the account, and before it: otherwise its pods would go on with tokens that no
+// API server accepts.
 func (p *joiner) dropCollectorAccount(ctx context.Context) (Outcome, error) {
+	present, err := p.presentCollector(ctx)
+	if err != nil {
+		return "", err
+	}
 	account := serviceAccount(CollectorAccount)
 	if err := p.member.get(ctx, account); errors.Is(err, errAbsent) {
 		return Unchanged, nil
@@ -71,18 +79,31 @@ func (p *joiner) dropCollectorAccount(ctx context.Context) (Outcome, error) {
 		holds = err == nil && had.account == account.UID
 	}
 	isOwned := slices.ContainsFunc(account.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == p.account.UID })
-	keep := isOwned && holds
-	if p.collector == v1alpha1.CollectorExternal {
-		may, err := p.hostMayCreateTokens(ctx, CollectorAccount)
-		if err != nil {
-			return "", err
-		}
-		keep = isOwned && !holds && !may
+	may, err := p.hostMayCreateTokens(ctx, CollectorAccount)
+	if err != nil {
+		return "", err
 	}
-	if keep {
+	deployed := present != nil && membercollector.IsOurs(present)
+	if isOwned && hasTokens(p.collector, holds, may, deployed) {
 		return Unchanged, nil
 	}
+	if err := p.dropMemberCollector(ctx); err != nil {
+		return "", err
+	}
 	return p.member.remove(ctx, account)
+}
+
+// hasTokens reports whether only the side that a mode means can have tokens of the collector's account: the host that holds one, or may
+// create one; the pods of a collector on the member; or, with neither, an administrator.
+func hasTokens(mode v1alpha1.CollectorMode, hostHolds, hostMay, deployed bool) bool {
+	switch mode {
+	case v1alpha1.CollectorHost:
+		return hostHolds && !deployed
+	case v1alpha1.CollectorMember:
+		return !hostHolds && !hostMay && deployed
+	default:
+		return !hostHolds && !hostMay && !deployed
+	}
 }
 
 // hostMayCreateTokens reports whether the Role of an earlier join lets the host create tokens of an account. The Secret

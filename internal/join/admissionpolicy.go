@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
 )
 
 // HostUser is the name under which a member's API server knows the host's account.
@@ -39,20 +40,25 @@ var policyVariables = []admissionregistrationv1.Variable{
 
 // ownThings are the requests that the host's code sends about objects in fairlead-system, and no others: pushes write
 // Deliveries, not their status. Renewals request tokens of the accounts that it uses, and create and delete the Secrets that the
-// tokens are bound to. Leaving deletes the namespace or the host's own account; the member's garbage collector deletes the
-// collector's. The host never changes these Secrets. Their type must be one without a function. The member's controller fills a
+// tokens are bound to. Leaving deletes the namespace or the host's own account, and a collector that a join installed; the member's garbage collector
+// deletes the collector's account. The host never changes these Secrets. Their type must be one without a function. The member's controller fills a
 // Secret of type kubernetes.io/service-account-token, and a host that is its own member would take a Secret of Fairlead's own type
 // for credentials.
 func ownThings(collector v1alpha1.CollectorMode) string {
 	accounts, bound := tokenAccounts(collector)
-	return strings.Join([]string{
+	things := []string{
 		"variables.isNamespace && request.operation == 'DELETE'",
 		"variables.group == '" + v1alpha1.Group + "' && variables.resource == 'deliveries' && variables.subresource == ''",
 		"variables.group == '' && variables.resource == 'serviceaccounts' && variables.subresource == 'token' && variables.name in ['" + strings.Join(accounts, "', '") + "']",
 		"variables.group == '' && variables.resource == 'serviceaccounts' && variables.subresource == '' && variables.name == '" + HostAccount + "' && request.operation == 'DELETE'",
 		"variables.group == '' && variables.resource == 'secrets' && variables.name in ['" + strings.Join(bound, "', '") + "'] && " +
 			"variables.subresource == '' && (request.operation == 'DELETE' || request.operation == 'CREATE' && has(object.type) && object.type == 'Opaque')",
-	}, " || ")
+	}
+	if collector == v1alpha1.CollectorMember {
+		things = append(things, "variables.group == 'apps' && variables.resource == 'deployments' && variables.subresource == '' && variables.name == '"+
+			membercollector.Name+"' && request.operation == 'DELETE'")
+	}
+	return strings.Join(things, " || ")
 }
 
 // onlyMarksChange is true for an update that changes only metadata and status, or makes a StatefulSet keep its

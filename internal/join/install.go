@@ -16,6 +16,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/plain"
+	"github.com/fairlead-dev/fairlead/internal/version"
 )
 
 // install creates the objects on the member that the host needs there.
@@ -44,10 +45,13 @@ func (p *joiner) putNamespace(ctx context.Context) error {
 
 func (p *joiner) putCRDs(ctx context.Context) error {
 	var t tally
-	for _, name := range []string{crdDeliveries, crdMemberships} {
-		outcome, err := p.member.putCRD(ctx, name)
+	for _, name := range MemberCRDs() {
+		outcome, newer, err := p.member.putCRD(ctx, name)
 		if err != nil {
 			return err
+		}
+		if newer != "" {
+			p.note("%s: CRD %s stays as it is: a newer hostctl (%s) applied it, and this one is %s", p.member.cluster, name, newer, version.String())
 		}
 		t.add(outcome)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/credentials"
+	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
 	"github.com/fairlead-dev/fairlead/internal/redirect"
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
@@ -50,6 +52,9 @@ type joiner struct {
 	known    *v1alpha1.MemberCluster // as it is at the host; empty but for its name when it is not there
 	bound    credentials.Binding     // what the host's credentials are for; empty where it has none
 
+	// Filled by discoverManager: the manager's Deployment, nil where the manager is a process elsewhere.
+	manager *appsv1.Deployment
+
 	// Filled by discoverMember.
 	memberUID  types.UID
 	version    string
@@ -60,6 +65,9 @@ type joiner struct {
 	grants     []string
 	collector  v1alpha1.CollectorMode
 	namespaces v1alpha1.NamespacePolicy
+
+	// Filled by settleCollector, for a collector on the member.
+	collectorSettings membercollector.Settings
 
 	// Filled by takeOver if the cluster belongs to another host: from is that host, and empty once the cluster is
 	// taken.
@@ -93,13 +101,17 @@ func Join(ctx context.Context, host, member *rest.Config, opts Options, report R
 	}
 	for _, step := range []func(context.Context) error{
 		p.discoverHost,
+		p.discoverManager,
 		p.discoverMember,
+		p.checkFromPod,
 		p.refuseOthers,
 		p.decide,
+		p.settleCollector,
 		p.takeOver,
 		p.rotate,
 		p.install,
 		p.own,
+		p.putCollector,
 		p.exchangeTokens,
 		p.putMemberCluster,
 		p.confirm,
@@ -183,7 +195,7 @@ func (p *joiner) decide(ctx context.Context) error {
 	if p.grants, err = ParseGrants(allow); err != nil {
 		return fmt.Errorf("deciding on the grants: %w", err)
 	}
-	p.collector = cmp.Or(p.opts.Collector, p.known.Spec.Collector, v1alpha1.CollectorHost)
+	p.collector = cmp.Or(p.opts.Collector, p.known.Spec.Collector, p.defaultCollector())
 	p.decideNamespaces()
 	return p.keepFormer(ctx)
 }
@@ -191,7 +203,7 @@ func (p *joiner) decide(ctx context.Context) error {
 func (p *joiner) result() *Result {
 	return &Result{
 		Name: p.opts.Name, Host: p.identity, UID: p.memberUID, KubernetesVersion: p.version,
-		Endpoint: p.address.endpoint, Grants: p.grants, Namespaces: p.namespaces, Collector: p.collector,
+		Endpoint: p.address.endpoint, Grants: p.grants, Namespaces: p.namespaces, Collector: p.collector, CollectorImage: p.collectorSettings.Image,
 		OwnMember: p.identity.UID == p.memberUID, TokenExpires: p.token.expires, Changes: p.changes,
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
 )
 
 // Options are the settings of a join. An empty setting stays as an earlier join left it. In a first join it has the
@@ -30,8 +31,10 @@ type Options struct {
 	Server string
 	// ProxyURL is the proxy by which the host reaches the member; NoProxy is none. Default: the proxy of the earlier join.
 	ProxyURL string
-	// Collector is where the member's collector runs. Default: Host.
+	// Collector is where the member's collector runs. Default: Member if the host's manager is a Deployment, else Host.
 	Collector v1alpha1.CollectorMode
+	// MemberCollector are the settings of a collector on the member.
+	MemberCollector membercollector.Given
 	// HostName is the name of the host in the member's Membership. DefaultHostName is used in a first join only. One
 	// of them is required.
 	HostName, DefaultHostName string
@@ -46,6 +49,8 @@ type Options struct {
 	DryRun bool
 	// Wait is how long to wait for the member to be Ready; zero does not wait.
 	Wait time.Duration
+	// CollectorWait is Wait where the join installs a collector on the member, whose image has to be pulled. Default: Wait.
+	CollectorWait time.Duration
 
 	// tokenMemory is the constant, or shorter in tests.
 	tokenMemory time.Duration
@@ -67,8 +72,11 @@ func (o Options) Validate() error {
 	if !slices.Contains([]v1alpha1.NamespacePolicy{"", v1alpha1.NamespacesManaged, v1alpha1.NamespacesAll}, o.Namespaces) {
 		return fmt.Errorf("--namespaces %s: give %s or %s", o.Namespaces, v1alpha1.NamespacesManaged, v1alpha1.NamespacesAll)
 	}
-	if !slices.Contains([]v1alpha1.CollectorMode{"", v1alpha1.CollectorHost, v1alpha1.CollectorExternal}, o.Collector) {
-		return fmt.Errorf("--collector %s: give %s or %s", o.Collector, v1alpha1.CollectorHost, v1alpha1.CollectorExternal)
+	if !slices.Contains([]v1alpha1.CollectorMode{"", v1alpha1.CollectorHost, v1alpha1.CollectorMember, v1alpha1.CollectorExternal}, o.Collector) {
+		return fmt.Errorf("--collector %s: give %s, %s or %s", o.Collector, v1alpha1.CollectorMember, v1alpha1.CollectorHost, v1alpha1.CollectorExternal)
+	}
+	if err := o.MemberCollector.Validate(); err != nil {
+		return err
 	}
 	for key, value := range o.Labels {
 		if msgs := validation.IsQualifiedName(key); len(msgs) > 0 {
@@ -104,6 +112,8 @@ type Result struct {
 	Grants            []string
 	Namespaces        v1alpha1.NamespacePolicy
 	Collector         v1alpha1.CollectorMode
+	// CollectorImage is the image of a collector on the member.
+	CollectorImage string
 	// OwnMember: the host has joined itself.
 	OwnMember bool
 	// TokenExpires is when the host's token ends, zero in a dry run that would get a new one.

@@ -8,6 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
 )
 
 // The names of the objects that join makes on a member, in the namespace fairlead-system and at cluster scope.
@@ -16,7 +17,7 @@ const (
 	// are called so too.
 	HostAccount = "fairlead-host"
 	// CollectorAccount is the service account of the collector. Inside the manager (collector: Host) the manager holds a token of it;
-	// elsewhere (collector: External) the operator of the collector does.
+	// on the member (collector: Member) the collector's pod does; elsewhere (collector: External) the operator of the collector does.
 	CollectorAccount = "fairlead-collector"
 	// collectorGranted holds the reads that go with the grants.
 	collectorGranted = CollectorAccount + "-granted"
@@ -65,7 +66,7 @@ func tokenAccounts(collector v1alpha1.CollectorMode) (accounts, bound []string) 
 // collector's account only if the collector runs inside the manager.
 func hostSystemRules(collector v1alpha1.CollectorMode) []rbacv1.PolicyRule {
 	accounts, bound := tokenAccounts(collector)
-	return []rbacv1.PolicyRule{
+	rules := []rbacv1.PolicyRule{
 		{APIGroups: []string{v1alpha1.Group}, Resources: []string{"deliveries"},
 			Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}},
 		{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, ResourceNames: []string{HostAccount}, Verbs: []string{"get", "delete"}},
@@ -75,6 +76,13 @@ func hostSystemRules(collector v1alpha1.CollectorMode) []rbacv1.PolicyRule {
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: bound, Verbs: []string{"delete"}},
 		{APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{v1alpha1.SystemNamespace}, Verbs: []string{"get", "delete"}},
 	}
+	if collector == v1alpha1.CollectorMember {
+		// The host tells why a collector there does not run, and deletes it first when it leaves. RBAC cannot restrict a list by name.
+		rules = append(rules,
+			rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, ResourceNames: []string{membercollector.Name}, Verbs: []string{"get", "delete"}},
+			rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}})
+	}
+	return rules
 }
 
 // collectorRules are a collector's rights at cluster scope on every member: reads, to judge objects and to find out

@@ -94,7 +94,7 @@ func (p *joiner) rehearse(ctx context.Context) error {
 	q := *p
 	q.opts.DryRun, q.member.dry, q.host.dry = true, true, true
 	q.report = func(Step) {}
-	for _, step := range []func(context.Context) error{q.install, q.own, q.exchangeTokens, q.putMemberCluster} {
+	for _, step := range []func(context.Context) error{q.install, q.own, q.putCollector, q.exchangeTokens, q.putMemberCluster} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -140,6 +140,9 @@ func (p *joiner) revokeTheirs(ctx context.Context) error { return p.revoke(ctx, 
 func (p *joiner) revoke(ctx context.Context, host string) error {
 	bindings, others, err := p.bindings(ctx)
 	if err != nil {
+		return err
+	}
+	if err := p.dropMemberCollector(ctx); err != nil {
 		return err
 	}
 	var t tally

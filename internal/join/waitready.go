@@ -4,6 +4,7 @@ package join
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -22,6 +23,10 @@ type NotReadyError struct {
 	Collector v1alpha1.CollectorMode
 	// Reason and Message are those of the condition, empty while the manager has not written the condition.
 	Reason, Message string
+	// Tried is the address at which the manager tries to reach the member, Here the one at which the join has reached it. FromPod
+	// reports whether the manager runs in a pod of the host.
+	Tried, Here string
+	FromPod     bool
 }
 
 func (e *NotReadyError) Error() string {
@@ -35,8 +40,21 @@ func (e *NotReadyError) Error() string {
 		b.WriteString(" A collector writes its heartbeat within seconds of its start, and then every minute. " +
 			"If it runs and the member refuses it, its token belongs to an account that an unjoin has removed. " + newToken)
 	}
+	if e.Reason == v1alpha1.ReasonUnreachable && e.Tried != "" {
+		b.WriteString(e.elsewhere())
+	}
 	fmt.Fprintf(&b, " The join has written everything. To keep waiting: `kubectl wait --for=condition=Ready member/%s --timeout=5m` at the host", e.Name)
 	return b.String()
+}
+
+// elsewhere names the address that the manager tried, and what to give in its place.
+func (e *NotReadyError) elsewhere() string {
+	manager := "the manager"
+	if e.FromPod {
+		manager = "the manager, in its pod on the host,"
+	}
+	return fmt.Sprintf(" %s tries %s; this join has reached the member at %s. If the host reaches it at another address, "+
+		"join again with --server https://ADDRESS:PORT, or with --proxy-url.", strings.ToUpper(manager[:1])+manager[1:], e.Tried, e.Here)
 }
 
 // newToken says where an external collector gets its credentials.
@@ -50,7 +68,8 @@ func (p *joiner) awaitReady(ctx context.Context) error {
 	}
 	m := &v1alpha1.MemberCluster{}
 	var last *metav1.Condition
-	err := wait.PollUntilContextTimeout(ctx, pollEvery, p.opts.Wait, true, func(ctx context.Context) (bool, error) {
+	rollout := &collectorRollout{joiner: p}
+	err := wait.PollUntilContextTimeout(ctx, pollEvery, p.wait(), true, func(ctx context.Context) (bool, error) {
 		if err := p.host.client.Get(ctx, client.ObjectKeyFromObject(p.registered), m); err != nil {
 			return false, fmt.Errorf("waiting for MemberCluster %s to be Ready: %w", p.opts.Name, err)
 		}
@@ -62,18 +81,24 @@ func (p *joiner) awaitReady(ctx context.Context) error {
 				p.opts.Name, m.Spec.Endpoint, uid, p.memberConfig.Host, p.memberUID)
 		}
 		last = judged(m)
-		return last != nil && last.Status == metav1.ConditionTrue, nil
+		done, err := rollout.look(ctx)
+		return done && last != nil && last.Status == metav1.ConditionTrue, err
 	})
 	switch {
 	case err == nil:
 		p.checked("host: MemberCluster %s is Ready", p.opts.Name)
 		return nil
-	case ctx.Err() != nil || !wait.Interrupted(err):
+	case ctx.Err() != nil || !wait.Interrupted(err) && !errors.Is(err, errHopeless):
 		return err
-	case last == nil:
-		return &NotReadyError{Name: p.opts.Name, Collector: p.collector}
 	}
-	return &NotReadyError{Name: p.opts.Name, Collector: p.collector, Reason: last.Reason, Message: last.Message}
+	notReady := &NotReadyError{Name: p.opts.Name, Collector: p.collector, Tried: p.address.endpoint, Here: p.memberConfig.Host, FromPod: p.manager != nil}
+	if last != nil {
+		notReady.Reason, notReady.Message = last.Reason, last.Message
+	}
+	if rollout.state.Reason != "" && (last == nil || meta.IsStatusConditionTrue(m.Status.Conditions, v1alpha1.ConditionCredentialsValid)) {
+		notReady.Reason, notReady.Message = rollout.state.Reason, rollout.state.Message
+	}
+	return notReady
 }
 
 // judged is the condition Ready, if it is about the registration as it is now.

@@ -33,6 +33,12 @@ func TestWhatToDoAboutAMemberThatIsNotReady(t *testing.T) {
 			err:  join.NotReadyError{Reason: v1alpha1.ReasonUnreachable, Message: "no route", Collector: v1alpha1.CollectorExternal},
 			says: []string{"Unreachable: no route. ", wait}, lets: []string{token},
 		},
+		"a member that the manager reaches at another address": {
+			err: join.NotReadyError{Reason: v1alpha1.ReasonUnreachable, Message: "no route", Collector: v1alpha1.CollectorMember,
+				Tried: "https://10.0.0.7:6443", Here: "https://127.0.0.1:41235", FromPod: true},
+			says: []string{"Unreachable: no route. The manager, in its pod on the host, tries https://10.0.0.7:6443; this join has reached the member at https://127.0.0.1:41235",
+				"join again with --server https://ADDRESS:PORT", wait},
+		},
 		"a host without a manager": {err: join.NotReadyError{}, says: []string{"is the manager running?", wait}, lets: []string{token}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -42,11 +42,14 @@ func Withdraw(ctx context.Context, member client.Client, host types.UID, name st
 	return Sever(ctx, member, host, name, report)
 }
 
-// Clear removes all objects of Fairlead from a member that carry no right of the host: Deliveries, Membership, CRDs.
+// Clear removes all objects of Fairlead from a member that carry no right of the host: the collector, Deliveries, Membership, CRDs.
 // It can run any number of times. On a member of another host, or of this one under another name, it removes nothing
 // and returns a *NotOursError.
 func Clear(ctx context.Context, member client.Client, host types.UID, name string, report Reporter) error {
 	if _, err := ownMembership(ctx, member, host, name); err != nil {
+		return fmt.Errorf("withdrawing from member %s: %w", name, err)
+	}
+	if err := clearCollector(ctx, member, name, report); err != nil {
 		return fmt.Errorf("withdrawing from member %s: %w", name, err)
 	}
 	err := member.DeleteAllOf(ctx, &v1alpha1.Delivery{}, client.InNamespace(v1alpha1.SystemNamespace))

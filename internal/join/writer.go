@@ -12,14 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
-
-	"github.com/fairlead-dev/fairlead/config"
 )
 
 // fieldManager is the name that hostctl writes under.
@@ -100,62 +96,6 @@ func (w writer) remove(ctx context.Context, obj client.Object) (Outcome, error) 
 		return "", fmt.Errorf("removing %s from %s: %w", describe(obj), w.cluster, err)
 	}
 	return Removed, nil
-}
-
-// putCRD applies one of Fairlead's CRDs and waits until it is served.
-func (w writer) putCRD(ctx context.Context, name string) (Outcome, error) {
-	there := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	outcome, err := w.applyCRD(ctx, there)
-	if err != nil || w.dry {
-		return outcome, wrapf(err, "applying CRD %s to %s", name, w.cluster)
-	}
-	err = wait.PollUntilContextTimeout(ctx, pollEvery, establishedTimeout, true, func(ctx context.Context) (bool, error) {
-		err := w.client.Get(ctx, client.ObjectKeyFromObject(there), there)
-		return established(there), client.IgnoreNotFound(err)
-	})
-	return outcome, wrapf(err, "waiting for CRD %s to be served by %s", name, w.cluster)
-}
-
-func (w writer) applyCRD(ctx context.Context, there *apiextensionsv1.CustomResourceDefinition) (Outcome, error) {
-	outcome := Configured
-	switch err := w.get(ctx, there); {
-	case errors.Is(err, errAbsent):
-		outcome = Created
-	case err != nil:
-		return "", err
-	case there.DeletionTimestamp != nil:
-		outcome = Created
-		if err := w.awaitGone(ctx, there); err != nil {
-			return "", err
-		}
-	}
-	crd, err := config.CustomResourceDefinition(there.Name)
-	if err != nil {
-		return "", err
-	}
-	opts := []client.ApplyOption{client.FieldOwner(fieldManager), client.ForceOwnership}
-	if w.dry {
-		opts = append(opts, client.DryRunAll)
-	}
-	if err := w.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(crd), opts...); err != nil {
-		return "", err
-	}
-	if outcome == Created {
-		return Created, nil
-	}
-	// An apply that changes nothing leaves the resourceVersion, and so does a dry run: that one is compared.
-	after := &apiextensionsv1.CustomResourceDefinition{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(crd.Object, after); err != nil {
-		return "", err
-	}
-	same := after.ResourceVersion == there.ResourceVersion
-	if w.dry {
-		same = equality.Semantic.DeepEqual(after.Spec, there.Spec)
-	}
-	if same {
-		return Unchanged, nil
-	}
-	return Configured, nil
 }
 
 func established(crd *apiextensionsv1.CustomResourceDefinition) bool {

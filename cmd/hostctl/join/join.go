@@ -18,7 +18,11 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/complete"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
 )
+
+// collectorTimeout is the default of --timeout where the join installs a collector on the member.
+const collectorTimeout = 2 * time.Minute
 
 // Options are the flags, and the values that Complete derives from them.
 type Options struct {
@@ -61,6 +65,17 @@ new one has worked. If a token may have been stolen, use --rotate: it makes the 
 anew, which revokes all their tokens. That takes about 15 seconds, and the member is not served meanwhile. If you run the
 collector yourself, give it a new token afterwards.
 
+Collector: a collector observes the member and reports there how the objects are. With --collector Member it is a Deployment in
+fairlead-system of the member, with an account that reads the objects of the grants (never Secrets) and writes two statuses.
+Its image lies beside the manager's, under the same tag, unless --image or --image-registry names another. A join after an
+upgrade of the host upgrades the CRDs on the member and its collector too; until then the MemberCluster has the condition
+MemberOutdated where that matters. join waits until the collector reports. If its image cannot be pulled, or its pod is
+refused, join says so and ends with an error; run it again with other settings. With Host or External there is no Deployment.
+A change of --collector makes the collector's account anew, and so ends every token that the former collector had.
+
+Address: the manager has to reach the member from where it runs. A manager in a pod of the host cannot use a loopback address
+of this machine. If the manager does not reach the member, join tells the address that it tried: give another with --server.
+
 Takeover: join refuses a member of another host, unless you give --take-over. It then shows the other host and the
 consequences, and asks. It revokes the other host's account with all its tokens, and then makes one for this host. It
 changes nothing else on the member. The other host's objects stay, and their Deliveries count as orphans. Wrappers of the
@@ -95,9 +110,14 @@ without --allow, it keeps these rights, and join says so. To reduce them: --allo
 		Example: `  hostctl join eu-1 --cluster-kubeconfig eu-1.yaml --labels env=production,cloud=aws
   hostctl join eu-1 --cluster-kubeconfig eu-1.yaml --allow core,storage,olm,secrets,example.com/widgets
   hostctl join lab --cluster-context lab --server https://10.0.0.7:6443 --dry-run
+  hostctl join eu-1 --cluster-kubeconfig eu-1.yaml --image-registry mirror.example.com:5000/fairlead --toleration edge:NoSchedule
+  hostctl join eu-1 --cluster-kubeconfig eu-1.yaml --collector Host
   hostctl join eu-1 --cluster-kubeconfig eu-1.yaml --take-over`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.WaitForReady && !cmd.Flags().Changed("timeout") {
+				o.CollectorWait = collectorTimeout
+			}
 			if err := o.Complete(args[0]); err != nil {
 				return err
 			}
@@ -112,14 +132,20 @@ without --allow, it keeps these rights, and join says so. To reduce them: --allo
 	f.StringToStringVar(&o.Labels, "labels", nil, "labels for the MemberCluster, as in env=production,cloud=aws; its other labels stay")
 	f.StringVar(&o.Server, "server", "", "URL at which the host reaches the member (default the URL of the earlier join, else the URL in the cluster's kubeconfig)")
 	f.StringVar(&o.ProxyURL, "proxy-url", "", "proxy through which the host reaches the member, or none (default the proxy of the earlier join); its user and password go into the Secret")
-	f.StringVar(&o.Collector, "collector", "", "collector that observes the member: Host (inside the host's manager) or External (a collector that you run) (default Host)")
+	f.StringVar(&o.Collector, "collector", "", "collector that observes the member: Member (a Deployment there), Host (inside the host's manager) or External (a collector that you run) "+
+		"(default Member if the host's manager is a Deployment, else Host)")
+	f.StringVar(&o.MemberCollector.Image, "image", "", "image of a collector on the member; without a tag it takes that of the manager; host for the image beside the manager's (default that)")
+	f.StringVar(&o.MemberCollector.Registry, "image-registry", "", "registry or mirror HOST[:PORT][/PREFIX] with the image collector, under the tag of the manager's image")
+	f.StringSliceVar(&o.MemberCollector.PullSecrets, "image-pull-secret", nil, "Secrets in "+v1alpha1.SystemNamespace+" of the host with which the member's nodes pull that image; "+
+		"join copies them to the member; none for none (default those of the manager)")
+	f.StringSliceVar(&o.MemberCollector.Tolerations, "toleration", nil, "taints of nodes that a collector on the member tolerates, as KEY=VALUE:EFFECT or KEY; none for none")
 	f.StringVar(&o.HostName, "host-name", "", "name of the host on the member (default the cluster name of the host's context)")
 	f.BoolVar(&o.TakeOver, "take-over", false, "take the cluster over from its present host, and revoke that host's account there")
 	f.BoolVar(&o.Rotate, "rotate", false, "make the accounts of host and collector on the member anew, and so revoke all their tokens")
 	f.BoolVarP(&o.Yes, "yes", "y", false, "with --take-over: do not ask")
 	f.BoolVar(&o.DryRun, "dry-run", false, "show what would be done, and write nothing")
 	f.BoolVar(&o.WaitForReady, "wait", true, "wait until the member is Ready")
-	f.DurationVar(&o.Timeout, "timeout", 30*time.Second, "how long to wait for Ready")
+	f.DurationVar(&o.Timeout, "timeout", 30*time.Second, "how long to wait for Ready (default 2m with a collector on the member, whose image has to be pulled)")
 	return o, cmd
 }
 
@@ -179,7 +205,10 @@ func summary(r *join.Result, o join.Options) string {
 		fmt.Fprintf(&b, " Its token is valid until %s.", r.TokenExpires.UTC().Format("2006-01-02"))
 	}
 	b.WriteString("\n")
-	if r.Collector == v1alpha1.CollectorExternal {
+	switch r.Collector {
+	case v1alpha1.CollectorMember:
+		fmt.Fprintf(&b, "It is observed by the Deployment %s/%s there, image %s.\n", v1alpha1.SystemNamespace, membercollector.Name, r.CollectorImage)
+	case v1alpha1.CollectorExternal:
 		fmt.Fprintf(&b, "It is observed by a collector that you run with the service account %s/%s.\n", v1alpha1.SystemNamespace, join.CollectorAccount)
 	}
 	switch {

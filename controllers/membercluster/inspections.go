@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package membercluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/config"
+	"github.com/fairlead-dev/fairlead/federate/health"
+	"github.com/fairlead-dev/fairlead/internal/crdfields"
+	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+const (
+	// inspectEvery is the time between two reads of a collector's Deployment, and of CRDs that lacked something: so a collector
+	// that stops running, and a join that mends it, show within that time.
+	inspectEvery = 20 * time.Second
+	// inspectSoon is that time while a collector does not run: a person may be mending it.
+	inspectSoon = 10 * time.Second
+	// crdsEvery is the time between two reads of CRDs that lacked nothing. Only a person makes CRDs older.
+	crdsEvery = 10 * time.Minute
+)
+
+// collectorPods selects the pods of a collector on a member.
+var collectorPods = labels.SelectorFromSet(membercollector.Labels()).String()
+
+// inspection is what the host read on a member about the parts of Fairlead there.
+type inspection struct {
+	// read reports whether the host has compared the CRDs.
+	read bool
+	// missing are fields of the host's CRDs that the member's CRDs lack, and appliedBy the version of the hostctl that applied these.
+	missing   []string
+	appliedBy string
+	// collector is the state of a collector on the member, nil if the host has not read it or there is to be none.
+	collector *membercollector.State
+}
+
+// inspections keeps the last inspection of every member. It is safe for concurrent use.
+type inspections struct {
+	// news is called with the name of a member about which something new was found. It must not block.
+	news func(name string)
+
+	mu   sync.Mutex
+	last map[string]inspection
+}
+
+func newInspections(news func(name string)) *inspections {
+	return &inspections{news: news, last: make(map[string]inspection)}
+}
+
+func (i *inspections) of(name string) inspection {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.last[name]
+}
+
+func (i *inspections) forget(name string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.last, name)
+}
+
+func (i *inspections) tell(name string, found inspection) {
+	i.mu.Lock()
+	isNew := !reflect.DeepEqual(i.last[name], found)
+	i.last[name] = found
+	i.mu.Unlock()
+	if isNew {
+		i.news(name)
+	}
+}
+
+// keep inspects a member until ctx ends. What it could not read stays as it was: the probe reports a member that does not answer.
+func (i *inspections) keep(ctx context.Context, conn *member.Conn, deployed bool, clk clock.WithTicker) error {
+	found := inspection{}
+	var crdsRead time.Time
+	for {
+		if !found.read || len(found.missing) > 0 || clk.Since(crdsRead) >= crdsEvery {
+			if missing, by, err := inspectCRDs(ctx, conn); err == nil {
+				found.missing, found.appliedBy, found.read, crdsRead = missing, by, true, clk.Now()
+			} else if ctx.Err() == nil {
+				log.FromContext(ctx).V(1).Info("the member's CRDs are not compared yet", "reason", err.Error())
+			}
+		}
+		if deployed {
+			if state, err := inspectCollector(ctx, conn); err == nil {
+				found.collector = &state
+			} else if ctx.Err() == nil {
+				log.FromContext(ctx).V(1).Info("the collector's Deployment is not read yet", "reason", err.Error())
+			}
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		i.tell(conn.Name(), found)
+		if err := pause(ctx, clk, untilNext(found, deployed)); err != nil {
+			return nil
+		}
+	}
+}
+
+// untilNext is the time until the next read.
+func untilNext(found inspection, deployed bool) time.Duration {
+	if state := found.collector; state != nil && state.Reason != "" {
+		return inspectSoon
+	}
+	if deployed || len(found.missing) > 0 || !found.read {
+		return inspectEvery
+	}
+	return crdsEvery
+}
+
+func pause(ctx context.Context, clk clock.WithTicker, wait time.Duration) error {
+	timer := clk.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C():
+		return nil
+	}
+}
+
+// inspectCRDs reads the member's CRDs, and returns which fields of the host's they lack.
+func inspectCRDs(ctx context.Context, conn *member.Conn) (missing []string, appliedBy string, err error) {
+	for _, name := range join.MemberCRDs() {
+		want, err := config.CustomResourceDefinition(name)
+		if err != nil {
+			return nil, "", err
+		}
+		answer, err := member.Do(ctx, conn.REST().Get().AbsPath(member.Path(crds, "", name)...), false)
+		if err != nil {
+			return nil, "", fmt.Errorf("reading CRD %s of member %s: %w", name, conn.Name(), err)
+		}
+		have := map[string]any{}
+		if err := json.Unmarshal(answer.Body, &have); err != nil {
+			return nil, "", fmt.Errorf("reading CRD %s of member %s: %w", name, conn.Name(), err)
+		}
+		if have["kind"] != "CustomResourceDefinition" {
+			return nil, "", fmt.Errorf("reading CRD %s of member %s: the answer is none", name, conn.Name())
+		}
+		for _, field := range crdfields.Missing(want.Object, have) {
+			missing = append(missing, want.GetName()[:len(name)-len(v1alpha1.Group)-1]+"."+field)
+		}
+		if metadata, _ := have["metadata"].(map[string]any); metadata != nil {
+			annotations, _ := metadata["annotations"].(map[string]any)
+			by, _ := annotations[v1alpha1.AnnotationVersion].(string)
+			appliedBy = health.Clean(by, 64)
+		}
+	}
+	return missing, appliedBy, nil
+}
+
+// inspectCollector reads the Deployment of a collector on the member, and its pods where it does not run.
+func inspectCollector(ctx context.Context, conn *member.Conn) (membercollector.State, error) {
+	deployment := &appsv1.Deployment{}
+	path := member.Path(appsv1.SchemeGroupVersion.WithResource("deployments"), v1alpha1.SystemNamespace, membercollector.Name)
+	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(path...), false)
+	switch {
+	case apierrors.IsNotFound(err):
+		return membercollector.StateOf(nil, nil), nil
+	case apierrors.IsForbidden(err): // a person took the right away: the heartbeat alone tells about the collector
+		return membercollector.State{Available: true}, nil
+	case err != nil:
+		return membercollector.State{}, fmt.Errorf("reading the collector's Deployment on member %s: %w", conn.Name(), err)
+	}
+	if err := answer.Into(deployment); err != nil {
+		return membercollector.State{}, fmt.Errorf("reading the collector's Deployment on member %s: %w", conn.Name(), err)
+	}
+	var pods corev1.PodList
+	if !membercollector.RolledOut(deployment) {
+		path := member.Path(corev1.SchemeGroupVersion.WithResource("pods"), v1alpha1.SystemNamespace, "")
+		answer, err := member.Do(ctx, conn.REST().Get().AbsPath(path...).Param("labelSelector", collectorPods).Param("limit", "50"), false)
+		if err == nil {
+			err = answer.Into(&pods)
+		}
+		if err != nil {
+			return membercollector.State{}, fmt.Errorf("listing the collector's pods on member %s: %w", conn.Name(), err)
+		}
+	}
+	return membercollector.StateOf(deployment, pods.Items), nil
+}

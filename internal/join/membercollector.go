@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/credentials"
+	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
+)
+
+// The types of Secrets that a pod pulls images with.
+var pullSecretTypes = []corev1.SecretType{corev1.SecretTypeDockerConfigJson, corev1.SecretTypeDockercfg}
+
+// discoverManager reads the Deployment of the manager on the host, which tells two things: where the collectors' image lies, and
+// that the manager reaches members from a pod. It is nil where the manager is a process elsewhere, as in the sandbox.
+func (p *joiner) discoverManager(ctx context.Context) error {
+	manager := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: membercollector.Manager}}
+	switch err := p.host.get(ctx, manager); {
+	case err == nil:
+		p.manager = manager
+		return nil
+	case errors.Is(err, errAbsent):
+		return nil
+	case apierrors.IsForbidden(err) && p.opts.Collector != "" && p.opts.Collector != v1alpha1.CollectorMember:
+		p.note("your account may not read Deployment %s at the host: the join cannot check whether its manager runs in a pod", membercollector.Manager)
+		return nil
+	default:
+		return fmt.Errorf("reading Deployment %s/%s at the host: %w", manager.Namespace, manager.Name, err)
+	}
+}
+
+// checkFromPod refuses an address by which a pod of the host does not reach the member. addressOf accepts a loopback address where the
+// host's own is one, because both are then on this machine. A pod is not.
+func (p *joiner) checkFromPod(context.Context) error {
+	if p.manager == nil {
+		return nil
+	}
+	const pod = "a loopback address, which leads to the pod itself in the pod of the host's manager"
+	switch {
+	case p.address.proxyURL != "" && isLoopback(p.address.proxyURL):
+		return fmt.Errorf("--proxy-url %s is %s", credentials.WithoutUser(p.address.proxyURL), pod)
+	case p.address.proxyURL == "" && isLoopback(p.address.endpoint):
+		return fmt.Errorf("the member's API server %s is %s; give the address by which the host's pods reach the member: --server https://ADDRESS:PORT "+
+			"(of a kind cluster, `kind get kubeconfig --internal` has it)", p.address.endpoint, pod)
+	}
+	return nil
+}
+
+// defaultCollector is where the collector of a new member runs. A manager that is no Deployment has no image for a collector.
+func (p *joiner) defaultCollector() v1alpha1.CollectorMode {
+	if p.manager != nil {
+		return v1alpha1.CollectorMember
+	}
+	return v1alpha1.CollectorHost
+}
+
+// settleCollector checks the settings of the collector before the join writes anything.
+func (p *joiner) settleCollector(ctx context.Context) error {
+	if p.collector != v1alpha1.CollectorMember {
+		if !p.opts.MemberCollector.IsZero() {
+			return fmt.Errorf("--image, --image-registry, --image-pull-secret and --toleration are for --collector %s, and this member's collector is %s",
+				v1alpha1.CollectorMember, p.collector)
+		}
+		return nil
+	}
+	present, err := p.presentCollector(ctx)
+	if err != nil {
+		return err
+	}
+	if present != nil && !membercollector.IsOurs(present) {
+		return fmt.Errorf("%s has a Deployment %s/%s that no join made: delete it, or keep it and give --collector %s",
+			p.member.cluster, present.Namespace, present.Name, v1alpha1.CollectorExternal)
+	}
+	if p.collectorSettings, err = membercollector.Settle(p.opts.Name, p.opts.MemberCollector, p.manager, present); err != nil {
+		return fmt.Errorf("choosing the collector's image for %s: %w", p.member.cluster, err)
+	}
+	return nil
+}
+
+// presentCollector is the Deployment of the collector's name on the member, nil if there is none.
+func (p *joiner) presentCollector(ctx context.Context) (*appsv1.Deployment, error) {
+	there := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: membercollector.Name}}
+	err := p.member.get(ctx, there)
+	if errors.Is(err, errAbsent) {
+		return nil, nil
+	}
+	return there, wrapf(err, "reading %s on %s", describe(there), p.member.cluster)
+}
+
+// putCollector installs the collector on the member, or removes it where it runs elsewhere.
+func (p *joiner) putCollector(ctx context.Context) error {
+	if p.collector != v1alpha1.CollectorMember {
+		if err := p.dropPullSecrets(ctx, nil); err != nil {
+			return err
+		}
+		return p.dropMemberCollector(ctx)
+	}
+	if err := p.putPullSecrets(ctx); err != nil {
+		return err
+	}
+	want := membercollector.Deployment(p.collectorSettings)
+	belongTo(want, p.collectorAccount)
+	outcome, err := p.member.applyDeployment(ctx, want)
+	if err != nil {
+		return fmt.Errorf("writing %s to %s: %w", describe(want), p.member.cluster, err)
+	}
+	p.done(outcome, p.member.cluster+": collector", "image "+p.collectorSettings.Image)
+	return nil
+}
+
+// dropMemberCollector removes the Deployment of an earlier join. Its pods end soon after, and with them their tokens.
+func (p *joiner) dropMemberCollector(ctx context.Context) error {
+	present, err := p.presentCollector(ctx)
+	if err != nil || present == nil || !membercollector.IsOurs(present) {
+		return err
+	}
+	outcome, err := p.member.remove(ctx, present)
+	if err != nil {
+		return err
+	}
+	p.done(outcome, p.member.cluster+": collector", "")
+	if !p.opts.DryRun {
+		return wrapf(p.member.awaitGone(ctx, present), "waiting until %s is gone from %s", describe(present), p.member.cluster)
+	}
+	return nil
+}
+
+// putPullSecrets copies the Secrets with which the nodes pull the image from the host to the member. A Secret of the name that a person
+// made on the member is used as it is.
+func (p *joiner) putPullSecrets(ctx context.Context) error {
+	if p.memberUID == p.identity.UID {
+		return nil // the host's Secrets are there
+	}
+	var t tally
+	for _, name := range p.collectorSettings.PullSecrets {
+		outcome, err := p.putPullSecret(ctx, name)
+		if err != nil {
+			return err
+		}
+		t.add(outcome)
+	}
+	if names := p.collectorSettings.PullSecrets; len(names) > 0 {
+		p.done(t.outcome(), p.member.cluster+": pull secrets "+list(names), "")
+	}
+	return p.dropPullSecrets(ctx, p.collectorSettings.PullSecrets)
+}
+
+func (p *joiner) putPullSecret(ctx context.Context, name string) (Outcome, error) {
+	meta := metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name}
+	there := &corev1.Secret{ObjectMeta: meta}
+	err := p.member.get(ctx, there)
+	switch {
+	case err != nil && !errors.Is(err, errAbsent):
+		return "", fmt.Errorf("reading %s on %s: %w", describe(there), p.member.cluster, err)
+	case err == nil && !slices.Contains(pullSecretTypes, there.Type):
+		return "", fmt.Errorf("%s on %s is of type %q: --image-pull-secret takes one of type %s", describe(there), p.member.cluster, there.Type, corev1.SecretTypeDockerConfigJson)
+	case err == nil && !membercollector.IsOurs(there):
+		return Unchanged, nil
+	}
+	source := &corev1.Secret{ObjectMeta: meta}
+	err = p.host.get(ctx, source)
+	switch {
+	case errors.Is(err, errAbsent):
+		return "", fmt.Errorf("neither the host nor %s has the Secret %s/%s: make it there, or give another --image-pull-secret (none for none)",
+			p.member.cluster, meta.Namespace, name)
+	case err != nil:
+		return "", fmt.Errorf("reading %s at the host: %w", describe(source), err)
+	case !slices.Contains(pullSecretTypes, source.Type):
+		return "", fmt.Errorf("%s at the host is of type %q: --image-pull-secret takes one of type %s", describe(source), source.Type, corev1.SecretTypeDockerConfigJson)
+	}
+	_, outcome, err := put(ctx, p.member, &corev1.Secret{ObjectMeta: meta}, func(s *corev1.Secret) {
+		if s.Labels == nil {
+			s.Labels = make(map[string]string)
+		}
+		membercollector.MarkOurs(s.Labels)
+		s.Type, s.Data = source.Type, source.Data
+		belongTo(s, p.collectorAccount)
+	})
+	return outcome, err
+}
+
+// dropPullSecrets removes the copies that an earlier join made, but for the named ones.
+func (p *joiner) dropPullSecrets(ctx context.Context, keep []string) error {
+	if p.memberUID == p.identity.UID {
+		return nil
+	}
+	var copies corev1.SecretList
+	err := p.member.client.List(ctx, &copies, client.InNamespace(v1alpha1.SystemNamespace), client.MatchingLabels(membercollector.MarkOurs(map[string]string{})))
+	if apierrors.IsForbidden(err) && p.collector != v1alpha1.CollectorMember {
+		return nil // the garbage collector removes the copies with the account
+	}
+	if err != nil {
+		return fmt.Errorf("listing the pull secrets on %s: %w", p.member.cluster, err)
+	}
+	for i := range copies.Items {
+		s := &copies.Items[i]
+		if slices.Contains(keep, s.Name) || !slices.Contains(pullSecretTypes, s.Type) {
+			continue
+		}
+		outcome, err := p.member.remove(ctx, s)
+		if err != nil {
+			return err
+		}
+		p.done(outcome, p.member.cluster+": pull secret "+s.Name, "")
+	}
+	return nil
+}
+
+// applyDeployment applies a Deployment and does not compare it, because the API server fills it with defaults.
+func (w writer) applyDeployment(ctx context.Context, want *appsv1.Deployment) (Outcome, error) {
+	there := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: want.Namespace, Name: want.Name}}
+	err := w.get(ctx, there)
+	if err == nil && there.DeletionTimestamp != nil {
+		if err = w.awaitGone(ctx, there); err == nil {
+			err = errAbsent
+		}
+	}
+	isNew := errors.Is(err, errAbsent)
+	if err != nil && !isNew {
+		return "", err
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(want)
+	if err != nil {
+		return "", err
+	}
+	delete(content, "status")
+	applied := &unstructured.Unstructured{Object: content}
+	opts := []client.ApplyOption{client.FieldOwner(fieldManager), client.ForceOwnership}
+	if w.dry {
+		opts = append(opts, client.DryRunAll)
+	}
+	err = w.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), opts...)
+	switch {
+	case isNew && w.dry && absent(err): // the namespace would only have been made, too
+		return Created, nil
+	case err != nil:
+		return "", err
+	case isNew:
+		return Created, nil
+	}
+	after := &appsv1.Deployment{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(applied.Object, after); err != nil {
+		return "", err
+	}
+	if after.ResourceVersion == there.ResourceVersion ||
+		w.dry && equality.Semantic.DeepEqual(after.Spec, there.Spec) && equality.Semantic.DeepEqual(after.Labels, there.Labels) {
+		return Unchanged, nil
+	}
+	return Configured, nil
+}
+
+// clearCollector removes a collector that a join installed on the member, before the objects that it observes. The account of a member
+// without such a collector may not read Deployments. Then the garbage collector removes what there is, with the account.
+func clearCollector(ctx context.Context, member client.Client, name string, report Reporter) error {
+	obj := named(appsv1.SchemeGroupVersion.WithKind("Deployment"), v1alpha1.SystemNamespace, membercollector.Name)
+	err := member.Get(ctx, client.ObjectKeyFromObject(obj), obj)
+	switch {
+	case absent(err) || refused(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("reading %s: %w", describe(obj), err)
+	case !membercollector.IsOurs(obj):
+		return nil
+	}
+	if err := member.Delete(ctx, obj, client.Preconditions{UID: ptr.To(obj.GetUID())}); err != nil && !absent(err) && !refused(err) {
+		return fmt.Errorf("removing %s: %w", describe(obj), err)
+	}
+	tell(report, Removed, "member %s: collector", name)
+	return nil
+}

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package join_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/join"
+	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
+)
+
+// These tests run on real API servers with their controllers, which make ReplicaSets and pods. No kubelet and no scheduler run: a
+// test writes what those would write.
+
+// elsewhere is an address that is not this machine's. The join does not ask it.
+const elsewhere = "https://192.0.2.7:6443"
+
+// runsManager gives the host the Deployment of a manager, without pods.
+func (f *fleet) runsManager(t *testing.T, image string) {
+	t.Helper()
+	ns := join.SystemNamespace()
+	if err := client.IgnoreAlreadyExists(f.host.Create(within(t), ns)); err != nil {
+		t.Fatal(err)
+	}
+	labels := map[string]string{"app": "manager"}
+	zero := int32(0)
+	manager := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: membercollector.Manager}, Spec: appsv1.DeploymentSpec{
+		Replicas: &zero, Selector: &metav1.LabelSelector{MatchLabels: labels},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
+			ImagePullSecrets: []corev1.LocalObjectReference{{Name: "registry"}}, Containers: []corev1.Container{{Name: "manager", Image: image}}}}}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "registry"}, Type: corev1.SecretTypeDockerConfigJson,
+		Data: map[string][]byte{corev1.DockerConfigJsonKey: []byte(`{"auths":{}}`)}}
+	for _, obj := range []client.Object{manager, secret} {
+		there := obj.DeepCopyObject().(client.Object)
+		err := f.host.Get(within(t), client.ObjectKeyFromObject(obj), there)
+		if err == nil {
+			obj.SetResourceVersion(there.GetResourceVersion())
+			err = f.host.Update(within(t), obj)
+		} else {
+			err = f.host.Create(within(t), obj)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// forgetsManager makes the host one whose manager is a process elsewhere.
+func (f *fleet) forgetsManager(t *testing.T) {
+	t.Helper()
+	for _, obj := range []client.Object{
+		&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: membercollector.Manager}},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "registry"}},
+	} {
+		if err := client.IgnoreNotFound(f.host.Delete(within(t), obj)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// deployed is the collector's Deployment on the member, nil if there is none.
+func (f *fleet) deployed(t *testing.T) *appsv1.Deployment {
+	t.Helper()
+	d := &appsv1.Deployment{}
+	err := f.east.Get(within(t), client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: membercollector.Name}, d)
+	if join.Absent(err) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func (f *fleet) eastAccount(t *testing.T) *corev1.ServiceAccount {
+	t.Helper()
+	account := join.ServiceAccount(join.CollectorAccount)
+	if err := f.east.Get(within(t), client.ObjectKeyFromObject(account), account); err != nil {
+		t.Fatal(err)
+	}
+	return account
+}
+
+// hostOnEast is the host's account on the member, by the test's own way there.
+func (f *fleet) hostOnEast(t *testing.T) client.Client {
+	t.Helper()
+	_, secret := f.registered(t, "east")
+	cfg := rest.AnonymousClientConfig(f.eastConfig)
+	cfg.BearerToken = string(secret.Data[v1alpha1.SecretToken])
+	return clientFor(t, cfg)
+}
+
+func TestTheCollectorOfANewMemberIsADeploymentThere(t *testing.T) {
+	f := newFleet(t)
+	f.runsManager(t, "registry.org/fairlead/manager:v1")
+	t.Cleanup(func() { f.forgetsManager(t) })
+	opts := join.Options{Name: "east", Server: elsewhere}
+	got := f.mustJoin(t, f.eastConfig, opts)
+	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
+	if got.Collector != v1alpha1.CollectorMember || got.CollectorImage != "registry.org/fairlead/collector:v1" {
+		t.Errorf("%+v", got)
+	}
+	d := f.deployed(t)
+	if d == nil || d.Spec.Template.Spec.Containers[0].Image != "registry.org/fairlead/collector:v1" || d.OwnerReferences[0].UID != f.eastAccount(t).UID {
+		t.Fatalf("the Deployment: %+v", d)
+	}
+	pull := &corev1.Secret{}
+	if err := f.east.Get(within(t), client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "registry"}, pull); err != nil || string(pull.Data[corev1.DockerConfigJsonKey]) != `{"auths":{}}` {
+		t.Errorf("the pull secret: %v %v", pull.Data, err)
+	}
+	if mc, secret := f.registered(t, "east"); mc.Spec.Collector != v1alpha1.CollectorMember || len(secret.Data[v1alpha1.SecretCollectorToken]) != 0 {
+		t.Errorf("the host: %+v, keys %v", mc.Spec, slices.Collect(maps.Keys(secret.Data)))
+	}
+
+	host := f.hostOnEast(t)
+	bare := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: membercollector.Name}}
+	other := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "other"}}
+	for name, a := range map[string]attempt{
+		"the host reads the Deployment": {do: func(ctx context.Context, c client.Client) error {
+			return c.Get(ctx, client.ObjectKeyFromObject(bare), bare.DeepCopy())
+		}},
+		"and lists its pods": {do: func(ctx context.Context, c client.Client) error {
+			return c.List(ctx, &corev1.PodList{}, client.InNamespace(v1alpha1.SystemNamespace))
+		}},
+		"but no pods elsewhere": {do: func(ctx context.Context, c client.Client) error {
+			return c.List(ctx, &corev1.PodList{}, client.InNamespace("default"))
+		}, refused: "cannot list"},
+		"nor does it change the Deployment": {do: func(ctx context.Context, c client.Client) error {
+			return c.Patch(ctx, bare.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":0}}`)))
+		}, refused: "in namespace fairlead-system the host writes its Deliveries"},
+		"nor delete another": {do: func(ctx context.Context, c client.Client) error { return c.Delete(ctx, other.DeepCopy()) }, refused: "not found"},
+	} {
+		t.Run(name, func(t *testing.T) { a.check(t, host) })
+	}
+
+	if again := f.mustJoin(t, f.eastConfig, opts); again.Changes != 0 {
+		t.Errorf("a join wrote something: %+v", again)
+	}
+	// The host is upgraded.
+	f.runsManager(t, "registry.org/fairlead/manager:v2")
+	if again := f.mustJoin(t, f.eastConfig, opts); again.Changes != 1 {
+		t.Errorf("%+v", again)
+	}
+	if now := f.deployed(t); now.UID != d.UID || now.Spec.Template.Spec.Containers[0].Image != "registry.org/fairlead/collector:v2" {
+		t.Errorf("it is not upgraded: %+v", now.Spec.Template.Spec)
+	}
+	// No pull secret any more, and tolerations.
+	given := opts
+	given.MemberCollector = membercollector.Given{PullSecrets: []string{membercollector.None}, Tolerations: []string{"edge=yes:NoSchedule"}}
+	f.mustJoin(t, f.eastConfig, given)
+	f.mustJoin(t, f.eastConfig, opts)
+	if now := f.deployed(t).Spec.Template.Spec; len(now.ImagePullSecrets) != 0 || !slices.ContainsFunc(now.Tolerations, func(t corev1.Toleration) bool { return t.Key == "edge" }) {
+		t.Errorf("%+v", now)
+	}
+	if err := f.east.Get(within(t), client.ObjectKeyFromObject(pull), pull); !join.Absent(err) {
+		t.Errorf("the copy of the pull secret stays: %v", err)
+	}
+
+	// The manager leaves the member with its own account: the collector goes before what it observes.
+	var steps []string
+	if err := join.Withdraw(within(t), host, got.Host.UID, "east", func(s join.Step) { steps = append(steps, s.What) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(steps) == 0 || steps[0] != "member east: collector" {
+		t.Errorf("steps: %v", steps)
+	}
+	eventually(t, "nothing of the collector is left", func(ctx context.Context) bool {
+		var pods corev1.PodList
+		return f.deployed(t) == nil && f.east.List(ctx, &pods, client.InNamespace(v1alpha1.SystemNamespace)) == nil && len(pods.Items) == 0
+	})
+}
+
+func TestAChangeOfTheCollectorsPlaceEndsTheFormer(t *testing.T) {
+	f := newFleet(t)
+	f.runsManager(t, "registry.org/fairlead/manager:v1")
+	t.Cleanup(func() { f.forgetsManager(t) })
+	to := func(mode v1alpha1.CollectorMode) *corev1.ServiceAccount {
+		t.Helper()
+		opts := join.Options{Name: "east", Server: elsewhere, Collector: mode}
+		f.mustJoin(t, f.eastConfig, opts)
+		if again := f.mustJoin(t, f.eastConfig, opts); again.Changes != 0 {
+			t.Errorf("%s: another join wrote something: %+v", mode, again)
+		}
+		if d := f.deployed(t); (d != nil) != (mode == v1alpha1.CollectorMember) {
+			t.Errorf("%s: the Deployment: %v", mode, d)
+		}
+		_, secret := f.registered(t, "east")
+		if held := len(secret.Data[v1alpha1.SecretCollectorToken]) > 0; held != (mode == v1alpha1.CollectorHost) {
+			t.Errorf("%s: the host holds a token of the collector: %v", mode, held)
+		}
+		return f.eastAccount(t)
+	}
+	before := to(v1alpha1.CollectorHost)
+	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
+	for _, mode := range []v1alpha1.CollectorMode{v1alpha1.CollectorMember, v1alpha1.CollectorExternal, v1alpha1.CollectorMember, v1alpha1.CollectorHost} {
+		after := to(mode)
+		if after.UID == before.UID {
+			t.Errorf("%s: tokens of the former collector go on", mode)
+		}
+		before = after
+	}
+	// Killed after the account was made and before the Deployment: the operator of an External collector may have a token of it.
+	external := to(v1alpha1.CollectorExternal)
+	if now := to(v1alpha1.CollectorMember); now.UID == external.UID {
+		t.Error("the token of an External collector goes on")
+	}
+	// --rotate ends the tokens of the pods too.
+	had := f.deployed(t)
+	f.mustJoin(t, f.eastConfig, join.Options{Name: "east", Server: elsewhere, Rotate: true}.Remembering(time.Millisecond))
+	if now := f.deployed(t); now == nil || now.UID == had.UID {
+		t.Errorf("the pods keep a token of the account before: %v", now)
+	}
+}
+
+func TestADeploymentThatNoJoinMadeStays(t *testing.T) {
+	f := newFleet(t)
+	f.mustJoin(t, f.eastConfig, join.Options{Name: "east", Collector: v1alpha1.CollectorExternal})
+	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
+	theirs := membercollector.Deployment(membercollector.Settings{ClusterName: "east", Image: "mine"})
+	theirs.Labels = nil
+	if err := f.east.Create(within(t), theirs); err != nil {
+		t.Fatal(err)
+	}
+	if again := f.mustJoin(t, f.eastConfig, join.Options{Name: "east"}); again.Changes != 0 {
+		t.Errorf("%+v", again)
+	}
+	_, _, err := f.join(t, f.eastConfig, join.Options{Name: "east", Collector: v1alpha1.CollectorMember, MemberCollector: membercollector.Given{Image: "a:v1"}})
+	if diff := join.WordsDiff("has a Deployment fairlead-system/fairlead-collector that no join made", err); diff != "" {
+		t.Error(diff)
+	}
+	if d := f.deployed(t); d == nil || d.UID != theirs.UID {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestSettingsOfACollectorThatCannotBeFollowedAreRefusedFirst(t *testing.T) {
+	f := newFleet(t)
+	before := ours(t, f.east)
+	refused := func(want string, opts join.Options) {
+		t.Helper()
+		opts.Name = "east"
+		_, _, err := f.join(t, f.eastConfig, opts)
+		if diff := join.WordsDiff(want, err); diff != "" {
+			t.Error(diff)
+		}
+		if diff := cmp.Diff(before, ours(t, f.east)); diff != "" {
+			t.Errorf("%s: the member was written to: %s", want, diff)
+		}
+	}
+	refused("the host has no Deployment fairlead-system/fairlead-manager", join.Options{Collector: v1alpha1.CollectorMember})
+	refused("are for --collector Member", join.Options{MemberCollector: membercollector.Given{Image: "a:v1"}})
+	f.runsManager(t, "registry.org/fairlead/manager:v1")
+	t.Cleanup(func() { f.forgetsManager(t) })
+	refused("which leads to the pod itself in the pod of the host's manager; give the address by which the host's pods reach the member: --server", join.Options{})
+	refused("--proxy-url http://127.0.0.1:1 is a loopback address, which leads to the pod itself", join.Options{Server: elsewhere, ProxyURL: "http://127.0.0.1:1"})
+}
+
+// awaits joins east and waits, while the test plays the manager: it calls the member Ready at once.
+func (f *fleet) awaits(t *testing.T, wait time.Duration, during func()) ([]join.Step, error) {
+	t.Helper()
+	type ended struct {
+		steps []join.Step
+		err   error
+	}
+	end := make(chan ended, 1)
+	go func() {
+		var steps []join.Step
+		_, err := join.Join(within(t), f.hostConfig, f.eastConfig, join.Options{Name: "east", DefaultHostName: "prod", Server: elsewhere, Wait: wait,
+			Collector: v1alpha1.CollectorMember},
+			func(s join.Step) { steps = append(steps, s) })
+		end <- ended{steps, err}
+	}()
+	mc := &v1alpha1.MemberCluster{}
+	eventually(t, "the MemberCluster is there", func(ctx context.Context) bool {
+		if f.host.Get(ctx, client.ObjectKey{Name: "east"}, mc) != nil {
+			return false
+		}
+		for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionCredentialsValid} {
+			meta.SetStatusCondition(&mc.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: "Ready", ObservedGeneration: mc.Generation})
+		}
+		return f.host.Status().Update(ctx, mc) == nil
+	})
+	during()
+	e := <-end
+	return e.steps, e.err
+}
+
+func (f *fleet) pod(t *testing.T) *corev1.Pod {
+	t.Helper()
+	pod := &corev1.Pod{}
+	eventually(t, "the controllers make a pod", func(ctx context.Context) bool {
+		var pods corev1.PodList
+		if f.east.List(ctx, &pods, client.InNamespace(v1alpha1.SystemNamespace), client.MatchingLabels(membercollector.Labels())) != nil || len(pods.Items) == 0 {
+			return false
+		}
+		*pod = pods.Items[0]
+		return true
+	})
+	return pod
+}
+
+func TestAJoinTellsWhyTheCollectorDoesNotStart(t *testing.T) {
+	f := newFleet(t)
+	f.runsManager(t, "registry.org/fairlead/manager:v1")
+	t.Cleanup(func() { f.forgetsManager(t) })
+	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
+	notReady := func(err error, reason string, words ...string) {
+		t.Helper()
+		var is *join.NotReadyError
+		if !errors.As(err, &is) || is.Reason != reason {
+			t.Fatalf("got %v, want %s", err, reason)
+		}
+		for _, want := range words {
+			if diff := join.WordsDiff(want, err); diff != "" {
+				t.Error(diff)
+			}
+		}
+	}
+	// A quota of the member refuses the pod. The API server and its controllers tell that by themselves.
+	host := join.Options{Name: "east", Server: elsewhere, Collector: v1alpha1.CollectorHost}
+	f.mustJoin(t, f.eastConfig, host)
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "none"},
+		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}}}
+	if err := f.east.Create(within(t), quota); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the quota counts", func(ctx context.Context) bool {
+		return f.east.Get(ctx, client.ObjectKeyFromObject(quota), quota) == nil && quota.Status.Hard != nil
+	})
+	_, err := f.awaits(t, 15*time.Second, func() {})
+	notReady(err, v1alpha1.ReasonPodRefused, "member east", "exceeded quota: none")
+	if err := f.east.Delete(within(t), quota); err != nil {
+		t.Fatal(err)
+	}
+
+	// No kubelet runs: the test writes what one writes about an image that is not there.
+	f.mustJoin(t, f.eastConfig, host) // the controllers try a refused pod again only after a while
+	steps, err := f.awaits(t, 10*time.Second, func() {
+		pod := f.pod(t)
+		if err := f.east.SubResource("binding").Create(within(t), pod, &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: "worker-1"}}); err != nil {
+			t.Error(err)
+		}
+		eventually(t, "the pod has its status", func(ctx context.Context) bool {
+			if err := f.east.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil {
+				return false
+			}
+			pod.Status.Phase = corev1.PodPending
+			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "collector", Image: "registry.org/fairlead/collector:v1",
+				State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "manifest unknown"}}}}
+			return f.east.Status().Update(ctx, pod) == nil
+		})
+	})
+	notReady(err, v1alpha1.ReasonImageNotPulled, "node worker-1 cannot pull image registry.org/fairlead/collector:v1 of the collector: ErrImagePull: manifest unknown")
+	if !slices.ContainsFunc(steps, func(s join.Step) bool {
+		return s.Outcome == join.Noted && strings.HasPrefix(s.What, "member east: the collector does not run: ImageNotPulled: node worker-1")
+	}) {
+		t.Errorf("it is not told while the join waits: %v", steps)
+	}
+
+	// The test writes that the pod runs.
+	_, err = f.awaits(t, 30*time.Second, func() {
+		pod := f.pod(t)
+		pod.Status.Phase = corev1.PodRunning
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "collector", Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+		if err := f.east.Status().Update(within(t), pod); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
