@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/version"
 )
 
 // The Deployment of the manager on the host, and its container.
@@ -152,7 +153,7 @@ func imageOfHost(manager *appsv1.Deployment) (string, error) {
 	return withTagOf(image, prefix+"/collector")
 }
 
-// withTagOf is a repository with the tag of another image.
+// withTagOf is a repository with the tag of another image. Where that has a digest only, the tag is that of this version.
 func withTagOf(image, repository string) (string, error) {
 	if image == "" {
 		return "", errors.New("the host has no Deployment of the manager whose tag the collector's image could take: give --image REPOSITORY:TAG")
@@ -162,7 +163,8 @@ func withTagOf(image, repository string) (string, error) {
 	case err != nil:
 		return "", err
 	case name.tag == "" && name.digest != "":
-		return "", fmt.Errorf("the manager's image %s has a digest and no tag, and the collector's image has another digest: give --image REPOSITORY@sha256:…", image)
+		// The collector's image has another digest. Both are pushed under the tag of their version.
+		return repository + ":" + strings.ReplaceAll(version.String(), "+", "-"), nil
 	}
 	return repository + ":" + cmp.Or(name.tag, "latest"), nil
 }

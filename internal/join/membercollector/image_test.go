@@ -8,6 +8,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fairlead-dev/fairlead/internal/version"
 )
 
 const digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -50,7 +52,7 @@ func TestTheImageOfACollector(t *testing.T) {
 		"it follows the host again":                   {manager: v1, present: joined(v1, Given{Image: "mine/c:fixed"}), given: Given{Image: ImageOfHost}, want: "registry.org:5000/fairlead/collector:v1"},
 		"a tag and a digest":                          {manager: managerOf("r/manager:v1@" + digest), want: "r/collector:v1"},
 		"no manager":                                  {wantErr: "the host has no Deployment fairlead-system/fairlead-manager"},
-		"a manager by digest":                         {manager: managerOf("r/manager@" + digest), wantErr: "give --image REPOSITORY@sha256:"},
+		"a manager by digest":                         {manager: managerOf("r/manager@" + digest), want: "r/collector:" + strings.ReplaceAll(version.String(), "+", "-")},
 		"a manager of another name":                   {manager: managerOf("r/fairlead:v1"), wantErr: "does not tell the collector's: give --image"},
 		"a mirror without a tag":                      {given: Given{Registry: "mirror"}, wantErr: "give --image REPOSITORY:TAG"},
 	} {
