@@ -120,7 +120,7 @@ func (s Programs) build(ctx context.Context, missing []target, p *progress.Print
 	return s.touch()
 }
 
-// buildOne builds a program. step shows how many of its packages are built.
+// buildOne builds a program, and adds it to Path. step shows how many of its packages are built.
 func (s Programs) buildOne(ctx context.Context, source string, t target, list packages, step *progress.Step) error {
 	to := filepath.Join(s.Dir, file(t.name))
 	partial := to + ".partial"
@@ -146,6 +146,7 @@ func (s Programs) buildOne(ctx context.Context, source string, t target, list pa
 	if err := os.Rename(partial, to); err != nil {
 		return fmt.Errorf("putting %s in its place: %w", t.name, err)
 	}
+	s.Path[t.name] = to
 	// A program that was linked before is in no line of `go build -v`, and needs its packages all the same.
 	for _, path := range list.of[list.mainOf(t.pkg)] {
 		list.built[path] = true

@@ -102,8 +102,12 @@ func TestGoTellsWhichPackagesAreBuilt(t *testing.T) {
 		if leaf := list.built["example.com/m/leaf"]; leaf != cached || (built == all) != cached || all < 10 {
 			t.Errorf("cached %v: %d of %d packages are built, leaf: %v", cached, built, all, leaf)
 		}
+		clear(set.Path)
 		if err := set.buildOne(t.Context(), source, good, list, step); err != nil {
 			t.Fatal(err)
+		}
+		if path := set.Path[good.name]; !executable(path) {
+			t.Errorf("cached %v: the built program is not at %q", cached, path)
 		}
 		if built, all := list.countOf(good.pkg); built != all {
 			t.Errorf("cached %v: after the build %d of %d packages are built", cached, built, all)
