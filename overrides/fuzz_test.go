@@ -18,8 +18,8 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// FuzzPatch compares one operation with another implementation of RFC 6902: where both succeed they
-// have to agree. Whatever is asked, nothing may panic, and what was given stays as it was.
+// FuzzPatch compares one operation with another implementation of RFC 6902. If both succeed, their results have to be
+// equal. No input may cause a panic, or change the input.
 func FuzzPatch(f *testing.F) {
 	f.Add(`{"a":[1,2]}`, "add", "/spec/a/1", "", `{"x":1}`)
 	f.Add(`{"a":[1,2]}`, "remove", "/spec/a/0", "", ``)

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Wrapper is what a Federated and a ClusterFederated have in common.
+// Wrapper is the common part of a Federated and a ClusterFederated.
 //
 // +kubebuilder:object:generate=false
 type Wrapper interface {
@@ -39,7 +39,7 @@ func (f *ClusterFederated) WrapperSpec() *WrapperSpec { return &f.Spec }
 // WrapperStatus implements Wrapper.
 func (f *ClusterFederated) WrapperStatus() *WrapperStatus { return &f.Status }
 
-// Identity is a wrapper's name as Deliveries have it.
+// Identity returns the identity of a wrapper in the form that Deliveries hold.
 func Identity(w Wrapper) WrapperIdentity {
 	return WrapperIdentity{
 		Kind:       w.WrapperKind(),

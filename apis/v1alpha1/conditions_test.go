@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// A reason that nobody can look up is a riddle for whoever is on call.
+// The on-call has to be able to look up every reason.
 func TestEveryReasonIsInTroubleshooting(t *testing.T) {
 	text, err := os.ReadFile("../../docs/troubleshooting.md")
 	if err != nil {

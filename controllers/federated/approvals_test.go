@@ -52,7 +52,7 @@ func TestAnApprovalWakesItsWrapper(t *testing.T) {
 	}
 }
 
-// departing is a wrapper that is being deleted and stands on two members, neither of which is connected.
+// departing is a wrapper that is being deleted. Its objects are on two members, neither of which is connected.
 func departing(t *testing.T, approvals ...client.Object) (*Reconciler, client.Client) {
 	t.Helper()
 	w := wrapper("u", "", 1)
@@ -103,7 +103,7 @@ func TestADeletedWrapperWaitsForNobodyWhoWasReleased(t *testing.T) {
 	if diff := cmp.Diff([]string{"east"}, r.pusher.DesiredMembers(web)); diff != "" {
 		t.Fatalf("nothing is to be done on a member that was released (-want +got):\n%s", diff)
 	}
-	// The Approval may be collected as garbage before the wrapper goes; its word stands.
+	// The garbage collector may delete the Approval before the wrapper. The release is still valid.
 	if err := c.DeleteAllOf(t.Context(), &v1alpha1.Approval{}, client.InNamespace("shop")); err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,8 @@ func TestARemovalThatWaitsIsComeBackTo(t *testing.T) {
 		}
 		return &reconciliation{Reconciler: r, key: web, wrapper: r.writes.newest(w.DeepCopy()), now: now}
 	}
-	// First the status is held back, which is come back to sooner; then it stands.
+	// First the manager holds the status back, and the reconcile comes sooner. Then the status is written, and the next
+	// reconcile comes when the hour is over.
 	for _, step := range []struct{ at, again time.Duration }{{0, statusInterval}, {statusInterval, time.Hour - statusInterval}} {
 		if result, err := pass(now.Add(step.at)).advance(t.Context()); err != nil || result.RequeueAfter != step.again {
 			t.Fatalf("it is come back to after %s, want %s (%v)", result.RequeueAfter, step.again, err)

@@ -27,7 +27,7 @@ const (
 
 // heap is how many bytes are in use.
 func heap() int64 {
-	for range 3 { // what weak pointers and finalizers let go of takes a cycle more
+	for range 3 { // objects of weak pointers and finalizers take one cycle more
 		runtime.GC()
 	}
 	var m runtime.MemStats
@@ -77,7 +77,7 @@ var fleets = map[string]string{"members that are told apart": "metadata.name", "
 
 // One wrapper of 512 KiB that differed on each of 1,000 members took 508 MiB.
 func TestAPairAtRestTakesLittleHoweverLargeItsObjectsAre(t *testing.T) {
-	atRest(t, 1, "") // what is made once in a process
+	atRest(t, 1, "") // allocates the objects that exist once in a process
 	for name, override := range fleets {
 		for _, size := range []int{1 << 10, 512 << 10} {
 			t.Run(fmt.Sprintf("%s, %d KiB", name, size>>10), func(t *testing.T) {
@@ -143,7 +143,7 @@ func wrapperAtRest(t testing.TB) int64 {
 	return left / restWrappers
 }
 
-// decoded is an object with strings of its own, as the wire brings it.
+// decoded returns an object with its own strings, like one that was received from the API server.
 func decoded[T any](t testing.TB, data []byte, i int) *T {
 	t.Helper()
 	text := strings.NewReplacer("NAME", fmt.Sprintf("bench-%04d", i), "UID", fmt.Sprintf("%036d", i), "PAYLOAD", strings.Repeat("x", 1<<10)).Replace(string(data))
@@ -165,7 +165,7 @@ func encoded(t testing.TB, obj any) []byte {
 
 // A wrapper took 52 KB of RSS while the host kept a second copy of it and every rendering.
 func TestAWrapperAtRestTakesLittleBesideItsCopyInTheCache(t *testing.T) {
-	wrapperAtRest(t) // what is made once in a process
+	wrapperAtRest(t) // allocates the objects that exist once in a process
 	if got := wrapperAtRest(t); got > maxWrapperAtRest {
 		t.Errorf("%d B a wrapper, %d at most", got, maxWrapperAtRest)
 	}

@@ -175,7 +175,8 @@ func TestTheViewRoleReadsNoSecretFromRevisionsEventsOrStatus(t *testing.T) {
 	}
 }
 
-// publishRefusal publishes, and records, that an override fails on the Secret's value, which no word of it may quote.
+// publishRefusal publishes a status, and records an event, about an override that fails on the Secret's value. Neither
+// may quote that value.
 func (p *reconciliation) publishRefusal(t *testing.T) {
 	t.Helper()
 	spec := p.wrapper.WrapperSpec().DeepCopy()
@@ -210,7 +211,7 @@ func TestRevisionsWithoutASecretStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// Who loses the key loses history: it is told, and the wrapper goes on.
+// A lost key loses only history: the manager reports it, and continues with the wrapper.
 func TestALostKeyLosesOnlyHistory(t *testing.T) {
 	s := secretSite(t)
 	p := s.pass(v1alpha1.PlacementStatus{})

@@ -96,7 +96,7 @@ func TestWhichNewsOfAMemberConcernsWrappers(t *testing.T) {
 	}
 }
 
-// A manager that is told to end does not render for a thousand members first.
+// A manager that has to stop does not render for a thousand members first.
 func TestRenderingEndsBetweenMembersWithItsContext(t *testing.T) {
 	p := &reconciliation{Reconciler: &Reconciler{}, key: web, wrapper: rendered("u", object, 1), members: map[string]*v1alpha1.MemberCluster{"east": {}}}
 	p.decision.Status.Clusters = []string{"east"}

@@ -110,7 +110,7 @@ func newSite(t *testing.T) *site {
 	return &site{T: t, Client: c, Reconciler: r, wrapper: w}
 }
 
-// pass is a pass over the wrapper whose decision is this one.
+// pass returns a reconcile of the wrapper with this decision.
 func (s *site) pass(decided v1alpha1.PlacementStatus) *reconciliation {
 	return &reconciliation{Reconciler: s.Reconciler, key: keyOf(s.wrapper), wrapper: s.wrapper, now: now, revision: "fed-web-1",
 		decision: placement.Decision{Status: decided, Placed: metav1.ConditionTrue, Reason: v1alpha1.ReasonPlaced}}
@@ -130,7 +130,7 @@ func (s *site) ready() metav1.Condition {
 	return *found
 }
 
-// events are those about the wrapper with a reason, once there are so many.
+// eventsOf waits for count events about the wrapper with this reason, and returns them.
 func (s *site) eventsOf(reason string, count int) []eventsv1.Event {
 	s.Helper()
 	var found []eventsv1.Event
@@ -183,7 +183,7 @@ func TestTheEventOfALargeOutageArrives(t *testing.T) {
 	}
 }
 
-// What is wrong with a spec may be more than a condition may say: then as much of it as fits is stored.
+// The faults in a spec may be longer than the message of a condition may be. Then the status holds as much as fits.
 func TestAHugeSpecInvalidIsStored(t *testing.T) {
 	s := newSite(t)
 	p := s.pass(v1alpha1.PlacementStatus{})
@@ -198,8 +198,8 @@ func TestAHugeSpecInvalidIsStored(t *testing.T) {
 	}
 }
 
-// What was kept on each of three members is told of each, although nothing else changes in between: 60 objects, whose names do
-// not fit into an event.
+// One event for each of three members reports the objects that stayed there, although nothing else changes in between.
+// The names of 60 objects do not fit into an event.
 func TestWhatWasKeptIsToldOfEveryMember(t *testing.T) {
 	s := newSite(t)
 	p := s.pass(v1alpha1.PlacementStatus{})

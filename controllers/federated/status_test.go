@@ -123,7 +123,7 @@ func ready(t *testing.T, c client.Client) string {
 	return ""
 }
 
-// A status that is held back is told in the end, and one that is final is told at once.
+// A status that is held back is written in the end. A final status is written at once.
 func TestNoStatusIsLostByPacing(t *testing.T) {
 	w := wrapper("u", "", 1)
 	r, c := host(t, nil, w)
@@ -133,11 +133,11 @@ func TestNoStatusIsLostByPacing(t *testing.T) {
 	if err != nil || result.RequeueAfter != statusInterval || ready(t, c) != "" {
 		t.Fatalf("under way: %v %v %q", result, err, ready(t, c))
 	}
-	// When the interval is over it is told.
+	// When the interval is over, the status is written.
 	if _, err := at(r, w, now.Add(statusInterval), "east").publish(t.Context()); err != nil || ready(t, c) != "False NotHeardFrom" {
 		t.Fatalf("after the interval: %v %q", err, ready(t, c))
 	}
-	// What is final does not wait; the cache still has the wrapper of the beginning.
+	// A final status does not wait. The cache still has the wrapper from the beginning.
 	if _, err := at(r, w, now.Add(statusInterval+time.Millisecond)).publish(t.Context()); err != nil || ready(t, c) != "True AllHealthy" {
 		t.Fatalf("final: %v %q", err, ready(t, c))
 	}
@@ -156,7 +156,7 @@ func TestNoStatusIsLostByPacing(t *testing.T) {
 	}
 }
 
-// A restart tells nobody of itself: what the manager does not know yet changes no status, until the grace is over.
+// A restart alone changes no status: until the grace is over, missing knowledge of the manager is not reported.
 func TestAStartWritesNothingThatItOnlyDoesNotKnowYet(t *testing.T) {
 	well := report.Build(report.Input{Generation: 1, UpdateRevision: "fed-web-1", PlacedOK: true, PlacedReason: v1alpha1.ReasonPlaced,
 		Before: &v1alpha1.WrapperStatus{}, Members: []report.Member{{Name: "east", Revision: "fed-web-1", Held: true,
@@ -189,7 +189,8 @@ func TestAStartWritesNothingThatItOnlyDoesNotKnowYet(t *testing.T) {
 	}
 }
 
-// What is known holds nothing back: a wrapper that is nowhere, or that was edited, is reported at once after a start.
+// The grace does not hold back known facts: a wrapper that is on no member, or that was edited, is reported at once
+// after a start.
 func TestAStartHoldsNoNewsBack(t *testing.T) {
 	w := wrapper("u", "", 1)
 	r, c := host(t, nil, w)

@@ -116,7 +116,8 @@ func TestPacingOfStatuses(t *testing.T) {
 	}
 }
 
-// The memory is for the time until the cache has caught up: a copy of every wrapper for ever is what the cache is for.
+// The write cache keeps a copy only until the cache has caught up. A copy of every wrapper forever would be a second
+// cache.
 func TestWhatTheCacheHasBroughtIsNotKept(t *testing.T) {
 	written := wrapper("u", "9", 1)
 	for name, test := range map[string]struct {
@@ -145,7 +146,7 @@ func TestWhatTheCacheHasBroughtIsNotKept(t *testing.T) {
 	}
 }
 
-// What was told of a wrapper is not told of the next one of its name, whether or not a copy of it was kept.
+// An entry about a wrapper is not used for the next wrapper of its name, with or without a copy in the entry.
 func TestNothingIsKnownOfAWrapperThatWasMadeAnew(t *testing.T) {
 	var m writeCache
 	m.newest(wrapper("u", "9", 1))

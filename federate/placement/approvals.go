@@ -35,8 +35,8 @@ func approvedRemovals(in *Input, decision string) map[string]bool {
 
 // Release separates members that are being left into those that the manager still waits for, and those that a person
 // has just released. heard, sorted by name, are the releases that have been used, or that came too late: the earlier
-// ones, and those that the Approvals give for all members. An Approval counts once, and only for a removal that it
-// saw. If the member was left before it needed a release, or is placed again, its next removal needs a newer
+// ones, and those that the Approvals give for all members. An Approval counts once, and only for a removal that began
+// before it. If the member was left before it needed a release, or is placed again, its next removal needs a newer
 // Approval.
 func Release(id v1alpha1.WrapperIdentity, leaving []string, before []v1alpha1.ReleasedCluster, approvals []v1alpha1.Approval,
 ) (still []string, heard []v1alpha1.ReleasedCluster) {

@@ -36,7 +36,7 @@ func TestAReleasedMemberIsNotWaitedFor(t *testing.T) {
 	if diff := cmp.Diff([]string{"m01"}, w.released()); diff != "" {
 		t.Errorf("released (-want +got):\n%s", diff)
 	}
-	// That stands though the Approval is taken back: it was acted upon.
+	// The approved removal continues although the Approval is deleted: it has been used.
 	w.approvals = nil
 	w.decide()
 	w.expect(8, 1, 0)

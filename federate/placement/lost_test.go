@@ -16,9 +16,9 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// A wrapper that was made from Git once more, or whose status is lost, has no decision. What is decided of it then is
-// what would be decided if any of its earlier places were known: nothing is rebuilt from members. This fails for
-// a placement that chooses among members; invariant 3 of docs/design.md says what has to come with one.
+// A wrapper that was made from Git again, or whose status is lost, has no decision. Its new decision has to be the same
+// as with a known earlier one: nothing is rebuilt from members. This test fails for a placement that chooses among
+// members. Invariant 3 of docs/design.md says what such a placement needs.
 func TestADecisionThatIsLostIsTakenAgainAndLeavesNobody(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 20))
 	known := 0

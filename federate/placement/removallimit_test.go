@@ -122,7 +122,7 @@ func TestAMemberClusterThatVanishedIsNoRemoval(t *testing.T) {
 	}
 	w.label(false)
 	w.expect(4, 1, 4)
-	delete(w.in, "m09") // one that waits
+	delete(w.in, "m09") // its removal waits
 	w.decide()
 	w.expect(3, 1, 3)
 }
@@ -188,7 +188,7 @@ func TestNoHourSeesMoreRemovalsThanItMay(t *testing.T) {
 					w.in[name] = random.IntN(4) == 0
 				}
 			}
-			// label has decided already: what it did is looked at as one with what follows.
+			// label has made a decision already. The test counts its removals together with those of this decision.
 			w.decide()
 			var placed, gone int
 			for _, name := range before {

@@ -36,7 +36,7 @@ func newWorld(t *testing.T, members int) *world {
 	return w
 }
 
-// decide takes a decision, and once more what is decided stays.
+// decide makes a decision twice, and checks that the second is the same as the first.
 func (w *world) decide() {
 	w.t.Helper()
 	for i := range 2 {

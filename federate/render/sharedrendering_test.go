@@ -25,7 +25,7 @@ func variant(t testing.TB, r *Renderer, m selection.Member) *Variant {
 
 // heap is how many bytes are in use.
 func heap() int64 {
-	for range 3 { // what weak pointers and finalizers let go of takes a cycle more
+	for range 3 { // objects of weak pointers and finalizers take one cycle more
 		runtime.GC()
 	}
 	var m runtime.MemStats
@@ -33,7 +33,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc) //nolint:gosec // far less than that
 }
 
-// large is a wrapper of one object of so many bytes, which is another one on each member.
+// large returns a wrapper of one object of this size, which differs on each member.
 func large(t testing.TB, size int) *v1alpha1.WrapperSpec {
 	return spec(t, fmt.Sprintf(`
 objects:
@@ -64,7 +64,8 @@ func TestRenderingsThatNobodyUsesTakeNoMemory(t *testing.T) {
 	runtime.KeepAlive(r)
 }
 
-// BenchmarkVariantAtRest is what is kept of one member's rendering, in bytes, however large it is.
+// BenchmarkVariantAtRest measures how many bytes the host keeps of one member's rendering. The size of the object must
+// not matter.
 func BenchmarkVariantAtRest(b *testing.B) {
 	for name, size := range map[string]int{"1KiB": 1 << 10, "512KiB": 512 << 10} {
 		b.Run(name, func(b *testing.B) {

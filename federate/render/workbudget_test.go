@@ -42,7 +42,7 @@ func TestTheDistinctRenderingsOfAWrapperAreBoundedTogether(t *testing.T) {
 	if diff := cmp.Diff(want, served(t, r, members)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	// What was rendered before makes no difference.
+	// Earlier renderings make no difference.
 	served(t, r, members[5:])
 	if diff := cmp.Diff(want, served(t, r, members)); diff != "" {
 		t.Errorf("the second time (-want +got):\n%s", diff)
@@ -54,7 +54,7 @@ func TestTheDistinctRenderingsOfAWrapperAreBoundedTogether(t *testing.T) {
 	}
 }
 
-// The promise is thousands of members, each with its own name in what it gets.
+// The wrapper has to fit for thousands of members, each with its own name in its objects.
 func TestThousandsOfMembersWithObjectsOfTheirOwnFit(t *testing.T) {
 	large := many(64)
 	for i := range large.Objects {

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// What a member says of itself is data: whatever it is, the line fits into the host's schema and a terminal.
+// A member's report is untrusted text: with any text, the line fits into the host's schema and is safe for a terminal.
 func FuzzLine(f *testing.F) {
 	f.Add("rev\x1b[2J", []byte(`{"observedRendering":"r","version":"v1.0.0","objects":[{"kind":"ConfigMap","name":"a","health":"Degraded","reason":"R","message":"m"}]}`))
 	f.Add("", []byte(`{"objects":[{"kind":"A\u001b]0;x","name":"\u202e","drift":{"kind":"Changed","manager":"\u0000","fields":["."]}}]}`))

@@ -54,7 +54,8 @@ func TestTheLineOfAMemberThatIsWithheld(t *testing.T) {
 	}
 }
 
-// What is withheld is told by Placed; Pushed and Healthy are true of it, and its line blames nobody.
+// The condition Placed reports the withheld member. Pushed and Healthy count it as placed, and its line names no
+// problem of it.
 func TestAWrapperOfWhichAMemberIsWithheld(t *testing.T) {
 	in := build(withheldMember(func(*Member) {}), wellMember("west"))
 	in.Approve = approve
@@ -118,8 +119,8 @@ func TestWhoIsLeftIsNamedWithTheWayToWaitNoLonger(t *testing.T) {
 	}
 }
 
-// A wrapper that is being deleted is placed nowhere, so that every count of placed members is "0 of 0". No condition says
-// by such a count that all is well, and kstatus takes the wrapper for what it is.
+// A wrapper that is being deleted is placed nowhere, so every count of placed members is "0 of 0". No condition may
+// report health by such a count, and kstatus must see that the wrapper is being deleted.
 func TestAWrapperThatIsBeingDeletedIsNotCalledHealthy(t *testing.T) {
 	away := with(func(m *Member) {
 		m.Leaving, m.Reachability = true, Reachability{Known: true, Reason: v1alpha1.ReasonUnreachable, Message: "no route"}

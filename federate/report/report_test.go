@@ -18,7 +18,7 @@ import (
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// wellMember is a member that holds what is wanted, and is well.
+// wellMember returns a healthy member that holds the desired state.
 func wellMember(name string) Member {
 	return Member{Name: name, Revision: "r2", Held: true, HeldRevision: "r2", Rendering: "d2", RepairsDrift: true,
 		Reachability: Reachability{Known: true, Usable: true}}
@@ -255,7 +255,7 @@ func TestAFleetHasAtMostSoManyLinesAndTheTroubledOnesFirst(t *testing.T) {
 	}
 }
 
-// More than the lines hold may be in trouble: those that are left out are counted as what they are.
+// More members may be in trouble than there are lines. The members without a line are counted by their state.
 func TestWhoIsLeftOutOfTheLinesIsCountedByState(t *testing.T) {
 	var members []Member
 	for i := range 1200 {
@@ -277,7 +277,8 @@ func TestWhoIsLeftOutOfTheLinesIsCountedByState(t *testing.T) {
 	if diff := cmp.Diff(want, status.ClustersOmittedByState); diff != "" || status.ClustersOmitted != 700 {
 		t.Errorf("%d omitted (-want +got):\n%s", status.ClustersOmitted, diff)
 	}
-	// What a person has to say a word about has a line, whatever else is wrong: hostctl recover goes by it.
+	// A member for which a person has to decide has a line, whatever other trouble there is: `hostctl recover` reads
+	// these lines.
 	for i := range 60 {
 		if status.Clusters[i].Delivery == nil {
 			t.Fatalf("line %d is of %s, %s", i, status.Clusters[i].Name, status.Clusters[i].State)

@@ -12,7 +12,7 @@ func TestHowFarAnotherClockIsAhead(t *testing.T) {
 	asked := time.Date(2026, 3, 4, 5, 6, 7, 800_000_000, time.UTC)
 	for name, tt := range map[string]struct {
 		took time.Duration
-		// theirs is what the other clock shows when it writes the answer, which is in the middle of what it took.
+		// theirs is the time of the other clock when it writes the answer, half way between request and answer.
 		theirs time.Duration
 		want   time.Duration
 	}{

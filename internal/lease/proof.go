@@ -30,7 +30,7 @@ var isPodUID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 // again only after the former one has ended, and no other pod ever gets the uid.
 func OfPod(uid string) (Proof, error) {
 	if !isPodUID.MatchString(uid) {
-		return Proof{}, fmt.Errorf("the pod's uid %.80q is no uid: it comes from metadata.uid by the downward API", uid)
+		return Proof{}, fmt.Errorf("%.80q is no uid of a pod: set the pod's uid from metadata.uid by the downward API", uid)
 	}
 	return Proof{value: "pod-" + uid}, nil
 }

@@ -30,7 +30,7 @@ func Compare(a, b string) (int, error) {
 	return semver.Compare(first, second), nil
 }
 
-// ordered returns a semantic version that stands in the order of versions where v does.
+// ordered returns a semantic version with the same place as v in the order of versions.
 func ordered(v string) (string, error) {
 	if m := developed.FindStringSubmatch(v); m != nil {
 		return development + "." + m[1], nil

@@ -28,8 +28,9 @@ var (
 	settled = []*wish{{objects: one, members: east}}
 )
 
-// interruptions cut off a push and then change what is wanted, before the manager is back. A manager that wrote objects without any
-// record of them would lose them here: the next one does not learn of them from the wrapper.
+// interruptions interrupt a push and then change the desired state, before the manager is back. If a manager wrote
+// objects without a record of them, the next manager would not find these objects here: the wrapper no longer lists
+// them.
 var interruptions = map[string]scenario{
 	"an object is dropped before the first push ended": {
 		during: []*wish{{objects: two, members: east}},
@@ -102,7 +103,7 @@ var interruptions = map[string]scenario{
 		dead:   []*wish{{objects: map[string]string{"a": "2"}, members: both, onDelete: v1alpha1.DeleteAll}}, steady: true,
 		leaves: fleetState{"east": {Objects: []string{"a=1 of web", "b=1 of web"}}},
 		stays: func(death fleetState) fleetState {
-			// What the Delivery still lists has not been left yet, and DeleteAll counts for it.
+			// The member has not left the objects that the Delivery still lists. DeleteAll applies to them.
 			if slices.ContainsFunc(death["east"].Entries, func(entry string) bool { return strings.HasPrefix(entry, "b ") }) {
 				return nil
 			}
@@ -129,7 +130,8 @@ var interruptions = map[string]scenario{
 		during: []*wish{{objects: two, members: east}},
 		dead:   []*wish{nil}, steady: true, unmadeBefore: true,
 		stays: func(death fleetState) fleetState {
-			// As long as the Delivery names the wrapper before, nothing on the member belongs to the one that is deleted.
+			// While the Delivery names the earlier wrapper, no object on the member belongs to the wrapper that is
+			// deleted.
 			if slices.Contains(death["east"].Entries, "b Applied"+ofGone) {
 				return fleetState{"east": death["east"]}
 			}

@@ -141,7 +141,7 @@ func (l *life) kill() {
 	present.Delete(l.agent)
 }
 
-// present are the lives whose calls may pass, by user agent.
+// present are the lives whose calls may reach an API server, by user agent.
 var present sync.Map
 
 // isOurs reports whether one of Fairlead's programs sent a request, and not the test.

@@ -17,7 +17,7 @@ type wish struct {
 	members []string
 	// wrapper is the name of the wrapper; "" means "web".
 	wrapper string
-	// claims are the names of PersistentVolumeClaims, beside the objects.
+	// claims are the names of PersistentVolumeClaims in addition to the objects.
 	claims []string
 	// replaced makes the objects immutable, with the annotation that lets the manager make them again.
 	replaced bool
@@ -53,7 +53,7 @@ type history struct {
 	wishes []*wish
 	// foreign are objects of another owner in the place of ours, by member and name.
 	foreign map[string][]string
-	// kept is what a wrapper has left on a member for good, by member, as look describes it.
+	// kept are the objects that wrappers have left on members for good, in the form of look.
 	kept fleetState
 }
 

@@ -32,7 +32,7 @@ func keepsData(policy v1alpha1.DeletionPolicy) bool {
 }
 
 // spare keeps an object, under KeepData, whose deletion would delete data. settled reports that this pass has no more
-// to do with the object: it is kept, or it waits and trouble says for what.
+// to do with the object: it is kept, or it waits and trouble names the reason.
 func (p *Pruner) spare(ctx context.Context, r *Removal, path []string, found *metav1.PartialObjectMetadata) (settled bool, err error) {
 	if !keepsData(p.desired.OnDelete) || found.Annotations[v1alpha1.AnnotationKeep] == "false" {
 		return false, nil
