@@ -11,7 +11,7 @@ COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 VERSION ?= v0.0.0-dev.$(shell TZ=UTC git log -1 --format=%cd --date=format-local:%Y%m%d%H%M%S 2>/dev/null || echo 0)+$(COMMIT)
 LDFLAGS := -s -w -X github.com/fairlead-dev/fairlead/internal/version.Version=$(VERSION)
 
-# Variables of make e2e, make crash, make fuzz, make bench and make images.
+# Variables of make e2e, make crash, make fuzz, make bench, make images and make kind-node.
 PROVIDER ?= sandbox
 FOCUS    ?=
 KEEP     ?=
@@ -23,7 +23,8 @@ PROFILE  ?=
 PEER     ?=
 OBJECTS  ?=
 PUSH     ?=
-export PROVIDER FOCUS KEEP SEED TIME OUT WORKS PROFILE PEER OBJECTS PUSH
+CP       ?=
+export PROVIDER FOCUS KEEP SEED TIME OUT WORKS PROFILE PEER OBJECTS PUSH CP
 
 ##@ Look
 
@@ -58,6 +59,10 @@ build: ## Build hostctl, manager and collector into bin/
 images: ## Build container images into _artifacts/images, and push them [PUSH=REGISTRY/PREFIX]
 	VERSION="$(VERSION)" hack/images.sh
 
+.PHONY: kind-node
+kind-node: ## Build a node image for kind from Debian packages and Go modules; needs root and Debian 12 [CP=DIR]
+	hack/kind-node.sh
+
 .PHONY: generate
 generate: ## Generate deep copies and CRDs from the Go types, and the chart's copies of config/
 	hack/generate.sh
@@ -70,7 +75,7 @@ test: build ## Run all tests: unit, integration on real API servers, end-to-end 
 	PROVIDER=sandbox FOCUS= KEEP= hack/e2e.sh
 
 .PHONY: e2e
-e2e: build ## Run the end-to-end suite [PROVIDER=sandbox] [FOCUS=REGEX] [KEEP=1]
+e2e: build ## Run the end-to-end suite [PROVIDER=sandbox|kind] [FOCUS=REGEX] [KEEP=1]
 	hack/e2e.sh
 
 .PHONY: crash

@@ -8,9 +8,10 @@ set -eu
 cd "$(dirname "$0")/.."
 
 packages=$(go list ./... | grep -v -e '/test/e2e$' -e '/test/e2e/')
-# Images and manifests are modules of their own: the root module does not need their libraries.
+# Images, manifests and the node image are modules of their own: the root module does not need their libraries.
 (cd hack/images && go test ./...)
 (cd hack/manifests && go test ./...)
+(cd hack/kind-node && go test ./...)
 # Test binaries of a few packages start API servers: more than two at once would measure the machine, not the code.
 # shellcheck disable=SC2086 # one word per package
 exec go test -p 2 -timeout "${TIMEOUT:-45m}" $packages

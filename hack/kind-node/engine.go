@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// inputsLabel is the label of the node image that has the digest of its inputs.
+const inputsLabel = "dev.fairlead.kind-node.inputs"
+
+// startEngine starts dockerd where none answers: by systemd where that runs, otherwise detached from this program.
+func (b *builder) startEngine(ctx context.Context) error {
+	if answers(ctx) == nil {
+		return nil
+	}
+	if _, err := os.Stat("/run/systemd/system"); err == nil {
+		fmt.Fprintln(b.progress, "• starting the engine: systemctl start docker")
+		if _, err := command(ctx, "systemctl", "start", "docker"); err != nil {
+			return err
+		}
+		return b.awaitEngine(ctx, nil, "journalctl -u docker")
+	}
+	args := []string{}
+	if !b.machine.capSysResource {
+		runc := filepath.Join(b.work, "runc-without-sys-resource")
+		script, err := sources.ReadFile("programs/runc-without-sys-resource.sh")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(runc, script, 0o755); err != nil {
+			return err
+		}
+		args = append(args, "--oom-score-adjust=0", "--add-runtime=limited="+runc, "--default-runtime=limited")
+	}
+	log, err := os.Create(filepath.Join(b.work, "dockerd.log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command("dockerd", args...) // without the context: the engine outlives this program
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("starting dockerd: %w", err)
+	}
+	pid := cmd.Process.Pid
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	fmt.Fprintf(b.progress, "• started the engine: dockerd %s; kill %d stops it\n", strings.Join(args, " "), pid)
+	return b.awaitEngine(ctx, ended, log.Name())
+}
+
+// awaitEngine waits until the engine answers, or has ended.
+func (b *builder) awaitEngine(ctx context.Context, ended <-chan error, log string) error {
+	deadline := time.NewTimer(time.Minute)
+	defer deadline.Stop()
+	for {
+		last := answers(ctx)
+		if last == nil {
+			return nil
+		}
+		select {
+		case err := <-ended:
+			return fmt.Errorf("dockerd ended (%w): see %s", errors.Join(err, last), log)
+		case <-deadline.C:
+			return fmt.Errorf("the engine does not answer within a minute: %w; see %s", last, log)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
+// answers returns why the engine does not answer the docker command, or nil.
+func answers(ctx context.Context) error {
+	_, err := command(ctx, "docker", "version", "--format", "{{.Server.Version}}")
+	return err
+}
+
+// loaded reports whether the engine has the node image of these inputs.
+func (b *builder) loaded(ctx context.Context, inputs string) bool {
+	label, err := command(ctx, "docker", "image", "inspect", "--format", `{{index .Config.Labels "`+inputsLabel+`"}}`, b.versions.nodeImage())
+	return err == nil && label == inputs
+}

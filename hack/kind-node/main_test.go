@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// fit is a machine that can build the image.
+var fit = machine{system: "debian 12", memory: 8 * gibi, disk: 20 * gibi, cgroup: 2, capSysResource: true}
+
+func TestAMachineThatCannotBuildTheImageIsToldEveryReason(t *testing.T) {
+	tests := map[string]struct {
+		change func(*machine)
+		words  []string
+	}{
+		"a fit one":       {func(*machine) {}, nil},
+		"cgroup v1":       {func(m *machine) { m.cgroup = 1 }, nil},
+		"another user":    {func(m *machine) { m.uid = 1000 }, []string{"root"}},
+		"another system":  {func(m *machine) { m.system = "ubuntu 24.04" }, []string{"Debian 12", "ubuntu 24.04"}},
+		"little memory":   {func(m *machine) { m.memory = 1 * gibi }, []string{"3072 MiB of free memory", "1024 MiB are free"}},
+		"a full disk":     {func(m *machine) { m.disk = 2 * gibi }, []string{"8192 MiB on the disk", "2048 MiB are free"}},
+		"no cgroups":      {func(m *machine) { m.cgroup = 0 }, []string{"neither cgroup v1 nor v2"}},
+		"inotify limited": {func(m *machine) { m.inotifySettable = os.ErrPermission }, []string{"inotify", "cannot be raised"}},
+		"all at once": {func(m *machine) { *m = machine{uid: 1, system: "macos"} },
+			[]string{"root", "Debian 12", "free memory", "on the disk", "cgroup"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			m := fit
+			tt.change(&m)
+			err := m.check()
+			if (err == nil) != (tt.words == nil) {
+				t.Fatalf("got %v", err)
+			}
+			for _, word := range tt.words {
+				if !strings.Contains(err.Error(), word) {
+					t.Errorf("%q is not in: %v", word, err)
+				}
+			}
+		})
+	}
+}
+
+func TestFilesOfTheMachineAreRead(t *testing.T) {
+	if got := systemOf("PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nID=debian\nVERSION_ID=\"12\"\n"); got != "debian 12" {
+		t.Errorf("system: %q", got)
+	}
+	if got, err := availableMemory("MemTotal: 24000000 kB\nMemAvailable:   2097152 kB\n"); err != nil || got != 2*gibi {
+		t.Errorf("memory: %d, %v", got, err)
+	}
+	if _, err := availableMemory("MemTotal: 24000000 kB\n"); err == nil {
+		t.Error("a meminfo without MemAvailable is taken")
+	}
+	if mayUse("CapBnd:\t000001fffeffffff\n", 24) {
+		t.Error("CAP_SYS_RESOURCE is not in this set")
+	}
+	if !mayUse("CapBnd:\t000001ffffffffff\n", 24) {
+		t.Error("CAP_SYS_RESOURCE is in this set")
+	}
+}
+
+func TestASettingIsRaisedAndNeverLowered(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "max_user_instances")
+	for _, tt := range []struct{ was, want string }{{"128\n", "1024"}, {"4096\n", "4096\n"}} {
+		if err := os.WriteFile(path, []byte(tt.was), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := raise(path, 1024); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := os.ReadFile(path); string(got) != tt.want {
+			t.Errorf("%q became %q, not %q", tt.was, got, tt.want)
+		}
+	}
+}
+
+func TestVersionsOfTheControlPlanesAreThoseOfTheSandbox(t *testing.T) {
+	goMod, err := os.ReadFile(filepath.Join("../..", controlPlanesModule, "go.mod.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets, err := os.ReadFile("../../internal/sandbox/binaries/targets.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubernetes := required(string(goMod), "k8s.io/kubernetes")
+	if !strings.Contains(string(targets), `KubernetesVersion = "`+kubernetes+`"`) {
+		t.Errorf("the module pins Kubernetes %s, and the sandbox says another version", kubernetes)
+	}
+	if required(string(goMod), "go.etcd.io/etcd/server/v3") == "" {
+		t.Error("the module pins no etcd")
+	}
+	if got := required("require (\n\tk8s.io/kubernetes-extra v1.0.0\n)\n", "k8s.io/kubernetes"); got != "" {
+		t.Errorf("another module's version was taken: %s", got)
+	}
+}
+
+func TestConstantsAreReadAsTheCompilerSeesThem(t *testing.T) {
+	dir := t.TempDir()
+	source := "package p\n\nconst image = \"kindest/net:v1\"\n\nconst (\n\tmanifest = `a: ` + image + `\nb: 1`\n\tnumber = 1\n)\n"
+	if err := os.WriteFile(filepath.Join(dir, "p.go"), []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readConstants(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got["manifest"] != "a: kindest/net:v1\nb: 1" || got["image"] != "kindest/net:v1" {
+		t.Errorf("got %q", got)
+	}
+	if _, found := got["number"]; found {
+		t.Error("a number is taken for a text")
+	}
+}
+
+func TestABuiltProgramIsNamedByItsInputs(t *testing.T) {
+	b := &builder{work: "/w", versions: versions{kubernetes: "v1.36.3", etcd: "v3.6.8"}}
+	newer := &builder{work: "/w", versions: versions{kubernetes: "v1.36.4", etcd: "v3.6.8"}}
+	if b.binOf("kubelet") == newer.binOf("kubelet") {
+		t.Error("another Kubernetes gives the same path")
+	}
+	if b.binOf("runc") != newer.binOf("runc") {
+		t.Error("runc is built again for another Kubernetes")
+	}
+	seen := map[string]bool{}
+	for _, p := range b.programs() {
+		if seen[b.bin(p)] {
+			t.Errorf("two programs have the path %s", b.bin(p))
+		}
+		seen[b.bin(p)] = true
+	}
+}

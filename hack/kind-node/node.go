@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+)
+
+// node is the folder of the node's files: the root file system, the files of kind's base image, and the programs.
+func (b *builder) node() string { return filepath.Join(b.work, "node") }
+
+// layOutNode does what the Dockerfile of kind's base image and kind's build of a node image do, with the same files.
+func (b *builder) layOutNode(ctx context.Context) error {
+	if err := os.RemoveAll(b.node()); err != nil {
+		return err
+	}
+	if _, err := command(ctx, "cp", "--archive", "--reflink=auto", b.rootFS(), b.node()); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(filepath.Join(b.node(), "var/cache/apt")); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) error{b.copyKindFiles, b.setUpSystemd, b.installPrograms, b.writeRuntimeSpec, b.writeManifests} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyKindFiles copies the files of kind's base image, and sets what differs here.
+func (b *builder) copyKindFiles(context.Context) error {
+	from := filepath.Join(b.versions.kindDir, "images", "base", "files")
+	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		relative, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		if strings.HasSuffix(relative, "fuse-overlayfs.service") { // only a rootless engine needs it
+			return nil
+		}
+		mode := os.FileMode(0o644)
+		if strings.Contains(filepath.Dir(relative), "bin") {
+			mode = 0o755
+		}
+		return install(path, filepath.Join(b.node(), relative), mode)
+	})
+	if err != nil {
+		return err
+	}
+	// Without CAP_SYS_RESOURCE an OOM score cannot be lowered: containerd then takes the lowest that it may give.
+	config := filepath.Join(b.node(), "etc/containerd/config.toml")
+	content, err := os.ReadFile(config)
+	if err != nil {
+		return err
+	}
+	was, is := []byte("restrict_oom_score_adj = false"), []byte("restrict_oom_score_adj = true")
+	if !bytes.Contains(content, was) {
+		return fmt.Errorf("containerd's configuration in kind %s has no %q", b.versions.kind, was)
+	}
+	if err := os.WriteFile(config, bytes.Replace(content, was, is, 1), 0o644); err != nil {
+		return err
+	}
+	// kubelet refuses cgroup v1 without this flag. On cgroup v2 the flag has no effect.
+	kubelet := filepath.Join(b.node(), "etc/default/kubelet")
+	if content, err = os.ReadFile(kubelet); err != nil {
+		return err
+	}
+	content = []byte(strings.TrimRight(string(content), "\n") + " --fail-cgroupv1=false\n")
+	return os.WriteFile(kubelet, content, 0o644)
+}
+
+// unwantedUnits are the units of a whole machine, which a container does not need.
+var unwantedUnits = []string{
+	"lib/systemd/system/multi-user.target.wants/*", "etc/systemd/system/*.wants/*", "lib/systemd/system/local-fs.target.wants/*",
+	"lib/systemd/system/sockets.target.wants/*udev*", "lib/systemd/system/sockets.target.wants/*initctl*",
+	"lib/systemd/system/basic.target.wants/*", "lib/systemd/system/sysinit.target.wants/systemd-tmpfiles-setup.service",
+}
+
+func (b *builder) setUpSystemd(ctx context.Context) error {
+	for _, pattern := range unwantedUnits {
+		found, err := filepath.Glob(filepath.Join(b.node(), pattern))
+		if err != nil {
+			return err
+		}
+		for _, unit := range found {
+			if err := os.Remove(unit); err != nil {
+				return err
+			}
+		}
+	}
+	journal, err := os.OpenFile(filepath.Join(b.node(), "etc/systemd/journald.conf"), os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = journal.WriteString("ReadKMsg=no\n")
+	if closing := journal.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return err
+	}
+	init := filepath.Join(b.node(), "usr/sbin/init")
+	if err := os.RemoveAll(init); err != nil {
+		return err
+	}
+	if err := os.Symlink("/usr/lib/systemd/systemd", init); err != nil {
+		return err
+	}
+	if _, err := command(ctx, "chroot", b.node(), "systemctl", "enable", "kubelet.service", "containerd.service", "undo-mount-hacks.service"); err != nil {
+		return err
+	}
+	_, err = command(ctx, "chroot", b.node(), "systemctl", "mask", "systemd-binfmt.service")
+	return err
+}
+
+func (b *builder) installPrograms(context.Context) error {
+	for dir, names := range map[string][]string{
+		"usr/bin":        {"kubeadm", "kubelet", "kubectl"},
+		"usr/local/bin":  {"containerd", "ctr", "containerd-shim-runc-v2", "crictl"},
+		"usr/local/sbin": {"runc"},
+		"opt/cni/bin":    {"host-local", "loopback", "ptp", "portmap"},
+	} {
+		for _, name := range names {
+			if err := install(b.binOf(name), filepath.Join(b.node(), dir, name), 0o755); err != nil {
+				return err
+			}
+		}
+	}
+	for _, dir := range []string{"etc/cni/net.d", "etc/kubernetes/manifests", "kind/manifests"} {
+		if err := os.MkdirAll(filepath.Join(b.node(), dir), 0o755); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(b.node(), "kind/version"), []byte(b.versions.kubernetes), 0o644)
+}
+
+// writeRuntimeSpec writes the specification that containerd starts every container from: its own, with kind's hook.
+func (b *builder) writeRuntimeSpec(ctx context.Context) error {
+	printed, err := command(ctx, b.binOf("ctr"), "oci", "spec")
+	if err != nil {
+		return err
+	}
+	spec := map[string]any{}
+	if err := json.Unmarshal([]byte(printed), &spec); err != nil {
+		return fmt.Errorf("reading the specification that ctr printed: %w", err)
+	}
+	spec["hooks"] = map[string]any{"createContainer": []any{map[string]any{"path": "/kind/bin/mount-product-files.sh"}}}
+	if process, ok := spec["process"].(map[string]any); ok {
+		delete(process, "rlimits")
+	}
+	content, err := json.MarshalIndent(spec, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(b.node(), "etc/containerd/cri-base.json"), content, 0o644)
+}
+
+// writeManifests writes the manifests that kind applies in a new cluster. kind holds them as constants.
+func (b *builder) writeManifests(context.Context) error {
+	constants, err := readConstants(filepath.Join(b.versions.kindDir, "pkg", "build", "nodeimage"))
+	if err != nil {
+		return err
+	}
+	for file, constant := range map[string]string{"default-cni.yaml": "defaultCNIManifest", "default-storage.yaml": "defaultStorageManifest"} {
+		manifest := constants[constant]
+		if manifest == "" {
+			return fmt.Errorf("kind %s has no constant %s", b.versions.kind, constant)
+		}
+		if err := os.WriteFile(filepath.Join(b.node(), "kind/manifests", file), []byte(manifest), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadNodeImage packs the node's files as an image and loads it into the engine.
+func (b *builder) loadNodeImage(ctx context.Context, inputs string) error {
+	image, err := withFolder(empty.Image, b.node(), "")
+	if err != nil {
+		return err
+	}
+	image, err = configured(image, v1.Config{
+		Env:        []string{"container=docker", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+		Entrypoint: []string{"/usr/local/bin/entrypoint", "/sbin/init"},
+		StopSignal: "SIGRTMIN+3", // systemd ends at this signal; at SIGTERM it would start again
+		Labels:     map[string]string{inputsLabel: inputs, "org.opencontainers.image.version": b.versions.kubernetes},
+	})
+	if err != nil {
+		return err
+	}
+	tag, err := name.NewTag(b.versions.nodeImage())
+	if err != nil {
+		return err
+	}
+	archive := filepath.Join(b.work, "node-image.tar")
+	if err := tarball.WriteToFile(archive, tag, image); err != nil {
+		return fmt.Errorf("writing %s: %w", archive, err)
+	}
+	if _, err := command(ctx, "docker", "load", "--quiet", "--input", archive); err != nil {
+		return err
+	}
+	return os.Remove(b.node() + ".tar") // the archive of the image has it too
+}

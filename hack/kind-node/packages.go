@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+// hostPackages are the Debian packages that this machine needs, each with a file by which an installed package is known.
+// For docker.io that is the engine: a machine may have a docker command of another origin.
+var hostPackages = map[string]string{
+	"docker.io":      "dockerd",
+	"debootstrap":    "debootstrap",
+	"iptables":       "iptables",
+	"gcc":            "gcc",
+	"pkg-config":     "pkg-config",
+	"libc6-dev":      "/usr/include/stdio.h",
+	"libseccomp-dev": "/usr/include/seccomp.h",
+}
+
+// installPackages installs the missing packages with apt-get, and says which.
+func (b *builder) installPackages(ctx context.Context) error {
+	var missing []string
+	for name, file := range hostPackages {
+		if !installed(file) {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	slices.Sort(missing)
+	fmt.Fprintf(b.progress, "• installing with apt-get: %s\n", strings.Join(missing, " "))
+	quiet := []string{"DEBIAN_FRONTEND=noninteractive"}
+	if _, err := commandIn(ctx, "", quiet, "apt-get", "update", "-qq"); err != nil {
+		return err
+	}
+	_, err := commandIn(ctx, "", quiet, "apt-get", append([]string{"install", "-y", "-qq", "--no-install-recommends"}, missing...)...)
+	return err
+}
+
+func installed(file string) bool {
+	if strings.HasPrefix(file, "/") {
+		_, err := os.Stat(file)
+		return err == nil
+	}
+	_, err := exec.LookPath(file)
+	return err == nil
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// program is a program of the node image. An empty module stands for the control planes' module.
+type program struct {
+	name            string
+	module, version string
+	pkg             string
+	ldflags, tags   string
+	cgo             bool
+}
+
+const (
+	small         = "-s -w"
+	withoutStores = "no_aufs no_zfs no_btrfs no_devmapper"
+)
+
+// programs returns all programs in the order in which they are built.
+func (b *builder) programs() []program {
+	component := " -X k8s.io/component-base/version."
+	minor, _, _ := strings.Cut(strings.TrimPrefix(b.versions.kubernetes, "v1."), ".")
+	// Without these an API server reports no version, and clients that read the version fail.
+	kubernetes := small + component + "gitVersion=" + b.versions.kubernetes + component + "gitMajor=1" + component + "gitMinor=" + minor
+	var all []program
+	all = append(all, program{name: "etcd", pkg: "go.etcd.io/etcd/server/v3", ldflags: small})
+	for _, name := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kube-proxy", "kubeadm", "kubelet"} {
+		all = append(all, program{name: name, pkg: "k8s.io/kubernetes/cmd/" + name, ldflags: kubernetes})
+	}
+	all = append(all,
+		program{name: "kindnet", pkg: "./kindnet", ldflags: small},
+		program{name: "runc", module: "github.com/opencontainers/runc", version: runcVersion, pkg: ".", tags: "seccomp", cgo: true,
+			ldflags: small + " -X main.version=" + strings.TrimPrefix(runcVersion, "v")},
+		program{name: "coredns", module: "github.com/coredns/coredns", version: corednsVersion, pkg: ".", tags: "grpcnotrace", ldflags: small},
+		program{name: "local-path-provisioner", module: "github.com/rancher/local-path-provisioner", version: provisionerVersion,
+			pkg: ".", ldflags: small})
+	for _, plugin := range []string{"ipam/host-local", "main/loopback", "main/ptp", "meta/portmap"} {
+		all = append(all, program{name: filepath.Base(plugin), module: "github.com/containernetworking/plugins", version: cniVersion,
+			pkg: "./plugins/" + plugin, ldflags: small})
+	}
+	for _, name := range []string{"containerd", "ctr", "containerd-shim-runc-v2"} {
+		all = append(all, program{name: name, module: "github.com/containerd/containerd/v2", version: containerdVersion, pkg: "./cmd/" + name,
+			tags: withoutStores, ldflags: small + " -X github.com/containerd/containerd/v2/version.Version=" + containerdVersion})
+	}
+	return append(all, program{name: "crictl", module: "sigs.k8s.io/cri-tools", version: criToolsVersion, pkg: "./cmd/crictl",
+		ldflags: small + " -X sigs.k8s.io/cri-tools/pkg/version.Version=" + criToolsVersion})
+}
+
+// bin returns the path of a built program. The name of the folder is a digest of what the program is built from.
+func (b *builder) bin(p program) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%+v\n", p)
+	if p.module == "" {
+		fmt.Fprintln(h, b.versions.kubernetes, b.versions.etcd)
+	}
+	if own, err := sources.ReadFile("programs/" + p.name + ".go.txt"); err == nil {
+		_, _ = h.Write(own)
+	}
+	return filepath.Join(b.work, "bin", hex.EncodeToString(h.Sum(nil))[:12], p.name)
+}
+
+// binOf is bin by name.
+func (b *builder) binOf(name string) string {
+	for _, p := range b.programs() {
+		if p.name == name {
+			return b.bin(p)
+		}
+	}
+	panic("no program " + name)
+}
+
+// buildPrograms builds the programs that are not in the work folder, and takes what controlPlanes has.
+func (b *builder) buildPrograms(ctx context.Context) error {
+	all := b.programs()
+	for i, p := range all {
+		to := b.bin(p)
+		if _, err := os.Stat(to); err == nil {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return err
+		}
+		if given := filepath.Join(b.controlPlanes, p.name); b.controlPlanes != "" && p.module == "" {
+			if content, err := os.ReadFile(given); err == nil {
+				if err := os.WriteFile(to, content, 0o755); err != nil {
+					return err
+				}
+				fmt.Fprintf(b.progress, "  took %s from %s (%d of %d)\n", p.name, b.controlPlanes, i+1, len(all))
+				continue
+			}
+		}
+		began := time.Now()
+		dir, err := b.source(ctx, p)
+		if err != nil {
+			return fmt.Errorf("laying out the source of %s: %w", p.name, err)
+		}
+		cgo := "CGO_ENABLED=0"
+		if p.cgo {
+			cgo = "CGO_ENABLED=1"
+		}
+		if _, err := goCommand(ctx, dir, []string{cgo}, "build", "-trimpath", "-tags", p.tags, "-ldflags", p.ldflags, "-o", to+".partial", p.pkg); err != nil {
+			return err
+		}
+		if err := os.Rename(to+".partial", to); err != nil {
+			return err
+		}
+		fmt.Fprintf(b.progress, "  built %s (%d of %d, %s)\n", p.name, i+1, len(all), took(began))
+	}
+	// For users: the end-to-end suite looks for kubectl here.
+	return install(b.binOf("kubectl"), filepath.Join(b.work, "kubectl"), 0o755)
+}
+
+// source lays out the folder in which a program is built, and returns it. Each module is built as the main module, so that
+// its own replace directives count. The module cache is read-only, so a copy is built.
+func (b *builder) source(ctx context.Context, p program) (string, error) {
+	if p.module == "" {
+		return b.controlPlanesSource()
+	}
+	dir := filepath.Join(b.work, "src", filepath.Base(strings.TrimSuffix(p.module, "/v2"))+"@"+p.version)
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	from, err := download(ctx, p.module, p.version)
+	if err != nil {
+		return "", err
+	}
+	if err := os.RemoveAll(dir + ".partial"); err != nil {
+		return "", err
+	}
+	if err := copyWritable(dir+".partial", from); err != nil {
+		return "", err
+	}
+	if err := os.RemoveAll(filepath.Join(dir+".partial", "vendor")); err != nil {
+		return "", err
+	}
+	if own, err := sources.ReadFile("programs/" + p.name + ".go.txt"); err == nil {
+		if err := os.WriteFile(filepath.Join(dir+".partial", p.name+".go"), own, 0o644); err != nil {
+			return "", err
+		}
+	}
+	return dir, os.Rename(dir+".partial", dir)
+}
+
+// controlPlanesSource lays out the control planes' module under its true names, with kindnet beside its programs.
+func (b *builder) controlPlanesSource() (string, error) {
+	dir := filepath.Join(b.work, "src", "control-planes")
+	if err := os.RemoveAll(dir); err != nil {
+		return "", err
+	}
+	module := os.DirFS(filepath.Join(b.root, filepath.FromSlash(controlPlanesModule)))
+	write := func(to string, content []byte) error {
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(to, content, 0o644)
+	}
+	err := fs.WalkDir(module, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(module, path)
+		if err != nil {
+			return err
+		}
+		return write(filepath.Join(dir, filepath.FromSlash(strings.TrimSuffix(path, ".txt"))), content)
+	})
+	if err != nil {
+		return "", err
+	}
+	kindnet, err := sources.ReadFile("programs/kindnet.go.txt")
+	if err != nil {
+		return "", err
+	}
+	return dir, write(filepath.Join(dir, "kindnet", "main.go"), kindnet)
+}
+
+// copyWritable copies a folder of the module cache. The copy is writable.
+func copyWritable(to, from string) error {
+	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, relative)
+		if entry.IsDir() {
+			return os.MkdirAll(target, 0o755)
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(target, content, 0o644)
+	})
+}
