@@ -73,6 +73,10 @@ func TestTheSchemaRefusesValues(t *testing.T) {
 		"replicas as a word":           {map[string]any{"replicas": "two"}, "replicas"},
 		"a level that is none":         {map[string]any{"logLevel": "verbose"}, "logLevel"},
 		"an argument that is no flag":  {map[string]any{"extraArgs": []any{"max"}}, "extraArgs"},
+		"a flag that the chart sets":   {map[string]any{"extraArgs": []any{"--leader-elect=false"}}, "extraArgs"},
+		"a variable that it sets":      {map[string]any{"env": []any{map[string]any{"name": "POD_UID", "value": "x"}}}, "env"},
+		"a Go limit as Kubernetes'":    {map[string]any{"goMemoryLimit": "900Mi"}, "goMemoryLimit"},
+		"root as the user":             {map[string]any{"podUser": 0}, "podUser"},
 		"a PriorityClass with no name": {map[string]any{"priorityClass": map[string]any{"create": true, "name": ""}}, "priorityClass"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,8 +103,9 @@ func TestValuesReachTheDeployment(t *testing.T) {
 		"a PriorityClass that exists": {map[string]any{"priorityClass": map[string]any{"create": false, "name": "critical"}}, []string{"priorityClassName: critical"}},
 		"the rest": {map[string]any{
 			"imagePullSecrets": []any{map[string]any{"name": "registry"}}, "replicas": 3, "logLevel": 4, "extraArgs": []any{"--max-inflight-per-member=64"},
-			"resources": map[string]any{"limits": map[string]any{"memory": "2Gi"}},
-		}, []string{"name: registry", "replicas: 3", "--zap-log-level=4", "--max-inflight-per-member=64", "memory: 2Gi"}},
+			"resources": map[string]any{"limits": map[string]any{"memory": "2Gi"}}, "goMemoryLimit": "1800MiB",
+			"env": []any{map[string]any{"name": "GOGC", "value": "50"}},
+		}, []string{"value: 1800MiB", "name: GOGC", "name: registry", "replicas: 3", "--zap-log-level=4", "--max-inflight-per-member=64", "memory: 2Gi"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects, err := renderHelm(root, tc.values)
@@ -115,6 +120,45 @@ func TestValuesReachTheDeployment(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// OpenShift assigns a user to each namespace, and refuses pods that name another.
+func TestThePodsUserCanBeLeftToTheCluster(t *testing.T) {
+	for name, tc := range map[string]struct {
+		values map[string]any
+		named  bool
+	}{
+		"by default":          {nil, true},
+		"left to the cluster": {map[string]any{"podUser": nil}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects, err := renderHelm(root, tc.values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := slices.IndexFunc(objects, func(o object) bool { return o.content["kind"] == "Deployment" })
+			text := asYAML(t, objects[at])
+			for _, field := range []string{"runAsUser: 65532", "runAsGroup: 65532", "fsGroup: 65532"} {
+				if strings.Contains(text, field) != tc.named {
+					t.Errorf("%s, want %t, in:\n%s", field, tc.named, text)
+				}
+			}
+			if !strings.Contains(text, "runAsNonRoot: true") {
+				t.Error("the pod may run as root")
+			}
+		})
+	}
+}
+
+func TestAServiceMonitorGetsTheLabelsThatAPrometheusSelects(t *testing.T) {
+	objects, err := renderHelm(root, map[string]any{"serviceMonitor": map[string]any{"enabled": true, "labels": map[string]any{"release": "prom"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(objects, func(o object) bool { return o.content["kind"] == "ServiceMonitor" })
+	if labels, _ := objects[at].metadata()["labels"].(map[string]any); labels["release"] != "prom" || labels["app.kubernetes.io/name"] != "fairlead" {
+		t.Errorf("labels: %v", labels)
 	}
 }
 
