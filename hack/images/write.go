@@ -85,7 +85,11 @@ func (r buildInfo) push(ctx context.Context, prefix string, indexes map[string]v
 		if err := remote.WriteIndex(ref, indexes[program], remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain)); err != nil {
 			return fmt.Errorf("pushing %s: %w", ref, err)
 		}
-		fmt.Fprintf(progress, "✓ pushed %s\n", ref)
+		digest, err := indexes[program].Digest()
+		if err != nil {
+			return fmt.Errorf("pushing %s: %w", ref, err)
+		}
+		fmt.Fprintf(progress, "✓ pushed %s@%s\n", ref, digest)
 	}
 	return nil
 }
