@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Input is what a decision is made of, besides the state.
+type Input struct {
+	// Revision is the newest revision.
+	Revision string
+	// Members are the placed members, sorted by name.
+	Members []Member
+	// Removing is how many members the wrapper is leaving. They use up maxUnavailable and are not held back by it.
+	Removing  int
+	Approvals Approvals
+	// Suspended is spec.suspend: Rollout. No further wave begins.
+	Suspended bool
+}
+
+// Decision is what each member has to have now.
+type Decision struct {
+	State State
+	// Targets are in the order of the members.
+	Targets []Target
+	// Waits is why nothing more happens now; "" when every member is updated and Healthy. Waiting is one member that it is about,
+	// or "". It may change with each member, so State does not have it.
+	Waits   Reason
+	Waiting string
+	// Again is when time alone changes the decision; zero when it does not.
+	Again time.Time
+}
+
+// Target is the rendering that one member has to have, by its digest, and the revision of that rendering. Both are "" for a fresh
+// member that has to wait. Reason is why a member that is not updated waits, or "".
+type Target struct {
+	Revision, Rendering string
+	Reason              Reason
+}
+
+// Reason is why a member, or the rollout, waits.
+type Reason string
+
+// The reasons.
+const (
+	WaitsForWave      Reason = "WaveHeld"         // an earlier wave has not passed
+	WaitsForApproval  Reason = "ApprovalRequired" // the wave is Manual
+	WaitsForSuspend   Reason = "Suspended"        // spec.suspend holds further waves
+	WaitsForSoak      Reason = "Soaking"          // all of the wave are Healthy, and have to stay so for a time
+	WaitsForBudget    Reason = "MaxUnavailable"   // as many members as maxUnavailable are not Healthy
+	WaitsForTurn      Reason = "MaxConcurrent"    // as many members of the wave as maxConcurrent are being updated
+	WaitsForHealth    Reason = "NotHealthy"       // updated members are not Healthy yet
+	WaitsForMember    Reason = "Unreachable"      // the manager cannot reach the member
+	WaitsAfterFailure Reason = "RolloutFailed"    // too many members failed
+	WaitsNoRendering  Reason = "CannotRender"     // the last good revision cannot be rendered again as it was
+)
+
+// Decide decides what each member has to have now. The result depends on nothing else: the same arguments give the same decision, and
+// a second decision with the returned state and the same members changes nothing. A plan has at most 32,767 waves.
+func (p *Plan) Decide(in Input, state State, now time.Time) Decision {
+	d := decider{Plan: p, Input: in, now: now, out: Decision{State: state, Targets: make([]Target, len(in.Members))}}
+	d.survey()
+	d.begin()
+	d.noticeFailure()
+	d.advance()
+	d.noticeSuccess()
+	if back := d.out.State.Phase; back == RollingBack || back == RolledBack {
+		d.takeBack()
+	} else {
+		d.update()
+	}
+	d.explain()
+	return d.out
+}
+
+// decider makes one decision. It is not used again.
+type decider struct {
+	*Plan
+	Input
+	now time.Time
+	out Decision
+
+	wave        []int16 // of each member
+	inWave      []int   // the number of members of each wave
+	current     int     // the index of the current wave; len(waves) when all are passed
+	budget      int     // how many more Healthy or fresh members may begin an update
+	unavailable int
+}
+
+// survey finds the wave of each member and counts the members that are not Healthy.
+func (d *decider) survey() {
+	d.wave, d.inWave = make([]int16, len(d.Members)), make([]int, len(d.waves))
+	d.unavailable = d.Removing
+	for i := range d.Members {
+		m := &d.Members[i]
+		w := d.waveOf(m.Member)
+		d.wave[i] = int16(w) //nolint:gosec // the API allows 16 waves
+		d.inWave[w]++
+		if m.unavailable() {
+			d.unavailable++
+		}
+	}
+	d.budget = amountOf(d.maxUnavailable, len(d.Members)) - d.unavailable
+}
+
+// begin begins a rollout: for a new revision, for another rendering of the same revision after the rollout was complete, and for a
+// retry. A fresh member, and one that the rollout was passed over, begin none: they get what their wave has passed.
+func (d *decider) begin() {
+	s := &d.out.State
+	retry := s.Failure != nil && d.Approvals.Retry.After(s.Failure.At)
+	outdated := s.Phase == Complete && slices.ContainsFunc(d.Members, func(m Member) bool {
+		return m.Revision == s.Revision && !m.updated() && m.reachable() && !d.skipped(&m)
+	})
+	switch {
+	case s.Revision != d.Revision || outdated:
+		s.ID = newID(s.ID, d.now)
+		s.Retried = time.Time{}
+	case retry:
+		s.Retried = d.Approvals.Retry
+	case s.Plan != d.identity && s.Phase == Progressing: // the author edited the waves
+		d.enter(0)
+		s.Plan = d.identity
+		return
+	default:
+		if d.current = d.indexOf(s.Wave); d.current < 0 {
+			d.current = len(d.waves)
+		}
+		return
+	}
+	s.Revision, s.Phase, s.Failure, s.Plan = d.Revision, Progressing, nil, d.identity
+	d.enter(0)
+}
+
+// newID returns an identity that no earlier rollout of this wrapper had: the time in seconds, or one more than the previous.
+func newID(previous string, now time.Time) string {
+	id := now.Unix()
+	if before, err := strconv.ParseInt(previous, 36, 64); err == nil && before >= id {
+		id = before + 1
+	}
+	return strconv.FormatInt(id, 36)
+}
+
+// enter makes a wave the current one; len(waves) is the end.
+func (d *decider) enter(wave int) {
+	d.current = wave
+	s := &d.out.State
+	s.Wave, s.Begun, s.Since = "", false, d.now
+	if wave < len(d.waves) {
+		s.Wave = d.waves[wave].Name
+	}
+}
+
+// noticeFailure acts when more members of a wave failed than the wave allows. A member of a passed wave counts as well: a revision
+// that fails after its soak must not go further.
+func (d *decider) noticeFailure() {
+	s := &d.out.State
+	if s.Phase != Progressing { // after the end of a rollout a failure is the member's own: the revision was Healthy there
+		return
+	}
+	for w := range d.waves {
+		count, first := 0, -1
+		for i := range d.Members {
+			m := &d.Members[i]
+			if int(d.wave[i]) != w || !m.updated() || d.skipped(m) || !d.failed(m) {
+				continue
+			}
+			if count++; first < 0 {
+				first = i
+			}
+		}
+		if count <= d.waves[w].MaxFailures {
+			continue
+		}
+		s.Failure = &Failure{
+			Revision: s.Revision, Wave: d.waves[w].Name, Member: d.Members[first].Name, Reason: d.Members[first].Reason, Count: count, At: d.now,
+		}
+		s.Phase = Paused
+		if d.onFailure == Rollback {
+			if s.Failure.NoGoodRevision = s.LastGood == "" || s.LastGood == s.Revision; !s.Failure.NoGoodRevision {
+				s.Phase = RollingBack
+			}
+		}
+		return
+	}
+}
+
+// advance passes waves until it finds one that is not done.
+func (d *decider) advance() {
+	s := &d.out.State
+	if s.Phase != Progressing {
+		return
+	}
+	for d.current < len(d.waves) && d.passes(d.current) {
+		d.enter(d.current + 1)
+	}
+	if d.current == len(d.waves) {
+		s.Phase = Complete
+	}
+}
+
+// noticeSuccess notes a revision that is Healthy on every member that the manager can reach.
+func (d *decider) noticeSuccess() {
+	if d.out.State.Phase != Complete {
+		return
+	}
+	for i := range d.Members {
+		if m := &d.Members[i]; m.reachable() && !d.skipped(m) && (!m.updated() || !m.healthy()) {
+			return
+		}
+	}
+	d.out.State.LastGood = d.out.State.Revision
+}
+
+// passes reports whether a wave holds no later wave back. It notes what the wave waits for, if that is its soak.
+func (d *decider) passes(wave int) bool {
+	var healthySince time.Time
+	done := true
+	for i := range d.Members {
+		m := &d.Members[i]
+		switch {
+		case int(d.wave[i]) != wave || d.skipped(m):
+		case !m.reachable():
+			done = done && d.passedOver(m)
+		case !m.updated():
+			done = false
+		case m.healthy():
+			healthySince = later(healthySince, m.Since)
+		default: // noticeFailure has counted those that failed
+			done = done && d.failed(m)
+		}
+	}
+	if !done || healthySince.IsZero() {
+		return done
+	}
+	soaked := healthySince.Add(d.waves[wave].Soak)
+	if d.now.Before(soaked) {
+		d.lookAgain(soaked)
+		d.out.Waits = WaitsForSoak
+		return false
+	}
+	return true
+}
+
+// passedOver reports whether the waves no longer wait for a member that the manager cannot reach.
+func (d *decider) passedOver(m *Member) bool {
+	at := m.Since.Add(d.deadline)
+	if d.now.Before(at) {
+		d.lookAgain(at)
+		return false
+	}
+	return true
+}
+
+func (d *decider) skipped(m *Member) bool { return slices.Contains(d.Approvals.Skip, m.Name) }
+
+// failed reports whether a member has failed with its target.
+func (d *decider) failed(m *Member) bool { return m.failed(d.deadline, d.deadlinesFrom(), d.now) }
+
+// deadlinesFrom is the time before which no deadline begins.
+func (d *decider) deadlinesFrom() time.Time {
+	if s := &d.out.State; s.Failure != nil {
+		return s.Failure.At
+	}
+	return d.out.State.Retried
+}
+
+func (d *decider) lookAgain(at time.Time) {
+	if at.After(d.now) && (d.out.Again.IsZero() || at.Before(d.out.Again)) {
+		d.out.Again = at
+	}
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// smallFleets are explored whole. All have three waves, of which the last one is Manual.
+var smallFleets = []struct {
+	name                             string
+	members                          int
+	waves                            [][]string
+	budget                           string
+	onFailure                        FailureAction
+	edits, faults, restarts, retries int
+	serving                          bool // the fleet begins with a revision that is Healthy everywhere
+}{
+	{"a fleet that has nothing", 3, [][]string{{"m0"}, {"m1"}}, "", Pause, 1, 1, 1, 0, false},
+	{"pause", 3, [][]string{{"m0"}, {"m1"}}, "1", Pause, 2, 1, 1, 1, true},
+	{"rollback", 3, [][]string{{"m0"}, {"m1"}}, "1", Rollback, 1, 2, 0, 0, true},
+	{"four members in pairs", 4, [][]string{{"m0", "m1"}, {"m2"}}, "2", Rollback, 1, 1, 1, 0, true},
+	{"four members, two edits", 4, [][]string{{"m0"}, {"m1", "m2"}}, "1", Pause, 2, 1, 0, 0, true},
+}
+
+func TestEveryOrderOfEventsInASmallFleetKeepsThePromises(t *testing.T) {
+	t.Parallel()
+	for _, f := range smallFleets {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			s := Strategy{ProgressDeadline: modelDeadline, OnFailure: f.onFailure}
+			for i, names := range f.waves {
+				s.Waves = append(s.Waves, Wave{Name: fmt.Sprintf("w%d", i), Clusters: named(names...), Soak: modelSoak})
+			}
+			s.Waves = append(s.Waves, Wave{Name: "last", Manual: true})
+			if f.budget != "" {
+				s.MaxUnavailable = amount(f.budget)
+			}
+			start := &world{
+				members: make([]worldMember, f.members), edits: f.edits, faults: f.faults, restarts: f.restarts, retries: f.retries,
+			}
+			for i := range start.members {
+				start.members[i] = worldMember{health: v1alpha1.StateProgressing, age: oldest, progress: oldest}
+				if f.serving {
+					start.members[i] = worldMember{told: rev(0), written: rev(0), health: v1alpha1.StateHealthy, age: oldest, progress: oldest}
+				}
+			}
+			if f.serving {
+				start.state = State{Revision: rev(0), Phase: Complete, LastGood: rev(0)}
+			}
+			e := explorer{t: t, plan: compiled(t, s), seen: map[string]bool{}, ends: map[string]bool{}}
+			e.explore(start)
+			t.Logf("%d states", len(e.seen))
+		})
+	}
+}
+
+type explorer struct {
+	t    *testing.T
+	plan *Plan
+	seen map[string]bool
+	ends map[string]bool // worlds from which a fleet without further trouble comes to an end
+}
+
+type visit struct {
+	*world
+	before *visit
+	event  string
+}
+
+func (v *visit) String() string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s\n  %s -> %s", v.before, v.event, v.key())
+}
+
+func (e *explorer) explore(start *world) {
+	queue := []*visit{{world: start, event: "start"}}
+	undecided := map[string]bool{}
+	for len(queue) > 0 {
+		v := queue[0]
+		queue[0] = nil
+		queue = queue[1:]
+		if key := v.key(); undecided[key] {
+			continue
+		} else {
+			undecided[key] = true
+		}
+		e.check(v)
+		key := v.key()
+		if e.seen[key] {
+			continue
+		}
+		e.seen[key] = true
+		e.checkSecond(v)
+		e.checkEnd(v)
+		for _, event := range v.events() {
+			next := v.clone()
+			event.apply(next)
+			queue = append(queue, &visit{next, v, event.what})
+		}
+	}
+}
+
+// check lets the manager decide and checks the decision.
+func (e *explorer) check(v *visit) {
+	before := v.clone()
+	in, d := v.decide(e.plan)
+	if problem := violation(e.plan, before.state, in, d); problem != "" {
+		e.t.Fatalf("%s%s\ndecision: %+v", problem, v, d)
+	}
+}
+
+// checkSecond checks that a second decision at the same time changes nothing.
+func (e *explorer) checkSecond(v *visit) {
+	again, second := v.clone().decide(e.plan)
+	for i := range second.Targets {
+		if second.Targets[i].Rendering != again.Members[i].Target {
+			e.t.Fatalf("a second decision moves %s to %q%s\n%+v", name(i), second.Targets[i].Rendering, v, second)
+		}
+	}
+	if first := v.state; second.State.ID != first.ID || second.State.Wave != first.Wave || second.State.Phase != first.Phase {
+		e.t.Fatalf("a second decision changes the state%s\n%+v\n%+v", v, first, second.State)
+	}
+}
+
+// violation returns which promise a decision breaks, or "".
+func violation(p *Plan, before State, in Input, d Decision) string {
+	unavailable, costly, moved, atRest := in.Removing, 0, 0, true
+	for i := range in.Members {
+		m, target := &in.Members[i], d.Targets[i]
+		if m.unavailable() {
+			unavailable++
+		}
+		atRest = atRest && m.updated() && m.healthy()
+		if target.Rendering == m.Target {
+			continue
+		}
+		moved++
+		if m.fresh() || m.healthy() {
+			costly++
+		}
+		switch wave := p.waveOf(m.Member); {
+		case !m.reachable():
+			return m.Name + " is not reachable and gets another target"
+		case target.Rendering == m.Newest && target.Revision == in.Revision:
+			if current := p.indexOf(d.State.Wave); d.State.Phase == Progressing && current >= 0 && wave > current {
+				return m.Name + " is updated before its wave"
+			}
+			if d.State.Phase == Paused || d.State.Phase == RollingBack && m.Newest != m.Good {
+				return m.Name + " is updated after a failure"
+			}
+			if p.waves[wave].Manual && before.Wave == p.waves[wave].Name && !before.Begun && before.ID == d.State.ID &&
+				d.State.Phase == Progressing && len(in.Approvals.Waves) == 0 {
+				return m.Name + " is updated without the approval"
+			}
+		case target.Rendering == m.Good && target.Revision == before.LastGood:
+			if !m.fresh() && d.State.Phase != RollingBack && d.State.Phase != RolledBack {
+				return m.Name + " goes back without a failure"
+			}
+		default:
+			return m.Name + " gets a rendering that is neither the newest nor the last good one"
+		}
+	}
+	budget := amountOf(p.maxUnavailable, len(in.Members))
+	if budget < math.MaxInt32 && costly > max(0, budget-unavailable) {
+		return fmt.Sprintf("%d updates start while %d are unavailable, and %d may be", costly, unavailable, budget)
+	}
+	if moved == 0 && !atRest && d.Waits == "" {
+		return "nothing happens, and no reason is given"
+	}
+	if before.ID == d.State.ID && before.Phase == Progressing && before.Plan == d.State.Plan {
+		return wronglyPassed(p, before, in, d)
+	}
+	return ""
+}
+
+// wronglyPassed returns why a wave that this decision passed was not done.
+func wronglyPassed(p *Plan, before State, in Input, d Decision) string {
+	from, to := p.indexOf(before.Wave), p.indexOf(d.State.Wave)
+	if d.State.Phase == Complete {
+		to = len(p.waves)
+	}
+	for i := range in.Members {
+		m := &in.Members[i]
+		wave := p.waveOf(m.Member)
+		if from < 0 || wave < from || wave >= to {
+			continue
+		}
+		age := epoch.Sub(m.Since)
+		switch {
+		case m.updated() && m.healthy() && age >= p.waves[wave].Soak:
+		case !m.reachable() && age >= p.deadline:
+		case m.updated() && p.waves[wave].MaxFailures > 0 && m.failed(p.deadline, d.State.Retried, epoch):
+		default:
+			return fmt.Sprintf("wave %d is passed although %s is %s since %s with %q", wave, m.Name, m.State, age, m.Target)
+		}
+	}
+	return ""
+}
+
+// checkEnd lets all that is good happen, and nothing bad, and checks that the rollout comes to an end.
+func (e *explorer) checkEnd(v *visit) {
+	w := v.clone()
+	path := []string{}
+	for range 60 {
+		key := w.key()
+		if e.ends[key] {
+			break
+		}
+		path = append(path, key)
+		for i := range w.members {
+			m := &w.members[i]
+			if m.health == v1alpha1.StateUnreachable {
+				m.become(v1alpha1.StateProgressing)
+			}
+			if m.pushing {
+				m.write()
+			}
+			if m.written != "" && m.health != v1alpha1.StateHealthy {
+				m.become(v1alpha1.StateHealthy)
+			}
+		}
+		w.approved = true
+		w.grow()
+		_, d := w.decide(e.plan)
+		ended := d.State.Phase == Paused || d.State.Phase == RolledBack || d.State.Phase == Complete
+		for i := range w.members {
+			ended = ended && w.members[i].told == w.members[i].written && (w.members[i].written == "" || w.members[i].health == v1alpha1.StateHealthy)
+			if d.State.Phase == Complete && w.members[i].told != rev(w.revision) {
+				ended = false
+			}
+		}
+		if ended {
+			e.ends[w.key()] = true
+			break
+		}
+		if len(path) == 60 {
+			e.t.Fatalf("no end, without any further trouble: %s\n%+v\nfrom%s", w.key(), d, v)
+		}
+	}
+	for _, key := range path {
+		e.ends[key] = true
+	}
+}

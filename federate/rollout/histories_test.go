@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
+)
+
+func TestRandomHistoriesKeepThePromises(t *testing.T) {
+	t.Parallel()
+	for _, size := range []struct{ histories, members, events int }{{10_000, 20, 60}, {20, 1_000, 200}} {
+		t.Run(fmt.Sprintf("%d members", size.members), func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(size.histories) {
+				r := rand.New(rand.NewPCG(seed, 7))
+				members := size.members
+				if members <= 20 {
+					members = 1 + r.IntN(members)
+				}
+				if problem := runHistory(t, r, members, size.events); problem != "" {
+					t.Fatalf("seed %d: %s", seed, problem)
+				}
+			}
+		})
+	}
+}
+
+// runHistory lets a number of random events happen to a fleet with a random strategy, and returns which promise was broken.
+func runHistory(t *testing.T, r *rand.Rand, members, events int) string {
+	plan := compiled(t, randomStrategy(r, members))
+	w := &world{members: make([]worldMember, members), edits: 3, faults: 1 + members/4, restarts: 2, retries: 2}
+	serving := r.IntN(2) == 0
+	for i := range w.members {
+		w.members[i] = worldMember{health: v1alpha1.StateProgressing, age: oldest, progress: oldest}
+		if serving {
+			w.members[i] = worldMember{told: rev(0), written: rev(0), health: v1alpha1.StateHealthy, age: oldest, progress: oldest}
+		}
+	}
+	if serving {
+		w.state = State{Revision: rev(0), Phase: Complete, LastGood: rev(0)}
+	}
+	for range events {
+		before := w.clone()
+		in, d := w.decide(plan)
+		if problem := violation(plan, before.state, in, d); problem != "" {
+			return fmt.Sprintf("%s\nbefore: %+v\ndecision: %+v", problem, before, d)
+		}
+		for range 1 + r.IntN(1+members/50) { // a large fleet has several events between two decisions
+			can := w.events()
+			can[r.IntN(len(can))].apply(w)
+		}
+	}
+	return ""
+}
+
+func randomStrategy(r *rand.Rand, members int) Strategy {
+	s := Strategy{ProgressDeadline: modelDeadline, OnFailure: []FailureAction{Pause, Rollback}[r.IntN(2)]}
+	if r.IntN(4) > 0 {
+		s.MaxUnavailable = amount([]string{"1", "2", "1%", "10%", "30%"}[r.IntN(5)])
+	}
+	for i := range r.IntN(4) {
+		var names []string
+		for j := range members {
+			if r.IntN(4) == 0 {
+				names = append(names, name(j))
+			}
+		}
+		w := Wave{Name: fmt.Sprintf("w%d", i), Clusters: named(names...), MaxFailures: r.IntN(2)}
+		if r.IntN(2) == 0 {
+			w.Soak = modelSoak
+		}
+		if r.IntN(2) == 0 {
+			w.MaxConcurrent = amount([]string{"1", "3", "25%"}[r.IntN(3)])
+		}
+		s.Waves = append(s.Waves, w)
+	}
+	return withLast(s, r.IntN(2) == 0)
+}
+
+// withLast adds the wave that the model can approve.
+func withLast(s Strategy, manual bool) Strategy {
+	s.Waves = append(s.Waves, Wave{Name: "last", Manual: manual})
+	return s
+}
+
+// BenchmarkDecide decides on 1,000 members in ten waves, in the middle of a rollout.
+func BenchmarkDecide(b *testing.B) {
+	var s Strategy
+	for i := range 9 {
+		s.Waves = append(s.Waves, Wave{
+			Name: strconv.Itoa(i), MaxConcurrent: amount("25%"), Soak: time.Minute,
+			Clusters: &v1alpha1.ClusterSelection{Selectors: selectors("wave", strconv.Itoa(i))},
+		})
+	}
+	s.MaxUnavailable = amount("1%")
+	plan := compiled(b, s)
+	in := Input{Revision: rev(1)}
+	for i := range 1000 {
+		m := Member{
+			Member: selection.Member{Name: fmt.Sprintf("member-%04d", i), Labels: map[string]string{"wave": strconv.Itoa(i % 10), "region": "eu"}},
+			Target: rev(0), Revision: rev(0), Newest: rev(1), Good: rev(0), State: v1alpha1.StateHealthy, Since: epoch.Add(-time.Hour), ProgressFrom: epoch.Add(-time.Hour),
+		}
+		if i%10 < 5 {
+			m.Target, m.Revision = rev(1), rev(1)
+		}
+		in.Members = append(in.Members, m)
+	}
+	state := State{ID: "a", Revision: rev(1), Phase: Progressing, Wave: "5", Begun: true, Plan: plan.identity, LastGood: rev(0)}
+	b.ReportAllocs()
+	for b.Loop() {
+		if d := plan.Decide(in, state, epoch); d.Waits == "" {
+			b.Fatal("the rollout is over")
+		}
+	}
+}

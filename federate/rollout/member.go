@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"time"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
+)
+
+// Member is what a decision uses of one placed member.
+type Member struct {
+	selection.Member
+	// Target is the digest of the rendering that the manager last told the member to have, and Revision its revision. Both are ""
+	// for a fresh member. After a restart they come from the Delivery: what no Delivery has was never told.
+	Target, Revision string
+	// Newest is the digest of the member's rendering of the newest revision, and Good that of State.LastGood. They are "" when the
+	// manager cannot make the rendering; Good also when it would not be as it was.
+	Newest, Good string
+	// State is how the member fares with Target, and Since when that state began. Reason is the reason of the state.
+	State  v1alpha1.ClusterState
+	Since  time.Time
+	Reason string
+	// ProgressFrom is when the deadline began: when Target changed, or when the member was last Healthy, whichever is later,
+	// moved forward by the time that the member was Waiting since then.
+	ProgressFrom time.Time
+}
+
+func (m *Member) fresh() bool   { return m.Target == "" }
+func (m *Member) updated() bool { return m.Newest != "" && m.Target == m.Newest }
+func (m *Member) healthy() bool { return m.State == v1alpha1.StateHealthy }
+func (m *Member) reachable() bool {
+	return m.State != v1alpha1.StateUnreachable && m.State != v1alpha1.StateUnknown
+}
+
+// unavailable reports whether a member has the wrapper and is not Healthy with it.
+func (m *Member) unavailable() bool { return !m.fresh() && !m.healthy() }
+
+// late is when the member's progress deadline ends. ok is false for a member without a deadline: one that is Healthy, Waiting or
+// not reachable. No deadline begins before from: a retry, or a roll back, gives each member the whole deadline again.
+func (m *Member) late(deadline time.Duration, from time.Time) (at time.Time, ok bool) {
+	if m.healthy() || !m.reachable() || m.State == v1alpha1.StateWaiting {
+		return time.Time{}, false
+	}
+	return later(m.ProgressFrom, from).Add(deadline), true
+}
+
+// failed reports whether a member is Stalled, or past its deadline. A member that was Stalled before from has a deadline again.
+func (m *Member) failed(deadline time.Duration, from, now time.Time) bool {
+	if m.State == v1alpha1.StateStalled && !from.After(m.Since) {
+		return true
+	}
+	at, ok := m.late(deadline, from)
+	return ok && !now.Before(at)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
+)
+
+func selectors(key, value string) []metav1.LabelSelector {
+	return []metav1.LabelSelector{{MatchLabels: map[string]string{key: value}}}
+}
+
+// at is a member that has a revision, in a state since some minutes ago.
+func at(name, revision string, state v1alpha1.ClusterState, minutes int) Member {
+	since := epoch.Add(-time.Duration(minutes) * time.Minute)
+	return Member{
+		Member: selection.Member{Name: name}, Target: revision, Revision: revision, Newest: "r2", Good: "r1", State: state, Since: since, ProgressFrom: since,
+	}
+}
+
+func underWay(s State) State {
+	s.ID, s.Revision, s.LastGood = "a", "r2", "r1"
+	if s.Phase == "" {
+		s.Phase = Progressing
+	}
+	return s
+}
+
+// TestDecide has one row for each rule. want is, for each member, "revision" or "revision:reason".
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	two := Strategy{Waves: []Wave{{Name: "canary", Clusters: named("a", "b"), Soak: 10 * time.Minute}}}
+	manual := Strategy{Waves: []Wave{{Name: "canary", Clusters: named("a", "b")}, {Name: "last", Manual: true}}}
+	budget := func(s Strategy, most string) Strategy { s.MaxUnavailable = amount(most); return s }
+	healthy := v1alpha1.StateHealthy
+	old := func(name string) Member { return at(name, "r1", healthy, 60) }
+	fresh := func(name string) Member { return at(name, "", "", 0) }
+	canary := State{Wave: "canary", Begun: true}
+	rest := State{Wave: Rest, Begun: true}
+	for name, tc := range map[string]struct {
+		strategy Strategy
+		in       Input
+		state    State
+		want     string
+		phase    Phase
+		wave     string
+		waits    Reason
+		again    time.Duration
+		check    func(State) bool
+	}{
+		"an edit begins with the first wave": {
+			two, Input{Members: []Member{old("a"), old("b"), old("c")}}, State{ID: "z", Revision: "r1", Phase: Complete, LastGood: "r1"},
+			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 0, func(s State) bool { return s.ID != "z" && s.Begun },
+		},
+		"one at a time where only one may be unavailable": {
+			budget(two, "1"), Input{Members: []Member{old("a"), old("b"), old("c")}}, underWay(canary),
+			"r2 r1:MaxUnavailable r1:WaveHeld", Progressing, "canary", WaitsForBudget, 0, nil,
+		},
+		"a percentage of the budget is rounded up": {
+			budget(two, "34%"), Input{Members: []Member{old("a"), old("b"), old("c")}}, underWay(canary),
+			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 0, nil,
+		},
+		"a member that is ill already costs no budget, and goes first": {
+			budget(two, "1"), Input{Members: []Member{old("a"), at("b", "r1", v1alpha1.StateDegraded, 5), old("c")}}, underWay(canary),
+			"r1:MaxUnavailable r2 r1:WaveHeld", Progressing, "canary", WaitsForBudget, 5 * time.Minute, nil,
+		},
+		"removals use up the budget": {
+			budget(two, "1"), Input{Removing: 1, Members: []Member{old("a"), old("b"), old("c")}}, underWay(canary),
+			"r1:MaxUnavailable r1:MaxUnavailable r1:WaveHeld", Progressing, "canary", WaitsForBudget, 0, nil,
+		},
+		"the limit of the wave": {
+			Strategy{Waves: []Wave{{Name: "canary", Clusters: named("a", "b"), MaxConcurrent: amount("1")}}},
+			Input{Members: []Member{old("a"), at("b", "r2", v1alpha1.StateProgressing, 1), old("c")}}, underWay(canary),
+			"r1:MaxConcurrent r2 r1:WaveHeld", Progressing, "canary", WaitsForTurn, 9 * time.Minute, nil,
+		},
+		"the wave soaks from when its last member became healthy": {
+			two, Input{Members: []Member{at("a", "r2", healthy, 30), at("b", "r2", healthy, 4), old("c")}}, underWay(canary),
+			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForSoak, 6 * time.Minute, nil,
+		},
+		"after the soak the next wave begins": {
+			two, Input{Members: []Member{at("a", "r2", healthy, 30), at("b", "r2", healthy, 10), old("c")}}, underWay(canary),
+			"r2 r2 r2", Progressing, Rest, WaitsForHealth, 0, nil,
+		},
+		"a manual wave waits for its approval": {
+			manual, Input{Members: []Member{at("a", "r2", healthy, 30), at("b", "r2", healthy, 10), old("c")}}, underWay(canary),
+			"r2 r2 r1:ApprovalRequired", Progressing, "last", WaitsForApproval, 0, func(s State) bool { return !s.Begun },
+		},
+		"and begins with it": {
+			manual, Input{Approvals: Approvals{Waves: []string{"last"}}, Members: []Member{at("a", "r2", healthy, 30), at("b", "r2", healthy, 10), old("c")}}, underWay(State{Wave: "last"}),
+			"r2 r2 r2", Progressing, "last", WaitsForHealth, 0, func(s State) bool { return s.Begun },
+		},
+		"a wave that has begun goes on without the approval": {
+			manual, Input{Members: []Member{at("a", "r2", healthy, 30), at("b", "r2", healthy, 10), old("c")}}, underWay(State{Wave: "last", Begun: true}),
+			"r2 r2 r2", Progressing, "last", WaitsForHealth, 0, nil,
+		},
+		"suspend holds the next wave": {
+			two, Input{Suspended: true, Members: []Member{at("a", "r2", healthy, 30), at("b", "r2", healthy, 10), old("c")}}, underWay(canary),
+			"r2 r2 r1:Suspended", Progressing, Rest, WaitsForSuspend, 0, nil,
+		},
+		"and lets the current one go on": {
+			two, Input{Suspended: true, Members: []Member{old("a"), old("b"), old("c")}}, underWay(canary),
+			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 0, nil,
+		},
+		"a stalled member pauses the rollout": {
+			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateStalled, 1), old("b"), old("c")}}, underWay(canary),
+			"r2 r1:RolloutFailed r1:RolloutFailed", Paused, "canary", WaitsAfterFailure, 0, func(s State) bool { return s.Failure.Member == "a" && s.Failure.Count == 1 },
+		},
+		"and so does one that is past its deadline": {
+			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateProgressing, 10), old("b"), old("c")}}, underWay(canary),
+			"r2 r1:RolloutFailed r1:RolloutFailed", Paused, "canary", WaitsAfterFailure, 0, nil,
+		},
+		"a member that waits has no deadline": {
+			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateWaiting, 100), at("b", "r2", healthy, 60), old("c")}}, underWay(canary),
+			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 0, nil,
+		},
+		"as many may fail as the wave allows": {
+			Strategy{Waves: []Wave{{Name: "canary", Clusters: named("a", "b"), MaxFailures: 1}}},
+			Input{Members: []Member{at("a", "r2", v1alpha1.StateStalled, 1), at("b", "r2", healthy, 1), old("c")}}, underWay(canary),
+			"r2 r2 r2", Progressing, Rest, WaitsForHealth, 9 * time.Minute, nil,
+		},
+		"a member that was skipped neither fails nor is waited for": {
+			two, Input{Approvals: Approvals{Skip: []string{"a"}}, Members: []Member{at("a", "r2", v1alpha1.StateStalled, 1), at("b", "r2", healthy, 11), old("c")}}, underWay(canary),
+			"r2 r2 r2", Progressing, Rest, WaitsForHealth, 9 * time.Minute, nil,
+		},
+		"a wave waits for a member that was lost": {
+			two, Input{Members: []Member{at("a", "r1", v1alpha1.StateUnreachable, 2), at("b", "r2", healthy, 11), old("c")}}, underWay(canary),
+			"r1:Unreachable r2 r1:WaveHeld", Progressing, "canary", WaitsForMember, 8 * time.Minute, nil,
+		},
+		"until its deadline": {
+			two, Input{Members: []Member{at("a", "r1", v1alpha1.StateUnreachable, 10), at("b", "r2", healthy, 11), old("c")}}, underWay(canary),
+			"r1:Unreachable r2 r2", Progressing, Rest, WaitsForMember, 0, nil,
+		},
+		"a member that was passed over gets the newest when it is back": {
+			two, Input{Members: []Member{old("a"), at("b", "r2", healthy, 11), at("c", "r2", healthy, 5)}}, underWay(State{Phase: Complete}),
+			"r2 r2 r2", Complete, "", WaitsForHealth, 0, func(s State) bool { return s.ID == "a" && s.LastGood == "r1" },
+		},
+		"a revision that is healthy everywhere is good": {
+			two, Input{Members: []Member{at("a", "r2", healthy, 11), at("b", "r2", healthy, 11), at("c", "r2", healthy, 5)}}, underWay(rest),
+			"r2 r2 r2", Complete, "", "", 0, func(s State) bool { return s.LastGood == "r2" },
+		},
+		"a member that joins a wave that passed gets the newest": {
+			two, Input{Members: []Member{fresh("a"), at("b", "r2", healthy, 11), old("c")}}, underWay(rest),
+			"r2 r2 r2", Progressing, Rest, WaitsForHealth, 0, nil,
+		},
+		"one that joins a later wave gets the last good revision": {
+			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateProgressing, 1), at("b", "r2", healthy, 1), fresh("c")}}, underWay(canary),
+			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 9 * time.Minute, nil,
+		},
+		"and waits where there is none": {
+			two, Input{Members: []Member{fresh("a"), fresh("b"), fresh("c")}}, State{},
+			"r2 r2 :WaveHeld", Progressing, "canary", WaitsForWave, 0, nil,
+		},
+		"another rendering of the same revision is a rollout": {
+			two, Input{Members: []Member{{Member: selection.Member{Name: "a"}, Target: "r2 before", Revision: "r2", Newest: "r2", State: healthy, Since: epoch.Add(-time.Hour)}, at("b", "r2", healthy, 60), at("c", "r2", healthy, 60)}},
+			underWay(State{Phase: Complete}),
+			"r2 r2 r2", Progressing, "canary", WaitsForHealth, 0, func(s State) bool { return s.ID != "a" },
+		},
+		"what cannot be rendered is told": {
+			two, Input{Members: []Member{{Member: selection.Member{Name: "a"}, Target: "r1", Revision: "r1", State: healthy}, at("b", "r2", healthy, 60), old("c")}}, underWay(canary),
+			"r1:CannotRender r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 0, nil,
+		},
+		"rollback takes the later wave back first": {
+			Strategy{Waves: two.Waves, OnFailure: Rollback},
+			Input{Members: []Member{at("a", "r2", healthy, 30), at("b", "r2", healthy, 30), at("c", "r2", v1alpha1.StateStalled, 1)}}, underWay(rest),
+			"r2:WaveHeld r2:WaveHeld r1", RollingBack, "", WaitsForWave, 10 * time.Minute, nil,
+		},
+		"and then the earlier one": {
+			Strategy{Waves: two.Waves, OnFailure: Rollback},
+			Input{Members: []Member{at("a", "r2", healthy, 30), at("b", "r2", healthy, 30), at("c", "r1", healthy, 1)}}, underWay(State{Phase: RollingBack, Failure: &Failure{Revision: "r2", Member: "c", At: epoch.Add(-time.Minute)}}),
+			"r1 r1 r1", RollingBack, "", WaitsForHealth, 0, nil,
+		},
+		"a fleet that is back is not tried again": {
+			Strategy{Waves: two.Waves, OnFailure: Rollback},
+			Input{Members: []Member{old("a"), old("b"), old("c")}}, underWay(State{Phase: RollingBack, Failure: &Failure{Revision: "r2", Member: "c", At: epoch.Add(-time.Minute)}}),
+			"r1 r1 r1", RolledBack, "", WaitsAfterFailure, 0, nil,
+		},
+		"before a retry": {
+			Strategy{Waves: two.Waves, OnFailure: Rollback},
+			Input{Approvals: Approvals{Retry: epoch.Add(-time.Second)}, Members: []Member{old("a"), old("b"), old("c")}}, underWay(State{Phase: RolledBack, Failure: &Failure{Revision: "r2", Member: "c", At: epoch.Add(-time.Minute)}}),
+			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 0, func(s State) bool { return s.Failure == nil },
+		},
+		"an older retry does not count": {
+			two, Input{Approvals: Approvals{Retry: epoch.Add(-time.Hour)}, Members: []Member{old("a"), old("b"), old("c")}}, underWay(State{Phase: Paused, Wave: "canary", Begun: true, Failure: &Failure{Revision: "r2", Member: "a", At: epoch.Add(-time.Minute)}}),
+			"r1:RolloutFailed r1:RolloutFailed r1:RolloutFailed", Paused, "canary", WaitsAfterFailure, 0, nil,
+		},
+		"rollback without a good revision is a pause": {
+			Strategy{Waves: two.Waves, OnFailure: Rollback},
+			Input{Members: []Member{at("a", "r2", v1alpha1.StateStalled, 1), fresh("b"), fresh("c")}}, State{ID: "a", Revision: "r2", Phase: Progressing, Wave: "canary", Begun: true},
+			"r2 :RolloutFailed :RolloutFailed", Paused, "canary", WaitsAfterFailure, 0, func(s State) bool { return s.Failure.NoGoodRevision },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			plan := compiled(t, tc.strategy)
+			if tc.state.ID == "a" {
+				tc.state.Plan = plan.identity
+			}
+			tc.in.Revision = "r2"
+			d := plan.Decide(tc.in, tc.state, epoch)
+			var got []string
+			for _, target := range d.Targets {
+				text := target.Rendering
+				if target.Reason != "" {
+					text += ":" + string(target.Reason)
+				}
+				got = append(got, text)
+			}
+			if strings.Join(got, " ") != tc.want {
+				t.Errorf("targets: %s, want %s", strings.Join(got, " "), tc.want)
+			}
+			if d.State.Phase != tc.phase || d.State.Wave != tc.wave || d.Waits != tc.waits {
+				t.Errorf("phase %s, wave %q, waits for %q; want %s, %q, %q", d.State.Phase, d.State.Wave, d.Waits, tc.phase, tc.wave, tc.waits)
+			}
+			if again := max(0, d.Again.Sub(epoch)); again != tc.again {
+				t.Errorf("looks again in %s, want %s", again, tc.again)
+			}
+			if tc.check != nil && !tc.check(d.State) {
+				t.Errorf("state: %+v, failure: %+v", d.State, d.State.Failure)
+			}
+		})
+	}
+}
+
+func TestEditedWavesBeginWithTheFirstThatIsNotDone(t *testing.T) {
+	t.Parallel()
+	plan := compiled(t, Strategy{Waves: []Wave{{Name: "new", Clusters: named("c")}, {Name: "canary", Clusters: named("a")}}})
+	state := underWay(State{Wave: "canary", Begun: true, Plan: "before"})
+	d := plan.Decide(Input{Revision: "r2", Members: []Member{
+		at("a", "r2", v1alpha1.StateHealthy, 60), at("b", "r1", v1alpha1.StateHealthy, 60), at("c", "r1", v1alpha1.StateHealthy, 60),
+	}}, state, epoch)
+	if d.State.Wave != "new" || d.State.ID != state.ID || d.Targets[2].Rendering != "r2" || d.Targets[1].Rendering != "r1" {
+		t.Errorf("got %+v, %+v", d.State, d.Targets)
+	}
+}
+
+func TestEachRolloutHasAnIdentityOfItsOwn(t *testing.T) {
+	t.Parallel()
+	first := newID("", epoch)
+	if second := newID(first, epoch); second == first {
+		t.Errorf("two rollouts within a second have the identity %q", first)
+	}
+	if later := newID(first, epoch.Add(-time.Hour)); later <= first {
+		t.Errorf("a clock that was set back gave %q after %q", later, first)
+	}
+}
+
+func TestCompileNamesEachWrongField(t *testing.T) {
+	t.Parallel()
+	_, err := Compile(Strategy{
+		ProgressDeadline: -time.Second, MaxUnavailable: amount("101%"), OnFailure: "Stop",
+		Waves: []Wave{
+			{Name: "a", Soak: -1, MaxFailures: -1, MaxConcurrent: amount("0")}, {Name: "a"}, {},
+			{Name: Rest, Clusters: named("x")},
+			{Name: "b", Clusters: &v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "k", Operator: "Like"}}}}}},
+		},
+	})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, field := range []string{
+		"progressDeadlineSeconds", "maxUnavailable", "onFailure", "waves[0].soakSeconds", "waves[0].maxFailures", "waves[0].maxConcurrent",
+		"waves[1].name", "waves[2].name", "waves[3].clusters", "waves[4].clusters",
+	} {
+		if !strings.Contains(err.Error(), "spec.rollout."+field+": ") {
+			t.Errorf("no error names %s:\n%v", field, err)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import "time"
+
+// State is what a restart of the manager must not forget. It changes once per wave and per change of phase, and not per member:
+// each change is a write to the host.
+type State struct {
+	// ID identifies this rollout in approvals. An approval of an earlier rollout of the same revision does not count.
+	ID string
+	// Revision is the revision that goes out.
+	Revision string
+	Phase    Phase
+	// Wave is the name of the current wave; "" when all are passed. Begun is true from when its first member may be updated: a wave
+	// that has begun goes on when an Approval is deleted or the rollout is suspended. Since is when the wave became the current one.
+	Wave  string
+	Begun bool
+	Since time.Time
+	// Plan is the identity of the waves. When the waves change, the manager looks for the current wave again.
+	Plan string
+	// LastGood is the newest revision that was Healthy on every placed member that the manager could reach.
+	LastGood string
+	// Failure is why the phase is Paused, RollingBack or RolledBack.
+	Failure *Failure
+	// Retried is the time of the last approval to try again. Deadlines count from it.
+	Retried time.Time
+}
+
+// Phase is where a rollout stands.
+type Phase string
+
+// The phases.
+const (
+	Progressing Phase = "Progressing"
+	Complete    Phase = "Complete"
+	Paused      Phase = "Paused"      // after a failure: no update starts
+	RollingBack Phase = "RollingBack" // after a failure: members go back to the last good revision
+	RolledBack  Phase = "RolledBack"  // after a failure: every member that the manager can reach is back
+)
+
+// Failure is the first cause of a failed rollout. It is kept until another revision, or an approval to retry.
+type Failure struct {
+	Revision, Wave string
+	// Member is the first member that failed, in the order of names, and Reason why. Count is how many of the wave failed.
+	Member, Reason string
+	Count          int
+	At             time.Time
+	// NoGoodRevision is true when onFailure is Rollback and no earlier revision was ever Healthy everywhere.
+	NoGoodRevision bool
+}
+
+// Approvals are what persons allow for one rollout. The caller takes only those that name the wrapper and State.ID.
+type Approvals struct {
+	// Waves are names of waves that may begin. Skip are members that no wave waits for, and whose failure does not count.
+	Waves, Skip []string
+	// Retry is the time of the newest approval to try a failed revision again; zero if there is none.
+	Retry time.Time
+}

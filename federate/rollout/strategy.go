@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/digest"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
+)
+
+// Rest is the name of the wave of the members that no wave selects.
+const Rest = "rest"
+
+// DefaultProgressDeadline is how long a member may take to become Healthy, when the strategy has no deadline.
+const DefaultProgressDeadline = 600 * time.Second
+
+// FailureAction is what the manager does when more members of a wave fail than the wave allows.
+type FailureAction string
+
+// The actions on failure.
+const (
+	// Pause starts no further update. Members that are updated stay so. The default.
+	Pause FailureAction = "Pause"
+	// Rollback takes every member back to the last good revision. Where there is none it is Pause.
+	Rollback FailureAction = "Rollback"
+)
+
+// Strategy is how a change goes out. Without waves all members are in the wave Rest.
+type Strategy struct {
+	Waves []Wave
+	// ProgressDeadline is how long a member may take to become Healthy; 0 stands for the default.
+	ProgressDeadline time.Duration
+	// MaxUnavailable is how many placed members may be not Healthy when another update starts: a number, or a percentage that is
+	// rounded up. It is at least 1. nil stands for no limit.
+	MaxUnavailable *intstr.IntOrString
+	// OnFailure is Pause when it is empty.
+	OnFailure FailureAction
+}
+
+// Wave is one group of members.
+type Wave struct {
+	Name     string
+	Clusters *v1alpha1.ClusterSelection // nil selects every member that is left
+	// MaxConcurrent is how many members of the wave are updated at once: a number, or a percentage of the wave that is rounded up.
+	// It is at least 1. nil stands for all of them.
+	MaxConcurrent *intstr.IntOrString
+	// Soak is for how long all members of the wave have to be Healthy before the next wave begins.
+	Soak time.Duration
+	// Manual waves begin after an approval.
+	Manual bool
+	// MaxFailures is how many members of the wave may fail before the strategy's action on failure.
+	MaxFailures int
+}
+
+// Plan is a compiled Strategy. A Plan is immutable.
+type Plan struct {
+	waves          []compiledWave
+	deadline       time.Duration
+	maxUnavailable *intstr.IntOrString
+	onFailure      FailureAction
+	// identity changes when the names or the selections of the waves change.
+	identity string
+}
+
+type compiledWave struct {
+	Wave
+	selects selection.Selection
+}
+
+// Compile checks a strategy. The error joins one error for each wrong field, and each names its field.
+func Compile(s Strategy) (*Plan, error) {
+	p := &Plan{deadline: s.ProgressDeadline, maxUnavailable: s.MaxUnavailable, onFailure: s.OnFailure}
+	var errs []error
+	fail := func(field, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("spec.rollout.%s: %s", field, fmt.Sprintf(format, args...)))
+	}
+	if p.deadline == 0 {
+		p.deadline = DefaultProgressDeadline
+	}
+	if p.deadline < 0 {
+		fail("progressDeadlineSeconds", "%d is not a time that a member can become Healthy in: give at least 1", int(p.deadline.Seconds()))
+	}
+	switch p.onFailure {
+	case "":
+		p.onFailure = Pause
+	case Pause, Rollback:
+	default:
+		fail("onFailure", "%q is neither %s nor %s", p.onFailure, Pause, Rollback)
+	}
+	if err := checkAmount(s.MaxUnavailable); err != nil {
+		fail("maxUnavailable", "%v", err)
+	}
+	var identity [][]byte
+	for i, w := range s.Waves {
+		field := fmt.Sprintf("waves[%d]", i)
+		switch before := slices.IndexFunc(s.Waves[:i], func(o Wave) bool { return o.Name == w.Name }); {
+		case w.Name == "":
+			fail(field+".name", "a wave needs a name, because approvals and the status name it")
+		case before >= 0:
+			fail(field+".name", "%q is the name of waves[%d] already: approvals could not tell them apart", w.Name, before)
+		}
+		if w.Name == Rest && w.Clusters != nil {
+			fail(field+".clusters", "%q is the wave of the members that no other wave selects: leave clusters out, or choose another name", Rest)
+		}
+		if w.Soak < 0 {
+			fail(field+".soakSeconds", "%d is negative", int(w.Soak.Seconds()))
+		}
+		if w.MaxFailures < 0 {
+			fail(field+".maxFailures", "%d is negative", w.MaxFailures)
+		}
+		if err := checkAmount(w.MaxConcurrent); err != nil {
+			fail(field+".maxConcurrent", "%v", err)
+		}
+		selects, err := selection.New(w.Clusters)
+		if err != nil {
+			fail(field+".clusters", "%v", err)
+		}
+		p.waves = append(p.waves, compiledWave{w, selects})
+		clusters, err := json.Marshal(w.Clusters)
+		if err != nil {
+			fail(field+".clusters", "%v", err)
+		}
+		identity = append(identity, []byte(w.Name), clusters)
+	}
+	if !slices.ContainsFunc(s.Waves, func(w Wave) bool { return w.Clusters == nil }) {
+		every, _ := selection.New(nil) // nil has no selector that could be wrong
+		p.waves = append(p.waves, compiledWave{Wave{Name: Rest}, every})
+	}
+	p.identity = strings.TrimPrefix(digest.Of(identity...), "sha256:")[:8]
+	return p, errors.Join(errs...)
+}
+
+// checkAmount checks a number or a percentage.
+func checkAmount(a *intstr.IntOrString) error {
+	if a == nil {
+		return nil
+	}
+	if a.Type == intstr.Int {
+		if a.IntVal < 1 {
+			return fmt.Errorf("%d allows no update at all: give at least 1, or a percentage", a.IntVal)
+		}
+		return nil
+	}
+	percent, err := strconv.Atoi(strings.TrimSuffix(a.StrVal, "%"))
+	if err != nil || !strings.HasSuffix(a.StrVal, "%") || percent < 1 || percent > 100 {
+		return fmt.Errorf("%q is neither a number nor a percentage from 1%% to 100%%", a.StrVal)
+	}
+	return nil
+}
+
+// amountOf is a number or a percentage of all, rounded up, at least 1. nil is no limit. Compile has checked it.
+func amountOf(a *intstr.IntOrString, all int) int {
+	if a == nil {
+		return math.MaxInt32
+	}
+	n, err := intstr.GetScaledValueFromIntOrPercent(a, all, true)
+	if err != nil {
+		return 1
+	}
+	return max(1, n)
+}
+
+// waveOf returns the index of the first wave that selects a member. One wave of every plan selects all that are left.
+func (p *Plan) waveOf(m selection.Member) int {
+	return slices.IndexFunc(p.waves, func(w compiledWave) bool { return w.selects.Selects(m) })
+}
+
+// indexOf returns the index of a wave by its name, or -1.
+func (p *Plan) indexOf(name string) int {
+	return slices.IndexFunc(p.waves, func(w compiledWave) bool { return w.Name == name })
+}

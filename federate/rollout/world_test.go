@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
+)
+
+// tick is the unit of time of the model.
+const tick = time.Minute
+
+var epoch = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+
+// world is a small model of a fleet and its manager. Time stands still at epoch: instead of it, everything grows older.
+type world struct {
+	members  []worldMember
+	state    State
+	revision int
+	approved bool // the current wave, for the present rollout
+	retry    bool
+	// What may still happen.
+	edits, faults, restarts, retries int
+}
+
+// worldMember is one member. told is what the manager has in memory, written what the Delivery has.
+type worldMember struct {
+	told, written string // revisions; "" for none
+	// pushing is true from when the manager tells the member a target until the write of the Delivery is answered.
+	pushing bool
+	health  v1alpha1.ClusterState
+	// age is how long ago health began, and progress how long ago the deadline began; in ticks.
+	age, progress int
+}
+
+// oldest is the age from which on a tick changes nothing: both the deadline and the soak have passed.
+const oldest = 2
+
+var (
+	modelDeadline = 2 * tick
+	modelSoak     = tick
+)
+
+// named selects members by their names.
+func named(names ...string) *v1alpha1.ClusterSelection {
+	return &v1alpha1.ClusterSelection{Names: names}
+}
+
+func name(i int) string { return "m" + strconv.Itoa(i) }
+
+func compiled(t testing.TB, s Strategy) *Plan {
+	t.Helper()
+	p, err := Compile(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (w *world) clone() *world {
+	c := *w
+	c.members = append([]worldMember(nil), w.members...)
+	if w.state.Failure != nil {
+		f := *w.state.Failure
+		c.state.Failure = &f
+	}
+	return &c
+}
+
+func ago(ticks int) time.Time { return epoch.Add(-time.Duration(ticks) * tick) }
+
+// input is what the manager knows.
+func (w *world) input() Input {
+	in := Input{Revision: rev(w.revision)}
+	for i, m := range w.members {
+		out := Member{
+			Member: selection.Member{Name: name(i)}, Target: m.told, Revision: m.told, Newest: in.Revision, Good: w.state.LastGood,
+			State: m.health, Since: ago(m.age), ProgressFrom: ago(m.progress),
+		}
+		if m.pushing && m.health != v1alpha1.StateUnreachable {
+			out.State, out.Since, out.ProgressFrom = v1alpha1.StatePushing, epoch, epoch
+		}
+		in.Members = append(in.Members, out)
+	}
+	if w.approved {
+		in.Approvals.Waves = []string{"last"}
+	}
+	if w.retry {
+		in.Approvals.Retry = epoch
+	}
+	return in
+}
+
+func rev(n int) string { return "r" + strconv.Itoa(n) }
+
+// decide lets the manager decide and keep the result in memory and in the status.
+func (w *world) decide(p *Plan) (Input, Decision) {
+	in := w.input()
+	d := p.Decide(in, w.state, epoch)
+	if d.State.ID != w.state.ID {
+		w.approved = false
+	}
+	if d.State.Failure == nil {
+		w.retry = false
+	}
+	w.state = d.State
+	for i := range w.members {
+		w.members[i].pushing = w.members[i].pushing || w.members[i].told != d.Targets[i].Rendering
+		w.members[i].told = d.Targets[i].Rendering
+	}
+	return in, d
+}
+
+// key names the world without what no decision depends on. Two worlds with one key have one future.
+func (w *world) key() string {
+	s, b := &w.state, make([]byte, 0, 128)
+	flag := func(f bool) byte {
+		if f {
+			return 'y'
+		}
+		return 'n'
+	}
+	digit := func(n int) byte { return byte('0' + n) }
+	b = append(b, digit(w.revision), digit(w.edits), digit(w.faults), digit(w.restarts), digit(w.retries), flag(w.approved), flag(w.retry), flag(s.Begun))
+	b = append(append(append(append(b, s.Phase...), s.Wave...), '/'), s.LastGood...)
+	if s.Failure != nil {
+		b = append(b, 'F', digit(min(oldest, int(epoch.Sub(s.Failure.At)/tick))))
+	}
+	if !s.Retried.IsZero() {
+		b = append(b, 'R', digit(min(oldest, int(epoch.Sub(s.Retried)/tick))))
+	}
+	for _, m := range w.members {
+		b = append(append(append(append(append(append(b, '|'), m.told...), '/'), m.written...), m.health[:3]...), digit(m.age), digit(m.progress), flag(m.pushing))
+	}
+	return string(b)
+}
+
+func (m *worldMember) become(health v1alpha1.ClusterState) {
+	if m.health == v1alpha1.StateHealthy {
+		m.progress = 0
+	}
+	m.health, m.age = health, 0
+}
+
+// write is the answer to the write of the Delivery.
+func (m *worldMember) write() {
+	m.pushing = false
+	if m.written != m.told {
+		m.written, m.progress = m.told, 0
+		m.become(v1alpha1.StateProgressing)
+	}
+}
+
+// event is one thing that can happen to a world.
+type event struct {
+	what  string
+	apply func(*world)
+}
+
+// events returns all that can happen now.
+func (w *world) events() []event {
+	var out []event
+	can := func(what string, apply func(*world)) { out = append(out, event{what, apply}) }
+	for i := range w.members {
+		m := &w.members[i]
+		on := func(what string, change func(*worldMember)) {
+			can(name(i)+" "+what, func(w *world) { change(&w.members[i]) })
+		}
+		fault := func(what string, state v1alpha1.ClusterState) {
+			if w.faults > 0 {
+				can(name(i)+" "+what, func(w *world) { w.faults--; w.members[i].become(state) })
+			}
+		}
+		switch {
+		case m.health == v1alpha1.StateUnreachable:
+			on("is back", func(m *worldMember) { m.become(v1alpha1.StateProgressing) })
+			continue
+		case m.pushing:
+			on("is written", (*worldMember).write)
+		case m.written == "":
+			continue
+		case m.health == v1alpha1.StateHealthy:
+			fault("falls ill", v1alpha1.StateDegraded)
+		default:
+			on("is healthy", func(m *worldMember) { m.become(v1alpha1.StateHealthy) })
+			if m.health != v1alpha1.StateStalled {
+				fault("is stalled", v1alpha1.StateStalled)
+			}
+		}
+		fault("is lost", v1alpha1.StateUnreachable)
+	}
+	can("time passes", (*world).grow)
+	if w.edits > 0 {
+		can("edit", func(w *world) { w.edits--; w.revision++ })
+	}
+	if !w.approved && w.state.Wave == "last" && !w.state.Begun {
+		can("approval", func(w *world) { w.approved = true })
+	}
+	if w.state.Failure != nil && w.retries > 0 && w.state.Failure.At.Before(epoch) {
+		can("retry", func(w *world) { w.retries--; w.retry = true })
+	}
+	if w.restarts > 0 {
+		can("restart", (*world).restart)
+	}
+	return out
+}
+
+// restart lets the manager forget what it has only in memory.
+func (w *world) restart() {
+	w.restarts--
+	for i := range w.members {
+		w.members[i].told, w.members[i].pushing = w.members[i].written, false
+	}
+}
+
+// grow lets one tick pass.
+func (w *world) grow() {
+	for i := range w.members {
+		w.members[i].age, w.members[i].progress = min(oldest, w.members[i].age+1), min(oldest, w.members[i].progress+1)
+	}
+	if w.state.Failure != nil {
+		w.state.Failure.At = w.state.Failure.At.Add(-tick)
+	}
+	if !w.state.Retried.IsZero() {
+		w.state.Retried = w.state.Retried.Add(-tick)
+	}
+}
+
+func amount(text string) *intstr.IntOrString {
+	a := intstr.Parse(text)
+	return &a
+}
