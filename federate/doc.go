@@ -3,8 +3,8 @@
 // Package federate is the folder of the flow's pure packages: values in, values out, without a client, a clock or a
 // context.
 //
-// The steps of the flow, called stations, are in this order: author, placement, render, health, report. A station
-// imports only stations before it. A station rollout, after placement, is planned and not built yet.
+// The steps of the flow, called stations, are in this order: author, placement, rollout, render, health, report. A station
+// imports only stations before it. No controller calls rollout yet.
 //
 // Packages of their own hold what several stations, push and collect must agree on: marks, digest, revision,
 // retention, approval and messages. They import no station.

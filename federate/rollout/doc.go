@@ -18,5 +18,13 @@
 //   - A member that is not updated keeps what it has. Two revisions never stand on one member.
 //   - If nothing happens, the decision names what it waits for.
 //
+// Choices where the design leaves one:
+//
+//   - A fresh member costs budget, and counts as not Healthy until it is. So a first delivery is paced like any other update.
+//   - A failure in a passed wave stops the later waves, too. A failure after the last wave has passed stops nothing: the revision
+//     was Healthy there, and another one would not be reached by going back.
+//   - A member that was passed over, or joins a passed wave, is updated when it can be, and holds no wave back.
+//   - Editing the waves makes the first one current that is not done. What it needs, such as an approval, it needs then.
+//
 // The package is pure. It gets the time as a value, and everything that a restart of the manager must not forget is in State.
 package rollout

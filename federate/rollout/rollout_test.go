@@ -157,6 +157,25 @@ func TestDecide(t *testing.T) {
 			two, Input{Members: []Member{fresh("a"), fresh("b"), fresh("c")}}, State{},
 			"r2 r2 :WaveHeld", Progressing, "canary", WaitsForWave, 0, nil,
 		},
+		"members that join use up the budget, too": {
+			budget(two, "1"), Input{Members: []Member{at("a", "r2", healthy, 1), at("b", "r2", healthy, 1), fresh("c"), fresh("d")}}, underWay(canary),
+			"r2 r2 r1:WaveHeld :WaveHeld", Progressing, "canary", WaitsForSoak, 9 * time.Minute, nil,
+		},
+		"a member that was stalled before the retry has its deadline again": {
+			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateStalled, 30), at("b", "r2", healthy, 30), old("c")}},
+			underWay(State{Wave: "canary", Begun: true, Retried: epoch.Add(-time.Minute)}),
+			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 9 * time.Minute, nil,
+		},
+		"a revision that failed somewhere is not good": {
+			Strategy{Waves: []Wave{{Name: "canary", Clusters: named("a", "b"), MaxFailures: 1}}},
+			Input{Members: []Member{at("a", "r2", v1alpha1.StateStalled, 1), at("b", "r2", healthy, 1), at("c", "r2", healthy, 1)}}, underWay(rest),
+			"r2 r2 r2", Complete, "", WaitsForHealth, 9 * time.Minute, func(s State) bool { return s.LastGood == "r1" },
+		},
+		"a member that failed leaves its place in the wave": {
+			Strategy{Waves: []Wave{{Name: "canary", Clusters: named("a", "b"), MaxFailures: 1, MaxConcurrent: amount("1")}}},
+			Input{Members: []Member{at("a", "r2", v1alpha1.StateStalled, 1), old("b"), old("c")}}, underWay(canary),
+			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 9 * time.Minute, nil,
+		},
 		"another rendering of the same revision is a rollout": {
 			two, Input{Members: []Member{{Member: selection.Member{Name: "a"}, Target: "r2 before", Revision: "r2", Newest: "r2", State: healthy, Since: epoch.Add(-time.Hour)}, at("b", "r2", healthy, 60), at("c", "r2", healthy, 60)}},
 			underWay(State{Phase: Complete}),
