@@ -54,7 +54,7 @@ type Tenure struct {
 	TakenBack time.Time
 }
 
-// Verdict is what a manager may do to members at one time.
+// Verdict is what a manager may do to members at a given time.
 type Verdict struct {
 	// Age is the age of the lease. It has no meaning while Held is false.
 	Age time.Duration
@@ -68,7 +68,7 @@ type Verdict struct {
 	Left time.Duration
 }
 
-// Judge returns what a manager may do at a time. It is pure.
+// Judge returns what a manager may do at the time now. It is pure.
 func (t Timing) Judge(of Tenure, now time.Time) Verdict {
 	if of.Renewed.IsZero() {
 		return Verdict{}

@@ -141,7 +141,7 @@ func deliver(ctx context.Context, b *bed) (*reading, error) {
 	if err := b.makeNamespaces(ctx, prefix); err != nil {
 		return nil, err
 	}
-	if b.peer != "" { // a peer's namespaces are federated, whose end must not be counted; Fairlead gets the same rest
+	if b.peer != "" { // a peer also federates namespaces, and the end of that must not count; Fairlead gets the same pause
 		if err := b.quiet(ctx); err != nil {
 			return nil, err
 		}

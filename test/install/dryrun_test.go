@@ -138,7 +138,7 @@ func (w *warnings) all() []string {
 	return slices.Clone(w.text)
 }
 
-// warning is the administrator's client, with what the API server warns of.
+// warning is the administrator's client, with the warnings of the API server.
 func warning(t *testing.T, box *sandbox.Sandbox) (client.Client, *warnings) {
 	t.Helper()
 	cfg, _ := connect(t, box, sandbox.HostName)

@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 	os.Exit(shared.Main(m))
 }
 
-// written is what the manager logs.
+// written is the log of the manager.
 var written = &logLines{}
 
 // logLines keeps the lines of a log.

@@ -30,7 +30,7 @@ const (
 // credentials makes kubeconfigs for service accounts, below one folder. A kubeconfig names a token file. client-go reads the file again by
 // itself, so a new token needs no restart.
 type credentials struct {
-	rest   *rest.Config // whose server and CA the kubeconfigs name
+	rest   *rest.Config // the kubeconfigs have its server and CA
 	client kubernetes.Interface
 	dir    string
 }

@@ -46,7 +46,7 @@ func Retemplate(obj, like *unstructured.Unstructured) {
 	spec["template"] = map[string]any{"data": like.DeepCopy().Object["data"]}
 }
 
-// Propagated returns for each federated ConfigMap that is on all of so many members the generation that is there.
+// Propagated returns, for each federated ConfigMap that is on this number of members, the generation that is there.
 func Propagated(ctx context.Context, host client.Client, members int) (map[client.ObjectKey]int64, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetAPIVersion(typesVersion)
@@ -63,7 +63,7 @@ func Propagated(ctx context.Context, host client.Client, members int) (map[clien
 	return found, nil
 }
 
-// propagated returns the generation of a federated object that is on all of so many members.
+// propagated returns the generation of a federated object, if it is on this number of members.
 func propagated(obj *unstructured.Unstructured, members int) (generation int64, ok bool) {
 	generation, _, _ = unstructured.NestedInt64(obj.Object, "status", "observedGeneration")
 	clusters, _, _ := unstructured.NestedSlice(obj.Object, "status", "clusters")
