@@ -44,7 +44,8 @@ type group struct {
 var groups = []group{
 	{"namespace " + systemNamespace, []string{"Namespace"}},
 	{"CRDs of the host", []string{"CustomResourceDefinition"}},
-	{"priority class, account and roles of the manager", []string{"PriorityClass", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}},
+	{"priority class, account and roles of the manager", []string{"PriorityClass", "ServiceAccount",
+		"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}},
 	{"service and policies of the manager", []string{"Service", "PodDisruptionBudget", "NetworkPolicy", "Issuer", "Certificate"}},
 	{"the manager", []string{"Deployment", "ServiceMonitor"}},
 	{"webhooks", []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}},

@@ -16,6 +16,7 @@ var (
 	repositoryForm = regexp.MustCompile(`^[^@\s]+$`)
 	tagForm        = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 	digestForm     = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	goMemoryForm   = regexp.MustCompile(`^([0-9]+([KMGT]i)?B|)$`)
 	flagForm       = regexp.MustCompile(`^--?[a-z]`)
 	// ownFlags are the flags that Objects sets.
 	ownFlags = regexp.MustCompile(`^--?(leader-elect|health-address|metrics-address|webhook-|zap-log-level|pod-uid|lock-file)`)
@@ -32,6 +33,20 @@ func (v Values) Check() error {
 		if secret.Name == "" {
 			refuse("imagePullSecrets[%d].name: it is empty: it is the name of a Secret in fairlead-system", i)
 		}
+	}
+	if !goMemoryForm.MatchString(v.GoMemoryLimit) {
+		refuse("goMemoryLimit: %q: it is a number of bytes as Go writes it, as in 900MiB", v.GoMemoryLimit)
+	}
+	for i, variable := range v.Env {
+		switch variable.Name {
+		case "":
+			refuse("env[%d].name: it is empty: it is the name of an environment variable", i)
+		case "POD_UID", "GOMEMLIMIT":
+			refuse("env[%d]: %s: the installation sets this variable itself (goMemoryLimit)", i, variable.Name)
+		}
+	}
+	if v.PodUser != nil && *v.PodUser < 1 {
+		refuse("podUser: %d: the manager never runs as root: it is 1 or more, or null", *v.PodUser)
 	}
 	if v.Replicas < 0 {
 		refuse("replicas: %d: it is a number of pods", v.Replicas)

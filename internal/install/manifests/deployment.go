@@ -5,6 +5,7 @@ package manifests
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,6 +38,15 @@ func (v Values) configureManager(obj *unstructured.Unstructured, tag string) err
 	}
 	container["args"] = args
 
+	if err := v.configureEnv(container); err != nil {
+		return err
+	}
+	security, _ := pod["securityContext"].(map[string]any)
+	for _, field := range []string{"runAsUser", "runAsGroup", "fsGroup"} {
+		if delete(security, field); v.PodUser != nil {
+			security[field] = *v.PodUser
+		}
+	}
 	resources, err := asMap(v.Resources)
 	if err != nil {
 		return err
@@ -58,6 +68,22 @@ func (v Values) configureManager(obj *unstructured.Unstructured, tag string) err
 		}
 	}
 	return unstructured.SetNestedField(obj.Object, int64(v.Replicas), "spec", "replicas")
+}
+
+// configureEnv sets the environment variables of the manager's container.
+func (v Values) configureEnv(container map[string]any) error {
+	more, err := asMap(map[string]any{"env": v.Env})
+	if err != nil {
+		return err
+	}
+	env, _ := container["env"].([]any)
+	env = slices.DeleteFunc(env, func(one any) bool { return one.(map[string]any)["name"] == "GOMEMLIMIT" }) //nolint:forcetypeassert // config/manager has no others
+	if v.GoMemoryLimit != "" {
+		env = append(env, map[string]any{"name": "GOMEMLIMIT", "value": v.GoMemoryLimit})
+	}
+	given, _ := whole(more["env"]).([]any)
+	container["env"] = append(env, given...)
+	return nil
 }
 
 // podOf returns the pod's spec and the manager's container in a Deployment, for changes.

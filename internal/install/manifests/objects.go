@@ -5,6 +5,7 @@ package manifests
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,7 +29,9 @@ func CRDs() []string {
 
 // order is the order of kinds in an installation: an object comes after those that it needs. The webhooks come after the manager
 // that serves them.
-var order = []string{"Namespace", "CustomResourceDefinition", "PriorityClass", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding",
+var order = []string{"Namespace", "CustomResourceDefinition", "PriorityClass", "ServiceAccount",
+	"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", // before the rights that they limit
+	"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding",
 	"Service", "PodDisruptionBudget", "NetworkPolicy", "Issuer", "Certificate", "Deployment", "ServiceMonitor",
 	"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
 
@@ -93,6 +96,10 @@ func (v Values) configure(obj *unstructured.Unstructured, tag string) error {
 		obj.SetName(v.PriorityClass.Name)
 	case "Deployment":
 		return v.configureManager(obj, tag)
+	case "ServiceMonitor":
+		labels := obj.GetLabels()
+		maps.Copy(labels, v.ServiceMonitor.Labels)
+		obj.SetLabels(labels)
 	case "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration":
 		if v.CertManager.Enabled {
 			obj.SetAnnotations(map[string]string{"cert-manager.io/inject-ca-from": v1alpha1.SystemNamespace + "/fairlead-webhook"})

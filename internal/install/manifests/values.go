@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 )
@@ -24,16 +25,22 @@ type Values struct {
 	Image            Image                         `json:"image"`
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets"`
 	// CreateNamespace set to false leaves the namespace, which has to be there, and its labels alone.
-	CreateNamespace bool                `json:"createNamespace"`
-	Replicas        int32               `json:"replicas"`
-	Resources       Resources           `json:"resources"`
-	NodeSelector    map[string]string   `json:"nodeSelector"`
-	Tolerations     []corev1.Toleration `json:"tolerations"`
-	Affinity        corev1.Affinity     `json:"affinity"`
-	PriorityClass   PriorityClass       `json:"priorityClass"`
-	NetworkPolicy   Switch              `json:"networkPolicy"`
-	CertManager     Switch              `json:"certManager"`
-	ServiceMonitor  Switch              `json:"serviceMonitor"`
+	CreateNamespace bool      `json:"createNamespace"`
+	Replicas        int32     `json:"replicas"`
+	Resources       Resources `json:"resources"`
+	// GoMemoryLimit is GOMEMLIMIT of the manager; empty sets none.
+	GoMemoryLimit string `json:"goMemoryLimit"`
+	// Env are more environment variables of the manager.
+	Env []corev1.EnvVar `json:"env"`
+	// PodUser is the user and group of the manager's pods; nil leaves them to the cluster.
+	PodUser        *int64              `json:"podUser,omitempty"`
+	NodeSelector   map[string]string   `json:"nodeSelector"`
+	Tolerations    []corev1.Toleration `json:"tolerations"`
+	Affinity       corev1.Affinity     `json:"affinity"`
+	PriorityClass  PriorityClass       `json:"priorityClass"`
+	NetworkPolicy  Switch              `json:"networkPolicy"`
+	CertManager    Switch              `json:"certManager"`
+	ServiceMonitor ServiceMonitor      `json:"serviceMonitor"`
 	// LogLevel is debug, info, error, or a number.
 	LogLevel  intstr.IntOrString `json:"logLevel"`
 	ExtraArgs []string           `json:"extraArgs"`
@@ -64,6 +71,12 @@ type Switch struct {
 	Enabled bool `json:"enabled"`
 }
 
+// ServiceMonitor is made if Enabled is set, with Labels by which a Prometheus selects it.
+type ServiceMonitor struct {
+	Enabled bool              `json:"enabled"`
+	Labels  map[string]string `json:"labels"`
+}
+
 // Default returns the values of an installation that nobody configured.
 func Default() Values {
 	return Values{
@@ -75,12 +88,16 @@ func Default() Values {
 			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("128Mi")},
 			Limits:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("1Gi")},
 		},
-		NodeSelector:  map[string]string{},
-		Tolerations:   []corev1.Toleration{},
-		PriorityClass: PriorityClass{Create: true, Name: "fairlead-manager"},
-		NetworkPolicy: Switch{Enabled: true},
-		LogLevel:      intstr.FromString("info"),
-		ExtraArgs:     []string{},
+		GoMemoryLimit:  "900MiB",
+		Env:            []corev1.EnvVar{},
+		PodUser:        ptr.To(int64(65532)),
+		NodeSelector:   map[string]string{},
+		Tolerations:    []corev1.Toleration{},
+		PriorityClass:  PriorityClass{Create: true, Name: "fairlead-manager"},
+		NetworkPolicy:  Switch{Enabled: true},
+		ServiceMonitor: ServiceMonitor{Labels: map[string]string{}},
+		LogLevel:       intstr.FromString("info"),
+		ExtraArgs:      []string{},
 	}
 }
 
