@@ -5,6 +5,7 @@ package join_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -25,8 +27,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
 )
 
-// These tests run on real API servers with their controllers, which make ReplicaSets and pods. No kubelet and no scheduler run: a
-// test writes what those would write.
+// These tests run on real API servers with their controllers and the scheduler. KWOK stands in for kubelets: it calls every pod on a
+// node ready. A test writes what a kubelet would write about a pod that does not run.
 
 // elsewhere is an address that is not this machine's. The join does not ask it.
 const elsewhere = "https://192.0.2.7:6443"
@@ -130,7 +132,11 @@ func TestTheCollectorOfANewMemberIsADeploymentThere(t *testing.T) {
 
 	host := f.hostOnEast(t)
 	bare := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: membercollector.Name}}
-	other := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "other"}}
+	other := membercollector.Deployment(membercollector.Settings{ClusterName: "east", Image: "mine"})
+	other.Name = "other"
+	if err := f.east.Create(within(t), other); err != nil {
+		t.Fatal(err)
+	}
 	for name, a := range map[string]attempt{
 		"the host reads the Deployment": {do: func(ctx context.Context, c client.Client) error {
 			return c.Get(ctx, client.ObjectKeyFromObject(bare), bare.DeepCopy())
@@ -144,9 +150,12 @@ func TestTheCollectorOfANewMemberIsADeploymentThere(t *testing.T) {
 		"nor does it change the Deployment": {do: func(ctx context.Context, c client.Client) error {
 			return c.Patch(ctx, bare.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":0}}`)))
 		}, refused: "in namespace fairlead-system the host writes its Deliveries"},
-		"nor delete another": {do: func(ctx context.Context, c client.Client) error { return c.Delete(ctx, other.DeepCopy()) }, refused: "not found"},
+		"nor delete another": {do: func(ctx context.Context, c client.Client) error { return c.Delete(ctx, other.DeepCopy()) }, refused: "in namespace fairlead-system the host writes its Deliveries"},
 	} {
 		t.Run(name, func(t *testing.T) { a.check(t, host) })
+	}
+	if err := f.east.Delete(within(t), other); err != nil {
+		t.Fatal(err)
 	}
 
 	if again := f.mustJoin(t, f.eastConfig, opts); again.Changes != 0 {
@@ -272,7 +281,7 @@ func TestSettingsOfACollectorThatCannotBeFollowedAreRefusedFirst(t *testing.T) {
 }
 
 // awaits joins east and waits, while the test plays the manager: it calls the member Ready at once.
-func (f *fleet) awaits(t *testing.T, wait time.Duration, during func()) ([]join.Step, error) {
+func (f *fleet) awaits(t *testing.T, wait time.Duration) ([]join.Step, error) {
 	t.Helper()
 	type ended struct {
 		steps []join.Step
@@ -286,19 +295,27 @@ func (f *fleet) awaits(t *testing.T, wait time.Duration, during func()) ([]join.
 			func(s join.Step) { steps = append(steps, s) })
 		end <- ended{steps, err}
 	}()
+	for {
+		select {
+		case e := <-end:
+			return e.steps, e.err
+		case <-time.After(100 * time.Millisecond):
+			f.callReady(t)
+		}
+	}
+}
+
+// callReady writes what the manager writes about a member that it reaches.
+func (f *fleet) callReady(t *testing.T) {
+	t.Helper()
 	mc := &v1alpha1.MemberCluster{}
-	eventually(t, "the MemberCluster is there", func(ctx context.Context) bool {
-		if f.host.Get(ctx, client.ObjectKey{Name: "east"}, mc) != nil {
-			return false
-		}
-		for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionCredentialsValid} {
-			meta.SetStatusCondition(&mc.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: "Ready", ObservedGeneration: mc.Generation})
-		}
-		return f.host.Status().Update(ctx, mc) == nil
-	})
-	during()
-	e := <-end
-	return e.steps, e.err
+	if f.host.Get(within(t), client.ObjectKey{Name: "east"}, mc) != nil {
+		return
+	}
+	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionCredentialsValid} {
+		meta.SetStatusCondition(&mc.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: "Ready", ObservedGeneration: mc.Generation})
+	}
+	_ = f.host.Status().Update(within(t), mc) // the next one succeeds
 }
 
 func (f *fleet) pod(t *testing.T) *corev1.Pod {
@@ -343,29 +360,35 @@ func TestAJoinTellsWhyTheCollectorDoesNotStart(t *testing.T) {
 	eventually(t, "the quota counts", func(ctx context.Context) bool {
 		return f.east.Get(ctx, client.ObjectKeyFromObject(quota), quota) == nil && quota.Status.Hard != nil
 	})
-	_, err := f.awaits(t, 15*time.Second, func() {})
+	_, err := f.awaits(t, 15*time.Second)
 	notReady(err, v1alpha1.ReasonPodRefused, "member east", "exceeded quota: none")
 	if err := f.east.Delete(within(t), quota); err != nil {
 		t.Fatal(err)
 	}
 
-	// No kubelet runs: the test writes what one writes about an image that is not there.
+	// No node takes the pod. The scheduler tells that by itself.
 	f.mustJoin(t, f.eastConfig, host) // the controllers try a refused pod again only after a while
-	steps, err := f.awaits(t, 10*time.Second, func() {
-		pod := f.pod(t)
-		if err := f.east.SubResource("binding").Create(within(t), pod, &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: "worker-1"}}); err != nil {
-			t.Error(err)
+	f.cordon(t, true)
+	t.Cleanup(func() { f.cordon(t, false) })
+	_, err = f.awaits(t, 10*time.Second)
+	notReady(err, v1alpha1.ReasonPodUnschedulable, "no node takes pod", "unschedulable")
+
+	// The test writes what a kubelet writes about an image that is not there.
+	pod := f.pod(t)
+	to := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: "worker-1"}}
+	if err := f.east.SubResource("binding").Create(within(t), pod, to); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the pod has its status", func(ctx context.Context) bool {
+		if err := f.east.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil {
+			return false
 		}
-		eventually(t, "the pod has its status", func(ctx context.Context) bool {
-			if err := f.east.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil {
-				return false
-			}
-			pod.Status.Phase = corev1.PodPending
-			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "collector", Image: "registry.org/fairlead/collector:v1",
-				State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "manifest unknown"}}}}
-			return f.east.Status().Update(ctx, pod) == nil
-		})
+		pod.Status.Phase = corev1.PodPending
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "collector", Image: "registry.org/fairlead/collector:v1",
+			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "manifest unknown"}}}}
+		return f.east.Status().Update(ctx, pod) == nil
 	})
+	steps, err := f.awaits(t, 5*time.Second)
 	notReady(err, v1alpha1.ReasonImageNotPulled, "node worker-1 cannot pull image registry.org/fairlead/collector:v1 of the collector: ErrImagePull: manifest unknown")
 	if !slices.ContainsFunc(steps, func(s join.Step) bool {
 		return s.Outcome == join.Noted && strings.HasPrefix(s.What, "member east: the collector does not run: ImageNotPulled: node worker-1")
@@ -373,17 +396,27 @@ func TestAJoinTellsWhyTheCollectorDoesNotStart(t *testing.T) {
 		t.Errorf("it is not told while the join waits: %v", steps)
 	}
 
-	// The test writes that the pod runs.
-	_, err = f.awaits(t, 30*time.Second, func() {
-		pod := f.pod(t)
-		pod.Status.Phase = corev1.PodRunning
-		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "collector", Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
-		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
-		if err := f.east.Status().Update(within(t), pod); err != nil {
-			t.Error(err)
-		}
-	})
-	if err != nil {
+	// Another node pulls the image: KWOK calls the pod ready.
+	f.cordon(t, false)
+	if err := f.east.Delete(within(t), pod, client.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = f.awaits(t, time.Minute); err != nil {
 		t.Error(err)
+	}
+}
+
+// cordon lets no node of the member take pods, or lets them again.
+func (f *fleet) cordon(t *testing.T, unschedulable bool) {
+	t.Helper()
+	var nodes corev1.NodeList
+	if err := f.east.List(within(t), &nodes); err != nil {
+		t.Fatal(err)
+	}
+	for i := range nodes.Items {
+		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"unschedulable":%t}}`, unschedulable))
+		if err := f.east.Patch(within(t), &nodes.Items[i], patch); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
