@@ -10,19 +10,20 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
 )
 
-// errHopeless ends the wait for a collector that does not start.
-var errHopeless = errors.New("the collector does not start")
+// errHopeless ends the wait for a collector that does not start, or for a manager that does not reach the member.
+var errHopeless = errors.New("it does not change")
 
 const (
 	// lookEvery is the time between two reads of the collector's Deployment.
 	lookEvery = time.Second
-	// patience is how long a pod may fail for one reason before the join gives up. A kubelet tries an image again after 10 and
+	// patience is how long a pod may fail for one reason, or the manager not reach the member, before the join gives up. A kubelet tries an image again after 10 and
 	// after 20 seconds, so a registry that fails once is no reason.
 	patience = 40 * time.Second
 )
@@ -85,4 +86,29 @@ func (p *joiner) wait() time.Duration {
 		return p.opts.CollectorWait
 	}
 	return p.opts.Wait
+}
+
+// hostReach is what the host tells about the way from its manager to the member. The join itself has reached the member, perhaps by
+// another way: the manager may run in a pod of the host.
+type hostReach struct {
+	joiner *joiner
+	// since is when the join first read that the manager does not reach the member; zero while it does.
+	since time.Time
+}
+
+// look notes that the manager does not reach the member, and ends the wait when that does not change.
+func (r *hostReach) look(ready *metav1.Condition) error {
+	if ready == nil || ready.Status == metav1.ConditionTrue || ready.Reason != v1alpha1.ReasonUnreachable && ready.Reason != v1alpha1.ReasonRedirected {
+		r.since = time.Time{}
+		return nil
+	}
+	p := r.joiner
+	if r.since.IsZero() {
+		r.since = p.now()
+		p.note("host: the manager does not reach %s at %s: %s: %s", p.member.cluster, p.address.endpoint, ready.Reason, ready.Message)
+	}
+	if p.now().Sub(r.since) >= patience {
+		return errHopeless
+	}
+	return nil
 }

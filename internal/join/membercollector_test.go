@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -140,6 +141,9 @@ func TestTheCollectorOfANewMemberIsADeploymentThere(t *testing.T) {
 	for name, a := range map[string]attempt{
 		"the host reads the Deployment": {do: func(ctx context.Context, c client.Client) error {
 			return c.Get(ctx, client.ObjectKeyFromObject(bare), bare.DeepCopy())
+		}},
+		"and its CRDs": {do: func(ctx context.Context, c client.Client) error {
+			return c.Get(ctx, client.ObjectKey{Name: join.CRDDeliveries}, &apiextensionsv1.CustomResourceDefinition{})
 		}},
 		"and lists its pods": {do: func(ctx context.Context, c client.Client) error {
 			return c.List(ctx, &corev1.PodList{}, client.InNamespace(v1alpha1.SystemNamespace))

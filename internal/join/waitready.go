@@ -68,7 +68,7 @@ func (p *joiner) awaitReady(ctx context.Context) error {
 	}
 	m := &v1alpha1.MemberCluster{}
 	var last *metav1.Condition
-	rollout := &collectorRollout{joiner: p}
+	rollout, reach := &collectorRollout{joiner: p}, &hostReach{joiner: p}
 	err := wait.PollUntilContextTimeout(ctx, pollEvery, p.wait(), true, func(ctx context.Context) (bool, error) {
 		if err := p.host.client.Get(ctx, client.ObjectKeyFromObject(p.registered), m); err != nil {
 			return false, fmt.Errorf("waiting for MemberCluster %s to be Ready: %w", p.opts.Name, err)
@@ -82,6 +82,9 @@ func (p *joiner) awaitReady(ctx context.Context) error {
 		}
 		last = judged(m)
 		done, err := rollout.look(ctx)
+		if err == nil {
+			err = reach.look(last)
+		}
 		return done && last != nil && last.Status == metav1.ConditionTrue, err
 	})
 	switch {
