@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/recover"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/sandbox"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/uninstall"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/unjoin"
 	"github.com/fairlead-dev/fairlead/internal/plain"
 	"github.com/fairlead-dev/fairlead/internal/version"
@@ -60,6 +61,7 @@ Exit codes:
 		render.New(streams),
 		join.New(streams),
 		sandbox.New(streams),
+		uninstall.New(streams),
 		unjoin.New(streams),
 	)
 	return root

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/fairlead-dev/fairlead/internal/install/manifests"
 )
@@ -198,6 +199,9 @@ func appliedByUs(obj metav1.Object) bool {
 
 func describeObject(obj client.Object) string {
 	kind := obj.GetObjectKind().GroupVersionKind().Kind
+	if gvk, err := apiutil.GVKForObject(obj, scheme); err == nil {
+		kind = gvk.Kind
+	}
 	if obj.GetNamespace() != "" {
 		return fmt.Sprintf("%s %s/%s", kind, obj.GetNamespace(), obj.GetName())
 	}

@@ -3,9 +3,9 @@
 package ask
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -24,14 +24,43 @@ func Terminal(streams genericiooptions.IOStreams) bool {
 // Confirm asks a yes-or-no question and returns an error for any answer but yes. The error begins with doing, the action that the
 // question is about, as in "unjoining eu-1".
 func Confirm(streams genericiooptions.IOStreams, doing, question string) error {
-	_, _ = fmt.Fprintf(streams.ErrOut, "%s [y/N] ", question)
-	answer, err := bufio.NewReader(streams.In).ReadString('\n')
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
+	return answered(streams, doing, question+" [y/N] ", func(answer string) bool {
+		answer = strings.ToLower(answer)
+		return answer == "y" || answer == "yes"
+	})
+}
+
+// Type asks the user to type a word, and returns an error for any other answer. It is for what a quick yes must not do.
+func Type(streams genericiooptions.IOStreams, doing, question, word string) error {
+	return answered(streams, doing, question+" ", func(answer string) bool { return answer == word })
+}
+
+func answered(streams genericiooptions.IOStreams, doing, question string, isYes func(string) bool) error {
+	_, _ = fmt.Fprint(streams.ErrOut, question)
+	answer, err := line(streams.In)
+	if isYes(strings.TrimSpace(answer)) {
 		return nil
 	}
 	if err != nil && answer == "" {
 		return exit.Usagef("%s: no answer was given: nothing was done", doing)
 	}
 	return errors.New("nothing was done")
+}
+
+// line reads up to the end of a line, and no further: a second question gets the second line.
+func line(in io.Reader) (string, error) {
+	var text []byte
+	one := make([]byte, 1)
+	for {
+		n, err := in.Read(one)
+		if n == 1 {
+			if one[0] == '\n' {
+				return string(text), nil
+			}
+			text = append(text, one[0])
+		}
+		if err != nil {
+			return string(text), err
+		}
+	}
 }

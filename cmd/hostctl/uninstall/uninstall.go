@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package uninstall
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/ask"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/internal/install"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
+)
+
+// Options are the flags, and the values that Complete derives from them.
+type Options struct {
+	genericiooptions.IOStreams
+	install.UninstallOptions
+
+	Yes         bool
+	ConfirmName string
+	// CanAsk reports whether standard input is a terminal, so that the user can answer a question.
+	CanAsk func() bool
+
+	flags *genericclioptions.ConfigFlags
+
+	// filled in by Complete
+	host    *rest.Config
+	context string
+}
+
+// New makes the command.
+func New(streams genericiooptions.IOStreams) *cobra.Command {
+	_, cmd := newCommand(streams)
+	return cmd
+}
+
+func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
+	o := &Options{IOStreams: streams, CanAsk: func() bool { return ask.Terminal(streams) }, flags: connect.Flags()}
+	cmd := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Take the host part away; wrappers, credentials and all objects on members stay",
+		Long: `uninstall removes the host part from a cluster, in the order in which nothing is lost: the webhooks first, then the manager,
+then its services, policies and roles. It asks first.
+
+  stays:  the CRDs with all wrappers and MemberClusters, and namespace ` + v1alpha1.SystemNamespace + ` with the members' credentials,
+          the key of the seals, the key of encrypted revisions, and the values of the last init
+  stays:  everything on the members
+
+` + "`hostctl init`" + ` brings the host part back, with the same values. Until then no webhook checks wrappers, and a wrapper that
+is deleted waits for a manager.
+
+--delete-wrappers
+  Use it to give Fairlead up. Every wrapper gets onDelete: KeepAll and is deleted, so its objects stay on the members. Then
+  every member is unjoined. Then the host part is removed, with the CRDs, the credentials and the keys. It asks twice: the
+  second time you type the name of the context. If a member does not answer, nothing of the host part is removed.`,
+		Example: `  hostctl uninstall --context production
+  hostctl uninstall --delete-wrappers
+  hostctl uninstall --delete-wrappers --yes --confirm production    # asks nothing`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.Complete(); err != nil {
+				return err
+			}
+			return o.Run(cmd.Context())
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.DeleteWrappers, "delete-wrappers", false, "also delete all wrappers, unjoin all members, and remove CRDs, credentials and keys")
+	f.BoolVarP(&o.Yes, "yes", "y", false, "do not ask; with --delete-wrappers, --confirm is needed too")
+	f.StringVar(&o.ConfirmName, "confirm", "", "with --delete-wrappers: the name of the context, in place of the second question")
+	f.DurationVar(&o.Wait, "timeout", 5*time.Minute, "how long to wait for the wrappers, for each member, and for the manager's pods")
+	o.flags.AddFlags(f)
+	f.Lookup("kubeconfig").Usage = "kubeconfig of the host"
+	f.Lookup("context").Usage = "context of the host in its kubeconfig"
+	f.Lookup("namespace").Usage = "namespace of the host part, which is " + v1alpha1.SystemNamespace
+	return o, cmd
+}
+
+// Complete reads the kubeconfig and checks the flags.
+func (o *Options) Complete() error {
+	if ns := *o.flags.Namespace; ns != "" && ns != v1alpha1.SystemNamespace {
+		return exit.Usagef("--namespace %s: the host part is always in %s: leave the flag out", ns, v1alpha1.SystemNamespace)
+	}
+	if o.Wait <= 0 {
+		return exit.Usagef("--timeout %s: give a time, as in 5m", o.Wait)
+	}
+	if o.ConfirmName != "" && !o.DeleteWrappers {
+		return exit.Usagef("--confirm goes with --delete-wrappers: nothing else is asked twice")
+	}
+	raw, err := o.flags.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return fmt.Errorf("reading the host's kubeconfig: %w", err)
+	}
+	if o.host, err = o.flags.ToRESTConfig(); err != nil {
+		return fmt.Errorf("reading the host's kubeconfig: %w", err)
+	}
+	// A pod has no kubeconfig, and no context: there the server's address is what the user types.
+	o.context = cmp.Or(*o.flags.Context, raw.CurrentContext, o.host.Host)
+	switch {
+	case o.ConfirmName != "" && o.ConfirmName != o.context:
+		return exit.Usagef("--confirm %s: the context is %s: nothing was done", o.ConfirmName, o.context)
+	case o.CanAsk():
+	case !o.Yes:
+		return exit.Usagef("uninstalling needs an answer, and standard input is no terminal: give --yes")
+	case o.DeleteWrappers && o.ConfirmName == "":
+		return exit.Usagef("deleting all wrappers needs a second answer, and standard input is no terminal: give --confirm CONTEXT too")
+	}
+	return nil
+}
+
+// Run asks, removes the host part, and says what stayed.
+func (o *Options) Run(ctx context.Context) error {
+	_, _ = fmt.Fprint(o.ErrOut, o.plan()) // if stderr is closed, there is nowhere else to write
+	doing := "uninstalling the host part"
+	if !o.Yes {
+		if err := ask.Confirm(o.IOStreams, doing, "Go on?"); err != nil {
+			return err
+		}
+	}
+	if o.DeleteWrappers && o.ConfirmName == "" {
+		if err := ask.Type(o.IOStreams, doing, fmt.Sprintf("This cannot be undone. To delete all wrappers, type the name of the context, %s:", o.context), o.context); err != nil {
+			return err
+		}
+	}
+	left, err := install.Uninstall(ctx, o.host, o.UninstallOptions, progress.New(o.ErrOut))
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprint(o.ErrOut, o.summary(left))
+	return nil
+}
+
+// plan describes what goes and what stays.
+func (o *Options) plan() string {
+	at := fmt.Sprintf("context %s, %s", o.context, o.host.Host)
+	if o.DeleteWrappers {
+		return fmt.Sprintf(`Uninstalling Fairlead with all wrappers from the host (%s)
+  deletes all wrappers, and unjoins all members: what they delivered stays on the members, and Fairlead no longer knows it
+  removes the webhooks, the manager, its roles, the CRDs with all Approvals, and namespace %s with the keys
+`, at, v1alpha1.SystemNamespace)
+	}
+	return fmt.Sprintf(`Uninstalling Fairlead from the host (%s)
+  removes the webhooks, the manager, its services, policies and roles
+  leaves the CRDs with all wrappers and members, namespace %s with credentials and keys, and everything on the members
+`, at, v1alpha1.SystemNamespace)
+}
+
+func (o *Options) summary(left install.Left) string {
+	if o.DeleteWrappers {
+		return "\nFairlead is gone from the host and its members. What it delivered stays on the members, with its labels.\n"
+	}
+	return fmt.Sprintf(`
+The host part is gone. These stay: the CRDs, %d wrappers, %d members, and namespace %s with %d Secrets (credentials and keys).
+Members keep what they have. `+"`hostctl init`"+` brings the host part back, with the values of the last one.
+`, left.Wrappers, left.Members, v1alpha1.SystemNamespace, left.Secrets)
+}

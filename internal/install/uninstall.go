@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/internal/install/manifests"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
+)
+
+// UninstallOptions are the settings of a removal.
+type UninstallOptions struct {
+	// DeleteWrappers deletes all wrappers as KeepAll, unjoins all members, and removes CRDs, credentials and keys too.
+	DeleteWrappers bool
+	// Wait bounds each wait: for the wrappers, for a member, for the manager's pods.
+	Wait time.Duration
+}
+
+// Left counts what a removal leaves on the host.
+type Left struct{ Wrappers, Members, Secrets int }
+
+// uninstaller is one removal under way.
+type uninstaller struct {
+	connection
+	cfg      *rest.Config
+	opts     UninstallOptions
+	progress *progress.Printer
+
+	// Filled by discover.
+	there host
+}
+
+// Uninstall takes the host part away. CRDs, wrappers, credentials, keys and the record stay, unless the options say otherwise.
+// Objects on members stay in any case.
+func Uninstall(ctx context.Context, cfg *rest.Config, opts UninstallOptions, printer *progress.Printer) (Left, error) {
+	c, err := connect(cfg)
+	if err != nil {
+		return Left{}, err
+	}
+	u := &uninstaller{connection: c, cfg: cfg, opts: opts, progress: printer}
+	steps := []func(context.Context) error{u.discover, u.removeWebhooks, u.removeManager, u.removeRest}
+	if opts.DeleteWrappers {
+		// Wrappers and members go while the manager and its webhooks are there: the manager does that work.
+		steps = []func(context.Context) error{
+			u.discover, u.probe, u.deleteWrappers, u.unjoin, u.removeWebhooks, u.removeManager, u.removeRest, u.removeCRDs, u.removeNamespace,
+		}
+	}
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return Left{}, fmt.Errorf("uninstalling the host part: %w", err)
+		}
+	}
+	return u.left(ctx)
+}
+
+func (u *uninstaller) discover(ctx context.Context) error {
+	var err error
+	if u.there, err = readHost(ctx, u.connection); err != nil {
+		return explain(err, u.endpoint)
+	}
+	for i := range u.there.managers {
+		if d := &u.there.managers[i]; refuseHelm("Deployment", d) != nil {
+			release, in := d.Annotations[annotationRelease], d.Annotations[annotationReleaseIn]
+			return fmt.Errorf("the host part was installed by Helm: `helm uninstall %s --namespace %s` takes it away, and leaves the same as this command", release, in)
+		}
+	}
+	return u.there.refuse()
+}
+
+// removeWebhooks comes first: while they are there and no manager runs, no finalizer of a wrapper can be removed.
+func (u *uninstaller) removeWebhooks(ctx context.Context) error {
+	return u.remove(ctx, "webhooks", []client.Object{
+		&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: manifests.Webhook}},
+		&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: manifests.Webhook}},
+	})
+}
+
+// removeManager waits until its pods are gone. Without its roles a manager that still runs would only fail.
+func (u *uninstaller) removeManager(ctx context.Context) error {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: manifests.Manager}}
+	if err := u.remove(ctx, "the manager", []client.Object{d}); err != nil {
+		return err
+	}
+	step := u.progress.Step("waiting until the manager's pods are gone")
+	defer step.Skip()
+	pods := &corev1.PodList{}
+	labels := client.MatchingLabels{"app.kubernetes.io/name": "fairlead", "app.kubernetes.io/component": "manager"}
+	err := wait.PollUntilContextTimeout(ctx, pollEvery, u.opts.Wait, true, func(ctx context.Context) (bool, error) {
+		err := u.List(ctx, pods, client.InNamespace(systemNamespace), labels)
+		return err == nil && len(pods.Items) == 0, transient(err)
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return fmt.Errorf("pods of the manager are not gone after %s: %s: does their node answer? Run this again afterwards", u.opts.Wait, names(pods.Items))
+	}
+	return err
+}
+
+func names(pods []corev1.Pod) string {
+	var all []string
+	for i := range pods {
+		all = append(all, pods[i].Name)
+	}
+	return strings.Join(all, ", ")
+}
+
+// removeRest removes what is part of an installation, by any tool and with any values, and what an earlier version has applied. Roles
+// go last, so that a removal that was interrupted finds what it may remove.
+func (u *uninstaller) removeRest(ctx context.Context) error {
+	all := manifests.Default()
+	all.CertManager.Enabled, all.ServiceMonitor.Enabled = true, true
+	installed, err := manifests.Objects(all, "")
+	if err != nil {
+		return err
+	}
+	all.CertManager.Enabled = false
+	rotating, err := manifests.Objects(all, "")
+	if err != nil {
+		return err
+	}
+	var objects []client.Object
+	for _, obj := range append(installed, rotating...) {
+		if slices.Contains([]string{"CustomResourceDefinition", "Namespace", "Deployment"}, obj.GetKind()) || strings.HasSuffix(obj.GetKind(), "WebhookConfiguration") {
+			continue
+		}
+		objects = append(objects, obj)
+	}
+	stale, err := (&installer{connection: u.connection}).stale(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range stale {
+		objects = append(objects, &stale[i])
+	}
+	return u.remove(ctx, "services, policies, account and roles", objects)
+}
+
+// remove deletes objects that may be there, as one step.
+func (u *uninstaller) remove(ctx context.Context, what string, objects []client.Object) error {
+	step := u.progress.Step("removing %s", what)
+	gone := 0
+	for _, obj := range objects {
+		err := u.Delete(ctx, obj)
+		switch {
+		case err == nil:
+			gone++
+		case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+		default:
+			step.Skip()
+			return forbidden(err, "deleting "+describeObject(obj))
+		}
+	}
+	if gone == 0 {
+		step.Donef("%s: nothing was there", what)
+		return nil
+	}
+	step.Donef("%s: %d deleted", what, gone)
+	return nil
+}
+
+// left counts what stays.
+func (u *uninstaller) left(ctx context.Context) (Left, error) {
+	if u.opts.DeleteWrappers {
+		return Left{}, nil
+	}
+	wrappers, members, err := readWrappers(ctx, u.Client)
+	if err != nil {
+		return Left{}, err
+	}
+	secrets := &metav1.PartialObjectMetadataList{}
+	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	if err := u.List(ctx, secrets, client.InNamespace(systemNamespace)); err != nil {
+		return Left{}, fmt.Errorf("counting Secrets: %w", err)
+	}
+	return Left{Wrappers: len(wrappers), Members: len(members), Secrets: len(secrets.Items)}, nil
+}

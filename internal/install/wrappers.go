@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/install/manifests"
+	"github.com/fairlead-dev/fairlead/internal/join"
+)
+
+// maxNamed bounds how many wrappers a message names.
+const maxNamed = 5
+
+// readWrappers lists all wrappers and members. A host without the CRDs has none.
+func readWrappers(ctx context.Context, c client.Reader) (wrappers []v1alpha1.Wrapper, members []v1alpha1.MemberCluster, err error) {
+	namespaced, cluster, registry := &v1alpha1.FederatedList{}, &v1alpha1.ClusterFederatedList{}, &v1alpha1.MemberClusterList{}
+	for _, list := range []client.ObjectList{namespaced, cluster, registry} {
+		if err := c.List(ctx, list); err != nil && !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) {
+			return nil, nil, forbidden(err, "listing wrappers and members")
+		}
+	}
+	for i := range namespaced.Items {
+		wrappers = append(wrappers, &namespaced.Items[i])
+	}
+	for i := range cluster.Items {
+		wrappers = append(wrappers, &cluster.Items[i])
+	}
+	return wrappers, registry.Items, nil
+}
+
+// probe refuses to begin where no manager could do the work.
+func (u *uninstaller) probe(ctx context.Context) error {
+	wrappers, members, err := readWrappers(ctx, u.Client)
+	if err != nil || len(wrappers)+len(members) == 0 {
+		return err
+	}
+	if err := ProbeWebhooks(ctx, u.Client); err != nil {
+		return fmt.Errorf("the manager has to let %d wrappers and %d members go, and its webhooks do not answer: %w. `hostctl init` repairs the host part. Nothing was removed",
+			len(wrappers), len(members), err)
+	}
+	return nil
+}
+
+// deleteWrappers sets onDelete: KeepAll in all wrappers, then deletes them, then waits until they are gone. No wrapper is deleted before
+// every one has the policy, so a removal that stops half-way has deleted nothing on a member.
+func (u *uninstaller) deleteWrappers(ctx context.Context) error {
+	wrappers, _, err := readWrappers(ctx, u.Client)
+	if err != nil || len(wrappers) == 0 {
+		return err
+	}
+	step := u.progress.Step("setting onDelete: %s in %d wrappers", v1alpha1.KeepAll, len(wrappers))
+	for _, w := range wrappers {
+		if w.WrapperSpec().OnDelete == v1alpha1.KeepAll {
+			continue
+		}
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"onDelete":"`+string(v1alpha1.KeepAll)+`"}}`))
+		if err := u.Patch(ctx, w, patch, client.FieldOwner(FieldManager)); client.IgnoreNotFound(err) != nil {
+			step.Skip()
+			return fmt.Errorf("setting onDelete in %s: %w", nameOf(w), err)
+		}
+	}
+	step.Done()
+	step = u.progress.Step("deleting %d wrappers; their objects stay on the members", len(wrappers))
+	for _, w := range wrappers {
+		if err := client.IgnoreNotFound(u.Delete(ctx, w, client.Preconditions{UID: new(w.GetUID())})); err != nil {
+			step.Skip()
+			return fmt.Errorf("deleting %s: %w", nameOf(w), err)
+		}
+	}
+	var left []v1alpha1.Wrapper
+	err = wait.PollUntilContextTimeout(ctx, pollEvery, u.opts.Wait, true, func(ctx context.Context) (bool, error) {
+		var err error
+		if left, _, err = readWrappers(ctx, u.Client); err != nil {
+			return false, transient(err)
+		}
+		step.Update("%d are left", len(left))
+		return len(left) == 0, nil
+	})
+	if err != nil {
+		step.Skip()
+		if wait.Interrupted(err) && ctx.Err() == nil {
+			return stillThere(left)
+		}
+		return err
+	}
+	step.Done()
+	return nil
+}
+
+// stillThere says which wrappers are not gone, and why.
+func stillThere(left []v1alpha1.Wrapper) error {
+	var lines []string
+	for _, w := range left[:min(len(left), maxNamed)] {
+		why := "the manager has not said why"
+		for _, c := range w.WrapperStatus().Conditions {
+			if c.Type == v1alpha1.ConditionReady {
+				why = clean(c.Reason + ": " + c.Message)
+			}
+		}
+		lines = append(lines, fmt.Sprintf("  %s: %s", nameOf(w), why))
+	}
+	if more := len(left) - maxNamed; more > 0 {
+		lines = append(lines, fmt.Sprintf("  and %d more", more))
+	}
+	return fmt.Errorf("%d wrappers wait for a member; the host part is still there. `hostctl approve NAME --release CLUSTER` stops waiting for a member, "+
+		"`hostctl unjoin CLUSTER --forget` gives it up. Then run this again:\n%s", len(left), strings.Join(lines, "\n"))
+}
+
+func nameOf(w v1alpha1.Wrapper) string {
+	if w.GetNamespace() == "" {
+		return "cfed/" + w.GetName()
+	}
+	return "fed/" + w.GetName() + " in " + w.GetNamespace()
+}
+
+// unjoin unjoins every member: the manager cleans it.
+func (u *uninstaller) unjoin(ctx context.Context) error {
+	_, members, err := readWrappers(ctx, u.Client)
+	if err != nil {
+		return err
+	}
+	for i := range members {
+		name := members[i].Name
+		report := func(s join.Step) { u.progress.Note("%s %s", clean(s.What), s.Outcome) }
+		if err := join.Unjoin(ctx, u.cfg, nil, join.UnjoinOptions{Name: name, Wait: u.opts.Wait}, report); err != nil {
+			return fmt.Errorf("%w. The host part is still there; run this again afterwards", err)
+		}
+	}
+	return nil
+}
+
+// removeCRDs removes the host's CRDs, and waits until they are gone. No object of theirs is left by now, except Approvals.
+func (u *uninstaller) removeCRDs(ctx context.Context) error {
+	if wrappers, members, err := readWrappers(ctx, u.Client); err != nil || len(wrappers)+len(members) > 0 {
+		if err == nil {
+			err = fmt.Errorf("%d wrappers and %d members were made meanwhile, so the CRDs stay: run this again", len(wrappers), len(members))
+		}
+		return err
+	}
+	var crds []client.Object
+	for _, name := range manifests.CRDs() {
+		crds = append(crds, &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	if err := u.remove(ctx, "CRDs of the host", crds); err != nil {
+		return err
+	}
+	return u.awaitGone(ctx, crds...)
+}
+
+// removeNamespace removes the namespace with all credentials and keys. On a cluster that is a member as well, only the host's own
+// objects in it go.
+func (u *uninstaller) removeNamespace(ctx context.Context) error {
+	membership := &v1alpha1.Membership{}
+	err := u.Get(ctx, client.ObjectKey{Name: v1alpha1.MembershipName}, membership)
+	if err != nil && !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err) {
+		return fmt.Errorf("looking for a Membership: %w", err)
+	}
+	if err != nil {
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: systemNamespace}}
+		if err := u.remove(ctx, "namespace "+systemNamespace+" with the keys", []client.Object{namespace}); err != nil {
+			return err
+		}
+		return u.awaitGone(ctx, namespace)
+	}
+	u.progress.Note("the cluster is a member of %s, so namespace %s stays", clean(membership.Spec.Host.Name), systemNamespace)
+	objects := []client.Object{&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: recordName}}}
+	for _, name := range []string{v1alpha1.SealSecret, v1alpha1.HistorySecret, "webhook.tls", "webhook.ca"} {
+		objects = append(objects, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: name}})
+	}
+	return u.remove(ctx, "keys of the host", objects)
+}
+
+func (u *uninstaller) awaitGone(ctx context.Context, objects ...client.Object) error {
+	for _, obj := range objects {
+		err := wait.PollUntilContextTimeout(ctx, pollEvery, u.opts.Wait, true, func(ctx context.Context) (bool, error) {
+			err := u.Get(ctx, client.ObjectKeyFromObject(obj), obj)
+			return apierrors.IsNotFound(err), transient(client.IgnoreNotFound(err))
+		})
+		if err != nil {
+			return fmt.Errorf("waiting until %s is gone: %w", obj.GetName(), err)
+		}
+	}
+	return nil
+}
