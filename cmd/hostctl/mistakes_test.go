@@ -21,9 +21,14 @@ var update = flag.Bool("update", false, "write testdata/mistakes/*/answers.txt a
 // Each answer begins with what failed and where: the file, the document and the object. The field follows.
 func TestEveryMistakeIsAnsweredWithFileObjectAndField(t *testing.T) {
 	for command, args := range map[string][]string{
-		"render":   {"render", "--assume-cluster", "eu-1,cloud=aws"},
-		"federate": {"federate", "-n", "shop", "--all-clusters"},
+		"render":   {"render", "--assume-cluster", "eu-1,cloud=aws", "-f"},
+		"federate": {"federate", "-n", "shop", "--all-clusters", "-f"},
+		"init":     {"init", "--values"},
 	} {
+		where := ", document "
+		if command == "init" { // a file of values has no documents
+			where = ": "
+		}
 		t.Run(command, func(t *testing.T) {
 			t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 			folder := filepath.Join("testdata", "mistakes", command)
@@ -35,11 +40,11 @@ func TestEveryMistakeIsAnsweredWithFileObjectAndField(t *testing.T) {
 			for _, file := range files {
 				var out, errOut bytes.Buffer
 				streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}
-				if code := Execute(t.Context(), streams, append(args, "-f", file)); code != exit.Failed || out.Len() > 0 {
+				if code := Execute(t.Context(), streams, append(args, file)); code != exit.Failed || out.Len() > 0 {
 					t.Errorf("%s: exit code %d, stdout: %s", file, code, out.String())
 				}
 				for line := range strings.Lines(strings.TrimPrefix(errOut.String(), "Error: ")) {
-					if !strings.Contains(line, file+", document ") {
+					if !strings.Contains(line, file+where) {
 						t.Errorf("%s: a line that does not say where: %s", file, line)
 					}
 				}

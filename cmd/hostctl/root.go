@@ -18,8 +18,10 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/recover"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/sandbox"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/status"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/uninstall"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/unjoin"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/versions"
 	"github.com/fairlead-dev/fairlead/internal/plain"
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
@@ -61,8 +63,10 @@ Exit codes:
 		render.New(streams),
 		join.New(streams),
 		sandbox.New(streams),
+		status.New(streams),
 		uninstall.New(streams),
 		unjoin.New(streams),
+		versions.New(streams),
 	)
 	return root
 }

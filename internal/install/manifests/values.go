@@ -120,7 +120,11 @@ func Parse(text []byte) (Values, error) {
 	if err != nil {
 		return Values{}, err
 	}
-	merged, err := json.Marshal(merge(defaults, top))
+	all := merge(defaults, top)
+	if err := checkAmounts(all); err != nil {
+		return Values{}, err
+	}
+	merged, err := json.Marshal(all)
 	if err != nil {
 		return Values{}, fmt.Errorf("merging values: %w", err)
 	}
@@ -133,6 +137,20 @@ func Parse(text []byte) (Values, error) {
 		unknown[i] = errors.New(strings.Replace(one.Error(), "unknown field", "there is no value", 1))
 	}
 	return v, errors.Join(append(unknown, v.Check())...)
+}
+
+// checkAmounts names the amount of a resource that is none. The decoder would not say which one.
+func checkAmounts(all map[string]any) error {
+	resources, _ := all["resources"].(map[string]any)
+	for _, part := range []string{"requests", "limits"} {
+		amounts, _ := resources[part].(map[string]any)
+		for name, amount := range amounts {
+			if _, err := resource.ParseQuantity(fmt.Sprint(amount)); err != nil {
+				return fmt.Errorf("resources.%s.%s: %q: it is no amount, as in 500m or 1Gi", part, name, fmt.Sprint(amount))
+			}
+		}
+	}
+	return nil
 }
 
 // typeError names the value that has the wrong type. The decoder knows no more than the first one.

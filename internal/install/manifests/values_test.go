@@ -60,7 +60,7 @@ func TestAWrongValueIsNamed(t *testing.T) {
 		"a list":                       {"- replicas: 1", "it holds no values"},
 		"no YAML":                      {"a: [", "it is not YAML"},
 		"a switch that is no switch":   {"networkPolicy: false", "networkPolicy: got a bool, expected a mapping"},
-		"an amount that is none":       {"resources: {limits: {memory: lots}}", "quantities"},
+		"an amount that is none":       {"resources: {limits: {memory: lots}}", `resources.limits.memory: "lots"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := Parse([]byte(tc.text)); err == nil || !strings.Contains(err.Error(), tc.want) {

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/install/manifests"
+)
+
+// Status describes whether host and members are well. Its JSON is what `hostctl status -o json` prints.
+type Status struct {
+	// Healthy is true if there are no Problems.
+	Healthy  bool     `json:"healthy"`
+	Problems []string `json:"problems"`
+
+	Endpoint          string `json:"endpoint"`
+	KubernetesVersion string `json:"kubernetesVersion"`
+	// Version is "" where it is not known: a host that was not installed by init, with an image by its digest.
+	Version string `json:"version,omitempty"`
+	Image   string `json:"image,omitempty"`
+
+	Manager  ManagerStatus `json:"manager"`
+	Webhooks string        `json:"webhooks"` // Answer, or why they do not
+	Members  []Group       `json:"members"`
+	Wrappers []Group       `json:"wrappers"`
+	// Clusters sums up the counts of all wrappers: one for each member that a wrapper is placed on.
+	Clusters ClusterSums `json:"clusters"`
+}
+
+// WebhooksAnswer is Status.Webhooks if all is well.
+const WebhooksAnswer = "Answer"
+
+// ManagerStatus describes the manager's pods.
+type ManagerStatus struct {
+	Replicas int32 `json:"replicas"`
+	Ready    int32 `json:"ready"`
+	// Leader is the identity in the lease, "" if no replica holds it.
+	Leader  string      `json:"leader,omitempty"`
+	Renewed metav1.Time `json:"renewed,omitzero"`
+	// Troubles say why pods do not run.
+	Troubles []string `json:"troubles,omitempty"`
+}
+
+// Group is the members, or the wrappers, with the same state of Ready and the same reason.
+type Group struct {
+	Ready  metav1.ConditionStatus `json:"ready"`
+	Reason string                 `json:"reason"`
+	Count  int                    `json:"count"`
+	// Names are the first ten.
+	Names []string `json:"names"`
+	// Message is that of the first.
+	Message string `json:"message,omitempty"`
+}
+
+// ClusterSums are sums over all wrappers.
+type ClusterSums struct {
+	Placed      int64 `json:"placed"`
+	Updated     int64 `json:"updated"`
+	Healthy     int64 `json:"healthy"`
+	Progressing int64 `json:"progressing"`
+	Degraded    int64 `json:"degraded"`
+	Stalled     int64 `json:"stalled"`
+	Held        int64 `json:"held"`
+	Unreachable int64 `json:"unreachable"`
+}
+
+const maxNames = 10
+
+// ReadStatus reads the state of a host. A host that is not well is part of the result, and no error.
+func ReadStatus(ctx context.Context, cfg *rest.Config, now time.Time) (*Status, error) {
+	c, err := connect(cfg)
+	if err != nil {
+		return nil, err
+	}
+	found, err := c.discovery.ServerVersion()
+	if err != nil {
+		return nil, explain(err, c.endpoint)
+	}
+	h, err := readHost(ctx, c)
+	if err != nil {
+		return nil, explain(err, c.endpoint)
+	}
+	s := &Status{Endpoint: c.endpoint, KubernetesVersion: found.GitVersion, Version: h.version(), Webhooks: WebhooksAnswer}
+	if err := s.readManager(ctx, c, h); err != nil {
+		return nil, err
+	}
+	wrappers, members, err := readWrappers(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := ProbeWebhooks(ctx, c.Client); err != nil {
+		s.Webhooks = clean(err.Error())
+	}
+	s.group(wrappers, members)
+	s.judge(now)
+	return s, nil
+}
+
+func (s *Status) readManager(ctx context.Context, c connection, h host) error {
+	manager := h.manager()
+	if manager == nil { // of a host whose manager runs outside the cluster, or of none
+		return s.readLease(ctx, c)
+	}
+	if containers := manager.Spec.Template.Spec.Containers; len(containers) > 0 {
+		s.Image = containers[0].Image
+	}
+	s.Manager.Replicas, s.Manager.Ready = 1, manager.Status.ReadyReplicas
+	if manager.Spec.Replicas != nil {
+		s.Manager.Replicas = *manager.Spec.Replicas
+	}
+	d, pods, err := (&installer{connection: c}).rollout(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the manager's pods: %w", err)
+	}
+	for _, t := range troubles(d, pods) {
+		s.Manager.Troubles = append(s.Manager.Troubles, t.text)
+	}
+	return s.readLease(ctx, c)
+}
+
+func (s *Status) readLease(ctx context.Context, c client.Reader) error {
+	lease := &coordinationv1.Lease{}
+	err := c.Get(ctx, client.ObjectKey{Namespace: systemNamespace, Name: manifests.Manager}, lease)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return forbidden(err, "reading the manager's lease")
+	}
+	if lease.Spec.HolderIdentity != nil {
+		s.Manager.Leader = clean(*lease.Spec.HolderIdentity)
+	}
+	if lease.Spec.RenewTime != nil {
+		s.Manager.Renewed = metav1.NewTime(lease.Spec.RenewTime.Time)
+	}
+	return nil
+}
+
+// group sorts members and wrappers by their condition Ready, and sums up the counts.
+func (s *Status) group(wrappers []v1alpha1.Wrapper, members []v1alpha1.MemberCluster) {
+	s.Members, s.Wrappers = []Group{}, []Group{}
+	for i := range members {
+		s.Members = into(s.Members, members[i].Status.Conditions, members[i].Name)
+	}
+	for _, w := range wrappers {
+		name := w.GetName()
+		if w.GetNamespace() != "" {
+			name = w.GetNamespace() + "/" + name
+		}
+		s.Wrappers = into(s.Wrappers, w.WrapperStatus().Conditions, name)
+		counts := w.WrapperStatus().Counts
+		for sum, n := range map[*int64]*int32{
+			&s.Clusters.Placed: counts.Placed, &s.Clusters.Updated: counts.Updated, &s.Clusters.Healthy: counts.Healthy,
+			&s.Clusters.Progressing: counts.Progressing, &s.Clusters.Degraded: counts.Degraded, &s.Clusters.Stalled: counts.Stalled,
+			&s.Clusters.Held: counts.Held, &s.Clusters.Unreachable: counts.Unreachable,
+		} {
+			if n != nil {
+				*sum += int64(*n)
+			}
+		}
+	}
+	// The troubled first, then the largest.
+	for _, groups := range [][]Group{s.Members, s.Wrappers} {
+		slices.SortStableFunc(groups, func(a, b Group) int {
+			if aTrue, bTrue := a.Ready == metav1.ConditionTrue, b.Ready == metav1.ConditionTrue; aTrue != bTrue {
+				if aTrue {
+					return 1
+				}
+				return -1
+			}
+			return b.Count - a.Count
+		})
+	}
+}
+
+// into adds an object to the group of its condition Ready. Missing means Unknown.
+func into(groups []Group, conditions []metav1.Condition, name string) []Group {
+	ready := metav1.Condition{Status: metav1.ConditionUnknown, Reason: "NotObserved", Message: "the manager has written no status yet"}
+	if c := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); c != nil {
+		ready = *c
+	}
+	at := slices.IndexFunc(groups, func(g Group) bool { return g.Ready == ready.Status && g.Reason == ready.Reason })
+	if at < 0 {
+		at, groups = len(groups), append(groups, Group{Ready: ready.Status, Reason: clean(ready.Reason), Message: clean(ready.Message)})
+	}
+	groups[at].Count++
+	if len(groups[at].Names) < maxNames {
+		groups[at].Names = append(groups[at].Names, clean(name))
+	}
+	return groups
+}
+
+// leaseValid is how long a lease counts after its last renewal. A leader renews it every few seconds.
+const leaseValid = time.Minute
+
+// judge lists the problems. A wrapper that is not Ready is one of them only where no progress is to be expected.
+func (s *Status) judge(now time.Time) {
+	problem := func(format string, args ...any) { s.Problems = append(s.Problems, fmt.Sprintf(format, args...)) }
+	s.Problems = []string{}
+	switch {
+	case s.Image == "" && s.Manager.Leader == "":
+		problem("no manager is installed: `hostctl init` installs it")
+	case s.Image != "" && s.Manager.Replicas == 0:
+		problem("the manager has 0 replicas")
+	case s.Manager.Ready < s.Manager.Replicas:
+		problem("%d of %d replicas of the manager are not ready", s.Manager.Replicas-s.Manager.Ready, s.Manager.Replicas)
+	}
+	for _, text := range s.Manager.Troubles {
+		problem("%s", text)
+	}
+	switch {
+	case s.Manager.Leader == "" && s.Image != "":
+		problem("no replica of the manager leads: no wrapper is worked on")
+	case s.Manager.Leader != "" && now.Sub(s.Manager.Renewed.Time) > leaseValid:
+		problem("the leader, %s, renewed its lease %s ago: no wrapper is worked on", s.Manager.Leader, now.Sub(s.Manager.Renewed.Time).Round(time.Second))
+	}
+	if s.Webhooks != WebhooksAnswer {
+		problem("the webhooks do not answer: %s", s.Webhooks)
+	}
+	for _, g := range s.Members {
+		if g.Ready != metav1.ConditionTrue {
+			problem("members: %d %s: %s", g.Count, g.Reason, strings.Join(g.Names, ", "))
+		}
+	}
+	if n := s.Clusters.Degraded + s.Clusters.Stalled; n > 0 {
+		problem("wrappers: on %d clusters an object is degraded, or no progress is possible without help", n)
+	}
+	s.Healthy = len(s.Problems) == 0
+}

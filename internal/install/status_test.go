@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+func well(now time.Time) *Status {
+	return &Status{Image: "m:v1", Webhooks: WebhooksAnswer, Manager: ManagerStatus{Replicas: 2, Ready: 2, Leader: "manager-1", Renewed: metav1.NewTime(now)}}
+}
+
+func TestAHostIsWellOrTheProblemIsNamed(t *testing.T) {
+	now := time.Now()
+	for name, tc := range map[string]struct {
+		change func(*Status)
+		want   string // "" for no problem
+	}{
+		"all is well":                   {func(*Status) {}, ""},
+		"a manager outside the cluster": {func(s *Status) { s.Image, s.Manager.Replicas, s.Manager.Ready = "", 0, 0 }, ""},
+		"nothing is installed":          {func(s *Status) { *s = Status{Webhooks: WebhooksAnswer} }, "no manager is installed"},
+		"no replicas":                   {func(s *Status) { s.Manager.Replicas, s.Manager.Ready = 0, 0 }, "the manager has 0 replicas"},
+		"one replica is missing":        {func(s *Status) { s.Manager.Ready = 1 }, "1 of 2 replicas of the manager are not ready"},
+		"a pod has trouble":             {func(s *Status) { s.Manager.Troubles = []string{"pod a: x"} }, "pod a: x"},
+		"no leader":                     {func(s *Status) { s.Manager.Leader = "" }, "no replica of the manager leads"},
+		"a leader that stopped":         {func(s *Status) { s.Manager.Renewed = metav1.NewTime(now.Add(-2 * time.Minute)) }, "manager-1, renewed its lease 2m0s ago"},
+		"webhooks that do not answer":   {func(s *Status) { s.Webhooks = "refused" }, "the webhooks do not answer: refused"},
+		"members that are unreachable": {func(s *Status) {
+			s.Members = []Group{{Ready: "False", Reason: "Unreachable", Count: 2, Names: []string{"a", "b"}}}
+		}, "members: 2 Unreachable: a, b"},
+		"members that are well":       {func(s *Status) { s.Members = []Group{{Ready: "True", Reason: "Ready", Count: 2}} }, ""},
+		"wrappers on their way":       {func(s *Status) { s.Clusters = ClusterSums{Placed: 3, Progressing: 3} }, ""},
+		"wrappers that need a person": {func(s *Status) { s.Clusters = ClusterSums{Placed: 3, Stalled: 1, Degraded: 1} }, "on 2 clusters"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := well(now)
+			tc.change(s)
+			s.judge(now)
+			if all := strings.Join(s.Problems, "\n"); s.Healthy != (tc.want == "") || !strings.Contains(all, tc.want) {
+				t.Errorf("want %q, got %t %s", tc.want, s.Healthy, all)
+			}
+		})
+	}
+}
+
+func TestMembersOfTheSameStateShareAGroup(t *testing.T) {
+	member := func(name, reason string, is metav1.ConditionStatus) v1alpha1.MemberCluster {
+		return v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: v1alpha1.MemberClusterStatus{
+			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: is, Reason: reason, Message: "of " + name + "\x1b[31m"}}}}
+	}
+	wrapper := &v1alpha1.Federated{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
+	wrapper.Status.Counts.Placed, wrapper.Status.Counts.Held = new(int32(3)), new(int32(1))
+	s := &Status{}
+	s.group([]v1alpha1.Wrapper{wrapper, wrapper}, []v1alpha1.MemberCluster{
+		member("a", "AllWell", "True"), member("b", "AllWell", "True"), member("c", "Unreachable", "False"), member("d", "AllWell", "True"), {ObjectMeta: metav1.ObjectMeta{Name: "e"}},
+	})
+	want := []Group{
+		{Ready: "False", Reason: "Unreachable", Count: 1, Names: []string{"c"}, Message: "of c[31m"},
+		{Ready: "Unknown", Reason: "NotObserved", Count: 1, Names: []string{"e"}, Message: "the manager has written no status yet"},
+		{Ready: "True", Reason: "AllWell", Count: 3, Names: []string{"a", "b", "d"}, Message: "of a[31m"},
+	}
+	if diff := cmp.Diff(want, s.Members); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(ClusterSums{Placed: 6, Held: 2}, s.Clusters); diff != "" || s.Wrappers[0].Names[0] != "shop/web" {
+		t.Errorf("%s %v", diff, s.Wrappers)
+	}
+}
+
+func TestSkew(t *testing.T) {
+	for name, tc := range map[string]struct{ client, host, want string }{
+		"the same":                     {"v1.2.0", "v1.2.0", ""},
+		"one minor":                    {"v1.2.0", "v1.3.4", ""},
+		"two minors, an older hostctl": {"v1.2.0", "v1.4.0", "this hostctl, v1.2.0, is older than the host, v1.4.0"},
+		"two minors, an older host":    {"v1.4.0", "v1.2.0", "`hostctl init` upgrades it"},
+		"another major":                {"v2.0.0", "v1.9.0", "`hostctl init` upgrades it"},
+		"a build of a later commit":    {newerBuild, olderBuild, "`hostctl init` upgrades it"},
+		"a build of an earlier commit": {olderBuild, newerBuild, "is older than the host"},
+		"the tag of the same build":    {olderBuild, "v0.0.0-dev.20260101000000-aaaaaaaaaaaa", ""},
+		"a version that has no order":  {"v1.0.0", "e2e", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := &Versions{Client: tc.client, Host: &HostVersion{Version: tc.host}}
+			if got := strings.Join(v.skew(), "\n"); !strings.Contains(got, tc.want) || (got == "") != (tc.want == "") {
+				t.Errorf("want %q, got %q", tc.want, got)
+			}
+		})
+	}
+	v := &Versions{Client: "v1.0.0", Members: []MemberVersion{{Name: "a"}, {Name: "b", Outdated: "its CRDs are older"}}}
+	if diff := cmp.Diff([]string{"member b: its CRDs are older"}, v.skew()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+const (
+	olderBuild = "v0.0.0-dev.20260101000000+aaaaaaaaaaaa"
+	newerBuild = "v0.0.0-dev.20260201000000+bbbbbbbbbbbb"
+)
