@@ -39,18 +39,34 @@ func (i *installer) checkPod(ctx context.Context) error {
 		}
 		pod := &corev1.Pod{ObjectMeta: d.Spec.Template.ObjectMeta, Spec: d.Spec.Template.Spec}
 		pod.Namespace, pod.Name = systemNamespace, manifests.Manager+"-hostctl-init"
-		err := i.Create(ctx, pod, client.DryRunAll)
+		err := i.tryPod(ctx, pod)
 		switch {
-		case err == nil, i.opts.DryRun && !apierrors.IsForbidden(err): // its account may be a dry run too
+		case err == nil, i.opts.DryRun && !strings.Contains(err.Error(), "PodSecurity"): // its account or class may be a dry run too
 			return nil
-		case i.opts.DryRun && !strings.Contains(err.Error(), "PodSecurity"):
-			return nil
-		case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		case refusesPod(err):
 			return &PodRefusedError{err: err}
 		}
 		return fmt.Errorf("checking the manager's pod: %w", err)
 	}
 	return nil
+}
+
+func refusesPod(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
+}
+
+// tryPod tries for some seconds. The API server's admission plugins have caches, in which a priority class or a label that was written a
+// moment ago may be missing.
+func (i *installer) tryPod(ctx context.Context, pod *corev1.Pod) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, pollEvery, 3*time.Second, true, func(ctx context.Context) (bool, error) {
+		last = i.Create(ctx, pod.DeepCopy(), client.DryRunAll)
+		return !refusesPod(last), nil
+	})
+	if ctx.Err() != nil {
+		return err
+	}
+	return last
 }
 
 // PodRefusedError says that the API server refuses the manager's pods.

@@ -41,9 +41,6 @@ type MemberVersion struct {
 	Outdated string `json:"outdated,omitempty"`
 }
 
-// conditionOutdated exists on a MemberCluster only while it is True.
-const conditionOutdated = "MemberOutdated"
-
 // ReadVersions reads the versions of a host and its members.
 func ReadVersions(ctx context.Context, cfg *rest.Config, own string) (*Versions, error) {
 	v := &Versions{Client: own}
@@ -70,7 +67,7 @@ func ReadVersions(ctx context.Context, cfg *rest.Config, own string) (*Versions,
 	for i := range members {
 		m := &members[i]
 		one := MemberVersion{Name: m.Name, KubernetesVersion: clean(m.Status.KubernetesVersion), Collector: m.Spec.Collector}
-		if c := meta.FindStatusCondition(m.Status.Conditions, conditionOutdated); c != nil && c.Status == metav1.ConditionTrue {
+		if c := meta.FindStatusCondition(m.Status.Conditions, v1alpha1.ConditionMemberOutdated); c != nil && c.Status == metav1.ConditionTrue {
 			one.Outdated = clean(c.Message)
 		}
 		v.Members = append(v.Members, one)
