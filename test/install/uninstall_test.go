@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/config"
 	"github.com/fairlead-dev/fairlead/internal/install"
 	"github.com/fairlead-dev/fairlead/internal/install/manifests"
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
@@ -35,10 +36,11 @@ func TestUninstallLosesNothing(t *testing.T) {
 	box := shared.Sandbox(t)
 	admin, host := freshHost(t, box)
 	remote, member := connect(t, box, sandbox.MemberName(1))
-	initialize(t, box, admin, install.Options{Image: image, Version: older})
+	// The join comes before the Deployment: it would refuse the member's loopback address for a manager in a pod.
+	apply(t, host, config.CRD, config.RBAC)
 	stop := runManager(t, tokenConfig(t, admin, host), serving(t, box))
-	initialize(t, box, admin, install.Options{Version: older, Wait: time.Minute})
 	joinMember(t, admin, remote)
+	initialize(t, box, admin, install.Options{Image: image, Version: older, Wait: time.Minute})
 	const namespace = "left"
 	create(t, host, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 	wrapper := build.Federated("web").In(namespace).With(build.ConfigMap("web", "v", "1")).To("east").Obj()
