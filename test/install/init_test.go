@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -286,6 +287,16 @@ func freshHost(t *testing.T, box *sandbox.Sandbox) (*rest.Config, client.Client)
 			obj.SetName(manifests.Webhook)
 			_ = host.Delete(ctx, obj)
 		}
+		// No manager runs that could let them go.
+		members, wrappers := &v1alpha1.MemberClusterList{}, &v1alpha1.FederatedList{}
+		_ = host.List(ctx, members) // before the first test there is no such kind
+		_ = host.List(ctx, wrappers)
+		for i := range members.Items {
+			free(ctx, host, &members.Items[i])
+		}
+		for i := range wrappers.Items {
+			free(ctx, host, &wrappers.Items[i])
+		}
 		objects, err := manifests.Objects(manifests.Default(), "")
 		if err != nil {
 			t.Error(err)
@@ -307,4 +318,10 @@ func freshHost(t *testing.T, box *sandbox.Sandbox) (*rest.Config, client.Client)
 	clear(t.Context())
 	t.Cleanup(func() { clear(context.Background()) })
 	return admin, host
+}
+
+// free deletes an object without its finalizers.
+func free(ctx context.Context, host client.Client, obj client.Object) {
+	_ = host.Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
+	_ = host.Delete(ctx, obj)
 }
