@@ -56,8 +56,8 @@ func (p *Pruner) spare(ctx context.Context, r *Removal, path []string, found *me
 	switch {
 	case leads && retained:
 		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits,
-			"the manager does not delete %s on member %s yet: %s belongs to it by ownerReferences and would be deleted with it. The StatefulSet controller "+
-				"should remove that ownerReference, because the StatefulSet now retains its claims. If it does not, remove the ownerReference by hand",
+			"the manager does not delete %s on member %s yet: %s names it as owner and would be deleted with it. "+
+				"The StatefulSet controller should remove that ownerReference now. If it does not, remove it by hand",
 			r, p.conn.Name(), memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64))))
 	case leads:
 		p.keep(r, memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64))+" would go with it, by its ownerReferences")
