@@ -73,6 +73,17 @@ func TestTheHostThatLostAMemberLetsGoOfItAndTouchesNothing(t *testing.T) {
 		"a person who may do everything": {do: func(t *testing.T) error {
 			return join.Unjoin(within(t), r.hostConfig, r.eastConfig, join.UnjoinOptions{Name: "east", Wait: time.Minute}, nil)
 		}},
+		"a person who may do everything, of a registration without finalizer": {do: func(t *testing.T) error {
+			m, err := join.FindMember(within(t), r.host, "east")
+			if err != nil {
+				return err
+			}
+			m.Finalizers = nil
+			if err := r.host.Update(within(t), m); err != nil {
+				return err
+			}
+			return join.Unjoin(within(t), r.hostConfig, r.eastConfig, join.UnjoinOptions{Name: "east", Wait: time.Minute}, nil)
+		}},
 		"a person who forgets it": {do: func(t *testing.T) error {
 			return join.Unjoin(within(t), r.hostConfig, nil, join.UnjoinOptions{Name: "east", Forget: true, Wait: time.Minute}, nil)
 		}},

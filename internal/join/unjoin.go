@@ -4,15 +4,20 @@ package join
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -50,6 +55,9 @@ type unjoin struct {
 	hostUID types.UID
 	member  client.Client           // nil when the member's connection was not given
 	known   *v1alpha1.MemberCluster // nil when the host does not know it
+	// secrets are the uids of the Secrets that may hold the member's credentials, by name. A join that begins after the
+	// unjoin makes Secrets of other uids.
+	secrets map[string]types.UID
 }
 
 // discover checks everything before the unjoin removes anything.
@@ -64,6 +72,9 @@ func (u *unjoin) discover(ctx context.Context, host, member *rest.Config) error 
 	}
 	u.known, err = FindMember(ctx, u.host, u.opts.Name)
 	if err != nil {
+		return err
+	}
+	if err := u.discoverSecrets(ctx); err != nil {
 		return err
 	}
 	if member == nil {
@@ -82,6 +93,25 @@ func (u *unjoin) discover(ctx context.Context, host, member *rest.Config) error 
 	}
 	if u.known != nil && u.known.Status.UID != "" && u.known.Status.UID != uid {
 		return fmt.Errorf("--cluster-kubeconfig leads to another cluster (uid %s) than was joined (uid %s)", uid, u.known.Status.UID)
+	}
+	return nil
+}
+
+func (u *unjoin) discoverSecrets(ctx context.Context) error {
+	u.secrets = make(map[string]types.UID)
+	if u.known == nil {
+		return nil
+	}
+	for _, name := range sorted([]string{u.opts.Name, u.known.Spec.CredentialsRef.Name}) {
+		secret := &corev1.Secret{}
+		err := u.host.Get(ctx, types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: name}, secret)
+		switch {
+		case absent(err) || name == "":
+		case err != nil:
+			return fmt.Errorf("reading Secret %s/%s at the host: %w", v1alpha1.SystemNamespace, name, err)
+		default:
+			u.secrets[name] = secret.UID
+		}
 	}
 	return nil
 }
@@ -119,19 +149,47 @@ func (u *unjoin) leave(ctx context.Context) error {
 
 // leaveOurselves does the same as the host's manager, which may do it at the same time.
 func (u *unjoin) leaveOurselves(ctx context.Context) error {
-	current, err := FindMember(ctx, u.host, u.opts.Name)
-	if err != nil {
-		return err
-	}
-	if current == nil {
-		current = u.known.DeepCopy()
-		current.Finalizers = nil
-	}
 	if u.member == nil {
+		current, err := FindMember(ctx, u.host, u.opts.Name)
+		if err != nil {
+			return err
+		}
+		if current == nil {
+			current = u.known.DeepCopy()
+			current.Finalizers = nil
+		}
 		return Release(ctx, u.host, current, u.report)
 	}
-	err = Leave(ctx, u.host, current, u.member, u.hostUID, u.report)
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) { // the manager was faster, and is at the same thing
+	membership, err := ownMembership(ctx, u.member, u.hostUID, u.opts.Name)
+	if notOurs := (*NotOursError)(nil); err != nil && !errors.As(err, &notOurs) {
+		return err
+	}
+	wasOurs := membership != nil
+	isMoved := func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
+	return retry.OnError(retry.DefaultBackoff, isMoved, func() error {
+		current, err := FindMember(ctx, u.host, u.opts.Name)
+		switch {
+		case err != nil:
+			return err
+		case current == nil:
+			return u.leaveUnregistered(ctx, wasOurs)
+		case current.UID != u.known.UID:
+			return nil // another join has made it again
+		}
+		return Leave(ctx, u.host, current, u.member, u.hostUID, u.report)
+	})
+}
+
+// leaveUnregistered leaves a member whose MemberCluster went during the unjoin. The manager may have finished. Otherwise a
+// person removed the finalizer, or it had none, and the host's account is still on the member. wasOurs reports whether
+// the Membership named this host when the unjoin began. Without it, an account may be that of another host's first join.
+func (u *unjoin) leaveUnregistered(ctx context.Context, wasOurs bool) error {
+	membership, err := ownMembership(ctx, u.member, u.hostUID, u.opts.Name)
+	if err == nil && (membership != nil || wasOurs) {
+		err = Withdraw(ctx, u.member, u.hostUID, u.opts.Name, u.report)
+	}
+	if notOurs := (*NotOursError)(nil); errors.As(err, &notOurs) {
+		tell(u.report, Noted, "member %s: nothing is removed there: %s", u.opts.Name, notOurs)
 		return nil
 	}
 	return err
@@ -162,7 +220,13 @@ func (u *unjoin) awaitGone(ctx context.Context) error {
 	if isJoinedAgain { // with a Secret of its own under the same name; the earlier one went before the MemberCluster
 		return nil
 	}
-	return dropSecrets(ctx, u.host, u.opts.Name, u.known.Spec.CredentialsRef.Name, u.report)
+	// A join may have stored its Secret and not yet made its MemberCluster.
+	for _, name := range slices.Sorted(maps.Keys(u.secrets)) {
+		if err := dropSecret(ctx, u.host, u.opts.Name, name, u.secrets[name], u.report); err != nil {
+			return fmt.Errorf("removing Secret %s/%s: %w", v1alpha1.SystemNamespace, name, err)
+		}
+	}
+	return nil
 }
 
 // StillThereError says that the host's manager has not withdrawn in time. The manager continues to try.

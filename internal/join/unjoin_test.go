@@ -64,3 +64,72 @@ func TestAnUnjoinDeletesASecretThatIsWrittenMeanwhile(t *testing.T) {
 	}
 	f.leave(t, f.eastConfig, "east")
 }
+
+// The manager has finished, and the first join of a new member of the name has stored its Secret and not made its MemberCluster.
+func TestAnUnjoinThatWaitsLeavesTheSecretOfAFirstJoin(t *testing.T) {
+	f := newFleet(t)
+	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
+	host, err := join.IdentityOf(within(t), f.host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, secret := f.registered(t, "east")
+	next := &corev1.Secret{Type: secret.Type, Data: secret.Data}
+	next.Namespace, next.Name = secret.Namespace, secret.Name
+	t.Cleanup(func() { remove(t, f.host, next) })
+	waits := before(f.hostConfig, 2, func(req *http.Request) bool {
+		return req.Method == http.MethodGet && strings.HasSuffix(req.URL.Path, "/memberclusters/east")
+	}, func() {
+		m, err := join.FindMember(within(t), f.host, "east")
+		if err != nil || m == nil || m.DeletionTimestamp == nil {
+			t.Fatalf("%v %v", m, err)
+		}
+		if err := join.Leave(within(t), f.host, m, f.east, host, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.host.Create(within(t), next); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if err := join.Unjoin(within(t), waits, nil, join.UnjoinOptions{Name: "east", Wait: 2 * time.Minute}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.host.Get(within(t), client.ObjectKeyFromObject(next), &corev1.Secret{}); err != nil {
+		t.Errorf("the Secret of the first join: %v", err)
+	}
+}
+
+// The MemberCluster goes although the manager has not withdrawn: it has no finalizer, or a person removes it meanwhile.
+func TestAnUnjoinWhoseMemberClusterGoesMeanwhileWithdrawsAllTheSame(t *testing.T) {
+	for name, tc := range map[string]struct {
+		method, path string
+		nth          int
+	}{
+		"before the unjoin reads it again": {http.MethodGet, "/memberclusters/east", 2},
+		"after the member is cleared":      {http.MethodPatch, "/memberclusters/east/status", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFleet(t)
+			f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
+			t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
+			goes := before(f.hostConfig, tc.nth, func(req *http.Request) bool {
+				return req.Method == tc.method && strings.HasSuffix(req.URL.Path, tc.path)
+			}, func() {
+				m, err := join.FindMember(within(t), f.host, "east")
+				if err == nil && m != nil {
+					err = join.Release(within(t), f.host, m, nil)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			})
+			if err := join.Unjoin(within(t), goes, f.eastConfig, join.UnjoinOptions{Name: "east", Wait: time.Minute}, nil); err != nil {
+				t.Fatal(err)
+			}
+			f.awaitClean(t, f.east)
+			if uid := f.account(t); uid != "" {
+				t.Errorf("the host's account is still on the member: %s", uid)
+			}
+		})
+	}
+}

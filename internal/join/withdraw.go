@@ -241,14 +241,15 @@ func Release(ctx context.Context, host client.Client, m *v1alpha1.MemberCluster,
 // that its MemberCluster refers to. Secrets of other members stay.
 func dropSecrets(ctx context.Context, host client.Client, cluster, ref string, report Reporter) error {
 	for _, name := range sorted([]string{cluster, ref}) {
-		if err := dropSecret(ctx, host, cluster, name, report); err != nil {
+		if err := dropSecret(ctx, host, cluster, name, "", report); err != nil {
 			return fmt.Errorf("removing Secret %s/%s: %w", v1alpha1.SystemNamespace, name, err)
 		}
 	}
 	return nil
 }
 
-func dropSecret(ctx context.Context, host client.Client, cluster, name string, report Reporter) error {
+// dropSecret removes one Secret with a member's credentials. If uid is not empty, a Secret of another uid stays.
+func dropSecret(ctx context.Context, host client.Client, cluster, name string, uid types.UID, report Reporter) error {
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		secret := &corev1.Secret{}
 		switch err := host.Get(ctx, types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: name}, secret); {
@@ -256,6 +257,8 @@ func dropSecret(ctx context.Context, host client.Client, cluster, name string, r
 			return nil
 		case err != nil:
 			return err
+		case uid != "" && secret.UID != uid:
+			return nil
 		case !credentials.IsFor(secret, cluster):
 			tell(report, Noted, "host: Secret %s/%s stays: it does not hold the credentials of %s", v1alpha1.SystemNamespace, name, cluster)
 			return nil
