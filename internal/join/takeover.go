@@ -52,8 +52,9 @@ func (p *joiner) isAnothers() bool {
 // all their tokens. Roles bind accounts by name, and the new account has the old one's name. So the join creates it
 // only when no API server can accept the old account any more. The Membership changes in between. Killed before that,
 // the cluster still belongs to the old host, whose account is gone; another take-over completes it. Killed after it,
-// any join of this host completes it. A join of the old host that runs at the same time gets no token: before that it
-// finds that the Membership belongs to another host.
+// any join of this host completes it. A join of the old host that runs at the same time may make an account and get a
+// token until the Membership changes, so takeOver revokes once more after that. Later such a join finds that the
+// Membership belongs to another host, and gets no token.
 func (p *joiner) takeOver(ctx context.Context) error {
 	switch {
 	case !p.opts.TakeOver:
@@ -77,7 +78,7 @@ func (p *joiner) takeOver(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, step := range []func(context.Context) error{p.stillTheirs, p.revokeTheirs, p.awaitForgotten, p.clearMembershipStatus, p.own} {
+	for _, step := range []func(context.Context) error{p.stillTheirs, p.revokeTheirs, p.clearMembershipStatus, p.own, p.revokeLate} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("taking it over from host %q: %w", p.from.Name, err)
 		}
@@ -132,18 +133,53 @@ func (p *joiner) stillTheirs(ctx context.Context) error {
 	return nil
 }
 
-func (p *joiner) revokeTheirs(ctx context.Context) error { return p.revoke(ctx, p.from.Name) }
+func (p *joiner) revokeTheirs(ctx context.Context) error {
+	if err := p.revoke(ctx, p.from.Name); err != nil {
+		return err
+	}
+	return p.awaitForgotten(ctx, "the join stopped before it wrote the Membership. Run the same command again to continue")
+}
 
-// revoke removes the bindings and accounts of a host and of its collector, the bindings first. ClusterRoles stay
-// without any subject; this join corrects them. Everything that belongs to the account is deleted by name before the
-// account. So the garbage collector has no work left that could remove objects of this join.
+// revokeLate revokes an account that a join of the old host made before the Membership named this host.
+func (p *joiner) revokeLate(ctx context.Context) error {
+	if p.opts.DryRun {
+		return nil
+	}
+	removed, _, err := p.removeAccounts(ctx)
+	if err != nil || removed == 0 {
+		return err
+	}
+	p.done(Removed, fmt.Sprintf("%s: account of host %s, its tokens and bindings", p.member.cluster, p.from.Name), "a join of that host had made it again")
+	return p.awaitForgotten(ctx, "the join stopped before this host had an account. Run the same command again to continue")
+}
+
+// revoke removes the bindings and accounts of a host and of its collector.
 func (p *joiner) revoke(ctx context.Context, host string) error {
-	bindings, others, err := p.bindings(ctx)
+	removed, others, err := p.removeAccounts(ctx)
 	if err != nil {
 		return err
 	}
+	outcome := Unchanged
+	if removed > 0 {
+		outcome = Removed
+	}
+	p.done(outcome, fmt.Sprintf("%s: account of host %s, its tokens and bindings", p.member.cluster, host), "")
+	if len(others) > 0 {
+		p.note("%s: these role bindings name the host's account and no join created them; this host gets their rights too: %s", p.member.cluster, list(others))
+	}
+	return nil
+}
+
+// removeAccounts removes the accounts that joins create, their bindings first. ClusterRoles stay without any subject; this
+// join corrects them. Everything that belongs to the account is deleted by name before the account. So the garbage
+// collector has no work left that could remove objects of this join. others are the names of all other bindings.
+func (p *joiner) removeAccounts(ctx context.Context) (removed int, others []string, err error) {
+	bindings, others, err := p.bindings(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
 	if err := p.dropMemberCollector(ctx); err != nil {
-		return err
+		return 0, nil, err
 	}
 	var t tally
 	for _, obj := range slices.Concat(bindings, []client.Object{
@@ -154,19 +190,11 @@ func (p *joiner) revoke(ctx context.Context, host string) error {
 	}) {
 		outcome, err := p.member.remove(ctx, obj)
 		if err != nil {
-			return err
+			return 0, nil, err
 		}
 		t.add(outcome)
 	}
-	outcome := Unchanged
-	if t.removed > 0 {
-		outcome = Removed
-	}
-	p.done(outcome, fmt.Sprintf("%s: account of host %s, its tokens and bindings", p.member.cluster, host), "")
-	if len(others) > 0 {
-		p.note("%s: these role bindings name the host's account and no join created them; this host gets their rights too: %s", p.member.cluster, list(others))
-	}
-	return nil
+	return t.removed, others, nil
 }
 
 // bindings are the bindings of the accounts that joins created; others are the names of all other bindings of them.
@@ -204,8 +232,8 @@ func isAccount(s rbacv1.Subject) bool {
 
 // awaitForgotten waits until no API server of the member accepts a token of the old account any more. There may be
 // several API servers, so no single one can answer that. It waits even if the account was already gone, because it
-// may have been deleted a moment ago.
-func (p *joiner) awaitForgotten(ctx context.Context) error {
+// may have been deleted a moment ago. stopped says what a person has to know if the join is stopped meanwhile.
+func (p *joiner) awaitForgotten(ctx context.Context, stopped string) error {
 	if p.opts.DryRun {
 		return nil
 	}
@@ -218,7 +246,7 @@ func (p *joiner) awaitForgotten(ctx context.Context) error {
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return fmt.Errorf("the join stopped before it wrote the Membership. Run the same command again to continue: %w", context.Cause(ctx))
+		return fmt.Errorf("%s: %w", stopped, context.Cause(ctx))
 	case <-timer.C:
 		return nil
 	}

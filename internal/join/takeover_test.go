@@ -232,3 +232,27 @@ func TestThereIsNothingToTakeFromNobody(t *testing.T) {
 		}
 	}
 }
+
+// The first host's CI joins the cluster again while the takeover waits until the API servers have forgotten the first host's account.
+func TestATakeoverRevokesWhatAJoinOfTheOldHostMakesMeanwhile(t *testing.T) {
+	r := newRivals(t, join.Options{})
+	isJoined := false
+	_, err := join.Join(within(t), r.westConfig, r.eastConfig, takingOver("mine"), func(s join.Step) {
+		if isJoined || !strings.Contains(s.What, "waiting before the new account is made") {
+			return
+		}
+		isJoined = true
+		r.mustJoin(t, r.eastConfig, join.Options{Name: "east"})
+	})
+	if err != nil || !isJoined {
+		t.Fatalf("the old host joined: %t, the takeover: %v", isJoined, err)
+	}
+	if owner := r.membership(t).Spec.Host.UID; owner != r.secondUID {
+		t.Errorf("the member belongs to %s", owner)
+	}
+	old := r.asHost(t, "east")
+	eventually(t, "the first host's token is refused", func(ctx context.Context) bool { return apierrors.IsUnauthorized(ask(ctx, old)) })
+	if err := ask(within(t), r.second.asHost(t, "mine")); err != nil {
+		t.Errorf("the second host's token: %v", err)
+	}
+}
