@@ -133,6 +133,25 @@ func (p *joiner) storeTokens(ctx context.Context) error {
 	return nil
 }
 
+// giveUp writes the Secret at the host before the join deletes a Secret on the member to make room. A renewal may have
+// stored the token that is bound to it since the join read the Secret at the host, or may be about to. Then the write of
+// one of the two fails, and that one chooses again. A host without a Secret renews nothing.
+func (p *joiner) giveUp(ctx context.Context, name string) error {
+	if p.stored == nil {
+		return nil
+	}
+	next := withLost(p.stored, name, p.now())
+	err := p.host.client.Update(ctx, next)
+	if apierrors.IsConflict(err) || absent(err) {
+		err = errSecretMoved
+	}
+	if err != nil {
+		return fmt.Errorf("noting in Secret %s at the host that the token bound to Secret %s/%s is lost: %w", p.opts.Name, v1alpha1.SystemNamespace, name, err)
+	}
+	p.stored = next
+	return nil
+}
+
 func (p *joiner) storeSecret(ctx context.Context, secret *corev1.Secret, data map[string][]byte) (Outcome, error) {
 	if p.stored == nil {
 		secret.Type, secret.Data = v1alpha1.SecretTypeMember, data

@@ -4,6 +4,7 @@ package join_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/join"
@@ -274,5 +276,40 @@ func TestAJoinThatIsStoppedRevokesTheTokensThatItIssued(t *testing.T) {
 		t.Errorf("Secrets on the member: %v, before the join %v", after, before)
 	}
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
+	f.expectAccounted(t)
+}
+
+// All names are held by Secrets whose tokens no host holds. The join writes the Secret at the host before it deletes one of them, so
+// that a renewal under way cannot store the token that is bound to it.
+func TestAJoinThatMakesRoomStopsARenewalUnderWay(t *testing.T) {
+	f := newFleet(t)
+	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
+	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
+	_, stale := f.registered(t, "east") // as a renewal has read it
+	account := join.ServiceAccount(join.HostAccount)
+	if err := f.east.Get(within(t), client.ObjectKeyFromObject(account), account); err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; n <= 4; n++ {
+		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: account.Namespace, Name: fmt.Sprintf("%s-token-%d", account.Name, n)}}
+		s.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ServiceAccount", Name: account.Name, UID: account.UID}}
+		if err := f.east.Create(within(t), s); err != nil && !apierrors.IsAlreadyExists(err) {
+			t.Fatal(err)
+		}
+	}
+	setToken(t, f.host, client.ObjectKeyFromObject(stale), "") // so that the join asks for another
+	_, stale = f.registered(t, "east")
+	isTried := false
+	during := before(f.eastConfig, 1, func(req *http.Request) bool {
+		return req.Method == http.MethodDelete && strings.Contains(req.URL.Path, "/secrets/")
+	}, func() {
+		isTried = true
+		if err := f.host.Update(within(t), stale); !apierrors.IsConflict(err) {
+			t.Errorf("the renewal stores a token whose Secret the join deletes: %v", err)
+		}
+	})
+	if _, _, err := f.join(t, during, join.Options{Name: "east"}); err != nil || !isTried {
+		t.Fatalf("the join made room: %t, %v", isTried, err)
+	}
 	f.expectAccounted(t)
 }

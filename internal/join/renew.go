@@ -142,18 +142,23 @@ const lostUID = "lost-"
 // A join may be about to store the token that is bound to it. The host's API server then refuses the join's write, and
 // the join chooses its tokens again.
 func (r *renewer) giveUp(ctx context.Context, name string) error {
-	next := r.secret.DeepCopy()
-	// No Secret has this uid, so the line deletes nothing. It is another line each time: an update that changes nothing
-	// would not stop the join.
-	line := tokenSecret{name: name, uid: types.UID(fmt.Sprintf("%s%d", lostUID, r.now.Unix()))}
-	earlier := func(l string) bool { return strings.HasPrefix(l, name+"/"+lostUID) } // of an attempt that failed
-	lines := slices.DeleteFunc(strings.Fields(string(r.secret.Data[v1alpha1.SecretSuperseded])), earlier)
-	next.Data[v1alpha1.SecretSuperseded] = []byte(strings.Join(sorted(append(lines, line.String())), "\n"))
+	next := withLost(r.secret, name, r.now)
 	if err := r.host.Update(ctx, next); err != nil {
 		return fmt.Errorf("noting that the token bound to Secret %s/%s is lost: %w", v1alpha1.SystemNamespace, name, err)
 	}
 	r.secret = next
 	return nil
+}
+
+// withLost is the Secret at the host with a line for a lost token. No Secret has the uid in it, so the line deletes
+// nothing. It is another line each time: an update that changes nothing would stop no other client's write.
+func withLost(secret *corev1.Secret, name string, now time.Time) *corev1.Secret {
+	next := secret.DeepCopy()
+	line := tokenSecret{name: name, uid: types.UID(fmt.Sprintf("%s%d", lostUID, now.UnixNano()))}
+	earlier := func(l string) bool { return strings.HasPrefix(l, name+"/"+lostUID) } // of an attempt that failed
+	lines := slices.DeleteFunc(strings.Fields(string(secret.Data[v1alpha1.SecretSuperseded])), earlier)
+	next.Data[v1alpha1.SecretSuperseded] = []byte(strings.Join(sorted(append(lines, line.String())), "\n"))
+	return next
 }
 
 // CollectorTokenExpires is when the collector's token in a Secret at the host ends; zero if it holds none that says so.

@@ -60,7 +60,7 @@ func TestARenewalThatMakesRoomStopsAJoinUnderWay(t *testing.T) {
 		if err := r.host.Get(t.Context(), client.ObjectKeyFromObject(r.secret), r.secret); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(fmt.Sprintf("%s/lost-%d", names[1], at.Unix()), string(r.secret.Data[v1alpha1.SecretSuperseded])); diff != "" {
+		if diff := cmp.Diff(fmt.Sprintf("%s/lost-%d", names[1], at.UnixNano()), string(r.secret.Data[v1alpha1.SecretSuperseded])); diff != "" {
 			t.Errorf("what is to be revoked: %s", diff)
 		}
 	}

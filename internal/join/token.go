@@ -122,7 +122,7 @@ func (p *joiner) obtainToken(ctx context.Context, secret *corev1.Secret, key str
 		p.done(Created, what, why)
 		return credential{}, nil
 	}
-	got, err := issue(ctx, p.member.client, account, have, nil)
+	got, err := issue(ctx, p.member.client, account, have, p.giveUp)
 	if err != nil {
 		return credential{}, fmt.Errorf("asking %s for a token of %s: %w", p.member.cluster, account.Name, err)
 	}

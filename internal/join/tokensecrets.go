@@ -48,7 +48,7 @@ func (s tokenSecret) known() bool {
 
 // issue asks the member for a token of an account, bound to a Secret of its own. The Role of a member that an earlier version
 // joined forbids the host to create Secrets there; the token is then bound to none. current is the token that the host has.
-// giveUp is called with a name before the Secret of that name is deleted to make room; nil does nothing.
+// giveUp is called with a name before the Secret of that name is deleted to make room.
 func issue(
 	ctx context.Context, member client.Client, account *corev1.ServiceAccount, current credential, giveUp func(ctx context.Context, name string) error,
 ) (credential, error) {
@@ -100,10 +100,8 @@ func holdTokenSecret(
 			return tokenSecret{}, fmt.Errorf("making Secret %s/%s for a token: %w", v1alpha1.SystemNamespace, name, err)
 		}
 		if name == names[len(names)-1] {
-			if giveUp != nil {
-				if err := giveUp(ctx, names[0]); err != nil {
-					return tokenSecret{}, err
-				}
+			if err := giveUp(ctx, names[0]); err != nil {
+				return tokenSecret{}, err
 			}
 			if err := dropTokenSecret(ctx, member, tokenSecret{name: names[0]}); err != nil {
 				return tokenSecret{}, err
