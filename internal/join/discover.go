@@ -40,7 +40,7 @@ func (p *joiner) discoverHost(ctx context.Context) error {
 	switch {
 	case isNoHost(err):
 		return fmt.Errorf("%s does not serve MemberClusters: is that the host? What makes a cluster one is "+
-			"`kubectl apply --server-side -k config/crd` (`hostctl sandbox up` makes a host to try)", p.hostConfig.Host)
+			"`hostctl init` or docs/howto/install.md (`hostctl sandbox up` makes a host to try)", p.hostConfig.Host)
 	case client.IgnoreNotFound(err) != nil:
 		return fmt.Errorf("reading MemberCluster %s at the host: %w", p.opts.Name, err)
 	case p.known.DeletionTimestamp != nil:

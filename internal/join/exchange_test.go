@@ -279,6 +279,24 @@ func TestAJoinThatIsStoppedRevokesTheTokensThatItIssued(t *testing.T) {
 	f.expectAccounted(t)
 }
 
+// Each of the two writes the policy on the member, and then the MemberCluster. The member must not end with the policy of one
+// and the MemberCluster of the other without a word.
+func TestOfTwoJoinsWithDifferentCollectorsOneFails(t *testing.T) {
+	f := newFleet(t)
+	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
+	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
+	during := *f
+	during.hostConfig = before(f.hostConfig, 2, func(req *http.Request) bool {
+		return req.Method == http.MethodGet && strings.HasSuffix(req.URL.Path, "/memberclusters/east")
+	}, func() { f.mustJoin(t, f.eastConfig, join.Options{Name: "east", Collector: v1alpha1.CollectorExternal}) })
+	_, _, err := during.join(t, f.eastConfig, join.Options{Name: "east", Collector: v1alpha1.CollectorHost})
+	if err == nil || !strings.Contains(err.Error(), "with other settings ran at the same time") {
+		t.Errorf("got %v", err)
+	}
+	f.mustJoin(t, f.eastConfig, join.Options{Name: "east", Collector: v1alpha1.CollectorHost})
+	f.expectAccounted(t)
+}
+
 // All names are held by Secrets whose tokens no host holds. The join writes the Secret at the host before it deletes one of them, so
 // that a renewal under way cannot store the token that is bound to it.
 func TestAJoinThatMakesRoomStopsARenewalUnderWay(t *testing.T) {

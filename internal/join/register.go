@@ -5,8 +5,10 @@ package join
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -72,7 +74,8 @@ func (p *joiner) updateMemberCluster(ctx context.Context) (*v1alpha1.MemberClust
 }
 
 // confirm checks at the end that the host's account and Secret are still there: another join with --rotate, or an
-// unjoin, may have deleted them at the same time.
+// unjoin, may have deleted them at the same time. It also checks that no other join has set another collector mode or
+// namespace policy. Two such joins write the policy on the member and the MemberCluster in any order.
 func (p *joiner) confirm(ctx context.Context) error {
 	if p.opts.DryRun {
 		return nil
@@ -86,6 +89,24 @@ func (p *joiner) confirm(ctx context.Context) error {
 	}
 	if secret == nil || len(secret.Data[v1alpha1.SecretToken]) == 0 {
 		return fmt.Errorf("an unjoin deleted Secret %s/%s at the host at the same time: join again", v1alpha1.SystemNamespace, p.opts.Name)
+	}
+	return p.confirmSettings(ctx)
+}
+
+func (p *joiner) confirmSettings(ctx context.Context) error {
+	have, err := FindMember(ctx, p.host.client, p.opts.Name)
+	if err != nil {
+		return err
+	}
+	if have == nil || have.UID != p.registered.UID {
+		return fmt.Errorf("an unjoin deleted MemberCluster %s at the same time: join again", p.opts.Name)
+	}
+	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.AdmissionPolicy}}
+	if err := p.member.get(ctx, policy); err != nil && !errors.Is(err, errAbsent) {
+		return fmt.Errorf("reading %s on %s: %w", describe(policy), p.member.cluster, err)
+	}
+	if want, _ := policySpec(p.namespaces, p.collector); have.Spec.Collector != p.collector || !equality.Semantic.DeepEqual(want, policy.Spec) {
+		return fmt.Errorf("another join of %s with other settings ran at the same time: run the join again whose settings are to hold", p.opts.Name)
 	}
 	return nil
 }
