@@ -22,7 +22,10 @@ import (
 
 func TestTheHostThatLostAMemberLetsGoOfItAndTouchesNothing(t *testing.T) {
 	r := newRivals(t, join.Options{})
-	account := r.asHost(t, "east") // with the token that is revoked
+	account := r.asHost(t, "east")                  // with the token that is revoked
+	if err := ask(within(t), account); err != nil { // so that it knows the member's kinds before
+		t.Fatal(err)
+	}
 	theirs := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "theirs"},
 		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: v1alpha1.SystemNamespace, Name: join.HostAccount}}}
