@@ -3,6 +3,7 @@
 package join
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,7 +61,7 @@ func (r *collectorRollout) look(ctx context.Context) (done bool, err error) {
 			p.note("%s: the collector does not run: %s: %s", p.member.cluster, r.state.Reason, r.state.Message)
 		}
 	}
-	if fails && now.Sub(r.since) >= patience {
+	if fails && now.Sub(r.since) >= cmp.Or(p.opts.patience, patience) {
 		return false, errHopeless
 	}
 	return r.state.Reason == "", nil
@@ -107,7 +108,7 @@ func (r *hostReach) look(ready *metav1.Condition) error {
 		r.since = p.now()
 		p.note("host: the manager does not reach %s at %s: %s: %s", p.member.cluster, p.address.endpoint, ready.Reason, ready.Message)
 	}
-	if p.now().Sub(r.since) >= patience {
+	if p.now().Sub(r.since) >= cmp.Or(p.opts.patience, patience) {
 		return errHopeless
 	}
 	return nil

@@ -33,6 +33,12 @@ func (o Options) Remembering(memory time.Duration) Options {
 	return o
 }
 
+// Impatient is the options for a join that gives up as soon as a collector does not start.
+func (o Options) Impatient() Options {
+	o.patience = time.Millisecond
+	return o
+}
+
 // BoundTo is the name of the Secret on a member that a token is bound to.
 func BoundTo(t *testing.T, token string) string {
 	t.Helper()

@@ -285,7 +285,7 @@ func TestSettingsOfACollectorThatCannotBeFollowedAreRefusedFirst(t *testing.T) {
 }
 
 // awaits joins east and waits, while the test plays the manager: it calls the member Ready at once.
-func (f *fleet) awaits(t *testing.T, wait time.Duration) ([]join.Step, error) {
+func (f *fleet) awaits(t *testing.T) ([]join.Step, error) {
 	t.Helper()
 	type ended struct {
 		steps []join.Step
@@ -294,8 +294,8 @@ func (f *fleet) awaits(t *testing.T, wait time.Duration) ([]join.Step, error) {
 	end := make(chan ended, 1)
 	go func() {
 		var steps []join.Step
-		_, err := join.Join(within(t), f.hostConfig, f.eastConfig, join.Options{Name: "east", DefaultHostName: "prod", Server: elsewhere, Wait: wait,
-			Collector: v1alpha1.CollectorMember},
+		_, err := join.Join(within(t), f.hostConfig, f.eastConfig, join.Options{Name: "east", DefaultHostName: "prod", Server: elsewhere, Wait: 3 * time.Minute,
+			Collector: v1alpha1.CollectorMember}.Impatient(),
 			func(s join.Step) { steps = append(steps, s) })
 		end <- ended{steps, err}
 	}()
@@ -364,7 +364,7 @@ func TestAJoinTellsWhyTheCollectorDoesNotStart(t *testing.T) {
 	eventually(t, "the quota counts", func(ctx context.Context) bool {
 		return f.east.Get(ctx, client.ObjectKeyFromObject(quota), quota) == nil && quota.Status.Hard != nil
 	})
-	_, err := f.awaits(t, 15*time.Second)
+	_, err := f.awaits(t)
 	notReady(err, v1alpha1.ReasonPodRefused, "member east", "exceeded quota: none")
 	if err := f.east.Delete(within(t), quota); err != nil {
 		t.Fatal(err)
@@ -374,7 +374,7 @@ func TestAJoinTellsWhyTheCollectorDoesNotStart(t *testing.T) {
 	f.mustJoin(t, f.eastConfig, host) // the controllers try a refused pod again only after a while
 	f.cordon(t, true)
 	t.Cleanup(func() { f.cordon(t, false) })
-	_, err = f.awaits(t, 10*time.Second)
+	_, err = f.awaits(t)
 	notReady(err, v1alpha1.ReasonPodUnschedulable, "no node takes pod", "unschedulable")
 
 	// The test writes what a kubelet writes about an image that is not there.
@@ -392,7 +392,7 @@ func TestAJoinTellsWhyTheCollectorDoesNotStart(t *testing.T) {
 			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "manifest unknown"}}}}
 		return f.east.Status().Update(ctx, pod) == nil
 	})
-	steps, err := f.awaits(t, 5*time.Second)
+	steps, err := f.awaits(t)
 	notReady(err, v1alpha1.ReasonImageNotPulled, "node worker-1 cannot pull image registry.org/fairlead/collector:v1 of the collector: ErrImagePull: manifest unknown")
 	if !slices.ContainsFunc(steps, func(s join.Step) bool {
 		return s.Outcome == join.Noted && strings.HasPrefix(s.What, "member east: the collector does not run: ImageNotPulled: node worker-1")
@@ -405,7 +405,8 @@ func TestAJoinTellsWhyTheCollectorDoesNotStart(t *testing.T) {
 	if err := f.east.Delete(within(t), pod, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = f.awaits(t, time.Minute); err != nil {
+	eventually(t, "the collector's pod is ready", func(context.Context) bool { return membercollector.RolledOut(f.deployed(t)) })
+	if _, err = f.awaits(t); err != nil {
 		t.Error(err)
 	}
 }

@@ -52,8 +52,9 @@ type Options struct {
 	// CollectorWait is Wait where the join installs a collector on the member, whose image has to be pulled. Default: Wait.
 	CollectorWait time.Duration
 
-	// tokenMemory is the constant, or shorter in tests.
+	// tokenMemory and patience are the constants, or shorter in tests.
 	tokenMemory time.Duration
+	patience    time.Duration
 }
 
 // Validate checks the options of a join before it connects to any cluster.
