@@ -76,7 +76,7 @@ test: build ## Run all tests: unit, integration on real API servers, end-to-end 
 
 .PHONY: e2e
 e2e: build ## Run the end-to-end suite [PROVIDER=sandbox|kind] [FOCUS=REGEX] [KEEP=1]
-	hack/e2e.sh
+	VERSION="$(VERSION)" hack/e2e.sh
 
 .PHONY: crash
 crash: ## Kill manager and collector at every client call, and compare the end state with a model [SEED=N]

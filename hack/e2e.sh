@@ -5,6 +5,7 @@
 #   PROVIDER=sandbox|kind  the provider of the fleet: processes without kubelets, or clusters of kind
 #   FOCUS=REGEX            only the specs with a matching sentence; a FOCUS that matches no spec fails
 #   KEEP=1                 use the fleet that an earlier run with KEEP=1 left, and leave it running afterwards
+#   VERSION=VERSION        for kind: the version of the images, which `make e2e` gives
 #   KIND_NODE_IMAGE=NAME   for kind: the image of the nodes; by default the image that `make kind-node` builds
 # The suite reads provider and keep from FAIRLEAD_E2E_PROVIDER and FAIRLEAD_E2E_KEEP.
 set -eu
@@ -17,7 +18,7 @@ if [ "$FAIRLEAD_E2E_PROVIDER" = kind ]; then
 	pinned=$(sed -n 's,^.*k8s.io/kubernetes \(v[0-9.]*\)$,\1,p' internal/sandbox/binaries/module/go.mod.txt)
 	export KIND_NODE_IMAGE="${KIND_NODE_IMAGE:-kindest/node:$pinned-local}"
 	# The images of this work tree, for the architecture of the nodes, and the image of the test pods.
-	ARCH=$(go env GOARCH) VERSION="${VERSION:-v0.0.0-dev+$(git rev-parse --short=12 HEAD)}" hack/images.sh
+	ARCH=$(go env GOARCH) hack/images.sh
 	pod=$(mktemp -d)
 	trap 'rm -rf "$pod"' EXIT
 	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags '-s -w' -o "$pod/pod" ./test/e2e/pod

@@ -96,8 +96,7 @@ func upKind(ctx context.Context, repo string) *kindclusters.Clusters {
 	Expect(err).NotTo(HaveOccurred())
 	clusters, err := kindclusters.Up(ctx, kindclusters.Options{
 		Name: "fairlead-e2e", Dir: filepath.Join(cache, "fairlead", "kind-e2e"), Programs: filepath.Join(repo, "bin"),
-		Images: filepath.Join(repo, "_artifacts", "images"), Config: filepath.Join(repo, "config", "default"),
-		NodeImage: os.Getenv("KIND_NODE_IMAGE"), Keep: keep(),
+		Images: filepath.Join(repo, "_artifacts", "images"), NodeImage: os.Getenv("KIND_NODE_IMAGE"), Keep: keep(),
 	}, progress.New(os.Stderr))
 	Expect(err).NotTo(HaveOccurred())
 	return clusters

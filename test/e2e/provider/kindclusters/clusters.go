@@ -37,8 +37,6 @@ type Options struct {
 	Programs string
 	// Images is the folder that `make images` wrote.
 	Images string
-	// Config is the folder config/default.
-	Config string
 	// NodeImage is the image of the nodes.
 	NodeImage string
 	// Keep uses clusters that exist already.

@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -111,12 +110,12 @@ func (c *Clusters) federate(ctx context.Context, p *progress.Printer) error {
 	if err != nil {
 		return err
 	}
-	step := p.Step("host: kubectl apply -k config/default, with the image %s", image)
-	if err := c.install(ctx, image); err != nil {
+	step := p.Step("host: hostctl init --context host --image %s", image)
+	if err := c.hostctl(ctx, "init", "--context", provider.Host, "--image", image); err != nil {
 		step.Fail(err)
 		return err
 	}
-	step.Donef("host: kubectl apply -k config/default, with the image %s", image)
+	step.Donef("host: hostctl init --context host --image %s", image)
 	for i, name := range c.MemberNames() {
 		args := c.JoinArgs(i+1, name)
 		step := p.Step("%s: hostctl %s", name, strings.Join(args, " "))
@@ -127,24 +126,6 @@ func (c *Clusters) federate(ctx context.Context, p *progress.Printer) error {
 		step.Donef("%s: hostctl %s", name, strings.Join(args, " "))
 	}
 	return nil
-}
-
-var placeholder = regexp.MustCompile(`image: registry\.example\.com/fairlead/manager\S*`)
-
-// install applies config/default with the image of the work tree, and waits until the manager serves the webhooks.
-func (c *Clusters) install(ctx context.Context, image string) error {
-	host, _ := c.Kubeconfig(provider.Host)
-	objects, err := runProgram(ctx, nil, nil, c.kubectl, "kustomize", c.options.Config)
-	if err != nil {
-		return err
-	}
-	objects = placeholder.ReplaceAllString(objects, "image: "+image)
-	if _, err := runProgram(ctx, strings.NewReader(objects), nil, c.kubectl, "--kubeconfig", host, "apply", "--server-side", "-f", "-"); err != nil {
-		return err
-	}
-	_, err = runProgram(ctx, nil, nil, c.kubectl, "--kubeconfig", host, "rollout", "status", "--namespace=fairlead-system",
-		"deployment/fairlead-manager", "--timeout=5m")
-	return err
 }
 
 // JoinArgs is the command line that joins a member. Its labels are those of the sandbox's member of the same number.
