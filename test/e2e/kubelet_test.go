@@ -56,7 +56,12 @@ spec:
     spec:
       terminationGracePeriodSeconds: 1
       containers: [%[2]s]
-`, name, container(args...))
+`, name, probed(container(args...)))
+}
+
+// probed adds a readiness probe to a container. Without one, the kubelet calls a container ready as soon as it runs, also between two crashes.
+func probed(container string) string {
+	return strings.TrimSuffix(container, "}") + `, readinessProbe: {tcpSocket: {port: 8080}, periodSeconds: 1}}`
 }
 
 // container returns a container that runs the suite's own program, as an inline map of YAML.
