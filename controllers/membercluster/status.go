@@ -237,8 +237,8 @@ func (d statusWriter) hostCollectorReady(mc *v1alpha1.MemberCluster) metav1.Cond
 			"of the account %[2]s, and the host's own account may not report: run `hostctl join %[1]s --cluster-kubeconfig FILE` again",
 			mc.Name, collectorAccount, s.HeartbeatChanged.UTC().Format(time.RFC3339))
 	case d.renewal.Shared:
-		return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the host collects with its own account, as of a member that an earlier version joined: "+
-			"run `hostctl join %s --cluster-kubeconfig FILE` to give the collector the account %s", mc.Name, collectorAccount)
+		return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the collector in the manager uses the host's account, because the host's Secret has no token "+
+			"of the account %[2]s: run `hostctl join %[1]s --cluster-kubeconfig FILE` again to give it one", mc.Name, collectorAccount)
 	}
 	return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the host collects%s", notRenewed(mc.Name, d.renewal.CollectorOverdue))
 }

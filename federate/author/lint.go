@@ -136,8 +136,8 @@ func hostPaths(m Manifest) []string {
 	if len(found) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("hostPath %s: a folder of one node, which nodes of members may lack, "+
-		"and whose data does not follow the pod; a PersistentVolumeClaim does", strings.Join(found, ", "))}
+	return []string{fmt.Sprintf("hostPath %s: a folder of one node. Nodes of members may lack it, "+
+		"and its data stays behind when the pod moves to another node: use a PersistentVolumeClaim", strings.Join(found, ", "))}
 }
 
 func fixedAddresses(m Manifest) []string {

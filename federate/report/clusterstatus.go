@@ -27,8 +27,8 @@ type Member struct {
 	// names.
 	Held         bool
 	HeldRevision string
-	// Judged reports whether the objects count as healthy only after a collector has judged them. Status is the
-	// collector's status. Rendering is the digest that the status must be for.
+	// Judged reports whether the Delivery has an object whose health only the collector can tell. Then the member is not
+	// Healthy before Status, which the collector wrote, has observed Rendering, the digest of the desired objects.
 	Judged    bool
 	Rendering string
 	Status    *v1alpha1.DeliveryStatus

@@ -19,8 +19,8 @@ import (
 
 // CredentialsError is the reason why a member's credentials cannot be used at all.
 type CredentialsError struct {
-	// Reason is ReasonCredentialsMissing or ReasonEndpointMismatch. It is ReasonUnreachable if the credentials are
-	// not the cause.
+	// Reason is ReasonCredentialsMissing, ReasonEndpointMismatch, or ReasonUnreachable: the endpoint or the proxy URL
+	// is no URL, so the manager can ask no server.
 	Reason string
 	// Message tells the on-call what to do.
 	Message string
@@ -121,7 +121,7 @@ func proxyText(raw string) string {
 // unusable returns an error if no connection can be made with an entry, whichever server answers. Without it, the
 // manager would retry forever, and the status would keep its old state.
 func unusable(mc *v1alpha1.MemberCluster, config *rest.Config, where string) *CredentialsError {
-	again := fmt.Sprintf("run `hostctl join %s --cluster-kubeconfig FILE` again, or put it back", mc.Name)
+	again := fmt.Sprintf("run `hostctl join %s --cluster-kubeconfig FILE` again, or put the old value back", mc.Name)
 	if _, _, err := rest.DefaultServerUrlFor(config); err != nil {
 		return &CredentialsError{v1alpha1.ReasonUnreachable, fmt.Sprintf("spec.endpoint leads nowhere: %s: %v", again, err)}
 	}
@@ -129,7 +129,7 @@ func unusable(mc *v1alpha1.MemberCluster, config *rest.Config, where string) *Cr
 		return &CredentialsError{v1alpha1.ReasonCredentialsMissing, "spec.caBundle holds no certificate in PEM: " + again}
 	}
 	if _, err := rest.TLSConfigFor(config); err != nil {
-		return &CredentialsError{v1alpha1.ReasonCredentialsMissing, fmt.Sprintf("%s and %s of Secret %s are no certificate with its key: %s: %v",
+		return &CredentialsError{v1alpha1.ReasonCredentialsMissing, fmt.Sprintf("%s and %s of Secret %s do not belong together, or are not PEM: %s: %v",
 			v1alpha1.SecretCert, v1alpha1.SecretKey, where, again, err)}
 	}
 	return nil

@@ -43,7 +43,7 @@ func TestConfigFor(t *testing.T) {
 		"a certificate without its key": {secret: secret(v1alpha1.SecretCert, "c"), reason: v1alpha1.ReasonCredentialsMissing,
 			words: "tls.key"},
 		"a certificate that is none": {secret: secret(v1alpha1.SecretCert, "c", v1alpha1.SecretKey, "k"), reason: v1alpha1.ReasonCredentialsMissing,
-			words: "tls.crt and tls.key of Secret fairlead-system/east-creds are no certificate with its key"},
+			words: "tls.crt and tls.key of Secret fairlead-system/east-creds do not belong together, or are not PEM"},
 		"credentials for another endpoint": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretEndpoint, "https://evil"),
 			reason: v1alpha1.ReasonEndpointMismatch, words: `"https://evil"`},
 		"credentials for another authority": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretCA, "another"),

@@ -158,7 +158,7 @@ func (s *secretResync) note(ctx context.Context, at plan.Pair, desired *plan.Des
 		}
 		_, drifted := todo.Drifted[plan.SecretID(secret.Name)]
 		if known := s.schedule.Version(at, secret.Name); drifted && known != "" && known != secret.ResourceVersion {
-			log.FromContext(ctx).Info("repaired a Secret that another client had changed", "member", at.Member,
+			log.FromContext(ctx).Info("repaired a Secret that another client had changed or deleted", "member", at.Member,
 				"wrapper", at.Key.String(), "secret", secret.Name)
 		}
 		s.schedule.Note(at, secret.Name, secret.ResourceVersion)

@@ -38,7 +38,7 @@ func (s *Sandbox) Publish(ctx context.Context, version string, p *progress.Print
 func (s *Sandbox) publishOn(ctx context.Context, name, status, version string, p *progress.Printer) error {
 	switch status {
 	case StatusStopped:
-		return fmt.Errorf("publishing %s on %s: it is stopped: `hostctl sandbox start %s --name %s` starts it", version, name, name, s.Name)
+		return fmt.Errorf("publishing %s on %s: the cluster is stopped: `hostctl sandbox start %s --name %s` starts it", version, name, name, s.Name)
 	case StatusDown:
 		return fmt.Errorf("publishing %s on %s: the sandbox is down: `hostctl sandbox up --name %s` brings it back", version, name, s.Name)
 	}

@@ -265,8 +265,8 @@ func (d *Document) edit(node any, path jsonpointer.Pointer, at int, makes bool, 
 	return nil, d.notContainer(path, at, node)
 }
 
-// isMetadataMap reports whether the token at i leads to the map of labels or annotations that the last token is a key
-// of, or to the metadata around it. add creates these maps.
+// isMetadataMap reports whether the path ends in metadata/labels/KEY or metadata/annotations/KEY, and i is the index of
+// one of the two tokens before KEY. add creates these maps where they are missing.
 func isMetadataMap(p jsonpointer.Pointer, i int) bool {
 	labels := len(p) - 2
 	if labels < 1 || p[labels-1] != "metadata" || (p[labels] != "labels" && p[labels] != "annotations") {

@@ -164,8 +164,8 @@ func runOnBed(ctx context.Context, o options, f federation, p *progress.Printer,
 	return nil
 }
 
-// figures returns the content of OUT: the machine, the number of objects, the reading of each work, and under "peer"
-// those of the peer.
+// figures returns what -out is to hold: the machine, the number of objects, whether the figures compare with the goals,
+// one reading for each work, and under "peer" the readings of the peer.
 func figures(objects int, ours, theirs map[string]*reading) map[string]any {
 	all := map[string]any{"machine": machine(), "objects": objects, "comparable": objects == wholeObjects}
 	for name, r := range ours {

@@ -46,8 +46,8 @@ func refusals() wait.Backoff {
 // time. They must not block.
 type Watch struct {
 	Name string
-	// Open returns the list-and-watch, and an example of an object after Trim. It may send requests to the member. It
-	// is called before each new list.
+	// Open returns the list-and-watch, and an empty object of the type that Trim returns: the reflector expects this
+	// type. Open may send requests to the member. It is called before each new list.
 	Open func(context.Context) (cache.ListerWatcher, runtime.Object, error)
 	// Trim reduces an arriving object to the part that is kept, before anything holds it.
 	Trim cache.TransformFunc

@@ -32,7 +32,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if t.limit.Answered(req, resp, asked) {
-		klog.FromContext(req.Context()).Info("The member has too much to do (429): less is looked at at once", "atOnce", t.limit.Places())
+		klog.FromContext(req.Context()).Info("The member answers 429 (too many requests): the collector makes fewer requests to it at the same time", "atOnce", t.limit.Places())
 	}
 	t.skew.Observe(resp.Header, asked, t.clock.Now())
 	return resp, nil

@@ -19,8 +19,8 @@ const None = "none"
 // Given are the settings that a join was given. An empty one stays as an earlier join left it; in a first join the image and
 // the pull secrets are those of the host's manager.
 type Given struct {
-	// Image is REPOSITORY[:TAG][@DIGEST]. Without a tag it takes the tag of the manager's image. ImageOfHost follows the
-	// manager again.
+	// Image is REPOSITORY[:TAG][@DIGEST]. Without tag and digest it gets the tag of the manager's image. The value
+	// ImageOfHost drops the image that an earlier join was given: the collector's image is the manager's again.
 	Image string
 	// Registry is HOST[:PORT][/PREFIX] that holds the image `collector` with the tag of the manager's image.
 	Registry string
