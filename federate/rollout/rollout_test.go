@@ -195,6 +195,16 @@ func TestDecide(t *testing.T) {
 			Input{Members: []Member{at("a", "r2", healthy, 30), at("b", "r2", healthy, 30), at("c", "r1", healthy, 1)}}, underWay(State{Phase: RollingBack, Failure: &Failure{Revision: "r2", Member: "c", At: epoch.Add(-time.Minute)}}),
 			"r1 r1 r1", RollingBack, "", WaitsForHealth, 0, nil,
 		},
+		"a member that never left the good revision holds none back": {
+			Strategy{Waves: two.Waves, OnFailure: Rollback},
+			Input{Members: []Member{at("a", "r2", healthy, 30), at("b", "r2", healthy, 30), at("c", "r1", v1alpha1.StateDegraded, 5)}}, underWay(State{Phase: RollingBack, Failure: &Failure{Revision: "r2", Member: "a", At: epoch.Add(-time.Minute)}}),
+			"r1 r1 r1", RollingBack, "", WaitsForHealth, 9 * time.Minute, nil,
+		},
+		"nor does one that waits": {
+			Strategy{Waves: two.Waves, OnFailure: Rollback},
+			Input{Members: []Member{at("a", "r2", healthy, 30), at("b", "r2", healthy, 30), at("c", "r1", v1alpha1.StateWaiting, 0)}}, underWay(State{Phase: RollingBack, Failure: &Failure{Revision: "r2", Member: "a", At: epoch.Add(-time.Minute)}}),
+			"r1 r1 r1", RollingBack, "", WaitsForHealth, 0, nil,
+		},
 		"a fleet that is back is not tried again": {
 			Strategy{Waves: two.Waves, OnFailure: Rollback},
 			Input{Members: []Member{old("a"), old("b"), old("c")}}, underWay(State{Phase: RollingBack, Failure: &Failure{Revision: "r2", Member: "c", At: epoch.Add(-time.Minute)}}),

@@ -2,6 +2,8 @@
 
 package rollout
 
+import "github.com/fairlead-dev/fairlead/apis/v1alpha1"
+
 // update sets the targets of a rollout that goes forward, or is paused. A member that is not updated keeps its target.
 func (d *decider) update() {
 	newest := func(m *Member) Target { return Target{Revision: d.Revision, Rendering: m.Newest} }
@@ -142,7 +144,9 @@ func (d *decider) takeMemberBack(i int, good Target, held bool, started []int) b
 		d.out.Targets[i].Reason = WaitsNoRendering
 		return true
 	case m.Target == m.Good:
-		return m.healthy() || !m.reachable() || d.failed(m)
+		// A member that had the last good revision before the failure holds no other member back, however it fares.
+		return m.healthy() || !m.reachable() || d.failed(m) || d.skipped(m) || m.State == v1alpha1.StateWaiting ||
+			m.ProgressFrom.Before(d.out.State.Failure.At)
 	case !m.reachable():
 		d.out.Targets[i].Reason = WaitsForMember
 		return true

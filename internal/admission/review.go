@@ -31,8 +31,11 @@ const (
 	// maxReviews is the number of reviews that the manager reads and answers at the same time. Any pod of the host can send
 	// one. Each takes about three times its bytes.
 	maxReviews = 8
-	// readTime bounds how long one review may take to arrive. The API server sends one in milliseconds.
-	readTime = 10 * time.Second
+	// readTime bounds how long one review may take to arrive, and how long its answer may take to be read. The API server
+	// needs milliseconds for either.
+	readTime = 3 * time.Second
+	// maxUID bounds the identity of a review, which the answer repeats. The API server's have 36 bytes.
+	maxUID = 128
 )
 
 // limit bounds how many reviews are read and answered at the same time, for all webhooks together.
@@ -59,39 +62,60 @@ func (l *limit) acquire(ctx context.Context) (release func(), ok bool) {
 // decoder an update took half as much memory again (see BenchmarkAnUpdateIsValidated).
 func answering(reviews *limit, answer func(context.Context, *question) *admissionv1.AdmissionResponse) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		release, ok := reviews.acquire(req.Context())
-		if !ok {
-			return // the client has gone
-		}
-		defer release()
-		// A client that sends its review slowly must not hold the slot. A server that has no deadlines, as in tests, reads on.
 		connection := http.NewResponseController(w)
-		_ = connection.SetReadDeadline(time.Now().Add(reviews.readTime))
-		body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxReview))
-		_ = connection.SetReadDeadline(time.Time{}) // else the server takes the connection for lost while it answers
-		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-			http.Error(w, fmt.Sprintf("the review is larger than %d MiB", maxReview>>20), http.StatusRequestEntityTooLarge)
-			return
+		response, refusal := reviews.answer(w, req, connection, answer)
+		// A client that does not read its answer holds no slot, and the connection only for a time.
+		_ = connection.SetWriteDeadline(time.Now().Add(reviews.readTime))
+		switch {
+		case refusal != nil:
+			http.Error(w, refusal.text, refusal.code)
+		case response != nil:
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(admissionv1.AdmissionReview{ // a client that does not read the answer gets none
+				TypeMeta: metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"}, Response: response,
+			})
 		}
-		if err != nil {
-			http.Error(w, "reading the review: "+err.Error(), http.StatusBadRequest)
-			return
-		}
-		response := tooDeep(body)
-		if response == nil {
-			asked := review{}
-			if err := kjson.Unmarshal(body, &asked); err != nil || asked.Request == nil {
-				http.Error(w, fmt.Sprintf("the body is no AdmissionReview with a request (%v)", err), http.StatusBadRequest)
-				return
-			}
-			response = answer(req.Context(), asked.Request)
-			response.UID = asked.Request.UID
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(admissionv1.AdmissionReview{ // a client that does not read the answer gets none
-			TypeMeta: metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"}, Response: response,
-		})
 	})
+}
+
+// refusal is the answer to a request that is no review.
+type refusal struct {
+	code int
+	text string
+}
+
+// answer reads one review and answers it. It holds a slot meanwhile. Both results are nil if the client has gone.
+func (l *limit) answer(
+	w http.ResponseWriter, req *http.Request, connection *http.ResponseController, answer func(context.Context, *question) *admissionv1.AdmissionResponse,
+) (*admissionv1.AdmissionResponse, *refusal) {
+	release, ok := l.acquire(req.Context())
+	if !ok {
+		return nil, nil
+	}
+	defer release()
+	// A client that sends its review slowly must not hold the slot. A server that has no deadlines, as in tests, reads on.
+	_ = connection.SetReadDeadline(time.Now().Add(l.readTime))
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxReview))
+	_ = connection.SetReadDeadline(time.Time{}) // else the server takes the connection for lost while it answers
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return nil, &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the review is larger than %d MiB", maxReview>>20)}
+	}
+	if err != nil {
+		return nil, &refusal{http.StatusBadRequest, "reading the review: " + err.Error()}
+	}
+	response := tooDeep(body)
+	if response == nil {
+		asked := review{}
+		if err := kjson.Unmarshal(body, &asked); err != nil || asked.Request == nil {
+			return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("the body is no AdmissionReview with a request (%v)", err)}
+		}
+		response = answer(req.Context(), asked.Request)
+		response.UID = asked.Request.UID
+	}
+	if len(response.UID) > maxUID {
+		return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("request.uid is longer than %d bytes", maxUID)}
+	}
+	return response, nil
 }
 
 // tooDeep returns the answer to a review that is nested too deeply, nil for any other.

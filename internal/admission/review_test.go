@@ -134,6 +134,50 @@ func TestAReviewThatDoesNotArriveHoldsNoSlot(t *testing.T) {
 	}
 }
 
+// unreadAnswer is a connection whose client does not read. Each write waits until the test ends.
+type unreadAnswer struct {
+	http.ResponseWriter
+	writing chan<- struct{}
+	ended   <-chan struct{}
+}
+
+func (u *unreadAnswer) Write(p []byte) (int, error) {
+	u.writing <- struct{}{}
+	<-u.ended
+	return len(p), nil
+}
+
+func TestAnAnswerThatIsNotReadHoldsNoSlot(t *testing.T) {
+	reviews := newLimit()
+	handler := answering(reviews, func(context.Context, *question) *admissionv1.AdmissionResponse { return allowed() })
+	writing, ended := make(chan struct{}), make(chan struct{})
+	defer close(ended)
+	for range maxReviews {
+		go handler.ServeHTTP(&unreadAnswer{httptest.NewRecorder(), writing, ended},
+			httptest.NewRequest(http.MethodPost, "/", strings.NewReader(`{"request":{"uid":"u"}}`)))
+	}
+	for range maxReviews {
+		<-writing
+	}
+	if held := len(reviews.slots); held != 0 {
+		t.Errorf("%d slots are held by answers that nobody reads", held)
+	}
+}
+
+func TestAReviewWithALongIdentityIsRefused(t *testing.T) {
+	handler := answering(newLimit(), func(context.Context, *question) *admissionv1.AdmissionResponse { return allowed() })
+	for _, body := range []string{
+		`{"request":{"uid":"` + strings.Repeat("u", maxUID+1) + `"}}`,
+		`{"request":{"uid":"` + strings.Repeat("u", maxUID+1) + `","object":` + strings.Repeat("[", maxReviewDepth+1) + strings.Repeat("]", maxReviewDepth+1) + `}}`,
+	} {
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)))
+		if answer.Code != http.StatusBadRequest || answer.Body.Len() > 200 {
+			t.Errorf("got %d: %.200s", answer.Code, answer.Body)
+		}
+	}
+}
+
 func TestWhatIsNoReviewHasNoUID(t *testing.T) {
 	for _, body := range []string{"", "[", "[]", "{", `{"request":`, `{"request":[]}`, `{"request":{"uid":1}}`, `{"response":{"uid":"u"}}`, `{"a":[}`, `{"a":{"request":{"uid":"u"}}}`} {
 		if uid := reviewUID([]byte(body)); uid != "" {

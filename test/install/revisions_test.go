@@ -41,26 +41,28 @@ func TestTheManagerWritesRevisionsOfWrappersOnly(t *testing.T) {
 	})
 
 	for name, tc := range map[string]struct {
-		object *appsv1.ControllerRevision
-		words  string // of the refusal; "" = allowed
+		object    *appsv1.ControllerRevision
+		words     string // of the refusal; "" = allowed
+		deletable bool   // although the manager may not create it
 	}{
-		"of a Federated":               {revision("fed-web-1", marked, wrappers), ""},
-		"of a ClusterFederated":        {revision("cfed-web-1", marked, metav1.OwnerReference{APIVersion: wrappers.APIVersion, Kind: "ClusterFederated", Name: "web", UID: "u"}), ""},
-		"of a StatefulSet":             {revision("fed-db-1", marked, set), "that a wrapper owns"},
-		"of both":                      {revision("fed-db-1", marked, wrappers, set), "that a wrapper owns"},
-		"of no owner":                  {revision("fed-db-1", marked), "that a wrapper owns"},
-		"of another kind of the group": {revision("fed-db-1", marked, metav1.OwnerReference{APIVersion: wrappers.APIVersion, Kind: "MemberCluster", Name: "east", UID: "u"}), "that a wrapper owns"},
-		"that a StatefulSet adopts":    {revision("fed-db-1", map[string]string{v1alpha1.LabelUID: "u", "app": "db"}, wrappers), "no labels but those of Fairlead"},
-		"with the name of another's":   {revision("db-1", marked, wrappers), "begins with fed- or cfed-"},
+		"of a Federated":               {object: revision("fed-web-1", marked, wrappers)},
+		"of a ClusterFederated":        {object: revision("cfed-web-1", marked, metav1.OwnerReference{APIVersion: wrappers.APIVersion, Kind: "ClusterFederated", Name: "web", UID: "u"})},
+		"of a StatefulSet":             {revision("fed-db-1", marked, set), "that a wrapper owns", false},
+		"of both":                      {revision("fed-db-1", marked, wrappers, set), "that a wrapper owns", false},
+		"that lost its wrapper":        {revision("fed-db-1", marked), "that a wrapper owns", true},
+		"of no owner":                  {revision("fed-db-1", nil), "that a wrapper owns", false},
+		"of another kind of the group": {revision("fed-db-1", marked, metav1.OwnerReference{APIVersion: wrappers.APIVersion, Kind: "MemberCluster", Name: "east", UID: "u"}), "that a wrapper owns", false},
+		"that a StatefulSet adopts":    {revision("fed-db-1", map[string]string{v1alpha1.LabelUID: "u", "app": "db"}, wrappers), "no labels but those of Fairlead", true},
+		"with the name of another's":   {revision("db-1", marked, wrappers), "begins with fed- or cfed-", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			refused := func(verb string, err error) {
+			refused := func(verb, words string, err error) {
 				t.Helper()
-				if tc.words == "" && err != nil || tc.words != "" && (!apierrors.IsForbidden(err) || !strings.Contains(err.Error(), tc.words)) {
-					t.Errorf("%s: got %v, want %q", verb, err, tc.words)
+				if words == "" && err != nil || words != "" && (!apierrors.IsForbidden(err) || !strings.Contains(err.Error(), words)) {
+					t.Errorf("%s: got %v, want %q", verb, err, words)
 				}
 			}
-			refused("creating it", manager.Create(t.Context(), tc.object.DeepCopy()))
+			refused("creating it", tc.words, manager.Create(t.Context(), tc.object.DeepCopy()))
 			// The garbage collector deletes an object whose owner does not exist. A finalizer keeps it for the test.
 			there := tc.object.DeepCopy()
 			there.Name, there.Finalizers = there.Name+"-there", []string{"example.com/test"}
@@ -71,7 +73,10 @@ func TestTheManagerWritesRevisionsOfWrappersOnly(t *testing.T) {
 				_ = host.Patch(context.Background(), there, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`)))
 				_ = host.Delete(context.Background(), there)
 			})
-			refused("deleting it", manager.Delete(t.Context(), there.DeepCopy()))
+			if tc.deletable {
+				tc.words = ""
+			}
+			refused("deleting it", tc.words, manager.Delete(t.Context(), there.DeepCopy()))
 		})
 	}
 

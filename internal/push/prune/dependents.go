@@ -24,9 +24,6 @@ import (
 // list of metadata a pass, and one request for each owner. A search downward, from an object to all that it owns, would
 // need a list of every kind. An owner that cannot be read may lead to any object. Then the manager deletes no object,
 // except for those that the author released from this.
-// metadata a pass, and one request for each owner. A search downward, from an object to all that it owns, would need
-// a list of every kind. An owner that cannot be read may lead to any object. Then the manager deletes no object,
-// except for those that the author released from this.
 
 var claims = schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}
 

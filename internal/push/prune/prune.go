@@ -153,6 +153,10 @@ func (p *Pruner) removeExisting(ctx context.Context, r *Removal, path []string, 
 		// Another client made a new object under this name, or removed Fairlead's marks.
 		r.Gone = true
 		return nil
+	case found.DeletionTimestamp != nil && p.desired.OnDelete == v1alpha1.KeepAll:
+		// Another client deletes the object. KeepAll waits for no finalizer of theirs.
+		r.Gone = true
+		return nil
 	case found.DeletionTimestamp != nil:
 		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits, "%s is being deleted%s", r, memberapi.HeldBy(found)))
 		return nil
