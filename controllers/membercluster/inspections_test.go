@@ -120,8 +120,12 @@ func (s *inspected) next(t *testing.T, wait time.Duration) {
 
 func (s *inspected) waits(t *testing.T) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !s.clock.HasWaiters(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for end := time.After(30 * time.Second); !s.clock.HasWaiters(); {
+		select {
+		case <-tick.C:
+		case <-end:
 			t.Fatal("the inspection does not come to its end")
 		}
 	}

@@ -86,13 +86,13 @@ func (e *explorer) explore(start *world) {
 		v := queue[0]
 		queue[0] = nil
 		queue = queue[1:]
-		if key := v.key(); undecided[key] {
-			continue
-		} else {
-			undecided[key] = true
-		}
-		e.check(v)
 		key := v.key()
+		if undecided[key] {
+			continue
+		}
+		undecided[key] = true
+		e.check(v)
+		key = v.key()
 		if e.seen[key] {
 			continue
 		}

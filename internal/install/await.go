@@ -75,7 +75,8 @@ type PodRefusedError struct{ err error }
 func (e *PodRefusedError) Error() string {
 	way := "change the policy that the message names, or the values"
 	if strings.Contains(e.err.Error(), "PodSecurity") {
-		way = fmt.Sprintf("the manager's pods pass the level restricted, so look at the labels of the namespace, `kubectl get namespace %s --show-labels`, and at what the values add", systemNamespace)
+		way = fmt.Sprintf("the manager's pods pass the level restricted, so look at the labels of the namespace, "+
+			"`kubectl get namespace %s --show-labels`, and at what the values add", systemNamespace)
 	}
 	return fmt.Sprintf("the API server refuses the manager's pods in namespace %s: %s. Nothing runs yet; %s, and run this again",
 		systemNamespace, health.Clean(e.err.Error(), maxMessage), way)

@@ -282,7 +282,7 @@ func actAsKubelet(t *testing.T, host client.Client, report func(*corev1.Pod)) {
 func freshHost(t *testing.T, box *sandbox.Sandbox) (*rest.Config, client.Client) {
 	t.Helper()
 	admin, host := connect(t, box, sandbox.HostName)
-	clear := func(ctx context.Context) {
+	removeAll := func(ctx context.Context) {
 		for _, obj := range []client.Object{&admissionregistrationv1.MutatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}} {
 			obj.SetName(manifests.Webhook)
 			_ = host.Delete(ctx, obj)
@@ -315,8 +315,8 @@ func freshHost(t *testing.T, box *sandbox.Sandbox) (*rest.Config, client.Client)
 		}
 		t.Error("namespace fairlead-system is not gone")
 	}
-	clear(t.Context())
-	t.Cleanup(func() { clear(context.Background()) })
+	removeAll(t.Context())
+	t.Cleanup(func() { removeAll(context.Background()) })
 	return admin, host
 }
 

@@ -46,12 +46,8 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 	return cmd
 }
 
-func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
-	o := &Options{IOStreams: streams, CanAsk: func() bool { return ask.Terminal(streams) }}
-	cmd := &cobra.Command{
-		Use:   "join NAME",
-		Short: "Make a cluster a member of the host",
-		Long: `join makes a cluster a member of the host, under NAME.
+// help is the text of `hostctl join --help`.
+const help = `join makes a cluster a member of the host, under NAME.
 
 On the member, join makes the namespace fairlead-system, an account for the host with the roles of --allow, and a Membership
 that names the host. On the host, it makes the MemberCluster and a Secret with the account's token. Then it waits until the
@@ -106,13 +102,21 @@ account out of namespaces that are not open. An edit of the MemberCluster on the
 does, with the cluster's kubeconfig. With the grants rbac or any the host can get around it.
 
 On members that an earlier version of hostctl joined, the grants storage and olm include more. If you join such a member again
-without --allow, it keeps these rights, and join says so. To reduce them: --allow core,storage,olm.`,
-		Example: `  hostctl join eu-1 --cluster-kubeconfig eu-1.yaml --labels env=production,cloud=aws
+without --allow, it keeps these rights, and join says so. To reduce them: --allow core,storage,olm.`
+
+const examples = `  hostctl join eu-1 --cluster-kubeconfig eu-1.yaml --labels env=production,cloud=aws
   hostctl join eu-1 --cluster-kubeconfig eu-1.yaml --allow core,storage,olm,secrets,example.com/widgets
   hostctl join lab --cluster-context lab --server https://10.0.0.7:6443 --dry-run
   hostctl join eu-1 --cluster-kubeconfig eu-1.yaml --image-registry mirror.example.com:5000/fairlead --toleration edge:NoSchedule
   hostctl join eu-1 --cluster-kubeconfig eu-1.yaml --collector Host
-  hostctl join eu-1 --cluster-kubeconfig eu-1.yaml --take-over`,
+  hostctl join eu-1 --cluster-kubeconfig eu-1.yaml --take-over`
+
+func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
+	o := &Options{IOStreams: streams, CanAsk: func() bool { return ask.Terminal(streams) }}
+	cmd := &cobra.Command{
+		Use:   "join NAME",
+		Short: "Make a cluster a member of the host",
+		Long:  help, Example: examples,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.WaitForReady && !cmd.Flags().Changed("timeout") {

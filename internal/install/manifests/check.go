@@ -34,17 +34,7 @@ func (v Values) Check() error {
 			refuse("imagePullSecrets[%d].name: it is empty: it is the name of a Secret in fairlead-system", i)
 		}
 	}
-	if !goMemoryForm.MatchString(v.GoMemoryLimit) {
-		refuse("goMemoryLimit: %q: it is a number of bytes as Go writes it, as in 900MiB", v.GoMemoryLimit)
-	}
-	for i, variable := range v.Env {
-		switch variable.Name {
-		case "":
-			refuse("env[%d].name: it is empty: it is the name of an environment variable", i)
-		case "POD_UID", "GOMEMLIMIT":
-			refuse("env[%d]: %s: the installation sets this variable itself (goMemoryLimit)", i, variable.Name)
-		}
-	}
+	v.checkProcess(refuse)
 	if v.PodUser != nil && *v.PodUser < 1 {
 		refuse("podUser: %d: the manager never runs as root: it is 1 or more, or null", *v.PodUser)
 	}
@@ -60,6 +50,22 @@ func (v Values) Check() error {
 	default:
 		refuse("logLevel: %q: it is debug, info, error, or a number from 1 on", level.String())
 	}
+	return errors.Join(wrong...)
+}
+
+// checkProcess checks the environment and the flags of the manager's process.
+func (v Values) checkProcess(refuse func(format string, args ...any)) {
+	if !goMemoryForm.MatchString(v.GoMemoryLimit) {
+		refuse("goMemoryLimit: %q: it is a number of bytes as Go writes it, as in 900MiB", v.GoMemoryLimit)
+	}
+	for i, variable := range v.Env {
+		switch variable.Name {
+		case "":
+			refuse("env[%d].name: it is empty: it is the name of an environment variable", i)
+		case "POD_UID", "GOMEMLIMIT":
+			refuse("env[%d]: %s: the installation sets this variable itself (goMemoryLimit)", i, variable.Name)
+		}
+	}
 	for i, arg := range v.ExtraArgs {
 		switch {
 		case !flagForm.MatchString(arg):
@@ -68,7 +74,6 @@ func (v Values) Check() error {
 			refuse("extraArgs[%d]: %q: the installation sets this flag itself", i, arg)
 		}
 	}
-	return errors.Join(wrong...)
 }
 
 func (i Image) check() error {

@@ -30,7 +30,7 @@ const (
 	annotationManagerImage = v1alpha1.Group + "/manager-image"
 )
 
-// ImageOfHost, given as an image, makes a member follow the host's manager again.
+// ImageOfHost is the name that, given as an image, makes a member follow the host's manager again.
 const ImageOfHost = "host"
 
 // reference is REPOSITORY[:TAG][@DIGEST]. The runtime on the node checks the rest.

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// None, given as the only pull secret or toleration, is none.
+// None stands for no pull secret and no toleration when it is the only one.
 const None = "none"
 
 // Given are the settings that a join was given. An empty one stays as an earlier join left it; in a first join the image and

@@ -67,7 +67,7 @@ func TestTheNameOfAnImageIsReadFromItsArchive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer file.Close()
+		defer func() { _ = file.Close() }()
 		w := tar.NewWriter(file)
 		for name, content := range map[string]string{"layer.tar": "x", "manifest.json": manifest} {
 			if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(content))}); err != nil {

@@ -32,7 +32,7 @@ func (c *Clusters) archive(program string) string {
 }
 
 // loadImages loads the images of manager and collector, and the pod image, into every node.
-func (c *Clusters) loadImages(ctx context.Context, p *progress.Printer) error {
+func (c *Clusters) loadImages(_ context.Context, p *progress.Printer) error {
 	step := p.Step("loading the images of manager, collector and test pods")
 	archives := []string{c.archive("manager"), c.archive("collector"), filepath.Join(c.options.Images, "e2e-pod.tar")}
 	var errs []error
@@ -81,7 +81,7 @@ func imageOf(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it was only read
 	for archive := tar.NewReader(file); ; {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
