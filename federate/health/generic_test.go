@@ -33,6 +33,23 @@ func TestGeneric(t *testing.T) {
 		warning *health.Warning
 		want    health.Verdict
 	}{
+		"a Pod that ran out of memory for good is degraded": {
+			object: "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nstatus: {phase: Failed, containerStatuses: " +
+				"[{name: side, state: {terminated: {exitCode: 0, reason: Completed}}}, {name: app, state: {terminated: {exitCode: 137, reason: OOMKilled}}}]}",
+			want: health.Verdict{Health: v1alpha1.Degraded, Reason: "OOMKilled", Message: "the Pod failed: its container app ended with exit code 137 (OOMKilled)"},
+		},
+		"a Pod that was evicted is degraded": {
+			object: "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nstatus: {phase: Failed, reason: Evicted, message: The node was low on memory.}",
+			want:   health.Verdict{Health: v1alpha1.Degraded, Reason: "Evicted", Message: "the Pod failed: The node was low on memory."},
+		},
+		"a Pod that failed and does not tell why is degraded": {
+			object: "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nstatus: {phase: Failed}",
+			want:   health.Verdict{Health: v1alpha1.Degraded, Reason: "PodFailed", Message: "the Pod failed"},
+		},
+		"a Pod that succeeded is well": {
+			object: "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nstatus: {phase: Succeeded}",
+			want:   health.Verdict{Health: v1alpha1.Healthy},
+		},
 		"a custom resource without status settles": {
 			object: greeting(""), want: settling,
 		},

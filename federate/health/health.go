@@ -45,6 +45,7 @@ type Warning struct {
 
 // The kinds with rules of their own.
 var (
+	kindPod              = schema.GroupKind{Kind: "Pod"}
 	kindClaim            = schema.GroupKind{Kind: "PersistentVolumeClaim"}
 	kindSubscription     = schema.GroupKind{Group: "operators.coreos.com", Kind: "Subscription"}
 	kindCatalogSource    = schema.GroupKind{Group: "operators.coreos.com", Kind: "CatalogSource"}
@@ -69,6 +70,8 @@ func Judge(obj *unstructured.Unstructured, around Around, now time.Time) Verdict
 		v = judgeCatalogSource(obj)
 	case gk == kindClusterExtension:
 		v = judgeClusterExtension(obj, now)
+	case gk == kindPod:
+		v = judgePod(obj, now)
 	default:
 		v = judgeGeneric(obj, now)
 	}

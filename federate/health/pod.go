@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// judgePod judges a Pod by kstatus, except one that has failed. kstatus calls a failed Pod current, because no controller works on it
+// any more. A person has to: its restartPolicy starts no container again.
+func judgePod(pod *unstructured.Unstructured, now time.Time) Verdict {
+	if phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase"); phase != "Failed" {
+		return judgeGeneric(pod, now)
+	}
+	status, _, _ := unstructured.NestedMap(pod.Object, "status")
+	if reason := text(status, "reason"); reason != "" { // an eviction, a deadline, a node that was lost
+		return degraded(reason, "the Pod failed: "+text(status, "message"))
+	}
+	containers, _, _ := unstructured.NestedSlice(pod.Object, "status", "containerStatuses")
+	for _, c := range containers {
+		container, ok := c.(map[string]any)
+		if !ok {
+			continue
+		}
+		ended, _, _ := unstructured.NestedMap(container, "state", "terminated")
+		code, found, err := unstructured.NestedInt64(ended, "exitCode")
+		if err != nil || !found || code == 0 {
+			continue
+		}
+		return degraded(text(ended, "reason"), fmt.Sprintf("the Pod failed: its container %s ended with exit code %d (%s)", text(container, "name"), code,
+			text(ended, "reason")))
+	}
+	return degraded("PodFailed", "the Pod failed")
+}
