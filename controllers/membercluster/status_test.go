@@ -224,7 +224,7 @@ func TestCollects(t *testing.T) {
 			reason: v1alpha1.ReasonCollecting,
 		},
 		"the host collects with its own account, where an earlier version joined the member": {mode: v1alpha1.CollectorHost, shared: true, ok: true,
-			reason: v1alpha1.ReasonCollecting, words: "run `hostctl join east --cluster-kubeconfig FILE` to give the collector the account fairlead-system/fairlead-collector"},
+			reason: v1alpha1.ReasonCollecting, words: "no token of the account fairlead-system/fairlead-collector: run `hostctl join east --cluster-kubeconfig FILE` again"},
 		"the host's account may no longer report, and there is no token of the collector's": {mode: v1alpha1.CollectorHost, shared: true,
 			change: func(s *member.ProbeResult) { s.HeartbeatChanged = now.Add(-member.HeartbeatTimeout - 1) },
 			reason: v1alpha1.ReasonNoHeartbeat, words: "may not report: run `hostctl join east --cluster-kubeconfig FILE` again"},
