@@ -63,21 +63,18 @@ func (u *uninstaller) deleteWrappers(ctx context.Context) error {
 	}
 	step := u.progress.Step("setting onDelete: %s in %d wrappers", v1alpha1.KeepAll, len(wrappers))
 	for _, w := range wrappers {
-		if w.WrapperSpec().OnDelete == v1alpha1.KeepAll {
-			continue
-		}
-		patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"onDelete":"`+string(v1alpha1.KeepAll)+`"}}`))
-		if err := u.Patch(ctx, w, patch, client.FieldOwner(FieldManager)); client.IgnoreNotFound(err) != nil {
+		if err := u.keepAll(ctx, w); client.IgnoreNotFound(err) != nil {
 			step.Skip()
-			return fmt.Errorf("setting onDelete in %s: %w", nameOf(w), err)
+			return err
 		}
 	}
 	step.Done()
 	step = u.progress.Step("deleting %d wrappers; their objects stay on the members", len(wrappers))
+	putBack := map[string]int{}
 	for _, w := range wrappers {
-		if err := client.IgnoreNotFound(u.Delete(ctx, w, client.Preconditions{UID: new(w.GetUID())})); err != nil {
+		if err := u.deleteKept(ctx, w, putBack); err != nil {
 			step.Skip()
-			return fmt.Errorf("deleting %s: %w", nameOf(w), err)
+			return err
 		}
 	}
 	var left []v1alpha1.Wrapper
@@ -87,6 +84,15 @@ func (u *uninstaller) deleteWrappers(ctx context.Context) error {
 			return false, transient(err)
 		}
 		step.Update("%d are left", len(left))
+		// A wrapper that is made anew, or gets its policy back while it waits for a member, is a wrapper that something puts back.
+		for _, w := range left {
+			if w.GetDeletionTimestamp() != nil && w.WrapperSpec().OnDelete == v1alpha1.KeepAll {
+				continue
+			}
+			if err := u.deleteKept(ctx, w, putBack); err != nil {
+				return false, transient(err)
+			}
+		}
 		return len(left) == 0, nil
 	})
 	if err != nil {
@@ -98,6 +104,55 @@ func (u *uninstaller) deleteWrappers(ctx context.Context) error {
 	}
 	step.Done()
 	return nil
+}
+
+// keepAll sets onDelete: KeepAll, and reads what the API server stored.
+func (u *uninstaller) keepAll(ctx context.Context, w v1alpha1.Wrapper) error {
+	if w.WrapperSpec().OnDelete == v1alpha1.KeepAll {
+		return nil
+	}
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"onDelete":"`+string(v1alpha1.KeepAll)+`"}}`))
+	if err := u.Patch(ctx, w, patch, client.FieldOwner(FieldManager)); err != nil {
+		return fmt.Errorf("setting onDelete in %s: %w", nameOf(w), err)
+	}
+	return nil
+}
+
+// Bounds of the work on one wrapper.
+const (
+	maxPutBack   = 5  // how often its onDelete, or the whole wrapper, may be put back
+	maxConflicts = 30 // how often it may change between a read and its deletion; the manager writes its status
+)
+
+// deleteKept deletes a wrapper exactly as it was read, with onDelete: KeepAll. A GitOps controller may put the earlier policy back at any
+// moment, and a deletion under that policy would delete objects on members. putBack counts that, by the wrapper's name.
+func (u *uninstaller) deleteKept(ctx context.Context, w v1alpha1.Wrapper, putBack map[string]int) error {
+	for range maxConflicts {
+		if w.WrapperSpec().OnDelete != v1alpha1.KeepAll {
+			if putBack[nameOf(w)]++; putBack[nameOf(w)] > maxPutBack {
+				return fmt.Errorf("something puts %s back each time this command changes or deletes it: suspend your GitOps tool first, then run this again. "+
+					"The host part is still there", nameOf(w))
+			}
+			if err := u.keepAll(ctx, w); err != nil {
+				return client.IgnoreNotFound(err)
+			}
+		}
+		err := u.Delete(ctx, w, client.Preconditions{UID: new(w.GetUID()), ResourceVersion: new(w.GetResourceVersion())})
+		if !apierrors.IsConflict(err) {
+			if client.IgnoreNotFound(err) != nil {
+				return fmt.Errorf("deleting %s: %w", nameOf(w), err)
+			}
+			return nil
+		}
+		err = u.Get(ctx, client.ObjectKeyFromObject(w), w)
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil
+		case err != nil:
+			return fmt.Errorf("reading %s again: %w", nameOf(w), err)
+		}
+	}
+	return fmt.Errorf("deleting %s: it changed %d times between a read and its deletion: run this again. The host part is still there", nameOf(w), maxConflicts)
 }
 
 // stillThere says which wrappers are not gone, and why.

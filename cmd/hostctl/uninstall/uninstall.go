@@ -61,7 +61,8 @@ is deleted waits for a manager.
 
 --delete-wrappers
   Use it to give Fairlead up. Every wrapper gets onDelete: KeepAll and is deleted, so its objects stay on the members. Then
-  every member is unjoined. Then the host part is removed, with the CRDs, the credentials and the keys. It asks twice: the
+  every member is unjoined. Then the host part is removed, with the CRDs, the credentials and the keys. Suspend your GitOps
+  tool first: uninstall stops where a tool puts wrappers back. It asks twice: the
   second time you type the name of the context. If a member does not answer, nothing of the host part is removed.`,
 		Example: `  hostctl uninstall --context production
   hostctl uninstall --delete-wrappers
@@ -147,6 +148,7 @@ func (o *Options) plan() string {
 		return fmt.Sprintf(`Uninstalling Fairlead with all wrappers from the host (%s)
   deletes all wrappers, and unjoins all members: what they delivered stays on the members, and Fairlead no longer knows it
   removes the webhooks, the manager, its roles, the CRDs with all Approvals, and namespace %s with the keys
+  suspend first any GitOps tool that applies wrappers: it would put them back
 `, at, v1alpha1.SystemNamespace)
 	}
 	return fmt.Sprintf(`Uninstalling Fairlead from the host (%s)
