@@ -16,6 +16,8 @@ import (
 
 // prunable are the kinds of objects that are deleted when they are no longer part of the installation. CRDs and the namespace never are.
 var prunable = []schema.GroupVersionKind{
+	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicyBinding"}, // ends what its policy refuses
+	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy"},
 	{Group: "monitoring.coreos.com", Version: "v1", Kind: "ServiceMonitor"},
 	{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"},
 	{Group: "cert-manager.io", Version: "v1", Kind: "Issuer"},

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-dev/fairlead/internal/install/manifests"
+)
+
+// TestEveryKindOfAnInstallationIsPruned finds a kind that an installation applies, and that would stay after a version without it.
+func TestEveryKindOfAnInstallationIsPruned(t *testing.T) {
+	values := manifests.Default()
+	values.CertManager.Enabled, values.ServiceMonitor.Enabled = true, true
+	objects, err := manifests.Objects(values, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, obj := range objects {
+		// These have one name in every version. The rotation of certificates, without cert-manager, adds no kind.
+		if slices.Contains([]string{"CustomResourceDefinition", "Namespace", "Deployment"}, obj.GetKind()) || strings.HasSuffix(obj.GetKind(), "WebhookConfiguration") {
+			continue
+		}
+		if !slices.Contains(prunable, obj.GroupVersionKind()) {
+			t.Errorf("%s is not pruned", obj.GroupVersionKind())
+		}
+	}
+	binding := slices.IndexFunc(prunable, func(gvk schema.GroupVersionKind) bool { return gvk.Kind == "ValidatingAdmissionPolicyBinding" })
+	policy := slices.IndexFunc(prunable, func(gvk schema.GroupVersionKind) bool { return gvk.Kind == "ValidatingAdmissionPolicy" })
+	if binding > policy {
+		t.Error("the policy goes before its binding")
+	}
+}
