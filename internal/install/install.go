@@ -72,8 +72,8 @@ func Install(ctx context.Context, cfg *rest.Config, opts Options, printer *progr
 		i.decide,
 		i.checkRoles,
 		i.applyAll,
-		i.prune,
 		i.await,
+		i.prune, // last: until the new manager runs, an earlier one needs its roles, account and Service
 	} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("installing the host part: %w", err)

@@ -214,6 +214,12 @@ func TestInitSaysWhyTheManagerDoesNotRun(t *testing.T) {
 			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "manager", Image: image, State: corev1.ContainerState{
 				Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "Back-off pulling image: manifest unknown"}}}}
 		})
+		create(t, host, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.SystemNamespace}})
+		earlier := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ServiceAccount",
+			"metadata": map[string]any{"namespace": v1alpha1.SystemNamespace, "name": "of-an-earlier-version"}}}
+		if err := host.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(earlier.DeepCopy()), client.FieldOwner(install.FieldManager)); err != nil {
+			t.Fatal(err)
+		}
 		values := []byte("nodeSelector: {none: here}")
 		began := time.Now()
 		var notRunning *install.NotRunningError
@@ -226,6 +232,7 @@ func TestInitSaysWhyTheManagerDoesNotRun(t *testing.T) {
 				t.Errorf("want %q, got: %v", words, err)
 			}
 		}
+		there(t, host, earlier) // the pods of an earlier version still need it
 	})
 }
 
