@@ -138,8 +138,7 @@ func (i *installer) applyOne(ctx context.Context, obj *unstructured.Unstructured
 	switch {
 	case isNew:
 		result = created
-	case i.opts.DryRun && equality.Semantic.DeepEqual(compared(before), compared(after)),
-		!i.opts.DryRun && before.GetResourceVersion() == after.GetResourceVersion():
+	case equality.Semantic.DeepEqual(compared(before), compared(after)):
 		result = unchanged
 	}
 	if result != unchanged {
@@ -149,8 +148,10 @@ func (i *installer) applyOne(ctx context.Context, obj *unstructured.Unstructured
 	return nil
 }
 
-// compared is an object without the fields that an apply changes in any case.
+// compared is an object without the fields that an apply changes in any case, and without those that controllers write. The
+// resourceVersion is no measure: a controller may write the status between the read and the apply.
 func compared(obj *unstructured.Unstructured) map[string]any {
+	unstructured.RemoveNestedField(obj.Object, "status")
 	obj.SetManagedFields(nil)
 	obj.SetResourceVersion("")
 	obj.SetGeneration(0)
