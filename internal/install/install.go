@@ -70,6 +70,7 @@ func Install(ctx context.Context, cfg *rest.Config, opts Options, printer *progr
 		i.checkCluster,
 		i.discover,
 		i.decide,
+		i.checkFields,
 		i.checkRoles,
 		i.applyAll,
 		i.await,
@@ -123,6 +124,9 @@ func (i *installer) decide(context.Context) error {
 	i.valuesText = i.opts.Values
 	from := "the values"
 	if i.valuesText == nil {
+		if i.there.manager() != nil && i.there.record.values == nil {
+			return ErrNoRecord
+		}
 		i.valuesText = i.there.record.values
 		if len(i.valuesText) > 0 {
 			from = "the values of the last installation (ConfigMap " + recordName + ")"

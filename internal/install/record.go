@@ -35,6 +35,11 @@ func readRecord(ctx context.Context, c client.Reader) (record, error) {
 	return record{version: stored.Data[recordVersion], values: []byte(stored.Data[recordValues])}, nil
 }
 
+// Record is the ConfigMap with the version and the values of an installation, for objects that another tool applies.
+func Record(version string, values []byte) *unstructured.Unstructured {
+	return record{version: version, values: values}.object()
+}
+
 // object is the ConfigMap.
 func (r record) object() *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{

@@ -3,12 +3,17 @@
 package install
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilversion "k8s.io/apimachinery/pkg/util/version"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fairlead-dev/fairlead/internal/crdfields"
 	"github.com/fairlead-dev/fairlead/internal/join"
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
@@ -19,6 +24,10 @@ var oldestKubernetes = utilversion.MustParseGeneric("1.30.0")
 // ErrNoImage says that no image was given.
 var ErrNoImage = errors.New("which image of the manager? No registry has the images of Fairlead yet: push them with `make images PUSH=REGISTRY/PREFIX`, " +
 	"and give --image REGISTRY/PREFIX/manager@sha256:…, or image.repository in --values")
+
+// ErrNoRecord says that the values of the installation that is there are not known. The defaults would reset them.
+var ErrNoRecord = errors.New("the host has a manager, and no ConfigMap " + systemNamespace + "/" + recordName + " with the values of its installation: give --values, " +
+	"with the values that the manager has now (an empty file for the defaults)")
 
 // checkKubernetes refuses a cluster that is too old.
 func checkKubernetes(gitVersion string) error {
@@ -33,10 +42,18 @@ func checkKubernetes(gitVersion string) error {
 	return nil
 }
 
-// DowngradeError says that the host has a newer version.
-type DowngradeError struct{ There, Version string }
+// DowngradeError says that the host has a newer version, or fields that only a newer version has.
+type DowngradeError struct {
+	There, Version string
+	// Fields are those that the CRDs on the host have, and the ones of this version lack. They are empty where the versions have an order.
+	Fields []string
+}
 
 func (e *DowngradeError) Error() string {
+	if len(e.Fields) > 0 {
+		return fmt.Sprintf("the CRDs of the host have fields that this hostctl, %s, does not know: %s. The API server would drop them from stored objects. Use the hostctl "+
+			"that installed the host, or a later one. To drop them all the same: --allow-downgrade", e.Version, strings.Join(e.Fields, ", "))
+	}
 	return fmt.Sprintf("the host has %s, which is newer than this hostctl, %s. Use a hostctl of that version or later. To install the older version all the "+
 		"same: --allow-downgrade; an older manager may not know fields that the newer one has stored", e.There, e.Version)
 }
@@ -48,6 +65,36 @@ func checkOrder(there, installed string, allow bool) error {
 	}
 	if order, err := version.Compare(there, installed); err == nil && order > 0 {
 		return &DowngradeError{There: there, Version: installed}
+	}
+	return nil
+}
+
+// checkFields refuses to replace a CRD by one that lacks fields. The versions alone do not tell: an image may have no tag, and a build
+// no version.
+func (i *installer) checkFields(ctx context.Context) error {
+	if i.opts.AllowDowngrade {
+		return nil
+	}
+	refusal := &DowngradeError{There: i.there.version(), Version: i.opts.Version}
+	for _, obj := range i.objects {
+		if obj.GetKind() != "CustomResourceDefinition" {
+			continue
+		}
+		there := &unstructured.Unstructured{}
+		there.SetGroupVersionKind(obj.GroupVersionKind())
+		err := i.Get(ctx, client.ObjectKeyFromObject(obj), there)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return forbidden(err, "reading CRD "+obj.GetName())
+		}
+		for _, field := range crdfields.Missing(there.Object, obj.Object) {
+			refusal.Fields = append(refusal.Fields, obj.GetName()+" "+field)
+		}
+	}
+	if len(refusal.Fields) > 0 {
+		return refusal
 	}
 	return nil
 }

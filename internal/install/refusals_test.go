@@ -3,13 +3,21 @@
 package install
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/config"
+	"github.com/fairlead-dev/fairlead/internal/install/manifests"
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
@@ -53,6 +61,61 @@ func TestAVersionIsReplacedOnlyByANewerOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if err := checkOrder(tc.there, tc.installed, tc.allow); (err != nil) != tc.refused {
 				t.Errorf("got: %v", err)
+			}
+		})
+	}
+}
+
+// TestFieldsThatAreThereAreNotDropped has a host of an unknown version, where only the CRDs tell that it is newer.
+func TestFieldsThatAreThereAreNotDropped(t *testing.T) {
+	for name, tc := range map[string]struct {
+		added string // a field of the CRD that is there
+		allow bool
+		want  string
+	}{
+		"the same fields":                {},
+		"one more field":                 {added: "later", want: "does not know: federateds." + v1alpha1.Group + " later"},
+		"a downgrade that was asked for": {added: "later", allow: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ours, err := config.CustomResourceDefinition("federateds." + v1alpha1.Group)
+			if err != nil {
+				t.Fatal(err)
+			}
+			there := ours.DeepCopy()
+			if tc.added != "" {
+				version := there.Object["spec"].(map[string]any)["versions"].([]any)[0].(map[string]any)
+				if err := unstructured.SetNestedField(version, "string", "schema", "openAPIV3Schema", "properties", tc.added, "type"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(there).Build()
+			i := &installer{connection: connection{Client: c}, opts: Options{AllowDowngrade: tc.allow, Version: "v0.0.0-dev"}, objects: []*unstructured.Unstructured{ours}}
+			var down *DowngradeError
+			err = i.checkFields(t.Context())
+			if errors.As(err, &down) != (tc.want != "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("want %q, got: %v", tc.want, err)
+			}
+		})
+	}
+}
+
+func TestValuesThatAreNotKnownAreNotReset(t *testing.T) {
+	managers := []appsv1.Deployment{{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: manifests.Manager}}}
+	for name, tc := range map[string]struct {
+		there  host
+		values []byte
+		want   error
+	}{
+		"nothing is there":                     {},
+		"a manager without a record":           {there: host{managers: managers}, want: ErrNoRecord},
+		"a manager, and the user gives values": {there: host{managers: managers}, values: []byte{}},
+		"a manager with a record":              {there: host{managers: managers, record: record{values: []byte{}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := &installer{there: tc.there, opts: Options{Image: "r.example/m:v1", Values: tc.values}, progress: progress.Discard()}
+			if err := i.decide(t.Context()); !errors.Is(err, tc.want) {
+				t.Errorf("want %v, got: %v", tc.want, err)
 			}
 		})
 	}

@@ -212,6 +212,7 @@ func (o *Options) print() error {
 	if err != nil {
 		return err
 	}
+	objects = append(objects, install.Record(o.Version, text)) // a later init takes the values from there
 	if o.Output == "json" {
 		list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "v1", "kind": "List"}}
 		for _, obj := range objects {

@@ -67,8 +67,8 @@ func TestTheObjectsArePrintedWithoutACluster(t *testing.T) {
 		want []string
 		said string
 	}{
-		{[]string{"-o", "yaml", "--image", "r.example/m:v7"}, []string{"kind: Namespace\n", "image: r.example/m:v7\n", "kind: ValidatingWebhookConfiguration\n"}, ""},
-		{[]string{"-o", "json", "--values", "-"}, []string{`"kind":"List"`, `"replicas":5`, `"image":"registry.example.com/fairlead/manager:`}, "no registry has the image"},
+		{[]string{"-o", "yaml", "--image", "r.example/m:v7"}, []string{"kind: Namespace\n", "image: r.example/m:v7\n", "kind: ValidatingWebhookConfiguration\n", "name: hostctl-init\n"}, ""},
+		{[]string{"-o", "json", "--values", "-"}, []string{`"kind":"List"`, `"values.yaml":"replicas: 5"`, `"replicas":5`, `"image":"registry.example.com/fairlead/manager:`}, "no registry has the image"},
 	} {
 		streams, in, out, said := genericiooptions.NewTestIOStreams()
 		in.WriteString("replicas: 5")
