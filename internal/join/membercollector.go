@@ -6,10 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,9 +20,6 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/credentials"
 	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
 )
-
-// The types of Secrets that a pod pulls images with.
-var pullSecretTypes = []corev1.SecretType{corev1.SecretTypeDockerConfigJson, corev1.SecretTypeDockercfg}
 
 // discoverManager reads the Deployment of the manager on the host, which tells two things: where the collectors' image lies, and
 // that the manager reaches members from a pod. It is nil where the manager is a process elsewhere, as in the sandbox.
@@ -136,87 +131,6 @@ func (p *joiner) dropMemberCollector(ctx context.Context) error {
 	p.done(outcome, p.member.cluster+": collector", "")
 	if !p.opts.DryRun {
 		return wrapf(p.member.awaitGone(ctx, present), "waiting until %s is gone from %s", describe(present), p.member.cluster)
-	}
-	return nil
-}
-
-// putPullSecrets copies the Secrets with which the nodes pull the image from the host to the member. A Secret of the name that a person
-// made on the member is used as it is.
-func (p *joiner) putPullSecrets(ctx context.Context) error {
-	if p.memberUID == p.identity.UID {
-		return nil // the host's Secrets are there
-	}
-	var t tally
-	for _, name := range p.collectorSettings.PullSecrets {
-		outcome, err := p.putPullSecret(ctx, name)
-		if err != nil {
-			return err
-		}
-		t.add(outcome)
-	}
-	if names := p.collectorSettings.PullSecrets; len(names) > 0 {
-		p.done(t.outcome(), p.member.cluster+": pull secrets "+list(names), "")
-	}
-	return p.dropPullSecrets(ctx, p.collectorSettings.PullSecrets)
-}
-
-func (p *joiner) putPullSecret(ctx context.Context, name string) (Outcome, error) {
-	meta := metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name}
-	there := &corev1.Secret{ObjectMeta: meta}
-	err := p.member.get(ctx, there)
-	switch {
-	case err != nil && !errors.Is(err, errAbsent):
-		return "", fmt.Errorf("reading %s on %s: %w", describe(there), p.member.cluster, err)
-	case err == nil && !slices.Contains(pullSecretTypes, there.Type):
-		return "", fmt.Errorf("%s on %s is of type %q: --image-pull-secret takes one of type %s", describe(there), p.member.cluster, there.Type, corev1.SecretTypeDockerConfigJson)
-	case err == nil && !membercollector.IsOurs(there):
-		return Unchanged, nil
-	}
-	source := &corev1.Secret{ObjectMeta: meta}
-	err = p.host.get(ctx, source)
-	switch {
-	case errors.Is(err, errAbsent):
-		return "", fmt.Errorf("neither the host nor %s has the Secret %s/%s: make it there, or give another --image-pull-secret (none for none)",
-			p.member.cluster, meta.Namespace, name)
-	case err != nil:
-		return "", fmt.Errorf("reading %s at the host: %w", describe(source), err)
-	case !slices.Contains(pullSecretTypes, source.Type):
-		return "", fmt.Errorf("%s at the host is of type %q: --image-pull-secret takes one of type %s", describe(source), source.Type, corev1.SecretTypeDockerConfigJson)
-	}
-	_, outcome, err := put(ctx, p.member, &corev1.Secret{ObjectMeta: meta}, func(s *corev1.Secret) {
-		if s.Labels == nil {
-			s.Labels = make(map[string]string)
-		}
-		membercollector.MarkOurs(s.Labels)
-		s.Type, s.Data = source.Type, source.Data
-		belongTo(s, p.collectorAccount)
-	})
-	return outcome, err
-}
-
-// dropPullSecrets removes the copies that an earlier join made, but for the named ones.
-func (p *joiner) dropPullSecrets(ctx context.Context, keep []string) error {
-	if p.memberUID == p.identity.UID {
-		return nil
-	}
-	var copies corev1.SecretList
-	err := p.member.client.List(ctx, &copies, client.InNamespace(v1alpha1.SystemNamespace), client.MatchingLabels(membercollector.MarkOurs(map[string]string{})))
-	if apierrors.IsForbidden(err) && p.collector != v1alpha1.CollectorMember {
-		return nil // the garbage collector removes the copies with the account
-	}
-	if err != nil {
-		return fmt.Errorf("listing the pull secrets on %s: %w", p.member.cluster, err)
-	}
-	for i := range copies.Items {
-		s := &copies.Items[i]
-		if slices.Contains(keep, s.Name) || !slices.Contains(pullSecretTypes, s.Type) {
-			continue
-		}
-		outcome, err := p.member.remove(ctx, s)
-		if err != nil {
-			return err
-		}
-		p.done(outcome, p.member.cluster+": pull secret "+s.Name, "")
 	}
 	return nil
 }
