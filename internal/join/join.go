@@ -66,8 +66,9 @@ type joiner struct {
 	collector  v1alpha1.CollectorMode
 	namespaces v1alpha1.NamespacePolicy
 
-	// Filled by settleCollector, for a collector on the member.
+	// Filled by settleCollector, for a collector on the member. pullSecrets are the pull secrets that the member has, by name.
 	collectorSettings membercollector.Settings
+	pullSecrets       map[string]*corev1.Secret
 
 	// Filled by takeOver if the cluster belongs to another host: from is that host, and empty once the cluster is
 	// taken.

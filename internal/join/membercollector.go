@@ -84,7 +84,7 @@ func (p *joiner) settleCollector(ctx context.Context) error {
 	if p.collectorSettings, err = membercollector.Settle(p.opts.Name, p.opts.MemberCollector, p.manager, present); err != nil {
 		return fmt.Errorf("choosing the collector's image for %s: %w", p.member.cluster, err)
 	}
-	return nil
+	return p.readPullSecrets(ctx)
 }
 
 // presentCollector is the Deployment of the collector's name on the member, nil if there is none.

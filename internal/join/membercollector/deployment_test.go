@@ -3,6 +3,7 @@
 package membercollector
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,11 +30,12 @@ func TestASettingThatIsLeftOutStaysAsAnEarlierJoinLeftIt(t *testing.T) {
 	for name, tc := range map[string]struct {
 		given, earlier Given
 		secrets        []string
+		kept           []string // those that a join does not copy from the host
 		tolerations    []corev1.Toleration
 	}{
 		"the pull secrets are the host's at first": {secrets: []string{"of-host"}},
 		"what is given replaces them":              {given: Given{PullSecrets: []string{"mine"}}, secrets: []string{"mine"}},
-		"and stays":                                {earlier: Given{PullSecrets: []string{"mine"}}, secrets: []string{"mine"}},
+		"and stays":                                {earlier: Given{PullSecrets: []string{"mine"}}, secrets: []string{"mine"}, kept: []string{"mine"}},
 		"none is none":                             {given: Given{PullSecrets: []string{None}}},
 		"and stays none":                           {earlier: Given{PullSecrets: []string{None}}},
 		"tolerations stay":                         {earlier: Given{Tolerations: []string{"edge=yes:NoSchedule"}}, secrets: []string{"of-host"}, tolerations: []corev1.Toleration{edge}},
@@ -45,6 +47,10 @@ func TestASettingThatIsLeftOutStaysAsAnEarlierJoinLeftIt(t *testing.T) {
 			got := settle(tc.given, tc.earlier)
 			if diff := cmp.Diff(tc.secrets, got.PullSecrets); diff != "" {
 				t.Errorf("pull secrets: %s", diff)
+			}
+			copied := slices.DeleteFunc(slices.Clone(got.PullSecrets), func(name string) bool { return slices.Contains(tc.kept, name) })
+			if !slices.Equal(got.FromHost, copied) {
+				t.Errorf("a join copies %v from the host, want %v", got.FromHost, copied)
 			}
 			if len(got.Tolerations) != len(tc.tolerations) || len(got.Tolerations) > 0 && cmp.Diff(tc.tolerations, got.Tolerations) != "" {
 				t.Errorf("tolerations: %v, want %v", got.Tolerations, tc.tolerations)

@@ -62,6 +62,9 @@ type Settings struct {
 	Image       string
 	PullPolicy  corev1.PullPolicy
 	PullSecrets []string
+	// FromHost are those of PullSecrets that a join copies from the host: the person who joins names them, or the host's manager
+	// does. The others the member's Deployment names, which the member's people can write.
+	FromHost    []string
 	Tolerations []corev1.Toleration
 
 	annotations map[string]string
@@ -91,6 +94,15 @@ func Settle(clusterName string, given Given, manager, present *appsv1.Deployment
 		s.PullSecrets = secretNames(present)
 	case manager != nil:
 		s.PullSecrets = secretNames(manager)
+	}
+	trusted := given.PullSecrets
+	if manager != nil {
+		trusted = append(secretNames(manager), trusted...)
+	}
+	for _, name := range s.PullSecrets {
+		if slices.Contains(trusted, name) {
+			s.FromHost = append(s.FromHost, name)
+		}
 	}
 	return s, nil
 }
