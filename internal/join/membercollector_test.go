@@ -336,6 +336,16 @@ func (f *fleet) pod(t *testing.T) *corev1.Pod {
 	return pod
 }
 
+// collectorFails waits until the member's controllers have written why the collector does not run.
+func (f *fleet) collectorFails(t *testing.T, reason string) {
+	t.Helper()
+	eventually(t, "the member tells "+reason, func(ctx context.Context) bool {
+		var pods corev1.PodList
+		return f.east.List(ctx, &pods, client.InNamespace(v1alpha1.SystemNamespace), client.MatchingLabels(membercollector.Labels())) == nil &&
+			membercollector.StateOf(f.deployed(t), pods.Items).Reason == reason
+	})
+}
+
 func TestAJoinTellsWhyTheCollectorDoesNotStart(t *testing.T) {
 	f := newFleet(t)
 	f.runsManager(t, "registry.org/fairlead/manager:v1")
@@ -364,6 +374,8 @@ func TestAJoinTellsWhyTheCollectorDoesNotStart(t *testing.T) {
 	eventually(t, "the quota counts", func(ctx context.Context) bool {
 		return f.east.Get(ctx, client.ObjectKeyFromObject(quota), quota) == nil && quota.Status.Hard != nil
 	})
+	_, _ = f.awaits(t) // on a machine under load it ends before the controllers tell the reason
+	f.collectorFails(t, v1alpha1.ReasonPodRefused)
 	_, err := f.awaits(t)
 	notReady(err, v1alpha1.ReasonPodRefused, "member east", "exceeded quota: none")
 	if err := f.east.Delete(within(t), quota); err != nil {
@@ -372,8 +384,14 @@ func TestAJoinTellsWhyTheCollectorDoesNotStart(t *testing.T) {
 
 	// No node takes the pod. The scheduler tells that by itself.
 	f.mustJoin(t, f.eastConfig, host) // the controllers try a refused pod again only after a while
+	eventually(t, "the pods of the former Deployment are gone", func(ctx context.Context) bool {
+		var pods corev1.PodList
+		return f.east.List(ctx, &pods, client.InNamespace(v1alpha1.SystemNamespace), client.MatchingLabels(membercollector.Labels())) == nil && len(pods.Items) == 0
+	})
 	f.cordon(t, true)
 	t.Cleanup(func() { f.cordon(t, false) })
+	_, _ = f.awaits(t)
+	f.collectorFails(t, v1alpha1.ReasonPodUnschedulable)
 	_, err = f.awaits(t)
 	notReady(err, v1alpha1.ReasonPodUnschedulable, "no node takes pod", "unschedulable")
 
