@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -134,8 +135,18 @@ func policySpec(
 	sum := sha256.Sum256(written)
 	digest = string(namespaces) + "-" + hex.EncodeToString(sum[:8])
 	spec.Validations = append(spec.Validations, refuseUnless(fmt.Sprintf("variables.group != %q || variables.resource != 'deliveries' || variables.name != %q",
-		v1alpha1.Group, policyQuestion), "'in force: "+digest+"'"))
+		v1alpha1.Group, policyQuestion), inForce(digest)))
 	return spec, digest
+}
+
+// inForce is the CEL expression with which the policy in force answers question.
+func inForce(digest string) string { return "'in force: " + digest + "'" }
+
+// isInForce reports whether a policy is the one of these settings. It compares the digest only: an API server may fill in a default that
+// this version of the join does not know.
+func isInForce(policy *admissionregistrationv1.ValidatingAdmissionPolicy, namespaces v1alpha1.NamespacePolicy, collector v1alpha1.CollectorMode) bool {
+	_, digest := policySpec(namespaces, collector)
+	return slices.ContainsFunc(policy.Spec.Validations, func(v admissionregistrationv1.Validation) bool { return v.MessageExpression == inForce(digest) })
 }
 
 // question is the Delivery that the policy in force refuses.

@@ -105,7 +105,7 @@ func (p *joiner) confirmSettings(ctx context.Context) error {
 	if err := p.member.get(ctx, policy); err != nil && !errors.Is(err, errAbsent) {
 		return fmt.Errorf("reading %s on %s: %w", describe(policy), p.member.cluster, err)
 	}
-	if want, _ := policySpec(p.namespaces, p.collector); have.Spec.Collector != p.collector || !equality.Semantic.DeepEqual(want, policy.Spec) {
+	if have.Spec.Collector != p.collector || !isInForce(policy, p.namespaces, p.collector) {
 		return fmt.Errorf("another join of %s with other settings ran at the same time: run the join again whose settings are to hold", p.opts.Name)
 	}
 	return nil
