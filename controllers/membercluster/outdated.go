@@ -78,7 +78,7 @@ func (d statusWriter) memberCollectorReady(mc *v1alpha1.MemberCluster) metav1.Co
 	switch {
 	case mc.DeletionTimestamp != nil: // it goes first, and the leaving does not wait for it
 		return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the collector is removed with the membership")
-	case state == nil && was != nil && was.ObservedGeneration == mc.Generation: // the manager has just started
+	case state == nil && !silent && was != nil && was.ObservedGeneration == mc.Generation: // the manager has just started
 		return *was
 	case fails && !state.Available && (silent || state.Reason != v1alpha1.ReasonCollectorStarting):
 		return collectorFound(metav1.ConditionFalse, state.Reason, "member %s: %s; %s", mc.Name, state.Message, remedy(state.Reason, again))

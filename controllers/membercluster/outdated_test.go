@@ -26,12 +26,15 @@ func TestACollectorOnTheMemberIsReady(t *testing.T) {
 	for name, tc := range map[string]struct {
 		probe      func(*member.ProbeResult)
 		state      *membercollector.State
+		was        bool // the condition was True
 		wantReason string
 		wantReady  bool
 		wantWords  []string
 	}{
-		"it works":                             {state: &works, wantReason: v1alpha1.ReasonCollecting, wantReady: true, wantWords: []string{"collector v0.1.0 is at work on the member"}},
-		"the manager has not looked at it yet": {wantReason: v1alpha1.ReasonCollecting, wantReady: true},
+		"it works":                              {state: &works, wantReason: v1alpha1.ReasonCollecting, wantReady: true, wantWords: []string{"collector v0.1.0 is at work on the member"}},
+		"it could never be read, and is silent": {probe: silent, was: true, wantReason: v1alpha1.ReasonNoHeartbeat, wantWords: []string{"silent since"}},
+		"the manager has just started":          {was: true, wantReason: v1alpha1.ReasonCollecting, wantReady: true, wantWords: []string{"as before"}},
+		"the manager has not looked at it yet":  {wantReason: v1alpha1.ReasonCollecting, wantReady: true},
 		"its image cannot be pulled": {state: &pulling, wantReason: v1alpha1.ReasonImageNotPulled,
 			wantWords: []string{"member east: node w cannot pull image r/c:v2", "run `hostctl join east --cluster-kubeconfig FILE` again", "--image"}},
 		"an update whose image cannot be pulled": {state: &updating, wantReason: v1alpha1.ReasonCollecting, wantReady: true,
@@ -48,6 +51,10 @@ func TestACollectorOnTheMemberIsReady(t *testing.T) {
 			mc, probe := registered(v1alpha1.CollectorMember), well()
 			if tc.probe != nil {
 				tc.probe(&probe)
+			}
+			if tc.was {
+				mc.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionCollectorReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonCollecting,
+					Message: "as before", ObservedGeneration: mc.Generation}}
 			}
 			statusWriter{probe: probe, inspected: inspection{collector: tc.state}, version: "v0.1.0", now: now}.write(mc)
 			c := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionCollectorReady)
