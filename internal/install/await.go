@@ -225,6 +225,12 @@ func ProbeWebhooks(ctx context.Context, c client.Client) error {
 	return fmt.Errorf("a wrapper that is wrong was not refused by the webhook: %w", err)
 }
 
+// mayNotProbe reports whether the API server refused a probe for the user's rights, before it called a webhook. Its messages of a
+// webhook or a policy hold "denied the request" or "denied request".
+func mayNotProbe(err error) bool {
+	return apierrors.IsForbidden(err) && !strings.Contains(err.Error(), "denied the request") && !strings.Contains(err.Error(), "denied request")
+}
+
 // probe is a ClusterFederated that brings nothing anywhere. With a target it has an override of something that it does not hold.
 func probe(target string) *unstructured.Unstructured {
 	spec := map[string]any{

@@ -4,6 +4,7 @@ package install
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -77,6 +78,9 @@ func Install(ctx context.Context, cfg *rest.Config, opts Options, printer *progr
 		i.prune, // last: until the new manager runs, an earlier one needs its roles, account and Service
 	} {
 		if err := step(ctx); err != nil {
+			if rights := (*RightsError)(nil); errors.As(err, &rights) {
+				rights.Remedy = remedyInstall
+			}
 			return nil, fmt.Errorf("installing the host part: %w", err)
 		}
 	}

@@ -3,6 +3,7 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,11 +108,19 @@ func (e *OtherFairleadError) Error() string {
 }
 
 // RightsError says which rights are missing.
-type RightsError struct{ Missing []string }
+type RightsError struct {
+	Missing []string
+	// Remedy is the way out, "" for another user.
+	Remedy string
+}
+
+// remedyInstall is the way out where the host part is to be installed.
+const remedyInstall = "To install the host part a user needs cluster-admin: choose another user with --context, or have an administrator apply the output of " +
+	"`hostctl init --dry-run -o yaml`"
 
 func (e *RightsError) Error() string {
-	return fmt.Sprintf("your user lacks rights on the cluster: %s. To install the host part a user needs cluster-admin: choose another user with --context, or have "+
-		"an administrator apply the output of `hostctl init --dry-run -o yaml`", strings.Join(e.Missing, "; "))
+	return fmt.Sprintf("your user lacks rights on the cluster: %s. %s", strings.Join(e.Missing, "; "),
+		cmp.Or(e.Remedy, "Choose another user with --context, or ask an administrator for these rights"))
 }
 
 // explain describes why the host cannot be reached, as join does.

@@ -33,7 +33,7 @@ type Status struct {
 	Image   string `json:"image,omitempty"`
 
 	Manager  ManagerStatus `json:"manager"`
-	Webhooks string        `json:"webhooks"` // Answer, or why they do not
+	Webhooks string        `json:"webhooks"` // Answer, or why they do not, or "not asked: " and why the user may not ask
 	Members  []Group       `json:"members"`
 	Wrappers []Group       `json:"wrappers"`
 	// Clusters sums up the counts of all wrappers: one for each member that a wrapper is placed on.
@@ -42,6 +42,9 @@ type Status struct {
 
 // WebhooksAnswer is Status.Webhooks if all is well.
 const WebhooksAnswer = "Answer"
+
+// webhooksNotAsked begins Status.Webhooks if the user may not create a wrapper, not even as a dry run. That is no problem of the host.
+const webhooksNotAsked = "not asked: "
 
 // ManagerStatus describes the manager's pods.
 type ManagerStatus struct {
@@ -101,7 +104,10 @@ func ReadStatus(ctx context.Context, cfg *rest.Config, now time.Time) (*Status, 
 	if err != nil {
 		return nil, err
 	}
-	if err := ProbeWebhooks(ctx, c.Client); err != nil {
+	switch err := ProbeWebhooks(ctx, c.Client); {
+	case mayNotProbe(err):
+		s.Webhooks = webhooksNotAsked + clean(err.Error())
+	case err != nil:
 		s.Webhooks = clean(err.Error())
 	}
 	s.group(wrappers, members)
@@ -227,7 +233,7 @@ func (s *Status) judge(now time.Time) {
 	case s.Manager.Leader != "" && now.Sub(s.Manager.Renewed.Time) > leaseValid:
 		problem("the leader, %s, renewed its lease %s ago: no wrapper is worked on", s.Manager.Leader, now.Sub(s.Manager.Renewed.Time).Round(time.Second))
 	}
-	if s.Webhooks != WebhooksAnswer {
+	if s.Webhooks != WebhooksAnswer && !strings.HasPrefix(s.Webhooks, webhooksNotAsked) {
 		problem("the webhooks do not answer: %s", s.Webhooks)
 	}
 	for _, g := range s.Members {

@@ -3,12 +3,16 @@
 package install
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
@@ -23,15 +27,16 @@ func TestAHostIsWellOrTheProblemIsNamed(t *testing.T) {
 		change func(*Status)
 		want   string // "" for no problem
 	}{
-		"all is well":                   {func(*Status) {}, ""},
-		"a manager outside the cluster": {func(s *Status) { s.Image, s.Manager.Replicas, s.Manager.Ready = "", 0, 0 }, ""},
-		"nothing is installed":          {func(s *Status) { *s = Status{Webhooks: WebhooksAnswer} }, "no manager is installed"},
-		"no replicas":                   {func(s *Status) { s.Manager.Replicas, s.Manager.Ready = 0, 0 }, "the manager has 0 replicas"},
-		"one replica is missing":        {func(s *Status) { s.Manager.Ready = 1 }, "1 of 2 replicas of the manager are not ready"},
-		"a pod has trouble":             {func(s *Status) { s.Manager.Troubles = []string{"pod a: x"} }, "pod a: x"},
-		"no leader":                     {func(s *Status) { s.Manager.Leader = "" }, "no replica of the manager leads"},
-		"a leader that stopped":         {func(s *Status) { s.Manager.Renewed = metav1.NewTime(now.Add(-2 * time.Minute)) }, "manager-1, renewed its lease 2m0s ago"},
-		"webhooks that do not answer":   {func(s *Status) { s.Webhooks = "refused" }, "the webhooks do not answer: refused"},
+		"all is well":                        {func(*Status) {}, ""},
+		"a manager outside the cluster":      {func(s *Status) { s.Image, s.Manager.Replicas, s.Manager.Ready = "", 0, 0 }, ""},
+		"nothing is installed":               {func(s *Status) { *s = Status{Webhooks: WebhooksAnswer} }, "no manager is installed"},
+		"no replicas":                        {func(s *Status) { s.Manager.Replicas, s.Manager.Ready = 0, 0 }, "the manager has 0 replicas"},
+		"one replica is missing":             {func(s *Status) { s.Manager.Ready = 1 }, "1 of 2 replicas of the manager are not ready"},
+		"a pod has trouble":                  {func(s *Status) { s.Manager.Troubles = []string{"pod a: x"} }, "pod a: x"},
+		"no leader":                          {func(s *Status) { s.Manager.Leader = "" }, "no replica of the manager leads"},
+		"a leader that stopped":              {func(s *Status) { s.Manager.Renewed = metav1.NewTime(now.Add(-2 * time.Minute)) }, "manager-1, renewed its lease 2m0s ago"},
+		"webhooks that do not answer":        {func(s *Status) { s.Webhooks = "refused" }, "the webhooks do not answer: refused"},
+		"webhooks that the user may not ask": {func(s *Status) { s.Webhooks = "not asked: forbidden" }, ""},
 		"members that are unreachable": {func(s *Status) {
 			s.Members = []Group{{Ready: "False", Reason: "Unreachable", Count: 2, Names: []string{"a", "b"}}}
 		}, "members: 2 Unreachable: a, b"},
@@ -47,6 +52,26 @@ func TestAHostIsWellOrTheProblemIsNamed(t *testing.T) {
 				t.Errorf("want %q, got %t %s", tc.want, s.Healthy, all)
 			}
 		})
+	}
+}
+
+func TestARefusalForTheUsersRightsIsNoAnswerOfTheWebhooks(t *testing.T) {
+	group := schema.GroupResource{Group: v1alpha1.Group, Resource: "clusterfederateds"}
+	for text, want := range map[string]bool{
+		`User "viewer" cannot create resource "clusterfederateds"`:          true,
+		`admission webhook "default-wrappers.x" denied the request: no`:     false,
+		`ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`: false,
+	} {
+		if got := mayNotProbe(fmt.Errorf("a wrapper: %w", apierrors.NewForbidden(group, "probe", errors.New(text)))); got != want {
+			t.Errorf("%s: %t", text, got)
+		}
+	}
+	if mayNotProbe(nil) || mayNotProbe(errors.New("refused")) {
+		t.Error("not a refusal for rights")
+	}
+	read := forbidden(apierrors.NewForbidden(group, "", errors.New("no")), "reading").Error()
+	if strings.Contains(read, "install the host part") || !strings.Contains(read, "another user with --context") {
+		t.Error(read)
 	}
 }
 

@@ -47,7 +47,11 @@ func (u *uninstaller) probe(ctx context.Context) error {
 	if err != nil || len(wrappers)+len(members) == 0 {
 		return err
 	}
-	if err := ProbeWebhooks(ctx, u.Client); err != nil {
+	err = ProbeWebhooks(ctx, u.Client)
+	if mayNotProbe(err) {
+		return forbidden(err, "asking the webhooks")
+	}
+	if err != nil {
 		return fmt.Errorf("the manager has to let %d wrappers and %d members go, and its webhooks do not answer: %w. `hostctl init` repairs the host part. Nothing was removed",
 			len(wrappers), len(members), err)
 	}
