@@ -10,6 +10,7 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -43,6 +44,11 @@ func checkRights(ctx context.Context, c connection, objects []*unstructured.Unst
 			}
 		}
 	}
+	pruning, err := rightsToPrune(c)
+	if err != nil {
+		return err
+	}
+	needed = append(needed, pruning...)
 	missing := map[string][]string{}
 	var order []string
 	for _, attributes := range needed {
@@ -75,6 +81,28 @@ func checkRights(ctx context.Context, c connection, objects []*unstructured.Unst
 	return e
 }
 
+// rightsToPrune are those to find objects of an earlier installation, in any namespace, and to delete them. A kind that the cluster
+// does not serve needs none.
+func rightsToPrune(c client.Client) (needed []authorizationv1.ResourceAttributes, err error) {
+	for _, gvk := range prunable {
+		mapping, err := c.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
+		if meta.IsNoMatchError(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("looking up %s: %w", gvk.Kind, err)
+		}
+		namespace := ""
+		if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+			namespace = systemNamespace
+		}
+		needed = append(needed,
+			authorizationv1.ResourceAttributes{Verb: "list", Group: gvk.Group, Resource: mapping.Resource.Resource},
+			authorizationv1.ResourceAttributes{Verb: "delete", Group: gvk.Group, Resource: mapping.Resource.Resource, Namespace: namespace})
+	}
+	return needed, nil
+}
+
 // resourceOf is the resource of an object's kind. Every cluster serves all kinds of the default installation.
 func resourceOf(c connection, obj *unstructured.Unstructured) (string, error) {
 	gvk := obj.GroupVersionKind()
@@ -91,20 +119,21 @@ func allowed(ctx context.Context, c client.Client, attributes authorizationv1.Re
 	return err == nil && review.Status.Allowed, err
 }
 
-// checkRoles applies the roles as a dry run. The API server refuses a role with rights that the user does not have.
+// checkRoles applies the roles as a dry run. The API server refuses a role with rights that the user does not have. Roles can be tried
+// only in a namespace that is there.
 func (i *installer) checkRoles(ctx context.Context) error {
 	missing := &RightsError{}
 	for _, obj := range i.objects {
-		if obj.GetKind() != "ClusterRole" {
+		if obj.GetKind() != "ClusterRole" && (obj.GetKind() != "Role" || !i.there.hasNamespace) {
 			continue
 		}
 		err := i.Apply(ctx, client.ApplyConfigurationFromUnstructured(obj.DeepCopy()), client.FieldOwner(FieldManager), client.ForceOwnership, client.DryRunAll)
 		if apierrors.IsForbidden(err) {
-			missing.Missing = append(missing.Missing, "every right of ClusterRole "+obj.GetName()+", which only a user with these rights may grant")
+			missing.Missing = append(missing.Missing, "every right of "+describeObject(obj)+", which only a user with these rights may grant")
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("checking ClusterRole %s: %w", obj.GetName(), err)
+			return fmt.Errorf("checking %s: %w", describeObject(obj), err)
 		}
 	}
 	if len(missing.Missing) > 0 {
