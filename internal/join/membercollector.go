@@ -87,11 +87,13 @@ func (p *joiner) settleCollector(ctx context.Context) error {
 	return p.readPullSecrets(ctx)
 }
 
-// presentCollector is the Deployment of the collector's name on the member, nil if there is none.
+// presentCollector is the Deployment of the collector's name on the member, nil if there is none. A user whose grants are for
+// other kinds may not read Deployments there. Such a user may still join a member that never had a collector of ours.
 func (p *joiner) presentCollector(ctx context.Context) (*appsv1.Deployment, error) {
 	there := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: membercollector.Name}}
 	err := p.member.get(ctx, there)
-	if errors.Is(err, errAbsent) {
+	unread := apierrors.IsForbidden(err) && p.collector != v1alpha1.CollectorMember && p.known.Spec.Collector != v1alpha1.CollectorMember
+	if errors.Is(err, errAbsent) || unread {
 		return nil, nil
 	}
 	return there, wrapf(err, "reading %s on %s", describe(there), p.member.cluster)

@@ -55,7 +55,7 @@ func TestTheHostForgetsWhatCameAfterTheSnapshot(t *testing.T) {
 	}
 	note("after")
 
-	if err := s.Snapshot(t.Context(), file); err == nil || !strings.Contains(err.Error(), "there already") {
+	if err := s.Snapshot(t.Context(), file); err == nil || !strings.Contains(err.Error(), "give the name of a new file") {
 		t.Errorf("a snapshot was written over: %v", err)
 	}
 	garbage := filepath.Join(t.TempDir(), "garbage")
