@@ -59,7 +59,8 @@ func refusesPod(err error) bool {
 // moment ago may be missing.
 func (i *installer) tryPod(ctx context.Context, pod *corev1.Pod) error {
 	var last error
-	err := wait.PollUntilContextTimeout(ctx, pollEvery, 3*time.Second, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, pollEvery, 3*time.Second, true, func(context.Context) (bool, error) {
+		// The context of the poll would end the last try in the middle, and hide the refusal.
 		last = i.Create(ctx, pod.DeepCopy(), client.DryRunAll)
 		return !refusesPod(last), nil
 	})
