@@ -86,7 +86,7 @@ func ofOurGroup(obj *unstructured.Unstructured) *protection {
 	if obj.GroupVersionKind().Group != v1alpha1.Group {
 		return nil
 	}
-	return &protection{jsonpointer.Pointer{"apiVersion"}, "Fairlead's own kinds are not federated: write them at the host that is to act on them"}
+	return &protection{jsonpointer.Pointer{"apiVersion"}, "Fairlead's own kinds are not federated: create them on the host itself"}
 }
 
 // servingOurGroup recognises a CRD and an APIService, which decide which server serves a group. Both are named after the group.

@@ -13,7 +13,7 @@ import (
 type Wrapper interface {
 	metav1.Object
 	runtime.Object
-	// WrapperKind is the kind, also where the type meta is empty.
+	// WrapperKind is the kind. It is known even if the object's TypeMeta is empty.
 	WrapperKind() WrapperKind
 	// WrapperSpec is the spec, to read and to change.
 	WrapperSpec() *WrapperSpec
@@ -50,8 +50,8 @@ func Identity(w Wrapper) WrapperIdentity {
 	}
 }
 
-// Beside is the namespace of a wrapper's revisions and Approvals at the host: its own, or SystemNamespace for a
-// ClusterFederated.
+// Beside is the namespace that holds a wrapper's revisions and Approvals on the host: the namespace of a Federated, or
+// SystemNamespace for a ClusterFederated.
 func (id WrapperIdentity) Beside() string {
 	if id.Kind == KindClusterFederated {
 		return SystemNamespace

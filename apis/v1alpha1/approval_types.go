@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Approval permits one action on one wrapper that the manager does not take by itself. One person gives it, with
+// Approval permits one action on one wrapper, which the manager does not take by itself. A person writes it with
 // `hostctl approve` or `hostctl recover`. It is in the namespace of the Federated, or in fairlead-system for a
 // ClusterFederated. It cannot be changed. To withdraw it, delete it before the manager has acted on it.
 //
@@ -80,9 +80,9 @@ type ApprovalSpec struct {
 	// +kubebuilder:validation:MaxLength=64
 	Decision string `json:"decision,omitempty"`
 
-	// overwrites are the Deliveries that the manager may replace, one for each of clusters, as status.clusters names
-	// them. The Approval is valid only for the present content of the Delivery. The first write uses it up, so it
-	// permits nothing after another restore.
+	// overwrites are the Deliveries that the manager may replace, one for each of clusters. Copy uid and generation
+	// from the wrapper's status.clusters. The Approval is valid only for that content of the Delivery. The manager's
+	// first write uses it up, so the Approval permits nothing after a later restore.
 	// +optional
 	// +listType=map
 	// +listMapKey=cluster
@@ -122,7 +122,7 @@ type ApprovedWrapper struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
-	// uid is the wrapper's uid. A later wrapper of the same name needs its own Approval.
+	// uid is the wrapper's uid. A later wrapper of the same name needs an Approval of its own.
 	// +required
 	UID types.UID `json:"uid,omitempty"`
 }

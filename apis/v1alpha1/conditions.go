@@ -2,8 +2,7 @@
 
 package v1alpha1
 
-// Condition types of a wrapper. Reconciling and Stalled exist only while they are True, so that
-// kstatus and `kubectl wait --for=condition=Ready` agree.
+// Condition types of a wrapper. Reconciling and Stalled exist only while they are True, because kstatus reads them so.
 const (
 	// ConditionPlaced: status.placement has a decision for the present spec.
 	ConditionPlaced = "Placed"
@@ -11,7 +10,7 @@ const (
 	ConditionPushed = "Pushed"
 	// ConditionHealthy: the objects on the members are healthy.
 	ConditionHealthy = "Healthy"
-	// ConditionReady is the summary of the others; also of a MemberCluster.
+	// ConditionReady is the summary of the other conditions, of a wrapper and of a MemberCluster.
 	ConditionReady = "Ready"
 	// ConditionReconciling: work is under way.
 	ConditionReconciling = "Reconciling"
@@ -21,14 +20,14 @@ const (
 
 // Condition types of a MemberCluster, beside Ready.
 const (
-	// ConditionReachable: the API server answers.
+	// ConditionReachable: the member's API server answers.
 	ConditionReachable = "Reachable"
-	// ConditionCredentialsValid: it accepts our credentials, and is the joined cluster.
+	// ConditionCredentialsValid: the API server accepts the host's credentials, and belongs to the cluster that joined.
 	ConditionCredentialsValid = "CredentialsValid"
-	// ConditionCollectorReady: a collector observes the objects there.
+	// ConditionCollectorReady: a collector observes the objects on the member.
 	ConditionCollectorReady = "CollectorReady"
 	// ConditionMemberOutdated exists only while it is True: the member's CRDs lack fields of the host's, or its
-	// collector is of another version than the manager. Another join of the member ends it.
+	// collector is older than the manager. Another join of the member ends it.
 	ConditionMemberOutdated = "MemberOutdated"
 )
 
@@ -57,14 +56,14 @@ const (
 	ReasonSuspended = "Suspended"
 )
 
-// Reasons of one member's line.
+// Reasons of a member's line in the status of a wrapper.
 const (
 	// ReasonPushing surfaces while the manager writes the objects.
 	ReasonPushing = "Pushing"
 	// ReasonApplying surfaces when the objects are there and the collector has not judged them yet.
 	ReasonApplying = "Applying"
-	// ReasonLeaving surfaces while the manager removes a wrapper from a member, and on a MemberCluster that cannot be
-	// unjoined yet.
+	// ReasonLeaving surfaces while the manager removes a wrapper from a member, and on a MemberCluster whose unjoin
+	// has not finished.
 	ReasonLeaving = "Leaving"
 	// ReasonOverrideInvalid surfaces when an override cannot be applied for a member.
 	ReasonOverrideInvalid = "OverrideInvalid"
@@ -81,11 +80,11 @@ const (
 	ReasonNamespaceNotOpen = "NamespaceNotOpen"
 	// ReasonNamespaceTerminating surfaces when the namespace on the member is being deleted.
 	ReasonNamespaceTerminating = "NamespaceTerminating"
-	// ReasonNotGranted surfaces when the member's RBAC does not let the host write an object.
+	// ReasonNotGranted surfaces when the member's RBAC does not allow the host to write an object.
 	ReasonNotGranted = "NotGranted"
-	// ReasonObjectExists surfaces when an object that Fairlead did not create is in the way.
+	// ReasonObjectExists surfaces when the member already has an object of that name that Fairlead did not create.
 	ReasonObjectExists = "ObjectExists"
-	// ReasonOwnedByOther surfaces when another wrapper's object is in the way.
+	// ReasonOwnedByOther surfaces when the member already has an object of that name that another wrapper delivered.
 	ReasonOwnedByOther = "OwnedByOther"
 	// ReasonImmutableField surfaces when a change touches a field that cannot be changed.
 	ReasonImmutableField = "ImmutableField"
@@ -97,7 +96,8 @@ const (
 	ReasonPushError = "PushError"
 	// ReasonDrifted surfaces when an object differs from what the manager pushed.
 	ReasonDrifted = "Drifted"
-	// ReasonUnfinished surfaces when the manager changed an object and did not record that, as when it dies in between.
+	// ReasonUnfinished surfaces when the manager changed an object and did not record that, for example because it was
+	// killed in between.
 	ReasonUnfinished = "Unfinished"
 	// ReasonDriftContested surfaces when another client changes an object back after every repair, and repairs have
 	// become rare.
@@ -107,9 +107,11 @@ const (
 	// ReasonRevisionUnreadable surfaces as an event when revisions of a wrapper are encrypted with a key that the host
 	// no longer has.
 	ReasonRevisionUnreadable = "RevisionUnreadable"
-	// ReasonRemovalWaits surfaces when the deletion of an object cannot complete.
+	// ReasonRemovalWaits surfaces while an object on the member cannot be removed yet, for example because of a
+	// finalizer.
 	ReasonRemovalWaits = "RemovalWaits"
-	// ReasonNotEmpty surfaces when DeleteAll would delete others' objects with a Namespace or CRD.
+	// ReasonNotEmpty surfaces when onDelete: DeleteAll does not delete a Namespace or CRD, because the deletion would
+	// also delete objects that do not belong to the wrapper.
 	ReasonNotEmpty = "NotEmpty"
 	// ReasonUnreachable surfaces when the member's API server does not answer.
 	ReasonUnreachable = "Unreachable"
@@ -133,20 +135,20 @@ const (
 	ReasonAnswers = "Answers"
 	// ReasonUnauthorized surfaces when the member does not accept the credentials.
 	ReasonUnauthorized = "Unauthorized"
-	// ReasonForbidden surfaces when the member accepts the credentials and forbids what join granted.
+	// ReasonForbidden surfaces when the member accepts the credentials and forbids a request that the join allowed.
 	ReasonForbidden = "Forbidden"
 	// ReasonCredentialsMissing surfaces when the Secret is absent or incomplete.
 	ReasonCredentialsMissing = "CredentialsMissing"
-	// ReasonEndpointMismatch surfaces when the credentials are for another member, or for another connection to it:
-	// endpoint, caBundle, tlsServerName, proxyURL.
+	// ReasonEndpointMismatch surfaces when the Secret's credentials are for another member, or for another endpoint,
+	// caBundle, tlsServerName or proxyURL than the MemberCluster has.
 	ReasonEndpointMismatch = "EndpointMismatch"
 	// ReasonNotJoined surfaces when the member has no Membership.
 	ReasonNotJoined = "NotJoined"
 	// ReasonOtherHost surfaces when the member belongs to another host.
 	ReasonOtherHost = "OtherHost"
-	// ReasonIdentityChanged surfaces when the endpoint leads to another cluster than the joined one.
+	// ReasonIdentityChanged surfaces when the endpoint leads to another cluster than the one that joined.
 	ReasonIdentityChanged = "IdentityChanged"
-	// ReasonCollecting surfaces while the collector works.
+	// ReasonCollecting surfaces while the collector observes the member.
 	ReasonCollecting = "Collecting"
 	// ReasonNoHeartbeat surfaces when the collector has written no heartbeat for three minutes.
 	ReasonNoHeartbeat = "NoHeartbeat"
@@ -164,7 +166,7 @@ const (
 	ReasonPodUnschedulable = "PodUnschedulable"
 	// ReasonCRDsOutdated surfaces when the member's CRDs lack fields that the host's have.
 	ReasonCRDsOutdated = "CRDsOutdated"
-	// ReasonCollectorOutdated surfaces when the member's collector is of another version than the manager.
+	// ReasonCollectorOutdated surfaces when the member's collector is older than the manager.
 	ReasonCollectorOutdated = "CollectorOutdated"
 	// ReasonReady surfaces when the member can be served.
 	ReasonReady = "Ready"
@@ -192,8 +194,8 @@ const (
 	ReasonInstalling = "Installing"
 	// ReasonTerminating surfaces while an object is being deleted.
 	ReasonTerminating = "Terminating"
-	// ReasonStatusUnreadable surfaces when an object's status is not of the shape of its kind.
+	// ReasonStatusUnreadable surfaces when the collector cannot interpret an object's status.
 	ReasonStatusUnreadable = "StatusUnreadable"
-	// ReasonSettling surfaces while a custom resource has no status yet.
+	// ReasonSettling surfaces while the controller of an object has not written a status for its present spec.
 	ReasonSettling = "Settling"
 )

@@ -61,16 +61,18 @@ type DeliverySpec struct {
 	// +optional
 	Target *DeliveryTarget `json:"target,omitempty"`
 
-	// inventory lists every object of this wrapper that is, or may be, on this member. Every object that the wrapper
-	// has there is listed.
+	// inventory lists the objects that the manager has applied here, is about to apply, or still has to remove. An
+	// object stays in the list until it is gone, or until the manager has kept or released it. Namespaces that the
+	// manager made for a Federated are not in the list.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=0
 	// +kubebuilder:validation:MaxItems=256
 	Inventory []InventoryEntry `json:"inventory,omitempty"`
 
-	// seal is an HMAC over the host, the member, the wrapper and the target, with a key that only the host has. A host
-	// that lost its data uses the seal to tell its own Deliveries from those that another client wrote on the member.
+	// seal is an HMAC over the host, the member, the wrapper and the target, with a key that only the host has. It
+	// proves that this host wrote the Delivery. Without such a proof, or an Approval, the manager does not adopt the
+	// Delivery of an earlier wrapper of the same name.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
@@ -100,7 +102,8 @@ type WrapperIdentity struct {
 	// +required
 	UID types.UID `json:"uid,omitempty"`
 
-	// generation is the wrapper's generation at the last push.
+	// generation is the wrapper's generation when the manager last wrote the Delivery. A later generation that renders
+	// the same objects for this member causes no write.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	Generation int64 `json:"generation,omitempty"`
@@ -132,7 +135,8 @@ type DeliveryTarget struct {
 	Rendering string `json:"rendering,omitempty"`
 }
 
-// InventoryEntry is one object of a Delivery. Its namespace is the wrapper's.
+// InventoryEntry is one object of a Delivery. The object is in the namespace of its Federated; that of a ClusterFederated
+// is cluster-scoped.
 type InventoryEntry struct {
 	// group is the API group, left out for the core group.
 	// +optional
@@ -160,8 +164,8 @@ type InventoryEntry struct {
 	Name string `json:"name,omitempty"`
 
 	// state is the progress of the object. Pending: the manager is about to apply it, so it may be on the member or
-	// not. Applied: it is on the member, as recorded. Removing: the manager is to remove, keep or release it, as
-	// onDelete says.
+	// not. Applied: the manager has applied it, as recorded here. Removing: the manager is about to delete, keep or
+	// release it, as onDelete says.
 	// +required
 	// +kubebuilder:validation:Enum=Pending;Applied;Removing
 	State InventoryState `json:"state,omitempty"`
@@ -172,19 +176,23 @@ type InventoryEntry struct {
 	// +kubebuilder:validation:MaxLength=128
 	Rendering string `json:"rendering,omitempty"`
 
-	// uid is the object's uid after it was applied. The manager only removes an object with this uid.
+	// uid is the uid of the object that the manager applied or adopted. The manager deletes no object that has another
+	// uid.
 	// +optional
 	UID types.UID `json:"uid,omitempty"`
 
-	// fields is the digest of Fairlead's managedFields entry after the last apply. If it differs from the digest on the
-	// member, another client wrote a field that Fairlead owns.
+	// fields is the digest of Fairlead's managedFields entry after the last recorded apply. If the object on the member
+	// has another digest, another client has written a field that Fairlead owns, or the manager has not recorded an
+	// apply.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	Fields string `json:"fields,omitempty"`
 
-	// adopted is Yes for an object that was on the member before Fairlead. The manager releases it in the end, and does
-	// not delete it.
+	// adopted is Yes for an object that another client created and that the manager adopted (onConflict: AdoptIfEqual).
+	// When the wrapper leaves the member or drops the object, the manager releases it: the object stays and loses
+	// Fairlead's marks. Under onDelete: DeleteAll the manager deletes it, unless it is a Namespace or CRD, or annotated
+	// federation.fairlead.dev/keep: "true".
 	// +optional
 	// +kubebuilder:validation:Enum=Yes
 	Adopted Adoption `json:"adopted,omitempty"`
@@ -200,8 +208,8 @@ const (
 	EntryRemoving InventoryState = "Removing"
 )
 
-// Adoption marks an object that was on the member before Fairlead.
+// Adoption tells whether the manager adopted an object that another client created.
 type Adoption string
 
-// AdoptedYes marks such an object.
+// AdoptedYes marks an adopted object. Other objects have no value.
 const AdoptedYes Adoption = "Yes"

@@ -6,16 +6,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// DeliveryStatus is the state of the objects, as the collector observes it. The collector writes nothing while all
-// objects are well and of kinds without progress of their own.
+// DeliveryStatus is the state of the objects, as the collector observes it. The collector writes nothing for ConfigMaps
+// and other kinds without progress of their own, while they have no drift.
 type DeliveryStatus struct {
-	// observedRendering is the rendering of the target that the collector has judged.
+	// observedRendering is the value of spec.target.rendering that this status is for.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	ObservedRendering string `json:"observedRendering,omitempty"`
 
-	// version is the name of the CSV that the delivery's Subscription has installed.
+	// version is the name of the CSV (ClusterServiceVersion) that the Delivery's Subscription has installed.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -71,22 +71,23 @@ type ObjectStatus struct {
 	// +optional
 	SinceTime metav1.Time `json:"sinceTime,omitempty,omitzero"`
 
-	// drift is set if the object differs from what the manager applied.
+	// drift is set if the object differs from the inventory: another client changed it, or the manager changed it and
+	// did not record that (reason Unfinished).
 	// +optional
 	Drift *Drift `json:"drift,omitempty"`
 }
 
-// Drift is a change by another client to a pushed object.
+// Drift is a difference between a pushed object and its entry in the inventory.
 //
 // +kubebuilder:validation:AtLeastOneOf=kind
 type Drift struct {
-	// kind is the kind of the change: Changed (another client wrote a field that Fairlead owns), Gone (the object does
-	// not exist) or Replaced (an object with another uid exists).
+	// kind is the kind of the difference. Changed: Fairlead's marks or the fields that it owns are not as recorded.
+	// Gone: the object does not exist. Replaced: an object of the same name with another uid exists.
 	// +optional
 	// +kubebuilder:validation:Enum=Changed;Gone;Replaced
 	Kind DriftKind `json:"kind,omitempty"`
 
-	// manager is the field manager of the change, if it is known.
+	// manager is the field manager that made the change, if it is known.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
@@ -122,13 +123,13 @@ const (
 // Health is the health of one object.
 type Health string
 
-// The healths of an object.
+// The values of Health.
 const (
 	// Healthy: the object is in the state that its author asked for.
 	Healthy Health = "Healthy"
-	// Waiting: nothing is wrong, and another object or person has to act first.
+	// Waiting: nothing is wrong, and another object or a person has to act first.
 	Waiting Health = "Waiting"
-	// Progressing: the object is on its way to that state.
+	// Progressing: the object is on its way to the state that its author asked for.
 	Progressing Health = "Progressing"
 	// Degraded: the object's own status, or the rules of its kind, report a failure.
 	Degraded Health = "Degraded"

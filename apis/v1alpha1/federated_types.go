@@ -6,8 +6,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Federated wraps namespaced objects. The manager pushes them to the namespace of the same name on every member that
-// the placement selects, changed there by the overrides. Ready is True when all of them are there and healthy.
+// Federated wraps namespaced objects. The manager pushes them to every member that the placement selects, into the
+// namespace of the same name. Overrides change the objects for some members. Ready is True when every selected member
+// has the objects and they are healthy.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -53,8 +54,8 @@ type FederatedList struct {
 }
 
 // ClusterFederated wraps cluster-scoped objects: StorageClasses, Namespaces, CRDs, ClusterRoles and the like. The
-// manager pushes them to every member that the placement selects, changed there by the overrides. Ready is True when
-// all of them are there and healthy.
+// manager pushes them to every member that the placement selects. Overrides change the objects for some members. Ready
+// is True when every selected member has the objects and they are healthy.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

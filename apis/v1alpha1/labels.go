@@ -24,7 +24,7 @@ const (
 
 // Labels and annotations that people set on objects and namespaces.
 const (
-	// AnnotationKeep set to "true" keeps an object under every onDelete. Set to "false", KeepData does not keep the
+	// AnnotationKeep set to "true" keeps an object under every onDelete policy. Set to "false", KeepData deletes the
 	// object.
 	AnnotationKeep = Group + "/keep"
 	// AnnotationReplace set to "true" lets the manager delete and re-create an object if a change touches an immutable
@@ -47,7 +47,8 @@ const AnnotationVersion = Group + "/version"
 // host's account out of namespaces that are not open.
 const AdmissionPolicy = "fairlead-host"
 
-// Finalizer is on every wrapper and MemberCluster until the manager has removed it from its members.
+// Finalizer is on every wrapper and every MemberCluster. When one of them is deleted, the manager first finishes on the
+// members, and then removes the finalizer.
 const Finalizer = Group + "/members"
 
 // SecretTypeMember is the type of a Secret that holds a member's credentials.

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// MemberCluster is a member in the host's registry. `hostctl join` creates it. Placement and overrides select by its
-// labels. The condition Ready is True if pushes reach the member.
+// MemberCluster describes one member: a cluster to which the manager pushes objects. `hostctl join` creates it.
+// Placement and overrides select members by its labels. The condition Ready is True if pushes reach the member.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -64,27 +64,27 @@ type MemberClusterSpec struct {
 	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() == 'https'",message="endpoint is an https URL: https://HOST:PORT"
 	Endpoint string `json:"endpoint,omitempty"`
 
-	// caBundle is the PEM bundle that verifies the certificate of the API server. If it is absent, the system's roots
-	// are used.
+	// caBundle is the PEM bundle that verifies the certificate of the API server. If it is absent, the manager uses its
+	// system's root certificates.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=131072
 	CABundle []byte `json:"caBundle,omitempty"`
 
-	// tlsServerName is the name that the certificate of the API server has to have, if it is not the host of the
+	// tlsServerName is the name that the certificate of the API server has to have, if that is not the host name in the
 	// endpoint.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	TLSServerName string `json:"tlsServerName,omitempty"`
 
-	// proxyURL is the proxy between the host and the endpoint: http, https or socks5. User and password of the proxy
-	// are only in the Secret: `hostctl join NAME --cluster-kubeconfig FILE --proxy-url URL` writes them there.
+	// proxyURL is the proxy between the host and the endpoint: http, https or socks5. Do not put the user and password
+	// of the proxy here. `hostctl join NAME --cluster-kubeconfig FILE --proxy-url URL` writes them into the Secret.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http', 'https', 'socks5']",message="proxyURL is an http, https or socks5 URL"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^[^/?#]*//[^/?#]*@')",message="proxyURL holds no user and password, which all who read MemberClusters would see: `hostctl join NAME --cluster-kubeconfig FILE --proxy-url URL` puts them into the Secret"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^[^/?#]*//[^/?#]*@')",message="proxyURL holds no user and password, because everyone who can read MemberClusters could see them: `hostctl join NAME --cluster-kubeconfig FILE --proxy-url URL` puts them into the Secret"
 	ProxyURL string `json:"proxyURL,omitempty"`
 
 	// credentialsRef names the Secret in fairlead-system with the credentials, of type federation.fairlead.dev/member.
@@ -100,7 +100,8 @@ type MemberClusterSpec struct {
 	// +kubebuilder:validation:Enum=Host;Member;External
 	Collector CollectorMode `json:"collector,omitempty"`
 
-	// suspend set to Pushes stops every write to this member. Defaults to None.
+	// suspend set to Pushes stops pushes to this member and removals from it. The manager still observes the member and
+	// renews its own credentials. Defaults to None.
 	// +optional
 	// +default="None"
 	// +kubebuilder:validation:Enum=None;Pushes
@@ -108,7 +109,7 @@ type MemberClusterSpec struct {
 
 	// namespacePolicy selects the open namespaces of the member: the manager pushes objects only into these. Managed:
 	// the namespaces that Fairlead created there, and those with the label federation.fairlead.dev/open: "true". All:
-	// every namespace. Neither opens kube-* and fairlead-system. Defaults to Managed.
+	// every namespace except kube-* and fairlead-system. Defaults to Managed.
 	// +optional
 	// +default="Managed"
 	// +kubebuilder:validation:Enum=Managed;All
@@ -128,7 +129,7 @@ type CredentialsRef struct {
 type MemberClusterStatus struct {
 	// conditions are Reachable (the API server answers), CredentialsValid (it accepts the host's credentials),
 	// CollectorReady (a collector observes the member) and Ready, their summary. MemberOutdated exists only while it is
-	// True: the member's CRDs or its collector are older than the host's.
+	// True: the member's CRDs lack fields of the host's, or its collector is older than the manager.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -168,29 +169,30 @@ type MemberClusterStatus struct {
 	// +optional
 	CredentialsExpireTime metav1.Time `json:"credentialsExpireTime,omitempty,omitzero"`
 
-	// leaving is Cleared when the manager has removed Deliveries, Membership and CRDs from a member that is being
-	// deleted, and only the host's account remains there. It is absent before.
+	// leaving is about a MemberCluster that is being deleted. It is Cleared once the manager has removed Deliveries,
+	// Membership and CRDs from the member, and only the host's account remains there. It is absent until then.
 	// +optional
 	// +kubebuilder:validation:Enum=Cleared
 	Leaving LeavingProgress `json:"leaving,omitempty"`
 
-	// orphans are Deliveries on the member without a wrapper on the host. Either the wrapper disappeared and the
-	// manager had not processed its deletion, or a new wrapper of the name is not placed there. The manager deletes
-	// nothing for that. `hostctl recover` shows the ways out. It is absent if there are none.
+	// orphans are Deliveries on the member whose wrapper does not exist on the host, or is not placed on this member.
+	// This happens when the host lost wrappers or was restored from a backup, after an Approval of a release, and after
+	// a takeover from another host. The manager changes nothing there. `hostctl recover` shows the ways out. The field
+	// is absent if there are no orphans.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MinProperties=1
 	Orphans OrphanedDeliveries `json:"orphans,omitzero"`
 }
 
-// OrphanedDeliveries are Deliveries without a wrapper on the host.
+// OrphanedDeliveries are Deliveries on a member that no wrapper of the host accounts for.
 type OrphanedDeliveries struct {
 	// count is the number of orphans.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Count int32 `json:"count,omitempty"`
 
-	// names are the names of the first 10 orphans on the member, sorted.
+	// names are the names of these Deliveries, sorted, the first 10.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=0
@@ -259,7 +261,7 @@ type MemberFacts struct {
 	Zones []string `json:"zones,omitempty"`
 }
 
-// CollectorMode is where a member's collector runs.
+// CollectorMode tells where a member's collector runs.
 type CollectorMode string
 
 // The collector modes.
@@ -269,7 +271,7 @@ const (
 	CollectorExternal CollectorMode = "External"
 )
 
-// NamespacePolicy is which namespaces of a member are open.
+// NamespacePolicy tells which namespaces of a member are open.
 type NamespacePolicy string
 
 // The namespace policies.
@@ -281,7 +283,7 @@ const (
 // LeavingProgress is the progress of an unjoin.
 type LeavingProgress string
 
-// LeavingCleared means that everything of Fairlead is off the member, except the host's account.
+// LeavingCleared means that the manager has removed everything of Fairlead from the member, except the host's account.
 const LeavingCleared LeavingProgress = "Cleared"
 
 // OLMGeneration is a generation of the Operator Lifecycle Manager.

@@ -10,8 +10,8 @@ import (
 // MembershipName is the name of the one Membership of a member.
 const MembershipName = "self"
 
-// Membership names, on a member, the host that owns the member. There is one, named self. `hostctl join` creates it. It
-// makes the join of a second host fail.
+// Membership names, on a member, the host that owns the member. Each member has one, named self. `hostctl join` creates
+// it, and refuses a member whose Membership names another host.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -55,7 +55,7 @@ type MembershipList struct {
 	Items []Membership `json:"items"`
 }
 
-// MembershipSpec names the owner.
+// MembershipSpec names the host that owns the member.
 type MembershipSpec struct {
 	// host is the host that pushes here.
 	// +required
@@ -77,8 +77,9 @@ type MembershipSpec struct {
 	// +kubebuilder:validation:items:MaxLength=317
 	Grants []string `json:"grants,omitempty"`
 
-	// namespacePolicy is the policy that the member's admission policy fairlead-host enforces: which namespaces are
-	// open to the host. The last join set it. It is absent if the join of an earlier version installed no policy.
+	// namespacePolicy tells which namespaces are open to the host. The member's ValidatingAdmissionPolicy fairlead-host
+	// enforces it. Only a join changes it. It is absent if an earlier version of hostctl, which installed no such
+	// policy, joined the member.
 	// +optional
 	// +kubebuilder:validation:Enum=Managed;All
 	NamespacePolicy NamespacePolicy `json:"namespacePolicy,omitempty"`
@@ -99,7 +100,7 @@ type HostIdentity struct {
 
 // MembershipStatus is the heartbeat of the collector, and the facts that it found.
 type MembershipStatus struct {
-	// renewTime is when the collector last wrote its heartbeat. It does so every 60 s.
+	// renewTime is when the collector last wrote its heartbeat. The collector writes one every 60 s.
 	// +optional
 	RenewTime metav1.MicroTime `json:"renewTime,omitempty,omitzero"`
 

@@ -37,7 +37,7 @@ type Override struct {
 // OverrideTarget matches objects of the wrapper.
 type OverrideTarget struct {
 	// group is the API group of the kind, "" for the core group. It is needed only if the wrapper holds two kinds of
-	// one name.
+	// the same name from different groups.
 	// +optional
 	// +kubebuilder:validation:MinLength=0
 	// +kubebuilder:validation:MaxLength=253
@@ -108,7 +108,7 @@ const (
 //
 // +kubebuilder:validation:MinProperties=0
 // +kubebuilder:validation:XValidation:rule="has(self.fieldPath)",message="valueFrom needs fieldPath: metadata.name or metadata.labels['KEY']"
-// +kubebuilder:validation:XValidation:rule="!(has(self.default) && has(self.whenMissing))",message="give default or whenMissing, not both: a default is already what to do when the label is missing"
+// +kubebuilder:validation:XValidation:rule="!(has(self.default) && has(self.whenMissing))",message="give default or whenMissing, not both: the default is used when the label is missing"
 type ValueSource struct {
 	// fieldPath is metadata.name or metadata.labels['KEY'] of the MemberCluster.
 	// +optional

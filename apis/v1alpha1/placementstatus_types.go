@@ -51,8 +51,8 @@ type PlacementStatus struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	Withheld []string `json:"withheld,omitempty"`
 
-	// decision identifies the removal that waits. An Approval of the removal repeats it. It stays the same while these
-	// members, or fewer of them, wait for the same spec.
+	// decision identifies the removal that waits. An Approval of the removal has to repeat this value. The value stays
+	// the same while the same members, or fewer of them, wait for the same spec.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
@@ -104,8 +104,8 @@ type ReleasedCluster struct {
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name,omitempty"`
 
-	// approved is when the Approval was created. It counts once: to release the member at another removal, create a
-	// newer Approval.
+	// approved is when the Approval was created. An Approval counts once: to release the member from a later removal,
+	// create a newer Approval.
 	// +required
 	Approved metav1.Time `json:"approved,omitempty,omitzero"`
 }

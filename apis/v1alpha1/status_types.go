@@ -24,21 +24,21 @@ type WrapperStatus struct {
 	// +kubebuilder:validation:Minimum=1
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// currentRevision is the newest revision that every placed member has held. It names a
+	// currentRevision is the newest revision that every placed member has held. It is the name of a
 	// ControllerRevision.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	CurrentRevision string `json:"currentRevision,omitempty"`
 
-	// updateRevision is the revision of the present spec. The manager brings the members to it. It names a
+	// updateRevision is the revision of the present spec. The manager brings the members to it. It is the name of a
 	// ControllerRevision.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	UpdateRevision string `json:"updateRevision,omitempty"`
 
-	// placement is the placement decision. Only the scheduler writes it, before the first push.
+	// placement is the placement decision. Only the manager's scheduler writes it, and it does so before the first push.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MinProperties=1
@@ -109,12 +109,12 @@ type ClusterCounts struct {
 	// +kubebuilder:validation:Minimum=0
 	Progressing *int32 `json:"progressing,omitempty"`
 
-	// degraded is the number of members that hold the objects and are not healthy.
+	// degraded is the number of members where an object is not healthy, or where a push fails and is tried again.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Degraded *int32 `json:"degraded,omitempty"`
 
-	// stalled is the number of members that need a person: another try cannot help.
+	// stalled is the number of members where another try cannot help: a person has to change something.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Stalled *int32 `json:"stalled,omitempty"`
@@ -131,7 +131,8 @@ type ClusterCounts struct {
 	Unreachable *int32 `json:"unreachable,omitempty"`
 }
 
-// ClusterStatus is the line of one member. It never has content of objects, and a message only in trouble.
+// ClusterStatus is the line of one member in the status of a wrapper. It never has content of objects, and a message
+// only in trouble.
 type ClusterStatus struct {
 	// name is the name of the MemberCluster.
 	// +required
@@ -168,8 +169,8 @@ type ClusterStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	Version string `json:"version,omitempty"`
 
-	// delivery is the Delivery that the manager does not overwrite (HostBehindMember, WrapperReplaced). An Approval
-	// with allow: Overwrite has to name it. It is absent otherwise.
+	// delivery is the Delivery that the manager does not overwrite (reason HostBehindMember or WrapperReplaced). An
+	// Approval with allow: Overwrite has to name it. The field is absent for other reasons.
 	// +optional
 	Delivery *DeliveryVersion `json:"delivery,omitempty"`
 
@@ -178,7 +179,7 @@ type ClusterStatus struct {
 	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitempty,omitzero"`
 }
 
-// DeliveryVersion is a Delivery at one time: every later write to its spec makes another version.
+// DeliveryVersion identifies a Delivery and its present content. Every later write to its spec makes another version.
 //
 // +kubebuilder:validation:AtLeastOneOf=uid;generation
 type DeliveryVersion struct {
@@ -209,7 +210,7 @@ const (
 	StateDegraded ClusterState = "Degraded"
 	// StateStalled: another try cannot help; a person has to change something.
 	StateStalled ClusterState = "Stalled"
-	// StateHeld: the pair is suspended, or waits for a person's Approval.
+	// StateHeld: changes are suspended, or wait for a person's Approval.
 	StateHeld ClusterState = "Held"
 	// StateRemoving: the manager is removing the wrapper from the member.
 	StateRemoving ClusterState = "Removing"

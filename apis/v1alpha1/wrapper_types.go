@@ -10,9 +10,8 @@ import (
 
 // WrapperSpec is the desired state of a wrapper of either scope.
 type WrapperSpec struct {
-	// objects are the wrapped objects: complete manifests of any kinds, so that objects that belong together stay
-	// together. From 1 to 64 of them, 1 MiB in all. In a Federated, metadata.namespace is absent or the wrapper's own
-	// namespace. Fields that you leave out belong to the member.
+	// objects are the wrapped objects: 1 to 64 complete manifests of any kinds, 1 MiB in all. In a Federated,
+	// metadata.namespace is absent or the wrapper's own namespace. Fields that you leave out belong to the member.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -20,7 +19,7 @@ type WrapperSpec struct {
 	// +kubebuilder:validation:items:XEmbeddedResource
 	// +kubebuilder:validation:items:XPreserveUnknownFields
 	// +kubebuilder:validation:XValidation:rule="self.all(o, has(o.metadata) && has(o.metadata.name) && size(o.metadata.name) > 0)",message="every object needs a metadata.name (generateName would make a new object at each push)"
-	// +kubebuilder:validation:XValidation:rule="self.all(o, !o.apiVersion.startsWith('federation.fairlead.dev/'))",message="Fairlead's own kinds are not federated: write them at the host that is to act on them"
+	// +kubebuilder:validation:XValidation:rule="self.all(o, !o.apiVersion.startsWith('federation.fairlead.dev/'))",message="Fairlead's own kinds are not federated: create them on the host itself"
 	Objects []runtime.RawExtension `json:"objects,omitempty"`
 
 	// placement selects the members that get the objects. It is required: a missing field never selects a member.
@@ -55,18 +54,19 @@ type WrapperSpec struct {
 	// +kubebuilder:validation:Enum=Fail;AdoptIfEqual
 	OnConflict ConflictPolicy `json:"onConflict,omitempty"`
 
-	// onDelete selects what happens to objects that this wrapper leaves on a member: the wrapper was deleted, no longer
-	// selects the member, or dropped an object. KeepData deletes everything except objects that hold data and objects
-	// that data depends on: claims, volumes, volume snapshots, Namespaces, CRDs and StorageClasses. DeleteAll deletes
-	// these too. KeepAll leaves everything. An object annotated federation.fairlead.dev/keep: "true" is always kept.
-	// KeepData does not keep one with "false". Defaults to KeepData.
+	// onDelete selects what happens to the objects on a member when the wrapper is deleted, when it no longer selects
+	// the member, or when it drops an object. KeepData keeps objects that hold data or that data depends on: claims,
+	// volumes, volume snapshots, Namespaces, CRDs, StorageClasses. It also keeps objects that own a claim, and custom
+	// resources with a finalizer. It deletes the others. DeleteAll deletes all objects, except a Namespace or CRD
+	// that holds objects of others. KeepAll deletes none. An object annotated federation.fairlead.dev/keep: "true" is
+	// always kept; with "false", KeepData deletes it. Defaults to KeepData.
 	// +optional
 	// +default="KeepData"
 	// +kubebuilder:validation:Enum=KeepData;DeleteAll;KeepAll
 	OnDelete DeletionPolicy `json:"onDelete,omitempty"`
 
-	// suspend set to All stops every write to members for this wrapper. If you delete the wrapper, the manager still
-	// removes it. Defaults to None.
+	// suspend set to All stops every write to members for this wrapper, except its removal after you have deleted it.
+	// Defaults to None.
 	// +optional
 	// +default="None"
 	// +kubebuilder:validation:Enum=None;All
@@ -106,8 +106,8 @@ type ClusterSelection struct {
 
 // Rollout limits how fast members change.
 type Rollout struct {
-	// maxRemoval is how many members the wrapper may leave within an hour because its placement, or their labels, no
-	// longer select them. It is a number from 1 to 5000, or a percentage from 1% to 100% of the members that had the
+	// maxRemoval is how many members the wrapper may leave within an hour after a change of its placement or of the
+	// members' labels. It is a number from 1 to 5000, or a percentage from 1% to 100% of the members that had the
 	// wrapper when the hour began. The percentage is rounded down, but at least one member may be left. The other
 	// members keep the wrapper until the hour is over, or until an Approval. Deleting the wrapper does not wait. With
 	// 100% no member waits. Defaults to 30%.
@@ -147,10 +147,10 @@ const (
 	KeepAll   DeletionPolicy = "KeepAll"
 )
 
-// SuspendPolicy is which writes are suspended.
+// SuspendPolicy tells which writes are suspended.
 type SuspendPolicy string
 
-// The suspend policies: All is a wrapper's, Pushes a member's.
+// The suspend policies. All is for wrappers, Pushes for MemberClusters.
 const (
 	SuspendNone   SuspendPolicy = "None"
 	SuspendAll    SuspendPolicy = "All"

@@ -37,7 +37,7 @@ func Parse(sources []Source) ([]Manifest, []Note, error) {
 	for _, m := range all {
 		if gvk := m.Object.GroupVersionKind(); gvk.Group == v1alpha1.Group {
 			found.add(&Error{Where: m.Where, Field: "apiVersion",
-				Text: gvk.Kind + " is Fairlead's own kind and is not federated: create it at the host"})
+				Text: gvk.Kind + " is Fairlead's own kind and is not federated: create it on the host itself"})
 			continue
 		}
 		if isKubeFed(m) {
