@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect"
 )
 
-// serveHealth answers a kubelet's probes: /healthz while the collector does not hang, /readyz while it writes heartbeats.
+// serveHealth answers a kubelet's probes. /healthz is 200 unless the collector hangs, /readyz is 200 while it writes heartbeats.
 func serveHealth(address string, c *collect.Collector) (stop func(), err error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

@@ -32,7 +32,7 @@ func run(args []string) error {
 	defer stop()
 	flags := flag.NewFlagSet("collector", flag.ExitOnError)
 	klog.InitFlags(flags)
-	kubeconfig := flags.String("kubeconfig", "", "file that leads to the member; without it, the cluster that this runs in")
+	kubeconfig := flags.String("kubeconfig", "", "kubeconfig of the member; without it the collector observes the cluster that it runs in")
 	clusterName := flags.String("cluster-name", "", "the name under which the member joined; the collector refuses a cluster that joined under another name")
 	maxInflight := flags.Int("max-inflight", inflight.Most, "the largest number of Deliveries that the collector judges at the same time; it begins with "+
 		strconv.Itoa(inflight.First)+" and grows while the member answers as quickly as before; a 429 halves it")
@@ -49,7 +49,7 @@ func run(args []string) error {
 		return nil
 	}
 	if *maxInflight < 1 {
-		return fmt.Errorf("--max-inflight=%d: at least 1 is needed, or the collector judges no Delivery", *maxInflight)
+		return fmt.Errorf("--max-inflight=%d: give at least 1, or the collector judges no Delivery", *maxInflight)
 	}
 	config, err := load(*kubeconfig)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/mistakes/*/answers.txt anew")
 
-// Each answer begins with what failed and where: the file, the document and the object. The field follows.
+// Each line of an error begins with the file, the document and the object. The field follows.
 func TestEveryMistakeIsAnsweredWithFileObjectAndField(t *testing.T) {
 	for command, args := range map[string][]string{
 		"render":   {"render", "--assume-cluster", "eu-1,cloud=aws", "-f"},
@@ -45,7 +45,7 @@ func TestEveryMistakeIsAnsweredWithFileObjectAndField(t *testing.T) {
 				}
 				for line := range strings.Lines(strings.TrimPrefix(errOut.String(), "Error: ")) {
 					if !strings.Contains(line, file+where) {
-						t.Errorf("%s: a line that does not say where: %s", file, line)
+						t.Errorf("%s: a line without file and document: %s", file, line)
 					}
 				}
 				answers.WriteString(strings.ReplaceAll(errOut.String(), folder+string(filepath.Separator), "") + "\n")

@@ -64,7 +64,7 @@ func TestUsageOfThePluginNamesTheCommandThatUsersType(t *testing.T) {
 	}
 }
 
-func TestMistakesInThePluginNameIt(t *testing.T) {
+func TestErrorsOfThePluginNameThePlugin(t *testing.T) {
 	var out, errOut bytes.Buffer
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errOut}
 	root := New(streams)

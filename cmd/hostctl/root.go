@@ -76,7 +76,7 @@ func Execute(ctx context.Context, streams genericiooptions.IOStreams, args []str
 	return execute(ctx, New(streams), streams, args)
 }
 
-// execute is Execute for a root command that is made. An error before a command begins to run (an unknown command or flag, a wrong
+// execute is Execute with a root command that the caller made. An error before a command begins to run (an unknown command or flag, a wrong
 // number of arguments) is a usage error. No command may have a PersistentPreRun of its own: it would hide the root's.
 func execute(ctx context.Context, root *cobra.Command, streams genericiooptions.IOStreams, args []string) int {
 	root.SetArgs(args)

@@ -19,14 +19,14 @@ func TestExitCodes(t *testing.T) {
 		args []string
 		want int
 	}{
-		"help is no failure":              {[]string{"--help"}, exit.Done},
-		"the version neither":             {[]string{"--version"}, exit.Done},
-		"an unknown command is usage":     {[]string{"sandbx"}, exit.Usage},
-		"an unknown flag is usage":        {[]string{"sandbox", "list", "--nope"}, exit.Usage},
-		"an argument too many is usage":   {[]string{"sandbox", "list", "x"}, exit.Usage},
-		"an argument too few is usage":    {[]string{"sandbox", "stop"}, exit.Usage},
-		"a command that fails has failed": {[]string{"sandbox", "env", "--name", "nope"}, exit.Failed},
-		"a value that can't be is usage":  {[]string{"sandbox", "list", "-o", "xml"}, exit.Usage},
+		"help succeeds":                 {[]string{"--help"}, exit.Done},
+		"the version succeeds":          {[]string{"--version"}, exit.Done},
+		"an unknown command is usage":   {[]string{"sandbx"}, exit.Usage},
+		"an unknown flag is usage":      {[]string{"sandbox", "list", "--nope"}, exit.Usage},
+		"an argument too many is usage": {[]string{"sandbox", "list", "x"}, exit.Usage},
+		"an argument too few is usage":  {[]string{"sandbox", "stop"}, exit.Usage},
+		"a command fails":               {[]string{"sandbox", "env", "--name", "nope"}, exit.Failed},
+		"a wrong value is usage":        {[]string{"sandbox", "list", "-o", "xml"}, exit.Usage},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -48,7 +48,7 @@ func main() {
 		return
 	}
 	if *maxInflight < 1 {
-		_, _ = fmt.Fprintf(os.Stderr, "Error: --max-inflight-per-member=%d: at least 1 is needed, or the manager pushes nothing\n", *maxInflight)
+		_, _ = fmt.Fprintf(os.Stderr, "Error: --max-inflight-per-member=%d: give at least 1, or the manager pushes nothing\n", *maxInflight)
 		os.Exit(2)
 	}
 	rotation := certificate.Rotation{}

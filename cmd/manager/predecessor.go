@@ -29,7 +29,7 @@ func proofOfPredecessor(podUID, lockFile string, log logr.Logger) lease.Proof {
 		err = errors.New("neither --pod-uid (or $POD_UID) nor --lock-file is given, or it is empty")
 	}
 	if err != nil {
-		log.Info("nothing can prove that a crashed predecessor is dead: this manager waits until its lease has expired", "because", err.Error())
+		log.Info("nothing can prove that a crashed predecessor is dead: after a crash this manager waits until the predecessor's lease has expired", "because", err.Error())
 	}
 	return proof
 }

@@ -46,7 +46,7 @@ var _ = Describe("When a wrapper is deleted while a member is away", needsThirdM
 		w := halfGone(ctx)
 		refused := fleet.Hostctl(ctx, "approve", w.Name, "-n", w.Namespace, "--release", "member-1", "--yes")
 		Expect(refused.Code).To(Equal(1))
-		Expect(refused.Stderr).To(ContainSubstring("cluster member-1 is not among those that are being left: member-2"))
+		Expect(refused.Stderr).To(ContainSubstring("cluster member-1 is not among the clusters that the wrapper is leaving: member-2"))
 		Expect(fleet.Hostctl(ctx, "approve", w.Name, "-n", w.Namespace, "--release", "member-2", "--yes")).To(HaveField("Code", 0))
 		Eventually(ctx, fleet.Host.lacks(w)).WithTimeout(10 * time.Second).Should(BeTrue())
 		expectUntouchedWhenBack(ctx, "member-2", w)

@@ -56,7 +56,7 @@ func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
 	cmd := &cobra.Command{
 		Use:   "approve (NAME | cfed/NAME) (--removal [--cluster CLUSTER,…] | --release CLUSTER,…)",
 		Short: "Approve a removal from many clusters, or stop waiting for a cluster that does not answer",
-		Long: `approve allows something that Fairlead does not do to a wrapper by itself. It shows what will happen, asks, and then writes
+		Long: `approve permits an action on a wrapper that Fairlead does not take by itself. It shows what will happen, asks, and then writes
 an Approval into the wrapper's namespace (into ` + v1alpha1.SystemNamespace + ` for a ClusterFederated).
 
 --removal
@@ -64,7 +64,7 @@ an Approval into the wrapper's namespace (into ` + v1alpha1.SystemNamespace + ` 
   spec.rollout.maxRemoval allows. Fairlead keeps serving the clusters above that limit until the hour is over. Once you
   approve, the wrapper leaves them now, and spec.onDelete decides which objects stay there. To cancel the removal instead,
   restore the placement or the clusters' labels. An approval covers only the present removal: it no longer counts after an
-  edit of the wrapper, or once one more cluster is to be left.
+  edit of the wrapper, or when spec.placement selects even fewer clusters.
 
 --release
   Use it when a wrapper is being deleted or leaves a cluster, and the cluster does not answer or something there blocks the
@@ -112,7 +112,7 @@ func (o *Options) Complete(name string) error {
 	}
 	switch {
 	case o.Removal == (len(o.Release) > 0):
-		return exit.Usagef("say what to approve: --removal, or --release CLUSTER")
+		return exit.Usagef("say what to approve: give one of --removal and --release CLUSTER")
 	case len(o.Clusters) > 0 && !o.Removal:
 		return exit.Usagef("--cluster goes with --removal; --release names its clusters itself")
 	}
@@ -122,7 +122,7 @@ func (o *Options) Complete(name string) error {
 		return exit.Usagef("--output %q: give yaml, json or name", o.Output)
 	}
 	if !o.Yes && !o.DryRun && !o.CanAsk() {
-		return exit.Usagef("approving something for %s needs an answer, and standard input is no terminal: give --yes", name)
+		return exit.Usagef("writing an Approval for %s needs your answer, and standard input is no terminal: give --yes", name)
 	}
 	if o.kind == v1alpha1.KindFederated {
 		if o.namespace, err = connect.Namespace(o.flags); err != nil {
@@ -141,11 +141,11 @@ func (o *Options) Run(ctx context.Context) error {
 	}
 	approval, err := o.decide(ctx, w)
 	if err != nil {
-		return fmt.Errorf("approving something for %s: %w", render.TitleOf(w), err)
+		return fmt.Errorf("writing an Approval for %s: %w", render.TitleOf(w), err)
 	}
 	_, _ = fmt.Fprint(o.ErrOut, plan(w, approval))
 	if !o.Yes && !o.DryRun {
-		if err := ask.Confirm(o.IOStreams, "approving that for "+w.GetName(), "Approve that?"); err != nil {
+		if err := ask.Confirm(o.IOStreams, "writing an Approval for "+w.GetName(), "Approve that?"); err != nil {
 			return err
 		}
 	}

@@ -23,8 +23,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// web is a wrapper on east, north, south and west, of which north and south wait to be left and west is
-// being left.
+// web is a wrapper on east, north, south and west. The removal from north and south waits for an Approval. The manager is removing the
+// wrapper from west.
 func web(change func(*v1alpha1.Federated)) *v1alpha1.Federated {
 	w := build.Federated("web").In("shop").To("east").With(
 		build.ConfigMap("settings"), build.Claim("data"), build.Kept(build.ConfigMap("licence"), "true")).Obj()
@@ -41,7 +41,7 @@ func deleted(w *v1alpha1.Federated) {
 	w.DeletionTimestamp = &metav1.Time{Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 }
 
-// asDeleted is what the status says then: east has been left.
+// asDeleted sets the status of a wrapper that is being deleted. The manager has finished on east.
 func asDeleted(w *v1alpha1.Federated) {
 	deleted(w)
 	w.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Reason: v1alpha1.ReasonDeleting}}
@@ -89,7 +89,7 @@ func run(t *testing.T, answer string, args []string, objects ...client.Object) c
 	return got
 }
 
-func TestWhatIsApproved(t *testing.T) {
+func TestApproveWritesAnApproval(t *testing.T) {
 	cluster := build.ClusterFederated("fast").To("east").With(build.StorageClass("fast")).Obj()
 	cluster.UID, cluster.Generation = "c", 1
 	cluster.Status.Placement = v1alpha1.PlacementStatus{ObservedGeneration: 1, Clusters: []string{"east"}, Leaving: []string{"west"}}
@@ -113,7 +113,7 @@ func TestWhatIsApproved(t *testing.T) {
 			says: []string{"Federated shop/web will leave north, south now (onDelete: KeepData):", "removed: ConfigMap settings\n",
 				"kept:    PersistentVolumeClaim data, ConfigMap licence\n"},
 		},
-		"a part of it": {
+		"a part of the removal that waits": {
 			args: []string{"web", "-n", "shop", "--removal", "--cluster", "south"}, w: web(func(w *v1alpha1.Federated) { w.Spec.OnDelete = v1alpha1.KeepAll }),
 			meta:  "shop/web-removal-x7k2p",
 			want:  v1alpha1.ApprovalSpec{Wrapper: ofWeb, Allow: v1alpha1.AllowRemoval, Decision: "0123456789abcdef", Clusters: []string{"south"}},
@@ -133,7 +133,7 @@ func TestWhatIsApproved(t *testing.T) {
 			owned: []metav1.OwnerReference{owner("Federated", "web", "u")},
 			says:  []string{"It still waits for south."},
 		},
-		"of one whose garbage goes first it is no garbage": {
+		"an Approval for a wrapper whose dependents are deleted first has no owner": {
 			args: []string{"web", "-n", "shop", "--release", "west"},
 			w: web(func(w *v1alpha1.Federated) {
 				deleted(w)
@@ -141,7 +141,7 @@ func TestWhatIsApproved(t *testing.T) {
 			}), meta: "shop/web-release-x7k2p",
 			want: v1alpha1.ApprovalSpec{Wrapper: ofWeb, Allow: v1alpha1.AllowRelease, Clusters: []string{"west"}},
 		},
-		"for a ClusterFederated it stands with Fairlead": {
+		"an Approval for a ClusterFederated is in fairlead-system": {
 			args: []string{"cfed/fast", "--release", "west"}, w: cluster, meta: v1alpha1.SystemNamespace + "/fast-release-x7k2p",
 			want: v1alpha1.ApprovalSpec{Wrapper: v1alpha1.ApprovedWrapper{Kind: v1alpha1.KindClusterFederated, Name: "fast", UID: "c"},
 				Allow: v1alpha1.AllowRelease, Clusters: []string{"west"}},
@@ -175,7 +175,7 @@ func TestWhatIsApproved(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotApproved(t *testing.T) {
+func TestApproveRefusesWhatDoesNotWait(t *testing.T) {
 	asIs := func(*v1alpha1.Federated) {}
 	for name, test := range map[string]struct {
 		args   []string
@@ -184,8 +184,8 @@ func TestWhatIsNotApproved(t *testing.T) {
 		code   int
 		words  string
 	}{
-		"nothing is said":              {[]string{"web"}, asIs, "y\n", exit.Usage, "say what to approve"},
-		"two things are said":          {[]string{"web", "--removal", "--release", "west"}, asIs, "y\n", exit.Usage, "say what to approve"},
+		"neither flag":                 {[]string{"web"}, asIs, "y\n", exit.Usage, "say what to approve"},
+		"both flags":                   {[]string{"web", "--removal", "--release", "west"}, asIs, "y\n", exit.Usage, "say what to approve"},
 		"members of a release":         {[]string{"web", "--release", "west", "--cluster", "west"}, asIs, "y\n", exit.Usage, "--cluster goes with --removal"},
 		"a kind that has no approvals": {[]string{"member/web", "--removal"}, asIs, "y\n", exit.Usage, "cfed/NAME for a ClusterFederated"},
 		"a format that is none":        {[]string{"web", "--removal", "-o", "xml"}, asIs, "y\n", exit.Usage, "give yaml, json or name"},
@@ -195,18 +195,18 @@ func TestWhatIsNotApproved(t *testing.T) {
 		"nothing waits": {[]string{"web", "-n", "shop", "--removal"}, func(w *v1alpha1.Federated) { w.Status.Placement.Withheld = nil },
 			"y\n", exit.Failed, "no removal waits"},
 		"nothing is being left": {[]string{"web", "-n", "shop", "--release", "west"},
-			func(w *v1alpha1.Federated) { w.Status.Placement.Leaving = nil }, "y\n", exit.Failed, "waits for none"},
+			func(w *v1alpha1.Federated) { w.Status.Placement.Leaving = nil }, "y\n", exit.Failed, "there is none to release"},
 		"a decision on an earlier spec": {[]string{"web", "-n", "shop", "--removal"}, func(w *v1alpha1.Federated) { w.Generation++ },
-			"y\n", exit.Failed, "has not decided on its present spec yet"},
-		"a removal of what is being deleted": {[]string{"web", "-n", "shop", "--removal"}, deleted, "y\n", exit.Failed, "it is being deleted, which does not wait"},
+			"y\n", exit.Failed, "has not decided on the placement of the wrapper's present spec"},
+		"a removal of a wrapper that is being deleted": {[]string{"web", "-n", "shop", "--removal"}, deleted, "y\n", exit.Failed, "a deletion waits for no approval"},
 		"a member that is not there": {[]string{"web", "-n", "shop", "--removal", "--cluster", "nowhere"}, asIs, "y\n", exit.Failed,
-			"there is no cluster nowhere (see `kubectl get memberclusters`); those that wait for a removal to be approved: north, south"},
+			"there is no cluster nowhere (see `kubectl get memberclusters`); the clusters that wait for an approval of the removal: north, south"},
 		"a member that is not in the decision": {[]string{"web", "-n", "shop", "--removal", "--cluster", "east"}, asIs, "y\n", exit.Failed,
-			"cluster east is not among those that wait for a removal to be approved: north, south"},
+			"cluster east is not among the clusters that wait for an approval of the removal: north, south"},
 		"a member that is not being left": {[]string{"web", "-n", "shop", "--release", "east"}, asIs, "y\n", exit.Failed,
-			"cluster east is not among those that are being left: west"},
+			"cluster east is not among the clusters that the wrapper is leaving: west"},
 		"a member that has been left": {[]string{"web", "-n", "shop", "--release", "east"}, asDeleted, "y\n", exit.Failed,
-			"not among those that are being left: north, south, west"},
+			"not among the clusters that the wrapper is leaving: north, south, west"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := run(t, test.answer, test.args, web(test.change))
@@ -231,6 +231,6 @@ func TestADryRunWritesNothingAndAsksNoQuestion(t *testing.T) {
 		}
 	}
 	if strings.Contains(got.stderr, "[y/N]") {
-		t.Errorf("it asks: %s", got.stderr)
+		t.Errorf("a dry run asked a question: %s", got.stderr)
 	}
 }

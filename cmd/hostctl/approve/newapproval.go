@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/approval"
 )
 
-// decide makes the Approval of the removals or releases that wait. It returns an error when none waits, or none for a member that
-// the user named. An Approval that nothing waits for would take effect later, at a time the user does not expect.
+// decide makes the Approval. It returns an error if no removal waits, or if the removal from a member that the user named does not.
+// An Approval that nothing waits for would take effect later, at a time the user does not expect.
 func (o *Options) decide(ctx context.Context, w v1alpha1.Wrapper) (*v1alpha1.Approval, error) {
 	var spec v1alpha1.ApprovalSpec
 	var err error
@@ -39,25 +39,25 @@ func (o *Options) removal(ctx context.Context, w v1alpha1.Wrapper) ([]string, er
 	placed := w.WrapperStatus().Placement
 	switch {
 	case w.GetDeletionTimestamp() != nil:
-		return nil, errors.New("it is being deleted, which does not wait for an approval; --release CLUSTER stops waiting for a cluster that does not answer")
+		return nil, errors.New("the wrapper is being deleted, and a deletion waits for no approval; to stop waiting for a cluster that does not answer, give --release CLUSTER")
 	case placed.ObservedGeneration != w.GetGeneration():
-		return nil, errors.New("the host's manager has not decided on its present spec yet: try again in a moment, " +
+		return nil, errors.New("the host's manager has not decided on the placement of the wrapper's present spec yet: try again in a moment, " +
 			"or check that the manager runs")
 	case len(placed.Withheld) == 0:
 		return nil, errors.New("no removal waits: status.placement.withheld is empty")
 	case len(o.Clusters) == 0:
 		return placed.Withheld, nil
 	}
-	return o.among(ctx, o.Clusters, placed.Withheld, "wait for a removal to be approved")
+	return o.among(ctx, o.Clusters, placed.Withheld, "that wait for an approval of the removal")
 }
 
 // release returns the members that Fairlead stops waiting for.
 func (o *Options) release(ctx context.Context, w v1alpha1.Wrapper) ([]string, error) {
 	waited := awaited(w)
 	if len(waited) == 0 {
-		return nil, errors.New("it leaves no cluster, and waits for none: status.placement.leaving is empty")
+		return nil, errors.New("the wrapper is not leaving any cluster, so there is none to release: status.placement.leaving is empty")
 	}
-	return o.among(ctx, o.Release, waited, "are being left")
+	return o.among(ctx, o.Release, waited, "that the wrapper is leaving")
 }
 
 // awaited returns, sorted, the members that a wrapper is still leaving. While the wrapper is being deleted and its status says so,
@@ -79,7 +79,8 @@ func awaited(w v1alpha1.Wrapper) []string {
 	return slices.Compact(names)
 }
 
-// among checks that each named member is one of those, and returns the names sorted, each once. what describes those in errors.
+// among returns the named members sorted and without duplicates. It returns an error if one of them is not in those; what describes
+// those in the error.
 func (o *Options) among(ctx context.Context, named, those []string, what string) ([]string, error) {
 	named = slices.Clone(named)
 	slices.Sort(named)
@@ -90,12 +91,12 @@ func (o *Options) among(ctx context.Context, named, those []string, what string)
 		}
 		err := o.host.Get(ctx, client.ObjectKey{Name: name}, &v1alpha1.MemberCluster{})
 		if apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("there is no cluster %s (see `kubectl get memberclusters`); those that %s: %s", name, what, few(those))
+			return nil, fmt.Errorf("there is no cluster %s (see `kubectl get memberclusters`); the clusters %s: %s", name, what, few(those))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("getting MemberCluster %s from the host: %w", name, err)
 		}
-		return nil, fmt.Errorf("cluster %s is not among those that %s: %s", name, what, few(those))
+		return nil, fmt.Errorf("cluster %s is not among the clusters %s: %s", name, what, few(those))
 	}
 	return named, nil
 }

@@ -51,8 +51,8 @@ func plan(w v1alpha1.Wrapper, a *v1alpha1.Approval) string {
 	return b.String()
 }
 
-// partition sorts the wrapper's objects into those that leaving a member removes and those that it keeps. It goes by the wrapper
-// alone; on the member, an annotation on the object itself counts as well.
+// partition predicts which of the wrapper's objects the manager removes from a member and which it keeps. It knows only the wrapper.
+// The manager also reads the object on the member, for example its annotation keep.
 func partition(w v1alpha1.Wrapper) (removed, kept []string) {
 	spec := w.WrapperSpec()
 	for i := range spec.Objects {

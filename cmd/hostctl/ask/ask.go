@@ -30,7 +30,7 @@ func Confirm(streams genericiooptions.IOStreams, doing, question string) error {
 	})
 }
 
-// Type asks the user to type a word, and returns an error for any other answer. It is for what a quick yes must not do.
+// Type asks the user to type a word, and returns an error for any other answer. It is for actions that a quick yes must not start.
 func Type(streams genericiooptions.IOStreams, doing, question, word string) error {
 	return answered(streams, doing, question+" ", func(answer string) bool { return answer == word })
 }

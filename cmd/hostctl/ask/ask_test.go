@@ -10,7 +10,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-func TestTwoQuestionsGetTwoLines(t *testing.T) {
+func TestEachQuestionReadsOneLine(t *testing.T) {
 	for answers, want := range map[string][2]bool{
 		"y\nprod\n":   {true, true},
 		"Yes\r\nprod": {true, true},

@@ -98,7 +98,7 @@ func members(ctx context.Context, flags *genericclioptions.ConfigFlags) []string
 	return names(ctx, hostOf(flags), "memberclusters", "")
 }
 
-// hostOf returns a client that says nothing, or nil without a usable kubeconfig.
+// hostOf returns a client that prints no warnings, or nil without a usable kubeconfig.
 func hostOf(flags *genericclioptions.ConfigFlags) metadata.Interface {
 	config, err := flags.ToRESTConfig()
 	if err != nil {
@@ -113,7 +113,7 @@ func hostOf(flags *genericclioptions.ConfigFlags) metadata.Interface {
 	return host
 }
 
-// names lists the names of one kind. Without an answer there are none.
+// names lists the names of one kind. It returns none if the host does not answer.
 func names(ctx context.Context, host metadata.Interface, resource, namespace string) []string {
 	if host == nil {
 		return nil

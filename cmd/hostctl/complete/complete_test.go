@@ -72,14 +72,14 @@ func TestNamesAreCompletedFromTheHost(t *testing.T) {
 		of    func(*cobra.Command) cobra.CompletionFunc
 		want  []string
 	}{
-		"wrappers of both scopes":               {all, nil, "", wrapperArgument, []string{"shop", "storefront", "cfed/fast", "cfed/standard"}},
-		"wrappers that begin so":                {all, nil, "st", wrapperArgument, []string{"storefront"}},
-		"wrappers of the cluster scope":         {all, nil, "cfed/s", wrapperArgument, []string{"cfed/standard"}},
-		"a second wrapper is not an argument":   {all, []string{"shop"}, "", wrapperArgument, nil},
-		"members":                               {all, nil, "eu", memberArgument, []string{"eu-1", "eu-2"}},
-		"a flag of members":                     {all, []string{"shop"}, "", clusterFlag, []string{"eu-1", "eu-2", "us-1"}},
-		"a flag of members, after a comma":      {all, []string{"shop"}, "us-1,eu", clusterFlag, []string{"us-1,eu-1", "us-1,eu-2"}},
-		"a host that does not let list members": {map[string][]string{}, nil, "", memberArgument, nil},
+		"wrappers of both scopes":             {all, nil, "", wrapperArgument, []string{"shop", "storefront", "cfed/fast", "cfed/standard"}},
+		"wrappers that begin so":              {all, nil, "st", wrapperArgument, []string{"storefront"}},
+		"wrappers of the cluster scope":       {all, nil, "cfed/s", wrapperArgument, []string{"cfed/standard"}},
+		"a second wrapper is not an argument": {all, []string{"shop"}, "", wrapperArgument, nil},
+		"members":                             {all, nil, "eu", memberArgument, []string{"eu-1", "eu-2"}},
+		"a flag of members":                   {all, []string{"shop"}, "", clusterFlag, []string{"eu-1", "eu-2", "us-1"}},
+		"a flag of members, after a comma":    {all, []string{"shop"}, "us-1,eu", clusterFlag, []string{"us-1,eu-1", "us-1,eu-2"}},
+		"a host that forbids to list members": {map[string][]string{}, nil, "", memberArgument, nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestCompletionIsSilentAndBoundedWithoutAHost(t *testing.T) {
 	for name, path := range map[string]string{
 		"no kubeconfig":               filepath.Join(t.TempDir(), "none"),
 		"a broken kubeconfig":         broken,
-		"a host that is away":         kubeconfig(t, "http://127.0.0.1:1"),
+		"nothing listens there":       kubeconfig(t, "http://127.0.0.1:1"),
 		"a host that does not answer": kubeconfig(t, hanging.URL),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -97,9 +97,9 @@ the same placement and overrides.`,
 	f.StringSliceVar(&o.ClusterScoped, "cluster-scoped", nil, "KIND.GROUP of a cluster-scoped kind that hostctl does not know")
 	f.StringSliceVar(&o.Namespaced, "namespaced", nil, "KIND.GROUP of a namespaced kind that hostctl does not know")
 	f.StringVar(&o.Host.kubeconfig, "kubeconfig", "",
-		"kubeconfig of a host that federate may ask for the scope of unknown kinds, and for the namespaces that it has")
+		"kubeconfig of the host; federate then asks the host for the scope of unknown kinds, and which namespaces exist")
 	f.StringVar(&o.Host.context, "context", "",
-		"context of a host that federate may ask for the scope of unknown kinds, and for the namespaces that it has")
+		"context of the host in its kubeconfig; federate then asks the host as with --kubeconfig")
 	return cmd
 }
 

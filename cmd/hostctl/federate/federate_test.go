@@ -19,7 +19,7 @@ import (
 
 const samples = "../../../config/samples"
 
-// run is the command as a user has it.
+// run runs the command as a user does.
 func run(t *testing.T, stdin string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	streams, in, out, errOut := genericiooptions.NewTestIOStreams()
@@ -49,7 +49,7 @@ func readFile(t *testing.T, path string) string {
 	return string(data)
 }
 
-func TestTheSampleIsWhatFederateWritesAndItsOverrides(t *testing.T) {
+func TestTheSampleEqualsTheOutputOfFederatePlusItsOverrides(t *testing.T) {
 	out, notes, err := run(t, "", "-f", filepath.Join(samples, "plain/shop"), "--bundle", "shop", "--all-clusters")
 	if err != nil || notes != "" {
 		t.Fatalf("%v, notes: %s", err, notes)
@@ -134,15 +134,15 @@ func TestFilesOfAFolder(t *testing.T) {
 		})
 	}
 	if _, _, err := run(t, "", "-f", filepath.Join(dir, "deeper", "..", "nowhere")); err == nil {
-		t.Error("a file that is not there was to be an error")
+		t.Error("want an error for a file that does not exist")
 	}
 	empty := t.TempDir()
 	if _, _, err := run(t, "", "-f", empty); err == nil || !strings.Contains(err.Error(), "no .yaml, .yml or .json file") {
-		t.Errorf("an empty folder was to be an error, got: %v", err)
+		t.Errorf("want an error for an empty folder, got: %v", err)
 	}
 }
 
-func TestWrongUseIsUsage(t *testing.T) {
+func TestWrongFlagsAreUsageErrors(t *testing.T) {
 	for name, args := range map[string][]string{
 		"no file":                      {},
 		"an unknown output":            {"-f", "-", "-o", "table"},
@@ -164,7 +164,7 @@ func TestWrongUseIsUsage(t *testing.T) {
 
 func TestInputIsBounded(t *testing.T) {
 	if _, _, err := run(t, "", "-f", "/dev/zero"); err == nil || !strings.Contains(err.Error(), "larger than 3 MiB") {
-		t.Errorf("want the limit told, got: %v", err)
+		t.Errorf("want the limit in the error, got: %v", err)
 	}
 }
 
@@ -182,7 +182,7 @@ func folder(t *testing.T, files map[string]string) string {
 
 const webMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: shop}\n"
 
-func TestAllFaultsOfATreeAreToldInOneRun(t *testing.T) {
+func TestFederateReportsAllFaultsOfAFolderInOneRun(t *testing.T) {
 	dir := folder(t, map[string]string{
 		"a.yaml": "kind: ConfigMap\nmetadata: {name: a}\n",
 		"b.yaml": webMap + "data: [\n---\n" + webMap + "---\napiVersion: v1\nkind: Pod\nmetadata: {}\n",
@@ -214,7 +214,7 @@ func TestAllFaultsOfATreeAreToldInOneRun(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoObjectInAFolderIsSkippedWithAWord(t *testing.T) {
+func TestFilesOfAFolderWithoutAnObjectAreSkippedWithANote(t *testing.T) {
 	files := map[string]string{
 		"kustomization.yaml": "resources: [web.yaml]\n",
 		"component.yaml":     "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n",
@@ -240,7 +240,7 @@ func TestWhatIsNoObjectInAFolderIsSkippedWithAWord(t *testing.T) {
 			t.Errorf("want %q in:\n%s", want, notes)
 		}
 		if _, _, err := run(t, "", "-f", filepath.Join(dir, name), "--all-clusters"); err == nil {
-			t.Errorf("%s was named and is no object: that is a fault", name)
+			t.Errorf("%s: want an error, because -f names the file and it holds no object", name)
 		}
 	}
 	if n := strings.Count(notes, "skipped"); n != 5 {
@@ -248,7 +248,7 @@ func TestWhatIsNoObjectInAFolderIsSkippedWithAWord(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrittenIsNoLargerThanRenderTakes(t *testing.T) {
+func TestFederateWritesNoMoreThanRenderReads(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 90) + "1" + strings.Repeat("}", 90)
 	var small strings.Builder
 	for i := range 5000 {
@@ -264,7 +264,7 @@ func TestWhatIsWrittenIsNoLargerThanRenderTakes(t *testing.T) {
 			t.Errorf("%s: %d bytes", name, len(out))
 		}
 	}
-	// As YAML the second comes out indented, and larger than anything is read.
+	// As YAML the second input is indented, and larger than the limit of render.
 	if _, _, err := run(t, nested, "-f", "-", "--all-clusters"); err == nil || !strings.Contains(err.Error(), "hostctl render reads at most 12: split the input") {
 		t.Errorf("YAML of great depth: %v", err)
 	}

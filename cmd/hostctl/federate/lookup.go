@@ -15,8 +15,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/author"
 )
 
-// hostFlags name a host that federate may read from. Only an explicit flag counts: the output must not depend on the kubeconfig's
-// current context.
+// hostFlags name the host from which federate may read. federate reads from a host only if a flag names it: the output must not
+// depend on the current context of a kubeconfig.
 type hostFlags struct {
 	kubeconfig, context string
 }

@@ -104,7 +104,7 @@ func (o *Options) Complete() error {
 		return exit.Usagef("--output goes with --dry-run: an installation prints no objects")
 	}
 	if o.Timeout <= 0 {
-		return exit.Usagef("--timeout %s: give a time, as in 5m; to wait for nothing, --wait=false", o.Timeout)
+		return exit.Usagef("--timeout %s: give a duration, as in 5m; to wait for nothing, give --wait=false", o.Timeout)
 	}
 	if o.WaitForReady {
 		o.Wait = o.Timeout
@@ -171,7 +171,7 @@ func summary(r *install.Result, o install.Options) string {
 		fmt.Fprintf(&b, "Nothing was written. %d objects would be created, changed or deleted.\n", r.Changes)
 		return b.String()
 	case r.Changes == 0:
-		fmt.Fprintf(&b, "Fairlead %s was installed, and nothing had to be written.\n", r.Version)
+		fmt.Fprintf(&b, "Fairlead %s was installed already, and init had nothing to write.\n", r.Version)
 	case r.Before == "" || r.Before == r.Version:
 		fmt.Fprintf(&b, "Fairlead %s is installed, in namespace %s: %d replicas of %s.\n", r.Version, v1alpha1.SystemNamespace, r.Replicas, r.Image)
 	default:
@@ -185,7 +185,7 @@ func summary(r *install.Result, o install.Options) string {
 	return b.String()
 }
 
-// warning is that of the README. It goes once the webhooks check an author's own rights.
+// warning is the warning of the README. Remove it once the webhooks check the author's own rights.
 const warning = `
 Anyone who can write wrappers can act on every member with the host's permissions. Fairlead does not check yet that an author
 may create what a wrapper holds. Until it does, give write access to federateds and clusterfederateds only to people who may

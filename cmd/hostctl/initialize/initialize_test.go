@@ -97,7 +97,7 @@ func TestSummary(t *testing.T) {
 		"the first":              {func(*install.Result, *install.Options) {}, "Fairlead v0.2.0 is installed, in namespace fairlead-system: 2 replicas of r.example/m:v0.2.0."},
 		"the warning of authors": {func(*install.Result, *install.Options) {}, "Anyone who can write wrappers can act on every member with the host's permissions."},
 		"an upgrade":             {func(r *install.Result, _ *install.Options) { r.Before = "v0.1.0" }, "Fairlead is now v0.2.0, and was v0.1.0"},
-		"nothing to do":          {func(r *install.Result, _ *install.Options) { r.Changes = 0 }, "nothing had to be written"},
+		"nothing to do":          {func(r *install.Result, _ *install.Options) { r.Changes = 0 }, "init had nothing to write"},
 		"a dry run":              {func(_ *install.Result, o *install.Options) { o.DryRun = true }, "Nothing was written. 20 objects would be"},
 		"no wait":                {func(*install.Result, *install.Options) {}, "init did not wait"},
 	} {

@@ -61,16 +61,16 @@ new one has worked. If a token may have been stolen, use --rotate: it makes the 
 anew, which revokes all their tokens. That takes about 15 seconds, and the member is not served meanwhile. If you run the
 collector yourself, give it a new token afterwards.
 
-Collector: a collector observes the member and reports there how the objects are. With --collector Member it is a Deployment in
-fairlead-system of the member, with an account that reads the objects of the grants (never Secrets) and writes two statuses.
-Its image lies beside the manager's, under the same tag, unless --image or --image-registry names another. A join after an
-upgrade of the host upgrades the CRDs on the member and its collector too; until then the MemberCluster has the condition
-MemberOutdated where that matters. join waits until the collector reports. If its image cannot be pulled, or its pod is
+Collector: a collector observes the member and writes the state of the objects there. With --collector Member it is a Deployment
+in fairlead-system of the member. Its account reads the objects of the grants (never Secrets) and writes only the status of
+Deliveries and of the Membership. Its image has the registry, the path and the tag of the manager's image, and the name
+collector, unless --image or --image-registry selects another. A join after an upgrade of the host upgrades the CRDs on the
+member and its collector too. Until then the MemberCluster may have the condition MemberOutdated. join waits until the collector reports. If its image cannot be pulled, or its pod is
 refused, join says so and ends with an error; run it again with other settings. With Host or External there is no Deployment.
 A change of --collector makes the collector's account anew, and so ends every token that the former collector had.
 
 Address: the manager has to reach the member from where it runs. A manager in a pod of the host cannot use a loopback address
-of this machine. If the manager does not reach the member, join tells the address that it tried: give another with --server.
+of this machine. If the manager does not reach the member, join prints the address that the manager tried: give another with --server.
 
 Takeover: join refuses a member of another host, unless you give --take-over. It then shows the other host and the
 consequences, and asks. It revokes the other host's account with all its tokens, and then makes one for this host. It
@@ -138,11 +138,12 @@ func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
 	f.StringVar(&o.ProxyURL, "proxy-url", "", "proxy through which the host reaches the member, or none (default the proxy of the earlier join); its user and password go into the Secret")
 	f.StringVar(&o.Collector, "collector", "", "collector that observes the member: Member (a Deployment there), Host (inside the host's manager) or External (a collector that you run) "+
 		"(default Member if the host's manager is a Deployment, else Host)")
-	f.StringVar(&o.MemberCollector.Image, "image", "", "image of a collector on the member; without a tag it takes that of the manager; host for the image beside the manager's (default that)")
-	f.StringVar(&o.MemberCollector.Registry, "image-registry", "", "registry or mirror HOST[:PORT][/PREFIX] with the image collector, under the tag of the manager's image")
+	f.StringVar(&o.MemberCollector.Image, "image", "", "image of a collector on the member; without a tag it gets the tag of the manager's image; host selects the image that belongs to the manager's "+
+		"(default the image of the earlier join, else host)")
+	f.StringVar(&o.MemberCollector.Registry, "image-registry", "", "registry or mirror HOST[:PORT][/PREFIX] that holds the image collector with the tag of the manager's image")
 	f.StringSliceVar(&o.MemberCollector.PullSecrets, "image-pull-secret", nil, "Secrets in "+v1alpha1.SystemNamespace+" of the host with which the member's nodes pull that image; "+
-		"join copies them to the member; none for none (default those of the manager)")
-	f.StringSliceVar(&o.MemberCollector.Tolerations, "toleration", nil, "taints of nodes that a collector on the member tolerates, as KEY=VALUE:EFFECT or KEY; none for none")
+		"join copies them to the member; none uses no Secret (default those of the earlier join, else those of the manager)")
+	f.StringSliceVar(&o.MemberCollector.Tolerations, "toleration", nil, "taints of nodes that a collector on the member tolerates, as KEY=VALUE:EFFECT or KEY; none removes them (default those of the earlier join)")
 	f.StringVar(&o.HostName, "host-name", "", "name of the host on the member (default the cluster name of the host's context)")
 	f.BoolVar(&o.TakeOver, "take-over", false, "take the cluster over from its present host, and revoke that host's account there")
 	f.BoolVar(&o.Rotate, "rotate", false, "make the accounts of host and collector on the member anew, and so revoke all their tokens")
@@ -166,7 +167,7 @@ func (o *Options) Complete(name string) error {
 	}
 	switch {
 	case o.Yes && !o.TakeOver:
-		return exit.Usagef("--yes goes with --take-over: nothing else is asked")
+		return exit.Usagef("--yes goes with --take-over: join asks nothing else")
 	case o.TakeOver && !o.Yes && !o.DryRun && !o.CanAsk():
 		return exit.Usagef("taking %s over needs an answer, and standard input is no terminal: give --yes", name)
 	}
@@ -211,9 +212,9 @@ func summary(r *join.Result, o join.Options) string {
 	b.WriteString("\n")
 	switch r.Collector {
 	case v1alpha1.CollectorMember:
-		fmt.Fprintf(&b, "It is observed by the Deployment %s/%s there, image %s.\n", v1alpha1.SystemNamespace, membercollector.Name, r.CollectorImage)
+		fmt.Fprintf(&b, "The Deployment %s/%s there observes the member; its image is %s.\n", v1alpha1.SystemNamespace, membercollector.Name, r.CollectorImage)
 	case v1alpha1.CollectorExternal:
-		fmt.Fprintf(&b, "It is observed by a collector that you run with the service account %s/%s.\n", v1alpha1.SystemNamespace, join.CollectorAccount)
+		fmt.Fprintf(&b, "A collector that you run with the service account %s/%s observes the member.\n", v1alpha1.SystemNamespace, join.CollectorAccount)
 	}
 	switch {
 	case o.DryRun:

@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/cluster"
 )
 
-func TestASandboxThatGetsAMemberFromElsewhereIsWarnedOf(t *testing.T) {
+func TestJoinWarnsWhenASandboxGetsAMemberOnAnotherMachine(t *testing.T) {
 	sandbox := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if !strings.HasSuffix(req.URL.Path, "/csidrivers/"+cluster.Driver) {
 			http.NotFound(w, req)
@@ -53,7 +53,7 @@ func TestASandboxThatGetsAMemberFromElsewhereIsWarnedOf(t *testing.T) {
 	}
 }
 
-func TestAnAddressOfThisMachineIsHere(t *testing.T) {
+func TestIsHereRecognisesTheAddressesOfThisMachine(t *testing.T) {
 	own := []net.Addr{&net.IPNet{IP: net.IPv4(192, 168, 1, 5), Mask: net.CIDRMask(24, 32)}}
 	for endpoint, want := range map[string]bool{
 		"https://192.168.1.5:6443": true, "https://192.168.1.6:6443": false, "https://[::1]:6443": true, "https://a.localhost": true, "%": false,

@@ -27,17 +27,17 @@ func TestBeforeAMemberIsTakenOver(t *testing.T) {
 		wantCode int
 		wantSaid []string
 	}{
-		"it is said whose it is, what happens and what comes of it": {answer: "y\n", wantSaid: []string{
+		"the plan names the owner, the steps and the consequences": {answer: "y\n", wantSaid: []string{
 			`The cluster at https://eu is a member of another host, "atlantis" (uid u-1)`, `as "eu-old", since 2026-01-02 03:00:00 UTC`,
 			"Its collector last reported at 2026-01-02 04:00:00 UTC.", `an account to "prod", with the grants core, olm`,
 			"Its 2 Deliveries there become orphans", "`hostctl recover NAME --keep host`", "`hostctl unjoin eu-old --forget`", "Take eu-1 over? [y/N]"}},
-		"one Delivery":      {answer: "y\n", change: func(_ *Options, t *join.Takeover) { t.Deliveries = 1 }, wantSaid: []string{"Its one Delivery there becomes an orphan"}},
-		"no Delivery":       {answer: "y\n", change: func(_ *Options, t *join.Takeover) { t.Deliveries = 0 }, wantSaid: []string{"has no Deliveries there."}},
-		"no heartbeat":      {answer: "y\n", change: func(_ *Options, t *join.Takeover) { t.Heartbeat = time.Time{} }, wantSaid: []string{"No collector has reported there."}},
-		"no is no":          {answer: "n\n", wantErr: "nothing was done", wantCode: exit.Failed},
-		"silence is no":     {answer: "\n", wantErr: "nothing was done", wantCode: exit.Failed},
-		"--yes says so":     {change: func(o *Options, _ *join.Takeover) { o.Yes = true }, wantSaid: []string{"is a member of another host"}},
-		"a dry run is told": {change: func(o *Options, _ *join.Takeover) { o.DryRun = true }, wantSaid: []string{"is a member of another host"}},
+		"one Delivery":              {answer: "y\n", change: func(_ *Options, t *join.Takeover) { t.Deliveries = 1 }, wantSaid: []string{"Its one Delivery there becomes an orphan"}},
+		"no Delivery":               {answer: "y\n", change: func(_ *Options, t *join.Takeover) { t.Deliveries = 0 }, wantSaid: []string{"has no Deliveries there."}},
+		"no heartbeat":              {answer: "y\n", change: func(_ *Options, t *join.Takeover) { t.Heartbeat = time.Time{} }, wantSaid: []string{"No collector has reported there."}},
+		"the answer no":             {answer: "n\n", wantErr: "nothing was done", wantCode: exit.Failed},
+		"an empty answer":           {answer: "\n", wantErr: "nothing was done", wantCode: exit.Failed},
+		"--yes prints the plan":     {change: func(o *Options, _ *join.Takeover) { o.Yes = true }, wantSaid: []string{"is a member of another host"}},
+		"a dry run prints the plan": {change: func(o *Options, _ *join.Takeover) { o.DryRun = true }, wantSaid: []string{"is a member of another host"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			said := &bytes.Buffer{}

@@ -54,16 +54,16 @@ func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
 		if err != nil {
 			return nil, "", err
 		}
-		host, err := connect.HostWith(flags, member.Scheme) // it reads Secrets as well
+		host, err := connect.HostWith(flags, member.Scheme) // kept reads Secrets too
 		return host, namespace, err
 	}
 	cmd := &cobra.Command{
 		Use:   "kept NAME | cfed/NAME",
-		Short: "List the objects of a wrapper that stayed on members after it let go of them",
+		Short: "List the objects of a wrapper that stayed on members after the wrapper left",
 		Long: `kept lists the objects that a wrapper brought to members and that stayed there after the wrapper was deleted, left the member or
 dropped them from its spec. Fairlead keeps objects that hold data or that data depends on, objects whose deletion would
 delete data too, and objects with the annotation federation.fairlead.dev/keep. An event with the reason Kept reports them
-at that moment. A new wrapper of the same name takes them back.
+at that moment. A new wrapper of the same name adopts them.
 
 kept lists every kind on each member that the host may list there, and finds the objects by Fairlead's marks. It writes
 nothing. It uses the host's credentials for the members, so you need the right to read Secrets in fairlead-system. If it
@@ -126,7 +126,7 @@ func (o *Options) Run(ctx context.Context) error {
 			"`hostctl recover` shows Deliveries without a wrapper.\n", objects.wrapper, len(members))
 	}
 	if silent > 0 {
-		return fmt.Errorf("listing what is kept of %s: on %d of %d members hostctl could not read everything", objects.wrapper, silent, len(members))
+		return fmt.Errorf("listing the kept objects of %s: on %d of %d members hostctl could not read everything", objects.wrapper, silent, len(members))
 	}
 	return nil
 }

@@ -35,9 +35,9 @@ type search struct {
 	namespace string
 }
 
-// on returns the objects that a member keeps, sorted. With an error found holds only part of them: what could be read. unlisted is
-// the number of kinds that the host may not list there. The host wrote none of these kinds either, unless its grants were larger
-// before.
+// on returns the objects that a member keeps, sorted. With an error, found holds only the objects that could be read. unlisted is
+// the number of kinds that the host may not list there. Usually the host cannot have written these kinds. It can if an earlier join
+// granted it more.
 func (s search) on(ctx context.Context, conn *member.Conn) (found []object, unlisted int, err error) {
 	listed, err := s.listed(ctx, conn)
 	if err != nil {
@@ -114,5 +114,5 @@ func why(obj *metav1.PartialObjectMetadata, gk schema.GroupKind) string {
 	case len(obj.Finalizers) > 0:
 		return "finalizer " + health.Clean(obj.Finalizers[0], 64)
 	}
-	return "not recorded: onDelete: KeepAll, a claim that would go with it, or a release"
+	return "not recorded: onDelete: KeepAll kept it, or a claim that depends on it, or a release"
 }

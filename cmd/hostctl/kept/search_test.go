@@ -24,18 +24,18 @@ func marked(change func(*metav1.PartialObjectMetadata)) *metav1.PartialObjectMet
 
 var crates = discovery.Collection{GroupVersionResource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "crates"}, Kind: "Crate"}
 
-func TestWhatAWrapperHasBroughtIsToldByItsMarks(t *testing.T) {
+func TestMarksShowWhichWrapperDeliveredAnObject(t *testing.T) {
 	web := search{wrapper: "federated/shop/web", namespace: "shop"}
 	for name, test := range map[string]struct {
 		change func(*metav1.PartialObjectMetadata)
 		want   bool
 	}{
-		"its own": {func(*metav1.PartialObjectMetadata) {}, true},
+		"the wrapper's own object": {func(*metav1.PartialObjectMetadata) {}, true},
 		"another wrapper's": {func(o *metav1.PartialObjectMetadata) {
 			o.Annotations[v1alpha1.AnnotationWrapper] = "federated/shop/other"
 		}, false},
-		"one that the marks were copied to": {func(o *metav1.PartialObjectMetadata) { o.Name = "child" }, false},
-		"one that was released":             {func(o *metav1.PartialObjectMetadata) { o.Labels = nil }, false},
+		"an object to which the marks were copied": {func(o *metav1.PartialObjectMetadata) { o.Name = "child" }, false},
+		"an object that was released":              {func(o *metav1.PartialObjectMetadata) { o.Labels = nil }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := web.isMarked(marked(test.change), crates); got != test.want {
@@ -51,10 +51,10 @@ func TestWhyAnObjectWasKept(t *testing.T) {
 		gk     schema.GroupKind
 		want   string
 	}{
-		"data":            {func(*metav1.PartialObjectMetadata) {}, schema.GroupKind{Kind: "PersistentVolumeClaim"}, "of a kind that holds data, or that data depends on"},
-		"asked for":       {func(o *metav1.PartialObjectMetadata) { o.Annotations[v1alpha1.AnnotationKeep] = "true" }, schema.GroupKind{Kind: "ConfigMap"}, `: "true"`},
-		"its controller":  {func(o *metav1.PartialObjectMetadata) { o.Finalizers = []string{"rook\x1b[2J.io/x"} }, schema.GroupKind{Kind: "CephCluster"}, "finalizer rook[2J.io/x"},
-		"it does not say": {func(*metav1.PartialObjectMetadata) {}, schema.GroupKind{Kind: "ConfigMap"}, "onDelete: KeepAll"},
+		"data":        {func(*metav1.PartialObjectMetadata) {}, schema.GroupKind{Kind: "PersistentVolumeClaim"}, "of a kind that holds data, or that data depends on"},
+		"annotated":   {func(o *metav1.PartialObjectMetadata) { o.Annotations[v1alpha1.AnnotationKeep] = "true" }, schema.GroupKind{Kind: "ConfigMap"}, `: "true"`},
+		"a finalizer": {func(o *metav1.PartialObjectMetadata) { o.Finalizers = []string{"rook\x1b[2J.io/x"} }, schema.GroupKind{Kind: "CephCluster"}, "finalizer rook[2J.io/x"},
+		"no reason":   {func(*metav1.PartialObjectMetadata) {}, schema.GroupKind{Kind: "ConfigMap"}, "onDelete: KeepAll"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := why(marked(test.change), test.gk); !strings.Contains(got, test.want) {

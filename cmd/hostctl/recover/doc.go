@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package recover is `hostctl recover`. It shows what members hold that the host does not remember, and lets a person decide whose
-// state counts, the host's or the members'. It reads the host only: status.orphans of MemberClusters and the lines in the status
-// of wrappers tell what members hold. The decision is an Approval, and the manager acts on it.
+// state counts, the host's or the members'. It reads only the host: status.orphans of MemberClusters, and the lines in the status of
+// wrappers. hostctl writes the decision as an Approval, and the manager acts on it.
 //
 // Words. A *finding* is one such difference on one member. It is an *orphan* when no wrapper of the host accounts for the Delivery,
 // and *held* when the manager waits for a decision before it writes there.

@@ -19,13 +19,13 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
-// orphan is the WHAT of a Delivery without a wrapper. It has no line in a status, so it has no reason from one.
+// orphan is what column WHAT says of a Delivery without a wrapper. No status has a line for it, so no line gives a reason.
 const orphan = "Orphan"
 
-// unnamedHeld is the WHAT of members that may be held but have no line: a status has 500 lines at most.
+// unnamedHeld is what column WHAT says of members that may be held but have no line: a status has 500 lines at most.
 const unnamedHeld = "Held"
 
-// notReady is the WHAT of a member that is not Ready: the host does not know what it holds now.
+// notReady is what column WHAT says of a member that is not Ready: the host does not know what the member holds now.
 const notReady = "NotReady"
 
 // finding is one difference between a member and what the host remembers.
@@ -35,18 +35,21 @@ type finding struct {
 	what string
 	// delivery is the name of the Delivery on the member; "" for orphans that the status only counts.
 	delivery string
-	// more is the number of such orphans.
+	// more is the number of orphans that the status of a MemberCluster counts without their names. For unnamedHeld it is the
+	// number of members that the status of a wrapper counts without a line.
 	more int32
-	// wrapper is the wrapper of that name, nil if the host has none. line is the wrapper's line for a member where it is held.
+	// wrapper is the wrapper to which the Delivery's name belongs, nil if the host has none. line is the wrapper's line for a member
+	// where the wrapper is held.
 	wrapper v1alpha1.Wrapper
 	line    *v1alpha1.ClusterStatus
 }
 
 type findings []finding
 
-// inventory is what find reads, each list sorted by member.
+// inventory is the result of find.
 type inventory struct {
-	// findings are all differences. silent are the members that are not Ready: the host does not know what they hold now.
+	// findings are all differences, sorted by member. silent are the members that are not Ready: the host does not know what they
+	// hold now.
 	findings, silent findings
 	// unserved are the kinds of wrappers that the host does not serve. Their CRDs are gone, and all wrappers of these kinds with them.
 	unserved []v1alpha1.WrapperKind
@@ -86,8 +89,8 @@ func find(ctx context.Context, host client.Reader) (f inventory, err error) {
 	return f, nil
 }
 
-// addMember adds the Deliveries on a member that no wrapper accounts for. If a wrapper has a line for the member, its Delivery is no
-// orphan: the MemberCluster's status follows a moment later.
+// addMember adds the orphans that the status of a MemberCluster names. It leaves out a Delivery whose wrapper has a line for the
+// member: that is no orphan any more, and the status of the MemberCluster follows a moment later.
 func (f *inventory) addMember(mc *v1alpha1.MemberCluster, known map[string]v1alpha1.Wrapper) {
 	if !meta.IsStatusConditionTrue(mc.Status.Conditions, v1alpha1.ConditionReady) {
 		f.silent = append(f.silent, finding{member: mc.Name, what: notReady})
@@ -124,8 +127,8 @@ func (f *inventory) addHeld(w v1alpha1.Wrapper) {
 	}
 }
 
-// heldWithoutLine returns how many members may be held without a line. Lines for held members come before all others, so there is
-// none while any line is about something else.
+// heldWithoutLine returns how many members may be held without a line. Lines of held members come before all other lines. So if
+// there is any other line, every held member has one.
 func heldWithoutLine(w v1alpha1.Wrapper) int32 {
 	status := w.WrapperStatus()
 	if slices.ContainsFunc(status.Clusters, func(line v1alpha1.ClusterStatus) bool { return line.Delivery == nil }) {
@@ -189,17 +192,17 @@ func (f finding) of() string {
 func (f finding) advice() string {
 	switch {
 	case f.what == notReady:
-		return "what it holds now is not known: kubectl describe membercluster " + f.member
+		return "the host does not know what it holds now: kubectl describe membercluster " + f.member
 	case f.delivery == "":
 		return "list them on the member: kubectl get deliveries -n " + v1alpha1.SystemNamespace
 	case f.what == unnamedHeld:
 		return "a status has 500 lines: run this again when its other members are done"
 	case f.what == orphan && strings.HasPrefix(f.of(), "Delivery "):
-		return "its name fits no wrapper, so it was written by hand: look at it on the member"
+		return "its name fits no wrapper, so Fairlead did not write it: look at it on the member"
 	case f.what == orphan && f.wrapper != nil:
 		return "place the wrapper there again (spec.placement), or leave what is there"
 	case f.what == orphan:
-		return "create the wrapper again from Git: what is equal is adopted, what differs is held"
+		return "create the wrapper again from Git: the manager adopts equal objects, and holds the wrapper if they differ"
 	}
 	return command(f.wrapper) + " --keep host|members"
 }

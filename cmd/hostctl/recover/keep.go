@@ -83,14 +83,14 @@ func planOf(held findings) string {
 // effect describes what --keep host does on one member.
 func effect(f finding) string {
 	w := f.wrapper
-	gone := fmt.Sprintf("; what it does not have is removed (onDelete: %s)", w.WrapperSpec().OnDelete)
+	gone := fmt.Sprintf("; objects that the wrapper does not have are removed (onDelete: %s)", w.WrapperSpec().OnDelete)
 	switch {
 	case f.line.State == v1alpha1.StateRemoving:
 		return fmt.Sprintf("the wrapper leaves the member, although the member holds a newer version than the host knows (onDelete: %s)", w.WrapperSpec().OnDelete)
 	case f.what == v1alpha1.ReasonHostBehindMember:
-		return fmt.Sprintf("what is newer there is brought back to generation %d", w.GetGeneration()) + gone
+		return fmt.Sprintf("the objects there go back to generation %d", w.GetGeneration()) + gone
 	}
-	return "what its Delivery lists becomes this wrapper's, with the same uids" + gone
+	return "the objects that its Delivery lists become this wrapper's, with the same uids" + gone
 }
 
 func approve(held findings) *v1alpha1.Approval {
@@ -134,9 +134,9 @@ func (o *Options) keepMembers(namespace string, found findings) error {
 func way(f finding) string {
 	switch f.what {
 	case orphan:
-		return "create the wrapper again from Git, placed there: it adopts the objects that equal its own, and changes no other"
+		return "create the wrapper again from Git, placed there: the manager adopts the objects that equal the wrapper's, and changes no other"
 	case v1alpha1.ReasonHostBehindMember:
 		return "apply the newer manifest from Git: if its objects for this member equal those there, the manager ends the hold at once"
 	}
-	return "apply the manifest from Git that the member's objects came from: it adopts the objects that equal its own, if this host sealed the Delivery"
+	return "apply the manifest from Git that the member's objects came from: the manager adopts the objects that equal the wrapper's, if this host sealed the Delivery"
 }

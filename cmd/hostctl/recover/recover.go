@@ -38,7 +38,7 @@ type Options struct {
 	// Host connects to the host. namespace is that of the flags, or else of the kubeconfig's context.
 	Host func() (host client.Client, namespace string, err error)
 
-	// filled in by Complete; name is "" for all
+	// filled in by Complete; name is "" if the user names no wrapper
 	kind v1alpha1.WrapperKind
 	name string
 }
@@ -104,7 +104,7 @@ The exit code is 4 while something waits for a decision.`,
 	return o, cmd
 }
 
-// Complete reads the argument and refuses flags that cannot be meant.
+// Complete reads the argument and refuses flags that contradict each other or have no meaning.
 func (o *Options) Complete(args []string) error {
 	if len(args) == 1 {
 		var err error
@@ -116,7 +116,7 @@ func (o *Options) Complete(args []string) error {
 	case o.Keep != "" && o.Keep != keepHost && o.Keep != keepMembers:
 		return exit.Usagef("--keep %q: give host or members", o.Keep)
 	case o.Keep != "" && o.name == "":
-		return exit.Usagef("--keep needs the NAME of a wrapper: each is a decision of its own")
+		return exit.Usagef("--keep needs the NAME of a wrapper: decide for each wrapper by itself")
 	case o.Keep == "" && (len(o.Clusters) > 0 || o.Yes || o.DryRun):
 		return exit.Usagef("--cluster, --yes and --dry-run go with --keep")
 	case o.Keep == keepHost && !o.Yes && !o.DryRun && !o.CanAsk():
@@ -168,8 +168,8 @@ func (o *Options) Run(ctx context.Context) error {
 	return exit.Silently(exit.Waits)
 }
 
-// keep carries out --keep for the members that have a line in the status. It prints how many members have none: they need another
-// run.
+// keep carries out --keep for the members that have a line in the status. It also prints how many members have none, because the user
+// has to run the command again for them.
 func (o *Options) keep(ctx context.Context, host client.Client, namespace string, found findings) error {
 	var later int32
 	for _, f := range found {

@@ -23,7 +23,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// held is a wrapper that two members hold newer things of than the host knows; the third is well.
+// held is a wrapper that is held on two members, because these hold a newer generation than the host knows. It is healthy on the third.
 func held() *v1alpha1.Federated {
 	w := build.Federated("web").In("shop").OnDelete(v1alpha1.KeepData).Obj()
 	w.UID, w.Generation = "w", 3
@@ -44,7 +44,7 @@ func member(name string, orphans int32, names ...string) *v1alpha1.MemberCluster
 	return mc
 }
 
-// unserving is a host whose CRD of a kind of wrappers is gone.
+// unserving is a host that lacks the CRD of Federateds or of ClusterFederateds.
 func unserving(host client.WithWatch) client.Client {
 	return interceptor.NewClient(host, interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
@@ -89,16 +89,16 @@ func runAt(t *testing.T, as func(client.WithWatch) client.Client, objects []clie
 	return ran{out: out.String(), said: said.String(), err: err, approvals: list.Items}
 }
 
-func TestTheTableOfWhatTheHostDoesNotRemember(t *testing.T) {
+func TestRecoverListsWhatTheHostDoesNotKnow(t *testing.T) {
 	over := &v1alpha1.Federated{}
 	over.Namespace, over.Name = "shop", "over"
 	got := run(t, []client.Object{held(), over, member("east", 0),
 		member("north", 13, "cfed.fast", "fed.shop.gone", "by-hand", "fed.shop.over")}, false, "")
 	want := `MEMBER   WHAT               OF                      DO
 east     HostBehindMember   federated/shop/web      hostctl recover web -n shop --keep host|members
-north    Orphan             Delivery by-hand        its name fits no wrapper, so it was written by hand: look at it on the member
-north    Orphan             clusterfederated/fast   create the wrapper again from Git: what is equal is adopted, what differs is held
-north    Orphan             federated/shop/gone     create the wrapper again from Git: what is equal is adopted, what differs is held
+north    Orphan             Delivery by-hand        its name fits no wrapper, so Fairlead did not write it: look at it on the member
+north    Orphan             clusterfederated/fast   create the wrapper again from Git: the manager adopts equal objects, and holds the wrapper if they differ
+north    Orphan             federated/shop/gone     create the wrapper again from Git: the manager adopts equal objects, and holds the wrapper if they differ
 north    Orphan             federated/shop/over     place the wrapper there again (spec.placement), or leave what is there
 north    Orphan             9 more                  list them on the member: kubectl get deliveries -n fairlead-system
 west     WrapperReplaced    federated/shop/web      hostctl recover web -n shop --keep host|members
@@ -108,14 +108,14 @@ west     WrapperReplaced    federated/shop/web      hostctl recover web -n shop 
 	}
 }
 
-func TestAWrapperThatHasALineThereHasNoOrphan(t *testing.T) {
+func TestAWrapperWithALineForAMemberHasNoOrphanThere(t *testing.T) {
 	got := run(t, []client.Object{held(), member("north", 1, "fed.shop.web"), member("west", 1, "fed.shop.web")}, false, "")
 	if strings.Contains(got.out, "Orphan") || !strings.Contains(got.out, "west     WrapperReplaced") {
 		t.Error(got.out)
 	}
 }
 
-func TestAHostThatRemembersAllSaysSo(t *testing.T) {
+func TestRecoverReportsThatNothingIsMissing(t *testing.T) {
 	w := held()
 	w.Status.Clusters = w.Status.Clusters[1:2]
 	got := run(t, []client.Object{w, member("east", 0)}, false, "")
@@ -124,9 +124,9 @@ func TestAHostThatRemembersAllSaysSo(t *testing.T) {
 	}
 }
 
-// This is a moment at which a person runs recover.
-func TestWhenTheCRDOfWrappersIsGoneItSaysWhatIsThereAndWhatToDo(t *testing.T) {
-	for name, orphans := range map[string]int32{"with what members hold": 1, "before that is counted": 0} {
+// A person runs recover after such a loss.
+func TestRecoverReportsAMissingWrapperCRDAndTheWayOut(t *testing.T) {
+	for name, orphans := range map[string]int32{"with an orphan in the status": 1, "before the orphans are counted": 0} {
 		got := runAt(t, unserving, []client.Object{member("east", orphans, []string{"fed.shop.web"}[:orphans]...)}, false, "")
 		if !strings.Contains(got.said, "does not serve Federateds") || !strings.Contains(got.said, "kubectl apply --server-side -k config/crd") ||
 			strings.Contains(got.out, "federated/shop/web") != (orphans == 1) || exit.CodeOf(got.err) != exit.Waits {
@@ -140,7 +140,7 @@ func TestWhenTheCRDOfWrappersIsGoneItSaysWhatIsThereAndWhatToDo(t *testing.T) {
 	}
 }
 
-// An unknown state is no all-clear.
+// An unknown state does not mean that all is well.
 func TestAMemberThatIsNotReadyIsListedBecauseItsStateIsUnknown(t *testing.T) {
 	away := member("west", 0)
 	away.Status.Conditions[0].Status = metav1.ConditionFalse
@@ -150,14 +150,14 @@ func TestAMemberThatIsNotReadyIsListedBecauseItsStateIsUnknown(t *testing.T) {
 	}
 }
 
-func TestAWrapperThatIsAskedForMayBeAmongThoseThatAreOnlyCounted(t *testing.T) {
+func TestRecoverOfAWrapperAlsoPrintsOrphansWithoutNames(t *testing.T) {
 	got := run(t, []client.Object{member("north", 12, "fed.shop.gone")}, false, "", "other")
 	if !strings.Contains(got.out, "11 more") || strings.Contains(got.out, "gone") || exit.CodeOf(got.err) != exit.Waits {
 		t.Errorf("%v\n%s", got.err, got.out)
 	}
 }
 
-func TestTheHostsWordIsAnApprovalForWhatMembersHoldNow(t *testing.T) {
+func TestKeepHostWritesAnApprovalForThePresentDeliveries(t *testing.T) {
 	both := []v1alpha1.OverwrittenDelivery{
 		{Cluster: "east", UID: "d-east", Generation: 7},
 		{Cluster: "west", UID: "d-west", Generation: 2},
@@ -170,20 +170,20 @@ func TestTheHostsWordIsAnApprovalForWhatMembersHoldNow(t *testing.T) {
 		code     int
 		says     string
 	}{
-		"--yes does not ask":           {args: []string{"web", "--keep", "host", "--yes"}, want: both, says: "brought back to generation 3"},
-		"yes is yes":                   {args: []string{"web", "--keep", "host"}, terminal: true, answer: "y\n", want: both},
-		"no is no":                     {args: []string{"web", "--keep", "host"}, terminal: true, answer: "n\n", code: exit.Failed, says: "with the same uids"},
-		"an end of input is no":        {args: []string{"web", "--keep", "host"}, terminal: true, code: exit.Usage},
-		"a pipe cannot be asked":       {args: []string{"web", "--keep", "host"}, code: exit.Usage},
-		"--dry-run writes nothing":     {args: []string{"web", "--keep", "host", "--dry-run"}, says: "what it does not have is removed"},
-		"one member":                   {args: []string{"web", "--keep", "host", "--yes", "--cluster", "west"}, want: both[1:]},
-		"a member that is well":        {args: []string{"web", "--keep", "host", "--yes", "--cluster", "north"}, code: exit.Failed},
-		"the members' word is nothing": {args: []string{"web", "--keep", "members"}, code: exit.Waits},
-		"neither side":                 {args: []string{"web", "--keep", "both"}, code: exit.Usage},
-		"--keep for all at once":       {args: []string{"--keep", "host", "--yes"}, code: exit.Usage},
-		"--yes to nothing":             {args: []string{"web", "--yes"}, code: exit.Usage},
-		"a kind that is none":          {args: []string{"pod/web"}, code: exit.Usage},
-		"a wrapper that is well":       {args: []string{"other", "--keep", "host", "--yes"}, says: "No member holds anything of other"},
+		"--yes does not ask":            {args: []string{"web", "--keep", "host", "--yes"}, want: both, says: "go back to generation 3"},
+		"the answer yes":                {args: []string{"web", "--keep", "host"}, terminal: true, answer: "y\n", want: both},
+		"the answer no":                 {args: []string{"web", "--keep", "host"}, terminal: true, answer: "n\n", code: exit.Failed, says: "with the same uids"},
+		"no answer":                     {args: []string{"web", "--keep", "host"}, terminal: true, code: exit.Usage},
+		"a pipe without --yes":          {args: []string{"web", "--keep", "host"}, code: exit.Usage},
+		"--dry-run writes nothing":      {args: []string{"web", "--keep", "host", "--dry-run"}, says: "objects that the wrapper does not have are removed"},
+		"one member":                    {args: []string{"web", "--keep", "host", "--yes", "--cluster", "west"}, want: both[1:]},
+		"a member without a finding":    {args: []string{"web", "--keep", "host", "--yes", "--cluster", "north"}, code: exit.Failed},
+		"--keep members writes nothing": {args: []string{"web", "--keep", "members"}, code: exit.Waits},
+		"neither side":                  {args: []string{"web", "--keep", "both"}, code: exit.Usage},
+		"--keep for all at once":        {args: []string{"--keep", "host", "--yes"}, code: exit.Usage},
+		"--yes without --keep":          {args: []string{"web", "--yes"}, code: exit.Usage},
+		"a kind that is none":           {args: []string{"pod/web"}, code: exit.Usage},
+		"a wrapper without a finding":   {args: []string{"other", "--keep", "host", "--yes"}, says: "No member holds anything of other"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := run(t, []client.Object{held()}, test.terminal, test.answer, test.args...)
@@ -211,12 +211,12 @@ func TestTheHostHasNoStateToKeepForAnOrphan(t *testing.T) {
 		t.Errorf("%v, %v", got.err, got.approvals)
 	}
 	got = run(t, objects, false, "", "web", "--keep", "members")
-	if exit.CodeOf(got.err) != exit.Waits || !strings.Contains(got.out, "it adopts the objects that equal its own") {
+	if exit.CodeOf(got.err) != exit.Waits || !strings.Contains(got.out, "the manager adopts the objects that equal the wrapper's, and changes no other") {
 		t.Errorf("%v\n%s", got.err, got.out)
 	}
 }
 
-func TestAClusterFederatedsApprovalStandsInTheSystemNamespace(t *testing.T) {
+func TestTheApprovalForAClusterFederatedIsInTheSystemNamespace(t *testing.T) {
 	w := build.ClusterFederated("fast").Obj()
 	w.UID = "c"
 	w.Status.Clusters = held().Status.Clusters[:1]
@@ -227,8 +227,8 @@ func TestAClusterFederatedsApprovalStandsInTheSystemNamespace(t *testing.T) {
 	}
 }
 
-// A status has 500 lines: more members may be held than it names. Those come up in another round, and are told of before.
-func TestMoreMembersAreHeldThanHaveLines(t *testing.T) {
+// A status has 500 lines, so more members may be held than it names. recover prints their number, and handles them when it runs again.
+func TestRecoverPrintsHeldMembersThatHaveNoLine(t *testing.T) {
 	w := held()
 	w.Status.Clusters = nil
 	for i := range 500 {

@@ -41,7 +41,7 @@ func (s *hostSource) Members(ctx context.Context) ([]selection.Member, error) {
 	}
 	members := make([]selection.Member, 0, len(list.Items))
 	for i := range list.Items {
-		// A member that is being unjoined is pushed nothing.
+		// The manager pushes nothing to a member that is being unjoined.
 		if list.Items[i].DeletionTimestamp == nil {
 			members = append(members, selection.Member{Name: list.Items[i].Name, Labels: list.Items[i].Labels})
 		}

@@ -116,7 +116,7 @@ func (o *Options) Complete(args []string) error {
 		}
 		for _, other := range o.assumed {
 			if other.Name == member.Name {
-				return exit.Usagef("--assume-cluster %s is there twice: give all of its labels in one", member.Name)
+				return exit.Usagef("--assume-cluster %s is given twice: give all labels of the cluster in one flag", member.Name)
 			}
 		}
 		o.assumed = append(o.assumed, member)
@@ -179,7 +179,7 @@ func (o *Options) Run(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// sourced is a wrapper and its place in the input; where is empty for a wrapper from the host.
+// sourced is a wrapper and its place in the input files. where is empty if the wrapper comes from the host.
 type sourced struct {
 	v1alpha1.Wrapper
 	where author.Where

@@ -21,7 +21,7 @@ import (
 
 const samples = "../../../config/samples/"
 
-// host is a host without a cluster.
+// host is a host for tests that needs no cluster.
 type host struct {
 	members []selection.Member
 	wrapper v1alpha1.Wrapper
@@ -57,7 +57,7 @@ func run(t *testing.T, h HostReader, o Options, args ...string) (stdout, stderr 
 	return out.String(), errOut.String(), err
 }
 
-// comments are the lines that tell whose rendering it is.
+// comments are the lines of the output that name clusters.
 func comments(out, prefix string) []string {
 	var lines []string
 	for line := range strings.Lines(out) {
@@ -148,7 +148,7 @@ func TestAMemberThatIsNotPlacedIsMarked(t *testing.T) {
 	}
 	lines := comments(out, "# cluster ")
 	if len(lines) != 2 || strings.Contains(lines[0], "nothing is pushed") || !strings.Contains(lines[1], "nothing is pushed there") {
-		t.Errorf("us-1 alone was to be marked: %q", lines)
+		t.Errorf("want a mark on us-1 alone: %q", lines)
 	}
 	if !strings.Contains(out, "federation.fairlead.dev/uid: 1234\n") {
 		t.Errorf("want the wrapper's uid in:\n%s", out)
@@ -159,7 +159,7 @@ func TestAMemberThatIsNotPlacedIsMarked(t *testing.T) {
 	}
 }
 
-func TestANameThatNoClusterHasIsNoted(t *testing.T) {
+func TestRenderNotesANameWithoutACluster(t *testing.T) {
 	h := fleet
 	h.wrapper = wrapperAt(&v1alpha1.ClusterSelection{Names: []string{"eu-1", "spook"}}, v1alpha1.Override{
 		Clusters: &v1alpha1.ClusterSelection{Names: []string{"us-1", "ghost"}},
@@ -173,7 +173,7 @@ func TestANameThatNoClusterHasIsNoted(t *testing.T) {
 		t.Errorf("%v, notes (-want +got):\n%s", err, cmp.Diff(want, notes))
 	}
 	if _, notes, err = run(t, h, Options{Assumed: []string{"eu-1"}}, "web"); err != nil || notes != "" {
-		t.Errorf("assumed clusters are not the fleet, and it said %q (%v)", notes, err)
+		t.Errorf("assumed clusters are not the fleet: want no note, got %q (%v)", notes, err)
 	}
 }
 
@@ -198,7 +198,7 @@ func TestAnOverrideThatFailsDoesNotHideTheOthers(t *testing.T) {
 	}
 }
 
-// What render says is what admission says.
+// render refuses the same wrappers as admission.
 func TestOverridesThatTakeTooMuchWorkAreRefused(t *testing.T) {
 	w := wrapperAt(&v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{{}}})
 	w.Spec.Objects[0] = raw(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":[` + strings.Repeat("1,", 500_000) + "1]}")
@@ -214,7 +214,7 @@ func TestOverridesThatTakeTooMuchWorkAreRefused(t *testing.T) {
 	h := fleet
 	h.wrapper = w
 	if _, _, err := run(t, h, Options{}, "shop"); len(faults) != 1 || err == nil || !strings.Contains(err.Error(), faults[0].Error()) {
-		t.Errorf("admission says %v, render %v", faults, err)
+		t.Errorf("admission refuses with %v, render with %v", faults, err)
 	}
 }
 
@@ -249,7 +249,7 @@ func TestJSONHasAnEntryPerMember(t *testing.T) {
 	}
 }
 
-func TestTroublesSayTheWayOut(t *testing.T) {
+func TestErrorsOfRenderNameTheWayOut(t *testing.T) {
 	open := fleet
 	open.wrapper = wrapperAt(&v1alpha1.ClusterSelection{})
 	file := Options{Files: []string{samples + "shop.yaml"}}
@@ -265,9 +265,9 @@ func TestTroublesSayTheWayOut(t *testing.T) {
 		"another kind":             {fleet, Options{}, []string{"pod/shop"}, "cfed/NAME", exit.Usage},
 		"a bad selector":           {fleet, Options{ClusterSelectors: []string{"a==b=c"}}, []string{"shop"}, "--cluster-selector", exit.Usage},
 		"a bad assumed cluster":    {fleet, Options{Assumed: []string{"a,b"}}, []string{"shop"}, "LABEL=VALUE", exit.Usage},
-		"an assumed cluster twice": {fleet, Options{Assumed: []string{"a", "a"}}, []string{"shop"}, "is there twice", exit.Usage},
+		"an assumed cluster twice": {fleet, Options{Assumed: []string{"a", "a"}}, []string{"shop"}, "is given twice", exit.Usage},
 		"a bad output":             {fleet, Options{Output: "wide"}, []string{"shop"}, "yaml, json or name", exit.Usage},
-		"a cluster that is not": {
+		"a cluster that does not exist": {
 			fleet,
 			Options{Files: file.Files, Clusters: []string{"nowhere"}},
 			nil,
@@ -298,6 +298,6 @@ func TestTroublesSayTheWayOut(t *testing.T) {
 		})
 	}
 	if out, _, err := run(t, open, Options{Clusters: []string{"eu-1"}}, "web"); err != nil || !strings.Contains(out, "color: blue") {
-		t.Errorf("an open placement does not keep a named cluster from being shown: %v", err)
+		t.Errorf("want the named cluster although the placement is empty, got: %v", err)
 	}
 }

@@ -34,11 +34,11 @@ func TestListPrintsWhatWasAskedFor(t *testing.T) {
 			"NAME      CLUSTERS   STATUS             VERSION   AGE\n" +
 			"default   4          member-2 Stopped   v1.36.3   90m\n" +
 			"torn      0          Broken             -         60s\n"},
-		"names":                     {list, "name", "default\ntorn\n"},
-		"nothing, as JSON":          {nil, "json", "[]\n"},
-		"nothing, as YAML":          {nil, "yaml", "[]\n"},
-		"nothing, as names":         {nil, "name", ""},
-		"nothing is still a header": {nil, "", "NAME   CLUSTERS   STATUS   VERSION   AGE\n"},
+		"names":               {list, "name", "default\ntorn\n"},
+		"nothing, as JSON":    {nil, "json", "[]\n"},
+		"nothing, as YAML":    {nil, "yaml", "[]\n"},
+		"nothing, as names":   {nil, "name", ""},
+		"nothing, as a table": {nil, "", "NAME   CLUSTERS   STATUS   VERSION   AGE\n"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestEnvSurvivesAnyPath(t *testing.T) {
 	}
 }
 
-func TestWrongUseSaysSo(t *testing.T) {
+func TestErrorsOfSandboxNameTheCause(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	tests := map[string]struct {
 		args []string
@@ -77,7 +77,7 @@ func TestWrongUseSaysSo(t *testing.T) {
 		"a version that there is not":     {[]string{"publish", "v9"}, exit.Usage, "there are v1.0.0, v1.1.0, v1.2.0"},
 		"an unknown format":               {[]string{"list", "-o", "xml"}, exit.Usage, `"xml"`},
 		"a sandbox that is not there":     {[]string{"env", "--name", "nope"}, exit.Failed, "hostctl sandbox up --name nope"},
-		"a cluster of none":               {[]string{"stop", "--name", "nope", "member-1"}, exit.Failed, "there is none at all"},
+		"a cluster without a sandbox":     {[]string{"stop", "--name", "nope", "member-1"}, exit.Failed, "there is none at all"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestWrongUseSaysSo(t *testing.T) {
 	}
 }
 
-func TestTakingDownNothingIsFine(t *testing.T) {
+func TestDownWithoutASandboxSucceeds(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	var out, errOut bytes.Buffer
 	cmd := New(genericiooptions.IOStreams{Out: &out, ErrOut: &errOut})

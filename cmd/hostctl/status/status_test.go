@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/install"
 )
 
-func TestOneScreen(t *testing.T) {
+func TestStatusFitsOneScreen(t *testing.T) {
 	now := time.Date(2026, 11, 22, 14, 0, 0, 0, time.UTC)
 	s := &install.Status{
 		Endpoint: "https://host:6443", KubernetesVersion: "v1.36.3", Version: "v0.1.0", Image: "r.example/m:v0.1.0", Webhooks: install.WebhooksAnswer,

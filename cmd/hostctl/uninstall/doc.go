@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package uninstall is `hostctl uninstall`: it takes the host part away. It asks first, and twice before it deletes wrappers. The work
-// itself is done by package internal/install.
+// Package uninstall is `hostctl uninstall`: it removes the host part. It asks first, and twice before it deletes wrappers. Package
+// internal/install does the work.
 package uninstall

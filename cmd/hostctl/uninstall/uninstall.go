@@ -48,7 +48,7 @@ func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
 	o := &Options{IOStreams: streams, CanAsk: func() bool { return ask.Terminal(streams) }, flags: connect.Flags()}
 	cmd := &cobra.Command{
 		Use:   "uninstall",
-		Short: "Take the host part away; wrappers, credentials and all objects on members stay",
+		Short: "Remove the host part; wrappers, credentials and all objects on members stay",
 		Long: `uninstall removes the host part from a cluster, in the order in which nothing is lost: the webhooks first, then the manager,
 then its services, policies and roles. It asks first.
 
@@ -60,10 +60,10 @@ then its services, policies and roles. It asks first.
 is deleted waits for a manager.
 
 --delete-wrappers
-  Use it to give Fairlead up. Every wrapper gets onDelete: KeepAll and is deleted, so its objects stay on the members. Then
-  every member is unjoined. Then the host part is removed, with the CRDs, the credentials and the keys. Suspend your GitOps
-  tool first: uninstall stops where a tool puts wrappers back. It asks twice: the
-  second time you type the name of the context. If a member does not answer, nothing of the host part is removed.`,
+  Use it to stop using Fairlead. uninstall sets onDelete: KeepAll on every wrapper and deletes it, so the objects stay on the
+  members. Then it unjoins every member. Then it removes the host part, with the CRDs, the credentials and the keys. Suspend
+  your GitOps tool first: uninstall stops if a tool creates wrappers again. It asks twice: the second time you type the name of
+  the context. If a member does not answer, uninstall removes nothing of the host part.`,
 		Example: `  hostctl uninstall --context production
   hostctl uninstall --delete-wrappers
   hostctl uninstall --delete-wrappers --yes --confirm production    # asks nothing`,
@@ -96,7 +96,7 @@ func (o *Options) Complete() error {
 		return exit.Usagef("--timeout %s: give a time, as in 5m", o.Wait)
 	}
 	if o.ConfirmName != "" && !o.DeleteWrappers {
-		return exit.Usagef("--confirm goes with --delete-wrappers: nothing else is asked twice")
+		return exit.Usagef("--confirm goes with --delete-wrappers: uninstall asks nothing else twice")
 	}
 	raw, err := o.flags.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
@@ -119,7 +119,7 @@ func (o *Options) Complete() error {
 	return nil
 }
 
-// Run asks, removes the host part, and says what stayed.
+// Run asks, removes the host part, and prints what stayed.
 func (o *Options) Run(ctx context.Context) error {
 	_, _ = fmt.Fprint(o.ErrOut, o.plan()) // if stderr is closed, there is nowhere else to write
 	doing := "uninstalling the host part"

@@ -24,8 +24,8 @@ func TestBeforeAnythingIsRemoved(t *testing.T) {
 		wantCode int
 		wantSaid string
 	}{
-		"a pipe cannot be asked":            {wantErr: "give --yes", wantCode: exit.Usage},
-		"no is no":                          {terminal: true, answers: "n\n", wantErr: "nothing was done", wantCode: exit.Failed, wantSaid: "leaves the CRDs"},
+		"a pipe without --yes":              {wantErr: "give --yes", wantCode: exit.Usage},
+		"the answer no":                     {terminal: true, answers: "n\n", wantErr: "nothing was done", wantCode: exit.Failed, wantSaid: "leaves the CRDs"},
 		"yes goes on, to no host":           {terminal: true, answers: "y\n", wantErr: "nothing listens there", wantCode: exit.Failed},
 		"one yes deletes no wrapper":        {args: []string{"--delete-wrappers"}, terminal: true, answers: "y\ny\n", wantErr: "nothing was done", wantCode: exit.Failed, wantSaid: "type the name of the context, CONTEXT"},
 		"both answers go on":                {args: []string{"--delete-wrappers"}, terminal: true, answers: "y\nCONTEXT\n", wantErr: "nothing listens there", wantCode: exit.Failed},

@@ -52,8 +52,8 @@ func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
 
 By default the host's manager cleans the member; ` + "`kubectl delete member NAME`" + ` does the same. With --cluster-kubeconfig
 unjoin cleans the member itself, with your own rights: use it when the host's credentials no longer work. With --forget the
-member is not contacted: use it when the member is gone for good, or when another host has taken it over. Things that belong
-to another host by now are never touched.`,
+member is not contacted: use it when the member is gone for good, or when another host has taken it over. unjoin never
+touches objects that belong to another host by now.`,
 		Example: `  hostctl unjoin eu-1
   hostctl unjoin eu-1 --forget --yes`,
 		Args: cobra.ExactArgs(1),
@@ -80,7 +80,7 @@ func (o *Options) Complete(name string) error {
 		return exit.Usagef("%w", err)
 	}
 	if o.Forget && o.Connections.HasMember() {
-		return exit.Usagef("--forget does not contact the member, and --cluster-kubeconfig or --cluster-context tells how to: give only one of them")
+		return exit.Usagef("--forget does not contact the member, so it does not go with --cluster-kubeconfig or --cluster-context: leave one of them out")
 	}
 	if !o.Yes && !o.CanAsk() {
 		return exit.Usagef("unjoining %s needs an answer, and standard input is no terminal: give --yes", name)

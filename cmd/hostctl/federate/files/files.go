@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/author"
 )
 
-// Read reads the files and folders of -f in their order, and the files of a folder in alphabetical order. It stops just after limit
-// bytes: larger input is refused anyway, and /dev/zero has no end.
+// Read reads the files and folders of -f in their order, and the files of a folder in alphabetical order. It stops one byte
+// past limit: the caller refuses larger input, and /dev/zero has no end.
 func Read(names []string, recursive bool, stdin io.Reader, limit int) ([]author.Source, error) {
 	var sources []author.Source
 	left := int64(limit + 1)
