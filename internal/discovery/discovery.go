@@ -35,27 +35,28 @@ const (
 	listableWithin = 2 * time.Minute
 )
 
-// InvalidError is the error for an answer that no Kubernetes API server gives.
+// InvalidError is the error for an answer that no real API server gives.
 type InvalidError struct {
-	// What is the requested document. Why is the fault in the answer. Neither holds unsanitized text of the member.
+	// What is the requested document. Why is the fault in the answer. Neither holds text of the member that was not
+	// checked.
 	What, Why string
 }
 
 func (e *InvalidError) Error() string {
-	return fmt.Sprintf("%s of the member cannot be used: %s. Check that spec.endpoint leads to a Kubernetes API server, and which APIService serves this", e.What, e.Why)
+	return fmt.Sprintf("Fairlead cannot use the member's %s: %s. Check that spec.endpoint leads to a Kubernetes API server, and which APIService serves this", e.What, e.Why)
 }
 
 // Resource is a kind as a member serves it.
 type Resource struct {
 	Kind string
-	// Name is the plural, a DNS label. It is "" if the member's name is no DNS label. Such a resource cannot be
-	// reached.
+	// Name is the plural, a DNS label. It is "" if the member's name is no DNS label. Fairlead cannot send requests for
+	// such a resource.
 	Name string
-	// Namespaced is its scope. Listable reports whether it has objects that can be listed.
+	// Namespaced reports its scope. Listable reports whether its objects can be listed.
 	Namespaced, Listable bool
 }
 
-// Usable returns an *InvalidError for a resource that cannot be reached.
+// Usable returns an *InvalidError for a resource without a usable name.
 func (r Resource) Usable() error {
 	if r.Name != "" {
 		return nil
@@ -113,7 +114,7 @@ func Resources(ctx context.Context, c rest.Interface, gv schema.GroupVersion) ([
 	for i := range list.APIResources {
 		r := &list.APIResources[i]
 		if strings.Contains(r.Name, "/") || !isLabel(strings.ToLower(r.Kind)) {
-			continue // a subresource, or a resource without objects
+			continue // a subresource, or an entry whose kind is no valid name
 		}
 		if len(resources) == MaxResources { // subresources do not count: a metrics adapter has one for each metric
 			return nil, &InvalidError{What: "version " + gv.String(), Why: fmt.Sprintf("it has more than %d resources", MaxResources)}
@@ -127,8 +128,8 @@ func Resources(ctx context.Context, c rest.Interface, gv schema.GroupVersion) ([
 	return slices.Clip(resources), nil
 }
 
-// Serves reports whether the member serves a kind in any version. An error means that this is unknown: a version that
-// did not answer may have the kind.
+// Serves reports whether the member serves a kind in any version. An error means that the answer is unknown: a version
+// that did not answer may have the kind.
 func Serves(ctx context.Context, c rest.Interface, gk schema.GroupKind) (bool, error) {
 	versions, err := Versions(ctx, c, gk.Group)
 	if apierrors.IsNotFound(err) {
@@ -157,7 +158,7 @@ type Collection struct {
 }
 
 // Listable returns all kinds that can be listed, each in one version: either the namespaced kinds or the cluster-scoped
-// kinds. An error means that there may be more of them. If one group does not answer, Listable returns the error with
+// kinds. An error means that the list may be incomplete. If a group does not answer, Listable returns the error with
 // the kinds of the other groups.
 func Listable(ctx context.Context, c rest.Interface, namespaced bool) ([]Collection, error) {
 	ctx, cancel := context.WithTimeout(ctx, listableWithin)

@@ -17,39 +17,38 @@ import (
 )
 
 const (
-	// First is the number of places at first. It keeps a server that is near busy, and does not overload a small one.
+	// First is the number of places at first. It keeps a nearby server busy, and does not overload a small server.
 	First = 4
-	// Most is the default for the highest number of places. With a thousand members that all reach it, the host holds
-	// that many thousand pushes.
+	// Most is the default for the highest number of places. If a thousand members all reach it, the host runs 16,000
+	// pushes at once.
 	Most = 16
-	// restAtLeast and restAtMost bound the pause after an answer of 429, whatever its Retry-After. No pass begins in a
-	// pause.
+	// restAtLeast and restAtMost bound the pause after an answer of 429, whatever its Retry-After. No pass begins
+	// during a pause.
 	restAtLeast = time.Second
 	restAtMost  = 15 * time.Second
-	// bestOf is how long the quickest write counts. If the server moves further away, even its quickest write takes
-	// longer.
+	// bestOf is how long the quickest write counts. It has to expire: when the server moves further away, even its
+	// quickest write takes longer.
 	bestOf = 5 * time.Minute
 	// usualFor is how long a measurement of writes counts.
 	usualFor = time.Minute
-	// slack is how much longer writes may take without being slow, because some wait for the disk.
+	// slack is added to the time from which writes count as slow, because some writes wait for the disk.
 	slack = 10 * time.Millisecond
 )
 
-// Limit bounds the passes to one API server that are under way at once. Each pass sends one request after the other. It
-// is safe for concurrent use.
+// Limit bounds the passes to one API server that are under way at once. It is safe for concurrent use.
 type Limit struct {
 	clock clock.Clock
 	most  int
 
 	mu sync.Mutex
-	// places is how many passes may be under way. It is a fraction that grows towards the next whole place. taken is
-	// how many are under way.
+	// places is the highest number of concurrent passes. It is a fraction that grows towards the next whole place.
+	// taken is the number of passes that are under way.
 	places float64
 	taken  int
-	// short reports whether a pass had to wait for a place since the last one was added.
+	// short reports whether a pass has had to wait for a place since the last place was added.
 	short bool
-	// usual is how long recent writes took. best and bestBefore are the quickest writes of the present and the last
-	// period.
+	// usual is the moving average of how long writes took. best and bestBefore are the quickest writes of the present
+	// and the last period of bestOf.
 	usual, best, bestBefore time.Duration
 	bestSince, measured     time.Time
 	// cut is when places were last halved. Answers to requests from before cut do not halve them again. No pass begins
@@ -91,8 +90,8 @@ func (l *Limit) Enter(ctx context.Context) error {
 }
 
 // tryEnter takes a place if one is free and there is no pause; freed is then nil. Otherwise the caller waits until
-// freed is closed. During a pause (the server's Retry-After) it waits for the rest of the pause at most. Without a
-// pause rest is 0, and the wait has no limit.
+// freed is closed. During a pause (the server's Retry-After) the caller waits for rest at most. Without a pause rest is
+// 0, and the wait has no limit.
 func (l *Limit) tryEnter() (freed chan struct{}, rest time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -170,7 +169,7 @@ func (l *Limit) Answered(req *http.Request, resp *http.Response, asked time.Time
 	return false
 }
 
-// Failed records that a request got no answer: the server may be able to serve less now than before.
+// Failed records that a request got no answer. The server may be able to serve less now than before.
 func (l *Limit) Failed(req *http.Request, err error) {
 	if isOfMany(req) || errors.Is(err, context.Canceled) {
 		return
@@ -181,7 +180,7 @@ func (l *Limit) Failed(req *http.Request, err error) {
 }
 
 // isOfMany reports whether a request is a list or a watch. The time of a page says nothing about the load. And an API
-// server answers 429 to lists of a single kind while it cannot read the objects of that kind.
+// server answers 429 to lists of a kind while it cannot read the objects of that kind.
 func isOfMany(req *http.Request) bool {
 	if req.Method != http.MethodGet {
 		return false
@@ -190,15 +189,15 @@ func isOfMany(req *http.Request) bool {
 	return asked.Has("watch") || asked.Has("limit") || asked.Has("resourceVersion") || asked.Has("labelSelector")
 }
 
-// isOfOurs reports whether a request is about Fairlead's own kinds. Their answers show the load of the server itself.
-// Writes of other kinds go through the webhooks of the member's users, or change nothing and never reach etcd. An
-// endpoint may have a path in front of the API server's.
+// isOfOurs reports whether a request is about Fairlead's own kinds. The answers to such requests show the load of the
+// server itself. Writes of other kinds go through the webhooks of the member's users, or change nothing and never reach
+// etcd. The path may begin with a prefix, because the endpoint of a member may have a path.
 func isOfOurs(req *http.Request) bool {
 	return strings.Contains(req.URL.Path, "/apis/"+v1alpha1.Group+"/")
 }
 
-// refused halves the limit and begins a pause. It halves it once for all requests that were under way when the server
-// answered 429.
+// refused halves the limit and begins a pause. It halves the limit once for all requests that were under way at the
+// first answer of 429.
 func (l *Limit) refused(retryAfter string, asked, now time.Time) (lowered bool) {
 	seconds, _ := strconv.Atoi(retryAfter) // no API server sends a date; a date counts as 0
 	rest := min(max(time.Duration(seconds)*time.Second, restAtLeast), restAtMost)
@@ -225,8 +224,8 @@ func (l *Limit) measure(took time.Duration, now time.Time) {
 	l.best, l.measured = min(l.best, took), now
 }
 
-// isSlow reports whether recent writes were slow. Old writes do not count, because they would keep the limit of a
-// client that only reads from growing.
+// isSlow reports whether recent writes were slow. Old writes do not count: they would keep the limit of a client from
+// growing that only reads.
 func (l *Limit) isSlow(now time.Time) bool {
 	return now.Sub(l.measured) < usualFor && l.usual > 2*min(l.best, l.bestBefore)+slack
 }

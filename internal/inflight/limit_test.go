@@ -103,7 +103,7 @@ func queueing(workers int, took time.Duration) func(int) time.Duration {
 	}
 }
 
-func TestAServerThatAnswersAsQuicklyAsBeforeGetsMoreAtOnceUpToTheMost(t *testing.T) {
+func TestTheLimitGrowsToTheMostWhileAnswersAreQuick(t *testing.T) {
 	s := newServer(t, 12, steady(50*time.Millisecond))
 	if got := s.Places(); got != First {
 		t.Errorf("it begins with %d, want %d", got, First)
@@ -116,7 +116,7 @@ func TestAServerThatAnswersAsQuicklyAsBeforeGetsMoreAtOnceUpToTheMost(t *testing
 	}
 }
 
-func TestAServerWhereRequestsQueueGetsNoMoreThanItBears(t *testing.T) {
+func TestTheLimitStaysLowWhereRequestsQueue(t *testing.T) {
 	s := newServer(t, 64, queueing(8, 50*time.Millisecond))
 	least, most := 64, 0
 	s.rounds(200)
@@ -133,7 +133,7 @@ func TestAServerWhereRequestsQueueGetsNoMoreThanItBears(t *testing.T) {
 	}
 }
 
-func TestAServerThatWasMovedFurtherAwayIsNotSlowForEver(t *testing.T) {
+func TestAServerThatMovedFurtherAwayIsNotSlowForever(t *testing.T) {
 	s := newServer(t, Most, steady(10*time.Millisecond))
 	s.rounds(50)
 	s.takes = steady(200 * time.Millisecond)
@@ -148,7 +148,7 @@ func TestAServerThatWasMovedFurtherAwayIsNotSlowForEver(t *testing.T) {
 	}
 }
 
-func TestWhoIsNotKeptWaitingGetsNoMore(t *testing.T) {
+func TestTheLimitDoesNotGrowWhileNoPassWaits(t *testing.T) {
 	s := newServer(t, Most, nil)
 	for range 100 {
 		if !s.enter() {
@@ -162,7 +162,7 @@ func TestWhoIsNotKeptWaitingGetsNoMore(t *testing.T) {
 	}
 }
 
-func TestAnAnswerOf429HalvesTheLimitOnceAndHasEverybodyRest(t *testing.T) {
+func TestAnAnswerOf429HalvesTheLimitOnceAndPausesAllPasses(t *testing.T) {
 	s := newServer(t, Most, steady(50*time.Millisecond))
 	s.rounds(100)
 	for s.enter() {
@@ -200,7 +200,7 @@ func TestAnAnswerOf429HalvesTheLimitOnceAndHasEverybodyRest(t *testing.T) {
 	}
 }
 
-func TestARestIsNeitherForNothingNorForHours(t *testing.T) {
+func TestThePauseAfterA429IsBounded(t *testing.T) {
 	for said, want := range map[string]time.Duration{"": restAtLeast, "0": restAtLeast, "Wed, 21 Oct 2026 07:28:00 GMT": restAtLeast,
 		"7": 7 * time.Second, "86400": restAtMost, "99999999999999999999": restAtLeast, "-5": restAtLeast} {
 		s := newServer(t, Most, nil)
@@ -211,7 +211,7 @@ func TestARestIsNeitherForNothingNorForHours(t *testing.T) {
 	}
 }
 
-func TestOnlyAnsweredWritesOfOursSayHowQuickAServerIs(t *testing.T) {
+func TestOnlyWritesOfFairleadsOwnKindsMeasureAServer(t *testing.T) {
 	for what, code := range map[string]int{
 		"GET /api/v1/namespaces/a/configmaps/a":          http.StatusOK,
 		"PATCH /api/v1/namespaces/a/configmaps/a":        http.StatusOK, // through a slow webhook of the member's users
@@ -236,7 +236,7 @@ func TestOnlyAnsweredWritesOfOursSayHowQuickAServerIs(t *testing.T) {
 	}
 }
 
-func TestWhoMostlyReadsGetsMoreAtOnceToo(t *testing.T) {
+func TestTheLimitGrowsForAClientThatMostlyReads(t *testing.T) {
 	s := newServer(t, Most, nil)
 	s.answer(ofOurs, http.StatusTooManyRequests, nil, s.clock.Now())
 	s.clock.Step(restAtLeast)
@@ -246,7 +246,7 @@ func TestWhoMostlyReadsGetsMoreAtOnceToo(t *testing.T) {
 	}
 }
 
-func TestAServerThatDidNotAnswerBeginsAnew(t *testing.T) {
+func TestTheLimitFallsToFirstAfterARequestWithoutAnAnswer(t *testing.T) {
 	for name, test := range map[string]struct {
 		fails func(*server)
 		want  int
@@ -268,7 +268,7 @@ func TestAServerThatDidNotAnswerBeginsAnew(t *testing.T) {
 	}
 }
 
-func TestAServerThatOnlyAnswers500GetsNoMoreAtOnce(t *testing.T) {
+func TestTheLimitDoesNotGrowOnAnswersOf500(t *testing.T) {
 	s := newServer(t, Most, nil)
 	s.busy(100, ofOurs, http.StatusInternalServerError)
 	if got := s.Places(); got != First {
@@ -276,7 +276,7 @@ func TestAServerThatOnlyAnswers500GetsNoMoreAtOnce(t *testing.T) {
 	}
 }
 
-func TestWhatWritesTookLongAgoKeepsNobodyFromGrowing(t *testing.T) {
+func TestOldMeasurementsDoNotKeepTheLimitFromGrowing(t *testing.T) {
 	s := newServer(t, Most, steady(50*time.Millisecond))
 	s.rounds(10)
 	s.takes = steady(time.Second)
@@ -290,7 +290,7 @@ func TestWhatWritesTookLongAgoKeepsNobodyFromGrowing(t *testing.T) {
 	}
 }
 
-func TestThatTheLimitIsLoweredIsToldOnlyWhenItIs(t *testing.T) {
+func TestAnsweredReportsOnlyAChangeOfTheLimit(t *testing.T) {
 	s := newServer(t, Most, nil)
 	for _, want := range []bool{true, true, false, false} { // 4, 2, 1
 		if got := s.answer(ofOurs, http.StatusTooManyRequests, nil, s.clock.Now()); got != want {
@@ -300,7 +300,7 @@ func TestThatTheLimitIsLoweredIsToldOnlyWhenItIs(t *testing.T) {
 	}
 }
 
-func TestWhoeverWaitsGetsThePlaceThatIsGivenBack(t *testing.T) {
+func TestAWaitingPassGetsThePlaceThatIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, 1, nil)
 		if err := s.Enter(t.Context()); err != nil {
@@ -324,7 +324,7 @@ func TestWhoeverWaitsGetsThePlaceThatIsGivenBack(t *testing.T) {
 	})
 }
 
-func TestWhoeverRestsBeginsWhenItIsOver(t *testing.T) {
+func TestAPassBeginsWhenThePauseIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, Most, nil)
 		s.answer(ofOurs, http.StatusTooManyRequests, nil, s.clock.Now())
@@ -344,7 +344,7 @@ func TestWhoeverRestsBeginsWhenItIsOver(t *testing.T) {
 	})
 }
 
-func TestNobodyEntersWhoseContextHasEnded(t *testing.T) {
+func TestEnterFailsOnceItsContextHasEnded(t *testing.T) {
 	s := newServer(t, 1, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -9,8 +9,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Serve calls do with each item of a queue, as many at once as the limit allows, until the queue is shut or ctx ends.
-// It returns when no call is under way any more.
+// Serve calls do with each item of a queue. As many calls run at once as the limit allows. Serve ends when the queue is
+// shut or ctx ends, and returns when no call is under way any more.
 func Serve[T comparable](ctx context.Context, queue workqueue.TypedInterface[T], limit *Limit, do func(T)) {
 	var underWay sync.WaitGroup
 	defer underWay.Wait()

@@ -17,10 +17,11 @@ type kindMap struct {
 	byResource map[schema.GroupResource]schema.GroupKind
 }
 
-// builtIn holds Fairlead's own kinds and the kinds that Kubernetes 1.36 serves in a stable version, each in the version
-// that its API server prefers. Every member serves them in the same way. So the manager does not ask members about
-// them, and ignores what discovery says of them. A member of an older version, or with an API switched off, may lack a
-// kind. Plurals follow from the kinds. TestBuiltInKindsAreThoseOfARealAPIServer compares this with a real API server.
+// builtIn holds Fairlead's own kinds, and the kinds that Kubernetes 1.36 serves in a stable version. Each is in the
+// version that its API server prefers. Every member serves these kinds in the same way. So the manager does not ask
+// members about them, and ignores what discovery says of them. A member of an older version, or with an API switched
+// off, may lack a kind. newKindMap derives the plurals from the kinds. TestBuiltInKindsAreThoseOfARealAPIServer
+// compares the list with a real API server.
 var builtIn = newKindMap([]builtInGroup{
 	{"", "v1", "ConfigMap Endpoints Event LimitRange PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount",
 		"Namespace Node PersistentVolume"},
@@ -65,12 +66,12 @@ func newKindMap(groups []builtInGroup) kindMap {
 	return all
 }
 
-// ServedEverywhere reports whether every API server serves a kind, except for older ones and those that have its API
-// switched off.
+// ServedEverywhere reports whether every API server serves a kind. Older API servers, and API servers with that API
+// switched off, are exceptions.
 func ServedEverywhere(gk schema.GroupKind) bool { return builtIn.mapping(gk, "") != nil }
 
-// mapping returns how a built-in kind is served in a version; nil for another kind. The version "" means the preferred
-// one.
+// mapping returns how a built-in kind is served in a version, nil for a kind that is not built in. The version "" means
+// the preferred version.
 func (m kindMap) mapping(gk schema.GroupKind, version string) *meta.RESTMapping {
 	found, ok := m.byKind[gk]
 	if !ok {

@@ -51,7 +51,7 @@ func (c *Conn) GetRESTMapper() meta.RESTMapper { return restMapper{c.mapper} }
 func (c *Conn) GetClient() client.Client {
 	cl, err := client.New(c.config, client.Options{HTTPClient: c.http, Scheme: Scheme, Mapper: restMapper{c.mapper}})
 	if err != nil {
-		// Everything that client.New could refuse was accepted by Connect.
+		// Connect has accepted the same configuration, so client.New cannot refuse it.
 		panic("member " + c.name + ": " + err.Error())
 	}
 	return cl

@@ -24,14 +24,14 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
-// Accept headers of the requests that Fairlead makes.
+// The Accept headers of Fairlead's requests to members.
 const (
 	acceptJSON     = "application/json"
 	acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 )
 
-// Conn is the connection to one member. It is safe for concurrent use. A renewed token replaces the old one; nothing
-// else changes. Another endpoint or other credentials need another Conn.
+// Conn is the connection to one member. It is safe for concurrent use. The token can be replaced. For another endpoint,
+// or for other credentials, Connect makes another Conn.
 type Conn struct {
 	name string
 	// config holds no token; bearer holds it.
@@ -49,7 +49,8 @@ type Conn struct {
 
 // Connect prepares a connection; it does not talk to the member yet.
 func Connect(name string, config *rest.Config) (*Conn, error) {
-	// Controller-runtime's client would write protobuf. The guard sets what all clients accept.
+	// Controller-runtime's client would send protobuf. All other clients accept JSON too: guard changes their Accept
+	// headers.
 	config = rest.CopyConfig(config)
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	token, err := newBearer(config)
@@ -87,18 +88,18 @@ var codecs = serializer.NewCodecFactory(Scheme)
 // Name is the name of the MemberCluster.
 func (c *Conn) Name() string { return c.name }
 
-// Limit bounds the concurrent passes on the member. Each pass takes one place. Occasional requests such as probes
-// take none, but the limit learns from their answers too.
+// Limit bounds how many pushes to the member run at the same time. Each push takes one place. Probes and other single
+// requests take no place, but the limit learns from their answers too.
 func (c *Conn) Limit() *inflight.Limit { return c.guard.limit }
 
 // REST sends requests to the member's API server. Use absolute paths.
 func (c *Conn) REST() rest.Interface { return c.rest }
 
 // Mapping returns how the member serves a kind: its resource, version and scope. It takes the first of versions in
-// which the member serves the kind; without versions, the version that the member prefers. Name and scope of a built-in
-// kind come from Kubernetes, never from the member. Mapping assumes that the member serves a built-in kind, until
-// DoubtMapping. The error satisfies meta.IsNoMatchError when the member does not serve the kind. It is a
-// *discovery.InvalidError when the member's answer cannot be used.
+// which the member serves the kind. Without versions, it takes the version that the member prefers. Name and scope of a
+// built-in kind come from Kubernetes, never from the member. Mapping assumes that the member serves a built-in kind,
+// until DoubtMapping is called for it. If the member does not serve the kind, the error satisfies meta.IsNoMatchError.
+// If the member's answer cannot be used, the error is a *discovery.InvalidError.
 func (c *Conn) Mapping(ctx context.Context, gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
 	return c.mapper.mapping(ctx, gk, versions...)
 }
@@ -107,11 +108,11 @@ func (c *Conn) Mapping(ctx context.Context, gk schema.GroupKind, versions ...str
 // or changed.
 func (c *Conn) ForgetMappings() { c.mapper.forget() }
 
-// DoubtMapping does the same. It also makes the next Mapping of this kind ask the member, even for a built-in kind,
-// because the API server served nothing at the mapped path.
+// DoubtMapping does the same. It also makes the next Mapping of this kind ask the member, even for a built-in kind.
+// Call it when the API server served nothing at the mapped path.
 func (c *Conn) DoubtMapping(gk schema.GroupKind) { c.mapper.doubt(gk) }
 
-// ServerVersion asks for the version of the member's API server, as in v1.36.3.
+// ServerVersion asks for the version of the member's API server, for example v1.36.3.
 func (c *Conn) ServerVersion(ctx context.Context) (string, error) {
 	answer, err := Do(ctx, c.rest.Get().AbsPath("/version"), false)
 	if err != nil {
@@ -135,14 +136,14 @@ func (c *Conn) serverVersion() string {
 
 // Answer is the API server's response to a request.
 type Answer struct {
-	// Status is the HTTP status: 201 for made, 200 for found or changed.
+	// Status is the HTTP status: 201 if the object was created, 200 if it was found or changed.
 	Status int
 	// Body is the object, as JSON.
 	Body []byte
 }
 
-// Into decodes the answer's object. An answer of another kind is an error. A server that is not a Kubernetes API server
-// may answer too, or another path of one. Such an answer would decode into an empty object.
+// Into decodes the answer's object. An answer of another kind is an error: it would decode into an empty object. Such
+// an answer comes from a server that is no Kubernetes API server, or from another path of one.
 func (a Answer) Into(obj any) error {
 	if err := json.Unmarshal(a.Body, obj); err != nil {
 		return err
@@ -167,8 +168,8 @@ func (a Answer) Into(obj any) error {
 // RequestTimeout is how long a member may take to answer one request.
 const RequestTimeout = 15 * time.Second
 
-// Do sends a request and reads the answer. An error is a *apierrors.StatusError if the API server answered. Otherwise
-// it is the error of the network.
+// Do sends a request and reads the answer. If the API server answered with an error, the error is a
+// *apierrors.StatusError. Otherwise it is the error of the network.
 func Do(ctx context.Context, req *rest.Request, metadataOnly bool) (Answer, error) {
 	accept := acceptJSON
 	if metadataOnly {
@@ -189,7 +190,7 @@ func do(ctx context.Context, req *rest.Request, accept string) (Answer, error) {
 func Body(result rest.Result) ([]byte, error) {
 	body, err := result.Raw()
 	if err != nil {
-		// Error has the decoded Status. Raw may have kept only the transport's message.
+		// Error has the decoded Status. Raw may have only the message of the transport.
 		if decoded := result.Error(); decoded != nil {
 			err = decoded
 		}

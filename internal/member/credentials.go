@@ -19,8 +19,8 @@ import (
 
 // CredentialsError is the reason why a member's credentials cannot be used at all.
 type CredentialsError struct {
-	// Reason is ReasonCredentialsMissing, ReasonEndpointMismatch, or ReasonUnreachable: the endpoint or the proxy URL
-	// is no URL, so the manager can ask no server.
+	// Reason is ReasonCredentialsMissing, ReasonEndpointMismatch or ReasonUnreachable. ReasonUnreachable means that the
+	// endpoint or the proxy URL is no URL, so the manager has no server to ask.
 	Reason string
 	// Message tells the on-call what to do.
 	Message string
@@ -28,10 +28,10 @@ type CredentialsError struct {
 
 func (e *CredentialsError) Error() string { return e.Message }
 
-// ConfigFor makes the client configuration for a member from its registry entry and its Secret. The credentials are
-// bound to one member and one address. An entry that differs from this binding gets none. The error is a
-// *CredentialsError when the Secret is absent, incomplete or for another member, or when the entry cannot make a
-// connection.
+// ConfigFor makes the client configuration for a member from its MemberCluster and its Secret. The credentials are
+// bound to one member and one address. ConfigFor refuses a MemberCluster that differs from this binding. The error is a
+// *CredentialsError. It also means that the Secret is absent or incomplete, or that no connection can be made with the
+// MemberCluster.
 func ConfigFor(mc *v1alpha1.MemberCluster, secret *corev1.Secret, userAgent string) (*rest.Config, error) {
 	where := v1alpha1.SystemNamespace + "/" + mc.Spec.CredentialsRef.Name
 	if secret == nil {
@@ -49,8 +49,8 @@ func ConfigFor(mc *v1alpha1.MemberCluster, secret *corev1.Secret, userAgent stri
 	config := &rest.Config{
 		Host:      bound.Endpoint,
 		UserAgent: userAgent,
-		// The API server's own priority and fairness limits the host, and the host obeys its 429s. Without this line
-		// client-go would silently limit itself to five requests a second.
+		// The API server's priority and fairness limits the host's requests, and client-go waits as its answers of 429
+		// demand. Without this line client-go would limit itself to five requests a second.
 		QPS: -1,
 		TLSClientConfig: rest.TLSClientConfig{
 			ServerName: bound.TLSServerName,
@@ -79,7 +79,7 @@ func ConfigFor(mc *v1alpha1.MemberCluster, secret *corev1.Secret, userAgent stri
 	return config, nil
 }
 
-// mismatch names the difference between a registry entry and the binding of the credentials, "" if there is none.
+// mismatch names the first difference between a MemberCluster and the binding of the credentials, "" if there is none.
 // Without this check, an editor of MemberClusters could use the credentials for another member, or have them sent to
 // the editor's own server.
 func mismatch(mc *v1alpha1.MemberCluster, bound credentials.Binding, where string) string {
@@ -118,8 +118,8 @@ func proxyText(raw string) string {
 	return fmt.Sprintf("the proxy %q", credentials.WithoutUser(raw))
 }
 
-// unusable returns an error if no connection can be made with an entry, whichever server answers. Without it, the
-// manager would retry forever, and the status would keep its old state.
+// unusable returns an error if the manager cannot make a connection with a MemberCluster, whichever server answers.
+// Without this check, the manager would retry forever, and the status would keep its old state.
 func unusable(mc *v1alpha1.MemberCluster, config *rest.Config, where string) *CredentialsError {
 	again := fmt.Sprintf("run `hostctl join %s --cluster-kubeconfig FILE` again, or put the old value back", mc.Name)
 	if _, _, err := rest.DefaultServerUrlFor(config); err != nil {
@@ -135,7 +135,7 @@ func unusable(mc *v1alpha1.MemberCluster, config *rest.Config, where string) *Cr
 	return nil
 }
 
-// AsCredentialsError finds a *CredentialsError in an error, nil when there is none.
+// AsCredentialsError finds a *CredentialsError in an error. It returns nil if there is none.
 func AsCredentialsError(err error) *CredentialsError {
 	var found *CredentialsError
 	if errors.As(err, &found) {
@@ -144,7 +144,7 @@ func AsCredentialsError(err error) *CredentialsError {
 	return nil
 }
 
-// proxyOf is the proxy that a configuration goes through, nil for none.
+// proxyOf returns the URL of a configuration's proxy, nil for none.
 func proxyOf(config *rest.Config) *url.URL {
 	if config.Proxy == nil {
 		return nil

@@ -42,7 +42,7 @@ func TestConfigFor(t *testing.T) {
 		"neither token nor certificate": {secret: secret(), reason: v1alpha1.ReasonCredentialsMissing, words: "token"},
 		"a certificate without its key": {secret: secret(v1alpha1.SecretCert, "c"), reason: v1alpha1.ReasonCredentialsMissing,
 			words: "tls.key"},
-		"a certificate that is none": {secret: secret(v1alpha1.SecretCert, "c", v1alpha1.SecretKey, "k"), reason: v1alpha1.ReasonCredentialsMissing,
+		"a certificate that is no PEM": {secret: secret(v1alpha1.SecretCert, "c", v1alpha1.SecretKey, "k"), reason: v1alpha1.ReasonCredentialsMissing,
 			words: "tls.crt and tls.key of Secret fairlead-system/east-creds do not belong together, or are not PEM"},
 		"credentials for another endpoint": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretEndpoint, "https://evil"),
 			reason: v1alpha1.ReasonEndpointMismatch, words: `"https://evil"`},
@@ -54,11 +54,11 @@ func TestConfigFor(t *testing.T) {
 			reason: v1alpha1.ReasonEndpointMismatch, words: `are for the server name "kubernetes"`},
 		"credentials for another proxy": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretProxyURL, "http://me:secret@other:3128"),
 			reason: v1alpha1.ReasonEndpointMismatch, words: `are for the proxy "http://other:3128" and are not sent through "http://proxy:3128"`},
-		"credentials of the version before, which bound no proxy": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretProxyURL, ""),
+		"credentials of an earlier version, which bound no proxy": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretProxyURL, ""),
 			reason: v1alpha1.ReasonEndpointMismatch, words: "run `hostctl join east --cluster-kubeconfig FILE --proxy-url URL` again"},
 		"a proxy in the Secret that is no URL": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretProxyURL, "http://me:secret@proxy/%zz"),
 			reason: v1alpha1.ReasonEndpointMismatch, words: "put spec.proxyURL back"},
-		"credentials that say no endpoint": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretEndpoint, ""),
+		"credentials without an endpoint": {secret: secret(v1alpha1.SecretToken, "t", v1alpha1.SecretEndpoint, ""),
 			reason: v1alpha1.ReasonEndpointMismatch, words: "not sent"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,8 +103,8 @@ func keyPair(t *testing.T) (cert, key string) {
 	return block("CERTIFICATE", pair.Certificate[0]), block("PRIVATE KEY", private)
 }
 
-// The status reports an edit that makes no sense: it names the field and the remedy. The manager sends nothing.
-func TestAMemberClusterEditedByHandIntoNonsense(t *testing.T) {
+// The manager reports a wrong edit in the status, with the field and the remedy. It sends nothing to the member.
+func TestAWrongEditOfAMemberClusterIsReportedWithFieldAndRemedy(t *testing.T) {
 	cert, _ := keyPair(t)
 	for name, test := range map[string]struct {
 		edit   func(mc *v1alpha1.MemberCluster, secret *corev1.Secret)
@@ -119,7 +119,7 @@ func TestAMemberClusterEditedByHandIntoNonsense(t *testing.T) {
 		}, v1alpha1.ReasonUnreachable, []string{"spec.endpoint leads nowhere", "hostctl join east"}},
 		"another authority": {func(mc *v1alpha1.MemberCluster, _ *corev1.Secret) { mc.Spec.CABundle = []byte("nonsense") },
 			v1alpha1.ReasonEndpointMismatch, []string{"put spec.caBundle back", "hostctl join east"}},
-		"an authority that is none": {func(mc *v1alpha1.MemberCluster, secret *corev1.Secret) {
+		"an authority that is no PEM": {func(mc *v1alpha1.MemberCluster, secret *corev1.Secret) {
 			mc.Spec.CABundle = []byte("nonsense")
 			secret.Data[v1alpha1.SecretCA] = mc.Spec.CABundle
 		}, v1alpha1.ReasonCredentialsMissing, []string{"spec.caBundle holds no certificate in PEM", "hostctl join east"}},
@@ -129,7 +129,7 @@ func TestAMemberClusterEditedByHandIntoNonsense(t *testing.T) {
 			v1alpha1.ReasonEndpointMismatch, []string{"put spec.proxyURL back", "hostctl join east"}},
 		"a proxy where there is none": {func(mc *v1alpha1.MemberCluster, _ *corev1.Secret) { mc.Spec.ProxyURL = "http://evil:3128" },
 			v1alpha1.ReasonEndpointMismatch, []string{"put spec.proxyURL back", "are for a connection without a proxy", `not sent through "http://evil:3128"`}},
-		"a password, as the version before took it": {func(mc *v1alpha1.MemberCluster, _ *corev1.Secret) {
+		"a password in the MemberCluster, as an earlier version took it": {func(mc *v1alpha1.MemberCluster, _ *corev1.Secret) {
 			mc.Spec.ProxyURL = "http://me:secret@proxy:3128"
 		}, v1alpha1.ReasonEndpointMismatch, []string{"take user and password out of spec.proxyURL", "hostctl join east --cluster-kubeconfig FILE --proxy-url URL"}},
 		"another server name": {func(mc *v1alpha1.MemberCluster, _ *corev1.Secret) { mc.Spec.TLSServerName = "evil" },
@@ -142,7 +142,7 @@ func TestAMemberClusterEditedByHandIntoNonsense(t *testing.T) {
 			mc.Name, mc.Spec.Endpoint, mc.Spec.CABundle = "east", "https://10.0.0.7:6443", []byte(cert)
 			secret := &corev1.Secret{Type: v1alpha1.SecretTypeMember, Data: map[string][]byte{v1alpha1.SecretEndpoint: []byte(mc.Spec.Endpoint),
 				v1alpha1.SecretCA: mc.Spec.CABundle, v1alpha1.SecretToken: []byte("t")}}
-			secret.Name = "east" // and no key with the member's name: the version before wrote none
+			secret.Name = "east" // and no key with the member's name: an earlier version wrote none
 			if _, err := ConfigFor(mc, secret, "fairlead/1"); err != nil {
 				t.Fatal(err)
 			}

@@ -17,29 +17,28 @@ import (
 )
 
 const (
-	// maxKnown bounds the cached resources of one member: 2 MiB. Past that the mapper drops the cache, and asks the
-	// member again.
+	// maxKnown bounds the number of cached resources of one member: they take about 2 MiB. Past that, the mapper drops
+	// the whole cache, and asks the member again when it needs a kind.
 	maxKnown = 8192
 	// mapWithin bounds the time to ask a member how it serves a kind, over all versions.
 	mapWithin = 30 * time.Second
 )
 
-// mapper maps the kinds of one member to resources. Built-in kinds are compiled in. For all others it asks the
-// member, one version of a group at a time, and caches the answer. An answer of one member never affects another
-// member.
+// mapper maps the kinds of one member to resources. Built-in kinds are compiled in. For all others it asks the member,
+// one version of a group at a time, and caches the answer. An answer of one member never affects another member.
 //
-// The mapper never caches that a kind is missing: its CRD may appear at any moment.
+// The mapper never caches that a kind is missing, because its CRD may appear at any moment.
 type mapper struct {
 	conn *Conn
-	// asking holds one token while a caller asks the member. Other callers with the same question wait for that caller.
+	// asking holds one token while a caller asks the member. Meanwhile other callers with a question wait.
 	asking chan struct{}
 
 	mu       sync.Mutex
 	versions map[string][]string
 	known    map[schema.GroupVersion][]discovery.Resource
 	count    int // of resources in known
-	// doubted are the built-in kinds that the member did not serve at their usual path. For these, the mapper asks the
-	// member.
+	// doubted are the built-in kinds that the member did not serve at their usual path. For these kinds the mapper asks
+	// the member.
 	doubted map[schema.GroupKind]bool
 }
 
@@ -49,8 +48,8 @@ func newMapper(conn *Conn) *mapper {
 	return m
 }
 
-// forget drops the cache. An answer that is under way is cached when it arrives, and may be old. If the member then
-// serves nothing at its path, the mapper asks again.
+// forget drops the cache. The answer to a request that is under way is cached when it arrives, and may be old. If the
+// member serves nothing at the mapped path, the caller calls doubt, and the mapper asks again.
 func (m *mapper) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -68,7 +67,8 @@ func (m *mapper) doubt(gk schema.GroupKind) {
 	m.doubted[gk] = true
 }
 
-// byItself returns the mapping that needs no answer of the member, nil when there is none.
+// byItself returns the mapping of a built-in kind that the mapper knows without asking the member, nil for any other
+// kind.
 func (m *mapper) byItself(gk schema.GroupKind, versions []string) *meta.RESTMapping {
 	found := builtIn.mapping(gk, "")
 	if found == nil || len(versions) > 0 && versions[0] != found.Resource.Version {
@@ -82,7 +82,7 @@ func (m *mapper) byItself(gk schema.GroupKind, versions []string) *meta.RESTMapp
 	return found
 }
 
-// mapping maps a kind, in the first of the versions in which the member serves it; without any, in the one it prefers.
+// mapping is Conn.Mapping.
 func (m *mapper) mapping(ctx context.Context, gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
 	if found := m.byItself(gk, versions); found != nil {
 		return found, nil
@@ -126,8 +126,8 @@ func (m *mapper) resource(ctx context.Context, gr schema.GroupResource, versions
 	return gv, r.Kind, nil
 }
 
-// find looks for a resource in versions of a group, in all of them when none is given: first in the cache, then at
-// the member. nil means that there is none.
+// find looks for a resource in the given versions of a group, first in the cache, then at the member. Without versions
+// it looks in all versions. The result is nil if there is no such resource.
 func (m *mapper) find(ctx context.Context, group string, versions []string, is func(discovery.Resource) bool,
 ) (schema.GroupVersion, *discovery.Resource, error) {
 	if gv, r := m.remembered(group, versions, is); r != nil {

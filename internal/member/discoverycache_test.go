@@ -42,7 +42,7 @@ func lies(s *apiServer) {
 		metav1.APIResource{Name: "..", Kind: "StatefulSet"}))
 }
 
-func TestWhatAMemberSaysOfABuiltInKindIsNeitherAskedForNorBelieved(t *testing.T) {
+func TestTheMappingOfABuiltInKindNeverComesFromTheMember(t *testing.T) {
 	const want = "apps/v1, Resource=deployments namespace"
 	liar, honest := newAPIServer(t), newAPIServer(t)
 	lies(liar)
@@ -67,7 +67,7 @@ func TestWhatAMemberSaysOfABuiltInKindIsNeitherAskedForNorBelieved(t *testing.T)
 	}
 }
 
-func TestABuiltInKindThatAMemberLacksIsNotThere(t *testing.T) {
+func TestABuiltInKindThatTheMemberLacksHasNoMapping(t *testing.T) {
 	server := newAPIServer(t)
 	conn := connected(t, server.config("t"))
 	job := schema.GroupKind{Group: "batch", Kind: "Job"}
@@ -85,7 +85,7 @@ func TestABuiltInKindThatAMemberLacksIsNotThere(t *testing.T) {
 	}
 }
 
-func TestAKindThatComesAndGoes(t *testing.T) {
+func TestTheMapperFollowsAKindThatAppearsAndDisappears(t *testing.T) {
 	server := newAPIServer(t)
 	conn := connected(t, server.config("t"))
 	barrels := schema.GroupKind{Group: "later.example.com", Kind: "Barrel"}
@@ -154,7 +154,7 @@ func TestDiscoveryThatCannotBeUsedIsAnError(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsMissingIsNoMissingKind(t *testing.T) {
+func TestAFailedDiscoveryIsNotTakenForAMissingKind(t *testing.T) {
 	server := newAPIServer(t)
 	server.says("/apis/shop.example.com/v1", apierrors.NewServiceUnavailable("the server of this group is away"))
 	conn := connected(t, server.config("t"))
@@ -165,7 +165,7 @@ func TestAnAnswerThatIsMissingIsNoMissingKind(t *testing.T) {
 	}
 }
 
-func TestAMappingIsWaitedForNoLongerThanItsCallerWants(t *testing.T) {
+func TestAMappingEndsWithTheContextOfItsCaller(t *testing.T) {
 	server := newAPIServer(t)
 	conn := connected(t, server.config("t"))
 	conn.mapper.asking <- struct{}{} // as if another caller waited for an answer that never comes
@@ -179,7 +179,7 @@ func TestAMappingIsWaitedForNoLongerThanItsCallerWants(t *testing.T) {
 }
 
 // Before there was a bound, 16 versions of 1.2 MiB left 1,282 MiB.
-func TestWhatIsRememberedOfDiscoveryIsSmall(t *testing.T) {
+func TestTheDiscoveryCacheIsSmall(t *testing.T) {
 	server := newAPIServer(t)
 	conn := connected(t, server.config("t"))
 	big := make([]metav1.APIResource, discovery.MaxResources)
@@ -213,7 +213,7 @@ func heap() uint64 {
 }
 
 // Controller-runtime's client and a collector in the manager use the mapper through apimachinery's interface.
-func TestTheRESTMapperSaysTheSame(t *testing.T) {
+func TestTheRESTMapperGivesTheSameMappings(t *testing.T) {
 	server := newAPIServer(t)
 	conn := connected(t, server.config("t"))
 	mapper := conn.GetRESTMapper()

@@ -18,17 +18,17 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/inflight"
 )
 
-// Fleet is all members that have usable credentials, connected. It is multicluster-runtime's provider: every
-// multicluster-aware part of the manager is engaged with each Conn, and disengaged when the Conn is replaced or
+// Fleet holds a connection to every member that has usable credentials. It is multicluster-runtime's provider: it
+// engages every multicluster-aware part of the manager with each Conn. It disengages them when the Conn is replaced or
 // removed.
 //
-// It does not use multicluster-runtime's own bookkeeping (pkg/clusters). There, a connection that ends removes the
+// Fleet does not use multicluster-runtime's own bookkeeping (pkg/clusters). There, a connection that ends removes the
 // entry of its name. By then the entry may hold the connection that replaced it.
 type Fleet struct {
 	host  Host
 	clock clock.WithTicker
 	fence WriteFence
-	// most is how many pushes to one member may be under way at once. 0 means inflight.Most.
+	// most is the highest number of concurrent pushes to one member. 0 means inflight.Most.
 	most int
 
 	// started is closed when Start has set ctx and aware.
@@ -47,12 +47,12 @@ type tracked struct {
 	cancel         context.CancelFunc
 	probeRequested chan struct{}
 
-	// joined is the uid of the joined cluster. The registry sets it; until then it is the uid that the first usable
+	// joined is the uid of the joined cluster. The registry sets it. Until then it is the uid that the first usable
 	// probe found. lastProbe is compared with it. The fleet's mu guards both.
 	joined    types.UID
 	lastProbe ProbeResult
 
-	// telling is held while listeners receive the result of a probe. It guards over. If over is true, the listeners
+	// telling is held while listeners receive the result of a probe. It guards over. Once over is true, the listeners
 	// receive no further results.
 	telling sync.Mutex
 	over    bool
@@ -66,13 +66,12 @@ var (
 // FleetOption sets an option of a Fleet.
 type FleetOption func(*Fleet)
 
-// WithWriteFence makes every write to a member pass this fence.
+// WithWriteFence makes every write to a member wait for this fence, which can refuse the write.
 func WithWriteFence(fence WriteFence) FleetOption {
 	return func(f *Fleet) { f.fence = fence }
 }
 
-// WithMaxInflight bounds how many pushes to one member may be under way at once (see inflight.Limit). 0 means
-// inflight.Most.
+// WithMaxInflight bounds the number of concurrent pushes to one member (see inflight.Limit). 0 means inflight.Most.
 func WithMaxInflight(n int) FleetOption { return func(f *Fleet) { f.most = n } }
 
 // NewFleet makes the fleet of a host, without members.
@@ -89,10 +88,10 @@ func NewFleet(host Host, clk clock.WithTicker, options ...FleetOption) *Fleet {
 	return f
 }
 
-// OnProbe registers a function that the prober calls after each probe, in its own goroutine, with the results of the
-// previous probe and of this one. The function must neither block nor connect or disconnect a member. It gets results
-// of one connection to a member at a time: none of an old connection once a new one is engaged. A function that is
-// registered late does not get the results of earlier probes.
+// OnProbe registers a function that the prober calls after each probe, in the prober's goroutine. Its arguments are the
+// results of the previous probe and of this one. The function must neither block nor connect or disconnect a member. It
+// gets the results of one connection to a member at a time: none of an old connection once a new one is engaged. A
+// function that is registered late does not get the results of earlier probes.
 func (f *Fleet) OnProbe(listener func(name string, was, is ProbeResult)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -111,9 +110,9 @@ func (f *Fleet) Start(ctx context.Context, aware multicluster.Aware) error {
 // started. joined is the uid of the joined cluster: a cluster with another uid is not usable. "" accepts the first
 // cluster that accepts the host's credentials.
 //
-// Connect does not wait for passes on the old connection. Their context has ended, so no pass starts another write.
-// Waiting would not change the outcome of a write that was already sent. It is the same after the manager was killed:
-// the Deliveries on the member show what such a write left.
+// Connect does not wait for pushes on the old connection. Their context has ended, so they begin no other write.
+// Waiting would not change the outcome of a write that was already sent. A manager that is killed leaves such writes
+// too. The Deliveries on the member show what they left.
 func (f *Fleet) Connect(ctx context.Context, name string, config *rest.Config, joined types.UID) error {
 	select {
 	case <-f.started:
@@ -145,8 +144,8 @@ func (f *Fleet) Connect(ctx context.Context, name string, config *rest.Config, j
 	return nil
 }
 
-// expect sets two things on the connection to a member: the uid of the joined cluster from the registry, and the host's
-// present token. It returns false when no connection with this configuration exists. A uid of "" sets nothing: the
+// expect updates an existing connection to a member: the uid of the joined cluster from the registry, and the host's
+// present token. It returns false if there is no connection with this configuration. A uid of "" sets nothing: the
 // registry learns the uid from the connection.
 func (f *Fleet) expect(name string, config *rest.Config, joined types.UID) bool {
 	f.mu.Lock()
@@ -163,8 +162,9 @@ func (f *Fleet) expect(name string, config *rest.Config, joined types.UID) bool 
 	return true
 }
 
-// takes makes the connection use a token from now on, and reports whether it can. It cannot if the API server refuses
-// the previous token: work that began with that token has to begin again. The caller holds f.mu.
+// takes makes the connection use a token from now on, and reports whether it can. It cannot while the member is not
+// usable, for example because its API server refuses the present token. Work that began with that token has to begin
+// again. The caller holds f.mu.
 func (t *tracked) takes(token string) bool {
 	if t.conn.Uses(token) {
 		return true
@@ -225,7 +225,8 @@ func (f *Fleet) Conn(name string) *Conn {
 	return nil
 }
 
-// ProbeNow makes the fleet probe a member at once, and not at the next interval: a request to it went wrong.
+// ProbeNow makes the fleet probe a member at once, and not at the next interval. Call it when a request to the member
+// has failed.
 func (f *Fleet) ProbeNow(name string) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -241,8 +242,8 @@ func (t *tracked) probeNow() {
 	}
 }
 
-// sameConfig compares the fields that ConfigFor sets, except for the token, which takes compares. The only way to
-// read the URL of the proxy function is to call it.
+// sameConfig compares the fields that ConfigFor sets. It leaves out the token, which takes compares. The URL of the
+// proxy can be read only by calling the proxy function.
 func sameConfig(a, b *rest.Config) bool {
 	return a.Host == b.Host && a.UserAgent == b.UserAgent &&
 		reflect.DeepEqual(proxyOf(a), proxyOf(b)) && reflect.DeepEqual(a.TLSClientConfig, b.TLSClientConfig)

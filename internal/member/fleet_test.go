@@ -82,12 +82,12 @@ func (r *running) next(t *testing.T) probed {
 	}
 }
 
-// waits moves the clock by d as soon as the prober waits for it.
+// waits moves the clock by d once the prober waits for it.
 func (r *running) waits(t *testing.T, d time.Duration) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !r.clock.HasWaiters(); runtime.Gosched() {
 		if time.Now().After(deadline) {
-			t.Fatal("nobody waits")
+			t.Fatal("the prober does not wait")
 		}
 	}
 	r.clock.Step(d)
@@ -134,7 +134,7 @@ func TestAConnectedMemberIsEngagedAndProbed(t *testing.T) {
 }
 
 // The end of the old connection must not end the new one.
-func TestAMemberWithAnotherConfigurationIsConnectedAnewAndStaysSo(t *testing.T) {
+func TestAMemberWithAnotherConfigurationIsConnectedAnewAndStaysConnected(t *testing.T) {
 	r, server := newRunning(t), newAPIServer(t)
 	agents := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 	for _, agent := range agents {
@@ -159,7 +159,7 @@ func TestAMemberWithAnotherConfigurationIsConnectedAnewAndStaysSo(t *testing.T) 
 	}
 }
 
-func TestADisconnectedMemberIsLetGoOf(t *testing.T) {
+func TestADisconnectedMemberIsDisengaged(t *testing.T) {
 	r, server := newRunning(t), newAPIServer(t)
 	r.mustConnect(t, server, "a")
 	r.next(t)
@@ -174,7 +174,7 @@ func TestADisconnectedMemberIsLetGoOf(t *testing.T) {
 	r.ProbeNow("east")
 }
 
-func TestAMemberThatNobodyCanEngageIsNotConnected(t *testing.T) {
+func TestAMemberThatCannotBeEngagedIsNotConnected(t *testing.T) {
 	r, server := newRunning(t), newAPIServer(t)
 	r.crew.fail = errors.New("no room")
 	if err := r.Connect(t.Context(), "east", server.config("a"), ""); !errors.Is(err, r.crew.fail) {
@@ -185,7 +185,7 @@ func TestAMemberThatNobodyCanEngageIsNotConnected(t *testing.T) {
 	}
 }
 
-func TestASuspectedMemberIsProbedAtOnceAndALostOneSoonerThanOthers(t *testing.T) {
+func TestProbeNowProbesAtOnceAndAnUnreachableMemberIsProbedMoreOften(t *testing.T) {
 	r, server := newRunning(t), newAPIServer(t)
 	r.mustConnect(t, server, "a")
 	r.next(t)
@@ -209,7 +209,7 @@ func TestASuspectedMemberIsProbedAtOnceAndALostOneSoonerThanOthers(t *testing.T)
 }
 
 // A person who joins a member waits for its collector.
-func TestAMemberWhoseCollectorWasNeverHeardOfIsProbedSoonerThanOthers(t *testing.T) {
+func TestAMemberWithoutAHeartbeatIsProbedMoreOften(t *testing.T) {
 	r, server := newRunning(t), newAPIServer(t)
 	silent := membership("host-uid", "east")
 	silent.Status.RenewTime = metav1.MicroTime{}

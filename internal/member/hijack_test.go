@@ -51,9 +51,9 @@ func newHijacker(t *testing.T, server *apiServer) *hijacker {
 	return h
 }
 
-// A person who may edit a MemberCluster but read no Secret gets no token: not by a proxy, not by a server name, not by
-// both.
-func TestAnEditedMemberClusterBringsNobodyTheToken(t *testing.T) {
+// A person who may edit a MemberCluster but read no Secret cannot obtain the token. Neither a proxy nor a server name
+// helps, nor both together.
+func TestAnEditOfAMemberClusterCannotObtainTheToken(t *testing.T) {
 	server := newAPIServer(t)
 	h := newHijacker(t, server)
 	for name, edit := range map[string]func(mc *v1alpha1.MemberCluster){

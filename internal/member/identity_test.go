@@ -22,7 +22,7 @@ var (
 	refused  = []any{false, false, v1alpha1.ReasonIdentityChanged}
 )
 
-func TestACloneOfTheClusterThatWasJoinedIsRefused(t *testing.T) {
+func TestACloneOfTheJoinedClusterIsRefused(t *testing.T) {
 	for name, joined := range map[string]string{
 		"when the registry says which one was joined": "member-uid",
 		"when the connection has seen it before":      "",
@@ -60,7 +60,7 @@ func TestACloneOfTheClusterThatWasJoinedIsRefused(t *testing.T) {
 	}
 }
 
-func TestAConnectionToAnotherClusterThanTheRegistrySaysIsNeverUsable(t *testing.T) {
+func TestAConnectionToAnotherClusterThanTheRegisteredOneIsNotUsable(t *testing.T) {
 	r, server := newRunning(t), newAPIServer(t)
 	r.mustConnectAs(t, server, "a", "first-uid")
 	if diff := cmp.Diff(refused, verdict(r.next(t).is)); diff != "" {
@@ -68,9 +68,9 @@ func TestAConnectionToAnotherClusterThanTheRegistrySaysIsNeverUsable(t *testing.
 	}
 }
 
-// The registry learns the uid from the first probe. Later the registry's uid outweighs the uid that a connection has
-// found.
-func TestWhatTheRegistrySaysLaterCountsAtOnce(t *testing.T) {
+// The registry learns the uid from the first probe. Later the registry's uid counts, and not the uid that a connection
+// has found.
+func TestAUIDThatTheRegistrySetsLaterCountsAtOnce(t *testing.T) {
 	r, server := newRunning(t), newAPIServer(t)
 	r.mustConnect(t, server, "a")
 	r.next(t)
@@ -85,7 +85,7 @@ func TestWhatTheRegistrySaysLaterCountsAtOnce(t *testing.T) {
 	}
 	p := r.next(t) // the clock does not move for this
 	if diff := cmp.Diff([][]any{accepted, refused}, [][]any{verdict(p.was), verdict(p.is)}); diff != "" {
-		t.Errorf("the listeners hear: %s", diff)
+		t.Errorf("the listeners get: %s", diff)
 	}
 	if got := len(r.crew.engagements()); got != 1 {
 		t.Errorf("it is engaged %d times", got)

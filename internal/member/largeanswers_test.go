@@ -32,7 +32,7 @@ func says(t *testing.T, code int, kind, body string) *Conn {
 }
 
 // 20 million Deliveries of three bytes each would take 9 GiB of memory once decoded.
-func TestAListOfVeryManyVerySmallThingsIsNotTaken(t *testing.T) {
+func TestAListOfVeryManyTinyObjectsIsRefused(t *testing.T) {
 	conn := says(t, http.StatusOK, "application/json", `{"items":[`+strings.Repeat("{},", 20<<20)+`{}]}`)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -48,17 +48,17 @@ func TestAListOfVeryManyVerySmallThingsIsNotTaken(t *testing.T) {
 	}
 }
 
-func TestARefusalIsASentence(t *testing.T) {
+func TestAnErrorResponseIsBounded(t *testing.T) {
 	conn := says(t, http.StatusForbidden, "application/json", `{"kind":"Status","message":"`+strings.Repeat("no ", 1<<20)+`"}`)
 	if _, err := Do(t.Context(), conn.REST().Get().AbsPath("/version"), false); err == nil || len(err.Error()) > boundedread.MaxRefusal {
 		t.Errorf("%.100s", err)
 	}
 }
 
-func TestWhatCannotBeWeighedIsNotTaken(t *testing.T) {
+func TestAnAnswerThatIsNotJSONIsRefused(t *testing.T) {
 	conn := says(t, http.StatusOK, "application/vnd.kubernetes.protobuf", "k8s\x00")
 	_, err := Do(t.Context(), conn.REST().Get().AbsPath("/version"), false)
-	if err == nil || !strings.Contains(err.Error(), "JSON was asked for") {
+	if err == nil || !strings.Contains(err.Error(), "the manager asked for JSON") {
 		t.Error(err)
 	}
 }

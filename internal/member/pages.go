@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/boundedread"
 )
 
-// PageSize is how many objects one page of a list may hold.
+// PageSize is the highest number of objects in one page of a list.
 const PageSize = 500
 
 // ErrEndlessList is the error for a list that is longer than any list of a real cluster.
@@ -27,7 +27,7 @@ func EachMetadata(ctx context.Context, conn *Conn, path []string, each func(*met
 
 // EachSelected lists the objects of a collection that a label selector selects; "" selects all. It reads page by page,
 // metadata only, and calls each for every object. An error of each ends the list. The other errors are those of Do. If
-// the list expires before its last page, the API server answers 410; the next call starts again.
+// the list expires before its last page, the API server answers 410, and the caller has to start again.
 func EachSelected(ctx context.Context, conn *Conn, path []string, selector string, each func(*metav1.PartialObjectMetadata) error) error {
 	token := ""
 	for range boundedread.MaxPages {

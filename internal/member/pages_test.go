@@ -56,7 +56,7 @@ func TestAListEndsWithTheFirstError(t *testing.T) {
 	}
 }
 
-func TestAListWithoutAnEndEnds(t *testing.T) {
+func TestAnEndlessListIsAnError(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{Continue: "more"}}) // see above

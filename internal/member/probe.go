@@ -20,13 +20,13 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
-// Timings of one probe. probebackoff.go has the time between two.
+// The timings of one probe. The time between two probes is in probebackoff.go.
 const (
 	// ProbeTimeout is how long an answer may take.
 	ProbeTimeout = 10 * time.Second
 	// HeartbeatTimeout is how old a collector's heartbeat may be. The collector renews it every 60 s.
 	HeartbeatTimeout = 3 * time.Minute
-	// aheadSteady is how far two measurements of the member's clock may differ before Ahead changes.
+	// aheadSteady is how far a measurement of the member's clock may differ from Ahead before Ahead changes.
 	aheadSteady = time.Minute
 )
 
@@ -46,10 +46,11 @@ type ProbeResult struct {
 	// Ours reports whether the last answer that identified the cluster came from the cluster that this host joined.
 	// An outage leaves it as it is; an answer of another cluster does not.
 	Ours bool
-	// Reason is one of the reasons of MemberCluster conditions. Message is a sentence if there is a problem.
+	// Reason is one of the reasons of MemberCluster conditions. Message is a sentence for the on-call if there is a
+	// problem.
 	Reason, Message string
-	// UID is the uid of the kube-system namespace of the cluster that answered last, whether or not it is the joined
-	// one. told is the uid of the Membership that was read with it.
+	// UID is the uid of the kube-system namespace of the cluster that answered last. That cluster need not be the
+	// joined one. told is the uid of the Membership that the probe read together with UID.
 	UID, told types.UID
 	// Version is the version of the API server.
 	Version string
@@ -60,26 +61,26 @@ type ProbeResult struct {
 	Facts            v1alpha1.MemberFacts
 	CollectorVersion string
 	Heartbeat        time.Time
-	// CollectorRefused reports whether the member refused the last request of the collector inside the manager: it does
-	// not accept the token of the collector's account.
+	// CollectorRefused reports whether the member answered 401 to the last request of the collector inside the manager.
+	// Then the member does not accept the token of the collector's account.
 	CollectorRefused bool
-	// HeartbeatChanged is the time of the host's clock when a probe last saw another heartbeat than before. The clocks
-	// of host and member need not agree.
+	// HeartbeatChanged is when a probe last read a new heartbeat, by the host's clock. The clocks of host and member
+	// need not agree.
 	HeartbeatChanged time.Time
-	// Ahead is how far the member's clock is ahead of the host's, negative if it is behind, to the minute. It changes
-	// only when an answer differs from it by more than a minute.
+	// Ahead is how far the member's clock is ahead of the host's, negative if it is behind. It changes only when an
+	// answer differs from it by more than a minute.
 	Ahead time.Duration
 }
 
 // Usable reports whether pushes reach the member.
 func (s ProbeResult) Usable() bool { return s.Reachable && s.Valid }
 
-// settled reports whether the next probe can wait for the usual interval: the member answers, and its collector has
-// written a heartbeat. A person who joins a member waits for that heartbeat.
+// settled reports whether the next probe can wait for the usual interval. It can if the member answers and its
+// collector has written a heartbeat. A person who joins a member waits for that heartbeat.
 func (s ProbeResult) settled() bool { return s.Usable() && !s.Heartbeat.IsZero() }
 
-// Same reports whether two results look the same in the status. A new heartbeat alone is no change, and the text of a
-// network error differs from one try to the next.
+// Same reports whether two results look the same in the status. It ignores two differences: a new heartbeat, and the
+// text of a network error, which differs from one try to the next.
 func (s ProbeResult) Same(other ProbeResult) bool {
 	return s.Probed == other.Probed && s.Reachable == other.Reachable && s.Valid == other.Valid && s.Reason == other.Reason &&
 		s.UID == other.UID && s.Version == other.Version && s.CollectorVersion == other.CollectorVersion && s.CollectorRefused == other.CollectorRefused &&
@@ -87,8 +88,8 @@ func (s ProbeResult) Same(other ProbeResult) bool {
 		s.NamespacePolicy == other.NamespacePolicy && slices.Equal(s.Grants, other.Grants) && reflect.DeepEqual(s.Facts, other.Facts)
 }
 
-// There converts a time of the host's clock to the member's clock. The host compares it with times that the member's
-// API server wrote, such as those of tokens.
+// There converts a time of the host's clock to the member's clock. Use it to compare with times that the member's API
+// server wrote, for example in tokens.
 func (s ProbeResult) There(now time.Time) time.Time { return now.Add(s.Ahead) }
 
 // probe asks the member for its identity. It returns no error: a failure is part of the result.
@@ -141,7 +142,7 @@ func (c *Conn) ask(ctx context.Context, host Host, last ProbeResult, now time.Ti
 }
 
 // joinedAs compares a result with the uid of the joined cluster, which is "" while the host does not know it. It
-// refuses another cluster, even when the Membership there is equal.
+// refuses another cluster, even if the Membership there is equal.
 func (s ProbeResult) joinedAs(name string, uid types.UID) ProbeResult {
 	if !s.Usable() || uid == "" || s.UID == uid {
 		return s
@@ -164,14 +165,14 @@ func (e *OtherClusterError) Error() string {
 		"run `hostctl unjoin %[1]s --forget`, then `hostctl join %[1]s --cluster-kubeconfig FILE` with the kubeconfig of the new cluster", e.Name, e.Joined, e.Found)
 }
 
-// identify finds out which cluster answers, by the Membership that the probe has just read.
+// identify finds out which cluster answers. membership is the uid of the Membership that the probe has just read.
 //
-// It reads the uid of kube-system once for every Membership, not once for a connection or a probe. A connection is only
-// a configuration: behind a DNS name or a load balancer, another cluster may take over between two successful probes.
-// But the API server gives every new object a new uid, also in a clone that was restored from a backup of manifests. So
-// another cluster cannot show the same Membership, and every probe reads the Membership anyway. A probe of an unchanged
-// member therefore costs one request. (A copy of etcd itself has the same uids throughout. No object in it could tell
-// the two clusters apart.)
+// identify reads the uid of kube-system again only when the uid of the Membership changes. Once for each connection
+// would be too rare: behind a DNS name or a load balancer, another cluster may take over between two probes. Once for
+// each probe is not needed. The API server gives every new object a new uid, also in a clone that was restored from a
+// backup of manifests. So another cluster cannot show the same Membership, and every probe reads the Membership anyway.
+// A probe of an unchanged member therefore costs one request. (A copy of etcd itself has the same uids throughout. No
+// object in it could tell the two clusters apart.)
 func (c *Conn) identify(ctx context.Context, membership types.UID, s *ProbeResult) error {
 	if s.Version != "" && s.UID != "" && c.serverVersion() != "" && s.told == membership {
 		return nil

@@ -19,7 +19,7 @@ import (
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-func TestWhatAProbeFinds(t *testing.T) {
+func TestProbe(t *testing.T) {
 	memberships := schema.GroupResource{Group: v1alpha1.Group, Resource: "memberships"}
 	for name, test := range map[string]struct {
 		path             string
@@ -33,11 +33,11 @@ func TestWhatAProbeFinds(t *testing.T) {
 			path: membershipPath, answer: apierrors.NewUnauthorized("no"),
 			reachable: true, reason: v1alpha1.ReasonUnauthorized, words: "or another host has taken it over; run `hostctl join east --cluster-kubeconfig FILE` again",
 		},
-		"a right that is missing": {
+		"a missing permission": {
 			path: membershipPath, answer: apierrors.NewForbidden(memberships, "self", errors.New("no rule")),
 			reachable: true, reason: v1alpha1.ReasonForbidden, words: "hostctl join east",
 		},
-		"a right that is missing further on": {
+		"a missing permission at a later request": {
 			path: systemPath, answer: apierrors.NewForbidden(memberships, "kube-system", errors.New("no rule")),
 			reachable: true, reason: v1alpha1.ReasonForbidden, words: "hostctl join east",
 		},
@@ -54,10 +54,10 @@ func TestWhatAProbeFinds(t *testing.T) {
 			path: membershipPath, answer: membership("host-uid", "west"),
 			reachable: true, reason: v1alpha1.ReasonIdentityChanged, words: "joined as west, not east",
 		},
-		"an API server in trouble": {
+		"an API server that fails": {
 			path: membershipPath, answer: apierrors.NewInternalError(errors.New("etcd")), reason: v1alpha1.ReasonUnreachable, words: "etcd",
 		},
-		"an API server in trouble further on": {
+		"an API server that fails at a later request": {
 			path: systemPath, answer: apierrors.NewInternalError(errors.New("etcd")), reason: v1alpha1.ReasonUnreachable, words: "etcd",
 		},
 	} {
@@ -79,14 +79,14 @@ func TestWhatAProbeFinds(t *testing.T) {
 }
 
 // The API server answers the read of the Membership. Then the connection breaks.
-func TestAProbeThatIsBrokenOffHalfWayFoundNobody(t *testing.T) {
+func TestAProbeWhoseConnectionBreaksFindsTheMemberUnreachable(t *testing.T) {
 	is := ProbeResult{Probed: true, Reachable: true}.refused("east", &rest.Config{}, errors.New("timeout"))
 	if is.Reachable || is.Reason != v1alpha1.ReasonUnreachable {
 		t.Errorf("%+v", is)
 	}
 }
 
-func TestAMemberThatIsGoneIsUnreachableAndWhatWasKnownStays(t *testing.T) {
+func TestAnUnreachableMemberKeepsItsKnownFacts(t *testing.T) {
 	server := newAPIServer(t)
 	conn := connected(t, server.config("t"))
 	well := conn.probe(t.Context(), thisHost, ProbeResult{}, now)
@@ -101,7 +101,7 @@ func TestAMemberThatIsGoneIsUnreachableAndWhatWasKnownStays(t *testing.T) {
 	}
 }
 
-func TestIdentityIsAskedForOnceAndAHeartbeatIsTimedByTheHostsClock(t *testing.T) {
+func TestTheIdentityIsReadOnceAndHeartbeatsAreTimedByTheHostsClock(t *testing.T) {
 	server := newAPIServer(t)
 	conn := connected(t, server.config("t"))
 	beat := func(at time.Time) {
@@ -130,7 +130,7 @@ func TestIdentityIsAskedForOnceAndAHeartbeatIsTimedByTheHostsClock(t *testing.T)
 	}
 }
 
-func TestAnHourBetweenTheClocksIsSeenAndStaysWhatItIs(t *testing.T) {
+func TestTheSkewOfTheClocksIsMeasuredAndStaysSteady(t *testing.T) {
 	r, server := newRunning(t), newAPIServer(t)
 	server.showsClock(now.Add(time.Hour))
 	r.mustConnect(t, server, "t")

@@ -22,7 +22,7 @@ func (f *Fleet) keepProbing(ctx context.Context, t *tracked) {
 		switch {
 		case is.settled():
 			unsettled = 0
-		case is.Usable() != was.Usable(): // it waits for something else than before
+		case is.Usable() != was.Usable(): // the cause of the retries is another one now
 			unsettled = 1
 		default:
 			unsettled++
@@ -38,9 +38,9 @@ func (f *Fleet) keepProbing(ctx context.Context, t *tracked) {
 	}
 }
 
-// tell stores the result of a probe and passes it to the listeners. Listeners know members by name. So tell drops a
-// result of a replaced connection: it would open or close the circuit breaker of the new connection. Disconnect waits
-// for a listener that runs.
+// tell stores the result of a probe and passes it to the listeners. Listeners know members by name only. So tell drops
+// a result of a replaced connection, which would open or close the circuit breaker of the new connection. Disconnect
+// waits while a listener runs.
 func (f *Fleet) tell(t *tracked, was, found ProbeResult) (is ProbeResult, told bool) {
 	t.telling.Lock()
 	defer t.telling.Unlock()

@@ -18,7 +18,7 @@ import (
 
 // A client that follows a 307 sends method, body and token again. The answer of the other server once became a message
 // in the status.
-func TestNothingIsSentToWhereAMemberRedirects(t *testing.T) {
+func TestRequestsToAMemberFollowNoRedirect(t *testing.T) {
 	var elsewhere atomic.Int64
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		elsewhere.Add(1)

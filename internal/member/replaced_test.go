@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-func TestWhatAnOldConnectionFindsLateIsNotToldOfTheNew(t *testing.T) {
+func TestALateResultOfAReplacedConnectionIsDropped(t *testing.T) {
 	r, server := newRunning(t), newAPIServer(t)
 	r.mustConnect(t, server, "a")
 	r.next(t)
@@ -23,7 +23,7 @@ func TestWhatAnOldConnectionFindsLateIsNotToldOfTheNew(t *testing.T) {
 	// A probe of the old connection is under way while the connection is replaced.
 	late := ProbeResult{Probed: true, Reachable: true, Reason: v1alpha1.ReasonUnauthorized}
 	if _, told := r.tell(old, ProbeResult{}, late); told {
-		t.Error("the old prober does not hear that it is over")
+		t.Error("the old prober does not learn that its connection was replaced")
 	}
 	if len(r.probes) != 0 {
 		t.Errorf("listeners were told %+v", <-r.probes)
@@ -33,7 +33,7 @@ func TestWhatAnOldConnectionFindsLateIsNotToldOfTheNew(t *testing.T) {
 	}
 }
 
-func TestANewConnectionIsEngagedWhenTheOldOneHasSaidItsLast(t *testing.T) {
+func TestANewConnectionIsEngagedAfterTheListenersOfTheOldOneReturn(t *testing.T) {
 	r, server := newRunning(t), newAPIServer(t)
 	telling, release, engagedMeanwhile := make(chan struct{}), make(chan struct{}), 0
 	first := true
@@ -61,7 +61,7 @@ func TestANewConnectionIsEngagedWhenTheOldOneHasSaidItsLast(t *testing.T) {
 	r.next(t)
 	r.next(t)
 	if engagedMeanwhile != 1 {
-		t.Error("the new connection was engaged while listeners were being told of the old one")
+		t.Error("the new connection was engaged while listeners received a result of the old one")
 	}
 }
 

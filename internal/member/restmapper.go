@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// restMapper is a mapper with apimachinery's interface. That interface has no context, so the mapper's own deadlines
+// restMapper gives mapper the interface of apimachinery. That interface has no context, so the mapper's own deadlines
 // apply.
 type restMapper struct{ *mapper }
 
@@ -45,7 +45,7 @@ func (m restMapper) KindsFor(resource schema.GroupVersionResource) ([]schema.Gro
 	return []schema.GroupVersionKind{found}, err
 }
 
-// ResourceFor implements meta.RESTMapper. It knows a resource only by its whole plural.
+// ResourceFor implements meta.RESTMapper. It finds a resource by its full plural only.
 func (m restMapper) ResourceFor(input schema.GroupVersionResource) (schema.GroupVersionResource, error) {
 	gv, _, err := m.resource(context.Background(), input.GroupResource(), given(input.Version)...)
 	return gv.WithResource(input.Resource), err
@@ -57,5 +57,5 @@ func (m restMapper) ResourcesFor(input schema.GroupVersionResource) ([]schema.Gr
 	return []schema.GroupVersionResource{found}, err
 }
 
-// ResourceSingularizer implements meta.RESTMapper. Singulars are for people who type a command; here only code asks.
+// ResourceSingularizer implements meta.RESTMapper. Only people type singulars, and no person uses this mapper.
 func (m restMapper) ResourceSingularizer(resource string) (string, error) { return resource, nil }

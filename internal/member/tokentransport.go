@@ -14,7 +14,7 @@ import (
 )
 
 // bearer adds the token of a connection to its requests. It reads the token for each request, so a new token takes
-// effect while watches continue. It sends the token to the member's address only. It does not change a request that
+// effect while watches continue. It sends the token to the member's address only. It leaves a request alone that
 // already has a token.
 type bearer struct {
 	next http.RoundTripper
@@ -53,8 +53,8 @@ func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
 func (b *bearer) WrappedRoundTripper() http.RoundTripper { return b.next }
 
 // collectorBearer adds the token of the collector's account to the requests of a collector inside the manager. The
-// requests then go through the connection's own transports, and bearer does not change them. Without a token for the
-// collector, bearer adds the host's.
+// requests then go through the connection's own transports, and bearer leaves them alone. If the collector has no
+// token, bearer adds the host's token.
 type collectorBearer struct {
 	next http.RoundTripper
 	host string
@@ -92,7 +92,7 @@ func (c *Conn) CollectorHTTPClient() *http.Client {
 	return &client
 }
 
-// SetCollectorToken sets the token of the collector's requests from now on. With "" they carry the host's token.
+// SetCollectorToken sets the token of the collector's requests from now on. With "", they carry the host's token.
 func (c *Conn) SetCollectorToken(token string) {
 	if !c.CollectorUses(token) {
 		c.collector.token.Store(&token)
@@ -106,7 +106,8 @@ func (c *Conn) CollectorUses(token string) bool { return *c.collector.token.Load
 // Uses reports whether the connection's requests carry this token.
 func (c *Conn) Uses(token string) bool { return *c.bearer.token.Load() == token }
 
-// Accepts reads the member's Membership with another token than the connection's. The error is that of Do.
+// Accepts reads the member's Membership with another token than the connection's, to try that token. The error is that
+// of Do.
 func (c *Conn) Accepts(ctx context.Context, token string) error {
 	req := c.rest.Get().AbsPath(Path(v1alpha1.GroupVersion.WithResource("memberships"), "", v1alpha1.MembershipName)...)
 	if _, err := Do(ctx, req.SetHeader("Authorization", "Bearer "+token), true); err != nil {

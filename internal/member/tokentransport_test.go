@@ -53,7 +53,7 @@ func (s *noted) token(path string) string {
 	return s.tokens[path]
 }
 
-func TestARenewedTokenTakesThePlaceOfTheOldWhileWatchesGoOn(t *testing.T) {
+func TestARenewedTokenReplacesTheOldOneWhileWatchesContinue(t *testing.T) {
 	s := newNoted(t)
 	r := newRunning(t)
 	if err := r.Connect(t.Context(), "east", s.config("first"), ""); err != nil {
@@ -90,7 +90,7 @@ func TestARenewedTokenTakesThePlaceOfTheOldWhileWatchesGoOn(t *testing.T) {
 }
 
 // The API server may no longer serve a watch whose token it refuses. Only a new connection begins all watches anew.
-func TestATokenInPlaceOfARefusedOneIsAnotherConnection(t *testing.T) {
+func TestATokenThatReplacesARefusedOneNeedsANewConnection(t *testing.T) {
 	s := newNoted(t)
 	s.says(membershipPath, apierrors.NewUnauthorized("no"))
 	r := newRunning(t)
@@ -107,7 +107,7 @@ func TestATokenInPlaceOfARefusedOneIsAnotherConnection(t *testing.T) {
 	}
 }
 
-func TestTheTokenGoesToTheMemberAlone(t *testing.T) {
+func TestTheTokenIsSentOnlyToTheMember(t *testing.T) {
 	s, other := newNoted(t), newNoted(t)
 	conn := connected(t, s.config("mine"))
 	for name, tc := range map[string]struct {
@@ -148,7 +148,7 @@ func TestTheTokenGoesToTheMemberAlone(t *testing.T) {
 }
 
 // There is one transport, and two bearers: so the member's audit log tells the collector's requests from the host's.
-func TestTheCollectorInsideTheManagerComesAsItsOwnAccount(t *testing.T) {
+func TestTheCollectorInsideTheManagerUsesItsOwnAccount(t *testing.T) {
 	s, other := newNoted(t), newNoted(t)
 	conn := connected(t, s.config("hosts"))
 	collector := conn.CollectorHTTPClient()
@@ -183,7 +183,7 @@ func TestTheCollectorInsideTheManagerComesAsItsOwnAccount(t *testing.T) {
 	}
 }
 
-func TestAProbeTellsThatTheCollectorsTokenIsRefused(t *testing.T) {
+func TestAProbeReportsThatTheCollectorsTokenIsRefused(t *testing.T) {
 	s := newNoted(t)
 	r := newRunning(t)
 	if err := r.Connect(t.Context(), "east", s.config("hosts"), ""); err != nil {

@@ -21,11 +21,12 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
-// headWithin bounds the time until an answer begins, also that of a watch. Without it, the manager would wait for a
+// headWithin bounds the time until an answer begins, also that of a watch. Without it, the manager could wait for a
 // watch that never begins until the network reports a failure.
 const headWithin = 30 * time.Second
 
-// fenceInterval is how often a write that is under way asks the fence how long it may last.
+// fenceInterval is the longest time between two questions to the fence while a write is under way: how long may the
+// write last?
 const fenceInterval = time.Second
 
 // WriteFence decides when this process may write to members. Package lease implements the leader's.
@@ -45,7 +46,7 @@ func (e *HeldBackError) Unwrap() error { return e.Why }
 
 // guard is the last transport of every request to a member. It bounds the size of the member's answers (package
 // boundedread). It also stops the writes of a manager that has lost its lease and does not know it yet. A manager that
-// was frozen continues in the middle of a push, before its elector has checked a clock.
+// was frozen continues in the middle of a push, before its elector looks at a clock.
 type guard struct {
 	next http.RoundTripper
 	// fence is nil if this process may always write.
@@ -102,17 +103,17 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if kind := resp.Header.Get("Content-Type"); strings.Contains(kind, "protobuf") || strings.Contains(kind, "cbor") {
-		_ = resp.Body.Close() // the manager reads nothing of it
+		_ = resp.Body.Close() // the body is not read
 		cancel(nil)
-		return nil, fmt.Errorf("%s %s: the answer is %.80q, but JSON was asked for. The size of another encoding cannot be bounded", req.Method, req.URL.Path, kind)
+		return nil, fmt.Errorf("%s %s: the answer has the content type %.80q, but the manager asked for JSON: it cannot bound the size of another encoding", req.Method, req.URL.Path, kind)
 	}
 	resp.Body = g.answers.Body(req, resp, func() { cancel(nil) })
 	return resp, nil
 }
 
-// cancelWhenFenced cancels a write that is still without an answer when the fence allows it no more time. It asks the
-// fence every second, because a renewal of the lease gives more time, and because a timer stands still while the
-// machine sleeps. The caller ends this by calling the function that it returns.
+// cancelWhenFenced cancels a write that has no answer yet when the fence allows it no more time. It asks the fence
+// every second, for two reasons: a renewal of the lease gives more time, and a timer stands still while the machine
+// sleeps. It returns the function with which the caller ends this.
 func (g *guard) cancelWhenFenced(req *http.Request, cancel context.CancelCauseFunc) func() {
 	var (
 		mu    sync.Mutex
@@ -141,7 +142,7 @@ func (g *guard) cancelWhenFenced(req *http.Request, cancel context.CancelCauseFu
 }
 
 // inJSON returns a copy of a request that accepts only JSON. Client-go asks for the metadata of objects in protobuf,
-// whatever its configuration says. How much memory protobuf needs is not known before it is decoded.
+// whatever its configuration says. The memory that protobuf needs is not known before it is decoded.
 func inJSON(req *http.Request) *http.Request {
 	accept := req.Header.Get("Accept")
 	if !strings.Contains(accept, "protobuf") && !strings.Contains(accept, "cbor") {

@@ -52,7 +52,7 @@ func (e *endless) connect(t *testing.T) *Conn {
 	return conn
 }
 
-func TestAnAnswerWithoutAnEndIsNotReadToTheEnd(t *testing.T) {
+func TestReadingStopsAtTheLimitOfAnAnswer(t *testing.T) {
 	e := newEndless(t)
 	_, err := Do(t.Context(), e.connect(t).REST().Get().AbsPath("/version"), false)
 	var tooLarge *boundedread.TooLargeError
@@ -65,7 +65,7 @@ func TestAnAnswerWithoutAnEndIsNotReadToTheEnd(t *testing.T) {
 	}
 }
 
-func TestAnEventWithoutAnEndIsNotReadToTheEnd(t *testing.T) {
+func TestReadingStopsAtTheLimitOfAnEvent(t *testing.T) {
 	e := newEndless(t)
 	stream, err := e.connect(t).REST().Get().AbsPath("/apis", v1alpha1.Group, "v1alpha1", "deliveries").
 		VersionedParams(&metav1.ListOptions{Watch: true}, metav1.ParameterCodec).Watch(t.Context())
@@ -83,8 +83,8 @@ func TestAnEventWithoutAnEndIsNotReadToTheEnd(t *testing.T) {
 	}
 }
 
-// An event may have any number of lines, so the end of a line is not the end of an event.
-func TestAnEventOfManyLinesIsNotReadToTheEnd(t *testing.T) {
+// An event may have any number of lines: the end of a line is not the end of an event.
+func TestReadingStopsAtTheLimitOfAnEventOfManyLines(t *testing.T) {
 	for name, line := range map[string]string{"of a list": "0,\n", "empty ones": "\n"} {
 		t.Run(name, func(t *testing.T) {
 			lines := strings.Repeat(line, 1<<16)
@@ -111,7 +111,7 @@ func TestAnEventOfManyLinesIsNotReadToTheEnd(t *testing.T) {
 }
 
 // A watch may last for any time: only its single events are bounded.
-func TestAWatchMayBringMuchInManyEvents(t *testing.T) {
+func TestTheSumOfAllEventsOfAWatchIsNotLimited(t *testing.T) {
 	const events = 6
 	large := strings.Repeat("x", boundedread.MaxEvent/2)
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -173,7 +173,7 @@ func TestAWriteThatIsUnderWayIsCanceledWhenTheFenceFalls(t *testing.T) {
 	}
 }
 
-func TestAReadLastsLongerThanTheFence(t *testing.T) {
+func TestTheFenceDoesNotCancelReads(t *testing.T) {
 	server := newAPIServer(t)
 	conn := connected(t, server.config("t"))
 	conn.guard.fence = &fence{no: errors.New("no"), left: func() time.Duration { return 0 }}
@@ -182,7 +182,7 @@ func TestAReadLastsLongerThanTheFence(t *testing.T) {
 	}
 }
 
-func TestNothingIsWrittenWhileItMayNotBe(t *testing.T) {
+func TestTheFenceStopsEveryWrite(t *testing.T) {
 	server := newAPIServer(t)
 	conn, no := connected(t, server.config("t")), errors.New("not the leader")
 	conn.guard.fence = &fence{no: no}
@@ -208,8 +208,8 @@ func TestNothingIsWrittenWhileItMayNotBe(t *testing.T) {
 	}
 }
 
-// The bound is for a watch too. Its events may take any time, but not its beginning.
-func TestAnAnswerThatDoesNotBeginIsGivenUp(t *testing.T) {
+// headWithin bounds a watch too: its events may take any time, but not its beginning.
+func TestARequestEndsWhenNoAnswerBegins(t *testing.T) {
 	begun, gone := make(chan struct{}), make(chan struct{})
 	server := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
 		close(begun)
@@ -230,7 +230,7 @@ func TestAnAnswerThatDoesNotBeginIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestAnAnswerOfAnotherKindIsNoAnswer(t *testing.T) {
+func TestAProbeRefusesAnAnswerOfAnotherKind(t *testing.T) {
 	server := newAPIServer(t)
 	server.says(membershipPath, corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}})
 	is := connected(t, server.config("t")).probe(t.Context(), thisHost, ProbeResult{}, now)
@@ -239,7 +239,7 @@ func TestAnAnswerOfAnotherKindIsNoAnswer(t *testing.T) {
 	}
 }
 
-func TestAMemberThatSays429IsAskedLessAtOnce(t *testing.T) {
+func TestAnAnswerOf429LowersTheLimitOfTheMember(t *testing.T) {
 	server := newAPIServer(t)
 	server.says("/version", apierrors.NewTooManyRequestsError("not now"))
 	conn := connected(t, server.config("t"))

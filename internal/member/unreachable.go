@@ -15,7 +15,7 @@ import (
 )
 
 // unreachable explains why a member's API server does not answer, and names the field of its MemberCluster that may be
-// the cause. A wrong edit of that field looks like a cluster that is down.
+// the cause. Without that, a wrong edit of the field would look like a cluster that is down.
 func unreachable(name string, config *rest.Config, err error) string {
 	// Method and URL add nothing to spec.endpoint, and would come before the cause.
 	if asking := (*url.Error)(nil); errors.As(err, &asking) {

@@ -35,7 +35,7 @@ func anotherAuthority(t *testing.T) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-func TestWhyAMemberDoesNotAnswerNamesTheFieldToLookAt(t *testing.T) {
+func TestTheMessageAboutAnUnreachableMemberNamesTheFieldToCheck(t *testing.T) {
 	nobody, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestWhyAMemberDoesNotAnswerNamesTheFieldToLookAt(t *testing.T) {
 		edit  func(config *rest.Config)
 		words []string
 	}{
-		"nobody listens": {func(c *rest.Config) { c.Host = "https://" + free },
+		"no server listens": {func(c *rest.Config) { c.Host = "https://" + free },
 			[]string{"the API server does not answer: dial tcp " + free, "connection refused"}},
 		"another authority": {func(c *rest.Config) { c.CAData = other },
 			[]string{"not signed by spec.caBundle", "correct spec.endpoint", "hostctl join east"}},
@@ -55,7 +55,7 @@ func TestWhyAMemberDoesNotAnswerNamesTheFieldToLookAt(t *testing.T) {
 			[]string{`not for spec.tlsServerName "east.example.org"`, "hostctl join east", "example.com"}},
 		"a host that the certificate does not have": {func(c *rest.Config) { c.Host = strings.Replace(c.Host, "127.0.0.1", "localhost", 1) },
 			[]string{"not for the host of spec.endpoint", "set spec.tlsServerName"}},
-		"a proxy that is not there": {func(c *rest.Config) {
+		"a proxy that does not answer": {func(c *rest.Config) {
 			c.Proxy = http.ProxyURL(&url.URL{Scheme: "http", User: url.UserPassword("me", "hunter2"), Host: free})
 		}, []string{"does not answer through spec.proxyURL http://" + free, "connection refused"}},
 	} {
