@@ -24,21 +24,21 @@ import (
 
 // Options are the settings of a Collector.
 type Options struct {
-	// ClusterName is the name that the member joined under. If it is set, the Collector refuses a member whose
+	// ClusterName is the name under which the member joined. If it is set, the Collector refuses a member whose
 	// Membership has another name.
 	ClusterName string
 	// Config leads to the member.
 	Config *rest.Config
-	// HTTPClient, if set, sends the requests. So the collector shares the manager's connection. Otherwise the Collector
-	// makes a client from Config.
+	// HTTPClient, if set, sends the requests, so that the Collector shares the manager's connection. Otherwise the
+	// Collector makes a client from Config.
 	HTTPClient *http.Client
-	// Mapper returns the version in which a resource is read. Without it the Collector asks the member.
+	// Mapper finds the version in which to read a resource. Without it the Collector asks the member.
 	Mapper meta.RESTMapper
 	// Version is the version of the program. The Collector writes it to the Membership.
 	Version string
 	// MaxInflight is the highest number of concurrent passes, see inflight.Limit; 0 is inflight.Most.
 	MaxInflight int
-	// Clock is the time; the real one by default.
+	// Clock tells the time; the default is the real clock.
 	Clock clock.WithTicker
 }
 
@@ -63,7 +63,7 @@ type Collector struct {
 // New makes a Collector. It does not talk to the member yet.
 func New(o Options) (*Collector, error) {
 	if o.Config == nil {
-		return nil, errors.New("making a collector: no config to reach the member with")
+		return nil, errors.New("making a collector: Options.Config is not set")
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}

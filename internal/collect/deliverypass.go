@@ -19,21 +19,23 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 )
 
-// pushTime is how long the collector leaves a Delivery alone while the host pushes. The host is about to write it, and
-// a status written meanwhile would make the host's write conflict.
+// pushTime is how long the collector leaves a Delivery alone while the host pushes. The host is about to write that
+// Delivery, and a status that is written meanwhile would make the host's write conflict.
 const pushTime = 2 * time.Second
 
-// pass judges one Delivery once. Each entry of its inventory becomes a line or none, and the pass publishes the lines.
+// pass judges one Delivery once. For each entry of the inventory it adds at most one line to the status, and then it
+// publishes the status.
 type pass struct {
 	delivery *v1alpha1.Delivery // as the index had it when the pass began
 	memory   *memory
 
 	before map[lineKey]*v1alpha1.ObjectStatus // what the status says now
 	lines  []v1alpha1.ObjectStatus            // filled entry by entry
-	// progress: the kind of some entry has progress. complete: each such entry was judged in its present state.
+	// progress reports whether the kind of some entry has progress. complete reports whether each such entry was
+	// judged in its present state.
 	progress, complete bool
 	version            string
-	// again is when the next pass is due without an event; zero means never.
+	// again is how long to wait until the next pass if no event comes; zero means that none is needed.
 	again time.Duration
 	// failed is the first error of a read.
 	failed error
@@ -54,7 +56,7 @@ type observer struct {
 	drift     *driftFinder
 	health    *healthReader
 	publisher *publisher
-	// now is the time of the member's clock.
+	// now returns the time of the member's clock.
 	now func() time.Time
 }
 
@@ -79,7 +81,8 @@ func (o *observer) look(ctx context.Context, name string) error {
 	return p.failed
 }
 
-// open begins a pass. It begins none if there is nothing to judge, or if it is too early.
+// open begins a pass. If there is nothing to judge, or if it is too early, the pass is nil. Then the wait, if not 0, is
+// the time until the next try.
 func (o *observer) open(name string) (*pass, time.Duration) {
 	known, ok := o.looks.index.Get(name)
 	if !ok || known.Delivery.Spec.Target == nil {
@@ -127,7 +130,8 @@ func (o *observer) observe(ctx context.Context, p *pass, e *v1alpha1.InventoryEn
 	}
 }
 
-// observeMissing writes a line for an entry whose kind the member did not serve at the push and serves now.
+// observeMissing judges an entry whose kind the member did not serve at the push. It writes a line if the member serves
+// the kind now.
 func (o *observer) observeMissing(p *pass, e *v1alpha1.InventoryEntry) {
 	if o.served.has(deliveryindex.KindOf(e)) {
 		p.say(o.clock.Now(), e, health.Verdict{
@@ -136,7 +140,7 @@ func (o *observer) observeMissing(p *pass, e *v1alpha1.InventoryEntry) {
 	}
 }
 
-// observeApplied judges an object that was applied: has it drifted, and is it healthy?
+// observeApplied judges an applied object: has it drifted, and is it healthy?
 func (o *observer) observeApplied(ctx context.Context, p *pass, e *v1alpha1.InventoryEntry, ref deliveryindex.Ref) {
 	hasProgress := health.HasProgress(deliveryindex.KindOf(e))
 	p.progress = p.progress || hasProgress
@@ -173,7 +177,7 @@ func (o *observer) observeApplied(ctx context.Context, p *pass, e *v1alpha1.Inve
 			o.giveUp(p, e, ref, err)
 			return
 		}
-		if judged == nil { // read a moment ago; it is too early to read it again
+		if judged == nil { // deleted, and the watch has not reported that yet
 			p.keep(e)
 			return
 		}
@@ -199,7 +203,7 @@ func (o *observer) giveUp(p *pass, e *v1alpha1.InventoryEntry, ref deliveryindex
 	p.keep(e)
 	p.complete = false
 	if p.failed == nil {
-		p.failed = fmt.Errorf("looking at %s: %w", ref.Path(), err)
+		p.failed = fmt.Errorf("observing %s: %w", ref.Path(), err)
 	}
 }
 
@@ -212,7 +216,7 @@ func notGranted(gr schema.GroupResource) health.Verdict {
 	return health.Verdict{
 		Health: v1alpha1.Waiting,
 		Reason: v1alpha1.ReasonNotGranted,
-		Message: fmt.Sprintf(`the collector may not watch it; add a ClusterRole there with {apiGroups: [%s], resources: [%s], verbs: [get, list, watch]} and label %s: "true"`,
+		Message: fmt.Sprintf(`the collector may not watch it; on the member, add a ClusterRole with {apiGroups: [%s], resources: [%s], verbs: [get, list, watch]} and label %s: "true"`,
 			group, gr.Resource, v1alpha1.LabelAggregateToCollector),
 	}
 }

@@ -26,7 +26,7 @@ var (
 	bindingsGVR     = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}
 )
 
-func TestAKindWithProgressIsFollowedUntilItIsWell(t *testing.T) {
+func TestAKindWithProgressIsObservedUntilItIsHealthy(t *testing.T) {
 	m := newMember(t)
 	m.collect()
 	web := object("apps/v1", "Deployment", m.namespace, "web")
@@ -61,7 +61,7 @@ func TestAKindWithProgressIsFollowedUntilItIsWell(t *testing.T) {
 	}
 }
 
-func TestAClaimMayGrowOnTheMember(t *testing.T) {
+func TestAnExpandedClaimIsNotDrift(t *testing.T) {
 	m := newMember(t)
 	class := object("storage.k8s.io/v1", "StorageClass", "", "fast-"+m.namespace)
 	class.Object["provisioner"], class.Object["allowVolumeExpansion"] = "example.com/disk", true
@@ -92,7 +92,7 @@ func TestAClaimMayGrowOnTheMember(t *testing.T) {
 	})
 }
 
-func TestAClaimSaysWhatItsProvisionerSays(t *testing.T) {
+func TestAClaimReportsTheEventOfItsProvisioner(t *testing.T) {
 	m := newMember(t)
 	c := m.collect()
 	claim := object("v1", "PersistentVolumeClaim", m.namespace, "data")
@@ -126,7 +126,7 @@ func TestAClaimSaysWhatItsProvisionerSays(t *testing.T) {
 	}
 }
 
-func TestAWarningThatComesAfterTheStatusItExplainsIsTold(t *testing.T) {
+func TestAWarningThatArrivesAfterTheStatusIsReported(t *testing.T) {
 	m := newMember(t)
 	m.collect()
 	web := object("apps/v1", "Deployment", m.namespace, "web")
@@ -155,7 +155,7 @@ func TestAWarningThatComesAfterTheStatusItExplainsIsTold(t *testing.T) {
 	})
 }
 
-func TestAnUnhealthyObjectIsReadLessAndLess(t *testing.T) {
+func TestAnUnhealthyObjectIsReadLessAndLessOften(t *testing.T) {
 	var at []time.Duration
 	for lasted := time.Duration(0); lasted < 20*time.Minute; lasted += unhealthyWait(lasted) {
 		at = append(at, lasted)
@@ -169,7 +169,7 @@ func TestAnUnhealthyObjectIsReadLessAndLess(t *testing.T) {
 	}
 }
 
-func TestAKindThatAppearsWakesWhatWaitsForIt(t *testing.T) {
+func TestAKindThatAppearsQueuesTheDeliveriesThatWaitForIt(t *testing.T) {
 	m := newMember(t)
 	requests := &counter{}
 	m.collect(func(o *Options) {
@@ -206,7 +206,7 @@ func TestAKindThatAppearsWakesWhatWaitsForIt(t *testing.T) {
 	m.waitForStatus(10 * time.Second)
 }
 
-func TestWhatMayNotBeWatchedIsSaidWithTheWayOut(t *testing.T) {
+func TestAForbiddenResourceIsReportedWithItsRBACRule(t *testing.T) {
 	m := newMember(t)
 	role := object("rbac.authorization.k8s.io/v1", "ClusterRole", "", "collector-"+m.namespace)
 	role.Object["rules"] = []any{map[string]any{
@@ -228,7 +228,7 @@ func TestWhatMayNotBeWatchedIsSaidWithTheWayOut(t *testing.T) {
 	})
 	m.deliver("sha256:1", m.push(configMapsGVR, m.configMap("settings", "blue")))
 	d := m.waitForStatus(30*time.Second, "ConfigMap settings Waiting/NotGranted")
-	want := `the collector may not watch it; add a ClusterRole there with {apiGroups: [""], resources: [configmaps], ` +
+	want := `the collector may not watch it; on the member, add a ClusterRole with {apiGroups: [""], resources: [configmaps], ` +
 		`verbs: [get, list, watch]} and label federation.fairlead.dev/aggregate-to-collector: "true"`
 	if diff := cmp.Diff(want, d.Status.Objects[0].Message); diff != "" {
 		t.Error(diff)
@@ -273,7 +273,7 @@ func (m *member) membershipStatus() map[string]any {
 	return status
 }
 
-func TestFactsAreToldAndChangesOfThem(t *testing.T) {
+func TestFactsAndTheirChangesAreReported(t *testing.T) {
 	m := newMember(t)
 	m.membership("east")
 	m.collect(func(o *Options) { o.ClusterName = "east" })
@@ -339,7 +339,7 @@ func TestAnotherMemberIsRefused(t *testing.T) {
 	}
 }
 
-func TestAQuietMemberCostsTheHeartbeatAlone(t *testing.T) {
+func TestAQuietMemberCostsOnlyTheHeartbeat(t *testing.T) {
 	m := newMember(t)
 	m.membership("east")
 	clock := clocktesting.NewFakeClock(time.Now())

@@ -25,12 +25,12 @@ type deliveries struct {
 	clock  clock.PassiveClock
 	looks  *lookQueue
 	served *servedKinds
-	// watchesChanged signals that other watches may be needed. readmitted signals that the member answers again after a
-	// refusal or an outage.
+	// watchesChanged signals that the set of desired watches may have changed. readmitted signals that the member
+	// answers again after a refusal or an outage.
 	watchesChanged, readmitted chan struct{}
 }
 
-// watch is the watch of the Deliveries. It keeps them whole.
+// watch returns the watch of the Deliveries. It keeps whole Deliveries.
 func (d *deliveries) watch() *boundedwatch.Watch {
 	lost := false
 	return &boundedwatch.Watch{

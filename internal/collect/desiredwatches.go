@@ -39,8 +39,8 @@ func (w *watches) wanted() map[string]func() *boundedwatch.Watch {
 	missing := len(w.index.AwaitedKinds()) > 0
 	for _, r := range w.objects.cache.Keep(w.index.UsedResources()) {
 		missing = missing || r.IsUnserved()
-		// The pointer is part of the name. So a resource that is listed again does not share the name of the watch that
-		// is ending.
+		// The pointer is part of the name: a resource that is listed again gets a new Resource, and so a new watch. The
+		// old watch may still be ending.
 		wanted[fmt.Sprintf("objects/%s/%p", r.GroupResource, r)] = func() *boundedwatch.Watch { return w.objects.watch(r) }
 	}
 	if missing {
@@ -56,7 +56,7 @@ func (w *watches) wanted() map[string]func() *boundedwatch.Watch {
 	return wanted
 }
 
-// watchNames watches a kind and keeps only names and labels.
+// watchNames watches a kind and keeps only the names and labels of its objects.
 func watchNames(
 	client *memberclient.Client, gvr schema.GroupVersionResource,
 	put, drop func(*metav1.PartialObjectMetadata), replace func([]*metav1.PartialObjectMetadata),
@@ -84,7 +84,7 @@ func watchNames(
 			replace(list)
 		},
 		Lost: func(err error) {
-			klog.Background().V(3).Info("Nothing is known of this kind", "kind", gvr.Resource, "reason", err.Error())
+			klog.Background().V(3).Info("Listing a kind failed; the facts about it are unknown", "kind", gvr.Resource, "reason", err.Error())
 		},
 	}
 }

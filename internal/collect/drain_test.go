@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/inflight"
 )
 
-func TestNoMoreIsDoneAtOnceThanTheLimitLets(t *testing.T) {
+func TestPassesStayWithinTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const places, items = 3, 10
 		queue := newQueue(clock.RealClock{}, time.Second)

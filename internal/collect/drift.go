@@ -31,7 +31,7 @@ func suspect(e *v1alpha1.InventoryEntry, s *objectcache.Sighting) v1alpha1.Drift
 	case e.UID != "" && r.UID != e.UID:
 		return v1alpha1.DriftReplaced
 	case r.Deleting:
-		return "" // on its way out; gone is what it will be
+		return "" // its deletion is no drift until it is gone
 	case e.Rendering != "" && r.Rendering != e.Rendering:
 		return v1alpha1.DriftChanged
 	case e.Fields != "" && r.Fields != e.Fields && r.Lent != e.Fields:
@@ -40,7 +40,7 @@ func suspect(e *v1alpha1.InventoryEntry, s *objectcache.Sighting) v1alpha1.Drift
 	return ""
 }
 
-// identity distinguishes one drift from the next.
+// identity distinguishes one drift of an object from the next.
 func identity(kind v1alpha1.DriftKind, e *v1alpha1.InventoryEntry, r *objectcache.Record) string {
 	if kind == v1alpha1.DriftGone {
 		return string(e.UID)
@@ -48,8 +48,8 @@ func identity(kind v1alpha1.DriftKind, e *v1alpha1.InventoryEntry, r *objectcach
 	return r.ResourceVersion
 }
 
-// find returns the drift of an object, nil if there is none. It confirms a drift that the status does not report yet by
-// reading the object. s is then the result of that read.
+// find returns the drift of an object, nil if there is none. If the status does not report that drift yet, find
+// confirms it by reading the object. s is then the result of that read.
 func (f *driftFinder) find(ctx context.Context, p *pass, e *v1alpha1.InventoryEntry, ref deliveryindex.Ref, s *objectcache.Sighting) (*v1alpha1.Drift, error) {
 	kind := suspect(e, s)
 	if kind == "" {
@@ -63,8 +63,8 @@ func (f *driftFinder) find(ctx context.Context, p *pass, e *v1alpha1.InventoryEn
 }
 
 // confirm reads an object that may have drifted. A Deleted event of the watch is no proof: the watch selects by our
-// label, and sends the same event for an object that lost the label. If the collector reported that object as gone, the
-// host would find it without its marks, and leave it.
+// label, and sends the same event for an object that lost the label. If the collector reported such an object as gone,
+// the host would find it without its marks, and would not repair it.
 func (f *driftFinder) confirm(ctx context.Context, e *v1alpha1.InventoryEntry, ref deliveryindex.Ref, s *objectcache.Sighting) (*v1alpha1.Drift, error) {
 	if s.State == objectcache.Unserved {
 		return &v1alpha1.Drift{Kind: v1alpha1.DriftGone, ResourceVersion: string(e.UID)}, nil
@@ -91,8 +91,8 @@ func (f *driftFinder) confirm(ctx context.Context, e *v1alpha1.InventoryEntry, r
 	case drift.Kind == v1alpha1.DriftReplaced:
 		drift.Fields = nil // all of it is new
 	case s.Record.Fields == e.Fields, isUnrecorded(e, s):
-		// Ownership did not move, only the mark of the rendering differs: our manager wrote the object, or another client
-		// with our field manager.
+		// Ownership did not move; only the digest of the rendering differs. So our manager wrote the object, or another
+		// client used our field manager.
 		drift.Manager, drift.Fields = v1alpha1.FieldManager, nil
 	}
 	return drift, nil

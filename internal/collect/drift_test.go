@@ -75,7 +75,7 @@ func TestDriftIsMarkedUntilItIsRepaired(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotDriftIsNotMarked(t *testing.T) {
+func TestOtherChangesAreNotReportedAsDrift(t *testing.T) {
 	m := newMember(t)
 	c := m.collect()
 	m.deliver("sha256:1",
@@ -99,7 +99,7 @@ func TestWhatIsNotDriftIsNotMarked(t *testing.T) {
 }
 
 // Every push writes the objects and the Delivery, and the watches bring them in any order.
-func TestQuickPushesAreNeverTakenForDrift(t *testing.T) {
+func TestQuickPushesAreNotReportedAsDrift(t *testing.T) {
 	m := newMember(t)
 	c := m.collect()
 	entry := m.push(configMapsGVR, m.configMap("settings", "blue"))

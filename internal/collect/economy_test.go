@@ -91,7 +91,7 @@ func TestADriftCostsOneReadAndOneWriteAndItsEndAnotherWrite(t *testing.T) {
 
 // A status is written once a second at most: what drifts meanwhile is read when it can be told, not with
 // every event until then.
-func TestWhatDriftsTogetherIsReadOnceEach(t *testing.T) {
+func TestObjectsThatDriftTogetherAreReadOnceEach(t *testing.T) {
 	m, requests := newMember(t), &counter{}
 	c := m.collect(func(o *Options) {
 		o.Config = rest.CopyConfig(o.Config)

@@ -40,7 +40,7 @@ const (
 	olmV1CRD = "clusterextensions.olm.operatorframework.io"
 )
 
-// facts are the facts of the member that were listed so far.
+// facts are the facts of the member that are known so far.
 type facts struct {
 	client *memberclient.Client
 	looks  *lookQueue
@@ -55,9 +55,9 @@ type facts struct {
 	zones      map[string]string
 	zonesKnown bool
 	classes    map[string]health.Class
-	// classesKnown: the classes were listed, so an empty map means that there are none.
+	// classesKnown is true once the classes were listed. Then an empty map means that there are none.
 	classesKnown bool
-	// classesSeen counts the changes of the classes. An object that waits for a class is judged again.
+	// classesSeen counts the changes of the classes. After a change, objects that wait for a class are judged again.
 	classesSeen int
 }
 
@@ -91,7 +91,7 @@ func newFacts(client *memberclient.Client, looks *lookQueue) *facts {
 	}
 }
 
-// told returns the known facts as Membership.status.facts has them, field by field.
+// told returns the known facts, field by field, in the form of Membership.status.facts.
 func (f *facts) told() map[string]any {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -140,7 +140,7 @@ func (f *facts) told() map[string]any {
 	return told
 }
 
-// list returns a set in its JSON form: sorted, bounded, nil when empty.
+// list returns a set of names in its JSON form: sorted, bounded, nil if empty.
 func list(names []string, most int) any {
 	slices.Sort(names)
 	names = slices.Compact(names)
@@ -162,7 +162,7 @@ func (f *facts) change(change func()) {
 	boundedwatch.Signal(f.changed)
 }
 
-// changeClasses is change for the classes. Claims are judged again.
+// changeClasses is change for the classes. It also queues the Deliveries with claims, to judge them again.
 func (f *facts) changeClasses(change func()) {
 	f.change(func() {
 		change()
@@ -185,7 +185,8 @@ func (f *facts) changeCRDs(change func(*nameSet)) {
 	change(&f.crds)
 }
 
-// hasCRDOf reports whether there is a CRD of a group. Its kinds may then be served at any moment.
+// hasCRDOf reports whether there is a CRD of a group. The member may then begin to serve the group's kinds at any
+// moment.
 func (f *facts) hasCRDOf(group string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -214,7 +215,7 @@ func (f *facts) classChanges() int {
 	return f.classesSeen
 }
 
-// isZone reports whether a node is in this zone, as far as known.
+// isZone reports whether a node is known to be in this zone.
 func (f *facts) isZone(node, zone string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

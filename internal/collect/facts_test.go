@@ -33,7 +33,7 @@ func metadataOf(names ...string) (objs []any) {
 	return objs
 }
 
-func TestOnlyFactsThatAreKnownAreTold(t *testing.T) {
+func TestOnlyKnownFactsAreReported(t *testing.T) {
 	f := newFacts(nil, newTestLooks(t))
 	if told := f.told(); len(told) > 0 {
 		t.Errorf("before anything was listed, told is %v", told)
@@ -77,7 +77,7 @@ func isSignaled(ch chan struct{}) bool {
 	}
 }
 
-func TestANodeThatReportsInIsNoNews(t *testing.T) {
+func TestAStatusUpdateOfANodeDoesNotChangeTheFacts(t *testing.T) {
 	f := newFacts(nil, newTestLooks(t))
 	w := f.watchNodes()
 	node := metadataOf("a")[0].(*metav1.PartialObjectMetadata)
@@ -100,7 +100,7 @@ func TestANodeThatReportsInIsNoNews(t *testing.T) {
 	}
 }
 
-func TestAChangeOfStorageClassesHasClaimsLookedAt(t *testing.T) {
+func TestAChangeOfStorageClassesQueuesClaims(t *testing.T) {
 	looks := newTestLooks(t)
 	f := newFacts(nil, looks)
 	looks.index.Learn(&v1alpha1.Delivery{

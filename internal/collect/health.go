@@ -20,18 +20,18 @@ import (
 // readEvery is the shortest time between two reads of one object.
 const readEvery = 2 * time.Second
 
-// The waits for an event. The event that explains an unhealthy object is written after its status, or without any:
-// provisioners write events only. The collector does not watch events. So it looks for one soon at first, then each
-// time the object has been unhealthy for twice as long.
+// The waits for a warning event. The event that explains an unhealthy object can come after its status, or without any
+// change of it: provisioners write events only. The collector does not watch events. So it reads the object and its
+// events again, at intervals that grow with the time that the object has been unhealthy.
 const (
 	unhealthyFirst = 5 * time.Second
 	unhealthyMost  = 5 * time.Minute
 )
 
-// memory is the collector's memory of a Delivery between passes. Only the worker of the Delivery uses it. Its loss
-// costs reads only.
+// memory is what the collector remembers of a Delivery between passes. Only the worker of the Delivery uses it. A lost
+// memory costs only reads.
 type memory struct {
-	// published is when the collector last wrote the status, reread when it last read the Delivery after a write
+	// published is when the collector last wrote the status. reread is when it last read the Delivery after a write
 	// conflict.
 	published, reread time.Time
 	judged            map[lineKey]*judgement
@@ -42,7 +42,7 @@ func newMemory() *memory { return &memory{judged: map[lineKey]*judgement{}} }
 // judgement is a verdict and the state that it was made from.
 type judgement struct {
 	verdict health.Verdict
-	// unhealthy is since when every verdict was unhealthy; zero while the object is healthy.
+	// unhealthy is the time from which every verdict was unhealthy; zero while the object is healthy.
 	unhealthy       time.Time
 	resourceVersion string
 	related         int // see related.changes
@@ -62,8 +62,8 @@ type healthReader struct {
 	related *related
 }
 
-// verdict returns the health of an object: the last judgement, or after a change, the result of a new read. It is nil
-// if the object was never judged and it is too early to read it.
+// verdict returns the health of an object. It returns the last judgement while it still holds, and otherwise the result
+// of a new read. It returns nil if the object was deleted and the watch has not reported that yet.
 func (h *healthReader) verdict(
 	ctx context.Context, p *pass, e *v1alpha1.InventoryEntry, ref deliveryindex.Ref, s objectcache.Sighting,
 ) (*health.Verdict, error) {
@@ -108,7 +108,7 @@ func (h *healthReader) verdict(
 	return &verdict, nil
 }
 
-// unhealthySince returns since when an object is unhealthy, from the last judgement; zero if it is healthy.
+// unhealthySince returns the time from which an object has been unhealthy, zero if it is healthy.
 func unhealthySince(last *judgement, verdict health.Verdict, now time.Time) time.Time {
 	switch {
 	case !health.NeedsWarning(verdict):
@@ -124,7 +124,7 @@ func unhealthyWait(lasted time.Duration) time.Duration {
 	return min(max(lasted, unhealthyFirst), unhealthyMost)
 }
 
-// sooner returns the shorter of two waits; zero counts as no wait.
+// sooner returns the shorter of two waits. Zero counts as no wait.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -132,9 +132,9 @@ func sooner(a, b time.Duration) time.Duration {
 	return a
 }
 
-// judge reads the related objects of an object and applies the rules. It reads the newest warning only for an unhealthy
-// object. The times in an object come from programs on the member, and the collector may run elsewhere, so judge uses
-// the member's clock.
+// judge reads the objects related to an object and applies the rules of its kind. It reads the newest warning only for
+// an unhealthy object. Programs on the member write the times in an object, and the collector may run elsewhere. So
+// judge uses the member's clock.
 func (h *healthReader) judge(ctx context.Context, obj *unstructured.Unstructured, ref deliveryindex.Ref) (health.Verdict, error) {
 	now := h.client.Now()
 	related, err := h.related.read(ctx, obj, ref)

@@ -33,11 +33,11 @@ var (
 	eventsGVR = schema.GroupVersionResource{Version: "v1", Resource: "events"}
 )
 
-// maxWarnings is the highest number of events that are read to find the newest warning of one object.
+// maxWarnings is the highest number of events that the collector reads to find an object's newest warning.
 const maxWarnings = 50
 
-// related watches and reads the other objects that the health of an object depends on: the StorageClass of a claim,
-// OLM's objects of a Subscription, and warning events.
+// related watches and reads the other objects that the health of an object depends on. For a claim these are
+// StorageClasses, for a Subscription OLM's objects, and for all kinds warning events.
 type related struct {
 	client *memberclient.Client
 	facts  *facts
@@ -52,7 +52,7 @@ func newRelated(client *memberclient.Client, facts *facts, looks *lookQueue) *re
 	return &related{client: client, facts: facts, looks: looks, olmChanges: map[string]int{}}
 }
 
-// changes returns a number that differs after a change of a related object.
+// changes returns a number that changes with every change of a related object.
 func (r *related) changes(ref deliveryindex.Ref) int {
 	switch ref.GroupResource {
 	case deliveryindex.Subscriptions:
@@ -65,7 +65,8 @@ func (r *related) changes(ref deliveryindex.Ref) int {
 	return 0
 }
 
-// watch watches one of OLM's kinds. It only counts changes: the details are read with the Subscription.
+// watch watches one of OLM's kinds. It only counts changes: the collector reads the details together with the
+// Subscription.
 func (r *related) watch(gvr schema.GroupVersionResource) *boundedwatch.Watch {
 	happened := func(o *metav1.PartialObjectMetadata) { r.olmChanged(o.Namespace) }
 	return watchNames(r.client, gvr, happened, happened, func([]*metav1.PartialObjectMetadata) {
@@ -75,7 +76,7 @@ func (r *related) watch(gvr schema.GroupVersionResource) *boundedwatch.Watch {
 	})
 }
 
-// olmChanged makes the Subscriptions of a namespace due to be judged again.
+// olmChanged queues the Deliveries with Subscriptions in a namespace, to judge them again.
 func (r *related) olmChanged(namespace string) {
 	names := r.looks.index.SubscribingIn(namespace)
 	r.mu.Lock()
@@ -131,8 +132,8 @@ func (r *related) readOfSubscription(ctx context.Context, sub *unstructured.Unst
 	return a, nil
 }
 
-// readNamed reads an object by the name that another object gives. It returns nil if there is no name or no such
-// object.
+// readNamed reads an object whose name stands in another object. It returns nil if the name is empty or there is no
+// such object.
 func (r *related) readNamed(
 	ctx context.Context, gvr schema.GroupVersionResource, namespace, name string,
 ) (*unstructured.Unstructured, error) {
@@ -146,7 +147,7 @@ func (r *related) readNamed(
 	return obj, refusedOr(gvr.GroupResource(), err)
 }
 
-// refusal is the member's refusal to let the collector read a related object.
+// refusal is the error if the member does not let the collector read a related object.
 type refusal struct {
 	schema.GroupResource
 	cause error
@@ -155,7 +156,7 @@ type refusal struct {
 // Error implements error.
 func (r *refusal) Error() string { return r.cause.Error() }
 
-// Unwrap leads to the API server's own error.
+// Unwrap returns the API server's own error.
 func (r *refusal) Unwrap() error { return r.cause }
 
 // refusedOr adds the refused resource to an error, if the error is a refusal.
@@ -166,8 +167,8 @@ func refusedOr(gr schema.GroupResource, err error) error {
 	return err
 }
 
-// newestWarning reads the newest warning event of an object. It is nil if there is none, or if the collector may not
-// read events: events only explain the verdict.
+// newestWarning reads the newest warning event of an object. It returns nil if there is none. It also returns nil if
+// the collector may not read events, because events only explain the verdict.
 func (r *related) newestWarning(ctx context.Context, obj *unstructured.Unstructured) (*health.Warning, error) {
 	ctx, cancel := context.WithTimeout(ctx, memberclient.RequestTimeout)
 	defer cancel()

@@ -49,7 +49,7 @@ var subscriptionRef = deliveryindex.Ref{
 	GroupResource: deliveryindex.Subscriptions, NamespacedName: types.NamespacedName{Namespace: olmNamespace, Name: "op"},
 }
 
-func TestWhatIsReadOfTheObjectsRelatedToASubscription(t *testing.T) {
+func TestReadingTheObjectsRelatedToASubscription(t *testing.T) {
 	for name, tt := range map[string]struct {
 		subscription *unstructured.Unstructured
 		groups       int
@@ -110,7 +110,7 @@ func TestWhatIsReadOfTheObjectsRelatedToASubscription(t *testing.T) {
 	}
 }
 
-func TestAChangeInOLMHasTheSubscriptionsOfTheNamespaceLookedAt(t *testing.T) {
+func TestAChangeInOLMQueuesTheSubscriptionsOfTheNamespace(t *testing.T) {
 	known := deliveryindex.New(newMemory)
 	looks := &lookQueue{queue: newQueue(clock.RealClock{}, time.Second), index: known}
 	defer looks.ShutDown()

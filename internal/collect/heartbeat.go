@@ -24,15 +24,16 @@ import (
 )
 
 const (
-	// renewEvery is the time between two heartbeats. After three minutes without one, the host reports that the
-	// collector is dead.
+	// renewEvery is the time between two heartbeats. After three minutes without a heartbeat, the host reports the
+	// collector as silent.
 	renewEvery = 60 * time.Second
-	// settle is how long the collector waits after a change of facts before it writes them: many change at once.
+	// settle is how long the collector waits after a change of facts before it writes them, because often many facts
+	// change at once.
 	settle = 2 * time.Second
 	// renewRetry is the wait after a failed renewal.
 	renewRetry = 10 * time.Second
-	// versionEvery is after how many heartbeats the collector reads the member's version again. It changes with an
-	// upgrade of the member.
+	// versionEvery is the number of heartbeats from one read of the member's version to the next. An upgrade of the
+	// member changes the version.
 	versionEvery = 10
 )
 
@@ -64,7 +65,7 @@ type membership struct {
 // another member.
 func (h *heartbeat) run(ctx context.Context) error {
 	m := &membership{}
-	// The first renewal waits a moment, so that it can include the first lists of the watches.
+	// The first renewal waits a moment, so that it can include the facts of the watches' first lists.
 	next := h.clock.NewTimer(settle)
 	defer next.Stop()
 	due := h.clock.Now().Add(settle)
@@ -73,7 +74,7 @@ func (h *heartbeat) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-h.facts.changed:
-			// Only changed facts need a write, and the next heartbeat may be near enough.
+			// Only changed facts need an extra write, and only if the next heartbeat is not near.
 			if soon := h.clock.Now().Add(settle); m.read && soon.Before(due) && len(h.changedFacts(m)) > 0 {
 				due = soon
 				next.Reset(settle)
@@ -91,7 +92,7 @@ func (h *heartbeat) run(ctx context.Context) error {
 			m.read = false
 			pause = renewRetry
 			if ctx.Err() == nil {
-				klog.FromContext(ctx).V(1).Info("Renewing the Membership again", "reason", err.Error())
+				klog.FromContext(ctx).V(1).Info("Renewing the Membership failed; trying again", "reason", err.Error())
 			}
 		}
 		due = h.clock.Now().Add(pause)
@@ -110,7 +111,7 @@ func (h *heartbeat) renew(ctx context.Context, m *membership) error {
 		}
 		name, _, _ := unstructured.NestedString(obj.Object, "spec", "clusterName")
 		if h.clusterName != "" && name != h.clusterName {
-			return fmt.Errorf("observing member %s: %w: its Membership says %q", h.clusterName, ErrOtherMember, name)
+			return fmt.Errorf("observing member %s: %w: its Membership has clusterName %q", h.clusterName, ErrOtherMember, name)
 		}
 		m.take(obj)
 	}

@@ -10,15 +10,16 @@ import (
 )
 
 const (
-	// silentAfter is how old the last heartbeat of a collector may be that counts as ready. The host calls it silent then.
+	// silentAfter is the age of the last heartbeat from which a collector is not ready. The host calls the collector
+	// silent at the same age.
 	silentAfter = 3 * time.Minute
-	// stuckAfter is how long the loop of the heartbeat may take for one turn. A turn ends also when the member does not
-	// answer, so a longer one means that the process hangs.
+	// stuckAfter is the longest time for one turn of the heartbeat's loop. A turn also ends when the member does not
+	// answer. So a longer turn means that the process hangs.
 	stuckAfter = 5 * time.Minute
 )
 
-// liveness is when the loop of the heartbeat last ended a turn, and when it last wrote a heartbeat; zero before that. Any goroutine may
-// read it.
+// liveness holds the time when the heartbeat's loop last ended a turn, and the time of the last heartbeat that it
+// wrote. Both are nil before the first. Any goroutine may read them.
 type liveness struct{ turned, renewed atomic.Pointer[time.Time] }
 
 func (l *liveness) note(now time.Time, err error) {
@@ -28,7 +29,7 @@ func (l *liveness) note(now time.Time, err error) {
 	}
 }
 
-// Ready returns an error unless the collector has written a heartbeat within three minutes.
+// Ready returns an error unless the collector has written a heartbeat within the last three minutes.
 func (c *Collector) Ready() error {
 	renewed := c.heartbeat.liveness.renewed.Load()
 	switch {
@@ -40,10 +41,11 @@ func (c *Collector) Ready() error {
 	return nil
 }
 
-// Alive returns an error if the collector hangs. A member that does not answer is no reason: a restart would not help.
+// Alive returns an error if the collector hangs. A member that does not answer is no reason, because a restart would
+// not help.
 func (c *Collector) Alive() error {
 	if turned := c.heartbeat.liveness.turned.Load(); turned != nil && c.clock.Since(*turned) > stuckAfter {
-		return fmt.Errorf("the collector hangs since %s", turned.UTC().Format(time.RFC3339))
+		return fmt.Errorf("the collector has hung since %s", turned.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

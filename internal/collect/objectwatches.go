@@ -66,7 +66,7 @@ func (o *objects) watch(r *objectcache.Resource) *boundedwatch.Watch {
 	}
 }
 
-// lose records why a resource cannot be listed. An outage changes nothing: the records stay.
+// lose records why a resource cannot be listed. After an outage the records stay.
 func (o *objects) lose(r *objectcache.Resource, err error) {
 	switch {
 	case apierrors.IsForbidden(err):

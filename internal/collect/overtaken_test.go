@@ -95,7 +95,7 @@ func (u *unwatched) lookOnce() ([]string, error) {
 }
 
 // Deliveries and objects come through watches that are not ordered against each other.
-func TestWhatIsRecordedMeanwhileIsNotTakenForDrift(t *testing.T) {
+func TestARecordThatArrivesDuringAPassIsNotReportedAsDrift(t *testing.T) {
 	tests := map[string]struct {
 		// happens is a push, of which the watches bring a part, and what comes while the Collector looks.
 		happens func(*member, *unwatched)
@@ -188,7 +188,7 @@ func TestWhatIsRecordedMeanwhileIsNotTakenForDrift(t *testing.T) {
 }
 
 // Else a member that refuses every patch would have the manager, where its collector runs, work without a pause.
-func TestWhoIsOvertakenAgainAndAgainWaits(t *testing.T) {
+func TestRepeatedWriteConflictsAreSpacedOut(t *testing.T) {
 	m := newMember(t)
 	u := m.unwatched()
 	entry := m.push(configMapsGVR, m.configMap("settings", "blue"))

@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/memberclient"
 )
 
-// fieldManager is the field manager of collectors, for both statuses.
+// fieldManager is the field manager of collectors for the status of Deliveries and of the Membership.
 const fieldManager = "fairlead-collector"
 
 // publishEvery is the shortest time between two writes of a Delivery's status.
@@ -34,16 +34,16 @@ type publisher struct {
 	deliveries *deliveries
 }
 
-// publish writes the result of a pass, unless the status has it already. It does not write a result for a Delivery that
-// has changed since. The patch names the resourceVersion that was known before any object was read. So a reported drift
-// is true for the record at that time.
+// publish writes the result of a pass, unless the status has it already. It writes nothing for a Delivery that has
+// changed since the pass began. The patch names the resourceVersion that was known before the pass read any object. So
+// a reported drift is true for the record of that version.
 func (w *publisher) publish(ctx context.Context, p *pass) error {
 	status := p.status()
 	if equality.Semantic.DeepEqual(status, p.delivery.Status) {
 		return nil
 	}
 	if !w.deliveries.looks.index.IsCurrent(p.delivery) {
-		return nil // a newer one has arrived, and is judged next
+		return nil // a newer Delivery has arrived, and the next pass judges it
 	}
 	patch, err := statusPatch(p.delivery, status)
 	if err != nil {
@@ -70,12 +70,12 @@ func (w *publisher) publish(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// errOvertaken makes the Delivery due again, because it changed during the pass.
-var errOvertaken = errors.New("the Delivery changed while it was looked at")
+// errOvertaken queues the Delivery again, because it changed during the pass.
+var errOvertaken = errors.New("the Delivery changed during the pass")
 
-// overtaken reads a Delivery that has changed since it was judged. That makes it due again at once. If it has changed
-// once more, overtaken waits for the watch, or as after any failure. So the collector pauses between requests to a
-// member that refuses every patch.
+// overtaken reads a Delivery that has changed since the pass began, so that the next pass judges the new state. It does
+// so at most once in publishEvery. Otherwise the next try waits for the watch, or for the backoff of the queue. So the
+// collector pauses between requests to a member that refuses every patch.
 func (w *publisher) overtaken(ctx context.Context, name string, memory *memory) error {
 	if w.clock.Since(memory.reread) < publishEvery {
 		return errOvertaken
@@ -96,8 +96,7 @@ func (w *publisher) overtaken(ctx context.Context, name string, memory *memory) 
 	return errOvertaken
 }
 
-// status builds the status from the lines. It is empty if all objects are healthy and of kinds without progress of
-// their own.
+// status builds the status from the lines. It is empty if all objects are healthy and of kinds without progress.
 func (p *pass) status() v1alpha1.DeliveryStatus {
 	before := &p.delivery.Status
 	status := v1alpha1.DeliveryStatus{Objects: p.lines}
@@ -114,7 +113,7 @@ func (p *pass) status() v1alpha1.DeliveryStatus {
 	return status
 }
 
-// statusPatch is the patch from one status to another. It applies only to the Delivery that was judged.
+// statusPatch is the patch to a status. It applies only to the version of the Delivery that was judged.
 func statusPatch(d *v1alpha1.Delivery, status v1alpha1.DeliveryStatus) ([]byte, error) {
 	patch := map[string]any{
 		"metadata": map[string]any{"resourceVersion": d.ResourceVersion, "uid": d.UID},

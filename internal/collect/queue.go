@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/inflight"
 )
 
-// queue holds names: of Deliveries to judge, or of API groups to read the discovery of.
+// queue holds names: of Deliveries to judge, or of API groups whose discovery to read.
 type queue = workqueue.TypedRateLimitingInterface[string]
 
 func newQueue(c clock.WithTicker, retry time.Duration) queue {
@@ -24,8 +24,8 @@ func newQueue(c clock.WithTicker, retry time.Duration) queue {
 		workqueue.TypedRateLimitingQueueConfig[string]{Clock: c})
 }
 
-// drain works on a queue until it is shut, with as many concurrent workers as limit allows. It tries failed names
-// again.
+// drain works on a queue until it is shut, with as many concurrent workers as limit allows. It queues failed names
+// again, with a backoff.
 func drain(ctx context.Context, q queue, limit *inflight.Limit, do func(context.Context, string) error) {
 	inflight.Serve(ctx, q, limit, func(item string) {
 		err := do(ctx, item)
@@ -34,13 +34,13 @@ func drain(ctx context.Context, q queue, limit *inflight.Limit, do func(context.
 			q.Forget(item)
 		case ctx.Err() != nil:
 		default:
-			klog.FromContext(ctx).V(1).Info("Trying again", "item", item, "reason", err.Error())
+			klog.FromContext(ctx).V(1).Info("A pass over a Delivery or an API group failed; the collector tries again", "item", item, "reason", err.Error())
 			q.AddRateLimited(item)
 		}
 	})
 }
 
-// lookQueue holds the names of the Deliveries to judge. An event on the member adds the Deliveries that it concerns.
+// lookQueue holds the names of the Deliveries to judge. An event on the member queues the Deliveries that it concerns.
 type lookQueue struct {
 	queue
 	index *index

@@ -59,7 +59,7 @@ func (g *gate) set(resources ...string) {
 	g.watches = nil
 }
 
-func TestWhatWasRefusedIsAskedAgainOnceTheMemberLetsTheCollectorIn(t *testing.T) {
+func TestRefusedWatchesTryAgainOnceTheMemberAcceptsTheCollector(t *testing.T) {
 	m, g := newMember(t), &gate{}
 	g.set(configMapsGVR.Resource)
 	m.collectAs(func(c *Collector) { // left alone, the watch of ConfigMaps would ask again after an hour
@@ -81,7 +81,7 @@ func TestWhatWasRefusedIsAskedAgainOnceTheMemberLetsTheCollectorIn(t *testing.T)
 	m.waitForStatus(30 * time.Second)
 }
 
-func TestARoleThatComesLateIsSeenSoon(t *testing.T) {
+func TestARoleThatIsWrittenLateTakesEffectSoon(t *testing.T) {
 	m, g := newMember(t), &gate{}
 	g.set(configMapsGVR.Resource)
 	m.collect(func(o *Options) { o.Config.Wrap(g.wrap) })

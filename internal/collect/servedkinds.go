@@ -18,9 +18,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 )
 
-// groupTries is how often the collector reads the discovery of a group. A kind is served a moment after its CRD reports
-// it. After these tries it stops, and starts again with a change of a CRD or an APIService of the group. So a kind that
-// stays missing costs nothing.
+// groupTries is how many times the collector reads the discovery of a group again. The API server serves a kind only a
+// moment after its CRD appears. After these tries the collector stops until a CRD or an APIService of the group
+// changes. So a kind that stays missing costs nothing.
 const groupTries = 6
 
 var (
@@ -34,11 +34,11 @@ type servedKinds struct {
 	facts  *facts
 	cache  *objectcache.Cache
 	looks  *lookQueue
-	// groups are the API groups whose discovery is to be read.
+	// groups holds the API groups whose discovery the collector has to read.
 	groups queue
 
 	mu sync.Mutex
-	// served are the kinds that a Delivery waits for and that the member was seen to serve.
+	// served are the kinds that a Delivery waits for and that the member serves, as last seen.
 	served map[schema.GroupKind]bool
 }
 
@@ -46,7 +46,7 @@ func newServedKinds(client *memberclient.Client, facts *facts, cache *objectcach
 	return &servedKinds{client: client, facts: facts, cache: cache, looks: looks, groups: groups, served: map[schema.GroupKind]bool{}}
 }
 
-// has reports whether a kind that a Delivery waits for was seen served.
+// has reports whether the member was seen to serve a kind that a Delivery waits for.
 func (k *servedKinds) has(gk schema.GroupKind) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -73,7 +73,7 @@ func (k *servedKinds) dropGroup(group string) (dropped []schema.GroupKind) {
 	return dropped
 }
 
-// await queues the groups of the kinds that a Delivery waits for. The index has the Delivery already.
+// await queues the groups of the kinds that a Delivery waits for. Call it once the index has the Delivery.
 func (k *servedKinds) await(d *v1alpha1.Delivery) {
 	for i := range d.Spec.Inventory {
 		if e := &d.Spec.Inventory[i]; e.Resource == "" && !k.has(deliveryindex.KindOf(e)) {
@@ -82,7 +82,7 @@ func (k *servedKinds) await(d *v1alpha1.Delivery) {
 	}
 }
 
-// watchCRDs watches the names of CRDs. They show OLM, and kinds that Deliveries wait for.
+// watchCRDs watches the names of CRDs. They show the generation of OLM, and kinds that Deliveries wait for.
 func (k *servedKinds) watchCRDs() *boundedwatch.Watch {
 	return watchNames(k.client, crdsGVR,
 		func(o *metav1.PartialObjectMetadata) {
@@ -91,7 +91,7 @@ func (k *servedKinds) watchCRDs() *boundedwatch.Watch {
 		},
 		func(o *metav1.PartialObjectMetadata) {
 			k.facts.changeCRDs(func(crds *nameSet) { crds.drop(o.Name) })
-			for _, gk := range k.dropGroup(groupOf(o.Name)) { // it may have gone
+			for _, gk := range k.dropGroup(groupOf(o.Name)) { // the member may no longer serve it
 				k.looks.addWaitingFor(gk)
 			}
 			k.groupChanged(groupOf(o.Name))
@@ -106,7 +106,8 @@ func (k *servedKinds) watchCRDs() *boundedwatch.Watch {
 		})
 }
 
-// watchAPIServices watches the names of APIServices, for kinds that no CRD defines. It runs only while a kind is missing.
+// watchAPIServices watches the names of APIServices, for kinds that no CRD defines. The watch runs only while a kind is
+// missing.
 func (k *servedKinds) watchAPIServices() *boundedwatch.Watch {
 	changed := func(o *metav1.PartialObjectMetadata) { k.groupChanged(groupOf(o.Name)) }
 	return watchNames(k.client, apiServicesGVR, changed, changed, func([]*metav1.PartialObjectMetadata) { k.allGroupsChanged() })
@@ -118,7 +119,7 @@ func groupOf(name string) string {
 	return group
 }
 
-// groupChanged records a change of a group, and queues the group if a kind of it is missing.
+// groupChanged records a change of a group. It queues the group if one of its kinds is missing.
 func (k *servedKinds) groupChanged(group string) {
 	boundedwatch.Signal(k.facts.changed)
 	if k.isAwaited(group) {
@@ -127,7 +128,7 @@ func (k *servedKinds) groupChanged(group string) {
 	}
 }
 
-// allGroupsChanged is groupChanged for every group of which a kind is missing; the count of tries goes on.
+// allGroupsChanged queues every group with a missing kind. It does not reset the count of tries.
 func (k *servedKinds) allGroupsChanged() {
 	boundedwatch.Signal(k.facts.changed)
 	for _, gk := range k.looks.index.AwaitedKinds() {
@@ -166,7 +167,7 @@ func (k *servedKinds) askGroup(ctx context.Context, group string) error {
 			left++
 			continue
 		}
-		k.add(gk) // first, so that a Delivery which arrives meanwhile either sees the kind or is in the index
+		k.add(gk) // before the index is asked: a Delivery that arrives meanwhile then sees the kind or is in the index
 		k.looks.addWaitingFor(gk)
 	}
 	for _, r := range resources {
@@ -187,7 +188,7 @@ func (k *servedKinds) askGroup(ctx context.Context, group string) error {
 }
 
 // errNotYet queues a group again soon.
-var errNotYet = errors.New("the group's kinds are announced and not served yet")
+var errNotYet = errors.New("the group has a CRD, but the API server does not serve all its kinds yet")
 
 // missing are the kinds and watched resources of a group that the member did not serve at the last read.
 func (k *servedKinds) missing(group string) (kinds []schema.GroupKind, resources []*objectcache.Resource) {

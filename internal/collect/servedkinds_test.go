@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 )
 
-func TestACRDHasItsGroupAskedWhereAKindIsMissing(t *testing.T) {
+func TestAChangedCRDQueuesItsGroupIfAKindIsMissing(t *testing.T) {
 	looks := newTestLooks(t)
 	f, cache, groups := newFacts(nil, looks), objectcache.New(), newQueue(clock.RealClock{}, time.Second)
 	defer groups.ShutDown()

@@ -25,7 +25,7 @@ func (s shifted) Since(t time.Time) time.Duration { return s.Now().Sub(t) }
 
 // The times in an object are the member's. A collector that compared them with its own wrong clock would call an object settled at
 // once, or let it settle for an hour too long.
-func TestACollectorWhoseClockIsWrongJudgesByTheMembers(t *testing.T) {
+func TestACollectorWithAWrongClockJudgesByTheMembersClock(t *testing.T) {
 	for name, by := range map[string]time.Duration{"an hour ahead": time.Hour, "an hour behind": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			m := newMember(t)

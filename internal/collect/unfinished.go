@@ -11,8 +11,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 )
 
-// unfinishedAfter is how long the manager may take from an apply to its record. After that the collector reports the push
-// as unfinished: the manager has died, or the member refuses the record.
+// unfinishedAfter is how long the manager may take from an apply to its record. After that the collector reports the
+// push as unfinished: the manager has died, or the member refuses the record.
 const unfinishedAfter = 30 * time.Second
 
 // isUnrecorded reports whether our manager wrote the object last, with a rendering that the Delivery does not record.
@@ -21,14 +21,14 @@ func isUnrecorded(e *v1alpha1.InventoryEntry, s *objectcache.Sighting) bool {
 	return s.Found && !r.Deleting && (e.UID == "" || r.UID == e.UID) && e.Rendering != "" && r.Rendering != e.Rendering && r.Applied != 0
 }
 
-// pushTimeLeft is how long the manager still has for the record of an object that it applied, by the member's clock. It is 0 when
-// the push is unfinished. A time in the future, from a clock that was set back, counts as now.
+// pushTimeLeft is how long the manager still has to record an apply, by the member's clock. It is 0 if the push is
+// unfinished. A time in the future, from a clock that was set back, counts as now.
 func pushTimeLeft(applied int64, now time.Time) time.Duration {
 	return min(unfinishedAfter, max(0, time.Unix(applied, 0).Add(unfinishedAfter).Sub(now)))
 }
 
-// isBeingPushed reports whether the manager is about to record the present state of the object. Until then neither drift nor
-// health is judged, and the line of the object stays: the record is of an earlier state.
+// isBeingPushed reports whether the manager is about to record the present state of the object. Until then the Delivery
+// records an earlier state. So the pass judges neither drift nor health, and keeps the line of the object.
 func (o *observer) isBeingPushed(p *pass, e *v1alpha1.InventoryEntry, s *objectcache.Sighting, hasProgress bool) bool {
 	if !isUnrecorded(e, s) {
 		return false
@@ -43,9 +43,9 @@ func (o *observer) isBeingPushed(p *pass, e *v1alpha1.InventoryEntry, s *objectc
 	return true
 }
 
-// unfinished is the verdict on an object whose push the manager did not record. The line carries a drift too, so that a
-// manager of an earlier version, which does not know the reason, applies the object again.
+// unfinished is the verdict on an object whose push the manager did not record. The line also carries a drift: a
+// manager of an earlier version does not know the reason, and the drift makes it apply the object again.
 func unfinished(e *v1alpha1.InventoryEntry) health.Verdict {
 	return health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonUnfinished,
-		Message: fmt.Sprintf("the manager changed %s %s and did not record that; it applies it again", e.Kind, e.Name)}
+		Message: fmt.Sprintf("the manager changed %s %s and did not record that; it will apply the object again", e.Kind, e.Name)}
 }

@@ -56,7 +56,7 @@ func TestAnObjectIsUnrecordedWhereOurManagerWroteAnotherRendering(t *testing.T) 
 }
 
 // The manager has applied an object and has not recorded that. The collector gives it time, and then reports it.
-func TestAPushThatIsNotRecordedIsMarkedAfterAWhile(t *testing.T) {
+func TestAPushThatIsNotRecordedIsReportedAfterAWhile(t *testing.T) {
 	const unfinished = `ConfigMap settings Progressing/Unfinished Changed by "fairlead" []`
 	for name, test := range map[string]struct {
 		// happens follows the push, and the watch brings it.

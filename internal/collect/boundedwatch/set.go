@@ -12,9 +12,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/boundedread"
 )
 
-// Set runs the watches of one member. All of them share one budget of memory.
+// Set runs the watches of one member. They share one budget of memory.
 type Set struct {
-	// Refusals are the pauses of a watch after the member refused it.
+	// Refusals are the pauses of a watch while the member refuses it.
 	Refusals wait.Backoff
 
 	clock  clock.WithTicker
@@ -32,8 +32,9 @@ type running struct {
 	kick chan struct{}
 }
 
-// Run keeps exactly the watches of wanted running, until ctx ends and all of them have ended. It calls wanted again
-// after each signal on changed. After a signal on readmitted, when the member answers again, it kicks all watches.
+// Run keeps exactly the watches of wanted running. It returns after ctx has ended and all of them have ended. It calls
+// wanted again after each signal on changed. A signal on readmitted means that the member answers again; Run then kicks
+// all watches.
 func (s *Set) Run(ctx context.Context, wanted func() map[string]func() *Watch, changed, readmitted <-chan struct{}) {
 	run := map[string]running{}
 	var watches sync.WaitGroup

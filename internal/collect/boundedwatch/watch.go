@@ -21,23 +21,25 @@ import (
 const (
 	RetryFirst = time.Second
 	retryMost  = 30 * time.Second
-	// ForbiddenDoubted is how long a refusal has to last before the collector believes and reports it. An API server
-	// that has just started refuses everything until it has read its roles.
+	// ForbiddenDoubted is how long refusals have to last before the watch reports them. An API server that has just
+	// started refuses everything until it has read its roles.
 	ForbiddenDoubted = 10 * time.Second
-	// retryForgets is how long a watch has to run until its next failure starts at RetryFirst again.
+	// retryForgets is how long a watch has to run before its next failure starts at RetryFirst again.
 	retryForgets = time.Minute
 )
 
 // ErrNotServed is the cause of errors about kinds that the member does not serve.
 var ErrNotServed = errors.New("the member does not serve this kind")
 
-// IsNotServed reports whether listing failed because there is no such kind. A list answers 404 for no other reason.
+// IsNotServed reports whether listing failed because the member does not serve the kind. A list answers 404 for no
+// other reason.
 func IsNotServed(err error) bool {
 	return errors.Is(err, ErrNotServed) || apierrors.IsNotFound(err)
 }
 
-// refusals are the pauses after a believed refusal: 5 s, growing to 5 minutes. A role changes when a person changes it,
-// so later retries may be rare. But right after a join, or the arrival of a CRD, the host is about to write the role.
+// refusals are the pauses after a reported refusal: 5 s, growing to 5 minutes. A role changes only when a person
+// changes it, so later retries may be rare. But right after a join, or after a new CRD, the host is about to write the
+// role.
 func refusals() wait.Backoff {
 	return wait.Backoff{Duration: 5 * time.Second, Factor: 1.5, Jitter: 0.2, Steps: 12, Cap: 5 * time.Minute}
 }
@@ -46,23 +48,24 @@ func refusals() wait.Backoff {
 // time. They must not block.
 type Watch struct {
 	Name string
-	// Open returns the list-and-watch, and an empty object of the type that Trim returns: the reflector expects this
-	// type. Open may send requests to the member. It is called before each new list.
+	// Open returns the list-and-watch, and an empty object of the type that Trim returns, which the reflector expects.
+	// Open may send requests to the member. Watch calls it before each new list.
 	Open func(context.Context) (cache.ListerWatcher, runtime.Object, error)
-	// Trim reduces an arriving object to the part that is kept, before anything holds it.
+	// Trim reduces an object on arrival to the part that is kept.
 	Trim cache.TransformFunc
-	// Put takes a new or changed object, Drop a deleted one, Replace the whole list at a resourceVersion.
+	// Put takes a new or changed object. Drop takes a deleted one. Replace takes the whole list at a resourceVersion.
 	Put     func(obj any)
 	Drop    func(obj any)
 	Replace func(objs []any, resourceVersion string)
 	// Lost takes the error of a failed list. Optional.
 	Lost func(error)
-	// Kick, when something arrives, ends the wait before the next try. Optional.
+	// Kick ends the wait before the next try when it receives a value. Optional.
 	Kick chan struct{}
-	// Awaited: the owner uses Kick when the kind appears, so the watch does not poll for an unserved kind.
+	// Awaited means that the owner uses Kick when the kind appears. So the watch does not poll for a kind that is not
+	// served.
 	Awaited bool
-	// Essential: the collector cannot work without this watch. A refusal then counts as an outage: the member was
-	// unjoined, and may be joined again at any moment.
+	// Essential means that the collector cannot work without this watch. A refusal then counts as an outage: the member
+	// was unjoined, and may be joined again at any moment.
 	Essential bool
 
 	clock  clock.WithTicker
@@ -73,7 +76,7 @@ type Watch struct {
 
 // run blocks until ctx ends.
 func (w *Watch) run(ctx context.Context) {
-	log := klog.FromContext(ctx).WithValues("feed", w.Name)
+	log := klog.FromContext(ctx).WithValues("watch", w.Name)
 	retry, forbidden := retries(), w.refusals
 	var refusedSince time.Time
 	for ctx.Err() == nil {
@@ -154,7 +157,7 @@ func (w *Watch) sleepUntilKicked(ctx context.Context) {
 	}
 }
 
-// store is the watch as the reflector's store. The objects that arrive are trimmed already.
+// store passes the reflector's objects to the callbacks. They are already trimmed.
 type store struct{ watch *Watch }
 
 var _ cache.ReflectorStore = store{}

@@ -113,7 +113,7 @@ func elapse(d time.Duration) {
 
 var errForbidden = apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", errors.New("no role"))
 
-func TestARefusalIsBelievedOnceItLasts(t *testing.T) {
+func TestARefusalCountsOnceItLasts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &fakeMember{began: time.Now(), fails: errForbidden}
 		var reports []string
@@ -155,7 +155,7 @@ func TestARefusalOfAnEssentialWatchIsAnOutage(t *testing.T) {
 	})
 }
 
-func TestAKindThatIsNotServedIsNotPolledForWhereItsArrivalIsSeen(t *testing.T) {
+func TestAnAwaitedWatchDoesNotPollForAKindThatIsNotServed(t *testing.T) {
 	for name, tt := range map[string]struct {
 		awaited     bool
 		least, most int
@@ -185,7 +185,7 @@ func TestAKindThatIsNotServedIsNotPolledForWhereItsArrivalIsSeen(t *testing.T) {
 	}
 }
 
-func TestAMemberThatAnswersAgainIsAskedAtOnceByAllWatches(t *testing.T) {
+func TestAllWatchesTryAgainAtOnceWhenTheMemberAnswersAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &fakeMember{began: time.Now(), fails: errForbidden}
 		var reports []string
@@ -201,7 +201,7 @@ func TestAMemberThatAnswersAgainIsAskedAtOnceByAllWatches(t *testing.T) {
 	})
 }
 
-func TestASetRunsTheWantedWatchesAlone(t *testing.T) {
+func TestASetRunsOnlyTheWantedWatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &fakeMember{began: time.Now()}
 		var mu sync.Mutex
@@ -257,7 +257,7 @@ func TestASetRunsTheWantedWatchesAlone(t *testing.T) {
 	})
 }
 
-func TestTheMemberIsAskedLessAndLessWhileItRefuses(t *testing.T) {
+func TestThePausesGrowWhileTheMemberRefuses(t *testing.T) {
 	pauses, asked, last := refusals(), 0, time.Duration(0)
 	for total := time.Duration(0); total < time.Hour; asked++ {
 		last = pauses.Step()

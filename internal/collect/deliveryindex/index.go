@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Known is a Delivery and the collector's memory of it. M is the type of that memory. The index makes a new M for each
-// Delivery, and drops it with the Delivery.
+// Known is a Delivery and what the collector remembers of it. M is the type of that memory. The index makes a new M for
+// each Delivery, and drops it with the Delivery.
 type Known[M any] struct {
 	Delivery *v1alpha1.Delivery
 	// Arrived is when the collector first saw this generation.
@@ -22,14 +22,14 @@ type Known[M any] struct {
 	Memory  M
 }
 
-// Index holds the Deliveries of one member. It is safe for concurrent use. A Delivery that it holds is never changed.
+// Index holds the Deliveries of one member. It is safe for concurrent use. It never changes a Delivery that it holds.
 type Index[M any] struct {
 	newMemory func() M
 
 	mu    sync.Mutex
 	known map[string]*Known[M]
 	// listing, using and waiting map objects, resources and unserved kinds to the names of Deliveries. subscribing maps
-	// namespaces to the Deliveries with a Subscription there.
+	// a namespace to the Deliveries with a Subscription there.
 	listing     names[Ref]
 	using       names[schema.GroupResource]
 	waiting     names[schema.GroupKind]
@@ -48,8 +48,8 @@ func New[M any](newMemory func() M) *Index[M] {
 	}
 }
 
-// Learn stores a Delivery unless the index has a newer one. It reports whether it stored it, and whether the spec has
-// changed.
+// Learn stores a Delivery unless the index has a newer version of it. It reports whether it stored the Delivery, and
+// whether the spec has changed.
 func (x *Index[M]) Learn(d *v1alpha1.Delivery, now time.Time) (taken, respecified bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -86,7 +86,7 @@ func (x *Index[M]) Forget(name string) {
 	}
 }
 
-// Get returns what is known of a Delivery. ok is false if the index has no Delivery of that name.
+// Get returns a Delivery and its memory. ok is false if the index has no Delivery of that name.
 func (x *Index[M]) Get(name string) (k Known[M], ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -96,8 +96,8 @@ func (x *Index[M]) Get(name string) (k Known[M], ok bool) {
 	return k, false
 }
 
-// IsCurrent reports whether a Delivery from this index is still the present one: no newer one has arrived since, and it
-// was not deleted.
+// IsCurrent reports whether a Delivery from this index is still current: no newer version has arrived, and it was not
+// deleted.
 func (x *Index[M]) IsCurrent(d *v1alpha1.Delivery) bool {
 	k, ok := x.Get(d.Name)
 	return ok && k.Delivery == d
@@ -159,7 +159,7 @@ func (x *Index[M]) SubscribedNamespaces() []string {
 	return slices.Collect(maps.Keys(x.subscribing))
 }
 
-// list adds the inventory of a Delivery to the maps. The lock is held.
+// list adds the inventory of a Delivery to the maps. The caller holds the lock.
 func (x *Index[M]) list(d *v1alpha1.Delivery) {
 	for i := range d.Spec.Inventory {
 		e := &d.Spec.Inventory[i]
@@ -178,7 +178,7 @@ func (x *Index[M]) list(d *v1alpha1.Delivery) {
 	}
 }
 
-// unlist removes what list added. The lock is held.
+// unlist removes what list added. The caller holds the lock.
 func (x *Index[M]) unlist(d *v1alpha1.Delivery) {
 	for i := range d.Spec.Inventory {
 		e := &d.Spec.Inventory[i]

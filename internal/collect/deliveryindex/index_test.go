@@ -37,7 +37,7 @@ func newIndex() *Index[int] {
 	return New(func() int { n++; return n })
 }
 
-func TestADeliveryIsFoundByAllThatItLists(t *testing.T) {
+func TestADeliveryIsFoundByEveryObjectThatItLists(t *testing.T) {
 	x := newIndex()
 	x.Learn(delivery("u", 1, "1", configMap, secret, subscription, greeting), time.Time{})
 	ref := func(gr schema.GroupResource, name string) Ref {

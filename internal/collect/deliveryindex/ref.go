@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
-// Resources with rules of their own.
+// Resources with special rules.
 var (
 	// Secrets are never watched: a collector must not read them.
 	Secrets       = schema.GroupResource{Resource: "secrets"}
@@ -24,7 +24,7 @@ type Ref struct {
 	types.NamespacedName
 }
 
-// RefOf is the object of an entry, whose resource has to be known.
+// RefOf is the object of an entry. The entry must have a resource.
 func RefOf(d *v1alpha1.Delivery, e *v1alpha1.InventoryEntry) Ref {
 	return Ref{
 		GroupResource:  schema.GroupResource{Group: e.Group, Resource: e.Resource},
@@ -42,8 +42,8 @@ func KindOf(e *v1alpha1.InventoryEntry) schema.GroupKind {
 	return schema.GroupKind{Group: e.Group, Kind: e.Kind}
 }
 
-// Newer reports whether resourceVersion a is after b. Versions that cannot be compared count as newer: a needless pass
-// is better than a missing one.
+// Newer reports whether resourceVersion a is after b. If the two cannot be compared, a counts as newer: a needless pass
+// is better than a missing pass.
 func Newer(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err != nil || order > 0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package managedfields reads from the managedFields of an object what the collector reports about drift: the last writer beside
-// Fairlead and the fields it owns, and whether a claim was only expanded. It is pure. What it reads comes from the member, so all
-// of it is bounded.
+// Package managedfields reads from an object's managedFields what the collector reports about drift. That is the last
+// writer other than Fairlead, the fields that it owns, and whether a claim was only expanded. The package is pure. The
+// text comes from the member, so the package bounds all of it.
 package managedfields

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
-// Bounds on the parts of managedFields that are read and reported: they come from the member.
+// Bounds on the parts of managedFields that the collector reads and reports, because they come from the member.
 const (
 	maxFieldsRaw   = 256 << 10
 	maxFields      = 16
@@ -47,8 +47,8 @@ func LentDigest(entries []metav1.ManagedFieldsEntry) string {
 // renderingField is the path of AnnotationRendering in managedFields.
 var renderingField = []byte(`"f:` + v1alpha1.AnnotationRendering + `"`)
 
-// RenderingApplied is when our manager last applied an object, as Unix time. It is 0 when our managedFields entry does not
-// own AnnotationRendering: the API server moves the ownership when another client writes or removes the annotation.
+// RenderingApplied is when our manager last applied an object, as Unix time. It is 0 if our managedFields entry does
+// not own AnnotationRendering. The API server moves the ownership when another client writes or removes the annotation.
 func RenderingApplied(entries []metav1.ManagedFieldsEntry) int64 {
 	for i := range entries {
 		e := &entries[i]
@@ -59,9 +59,9 @@ func RenderingApplied(entries []metav1.ManagedFieldsEntry) int64 {
 	return 0
 }
 
-// LastWriter is the field manager that wrote an object last after us, as managedFields record it. It takes the newest
-// entry that is not ours, is not of the status subresource, and is not older than ours. fields are the fields of that
-// entry, as paths like .spec.replicas, sorted and bounded. Both are empty if there is no such entry.
+// LastWriter is the field manager that wrote an object last after us, as managedFields record it. It skips our entry,
+// entries of the status subresource, and entries older than ours, and takes the newest of the rest. fields are the
+// fields of that entry, as paths like .spec.replicas, sorted and bounded. Both are empty if there is no such entry.
 func LastWriter(entries []metav1.ManagedFieldsEntry) (manager string, fields []string) {
 	var since, newest *metav1.Time
 	for i := range entries {
@@ -92,7 +92,7 @@ func isOurs(e *metav1.ManagedFieldsEntry) bool {
 	return e.Manager == v1alpha1.FieldManager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
 }
 
-// leafPaths are the deepest paths of a set of fields, the first few.
+// leafPaths returns the deepest paths of a set of fields, at most maxFields of them.
 func leafPaths(raw *metav1.FieldsV1) []string {
 	if raw == nil {
 		return nil
@@ -113,7 +113,8 @@ func leafPaths(raw *metav1.FieldsV1) []string {
 	return paths
 }
 
-// pathText writes a path in the form .spec.replicas. It is empty for the marks that Fairlead itself puts on an object.
+// pathText writes a path in the form .spec.replicas. It returns "" for the marks that Fairlead itself puts on an
+// object.
 func pathText(p fieldpath.Path) string {
 	text := p.String()
 	if strings.Contains(text, v1alpha1.Group+"/") && strings.HasPrefix(text, ".metadata.") {

@@ -98,7 +98,7 @@ func TestLastWriter(t *testing.T) {
 	}
 }
 
-func TestTheRenderingIsOfOurManagerAsLongAsItOwnsTheAnnotation(t *testing.T) {
+func TestRenderingAppliedNeedsTheManagerToOwnTheAnnotation(t *testing.T) {
 	const marked = `{"f:metadata":{"f:annotations":{"f:federation.fairlead.dev/rendering":{}}}}`
 	for name, test := range map[string]struct {
 		entries []metav1.ManagedFieldsEntry

@@ -28,7 +28,7 @@ import (
 // RequestTimeout is how long a request other than a watch may take.
 const RequestTimeout = 15 * time.Second
 
-// Client sends the collector's requests to one member. Its clients share one transport.
+// Client sends the collector's requests to one member. Dynamic, Metadata and Discovery share one transport.
 type Client struct {
 	Dynamic   dynamic.Interface
 	Metadata  metadata.Interface
@@ -38,13 +38,13 @@ type Client struct {
 	transport *transport
 }
 
-// New makes a Client. httpClient, if given, sends the requests; otherwise New makes a client from config. mapper, if
-// given, answers VersionOf. Every answer counts for limit.
+// New makes a Client. If httpClient is set, it sends the requests; otherwise New makes an HTTP client from config. If
+// mapper is set, it answers VersionOf. limit learns from every answer.
 func New(
 	config *rest.Config, httpClient *http.Client, mapper meta.RESTMapper, clk clock.PassiveClock, limit *inflight.Limit,
 ) (*Client, error) {
 	config = rest.CopyConfig(config)
-	// This client has no timeout, because a watch lasts. Each other request sets its own deadline.
+	// This client has no timeout, because a watch may last. Each other request sets its own deadline.
 	config.Timeout = 0
 	if config.QPS == 0 {
 		config.QPS = -1 // inflight.Limit bounds the concurrent requests instead
@@ -79,7 +79,7 @@ func New(
 	return &Client{Dynamic: objects, Metadata: about, Discovery: kinds.RESTClient(), mapper: mapper, transport: measured}, nil
 }
 
-// Now is the time of the member's clock.
+// Now returns the time of the member's clock.
 func (c *Client) Now() time.Time { return c.transport.now() }
 
 // MetadataSource lists and watches the metadata of the objects of one kind that selector selects.
@@ -140,6 +140,6 @@ func named(doing string, gvr schema.GroupVersionResource, err error) error {
 	if err == nil {
 		return nil
 	}
-	// The reflector inspects the cause of an error. %w keeps it visible.
+	// The reflector inspects the cause of the error, so wrap it.
 	return fmt.Errorf("%s %s: %w", doing, gvr.GroupResource(), err)
 }

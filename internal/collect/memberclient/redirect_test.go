@@ -20,7 +20,7 @@ import (
 
 var deliveriesGVR = v1alpha1.GroupVersion.WithResource("deliveries")
 
-func TestACollectorIsSentNowhereElse(t *testing.T) {
+func TestACollectorFollowsNoRedirect(t *testing.T) {
 	var elsewhere atomic.Int64
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
 	t.Cleanup(other.Close)

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/inflight"
 )
 
-// transport measures two values with every request to the member: the offset of its clock, and its capacity.
+// transport measures two values with every answer of the member: the offset of its clock, and its capacity.
 type transport struct {
 	next  http.RoundTripper
 	clock clock.PassiveClock
@@ -41,5 +41,5 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // WrappedRoundTripper lets client-go find the transport below.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// now is the time of the member's clock.
+// now returns the time of the member's clock.
 func (t *transport) now() time.Time { return t.clock.Now().Add(t.skew.Ahead()) }

@@ -14,8 +14,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/discovery"
 )
 
-// VersionOf finds the version in which to read a resource. The mapper answers if there is one and trustMapper is true;
-// otherwise the member does. The error is boundedwatch.ErrNotServed if the member does not serve the resource.
+// VersionOf finds the version in which to read a resource. It asks the mapper if there is one and trustMapper is true.
+// If that gives no answer, it asks the member. The error is boundedwatch.ErrNotServed if the member does not serve the
+// resource.
 func (c *Client) VersionOf(ctx context.Context, gr schema.GroupResource, trustMapper bool) (schema.GroupVersionResource, error) {
 	if c.mapper != nil && trustMapper {
 		if gvr, err := c.mapper.ResourceFor(gr.WithVersion("")); err == nil && gvr.GroupResource() == gr {
@@ -41,8 +42,8 @@ func (c *Client) ServesKind(ctx context.Context, gk schema.GroupKind) (bool, err
 	return false, fmt.Errorf("asking whether %s is served: %w", gk, err)
 }
 
-// discover finds a resource in one group, in the preferred version first. It reads the discovery of that group alone: a
-// member may serve hundreds.
+// discover finds a resource in one group, in the preferred version first. It reads the discovery of that group only,
+// because a member may serve hundreds of groups.
 func (c *Client) discover(ctx context.Context, group string, wanted func(discovery.Resource) bool) (schema.GroupVersionResource, error) {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()

@@ -22,8 +22,8 @@ type Cache struct {
 // New makes a Cache without resources.
 func New() *Cache { return &Cache{resources: map[schema.GroupResource]*Resource{}} }
 
-// Keep makes the cache hold exactly these resources, and returns them. A resource that was forgotten and is listed
-// again gets a new Resource, because the watch of the old one may still be ending.
+// Keep makes the cache hold exactly these resources, and returns them. A resource that the cache dropped and gets again
+// is a new Resource, because the watch of the old one may still be ending.
 func (c *Cache) Keep(wanted []schema.GroupResource) []*Resource {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,7 +39,7 @@ func (c *Cache) Keep(wanted []schema.GroupResource) []*Resource {
 	return slices.Collect(maps.Values(kept))
 }
 
-// See returns the known state of an object. The state is unknown if its resource is not watched.
+// See returns the known state of an object. It is the zero Sighting if the resource is not watched.
 func (c *Cache) See(ref deliveryindex.Ref) Sighting {
 	if r := c.resource(ref.GroupResource); r != nil {
 		return r.see(ref.NamespacedName)
@@ -54,14 +54,14 @@ func (c *Cache) Put(ref deliveryindex.Ref, record Record) {
 	}
 }
 
-// DropGone removes an object that a read has found to be gone. uid is its last known UID.
+// DropGone removes an object that a read did not find. uid is its last known UID.
 func (c *Cache) DropGone(ref deliveryindex.Ref, uid types.UID) {
 	if r := c.resource(ref.GroupResource); r != nil {
 		r.DropGone(ref.NamespacedName, uid)
 	}
 }
 
-// Unserved are the watched resources that the member no longer serves.
+// Unserved returns the watched resources that the member does not serve.
 func (c *Cache) Unserved() []*Resource {
 	c.mu.Lock()
 	all := slices.Collect(maps.Values(c.resources))

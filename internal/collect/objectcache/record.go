@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/managedfields"
 )
 
-// Claims are the only resource whose fields of ours may be changed on the member: a person or a controller may expand a
+// Claims are the only resource in which other clients may change fields of ours: a person or a controller may expand a
 // claim. That is no drift.
 var Claims = schema.GroupResource{Resource: "persistentvolumeclaims"}
 
@@ -30,8 +30,8 @@ type Record struct {
 	// Lent is LentDigest of a claim; other objects have none.
 	Lent     string
 	Deleting bool
-	// Applied is when our manager last applied the object, as Unix time of the member's clock. It is 0 when another
-	// client has written or removed the annotation Rendering since.
+	// Applied is when our manager last applied the object, as Unix time of the member's clock. It is 0 if another
+	// client has written or removed the annotation Rendering since then.
 	Applied int64
 }
 
@@ -51,7 +51,7 @@ func RecordOf(gr schema.GroupResource, obj *metav1.PartialObjectMetadata) Record
 	return r
 }
 
-// Trimmed is an object between the wire and the records: its name and its record.
+// Trimmed is an object on its way from the member to the records: its name and its record.
 type Trimmed struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
@@ -76,8 +76,8 @@ func (t *Trimmed) Key() types.NamespacedName {
 	return types.NamespacedName{Namespace: t.Namespace, Name: t.Name}
 }
 
-// TrimOf returns a function that makes a Trimmed of each object of one resource. So the collector never holds a long
-// list with its payload.
+// TrimOf returns a function that makes a Trimmed of each object of one resource. With it, the collector never holds a
+// long list with its payload.
 func TrimOf(gr schema.GroupResource) func(any) (any, error) {
 	return func(in any) (any, error) {
 		obj, ok := in.(*metav1.PartialObjectMetadata)

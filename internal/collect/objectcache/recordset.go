@@ -11,8 +11,8 @@ import (
 // records are the records of one resource. A Resource guards them with its lock.
 type records struct {
 	held map[types.NamespacedName]Record
-	// gone are the UIDs of objects that a read has found to be gone. A UID never comes back, so late events of such an
-	// object are ignored.
+	// gone holds the UIDs of objects that a read did not find. A UID never comes back, so put ignores late events of
+	// such an object.
 	gone map[types.NamespacedName]types.UID
 }
 
@@ -20,7 +20,7 @@ func newRecords() records {
 	return records{held: map[types.NamespacedName]Record{}, gone: map[types.NamespacedName]types.UID{}}
 }
 
-// put stores a record unless it has a newer one. It reports whether it did.
+// put stores a record unless the set has a newer one. It reports whether it stored the record.
 func (r *records) put(key types.NamespacedName, rec Record) bool {
 	if uid, ok := r.gone[key]; ok {
 		if uid == rec.UID {
@@ -35,7 +35,7 @@ func (r *records) put(key types.NamespacedName, rec Record) bool {
 	return true
 }
 
-// drop removes a record unless the object was seen after that deletion. It reports whether it did.
+// drop removes a record unless the object was seen after the deletion. It reports whether it removed the record.
 func (r *records) drop(key types.NamespacedName, resourceVersion string) bool {
 	delete(r.gone, key)
 	old, ok := r.held[key]
@@ -46,8 +46,7 @@ func (r *records) drop(key types.NamespacedName, resourceVersion string) bool {
 	return true
 }
 
-// dropGone removes an object that a read has found to be gone. It keeps another object of the name that arrived
-// meanwhile.
+// dropGone removes an object that a read did not find. It keeps another object of that name that arrived meanwhile.
 func (r *records) dropGone(key types.NamespacedName, uid types.UID) {
 	if old, ok := r.held[key]; ok && old.UID == uid {
 		r.gone[key] = uid
@@ -55,7 +54,7 @@ func (r *records) dropGone(key types.NamespacedName, uid types.UID) {
 	}
 }
 
-// replace stores a whole list at a resourceVersion. Records that were read after that stay.
+// replace stores a whole list at a resourceVersion. It keeps the records of objects that were read later.
 func (r *records) replace(list map[types.NamespacedName]Record, resourceVersion string) {
 	for key, old := range r.held {
 		listed, ok := list[key]

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-func TestARecordIsTheNewestThatIsKnown(t *testing.T) {
+func TestTheNewestRecordWins(t *testing.T) {
 	key := types.NamespacedName{Namespace: "shop", Name: "settings"}
 	at := func(uid, version string) Record { return Record{UID: types.UID(uid), ResourceVersion: version} }
 

@@ -15,7 +15,7 @@ type State int
 const (
 	// Unread means that no list has arrived yet.
 	Unread State = iota
-	// Listed means that the records are the member's objects.
+	// Listed means that the records show the member's objects.
 	Listed
 	// Forbidden means that the collector's role does not let it list the resource.
 	Forbidden
@@ -42,8 +42,8 @@ type Resource struct {
 	gvr     schema.GroupVersionResource // empty until it is resolved
 	state   State
 	records records
-	// doubted: the mapper named a version that the member does not serve. From then on the collector asks the member
-	// itself.
+	// doubted is true after the mapper named a version that the member does not serve. From then on the collector asks
+	// the member itself.
 	doubted bool
 }
 
@@ -65,7 +65,7 @@ func (r *Resource) SetVersion(gvr schema.GroupVersionResource) {
 	r.gvr = gvr
 }
 
-// Put stores a record unless it has a newer one. It reports whether it did.
+// Put stores a record unless the Resource has a newer one. It reports whether it stored the record.
 func (r *Resource) Put(key types.NamespacedName, record Record) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,21 +73,21 @@ func (r *Resource) Put(key types.NamespacedName, record Record) bool {
 }
 
 // Drop removes an object that was deleted at a resourceVersion, unless it was seen after that. It reports whether it
-// did.
+// removed the object.
 func (r *Resource) Drop(key types.NamespacedName, resourceVersion string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.records.drop(key, resourceVersion)
 }
 
-// DropGone removes an object that a read has found to be gone.
+// DropGone removes an object that a read did not find.
 func (r *Resource) DropGone(key types.NamespacedName, uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.records.dropGone(key, uid)
 }
 
-// Replace stores a whole list at a resourceVersion. Records that were read after that stay.
+// Replace stores a whole list at a resourceVersion. It keeps the records of objects that were read later.
 func (r *Resource) Replace(list map[types.NamespacedName]Record, resourceVersion string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +95,7 @@ func (r *Resource) Replace(list map[types.NamespacedName]Record, resourceVersion
 	r.state = Listed
 }
 
-// MarkForbidden records that the collector may not list the resource. It reports whether that is new.
+// MarkForbidden records that the collector may not list the resource. It reports whether the state is new.
 func (r *Resource) MarkForbidden() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,9 +106,9 @@ func (r *Resource) MarkForbidden() bool {
 	return true
 }
 
-// MarkNotServed records that the resource was not found. The first time it only doubts the version: the member may
-// serve another one than the mapper remembers. From the second time on the resource is Unserved, and MarkNotServed
-// reports true.
+// MarkNotServed records that a list did not find the resource. The first time it only doubts the version: the member
+// may serve another version than the mapper remembers. From the second time on the resource is Unserved, and
+// MarkNotServed reports true.
 func (r *Resource) MarkNotServed() (unserved bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -56,7 +56,7 @@ func listed(r *Resource) {
 	r.Replace(map[types.NamespacedName]Record{settings.NamespacedName: {UID: "u", ResourceVersion: "5"}}, "5")
 }
 
-func TestOnlyTheFirstRefusalIsNews(t *testing.T) {
+func TestMarkForbiddenReportsOnlyTheFirstRefusal(t *testing.T) {
 	r := newResource(configMaps)
 	if !r.MarkForbidden() || r.MarkForbidden() {
 		t.Error("it is news once")
@@ -66,7 +66,7 @@ func TestOnlyTheFirstRefusalIsNews(t *testing.T) {
 	}
 }
 
-func TestAResourceThatIsNamedAgainBeginsAnew(t *testing.T) {
+func TestAResourceThatIsListedAgainStartsUnread(t *testing.T) {
 	c := New()
 	first := c.Keep([]schema.GroupResource{configMaps})[0]
 	listed(first)
@@ -86,7 +86,7 @@ func TestAResourceThatIsNamedAgainBeginsAnew(t *testing.T) {
 	}
 }
 
-func TestWhatWasReadIsPutAmongTheRecords(t *testing.T) {
+func TestPutStoresTheRecordOfARead(t *testing.T) {
 	c := New()
 	c.Put(settings, Record{UID: "u", ResourceVersion: "4"}) // of no resource: it is dropped
 	listed(c.Keep([]schema.GroupResource{configMaps})[0])
@@ -101,7 +101,7 @@ func TestWhatWasReadIsPutAmongTheRecords(t *testing.T) {
 }
 
 // A text that does not count is one to fill the collector's memory with.
-func TestATrimmedObjectKeepsNoPayloadAndCountsAllThatItKeeps(t *testing.T) {
+func TestATrimmedObjectKeepsNoPayloadAndHasItsFullWeight(t *testing.T) {
 	obj := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "shop", Name: "settings", UID: "u", ResourceVersion: "5", DeletionTimestamp: &metav1.Time{},
 		Annotations: map[string]string{v1alpha1.AnnotationRendering: "sha256:1", "other": string(make([]byte, 1<<20))},
