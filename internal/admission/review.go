@@ -22,19 +22,19 @@ import (
 )
 
 const (
-	// maxReview bounds the bytes of a review: an API server accepts an object of 3 MiB, and a review has two.
+	// maxReview bounds the bytes of a review. An API server accepts an object of 3 MiB, and a review has two objects.
 	maxReview = 7 << 20
-	// maxReviewDepth bounds the nesting of a review. Go's decoder stops at 10,000 before it has read the request's
-	// uid, and the author would then see an invalid answer in place of the deep object. A wrapper deeper than its own
-	// limit and below this one is refused with the name of its field.
+	// maxReviewDepth bounds the nesting of a review. Go's decoder stops at 10,000, before it has read the request's
+	// uid. The author would then see an invalid answer and no mention of the deep object. Validate refuses a wrapper
+	// between its own limit and this one, and names the field.
 	maxReviewDepth = 9000
-	// maxReviews is the number of reviews that the manager reads and answers at the same time. Any pod of the host can send
-	// one. Each takes about three times its bytes.
+	// maxReviews is the number of reviews that the manager reads and answers at the same time. Any pod of the host can
+	// send one. Each takes memory of about three times its bytes.
 	maxReviews = 8
 	// readTime bounds how long one review may take to arrive, and how long its answer may take to be read. The API server
 	// needs milliseconds for either.
 	readTime = 3 * time.Second
-	// maxUID bounds the identity of a review, which the answer repeats. The API server's have 36 bytes.
+	// maxUID bounds the uid of a review, which the answer repeats. The API server's uids have 36 bytes.
 	maxUID = 128
 )
 
@@ -57,14 +57,14 @@ func (l *limit) acquire(ctx context.Context) (release func(), ok bool) {
 	}
 }
 
-// answering passes the API server's reviews to answer. It refuses a review itself if its nesting is too deep to decode.
-// Objects stay text until a check needs them, and then it decodes only the checked fields. With controller-runtime's
-// decoder an update took half as much memory again (see BenchmarkAnUpdateIsValidated).
+// answering returns a handler that passes the API server's reviews to answer. It refuses a review itself if its nesting
+// is too deep to decode. Objects stay text until a check needs them; the check decodes only the fields that it reads.
+// With controller-runtime's decoder an update took half as much memory again (see BenchmarkAnUpdateIsValidated).
 func answering(reviews *limit, answer func(context.Context, *question) *admissionv1.AdmissionResponse) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		connection := http.NewResponseController(w)
 		response, refusal := reviews.answer(w, req, connection, answer)
-		// A client that does not read its answer holds no slot, and the connection only for a time.
+		// A client that does not read its answer holds no slot, and keeps its connection for readTime at most.
 		_ = connection.SetWriteDeadline(time.Now().Add(reviews.readTime))
 		switch {
 		case refusal != nil:
@@ -93,10 +93,10 @@ func (l *limit) answer(
 		return nil, nil
 	}
 	defer release()
-	// A client that sends its review slowly must not hold the slot. A server that has no deadlines, as in tests, reads on.
+	// A client that sends its review slowly must not hold the slot. A test's server without deadlines ignores this.
 	_ = connection.SetReadDeadline(time.Now().Add(l.readTime))
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxReview))
-	_ = connection.SetReadDeadline(time.Time{}) // else the server takes the connection for lost while it answers
+	_ = connection.SetReadDeadline(time.Time{}) // or the server would take the connection for lost while it answers
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return nil, &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the review is larger than %d MiB", maxReview>>20)}
 	}

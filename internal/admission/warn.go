@@ -15,14 +15,15 @@ import (
 )
 
 const (
-	// maxWarnings bounds the warnings of one answer: API servers drop warnings past 4 KiB in total.
+	// maxWarnings bounds the warnings of one answer. API servers drop warnings past 4 KiB in total.
 	maxWarnings = 10
-	// maxRegistryWait is how long an answer waits for the list of members. A manager that has just started may not
-	// have it yet; it then accepts a wrapper without a warning.
+	// maxRegistryWait is how long an answer waits for the list of members. A manager that has just started may not have
+	// the list yet. It then accepts a wrapper without warnings about unknown members.
 	maxRegistryWait = time.Second
 )
 
-// Members returns a function that reports whether a MemberCluster is registered. known is false if that is unknown now.
+// Members returns a function that reports whether a MemberCluster is registered. known is false if the registry cannot
+// be read now.
 type Members func(ctx context.Context) (registered func(name string) bool, known bool)
 
 // MembersOf reads the registry from a cache.

@@ -28,7 +28,7 @@ func override(clusters string) string {
 		"]}, target: {kind: ConfigMap}, patch: [{op: add, path: /data, value: {}}]}]", 1)
 }
 
-func TestANameThatNoMemberClusterHasIsWarnedOf(t *testing.T) {
+func TestANameWithoutAMemberClusterGetsAWarning(t *testing.T) {
 	leaving := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "north", DeletionTimestamp: new(metav1.Now()), Finalizers: []string{"a/b"}}}
 	members := []client.Object{&v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "east"}}, leaving}
 	registry := func(err error) Members {
@@ -48,17 +48,17 @@ func TestANameThatNoMemberClusterHasIsWarnedOf(t *testing.T) {
 		want        []string
 	}{
 		"every name is known": {admissionv1.Create, override("east"), "", registry(nil), nil},
-		"an override names somebody unknown": {admissionv1.Create, override("east, ghost"), "", registry(nil),
+		"an override names an unknown member": {admissionv1.Create, override("east, ghost"), "", registry(nil),
 			[]string{"spec.overrides[0].clusters.names: no MemberCluster is named ghost" + see}},
 		"an override names a member that is leaving": {admissionv1.Create, override("north"), "", registry(nil),
 			[]string{"spec.overrides[0].clusters.names: no MemberCluster is named north" + see}},
-		"the placement names somebody unknown": {admissionv1.Create, strings.Replace(of(good, ""), "[east]", "[ghost]", 1), "", registry(nil),
+		"the placement names an unknown member": {admissionv1.Create, strings.Replace(of(good, ""), "[east]", "[ghost]", 1), "", registry(nil),
 			[]string{"spec.placement.clusters.names: no MemberCluster is named ghost" + see}},
 		"an update that brings the name": {admissionv1.Update, override("ghost"), of(good, ""), registry(nil), []string{"spec.overrides[0].clusters.names: no MemberCluster is named ghost" + see}},
 		"a field is null": {admissionv1.Create, strings.Replace(of(good, ""), "{name: a}}", "{name: a}, data: {x: null}}", 1), "", registry(nil),
 			[]string{"spec.objects[0].data.x of ConfigMap a is null: take it out, members refuse null where a field is not nullable"}},
 		"an update that leaves the spec":           {admissionv1.Update, override("ghost"), override("ghost"), registry(nil), nil},
-		"the registry cannot be read: all is well": {admissionv1.Create, override("ghost"), "", registry(errors.New("not yet")), nil},
+		"the registry cannot be read: no warnings": {admissionv1.Create, override("ghost"), "", registry(errors.New("not yet")), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := test.registry.validate(t.Context(), request(t, test.operation, "Federated", test.object, test.old))
@@ -72,7 +72,7 @@ func TestANameThatNoMemberClusterHasIsWarnedOf(t *testing.T) {
 	}
 }
 
-func TestWarningsAreFewAndSayHowManyAreLeftOut(t *testing.T) {
+func TestTheNumberOfWarningsIsBounded(t *testing.T) {
 	spec := &v1alpha1.WrapperSpec{}
 	for range 14 {
 		spec.Overrides = append(spec.Overrides, v1alpha1.Override{Clusters: &v1alpha1.ClusterSelection{Names: []string{"ghost"}}})

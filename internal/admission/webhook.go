@@ -28,16 +28,15 @@ const (
 	PathValidate = "/validate-wrappers"
 )
 
-// Register serves the webhooks. members returns the names of the registered members.
+// Register serves the webhooks. members looks up the registered members.
 func Register(server webhook.Server, members Members) {
 	reviews := newLimit()
 	server.Register(PathMutate, answering(reviews, func(_ context.Context, q *question) *admissionv1.AdmissionResponse { return mutate(q) }))
 	server.Register(PathValidate, answering(reviews, members.validate))
 }
 
-// mutate adds the finalizer to a wrapper that is being created. It reads the metadata only. It runs before the API
-// server checks the schema. The API server's message names a wrong field and its form; a message of mutate would be one
-// of the JSON decoder.
+// mutate adds the finalizer to a wrapper that is being created. It decodes only the metadata. It runs before the API
+// server checks the schema, and the API server's message about a wrong field is better than that of a JSON decoder.
 func mutate(q *question) *admissionv1.AdmissionResponse {
 	if q.Operation != admissionv1.Create {
 		return allowed()
@@ -99,7 +98,8 @@ func (m Members) validate(ctx context.Context, q *question) *admissionv1.Admissi
 	return &admissionv1.AdmissionResponse{Result: &status}
 }
 
-// judged is the part of a wrapper that the webhook checks. Its status and its managedFields are longer than that.
+// judged is the part of a wrapper that the webhook checks. It leaves out the status and the managedFields, which are
+// larger.
 type judged struct {
 	Metadata struct {
 		Name              string       `json:"name"`
@@ -123,7 +123,7 @@ func (j *judged) spec() (*v1alpha1.WrapperSpec, error) {
 
 func allowed() *admissionv1.AdmissionResponse { return &admissionv1.AdmissionResponse{Allowed: true} }
 
-// unanswerable returns the answer to a review that no API server sends, or not in this form.
+// unanswerable refuses a review that an API server would not send in this form.
 func unanswerable(err error) *admissionv1.AdmissionResponse {
 	return &admissionv1.AdmissionResponse{Result: &metav1.Status{Code: http.StatusBadRequest, Message: err.Error()}}
 }

@@ -81,15 +81,15 @@ func TestValidate(t *testing.T) {
 	}{
 		"a good wrapper":                     {admissionv1.Create, of(good, ""), "", ""},
 		"an object of another namespace":     {admissionv1.Create, of(elsewhere, ""), "", "spec.objects[0].metadata.namespace"},
-		"an override that speaks to nothing": {admissionv1.Create, of(stray, ""), "", "spec.overrides[0].target"},
+		"an override that matches no object": {admissionv1.Create, of(stray, ""), "", "spec.overrides[0].target"},
 		"overrides that take too much work":  {admissionv1.Create, of(costly, ""), "", "spec.overrides[2].patch["},
 		"a good wrapper that is made bad": {admissionv1.Update, of(elsewhere, ""), of(good, ""),
 			"spec.objects[0].metadata.namespace"},
-		"a bad one that is mended":                        {admissionv1.Update, of(good, ""), of(elsewhere, ""), ""},
-		"a bad one of before whose spec is unchanged":     {admissionv1.Update, of(elsewhere, ", labels: {a: b}"), of(elsewhere, ""), ""},
-		"a bad one of before that changes to another bad": {admissionv1.Update, of(stray, ""), of(elsewhere, ""), "spec.overrides[0].target"},
-		"a bad one that is being deleted":                 {admissionv1.Update, of(elsewhere, deleting), of(good, deleting), ""},
-		"a bad one that lets its finalizer go": {admissionv1.Update, of(elsewhere, `, deletionTimestamp: "2026-01-01T00:00:00Z"`),
+		"a bad wrapper that is corrected":               {admissionv1.Update, of(good, ""), of(elsewhere, ""), ""},
+		"a bad wrapper whose spec is unchanged":         {admissionv1.Update, of(elsewhere, ", labels: {a: b}"), of(elsewhere, ""), ""},
+		"a bad wrapper that changes to another bad one": {admissionv1.Update, of(stray, ""), of(elsewhere, ""), "spec.overrides[0].target"},
+		"a bad wrapper that is being deleted":           {admissionv1.Update, of(elsewhere, deleting), of(good, deleting), ""},
+		"a bad wrapper that loses its finalizer": {admissionv1.Update, of(elsewhere, `, deletionTimestamp: "2026-01-01T00:00:00Z"`),
 			of(elsewhere, deleting), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,14 +110,14 @@ func TestMutate(t *testing.T) {
 		object    string
 		want      []string // the finalizers; nil means that nothing is written
 	}{
-		"a new wrapper is signed on": {admissionv1.Create, of(good, ""), []string{v1alpha1.Finalizer}},
+		"a new wrapper gets the finalizer": {admissionv1.Create, of(good, ""), []string{v1alpha1.Finalizer}},
 		"a new wrapper keeps its other finalizers": {admissionv1.Create, of(good, ", finalizers: [example.com/mine]"),
 			[]string{"example.com/mine", v1alpha1.Finalizer}},
-		"one that has the finalizer is left as it is": {admissionv1.Create, of(good, ", finalizers: [federation.fairlead.dev/members]"), nil},
-		"one whose spec is of another form is left to the schema": {admissionv1.Create,
+		"a wrapper that has the finalizer stays unchanged": {admissionv1.Create, of(good, ", finalizers: [federation.fairlead.dev/members]"), nil},
+		"a spec of another form is left to the schema": {admissionv1.Create,
 			"{apiVersion: federation.fairlead.dev/v1alpha1, kind: Federated, metadata: {name: a}, spec: {placement: {clusters: [east]}}}", []string{v1alpha1.Finalizer}},
-		"an update is left as it is":                 {admissionv1.Update, of(good, ""), nil},
-		"one that is being deleted is left as it is": {admissionv1.Update, of(good, `, deletionTimestamp: "2026-01-01T00:00:00Z"`), nil},
+		"an updated wrapper stays unchanged":              {admissionv1.Update, of(good, ""), nil},
+		"a wrapper that is being deleted stays unchanged": {admissionv1.Update, of(good, `, deletionTimestamp: "2026-01-01T00:00:00Z"`), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := mutate(request(t, test.operation, "Federated", test.object, ""))

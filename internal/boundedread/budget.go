@@ -13,8 +13,7 @@ type Budget struct {
 // NewBudget makes a Budget of this many bytes, with none in use.
 func NewBudget(limit int64) *Budget { return &Budget{limit: limit} }
 
-// Used is how much of the budget is in use, in bytes. It exceeds the limit only until the reader that exceeded it
-// stops.
+// Used is how much of the budget is in use, in bytes. It can exceed the limit until the reader that exceeded it stops.
 func (b *Budget) Used() int64 { return b.used.Load() }
 
 // add takes n bytes, or gives them back if n is negative. It reports whether the budget suffices.

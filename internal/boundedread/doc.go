@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package boundedread bounds how much a member can make Fairlead read and hold. The same bounds apply to any other
-// server that answers at the member's address. The limits of answers and of caches are in limits.go. The numbers of API
-// groups, versions and resources are bounded in internal/discovery, the memory of summaries in
-// internal/deliveries/bounds.go.
+// server that answers at the member's address. The limits of answers and of caches are in limits.go. internal/discovery
+// bounds the numbers of API groups, versions and resources. internal/deliveries/bounds.go bounds the memory of
+// summaries.
 //
 // Words. A *Budget* is an amount of memory, of which a part is in use. *Answers* bounds the bodies of the answers on
-// one connection. Each has its own limit, and all that are being read at a time share a budget. A *Source* bounds what
-// a cache holds. It trims each object on arrival, and takes the weight of the rest out of the budget of the member's
-// caches. The *weight* of an object is about how many bytes of memory it takes.
+// one connection. Each body has its own limit, and all bodies that are being read share a budget. A *Source* bounds
+// what a cache holds. It trims each object on arrival to the part that the cache keeps, and takes the weight of that
+// part out of the budget of the member's caches. The *weight* of an object is about how many bytes of memory it takes.
 //
 // Why it is so:
 //

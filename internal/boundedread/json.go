@@ -4,8 +4,8 @@ package boundedread
 
 import "bytes"
 
-// The size of an answer in memory differs from its size on the wire: `{},` becomes an object of some kind, with room
-// for all its fields. So Fairlead adds up, while it reads, the weight that the answer would have once decoded.
+// The size of an answer in memory differs from its size on the wire: `{},` becomes an object with room for all its
+// fields. So Fairlead adds up the weight of the decoded answer while it reads the text.
 const (
 	// elementWeight is the weight of an element of a list once decoded. fieldWeight is the weight of a field of an
 	// object.
@@ -13,16 +13,16 @@ const (
 	fieldWeight   = 64
 )
 
-// weigher weighs JSON that arrives in pieces. Text that is not JSON gets some weight too; client-go cannot read it
-// anyway.
+// weigher weighs JSON that arrives in pieces. Text that is not JSON gets some weight too, but client-go cannot decode
+// it anyway.
 type weigher struct {
 	inString, escaped bool
 	// lists has an entry for each open value, the innermost last: true for a list, false for an object.
 	lists []bool
 }
 
-// weigh weighs one more piece. It stops at the end of the outermost value. ended reports whether it reached that end,
-// and length is how much of the piece it weighed.
+// weigh weighs one more piece. It stops at the end of the outermost value. length is how much of the piece it weighed,
+// and ended reports whether it reached that end.
 func (w *weigher) weigh(piece []byte) (length, weight int, ended bool) {
 	for i := 0; i < len(piece); i++ {
 		switch b := piece[i]; {

@@ -4,19 +4,19 @@ package boundedread
 
 import "testing"
 
-func TestAnAnswerIsWeighedByWhatItMayBecome(t *testing.T) {
+func TestAnAnswerIsWeighedAsIfDecoded(t *testing.T) {
 	for name, test := range map[string]struct {
 		json             string
 		elements, fields int
 	}{
-		"a field":                              {json: `{"a":1}`, fields: 1},
-		"two fields":                           {json: `{"a":1,"b":2}`, fields: 2},
-		"elements of a list":                   {json: `[1,2,3]`, elements: 3},
-		"things in a list":                     {json: `{"items":[{},{},{}]}`, elements: 3, fields: 4},
-		"a list that has ended is none":        {json: `{"a":[1,2],"b":1}`, elements: 2, fields: 2},
-		"what stands in words":                 {json: `{"a":"[{,,,]"}`, fields: 1},
-		"what is escaped does not end words":   {json: `{"a":"\",,\\","b":1}`, fields: 2},
-		"ends without beginnings do no damage": {json: `]}],`, fields: 1},
+		"a field":                                {json: `{"a":1}`, fields: 1},
+		"two fields":                             {json: `{"a":1,"b":2}`, fields: 2},
+		"elements of a list":                     {json: `[1,2,3]`, elements: 3},
+		"objects in a list":                      {json: `{"items":[{},{},{}]}`, elements: 3, fields: 4},
+		"a field after a list has ended":         {json: `{"a":[1,2],"b":1}`, elements: 2, fields: 2},
+		"brackets inside a string":               {json: `{"a":"[{,,,]"}`, fields: 1},
+		"an escaped quote does not end a string": {json: `{"a":"\",,\\","b":1}`, fields: 2},
+		"closing brackets without opening ones":  {json: `]}],`, fields: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := len(test.json) + test.elements*elementWeight + test.fields*fieldWeight
@@ -38,7 +38,7 @@ func TestAnAnswerIsWeighedByWhatItMayBecome(t *testing.T) {
 	}
 }
 
-func TestAValueEndsWhereItEnds(t *testing.T) {
+func TestTheEndOfAValueIsFound(t *testing.T) {
 	for value, want := range map[string]int{
 		`{}`: 2, `{"a":[1,{"b":"}"}]}`: 19, "{\n}\n{}": 3, "[\n\n]": 4, "\n\n{}": 4, `"}"`: 0, "\n\n": 0, `{"a":{}`: 0, "}": 0,
 	} {

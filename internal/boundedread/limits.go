@@ -10,7 +10,7 @@ import (
 
 // The limits of one answer, in bytes.
 const (
-	// MaxList is the limit of one page of a list. A page of 500 Deliveries, each as large as it may be, is smaller.
+	// MaxList is the limit of one page of a list. Even a page of 500 Deliveries of the largest size is smaller.
 	MaxList = 64 << 20
 	// MaxAnswer is the limit of any other answer. No object in etcd is larger than 1.5 MiB; its JSON may be larger.
 	MaxAnswer = 8 << 20
@@ -22,20 +22,21 @@ const (
 
 const (
 	// maxInHand limits the weight of all answers of one member that are being read at the same time. MaxList also
-	// limits the sum of their bytes on the wire. The reader may hold those bytes twice, because its buffer doubles.
+	// limits the sum of their bytes on the wire. The reader may hold those bytes twice, because its buffer doubles when
+	// it grows.
 	maxInHand = 256 << 20
-	// MaxCached limits the weight of everything that a collector holds of its member. A hundred thousand objects need a
-	// third of that.
+	// MaxCached limits the weight of everything that a collector holds of its member. A hundred thousand objects need
+	// about a third of it.
 	MaxCached = 128 << 20
 	// MaxPages ends a list that never ends. No known member has more pages.
 	MaxPages = 200
 )
 
-// errTooMuch is the error of a Source that has no room for an object.
+// errTooMuch is the error of a Source whose budget has no room for an object.
 var errTooMuch = fmt.Errorf("the objects need more than the %d MiB of memory that a collector has for one member", MaxCached>>20)
 
-// TooLargeError is the error of an answer that is larger than Fairlead reads. Fairlead drops the part that it has read,
-// and closes the connection.
+// TooLargeError is the error for an answer that is larger than Fairlead reads. Fairlead drops what it has read of the
+// answer, and closes the connection.
 type TooLargeError struct {
 	// Request is the method and the path. Max is the limit in bytes.
 	Request string

@@ -24,7 +24,7 @@ type Source struct {
 	budget *Budget
 	pages  int
 
-	// mu is needed because a reflector stops without waiting for pages and events that are on their way to it.
+	// mu is needed because a reflector can stop while a page or an event is still on its way to it.
 	mu sync.Mutex
 	// weights are the weights of the objects in this source's cache, by namespace and name.
 	weights map[string]int64
@@ -129,8 +129,8 @@ func (s *Source) WatchWithContext(ctx context.Context, options metav1.ListOption
 	return newTrimmedWatch(whole, s.admitEvent), nil
 }
 
-// admitEvent trims the object of an event, and takes its weight out of the budget. It reports whether there is an event
-// to pass on.
+// admitEvent trims the object of an event, and takes its weight out of the budget. It returns false for an event that
+// Source drops.
 func (s *Source) admitEvent(e watch.Event) (watch.Event, bool) {
 	switch e.Type {
 	case watch.Error:
@@ -143,7 +143,8 @@ func (s *Source) admitEvent(e watch.Event) (watch.Event, bool) {
 		e.Object = kept
 		return e, true
 	}
-	// The cache does not hold the object of a deletion or a bookmark, but the reflector expects the same type.
+	// The cache does not keep the object of a deletion or a bookmark. But the reflector expects the type of the trimmed
+	// objects.
 	end := ""
 	if about, err := meta.Accessor(e.Object); err == nil {
 		end = about.GetAnnotations()[metav1.InitialEventsAnnotationKey]

@@ -49,13 +49,13 @@ func (b *brings) WatchWithContext(context.Context, metav1.ListOptions) (watch.In
 	return b.events, nil
 }
 
-func TestAListWithoutAnEndIsNotHeld(t *testing.T) {
+func TestAnEndlessListIsNotCached(t *testing.T) {
 	for name, page := range map[string]func(n int) *metav1.PartialObjectMetadataList{
-		"pages of large things": func(n int) *metav1.PartialObjectMetadataList {
+		"pages of large objects": func(n int) *metav1.PartialObjectMetadataList {
 			return &metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{Continue: "more"},
 				Items: []metav1.PartialObjectMetadata{*something(fmt.Sprint(n), 4<<20)}}
 		},
-		"pages of nothing": func(int) *metav1.PartialObjectMetadataList {
+		"empty pages": func(int) *metav1.PartialObjectMetadataList {
 			return &metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{Continue: "more"}}
 		},
 	} {
@@ -76,7 +76,7 @@ func TestAListWithoutAnEndIsNotHeld(t *testing.T) {
 	}
 }
 
-func TestEventsWithoutAnEndAreNotHeld(t *testing.T) {
+func TestEndlessEventsAreNotCached(t *testing.T) {
 	b := &brings{events: watch.NewFake()}
 	s := newTestSource(b)
 	stream, err := s.WatchWithContext(t.Context(), metav1.ListOptions{})
@@ -114,7 +114,7 @@ func TestEventsWithoutAnEndAreNotHeld(t *testing.T) {
 func TestTheBookmarkAfterTheInitialEventsIsPassedOn(t *testing.T) {
 	b := &brings{events: watch.NewFake()}
 	s := newTestSource(b)
-	s.trim = func(obj any) (any, error) { // trims in place, as namesFeed does
+	s.trim = func(obj any) (any, error) { // trims in place, as the collector's watchNames does
 		obj.(*metav1.PartialObjectMetadata).Annotations = nil
 		return obj, nil
 	}
@@ -140,7 +140,7 @@ func TestAnObjectThatCannotBeTrimmedIsNotHeld(t *testing.T) {
 }
 
 // The reflector may stop while a page or an event is on its way.
-func TestWhatComesAfterTheFeedHasEndedIsHeldByNobody(t *testing.T) {
+func TestObjectsThatArriveAfterTheEndAreNotCounted(t *testing.T) {
 	b := &brings{events: watch.NewFake()}
 	s := newTestSource(b)
 	stream, err := s.WatchWithContext(t.Context(), metav1.ListOptions{})

@@ -88,7 +88,7 @@ func (b *body) Read(p []byte) (int, error) {
 		if !b.answers.add(length, weight) || b.read > b.max {
 			return 0, &TooLargeError{Request: b.request, Max: b.max}
 		}
-		if ended && b.events { // the next value begins; the white space between the two counts towards it
+		if ended && b.events { // the white space before the next value counts towards that value
 			b.read = 0
 			b.giveBack()
 		}

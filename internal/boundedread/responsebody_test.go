@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func TestWhatIsReadOfAnAnswerThatIsClosedWeighsNothing(t *testing.T) {
+func TestAClosedBodyTakesNothingOutOfTheBudget(t *testing.T) {
 	answers := NewAnswers()
 	b := &body{ReadCloser: io.NopCloser(strings.NewReader(`{"a":"late"}`)), max: 100, closed: func() {}, answers: answers}
 	if err := b.Close(); err != nil {

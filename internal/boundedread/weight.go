@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// objectWeight is about how many bytes an object takes in memory without its texts. entryWeight is the same for an
+	// objectWeight is about how many bytes of memory an object takes without its texts. entryWeight is the same for an
 	// element of a list.
 	objectWeight = 512
 	entryWeight  = 200
@@ -55,7 +55,7 @@ func specWeight(spec *v1alpha1.DeliverySpec) int {
 }
 
 // StatusWeight is about how many bytes of memory the status of a Delivery takes, without its fixed fields. Every text
-// has to count: with a text that does not count, a member could fill the memory of the host or the collector.
+// has to count: a member could fill the memory of the host or the collector with a text that does not count.
 func StatusWeight(status *v1alpha1.DeliveryStatus) int {
 	weight := len(status.ObservedRendering) + len(status.Version)
 	for i := range status.Objects {

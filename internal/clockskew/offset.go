@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// Offset is how far the clock of an API server is ahead of ours, negative where it is behind. It is computed from the header
-// Date of an answer and from our own times of the request and the answer. A Date has whole seconds, and an answer takes time,
-// so these bound a range. The result is the value of that range that is nearest to zero: clocks that agree come to zero, even
-// where the member is slow. known is false where the answer has no Date.
+// Offset is how far the clock of an API server is ahead of the clock of this process, negative if it is behind. date is
+// the header Date of an answer. asked and answered are the times of the request and of the answer, by the clock of this
+// process. A Date has whole seconds, and an answer takes time, so these bound a range. The result is the value of that
+// range that is nearest to zero. So clocks that agree give zero, even if the member is slow. known is false if the
+// answer has no Date.
 func Offset(date string, asked, answered time.Time) (ahead time.Duration, known bool) {
 	said, err := time.Parse(http.TimeFormat, date)
 	if err != nil {

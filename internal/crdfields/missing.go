@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// preserve keeps every field below it, with or without a schema.
+// preserve makes the API server keep every field below it, with or without a schema.
 const preserve = "x-kubernetes-preserve-unknown-fields"
 
-// Missing returns the fields of the CRD want that the CRD have lacks, sorted, as paths: "spec.inventory[].adopted". Of a
-// field that is missing, the fields below it are not named. A version of want that have does not serve is named
-// "version v1alpha1". Both are objects as JSON decodes them.
+// Missing returns the fields of the CRD want that the CRD have lacks, as sorted paths: "spec.inventory[].adopted". If a
+// field is missing, the list does not name the fields below it. A version of want that have does not serve is named
+// "version v1alpha1". Both CRDs are objects as JSON decodes them.
 func Missing(want, have map[string]any) []string {
 	var missing []string
 	there := servedVersions(have)
@@ -67,7 +67,7 @@ func missingFields(path string, want, have map[string]any) []string {
 	return missing
 }
 
-// child follows keys down nested objects. It is nil where one is absent or no object.
+// child follows keys down nested objects. It returns nil if one of them is absent or no object.
 func child(of map[string]any, keys ...string) map[string]any {
 	for _, key := range keys {
 		of, _ = of[key].(map[string]any)

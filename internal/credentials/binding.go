@@ -15,8 +15,8 @@ import (
 type Binding struct {
 	// Cluster is the name of the MemberCluster.
 	Cluster string
-	// Endpoint is the URL of the member's API server. CA is the PEM bundle that verifies its certificate, TLSServerName
-	// the name that the certificate must have. An empty CA means the system's roots.
+	// Endpoint is the URL of the member's API server. CA is the PEM bundle that verifies the server's certificate; an
+	// empty CA means the system's roots. TLSServerName is the name that the certificate must have.
 	Endpoint      string
 	CA            []byte
 	TLSServerName string
@@ -24,8 +24,8 @@ type Binding struct {
 	ProxyURL string
 }
 
-// BindingOf reads the binding of a Secret. A join of the version before wrote endpoint and CA only: such a Secret is for the
-// member of its own name, without a proxy and without a server name.
+// BindingOf reads the binding of a Secret. A join of an earlier version wrote endpoint and CA only. Such a Secret is
+// for the member of the Secret's own name, without a proxy and without a server name.
 func BindingOf(secret *corev1.Secret) Binding {
 	return Binding{
 		Cluster:       cmp.Or(string(secret.Data[v1alpha1.SecretCluster]), secret.Name),
@@ -61,7 +61,7 @@ func CertificateWins(secret *corev1.Secret) bool {
 	return len(secret.Data[v1alpha1.SecretCert]) > 0 && len(secret.Data[v1alpha1.SecretCollectorToken]) > 0
 }
 
-// WithoutUser returns a URL without its user and password, so that everyone may read it. It returns "" for text that is
+// WithoutUser returns a URL without its user and password, so that everyone may read it. It returns "" if the text is
 // no URL.
 func WithoutUser(raw string) string {
 	u, err := url.Parse(raw)

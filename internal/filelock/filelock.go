@@ -14,7 +14,7 @@ import (
 // ErrHeld is returned by Try when another process holds the lock.
 var ErrHeld = errors.New("held by another process")
 
-// retry is the interval at which Acquire tries again. It does not wait in the kernel, because a context could not interrupt that.
+// retry is the interval at which Acquire tries again. A context cannot interrupt a wait in the kernel.
 const retry = 200 * time.Millisecond
 
 // Lock is a held lock. Release, or the end of the process, releases it.
@@ -58,5 +58,6 @@ func Acquire(ctx context.Context, path string, waiting func()) (*Lock, error) {
 // Release releases the lock.
 func (l *Lock) Release() error { return l.file.Close() }
 
-// FileID identifies the locked file among the files of this kernel. No other file gets the same id while the lock is held.
+// FileID identifies the locked file among the files of this kernel. No other file gets the same id while the lock is
+// held.
 func (l *Lock) FileID() (string, error) { return fileID(l.file) }

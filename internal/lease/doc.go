@@ -4,11 +4,11 @@
 //
 // Words. The *age* of a lease is the time since its last accepted renewal began. The *fence* is the rule that stops a
 // manager's writes before another manager can take the lease. A *predecessor* is the process that held the lease before
-// this one. Processes that share a *proof* never run at the same time, as the containers of one pod. To *take back* is
-// to take a predecessor's lease before it expires.
+// this one. A *proof* is a value that at most one running process has: for example the uid of its pod, whose containers
+// run one after the other. To *take back* is to take a predecessor's lease before it expires.
 //
 // Why it is so. Members do not know the lease, so they cannot refuse the writes of an old leader. The old leader has to
 // stop by itself, by its own clocks, before the earliest time at which another manager may begin. Timing holds the
-// numbers and their arithmetic. Client-go's elector does the election. Guard stands between it and the API server,
-// because only there is it known when a renewal began.
+// numbers and their arithmetic. Client-go's elector does the election. Guard stands between the elector and the API
+// server, because only there is it known when a renewal began.
 package lease

@@ -18,8 +18,8 @@ import (
 )
 
 // Guard is the lease as the leader elector sees it. It knows until when this manager is surely the leader. A manager
-// that was frozen (a paused machine, SIGSTOP) continues in the middle of a push, long after another one has taken over.
-// Its leader elector need not be the first goroutine to run again.
+// that was frozen (a paused machine, SIGSTOP) continues in the middle of a push, long after another manager has taken
+// over. Its leader elector need not be the first goroutine to run again.
 type Guard struct {
 	resourcelock.Interface
 	clock  clock.Clock
@@ -30,15 +30,15 @@ type Guard struct {
 	tenure Tenure
 	// holder is the present holder of the lease, as far as this manager knows.
 	holder string
-	// held is true after the API server has accepted this manager as the holder once. From then on the manager takes no
-	// lease back: an earlier holder with the same proof can be a living process.
+	// held is true once the API server has accepted this manager as the holder. From then on the manager takes no lease
+	// back: an earlier holder with the same proof could be a living process.
 	held bool
-	// takingBack is true from a read that shows a predecessor that is proven dead, until the API server accepts the
-	// write that takes the lease back. The answer to that write can be lost.
+	// takingBack is set by a read that shows a predecessor which is proven dead. It stays set until the API server
+	// accepts the write that takes the lease back, because the answer to an earlier try can be lost.
 	takingBack bool
 }
 
-// NewGuard makes the lease that options describe, and sets in options the fields that the elector needs for it.
+// NewGuard makes the lease that options describe. It sets the fields of options that the elector needs for the lease.
 func NewGuard(config *rest.Config, options *ctrl.Options, timing Timing, proof Proof, clk clock.Clock) (*Guard, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -56,9 +56,10 @@ func NewGuard(config *rest.Config, options *ctrl.Options, timing Timing, proof P
 	return g, nil
 }
 
-// Get implements resourcelock.Interface. If a manager reads another holder's name, it writes nothing to members from
-// then on. Get shows the lease of a predecessor that is proven dead as given back, so the elector takes it at once.
-// That write carries the resourceVersion of this read, so it fails if another manager was faster.
+// Get implements resourcelock.Interface. When it reads another holder's name, this manager writes nothing to members
+// until it holds the lease again. If that holder is a predecessor that is proven dead, Get shows the lease as free, so
+// the elector takes it at once. The elector's write carries the resourceVersion of this read, so it fails if another
+// manager was faster.
 func (g *Guard) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := g.Interface.Get(ctx)
 	if err != nil {
@@ -85,8 +86,8 @@ func (g *Guard) Create(ctx context.Context, record resourcelock.LeaderElectionRe
 	return g.write(ctx, record, g.Interface.Create)
 }
 
-// Update implements resourcelock.Interface. The elector calls it as often as a standby reads the lease. Only some of
-// these calls are renewals.
+// Update implements resourcelock.Interface. The elector calls it at the interval Retry. Update sends a renewal only
+// when one is due.
 func (g *Guard) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if record.HolderIdentity == g.Identity() && g.isFresh() {
 		return nil
@@ -106,11 +107,11 @@ func (g *Guard) write(ctx context.Context, record resourcelock.LeaderElectionRec
 	began := g.clock.Now()
 	mine := record.HolderIdentity == g.Identity()
 	if !mine {
-		// The elector gives the lease back with this write. Another manager may begin as soon as the API server has it. So end
-		// comes first: after end, this manager begins no write to a member.
+		// The elector gives the lease back with this write. Another manager may begin as soon as the API server has it.
+		// So this manager ends its tenure first, and then begins no further write to a member.
 		if holder := g.end(); holder != g.Identity() {
-			// The elector decides whether it leads before it uses the result of its last read.
-			return fmt.Errorf("giving the lease back: its holder is %q by now", holder)
+			// The elector would clear the name of another holder: it ignores the read before this write.
+			return fmt.Errorf("not giving the lease back: %q holds it by now", holder)
 		}
 	}
 	if err := write(ctx, record); err != nil || !mine {
@@ -127,7 +128,7 @@ func (g *Guard) write(ctx context.Context, record resourcelock.LeaderElectionRec
 	return nil
 }
 
-// end ends the tenure, and returns the holder of the lease.
+// end ends the tenure: from now on this manager does not count as the holder. It returns the holder of the lease.
 func (g *Guard) end() (holder string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -141,8 +142,8 @@ func (g *Guard) judge() Verdict {
 	return g.timing.Judge(g.tenure, g.clock.Now())
 }
 
-// Await returns when a write to a member may begin. Its error says why this manager may not write. It waits only for
-// the end of the pause after the lease was taken back.
+// Await returns when a write to a member may begin. It waits only for the end of the pause after the manager took the
+// lease back. Its error explains why this manager may not write.
 func (g *Guard) Await(ctx context.Context) error {
 	for {
 		v := g.judge()

@@ -90,7 +90,7 @@ func TestOnlyAManagerWithAFreshLeaseWrites(t *testing.T) {
 			return g.Create(t.Context(), mine)
 		}, "renewed 10s ago"},
 		"counted from before the renewal": {func(g *Guard, l *lock) error { l.takes = 11 * time.Second; return g.Create(t.Context(), mine) }, "renewed 11s ago"},
-		"a renewal that failed counts no": {func(g *Guard, l *lock) error { l.fails = true; _ = g.Create(t.Context(), mine); return nil }, "does not hold the lease"},
+		"after a renewal that failed":     {func(g *Guard, l *lock) error { l.fails = true; _ = g.Create(t.Context(), mine); return nil }, "does not hold the lease"},
 		"a renewal that was not due counts no": {func(g *Guard, l *lock) error {
 			err := g.Create(t.Context(), mine)
 			l.clock.Step(4 * time.Second)

@@ -11,26 +11,26 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/filelock"
 )
 
-// Proof proves that a predecessor is dead. It is a value that the manager writes into the lease with its name. Two
-// processes with the same value never run at the same time. The zero Proof proves nothing: then a manager waits until
-// the lease has expired.
+// Proof proves that a predecessor is dead. It is a value that the manager writes into the lease together with its name.
+// Two processes with the same value never run at the same time. The zero Proof proves nothing: then the manager waits
+// until the lease has expired.
 //
-// A host name is no proof. Another machine can have the same one, and two processes can run on one machine.
+// A host name is no proof. Another machine can have the same name, and two processes can run on one machine.
 type Proof struct {
 	value string
 	// lock is held until the process ends.
 	lock *filelock.Lock
 }
 
-// isPodUID matches the uid of a pod. It does not match the digest that a kubelet gives a static pod: static pods of one
-// manifest on two nodes can have the same digest.
+// isPodUID matches the uid of a pod. It does not match the digest that a kubelet uses as the uid of a static pod.
+// Static pods of one manifest on two nodes can have the same digest.
 var isPodUID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// OfPod returns the proof of a manager that is the only container of a pod: the pod's uid. A kubelet starts a container
-// again only after the former one has ended, and no other pod ever gets the uid.
+// OfPod returns the proof of a manager that is the only container of a pod: the pod's uid. A kubelet restarts a
+// container only after the old one has ended, and no other pod ever gets the uid.
 func OfPod(uid string) (Proof, error) {
 	if !isPodUID.MatchString(uid) {
-		return Proof{}, fmt.Errorf("%.80q is no uid of a pod: set the pod's uid from metadata.uid by the downward API", uid)
+		return Proof{}, fmt.Errorf("%.80q is no uid of a pod: take the value from the field metadata.uid by the downward API", uid)
 	}
 	return Proof{value: "pod-" + uid}, nil
 }
@@ -68,8 +68,8 @@ func (p Proof) identity(host, process string) string {
 	return host + "_" + p.value + "_" + process
 }
 
-// covers reports whether this proof shows that the process of that name in the lease is dead. It is false for this
-// process itself.
+// covers reports whether this proof shows that a process is dead. identity is its name in the lease, and must not be
+// the name of this process itself.
 func (p Proof) covers(identity string) bool {
 	parts := strings.Split(identity, "_")
 	return p.value != "" && len(parts) >= 3 && parts[len(parts)-2] == p.value

@@ -4,14 +4,14 @@ package lease
 
 import "time"
 
-// maxClockError is the largest error in the rate of a machine's clock that the fence tolerates: one part in 100. NTP
+// maxClockError limits the error in the rate of a machine's clock that the fence tolerates: one part in 100. NTP
 // corrects a clock by at most one part in 2,000.
 const maxClockError = 100
 
 // Timing holds the numbers of the lease and of the fence. Each is measured with the clock of one machine. No machine
-// ever compares its clock with another's.
+// compares its clock with another machine's.
 type Timing struct {
-	// Duration is how long another manager waits after the last change of the lease that it saw.
+	// Duration is how long another manager waits after it last saw the lease change.
 	Duration time.Duration
 	// Renew is the age at which the leader renews the lease.
 	Renew time.Duration
@@ -20,7 +20,7 @@ type Timing struct {
 	Retry time.Duration
 	// Request is how long one request about the lease may take.
 	Request time.Duration
-	// GiveUp is how long the leader tries one renewal. Then its process ends.
+	// GiveUp is how long the leader tries one renewal. If no try succeeds, its process ends.
 	GiveUp time.Duration
 	// Begin is the age from which no write to a member begins.
 	Begin time.Duration
@@ -31,7 +31,8 @@ type Timing struct {
 	HoldOff time.Duration
 }
 
-// Default returns the manager's timing. TestTheFenceFallsBeforeAnotherManagerBegins has the conditions that it has to meet.
+// Default returns the manager's timing. TestTheFenceFallsBeforeAnotherManagerBegins checks the conditions that it has
+// to meet.
 func Default() Timing {
 	return Timing{
 		Duration: 15 * time.Second,
@@ -87,8 +88,7 @@ func (t Timing) Judge(of Tenure, now time.Time) Verdict {
 
 // Slack returns the real time between two events after the last renewal, with both clocks at their worst. First, the
 // old leader cancels its last write; its clock is slow. Second, another manager can take the lease at the earliest; its
-// clock is fast. The other manager sees the renewal later than it began, which only adds to the slack.
-// slack.
+// clock is fast. The other manager sees the renewal after it began, which only adds to the slack.
 func (t Timing) Slack() time.Duration {
 	return faster(t.Duration) - slower(t.Cancel)
 }

@@ -23,13 +23,14 @@ const (
 // InvalidName replaces a member's name that is no DNS label. No member can have this name.
 const InvalidName = "INVALID-NAME"
 
-// Version is a version as a server states it, one line of at most 64 bytes.
+// Version cleans a version that a server reports: one line of at most 64 bytes.
 func Version(v string) string { return health.Clean(v, maxVersion) }
 
-// UID is a uid of at most 128 bytes.
+// UID cleans a uid: at most 128 bytes.
 func UID(uid types.UID) types.UID { return types.UID(health.Clean(string(uid), maxUID)) }
 
-// Name is the name of a member, or InvalidName for text that is no DNS label. It is safe as part of a command.
+// Name returns the name of a member, or InvalidName if the text is no DNS label. The result is safe as part of a
+// command.
 func Name(name string) string {
 	if len(validation.IsDNS1123Label(name)) > 0 {
 		return InvalidName
@@ -37,10 +38,10 @@ func Name(name string) string {
 	return name
 }
 
-// Names are names of objects, each once and of at most 253 bytes, in their order.
+// Names cleans the names of objects: each once, at most 253 bytes long, in their order.
 func Names(names []string) []string { return texts(names, len(names), maxName) }
 
-// Error is the text of an error for a terminal: its lines without control characters.
+// Error is the text of an error for a terminal: it keeps the lines, without control characters.
 func Error(err error) string {
 	lines := strings.Split(err.Error(), "\n")
 	for i, line := range lines {
@@ -54,8 +55,8 @@ func Error(err error) string {
 	return strings.Join(lines, "\n")
 }
 
-// Membership makes all text of a Membership plain. It shortens it to fit its schema and that of a MemberCluster's
-// status.
+// Membership cleans all text of a Membership, and shortens it to fit two schemas: the Membership's own, and that of a
+// MemberCluster's status.
 func Membership(m *v1alpha1.Membership) {
 	m.Spec.Host.UID, m.Spec.Host.Name = UID(m.Spec.Host.UID), health.Clean(m.Spec.Host.Name, maxName)
 	if m.Spec.ClusterName != "" {
@@ -80,7 +81,8 @@ func Membership(m *v1alpha1.Membership) {
 	}
 }
 
-// texts returns at most most of the texts: each plain, not empty, not repeated, and at most limit bytes long.
+// texts returns the first texts, at most most of them. Each is clean, not empty, not repeated, and at most limit bytes
+// long.
 func texts(all []string, most, limit int) []string {
 	var found []string
 	for _, text := range all {

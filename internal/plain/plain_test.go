@@ -16,7 +16,7 @@ import (
 
 const escape = "\x1b]0;owned\x07"
 
-func TestWhatAMembershipSaysIsMadePlain(t *testing.T) {
+func TestTheTextOfAMembershipIsSanitized(t *testing.T) {
 	m := &v1alpha1.Membership{Spec: v1alpha1.MembershipSpec{
 		Host:            v1alpha1.HostIdentity{UID: "u" + escape, Name: "prod\nTaking it over\n  revokes nothing"},
 		NamespacePolicy: v1alpha1.NamespacesAll + escape,
@@ -54,7 +54,7 @@ func TestANameInACommandIsADNSLabel(t *testing.T) {
 	}
 }
 
-func TestAnErrorKeepsItsLinesAndNothingElse(t *testing.T) {
+func TestAnErrorKeepsItsLinesAndNoControlCharacters(t *testing.T) {
 	got := Error(errors.New("one\x1b[31m two\t\u202e\n  three\r"))
 	if diff := cmp.Diff("one[31m two\t\n  three", got); diff != "" {
 		t.Error(diff)

@@ -4,6 +4,6 @@
 //
 // Why it is so: Go's client follows redirects. Client-go's transport then adds the token again, and a 307 repeats
 // method and body. So a member could redirect the host's credentials, and the objects that the host pushes, to any
-// address that the host reaches. The message about it would show the member the answer from there. No API server
-// redirects its clients.
+// address that the host reaches. The host's error message would also show the member that address's answer. No API
+// server redirects its clients.
 package redirect

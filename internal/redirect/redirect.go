@@ -12,13 +12,13 @@ type Error struct {
 	// Method is the method of the request. Status is the status of the answer.
 	Method string
 	Status int
-	// To is the target of the redirect as it is in the answer: untrusted text.
+	// To is the target of the redirect, as the answer names it: untrusted text.
 	To string
 }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("%s is answered with a redirect (%d) to %.80q, which is not followed: an API server does not redirect; "+
-		"a login page, a proxy or a load balancer may answer in its place: give the address of the API server itself", e.Method, e.Status, e.To)
+	return fmt.Sprintf("the answer to a %s is a redirect (%d) to %.80q, and Fairlead does not follow it. An API server does not redirect: "+
+		"a login page, a proxy or a load balancer may answer in its place. Give the address of the API server itself", e.Method, e.Status, e.To)
 }
 
 // Refused returns an *Error for a redirect and closes the body of the response. For other responses, 304 too, it

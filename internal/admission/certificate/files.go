@@ -12,12 +12,12 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// lookEvery is the longest time until a renewed certificate is served.
+// lookEvery is the longest time until Files serves a renewed certificate.
 const lookEvery = time.Minute
 
-// Files serves the certificate tls.crt, tls.key of a folder. It reads the files from time to time and does not watch
-// them. The kernel allows a user 128 watchers by default, and several control planes on one machine use them up. The
-// manager must not depend on the number that is left.
+// Files serves the certificate in the files tls.crt and tls.key of a folder. It reads the files from time to time and
+// does not watch them. The kernel allows a user 128 inotify watchers by default, and several control planes on one
+// machine use them up. The manager must not depend on the number that is left.
 type Files struct {
 	dir   string
 	clock clock.PassiveClock
@@ -27,7 +27,7 @@ type Files struct {
 	looked time.Time
 }
 
-// NewFiles serves the certificate of a folder. The files may appear later: until then connections fail.
+// NewFiles serves the certificate of a folder. The files may appear later. Until then connections fail.
 func NewFiles(dir string, clk clock.PassiveClock) *Files { return &Files{dir: dir, clock: clk} }
 
 // Get has the signature of GetCertificate in tls.Config.

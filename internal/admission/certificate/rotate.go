@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// Secret is the Secret in fairlead-system with the certificate, its key, and the authority that signs it. No member has a dot in
-	// its name, and Secrets of credentials have the names of members.
+	// Secret is the Secret in fairlead-system with the certificate, its key, and the authority that signs it. Secrets
+	// of credentials have the names of members. No member's name has a dot, so the names never collide.
 	Secret = "webhook.tls"
 	// Service is the Service in fairlead-system by which the API server calls the webhooks.
 	Service = "fairlead-webhook"
@@ -33,14 +33,14 @@ type Rotation struct {
 	Dir string
 	// Names are further names of the server, beside that of the Service.
 	Names []string
-	// Lifetime is the lifetime of a certificate. It is renewed Ahead of its end. The leader checks it at the interval
-	// Every.
+	// Lifetime is the lifetime of a certificate. The leader renews it when less than Ahead is left. It checks that at
+	// the interval Every.
 	Lifetime, Ahead, Every time.Duration
 }
 
 // Rotate makes the leader create the certificate, renew it, and write its authority into the webhook configurations.
-// Call it before the manager starts. Rotate itself makes the Secret, because the rotator ends the whole manager when
-// there is none.
+// Call it before the manager starts. Rotate creates the Secret itself, because the rotator ends the whole manager when
+// there is no Secret.
 func Rotate(ctx context.Context, mgr manager.Manager, r Rotation) error {
 	secret := &corev1.Secret{}
 	secret.Namespace, secret.Name = v1alpha1.SystemNamespace, Secret

@@ -58,7 +58,7 @@ func (r Request) IsHeartbeat() bool {
 	return r.Object.Resource == "memberships" && r.Object.Subresource == "status"
 }
 
-// Mark is a position in an audit log. Requests count from there on.
+// Mark is a position in an audit log. Requests returns what was logged after it.
 type Mark struct {
 	path   string
 	offset int64
@@ -73,7 +73,8 @@ func Now(path string) (Mark, error) {
 	return Mark{path: path, offset: info.Size()}, nil
 }
 
-// Requests returns the requests answered since the mark that pass all filters, each once. A watch counts when it begins.
+// Requests returns the requests that the server answered since the mark, each once. It returns only those that pass all
+// filters. A watch counts when it begins.
 func (m Mark) Requests(filters ...func(Request) bool) (found []Request, err error) {
 	log, err := os.Open(m.path)
 	if err != nil {

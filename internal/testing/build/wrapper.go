@@ -76,8 +76,8 @@ func (b *Builder[T]) To(members ...string) *Builder[T] {
 	return b
 }
 
-// ToMatching adds the members that carry all of these labels, given as key, value, key, value; without labels it adds every
-// member. A second call adds a second selector; a member needs to match one of them.
+// ToMatching adds a selector of members: those that carry all of these labels, given as key, value, key, value. Without
+// labels it selects every member. A second call adds a second selector, and a member needs to match only one of them.
 func (b *Builder[T]) ToMatching(labels ...string) *Builder[T] {
 	b.clusters().Selectors = append(b.clusters().Selectors, metav1.LabelSelector{MatchLabels: pairs(labels)})
 	return b

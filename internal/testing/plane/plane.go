@@ -46,8 +46,9 @@ func (p *Plane) Main(m *testing.M) int {
 	return code
 }
 
-// Sandbox returns the running sandbox. With -short it skips the test. The first call takes down what an earlier run has left: a test
-// binary that was killed, or KEEP. Otherwise the tests would find objects and credentials of that run.
+// Sandbox returns the running sandbox. With -short it skips the test. The first call takes down a sandbox that an
+// earlier run has left, because its test binary was killed or KEEP was set. Otherwise the tests would find objects and
+// credentials of that run.
 func (p *Plane) Sandbox(t testing.TB) *sandbox.Sandbox {
 	t.Helper()
 	if testing.Short() {
