@@ -29,7 +29,7 @@ func TestCompare(t *testing.T) {
 			}
 		})
 	}
-	for _, v := range []string{"", "test", "latest", "1.2.0", "v0.0.0-dev", "v0.0.0-dev+0123456789ab", "v1.2.x"} {
+	for _, v := range []string{"", "test", "latest", "1.2.0", "v0.0.0-dev", "v0.0.0-dev+0123456789ab", "v0.0.0-dev-0123456789ab", "v1.2.x"} {
 		if got, err := Compare(v, "v1.0.0"); err == nil {
 			t.Errorf("%q has an order: %d", v, got)
 		}
