@@ -36,6 +36,7 @@ var protected = []protection{
 	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationWrapper}, "Fairlead stamps its marks itself"},
 	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationObject}, "Fairlead stamps its marks itself"},
 	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationRendering}, "Fairlead stamps its marks itself"},
+	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationAdopted}, "Fairlead stamps its marks itself"},
 	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelAggregateToHost}, "what Fairlead may do on a member is the member's to grant"},
 	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelAggregateToCollector}, "what Fairlead may do on a member is the member's to grant"},
 	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelOpen}, "the member's administrator opens namespaces there: take this label out"},

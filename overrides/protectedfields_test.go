@@ -36,6 +36,7 @@ func TestOverridesNeverCross(t *testing.T) {
 		"the uid mark":                      {patch: `[{op: add, path: /metadata/labels/federation.fairlead.dev~1uid, value: x}]`, want: "this would change /metadata/labels/federation.fairlead.dev~1uid"},
 		"the wrapper mark":                  {merge: `{metadata: {annotations: {federation.fairlead.dev/wrapper: x}}}`, want: "this would change /metadata/annotations/federation.fairlead.dev~1wrapper"},
 		"the object mark, in a new map":     {patch: `[{op: add, path: /metadata/annotations, value: {federation.fairlead.dev/object: x}}]`, want: "this would change /metadata/annotations/federation.fairlead.dev~1object"},
+		"the adoption mark":                 {merge: `{metadata: {annotations: {federation.fairlead.dev/adopted: x}}}`, want: "this would change /metadata/annotations/federation.fairlead.dev~1adopted"},
 		"the rendering mark":                {merge: `{metadata: {annotations: {federation.fairlead.dev/rendering: x}}}`, want: "this would change /metadata/annotations/federation.fairlead.dev~1rendering"},
 		"what widens the host's rights":     {merge: `{metadata: {labels: {federation.fairlead.dev/aggregate-to-host: "true"}}}`, want: "this would change /metadata/labels/federation.fairlead.dev~1aggregate-to-host"},
 		"what opens a namespace":            {merge: `{metadata: {labels: {federation.fairlead.dev/open: "true"}}}`, want: "this would change /metadata/labels/federation.fairlead.dev~1open"},

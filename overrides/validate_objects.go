@@ -38,6 +38,7 @@ var stamped = []protection{
 	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationWrapper}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
 	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationObject}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
 	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationRendering}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
+	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationAdopted}, "Fairlead sets it on objects that it adopts; `hostctl federate` leaves it out"},
 }
 
 // validateObjects checks the wrapped objects. It returns those that could be read, for the targets of overrides.

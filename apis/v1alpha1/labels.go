@@ -20,6 +20,9 @@ const (
 	AnnotationObject = Group + "/object"
 	// AnnotationRendering is the digest of this object's rendering without the marks.
 	AnnotationRendering = Group + "/rendering"
+	// AnnotationAdopted is only on adopted objects, and has the value of AnnotationObject. The inventory of the Delivery
+	// records an adoption too, but a member whose CRD of Deliveries is older than the host's can lose that record.
+	AnnotationAdopted = Group + "/adopted"
 )
 
 // Labels and annotations that people set on objects and namespaces.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
 // cleaning is one object while the rules change it.
@@ -119,7 +120,7 @@ func withoutMarks(c *cleaning) {
 		c.note("label %s left out: each member's administrator opens namespaces there", v1alpha1.LabelOpen)
 	}
 	c.dropLabels(oneOf(v1alpha1.LabelUID, v1alpha1.LabelMade, v1alpha1.LabelOpen))
-	c.dropAnnotations(oneOf(v1alpha1.AnnotationWrapper, v1alpha1.AnnotationObject, v1alpha1.AnnotationRendering))
+	c.dropAnnotations(oneOf(marks.Annotations...))
 }
 
 // withoutTemplateTimes removes the null creationTimestamps that Go's structs leave in templates.

@@ -39,6 +39,9 @@ func Stamp(obj *unstructured.Unstructured, m Marks) {
 	obj.SetAnnotations(annotations)
 }
 
+// Annotations are the names of all annotations that only Fairlead writes on pushed objects.
+var Annotations = []string{v1alpha1.AnnotationWrapper, v1alpha1.AnnotationObject, v1alpha1.AnnotationRendering, v1alpha1.AnnotationAdopted}
+
 // IsOurs reports whether an object is the wrapper's own: it carries the wrapper's uid, and its object annotation names
 // exactly this object. The annotation of a child, copied with the labels, names its parent.
 func IsOurs(obj metav1.Object, uid types.UID, objectPath string) bool {
@@ -50,4 +53,10 @@ func IsOurs(obj metav1.Object, uid types.UID, objectPath string) bool {
 func IsPushed(obj metav1.Object, objectPath string) bool {
 	return obj.GetLabels()[v1alpha1.LabelUID] != "" &&
 		obj.GetAnnotations()[v1alpha1.AnnotationObject] == objectPath
+}
+
+// IsAdopted reports whether the object itself says that Fairlead adopted it. The annotation names the object, because
+// clients copy annotations from one object to another.
+func IsAdopted(obj metav1.Object, objectPath string) bool {
+	return obj.GetAnnotations()[v1alpha1.AnnotationAdopted] == objectPath
 }

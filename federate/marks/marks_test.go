@@ -97,6 +97,8 @@ func TestMarks(t *testing.T) {
 	if diff := cmp.Diff(want, []map[string]string{obj.GetLabels(), obj.GetAnnotations()}); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	adopted := &unstructured.Unstructured{Object: map[string]any{}}
+	adopted.SetAnnotations(map[string]string{v1alpha1.AnnotationAdopted: path})
 	for name, test := range map[string]struct {
 		got, want bool
 	}{
@@ -106,6 +108,9 @@ func TestMarks(t *testing.T) {
 		"somebody pushed it":                   {IsPushed(obj, path), true},
 		"nobody pushed a child with its label": {IsPushed(obj, "pods/shop/a-1"), false},
 		"nobody pushed one without marks":      {IsPushed(&unstructured.Unstructured{Object: map[string]any{}}, path), false},
+		"it is adopted":                        {IsAdopted(adopted, path), true},
+		"another object's adoption is copied":  {IsAdopted(adopted, "configmaps/shop/b"), false},
+		"it does not say that it is adopted":   {IsAdopted(obj, path), false},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: %v", name, test.got)

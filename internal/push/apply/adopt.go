@@ -7,14 +7,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 )
@@ -47,6 +50,77 @@ func (l *looker) compareForAdoption(
 		return taken, found, nil
 	}
 	return 0, nil, fmt.Errorf("comparing %s on member %s: %w", it, l.conn.Name(), err)
+}
+
+// adopt takes over another client's object as it is. The Delivery and then the object record this before the other
+// marks are on the object: after them a look would conclude that Fairlead made it. again reports that another client
+// changed the object meanwhile.
+func (a *applier) adopt(ctx context.Context, it *item, found *metav1.PartialObjectMetadata) (again bool, err error) {
+	it.entry.Adopted, it.entry.UID = v1alpha1.AdoptedYes, found.UID
+	if err := a.note(ctx); err != nil {
+		return false, err
+	}
+	version := found.ResourceVersion
+	if !marks.IsAdopted(found, it.mark()) {
+		version, err = a.markAdopted(ctx, it, version)
+		switch {
+		case err != nil && (apierrors.IsNotFound(err) || isAnother(err)):
+			return true, nil
+		case err != nil:
+			return false, a.refusedApply(ctx, it, "", err)
+		}
+	}
+	return a.applyOver(ctx, it, found.UID, version)
+}
+
+// adoptedManager is the field manager of AnnotationAdopted. A server-side apply of the host does not own the annotation,
+// and so does not remove it.
+const adoptedManager = v1alpha1.FieldManager + "-adopted"
+
+// markAdopted sets AnnotationAdopted on the object with the uid of the entry. If version is not empty, the object must
+// have that resourceVersion. It returns the new one.
+func (a *applier) markAdopted(ctx context.Context, it *item, version string) (string, error) {
+	metadata := map[string]any{"uid": it.entry.UID, "annotations": map[string]any{v1alpha1.AnnotationAdopted: it.mark()}}
+	if version != "" {
+		metadata["resourceVersion"] = version
+	}
+	body, err := json.Marshal(map[string]any{"metadata": metadata})
+	if err != nil {
+		return "", fmt.Errorf("encoding the mark of an adoption: %w", err)
+	}
+	answer, err := member.Do(ctx, a.conn.REST().Patch(types.MergePatchType).AbsPath(it.path()...).
+		Param("fieldManager", adoptedManager).Body(body), true)
+	if err != nil {
+		return "", err
+	}
+	marked := &metav1.PartialObjectMetadata{}
+	return marked.ResourceVersion, answer.Into(marked)
+}
+
+// markAgain sets AnnotationAdopted on an adopted object that lacks it: an earlier version adopted the object, or another
+// client removed the annotation. A refusal is no trouble, because the Delivery records the adoption.
+func (a *applier) markAgain(ctx context.Context, it *item) error {
+	version, err := a.markAdopted(ctx, it, "")
+	switch {
+	case err == nil:
+		it.version = version
+	case !memberapi.AnsweredAbout(it.entry.Group, err):
+		return fmt.Errorf("marking %s on member %s as adopted: %w", it, a.conn.Name(), err)
+	}
+	return nil
+}
+
+// disclaim ends an adoption that did not get as far as the apply. The entry must not name the object any more, because
+// Fairlead may remove the object that an entry names.
+func (a *applier) disclaim(ctx context.Context, it *item, found *metav1.PartialObjectMetadata) error {
+	if marks.IsAdopted(found, it.mark()) {
+		err := memberapi.Release(ctx, a.conn, it.path(), found)
+		if err != nil && !memberapi.AnsweredAbout(it.entry.Group, err) {
+			return fmt.Errorf("releasing %s on member %s: %w", it, a.conn.Name(), err)
+		}
+	}
+	it.entry.UID, it.entry.Fields, it.entry.Adopted = "", "", ""
+	return nil
 }
 
 // differences are the paths, two levels deep, at which two states of an object differ. Fairlead's marks and the
@@ -119,9 +193,7 @@ func withoutMarks(value any) map[string]any {
 	all, _ := value.(map[string]any) // labels and annotations are maps, or absent
 	rest := make(map[string]any, len(all))
 	for k, v := range all {
-		switch k {
-		case v1alpha1.LabelUID, v1alpha1.AnnotationWrapper, v1alpha1.AnnotationObject, v1alpha1.AnnotationRendering:
-		default:
+		if k != v1alpha1.LabelUID && !slices.Contains(marks.Annotations, k) {
 			rest[k] = v
 		}
 	}

@@ -134,19 +134,11 @@ func (a *applier) applyLooked(ctx context.Context, it *item, refusal error) (aga
 	case ours:
 		return a.applyOver(ctx, it, found.UID, "")
 	case adoptable:
-		// The Delivery records this before Fairlead's marks are on the object: after them a look would conclude that
-		// Fairlead made it.
-		it.entry.Adopted, it.entry.UID = v1alpha1.AdoptedYes, found.UID
-		if err := a.note(ctx); err != nil {
-			return false, err
-		}
-		return a.applyOver(ctx, it, found.UID, found.ResourceVersion)
+		return a.adopt(ctx, it, found)
 	case taken:
 		it.refused = true
 		if found != nil && found.UID == it.entry.UID {
-			// The object was to be adopted and no longer is. The entry must not name it, because Fairlead may remove
-			// the object that an entry names.
-			it.entry.UID, it.entry.Fields, it.entry.Adopted = "", "", ""
+			return false, a.disclaim(ctx, it, found)
 		}
 	case dying, closed:
 	}
@@ -213,7 +205,11 @@ func (a *applier) applyOver(ctx context.Context, it *item, uid types.UID, resour
 	}
 	answer, err := member.Do(ctx, a.objects.request(it, body, true), true)
 	if err == nil {
-		return false, it.record(answer)
+		marked, err := it.recordOver(answer)
+		if err == nil && !marked && it.entry.Adopted == v1alpha1.AdoptedYes {
+			err = a.markAgain(ctx, it)
+		}
+		return false, err
 	}
 	if isAnother(err) {
 		return true, nil

@@ -108,14 +108,24 @@ func (i *item) isNamespace() bool { return i.groupKind() == schema.GroupKind{Kin
 
 // record stores the API server's answer to an apply.
 func (i *item) record(answer member.Answer) error {
+	_, err := i.recordOver(answer)
+	return err
+}
+
+// recordOver stores the API server's answer to an apply. marked reports whether the object says that it is adopted. Its
+// entry then says so too: the member may have lost that from the Delivery.
+func (i *item) recordOver(answer member.Answer) (marked bool, err error) {
 	there := metav1.PartialObjectMetadata{}
 	if err := answer.Into(&there); err != nil {
-		return fmt.Errorf("reading what applying %s brought back: %w", i, err)
+		return false, fmt.Errorf("reading what applying %s brought back: %w", i, err)
 	}
 	i.entry.State = v1alpha1.EntryApplied
 	i.entry.UID, i.entry.Fields = there.UID, marks.FieldsDigest(there.ManagedFields)
 	i.recorded, i.due, i.version = true, false, there.ResourceVersion
-	return nil
+	if marked = marks.IsAdopted(&there, i.mark()); marked {
+		i.entry.Adopted = v1alpha1.AdoptedYes
+	}
+	return marked, nil
 }
 
 // String names the item as messages do.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
@@ -88,7 +89,7 @@ func Release(ctx context.Context, conn *member.Conn, path []string, found *metav
 	if _, marked := found.Labels[v1alpha1.LabelUID]; marked {
 		patch = append(patch, Operation{Op: "remove", Path: "/metadata/labels/" + pointerKey(v1alpha1.LabelUID)})
 	}
-	for _, mark := range []string{v1alpha1.AnnotationWrapper, v1alpha1.AnnotationObject, v1alpha1.AnnotationRendering} {
+	for _, mark := range marks.Annotations {
 		if _, marked := found.Annotations[mark]; marked {
 			patch = append(patch, Operation{Op: "remove", Path: "/metadata/annotations/" + pointerKey(mark)})
 		}

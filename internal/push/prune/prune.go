@@ -108,9 +108,10 @@ func (p *Pruner) Remove(ctx context.Context, leaving []*Removal, isMissing bool)
 }
 
 func (p *Pruner) removeOne(ctx context.Context, r *Removal) error {
-	if r.Entry.Resource == "" || p.desired.OnDelete == v1alpha1.KeepAll && !r.isAdopted() {
-		// The member never served the kind, or the policy keeps every object. An adopted object needs a release: with our
-		// marks and without a record of its adoption, it looks like an object that Fairlead made.
+	if r.Entry.Resource == "" || p.desired.OnDelete == v1alpha1.KeepAll && r.Entry.Adopted != v1alpha1.AdoptedYes {
+		// The member never served the kind, or the policy keeps every object. An adopted object needs a release. If the
+		// member has lost the record of the adoption, the object keeps its marks. It still says that it is adopted, so a
+		// later wrapper of this name does not delete it.
 		r.Gone = true
 		return nil
 	}
@@ -184,13 +185,17 @@ func (p *Pruner) removeExisting(ctx context.Context, r *Removal, path []string, 
 	return p.delete(ctx, r, path, found)
 }
 
-func (r *Removal) isAdopted() bool { return r.Entry.Adopted == v1alpha1.AdoptedYes }
+// isAdopted reports whether Fairlead adopted the object. The Delivery or the object may say so: a member whose CRD of
+// Deliveries was replaced by an older one has lost it from the Delivery.
+func (r *Removal) isAdopted(found *metav1.PartialObjectMetadata) bool {
+	return r.Entry.Adopted == v1alpha1.AdoptedYes || marks.IsAdopted(found, r.mark(found))
+}
 
-// isReleased reports whether an adopted object stays and loses Fairlead's marks. Any adopted object that stays must lose
-// them. The inventory alone records the adoption, and a later wrapper of this name would delete a marked object as its own.
-// A Namespace that the member has closed is the exception, since the host must not write to it.
+// isReleased reports whether an adopted object stays and loses Fairlead's marks. A member's people expect that an object
+// which Fairlead has left carries none. A Namespace that the member has closed is the exception, since the host must not
+// write to it.
 func (p *Pruner) isReleased(r *Removal, found *metav1.PartialObjectMetadata) bool {
-	if !r.isAdopted() || r.GroupKind() == (schema.GroupKind{Kind: "Namespace"}) && !p.isOpen(found) {
+	if !r.isAdopted(found) || r.GroupKind() == (schema.GroupKind{Kind: "Namespace"}) && !p.isOpen(found) {
 		return false
 	}
 	return p.desired.OnDelete != v1alpha1.DeleteAll || holdsOthers(r.GroupKind()) || found.Annotations[v1alpha1.AnnotationKeep] == "true"
