@@ -24,7 +24,7 @@ var ErrNotRunning = errors.New("its supervisor does not run")
 const (
 	startWithin = 15 * time.Second
 	exitWithin  = 5 * time.Second // for the supervisor to end after its answer to opDown
-	hopeless    = 6               // restarts after which WaitReady gives up; some programs end once or twice before they stay
+	hopeless    = 6               // ends of a process during one wait after which WaitReady gives up; some programs end once or twice before they stay
 	tailLines   = 15
 )
 
@@ -146,12 +146,28 @@ func (c *Client) Down(ctx context.Context) error {
 	return r.endLeftovers(ctx, 0)
 }
 
+// endCounts counts how often processes end during one wait. Earlier ends do not count: tests kill processes on purpose, and
+// the supervisor counts restarts over the whole life of a process. It has the restarts, by name, from which to count.
+type endCounts map[string]int
+
+// observe returns how often the process has ended since it was first observed. Fewer restarts than before come from a
+// supervisor that was started again.
+func (c endCounts) observe(name string, restarts int) int {
+	from, known := c[name]
+	if !known || restarts < from {
+		from = restarts
+		c[name] = from
+	}
+	return restarts - from
+}
+
 // WaitReady waits until the named processes of a cluster are ready, or all of them without names. It gives up early on a process that
-// ends again and again. The error then has the last lines of that process's log.
+// ends again and again while it waits. The error then has the last lines of that process's log.
 func (c *Client) WaitReady(ctx context.Context, cluster string, names ...string) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	var open []Status
+	ends := endCounts{}
 	for {
 		all, err := c.Status(ctx)
 		switch {
@@ -166,9 +182,9 @@ func (c *Client) WaitReady(ctx context.Context, cluster string, names ...string)
 			return nil
 		}
 		for _, s := range open {
-			if s.Restarts >= hopeless {
-				return fmt.Errorf("waiting for %s of %s: it ended %d times (%s); its log is %s and ends with\n%s",
-					s.Name, cluster, s.Restarts, s.LastExit, s.Log, tailOf(s.Log))
+			if n := ends.observe(s.Name, s.Restarts); n >= hopeless {
+				return fmt.Errorf("waiting for %s of %s: it ended %d times since (%s); its log is %s and ends with\n%s",
+					s.Name, cluster, n, s.LastExit, s.Log, tailOf(s.Log))
 			}
 		}
 		select {
