@@ -77,10 +77,10 @@ func checkNode(n *yamlv3.Node, path fieldPath, depth int) error {
 		return faultf(path.beginning(), "is nested deeper than %d levels", MaxDepth)
 	}
 	if n.Kind == yamlv3.AliasNode || n.Anchor != "" {
-		return faultf(path, "YAML anchors (&%s) and aliases (*) are not taken: write the value out", anchorOf(n))
+		return faultf(path, "YAML anchors (&%s) and aliases (*) are not accepted: write the value out", anchorOf(n))
 	}
 	if n.Style&yamlv3.TaggedStyle != 0 && !isCoreTag(n.ShortTag()) {
-		return faultf(path, "the tag %s is not taken: Kubernetes objects have none", n.Tag)
+		return faultf(path, "the tag %s is not accepted: Kubernetes objects have none", n.Tag)
 	}
 	switch n.Kind {
 	case yamlv3.DocumentNode:
@@ -142,7 +142,7 @@ func checkMapping(n *yamlv3.Node, path fieldPath, depth int) error {
 			return faultf(path, "line %d of the document: a key is a plain word, not a list, mapping, anchor or alias", key.Line)
 		}
 		if key.ShortTag() == "!!merge" {
-			return faultf(path, "the merge key << is not taken: write the fields out")
+			return faultf(path, "the merge key << is not accepted: write the fields out")
 		}
 		if _, twice := seen[key.Value]; twice {
 			return faultf(path.key(key.Value), "is there twice: only one of them can be meant")

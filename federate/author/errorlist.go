@@ -29,7 +29,7 @@ func (f *faults) add(err error) {
 // err joins all of them, a line each; nil if there are none.
 func (f *faults) err() error {
 	if f.more > 0 {
-		return errors.Join(append(f.told, fmt.Errorf("and %d faults more", f.more))...)
+		return errors.Join(append(f.told, fmt.Errorf("and %d more faults", f.more))...)
 	}
 	return errors.Join(f.told...)
 }

@@ -27,12 +27,12 @@ func homes(items []*item, wrappers []*Wrapper, hasNamespace func(string) (bool, 
 				return nil, fmt.Errorf("asking the host for namespace %s: %w", w.Namespace, err)
 			}
 			if !has {
-				notes = append(notes, Note{Text: fmt.Sprintf("%s %s: the host has no namespace %s for it to live in: `kubectl create namespace %s` there first",
+				notes = append(notes, Note{Text: fmt.Sprintf("%s %s: the host has no namespace %s for the wrapper: run `kubectl create namespace %s` there first",
 					w.Kind, w.Name, w.Namespace, w.Namespace)})
 			}
 		case brought[w.Namespace]:
-			notes = append(notes, Note{Text: fmt.Sprintf("%s %s: Namespace %s of the input goes to the members; the wrapper lives in one of that name at the host: "+
-				"`kubectl create namespace %s` there first, where it lacks it", w.Kind, w.Name, w.Namespace, w.Namespace)})
+			notes = append(notes, Note{Text: fmt.Sprintf("%s %s: Namespace %s of the input goes to the members; the wrapper itself needs a namespace of that name on the host: "+
+				"run `kubectl create namespace %s` there first, if the host lacks it", w.Kind, w.Name, w.Namespace, w.Namespace)})
 		}
 	}
 	return notes, nil

@@ -14,8 +14,8 @@ type Source struct {
 	// Name is the name in messages: the path, or "standard input".
 	Name string
 	Data []byte
-	// Found reports whether the author named the folder and not this file. Documents of such a file that are no
-	// Kubernetes objects are skipped.
+	// Found is true if the author named the folder and not this file. Parse skips such a file if it holds no Kubernetes
+	// object.
 	Found bool
 }
 

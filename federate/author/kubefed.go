@@ -99,7 +99,7 @@ func fromKubeFed(m Manifest) (Manifest, error) {
 func kubeFedPlacement(spec map[string]any) (*v1alpha1.ClusterSelection, error) {
 	placement := mapAt(spec, "placement")
 	if placement["clusterNames"] != nil {
-		return nil, fmt.Errorf("clusterNames is an earlier KubeFed's: write it as clusters: [{name: CLUSTER}]")
+		return nil, fmt.Errorf("clusterNames belongs to an earlier KubeFed: write it as clusters: [{name: CLUSTER}]")
 	}
 	if clusters, named := placement["clusters"]; named {
 		selection := &v1alpha1.ClusterSelection{}
@@ -159,9 +159,9 @@ func kubeFedOverrides(m Manifest, spec map[string]any) ([]v1alpha1.Override, err
 
 // note describes the conversion of a KubeFed object.
 func (k *kubeFed) note(kind string) string {
-	words := "placement and overrides name clusters and labels as KubeFed did, and MemberClusters have to have them"
+	words := "placement and overrides keep KubeFed's cluster names and labels, so the MemberClusters need the same ones"
 	if k.clusters == nil {
 		words = "it has no placement, so KubeFed places it on no cluster"
 	}
-	return fmt.Sprintf("unwrapped: the %s is what KubeFed wrapped; %s", kind, words)
+	return fmt.Sprintf("took the %s out of the KubeFed object; %s", kind, words)
 }

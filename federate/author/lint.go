@@ -45,7 +45,7 @@ func Lint(manifests []Manifest) []Note {
 		}
 		if m.Object.GroupVersionKind().GroupKind() == of("operators.coreos.com", "Subscription") && !groups[m.Object.GetNamespace()] {
 			notes = append(notes, Note{Where: m.Where, Text: "the input has no OperatorGroup for this namespace: " +
-				"unless the members have one, OLM will do nothing there, and say nothing; add one to the input"})
+				"unless the members have one, OLM does nothing there and reports no error; add one to the input"})
 		}
 	}
 	if len(defaults) > 1 {
@@ -83,15 +83,15 @@ func literalSecret(m Manifest) []string {
 		len(mapAt(m.Object.Object, "data"))+len(mapAt(m.Object.Object, "stringData")) == 0 {
 		return nil
 	}
-	return []string{"the Secret's content will stand in the wrapper, for everyone who may read wrappers in this namespace; " +
-		"where those are too many, bring the Secret to the members by another way"}
+	return []string{"the wrapper will hold the Secret's content, and everyone who can read wrappers in this namespace can read it; " +
+		"if these are too many people, bring the Secret to the members in another way"}
 }
 
 func lonePod(m Manifest) []string {
 	if m.Object.GroupVersionKind().GroupKind() != core("Pod") {
 		return nil
 	}
-	return []string{"a Pod that nobody owns is not replaced when its node goes; federate a Deployment or a Job instead"}
+	return []string{"a Pod without a controller is not replaced when its node fails; federate a Deployment or a Job instead"}
 }
 
 // podSpecs are the places of the pod spec in each kind.
@@ -146,11 +146,11 @@ func fixedAddresses(m Manifest) []string {
 	}
 	var notes []string
 	if ip := textAt(m.Object.Object, "spec", "loadBalancerIP"); ip != "" {
-		notes = append(notes, fmt.Sprintf("spec.loadBalancerIP %s would be asked for by every member; set it with an override per member", ip))
+		notes = append(notes, fmt.Sprintf("every member would request spec.loadBalancerIP %s; set it with an override for each member", ip))
 	}
 	if ips, _ := fieldAt(m.Object.Object, "spec", "externalIPs").([]any); len(ips) > 0 {
 		notes = append(notes, fmt.Sprintf(
-			"spec.externalIPs %s would be claimed by every member; set them with an override per member", listed(ips)))
+			"every member would claim spec.externalIPs %s; set them with an override for each member", listed(ips)))
 	}
 	return notes
 }
@@ -161,5 +161,5 @@ func madeByOLM(m Manifest) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf(
-		"OLM makes each %s on the member itself, from a Subscription; federate the Subscription and leave this out", gvk.Kind)}
+		"OLM creates each %s on the member itself, from a Subscription; federate the Subscription and leave this out", gvk.Kind)}
 }

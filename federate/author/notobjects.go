@@ -13,14 +13,14 @@ const kustomizeGroup = "kustomize.config.k8s.io"
 
 // The hints for files of kustomize and Helm.
 const (
-	wayOfKustomize = "`kubectl kustomize FOLDER | hostctl federate -f -` takes what kustomize makes of it"
-	wayOfHelm      = "`helm template … | hostctl federate -f -` takes what the chart makes"
+	wayOfKustomize = "`kubectl kustomize FOLDER | hostctl federate -f -` federates its output"
+	wayOfHelm      = "`helm template … | hostctl federate -f -` federates its output"
 )
 
 // ownFiles are names of files that lie beside manifests and hold no objects.
 var ownFiles = map[string]string{
-	"kustomization.yaml": "it is kustomize's own; " + wayOfKustomize,
-	"kustomization.yml":  "it is kustomize's own; " + wayOfKustomize,
+	"kustomization.yaml": "it is a file of kustomize; " + wayOfKustomize,
+	"kustomization.yml":  "it is a file of kustomize; " + wayOfKustomize,
 	"Chart.yaml":         "it describes a Helm chart; " + wayOfHelm,
 }
 

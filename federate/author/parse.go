@@ -65,7 +65,7 @@ func parseAll(sources []Source, limit int) ([]Manifest, []Note, *faults) {
 		total += len(s.Data)
 	}
 	if total > limit {
-		found.add(fmt.Errorf("reading %s: the input is larger than %d MiB: take it in parts", messages.Few(names, maxNames), limit>>20))
+		found.add(fmt.Errorf("reading %s: the input is larger than %d MiB: split it into parts", messages.Few(names, maxNames), limit>>20))
 		return nil, nil, found
 	}
 	for _, s := range sources {
@@ -197,7 +197,7 @@ func manifest(content map[string]any, where Where, path fieldPath) (Manifest, er
 	gv, err := schema.ParseGroupVersion(object.GetAPIVersion())
 	switch {
 	case gv.Group == kustomizeGroup:
-		return fail("apiVersion", "it is kustomize's own and no object: %s", wayOfKustomize)
+		return fail("apiVersion", "it is a file of kustomize and no object: %s", wayOfKustomize)
 	case object.GetAPIVersion() == "" || err != nil || gv.Version == "":
 		return fail("apiVersion", "must be VERSION or GROUP/VERSION, as in apps/v1")
 	case kind == "":

@@ -81,8 +81,8 @@ func withoutOwners(c *cleaning) {
 	if !remove(c.content, "metadata", "ownerReferences") || len(owners) == 0 {
 		return
 	}
-	c.note("metadata.ownerReferences left out: %s %s made this object, and members have none of that uid; "+
-		"federate the owner instead, or this object will stand beside what the owner makes there",
+	c.note("metadata.ownerReferences left out: %s %s owns this object, and members have no object with the owner's uid; "+
+		"federate the owner instead, or members will have this object beside the one that the owner creates",
 		textAt(owners[0], "kind"), textAt(owners[0], "name"))
 }
 
@@ -92,7 +92,7 @@ func withoutFinalizers(c *cleaning) {
 	list, _ := fieldAt(c.content, "metadata", "finalizers").([]any)
 	remove(c.content, "metadata", "finalizers")
 	if len(list) > 0 {
-		c.note("metadata.finalizers left out: %s; controllers put them on at each member that needs them", listed(list))
+		c.note("metadata.finalizers left out: %s; on each member the controllers add those that they need", listed(list))
 	}
 }
 

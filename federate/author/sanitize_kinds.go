@@ -48,7 +48,7 @@ func withoutNodePorts(c *cleaning) {
 	for _, port := range mapsAt(c.content, "spec", "ports") {
 		value := port["nodePort"]
 		if remove(port, "nodePort") && value != nil {
-			c.noteByHand("spec.ports nodePort %v left out: each member chooses its own; add it with an override where it must be this one", value)
+			c.noteByHand("spec.ports nodePort %v left out: each member chooses its own; add it with an override if it must be this one", value)
 		}
 	}
 	remove(c.content, "spec", "healthCheckNodePort")
@@ -66,7 +66,7 @@ func withoutBinding(c *cleaning) {
 	volume := textAt(c.content, "spec", "volumeName")
 	if remove(c.content, "spec", "volumeName") && volume != "" {
 		c.noteByHand("spec.volumeName %s left out: a volume belongs to one cluster, and each member binds its own; "+
-			"where a prepared volume is meant, add the name with an override", volume)
+			"if you prepared a volume on a member, add its name with an override", volume)
 	}
 	c.dropAnnotations(func(key string) bool {
 		switch key {
@@ -88,7 +88,7 @@ func withoutDefaultedClass(c *cleaning) {
 	var applied map[string]any
 	record := textAt(c.content, "metadata", "annotations", lastApplied)
 	if record == "" || json.Unmarshal([]byte(record), &applied) != nil {
-		c.note("spec.storageClassName %s may be no more than the default of the cluster that this was read from: "+
+		c.note("spec.storageClassName %s may only be the default of the cluster from which this was read: "+
 			"leave the field out for each member's default class", class)
 		return
 	}
@@ -97,8 +97,8 @@ func withoutDefaultedClass(c *cleaning) {
 	}
 }
 
-// withoutClaim removes a claim reference that the binder chose. From a claim for which the author reserved the volume,
-// it removes only the uid.
+// withoutClaim removes a claim reference that the binder chose. If the author reserved the volume for a claim, it removes
+// only the uid and the resourceVersion of the claim.
 func withoutClaim(c *cleaning) {
 	const byController = "pv.kubernetes.io/bound-by-controller"
 	if _, chosen := mapAt(c.content, "metadata", "annotations")[byController]; chosen {
@@ -111,7 +111,7 @@ func withoutClaim(c *cleaning) {
 func withoutNode(c *cleaning) {
 	node := textAt(c.content, "spec", "nodeName")
 	if remove(c.content, "spec", "nodeName") && node != "" {
-		c.noteByHand("spec.nodeName %s left out: each member's scheduler chooses; spec.nodeSelector says what kind of node it must be", node)
+		c.noteByHand("spec.nodeName %s left out: each member's scheduler chooses a node; select the kind of node with spec.nodeSelector", node)
 	}
 }
 

@@ -37,7 +37,7 @@ func misfits(m Manifest) []error {
 			found = append(found, &Error{Where: m.Where, Text: err.Error()})
 			continue
 		}
-		if misfit.Value == "null" || fieldIsOpen(misfit) {
+		if misfit.Value == "null" || fieldIsOpen(misfit) { // API servers drop nulls before they validate
 			continue
 		}
 		text := strings.TrimPrefix(misfit.Error(), fmt.Sprintf("%s in %s ", misfit.Name, misfit.In))
@@ -51,8 +51,8 @@ func misfits(m Manifest) []error {
 	return all
 }
 
-// fieldIsOpen reports whether a misfit does not matter here. API servers drop nulls before they validate. A placement
-// that the author still has to fill in does not matter to a preview for a cluster that was named.
+// fieldIsOpen reports whether a misfit is only the missing placement. A preview for a cluster that the user names needs
+// none.
 func fieldIsOpen(misfit *openapierrors.Validation) bool {
 	return misfit.Name == "spec.placement.clusters" && misfit.Code() == openapierrors.RequiredFailCode
 }

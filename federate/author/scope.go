@@ -19,7 +19,7 @@ const (
 
 // scopes finds the scope of the kinds of one input.
 type scopes struct {
-	// said are the scopes from flags, defined those of the CRDs in the input. The first that has a kind decides.
+	// said are the scopes from flags, defined those of the CRDs in the input. For a kind that is in both, said decides.
 	said, defined map[schema.GroupKind]Scope
 	// lookup asks an API server that serves the kinds; nil when there is none.
 	lookup func(schema.GroupVersionKind) (Scope, error)

@@ -181,8 +181,8 @@ func admissible(i *item) error {
 		return err
 	}
 	if namespace := i.Object.GetNamespace(); strings.HasPrefix(namespace, "kube-") {
-		return &Error{Where: i.Where, Field: "metadata.namespace", Text: fmt.Sprintf("nothing is federated into %s, which is Kubernetes' own on each "+
-			"member: give it a namespace of its own (in the subjects of bindings too), or leave it out and install it on the members by another way", namespace)}
+		return &Error{Where: i.Where, Field: "metadata.namespace", Text: fmt.Sprintf("Fairlead federates nothing into %s, which belongs to Kubernetes on each "+
+			"member: give the object another namespace (in the subjects of bindings too), or leave it out and install it on the members in another way", namespace)}
 	}
 	found := &faults{}
 	for _, err := range overrides.Validate(spec, i.Object.GetNamespace(), wrapperKind(i.scope)) {
@@ -213,7 +213,7 @@ func distinct(manifests []Manifest, found *faults) {
 	for _, m := range manifests {
 		id := identity{m.Object.GroupVersionKind().GroupKind(), m.Object.GetNamespace(), m.Object.GetName()}
 		if first, twice := seen[id]; twice {
-			found.add(&Error{Where: m.Where, Text: fmt.Sprintf("is there already in %s: only one of them can be meant", first)})
+			found.add(&Error{Where: m.Where, Text: fmt.Sprintf("is in the input twice, first in %s: remove one of them", first)})
 			continue
 		}
 		seen[id] = m.Where
@@ -265,7 +265,7 @@ func bundles(items []*item, name string) ([]*Wrapper, []Note) {
 			full := current
 			current, size = &Wrapper{Kind: full.Kind, Namespace: namespace, Name: partName(name, part)}, 0
 			wrappers = append(wrappers, current)
-			notes = append(notes, Note{Text: fmt.Sprintf("%s %s is full with %d objects (a wrapper holds %d, and 1 MiB): it goes on in %s",
+			notes = append(notes, Note{Text: fmt.Sprintf("%s %s is full with %d objects (a wrapper holds %d, and 1 MiB): the rest is in %s",
 				full.Kind, full.Name, len(full.Objects), MaxObjects, current.Name)})
 		}
 		current.Objects = append(current.Objects, i.Object)

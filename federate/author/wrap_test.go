@@ -228,12 +228,12 @@ func TestWhatAdmissionRefusesIsRefusedWithItsPlace(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"the same object twice": {
 			webMap + "---\n" + webMap,
-			"document 2 (line 5), ConfigMap web: is there already in in.yaml, document 1",
+			"document 2 (line 5), ConfigMap web: is in the input twice, first in in.yaml, document 1",
 		},
-		"twice, once by default": {webMap + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n", "is there already"},
+		"twice, once by default": {webMap + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n", "is in the input twice"},
 		"a namespace that is no home": {
 			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: kube-system}\n",
-			"ConfigMap a: metadata.namespace: nothing is federated into kube-system",
+			"ConfigMap a: metadata.namespace: Fairlead federates nothing into kube-system",
 		},
 		"a namespace that is not shared": {
 			"apiVersion: v1\nkind: Namespace\nmetadata: {name: kube-public}\n",

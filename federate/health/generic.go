@@ -30,7 +30,7 @@ func judgeGeneric(obj *unstructured.Unstructured, now time.Time) Verdict {
 	switch result.Status {
 	case status.CurrentStatus:
 		if left := settling(obj, now); left > 0 {
-			v := progressing(v1alpha1.ReasonSettling, "its controller has not said anything about the present spec yet")
+			v := progressing(v1alpha1.ReasonSettling, "its controller has written no status for the present spec yet")
 			v.Recheck = left
 			return v
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/health"
 )
 
-const settles = "its controller has not said anything about the present spec yet"
+const settles = "its controller has written no status for the present spec yet"
 
 // A custom resource that was applied some seconds ago.
 func greeting(status string) string {

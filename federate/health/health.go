@@ -101,7 +101,7 @@ func withWords(v Verdict, w *Warning) Verdict {
 	return v
 }
 
-// word returns a reason in the form that programs can rely on.
+// word cleans a reason and bounds its length.
 func word(reason string) string { return Clean(reason, maxReason) }
 
 func healthy() Verdict { return Verdict{Health: v1alpha1.Healthy} }

@@ -26,15 +26,15 @@ func judgeSubscription(sub *unstructured.Unstructured, around Around, now time.T
 	switch {
 	case around.OperatorGroups == 0:
 		return degraded(v1alpha1.ReasonNoOperatorGroup,
-			"its namespace has no OperatorGroup, without which OLM does nothing at all; federate one with it")
+			"its namespace has no OperatorGroup, without which OLM does nothing; federate one with the Subscription")
 	case waitsForApproval(around.InstallPlan, installed, current):
 		return waiting(v1alpha1.ReasonApprovalRequired,
 			"InstallPlan "+around.InstallPlan.GetName()+" for "+current+" waits for approval")
 	case around.CSV != nil && current != "" && around.CSV.GetName() == current:
 		return judgeCSV(around.CSV, installed, now)
 	case around.CSV == nil && current != "" && installed == current:
-		return degraded(v1alpha1.ReasonCSVMissing, "OLM takes "+current+
-			" for installed, but that CSV is gone and OLM does not make it again; delete the Subscription, and it is pushed anew")
+		return degraded(v1alpha1.ReasonCSVMissing, "OLM records "+current+
+			" as installed, but that CSV is gone and OLM does not create it again; delete the Subscription, and the manager pushes it again")
 	}
 	return judgeResolution(sub, around.InstallPlan, now)
 }
@@ -74,7 +74,7 @@ func judgeCSV(csv *unstructured.Unstructured, installed string, now time.Time) V
 			v.Version = name
 			return v
 		}
-		return progressing(v1alpha1.ReasonInstalling, name+" is installed; OLM has not noted it yet")
+		return progressing(v1alpha1.ReasonInstalling, name+" is installed; OLM has not recorded that yet")
 	case operators.CSVPhaseFailed:
 		if lasted < olmDebounce {
 			v := progressing(reason, said)
@@ -138,7 +138,7 @@ func judgeCatalogSource(obj *unstructured.Unstructured) Verdict {
 	return progressing(state, "OLM is connecting to the catalog at "+text(obj.Object, "status", "connectionState", "address"))
 }
 
-// The reasons in the conditions of a ClusterExtension.
+// The condition types of a ClusterExtension, and the reasons of Progressing.
 const (
 	extensionInstalled   = "Installed"
 	extensionProgressing = "Progressing"
@@ -159,13 +159,13 @@ func judgeClusterExtension(obj *unstructured.Unstructured, now time.Time) Verdic
 func extensionVerdict(generation int64, installed, moving condition, now time.Time) Verdict {
 	words := func(c condition) string {
 		if c.message == "" {
-			return "OLM says nothing more"
+			return "OLM gives no message"
 		}
 		return c.message
 	}
 	switch {
 	case moving.kind == "" || moving.observed < generation:
-		return progressing(v1alpha1.ReasonSettling, "OLM has not looked at the present spec yet")
+		return progressing(v1alpha1.ReasonSettling, "OLM has not observed the present spec yet")
 	case moving.reason == extensionBlocked:
 		return degraded(moving.reason, words(moving))
 	case moving.reason == extensionRetrying:

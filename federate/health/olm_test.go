@@ -112,7 +112,7 @@ func TestSubscription(t *testing.T) {
 			sub: "{}",
 			want: health.Verdict{
 				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonNoOperatorGroup,
-				Message: "its namespace has no OperatorGroup, without which OLM does nothing at all; federate one with it",
+				Message: "its namespace has no OperatorGroup, without which OLM does nothing; federate one with the Subscription",
 			},
 		},
 		"passes on that OperatorGroups overlap": { // OLM 6
@@ -179,14 +179,14 @@ func TestSubscription(t *testing.T) {
 			sub: atLatest, groups: 1,
 			want: health.Verdict{
 				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonCSVMissing,
-				Message: "OLM takes op.v1 for installed, but that CSV is gone and OLM does not make it again; " +
-					"delete the Subscription, and it is pushed anew",
+				Message: "OLM records op.v1 as installed, but that CSV is gone and OLM does not create it again; " +
+					"delete the Subscription, and the manager pushes it again",
 			},
 		},
 		"is on its way until OLM notes what it installed": {
 			sub: upgrading, csv: csv("op.v2", "{phase: Succeeded}"), groups: 1,
 			want: health.Verdict{
-				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling, Message: "op.v2 is installed; OLM has not noted it yet",
+				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling, Message: "op.v2 is installed; OLM has not recorded that yet",
 			},
 		},
 	}
@@ -266,7 +266,7 @@ func TestClusterExtension(t *testing.T) {
   {type: Progressing, status: "True", reason: Succeeded, observedGeneration: 1}]}`,
 			want: health.Verdict{
 				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonSettling,
-				Message: "OLM has not looked at the present spec yet", Version: "argo.v1.0.0",
+				Message: "OLM has not observed the present spec yet", Version: "argo.v1.0.0",
 			},
 		},
 		"is on its way while OLM rolls out": {

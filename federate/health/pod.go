@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// judgePod judges a Pod by kstatus, except one that has failed. kstatus calls a failed Pod current, because no controller works on it
-// any more. A person has to: its restartPolicy starts no container again.
+// judgePod judges a Pod by kstatus, unless the Pod has failed. kstatus calls a failed Pod current, because no controller works on it any
+// more. But a person has to act, because its restartPolicy starts no container again.
 func judgePod(pod *unstructured.Unstructured, now time.Time) Verdict {
 	if phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase"); phase != "Failed" {
 		return judgeGeneric(pod, now)

@@ -33,13 +33,12 @@ func approvedRemovals(in *Input, decision string) map[string]bool {
 	return all
 }
 
-// Release separates members that are being left into those that the manager still waits for, and those that a person
-// has just released. heard, sorted by name, are the releases that have been used, or that came too late: the earlier
-// ones, and those that the Approvals give for all members. An Approval counts once, and only for a removal that began
-// before it. If the member was left before it needed a release, or is placed again, its next removal needs a newer
-// Approval.
+// Release returns in still the leaving members that the manager still waits for: those that no Approval has newly
+// released. It returns in used, sorted by name, every release so far, the earlier ones and those of the Approvals. An
+// Approval counts once, and only for a removal that began before it. If the removal had finished before the Approval, or
+// if the member is placed again, the next removal needs a newer Approval.
 func Release(id v1alpha1.WrapperIdentity, leaving []string, before []v1alpha1.ReleasedCluster, approvals []v1alpha1.Approval,
-) (still []string, heard []v1alpha1.ReleasedCluster) {
+) (still []string, used []v1alpha1.ReleasedCluster) {
 	at := make(map[string]v1alpha1.ReleasedCluster, len(before))
 	for _, r := range before {
 		at[r.Name] = r
@@ -63,8 +62,8 @@ func Release(id v1alpha1.WrapperIdentity, leaving []string, before []v1alpha1.Re
 		}
 	}
 	for _, r := range at {
-		heard = append(heard, r)
+		used = append(used, r)
 	}
-	slices.SortFunc(heard, func(a, b v1alpha1.ReleasedCluster) int { return strings.Compare(a.Name, b.Name) })
-	return still, heard
+	slices.SortFunc(used, func(a, b v1alpha1.ReleasedCluster) int { return strings.Compare(a.Name, b.Name) })
+	return still, used
 }

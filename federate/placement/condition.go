@@ -62,9 +62,9 @@ func served(placed int) string {
 	case 0:
 		return "no other member is selected"
 	case 1:
-		return "the one other that is selected is served"
+		return "the one other selected member is served"
 	default:
-		return fmt.Sprintf("the %d others that are selected are served", placed)
+		return fmt.Sprintf("the %d other selected members are served", placed)
 	}
 }
 

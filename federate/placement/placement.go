@@ -103,9 +103,9 @@ func (in *Input) leave(status *v1alpha1.PlacementStatus, known map[string]bool, 
 		}
 	}
 	leaving = sorted(leaving)
-	still, heard := Release(in.Wrapper, sorted(leaving), in.Previous.Released, in.Approvals)
+	still, used := Release(in.Wrapper, sorted(leaving), in.Previous.Released, in.Approvals)
 	status.Leaving = still
-	for _, r := range heard {
+	for _, r := range used {
 		if _, exists := known[r.Name]; exists {
 			status.Released = append(status.Released, r)
 		}

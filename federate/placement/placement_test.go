@@ -62,7 +62,7 @@ func TestDecide(t *testing.T) {
 			want: Decision{
 				Status: v1alpha1.PlacementStatus{Clusters: []string{"east"}, NotFound: []string{"nowhere"}},
 				Placed: metav1.ConditionFalse, Reason: v1alpha1.ReasonClusterNotFound,
-				Message: "spec.placement.clusters.names: no MemberCluster is named nowhere (see `kubectl get memberclusters`); the one other that is selected is served",
+				Message: "spec.placement.clusters.names: no MemberCluster is named nowhere (see `kubectl get memberclusters`); the one other selected member is served",
 			},
 		},
 		"only unknown names": {
@@ -132,7 +132,7 @@ func TestDecide(t *testing.T) {
 			want: Decision{
 				Status: v1alpha1.PlacementStatus{Clusters: []string{"east"}, NotFound: []string{"west"}},
 				Placed: metav1.ConditionFalse, Reason: v1alpha1.ReasonClusterNotFound,
-				Message: "spec.placement.clusters.names: no MemberCluster is named west (see `kubectl get memberclusters`); the one other that is selected is served",
+				Message: "spec.placement.clusters.names: no MemberCluster is named west (see `kubectl get memberclusters`); the one other selected member is served",
 			},
 		},
 		"a registry that reads empty leaves nobody": {

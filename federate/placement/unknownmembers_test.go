@@ -31,7 +31,7 @@ func TestNamesInOverridesThatNoMemberClusterHasAreTold(t *testing.T) {
 		"two, in the order of the names": {[]v1alpha1.Override{override("wraith", "ghost")}, everywhere, "spec.overrides[0].clusters.names: no MemberCluster is named ghost, wraith" + see, "3 of 3 members; spec.overrides[0].clusters.names: no MemberCluster is named ghost, wraith" + see, ""},
 		"the placement's comes first": {[]v1alpha1.Override{override("ghost")}, &v1alpha1.ClusterSelection{Names: []string{"east", "spook"}},
 			"spec.overrides[0].clusters.names: no MemberCluster is named ghost" + see,
-			"spec.placement.clusters.names: no MemberCluster is named spook" + see + "; the one other that is selected is served; " +
+			"spec.placement.clusters.names: no MemberCluster is named spook" + see + "; the one other selected member is served; " +
 				"spec.overrides[0].clusters.names: no MemberCluster is named ghost" + see, v1alpha1.ReasonClusterNotFound},
 		"many": {[]v1alpha1.Override{override("a"), override("b"), override("c"), override("d"), override("e"), override("f"), override("g")}, &v1alpha1.ClusterSelection{},
 			"spec.overrides[0].clusters.names: no MemberCluster is named a" + see + "; spec.overrides[1].clusters.names: no MemberCluster is named b" + see +

@@ -28,7 +28,7 @@ func KnowsLess(in Input, now time.Time) bool {
 	return false
 }
 
-// isOutOfReach reports whether a line only says that the member was not read.
+// isOutOfReach reports whether a line is about a member that the manager has not read.
 func isOutOfReach(s v1alpha1.ClusterState) bool {
 	return s == v1alpha1.StateUnknown || s == v1alpha1.StateUnreachable
 }

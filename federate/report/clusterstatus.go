@@ -15,7 +15,7 @@ import (
 // Member is a snapshot of one member with one wrapper.
 type Member struct {
 	Name string
-	// Approve is the command that approves what waits, without its action flag.
+	// Approve is the `hostctl approve` command for the wrapper, without --removal or --release.
 	Approve string
 	// Leaving reports whether the wrapper is to leave the member.
 	Leaving bool
@@ -123,7 +123,7 @@ func unreachable(m *Member) (v1alpha1.ClusterStatus, bool) {
 	switch {
 	case !m.Reachability.Known:
 		return v1alpha1.ClusterStatus{State: v1alpha1.StateUnknown, Reason: orElse(m.Reachability.Reason, v1alpha1.ReasonNotHeardFrom),
-			Message: orElse(m.Reachability.Message, "nothing has been heard from this member yet")}, true
+			Message: orElse(m.Reachability.Message, "the manager has not read this member yet")}, true
 	case !m.Reachability.Usable:
 		return v1alpha1.ClusterStatus{State: v1alpha1.StateUnreachable, Reason: orElse(m.Reachability.Reason, v1alpha1.ReasonUnreachable),
 			Message: m.Reachability.Message}, true

@@ -120,7 +120,7 @@ func readySays(in Input, placed, pushed, healthy said) said {
 
 // leftSays is Pushed of a wrapper that is being deleted: it has no placed members to count.
 func leftSays(in Input, t tally, lines []v1alpha1.ClusterStatus, worst *v1alpha1.ClusterStatus) said {
-	s := said{reason: v1alpha1.ReasonLeaving, message: "no cluster is to hold it any more"}
+	s := said{reason: v1alpha1.ReasonLeaving, message: "no cluster is placed any more"}
 	if t.leaving > 0 {
 		s.message += "," + leavingWords(in, lines)
 	}
@@ -131,7 +131,7 @@ func leftSays(in Input, t tally, lines []v1alpha1.ClusterStatus, worst *v1alpha1
 // health is unknown.
 func unjudgedSays() said {
 	return said{unknown: true, reason: v1alpha1.ReasonDeleting,
-		message: "the wrapper is being deleted: what its clusters still hold is not judged any more"}
+		message: "the wrapper is being deleted: the collectors no longer judge its objects"}
 }
 
 // deletingSays names the members that the deletion waits for.
@@ -163,7 +163,7 @@ func leavingWords(in Input, lines []v1alpha1.ClusterStatus) string {
 	words := fmt.Sprintf(" %d being left (%s)", len(leaving), messages.Few(leaving, maxNames))
 	if len(stuck) > 0 {
 		// More members than these need the command again afterwards.
-		words += fmt.Sprintf("; `%s --release %s` waits no longer, and leaves there what is there",
+		words += fmt.Sprintf("; `%s --release %s` stops waiting, and leaves the objects there",
 			in.Approve, strings.Join(stuck[:min(len(stuck), maxNames)], ","))
 	}
 	return words

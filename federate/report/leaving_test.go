@@ -99,14 +99,14 @@ func TestWhoIsLeftIsNamedWithTheWayToWaitNoLonger(t *testing.T) {
 	}{
 		"it goes on": {[]Member{going}, "waiting for 1 being left (east); east is Removing", true},
 		"one is away": {[]Member{going, away("north")}, "waiting for 2 being left (east, north); " +
-			"`hostctl approve web -n shop --release north` waits no longer, and leaves there what is there; north is Unreachable: no route", true},
+			"`hostctl approve web -n shop --release north` stops waiting, and leaves the objects there; north is Unreachable: no route", true},
 		"one is held up":           {[]Member{held}, "`hostctl approve web -n shop --release east`", true},
 		"one was not heard of yet": {[]Member{unheard}, "waiting for 1 being left (east); east is Unknown", true},
-		"one cannot be read":       {[]Member{unread}, "`hostctl approve web -n shop --release east` waits no longer", true},
-		"many are away": {many, "m08, m09 and 3 more); `hostctl approve web -n shop --release m00,m01,m02,m03,m04,m05,m06,m07,m08,m09` waits",
+		"one cannot be read":       {[]Member{unread}, "`hostctl approve web -n shop --release east` stops waiting", true},
+		"many are away": {many, "m08, m09 and 3 more); `hostctl approve web -n shop --release m00,m01,m02,m03,m04,m05,m06,m07,m08,m09` stops waiting",
 			true},
 		"it is not deleted": {[]Member{wellMember("west"), away("north")}, "1 of 1 clusters hold the update revision, 1 being left (north); " +
-			"`hostctl approve web -n shop --release north` waits no longer", false},
+			"`hostctl approve web -n shop --release north` stops waiting", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := build(test.members...)

@@ -45,7 +45,7 @@ func TestTheLineOfAMember(t *testing.T) {
 	}{
 		"it holds what is wanted": {m: with(func(*Member) {}), state: v1alpha1.StateHealthy},
 		"nothing was heard of it": {m: with(func(m *Member) { m.Reachability = Reachability{} }), state: v1alpha1.StateUnknown,
-			reason: v1alpha1.ReasonNotHeardFrom, words: "nothing has been heard"},
+			reason: v1alpha1.ReasonNotHeardFrom, words: "the manager has not read this member yet"},
 		"it cannot be asked": {m: with(func(m *Member) {
 			m.Reachability = Reachability{Known: true, Reason: v1alpha1.ReasonUnauthorized, Message: "no"}
 		}), state: v1alpha1.StateUnreachable, reason: v1alpha1.ReasonUnauthorized, words: "no"},

@@ -23,8 +23,7 @@ type Input struct {
 	Deleting   bool
 	// UpdateRevision is the revision of the present spec.
 	UpdateRevision string
-	// Placed, PlacedReason and PlacedMessage are the condition of the placement decision. PlacedOK reports whether the
-	// decision is complete.
+	// PlacedOK, PlacedReason and PlacedMessage are the condition Placed of the placement decision.
 	PlacedOK                    bool
 	PlacedReason, PlacedMessage string
 	// Notice is a hint for the author that concerns no member: names in overrides without a MemberCluster. It is "" if
@@ -32,7 +31,7 @@ type Input struct {
 	Notice string
 	// Invalid is why the spec cannot be rendered for any member, "" when it can.
 	Invalid string
-	// Approve is the command that approves what waits, without its action flag.
+	// Approve is the `hostctl approve` command for the wrapper, without --removal or --release.
 	Approve string
 	// Members are the placed and the leaving members.
 	Members []Member
@@ -93,7 +92,7 @@ func count(members []Member, lines []v1alpha1.ClusterStatus) tally {
 		case v1alpha1.StateHeld:
 			t.held++
 			if isWithheld(&lines[i]) {
-				t.healthy++ // or it would have another line
+				t.healthy++ // a member with a problem has another line
 			}
 		case v1alpha1.StateUnreachable, v1alpha1.StateUnknown:
 			t.unreachable++

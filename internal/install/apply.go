@@ -130,7 +130,7 @@ func (i *installer) applyOne(ctx context.Context, obj *unstructured.Unstructured
 	after := obj.DeepCopy()
 	err = i.Apply(ctx, client.ApplyConfigurationFromUnstructured(after), options...)
 	switch {
-	case i.opts.DryRun && isNew && apierrors.IsNotFound(err): // its namespace would only be made
+	case i.opts.DryRun && isNew && apierrors.IsNotFound(err): // a dry run has not created its namespace
 	case err != nil:
 		return fmt.Errorf("applying %s: %w", what, err)
 	}
@@ -148,8 +148,8 @@ func (i *installer) applyOne(ctx context.Context, obj *unstructured.Unstructured
 	return nil
 }
 
-// compared is an object without the fields that an apply changes in any case, and without those that controllers write. The
-// resourceVersion is no measure: a controller may write the status between the read and the apply.
+// compared is an object without the fields that every apply changes, and without those that controllers write. The resourceVersion
+// does not show a change by the apply: a controller may write the status between the read and the apply.
 func compared(obj *unstructured.Unstructured) map[string]any {
 	unstructured.RemoveNestedField(obj.Object, "status")
 	obj.SetManagedFields(nil)
@@ -158,7 +158,7 @@ func compared(obj *unstructured.Unstructured) map[string]any {
 	return obj.Object
 }
 
-// notServed names the way out where the cluster does not serve the kind of an object.
+// notServed adds the way out to the error if the cluster does not serve the kind of an object.
 func notServed(err error, obj *unstructured.Unstructured) error {
 	if !meta.IsNoMatchError(err) {
 		return err

@@ -26,7 +26,7 @@ const maxMessage = 500
 
 // checkPod creates the manager's pod as a dry run. Pod Security and other admission plugins refuse pods, and never Deployments.
 func (i *installer) checkPod(ctx context.Context) error {
-	if i.opts.DryRun && !i.there.hasNamespace { // there is nothing to create it in
+	if i.opts.DryRun && !i.there.hasNamespace { // the pod needs the namespace
 		return nil
 	}
 	for _, obj := range i.objects {
@@ -41,7 +41,7 @@ func (i *installer) checkPod(ctx context.Context) error {
 		pod.Namespace, pod.Name = systemNamespace, manifests.Manager+"-hostctl-init"
 		err := i.tryPod(ctx, pod)
 		switch {
-		case err == nil, i.opts.DryRun && !strings.Contains(err.Error(), "PodSecurity"): // its account or class may be a dry run too
+		case err == nil, i.opts.DryRun && !strings.Contains(err.Error(), "PodSecurity"): // a dry run has not created its account or priority class
 			return nil
 		case refusesPod(err):
 			return &PodRefusedError{err: err}
@@ -70,16 +70,16 @@ func (i *installer) tryPod(ctx context.Context, pod *corev1.Pod) error {
 	return last
 }
 
-// PodRefusedError says that the API server refuses the manager's pods.
+// PodRefusedError is the error when the API server refuses the manager's pods.
 type PodRefusedError struct{ err error }
 
 func (e *PodRefusedError) Error() string {
-	way := "change the policy that the message names, or the values"
+	way := "change the policy that this message names, or the values"
 	if strings.Contains(e.err.Error(), "PodSecurity") {
-		way = fmt.Sprintf("the manager's pods pass the level restricted, so look at the labels of the namespace, "+
-			"`kubectl get namespace %s --show-labels`, and at what the values add", systemNamespace)
+		way = fmt.Sprintf("the manager's pods conform to the level restricted, so check the labels of the namespace "+
+			"(`kubectl get namespace %s --show-labels`) and the settings in your values", systemNamespace)
 	}
-	return fmt.Sprintf("the API server refuses the manager's pods in namespace %s: %s. Nothing runs yet; %s, and run this again",
+	return fmt.Sprintf("the API server refuses the manager's pods in namespace %s: %s. No pod runs yet; %s, and run this command again",
 		systemNamespace, health.Clean(e.err.Error(), maxMessage), way)
 }
 
@@ -172,10 +172,10 @@ func transient(err error) error {
 	return err
 }
 
-// NotRunningError says why the manager does not run.
+// NotRunningError is the error when the manager does not run.
 type NotRunningError struct {
 	Trouble string
-	// After is how long the installation waited. It is zero where waiting would not help.
+	// After is how long the installation waited. It is zero if waiting would not help.
 	After time.Duration
 }
 
@@ -185,10 +185,10 @@ func (e *NotRunningError) Error() string {
 		after = "after " + e.After.String()
 	}
 	return fmt.Sprintf("everything is applied, but the manager does not run, %s: %s. See `kubectl --namespace %s get pods`. "+
-		"With the cause removed, run `hostctl init` again, which repairs the installation", after, e.Trouble, systemNamespace)
+		"Remove the cause, then run `hostctl init` again, which repairs the installation", after, e.Trouble, systemNamespace)
 }
 
-// awaitWebhooks waits until the API server has the webhooks accept one wrapper and refuse another.
+// awaitWebhooks waits until the API server calls the webhooks: they have to accept one wrapper and refuse another.
 func (i *installer) awaitWebhooks(ctx context.Context, timeout time.Duration) error {
 	step := i.progress.Step("waiting for the webhooks to answer")
 	defer step.Skip()
@@ -214,25 +214,26 @@ func (i *installer) awaitWebhooks(ctx context.Context, timeout time.Duration) er
 // ProbeWebhooks creates two wrappers as dry runs. The webhooks have to accept the first and to refuse the second.
 func ProbeWebhooks(ctx context.Context, c client.Client) error {
 	if err := c.Create(ctx, probe(""), client.DryRunAll); err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("a wrapper that is right was not accepted: %w", err)
+		return fmt.Errorf("the API server did not accept a correct wrapper: %w", err)
 	}
 	err := c.Create(ctx, probe("NoSuchKind"), client.DryRunAll)
 	switch {
 	case err == nil:
-		return errors.New("a wrapper that is wrong was accepted: the API server does not call the webhooks")
+		return errors.New("the API server accepted a wrong wrapper: it does not call the webhooks")
 	case strings.Contains(err.Error(), "validate-wrappers.") && strings.Contains(err.Error(), "denied the request"):
 		return nil
 	}
-	return fmt.Errorf("a wrapper that is wrong was not refused by the webhook: %w", err)
+	return fmt.Errorf("the webhook did not refuse a wrong wrapper: %w", err)
 }
 
-// mayNotProbe reports whether the API server refused a probe for the user's rights, before it called a webhook. Its messages of a
-// webhook or a policy hold "denied the request" or "denied request".
+// mayNotProbe reports whether the API server refused a probe because the user lacks rights, before it called a webhook. The refusal of
+// a webhook or a policy contains "denied the request" or "denied request".
 func mayNotProbe(err error) bool {
 	return apierrors.IsForbidden(err) && !strings.Contains(err.Error(), "denied the request") && !strings.Contains(err.Error(), "denied request")
 }
 
-// probe is a ClusterFederated that brings nothing anywhere. With a target it has an override of something that it does not hold.
+// probe is a ClusterFederated that selects no member. With a target it has an override for an object that it does not hold, which the
+// webhook refuses.
 func probe(target string) *unstructured.Unstructured {
 	spec := map[string]any{
 		"objects": []any{map[string]any{

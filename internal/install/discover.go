@@ -27,7 +27,7 @@ const (
 	annotationReleaseIn = "meta.helm.sh/release-namespace"
 )
 
-// host is what a cluster has of the host part.
+// host is the state of the host part in a cluster.
 type host struct {
 	hasNamespace bool
 	terminating  bool // the namespace is being deleted
@@ -38,7 +38,7 @@ type host struct {
 	record   record
 }
 
-// readHost reads a cluster. Another Fairlead is part of the result, and no error.
+// readHost reads a cluster. If the cluster has another Fairlead, the result has it, and there is no error.
 func readHost(ctx context.Context, c client.Reader) (host, error) {
 	h := host{}
 	namespace := &corev1.Namespace{}
@@ -87,7 +87,7 @@ func (h host) manager() *appsv1.Deployment {
 	return nil
 }
 
-// version is that of the record, or else the tag of the manager's image. It is empty where neither is there.
+// version is the version in the record, or else the tag of the manager's image. It is empty if there is neither.
 func (h host) version() string {
 	if h.record.version != "" {
 		return h.record.version
@@ -108,7 +108,7 @@ func imageTag(ref string) string {
 	return image.Tag
 }
 
-// refuse returns an error where something else installed Fairlead, or serves it.
+// refuse returns an error if another tool installed Fairlead, or if another Fairlead serves the webhooks.
 func (h host) refuse() error {
 	if h.terminating {
 		return fmt.Errorf("namespace %[1]s is being deleted: wait until it is gone, `kubectl wait --for=delete namespace/%[1]s --timeout=5m`", systemNamespace)
@@ -135,8 +135,8 @@ func refuseManager(d *appsv1.Deployment) error {
 	}
 	return &OtherFairleadError{
 		What: fmt.Sprintf("Deployment %s in namespace %s", d.Name, d.Namespace),
-		WayOut: fmt.Sprintf("A cluster has one, in %s. Take the other one away, and keep its CRDs: `kubectl delete mutatingwebhookconfiguration,"+
-			"validatingwebhookconfiguration %s`, then `kubectl delete deployment %s --namespace %s`. Its members are joined again with `hostctl join`",
+		WayOut: fmt.Sprintf("A cluster has one manager, in %s. Remove the other one, and keep its CRDs: `kubectl delete mutatingwebhookconfiguration,"+
+			"validatingwebhookconfiguration %s`, then `kubectl delete deployment %s --namespace %s`. Then join its members again with `hostctl join`",
 			systemNamespace, manifests.Webhook, d.Name, d.Namespace),
 	}
 }
@@ -149,7 +149,7 @@ func refuseHelm(kind string, obj client.Object) error {
 	release, in := obj.GetAnnotations()[annotationRelease], obj.GetAnnotations()[annotationReleaseIn]
 	return &OtherFairleadError{
 		What: fmt.Sprintf("Helm manages %s %s (release %s in namespace %s)", kind, obj.GetName(), release, in),
-		WayOut: fmt.Sprintf("Upgrade it with `helm upgrade`. Or bring it over: `helm get values %[1]s --namespace %[2]s -o yaml > values.yaml`, "+
+		WayOut: fmt.Sprintf("Upgrade it with `helm upgrade`. Or replace it: `helm get values %[1]s --namespace %[2]s -o yaml > values.yaml`, "+
 			"`helm uninstall %[1]s --namespace %[2]s --wait`, then `hostctl init --values values.yaml`. Helm leaves the CRDs, all wrappers, the credentials and the keys. "+
 			"Until init has finished, no webhook checks wrappers", release, in),
 	}
@@ -171,7 +171,7 @@ func refuseWebhooks(obj client.Object) error {
 	if err := refuseHelm(kind, obj); err != nil {
 		return err
 	}
-	remedy := fmt.Sprintf("If that one is no longer there: `kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration %s`, then run this again", manifests.Webhook)
+	remedy := fmt.Sprintf("If that manager no longer exists: `kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration %s`, then run this again", manifests.Webhook)
 	for _, w := range webhooks {
 		switch {
 		case w.URL != nil && !appliedByUs(obj):

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package install installs the host part into a cluster, and takes it away.
+// Package install installs the host part into a cluster, and removes it.
 //
 // Words. The *host part* is everything that runs or is configured on the host: CRDs, roles, the manager, its webhooks. Package
 // manifests renders it. The *record* is ConfigMap fairlead-system/hostctl-init: the version that was installed last, and the values
-// that were given. An installation that is repeated without values takes them from there. To *prune* is to delete objects that an
-// earlier installation applied, and the present one does not have.
+// that were given. A later installation without values takes them from there. To *prune* is to delete objects that an earlier
+// installation applied and the present one does not have.
 //
 // Why it is so.
 //
@@ -19,6 +19,6 @@
 // Service, the network, and the certificate that the manager writes into the webhook configurations. A wrapper that is created as a
 // dry run has to be accepted, and another has to be refused by the webhook.
 //
-// The webhooks are removed first: while they are there and no manager runs, no finalizer of a wrapper can be removed. CRDs, wrappers,
-// credentials, the seal's key, the history's key and the record stay, unless the wrappers are to be deleted too.
+// Uninstall removes the webhooks first. While they are there and no manager runs, no client can remove the finalizer of a wrapper. CRDs,
+// wrappers, credentials, the key of the seals, the key of the history and the record stay, unless the caller asks to delete the wrappers.
 package install

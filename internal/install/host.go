@@ -25,7 +25,7 @@ const FieldManager = "hostctl-init"
 // requestTimeout bounds each request, so that an installation does not wait for a cluster that hangs.
 const requestTimeout = 20 * time.Second
 
-// pollEvery is how often a wait looks again.
+// pollEvery is the time between two reads while an installation waits.
 const pollEvery = 500 * time.Millisecond
 
 var scheme = func() *runtime.Scheme {

@@ -17,7 +17,7 @@ import (
 
 // Options are the settings of an installation.
 type Options struct {
-	// Values is a file of values. Nil takes those of the record, or else the defaults.
+	// Values is the content of a file of values. If it is nil, the installation takes the values of the record, or else the defaults.
 	Values []byte
 	// Image names the manager's image. Empty leaves it to the values.
 	Image string
@@ -29,13 +29,14 @@ type Options struct {
 	DryRun bool
 	// Wait is how long the manager may take until it serves. Zero does not wait.
 	Wait time.Duration
-	// Change changes an object before it is applied. Tests have the webhooks called at a URL, where the API server reaches no Service.
+	// Change changes an object before it is applied. Tests use it to set the URL of the webhooks, because their API server reaches no
+	// Service.
 	Change func(*unstructured.Unstructured) error
 }
 
 // Result describes an installation.
 type Result struct {
-	// Before is the version that was there, "" for none, or for one that is not known.
+	// Before is the version that was installed before; "" if there was none, or if it is not known.
 	Before, Version, Image string
 	KubernetesVersion      string
 	Replicas               int32
@@ -107,7 +108,7 @@ func (i *installer) checkCluster(ctx context.Context) error {
 	return checkRights(ctx, i.connection, objects)
 }
 
-// discover reads what is there, and refuses another Fairlead.
+// discover reads the present host part, and refuses another Fairlead.
 func (i *installer) discover(ctx context.Context) error {
 	var err error
 	if i.there, err = readHost(ctx, i.connection); err != nil {

@@ -14,9 +14,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// prunable are the kinds of objects that are deleted when they are no longer part of the installation. CRDs and the namespace never are.
+// prunable are the kinds of objects that prune deletes when they are no longer part of the installation. It never deletes CRDs and the
+// namespace.
 var prunable = []schema.GroupVersionKind{
-	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicyBinding"}, // ends what its policy refuses
+	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicyBinding"}, // first: without its binding a policy refuses nothing
 	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy"},
 	{Group: "monitoring.coreos.com", Version: "v1", Kind: "ServiceMonitor"},
 	{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"},

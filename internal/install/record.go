@@ -35,7 +35,8 @@ func readRecord(ctx context.Context, c client.Reader) (record, error) {
 	return record{version: stored.Data[recordVersion], values: []byte(stored.Data[recordValues])}, nil
 }
 
-// Record is the ConfigMap with the version and the values of an installation, for objects that another tool applies.
+// Record is the ConfigMap with the version and the values of an installation. hostctl prints it with the objects that another tool is
+// to apply.
 func Record(version string, values []byte) *unstructured.Unstructured {
 	return record{version: version, values: values}.object()
 }

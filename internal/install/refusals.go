@@ -22,13 +22,13 @@ import (
 // oldestKubernetes is the oldest version that has everything that the host part uses.
 var oldestKubernetes = utilversion.MustParseGeneric("1.30.0")
 
-// ErrNoImage says that no image was given.
+// ErrNoImage is the error when neither a flag nor the values name the manager's image.
 var ErrNoImage = errors.New("which image of the manager? No registry has the images of Fairlead yet: push them with `make images PUSH=REGISTRY/PREFIX`, " +
 	"and give --image REGISTRY/PREFIX/manager@sha256:…, or image.repository in --values")
 
-// ErrNoRecord says that the values of the installation that is there are not known. The defaults would reset them.
-var ErrNoRecord = errors.New("the host has a manager, and no ConfigMap " + systemNamespace + "/" + recordName + " with the values of its installation: give --values, " +
-	"with the values that the manager has now (an empty file for the defaults)")
+// ErrNoRecord is the error when the values of the present installation are not known. The defaults would reset them.
+var ErrNoRecord = errors.New("the host has a manager, but no ConfigMap " + systemNamespace + "/" + recordName + " with the values of its installation: give --values " +
+	"with the present values of the manager (an empty file for the defaults)")
 
 // checkKubernetes refuses a cluster that is too old.
 func checkKubernetes(gitVersion string) error {
@@ -43,20 +43,21 @@ func checkKubernetes(gitVersion string) error {
 	return nil
 }
 
-// DowngradeError says that the host has a newer version, or fields that only a newer version has.
+// DowngradeError is the error when the host has a newer version, or fields that only a newer version has.
 type DowngradeError struct {
 	There, Version string
-	// Fields are those that the CRDs on the host have, and the ones of this version lack. They are empty where the versions have an order.
+	// Fields are the fields that the CRDs on the host have and those of this version lack. They are empty if the versions could be
+	// compared.
 	Fields []string
 }
 
 func (e *DowngradeError) Error() string {
 	if len(e.Fields) > 0 {
 		return fmt.Sprintf("the CRDs of the host have fields that this hostctl, %s, does not know: %s. The API server would drop them from stored objects. Use the hostctl "+
-			"that installed the host, or a later one. To drop them all the same: --allow-downgrade", e.Version, strings.Join(e.Fields, ", "))
+			"that installed the host, or a later one. To drop them, give --allow-downgrade", e.Version, strings.Join(e.Fields, ", "))
 	}
-	return fmt.Sprintf("the host has %s, which is newer than this hostctl, %s. Use a hostctl of that version or later. To install the older version all the "+
-		"same: --allow-downgrade; an older manager may not know fields that the newer one has stored", e.There, e.Version)
+	return fmt.Sprintf("the host has %s, which is newer than this hostctl, %s. Use a hostctl of that version or later. To install the older version, "+
+		"give --allow-downgrade; an older manager may not know fields that the newer one has stored", e.There, e.Version)
 }
 
 // checkOrder refuses to replace a newer version. Versions without an order are not compared.
@@ -70,8 +71,8 @@ func checkOrder(there, installed string, allow bool) error {
 	return nil
 }
 
-// checkFields refuses to replace a CRD by one that lacks fields. The versions alone do not tell: an image may have no tag, and a build
-// no version.
+// checkFields refuses to replace a CRD by one that lacks fields. The versions alone do not show that: an image may have no tag, and a
+// build no version.
 func (i *installer) checkFields(ctx context.Context) error {
 	if i.opts.AllowDowngrade {
 		return nil
@@ -100,17 +101,17 @@ func (i *installer) checkFields(ctx context.Context) error {
 	return nil
 }
 
-// OtherFairleadError says that something else installed Fairlead on the cluster, or serves it.
+// OtherFairleadError is the error when another tool installed Fairlead on the cluster, or another Fairlead serves it.
 type OtherFairleadError struct{ What, WayOut string }
 
 func (e *OtherFairleadError) Error() string {
 	return fmt.Sprintf("the cluster has another Fairlead: %s. %s", e.What, e.WayOut)
 }
 
-// RightsError says which rights are missing.
+// RightsError is the error when the user lacks rights.
 type RightsError struct {
 	Missing []string
-	// Remedy is the way out, "" for another user.
+	// Remedy is the way out. If it is "", the message asks for another user.
 	Remedy string
 }
 

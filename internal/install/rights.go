@@ -81,8 +81,8 @@ func checkRights(ctx context.Context, c connection, objects []*unstructured.Unst
 	return e
 }
 
-// rightsToPrune are those to find objects of an earlier installation, in any namespace, and to delete them. A kind that the cluster
-// does not serve needs none.
+// rightsToPrune returns the rights that prune needs: to list objects of an earlier installation in all namespaces, and to delete them. A
+// kind that the cluster does not serve needs none.
 func rightsToPrune(c client.Client) (needed []authorizationv1.ResourceAttributes, err error) {
 	for _, gvk := range prunable {
 		mapping, err := c.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
@@ -119,8 +119,8 @@ func allowed(ctx context.Context, c client.Client, attributes authorizationv1.Re
 	return err == nil && review.Status.Allowed, err
 }
 
-// checkRoles applies the roles as a dry run. The API server refuses a role with rights that the user does not have. Roles can be tried
-// only in a namespace that is there.
+// checkRoles applies the roles as a dry run. The API server refuses a role with rights that the user does not have. A dry run of a
+// Role needs an existing namespace.
 func (i *installer) checkRoles(ctx context.Context) error {
 	missing := &RightsError{}
 	for _, obj := range i.objects {
@@ -129,7 +129,7 @@ func (i *installer) checkRoles(ctx context.Context) error {
 		}
 		err := i.Apply(ctx, client.ApplyConfigurationFromUnstructured(obj.DeepCopy()), client.FieldOwner(FieldManager), client.ForceOwnership, client.DryRunAll)
 		if apierrors.IsForbidden(err) {
-			missing.Missing = append(missing.Missing, "every right of "+describeObject(obj)+", which only a user with these rights may grant")
+			missing.Missing = append(missing.Missing, "the rights in "+describeObject(obj)+", because only a user who has them may grant them")
 			continue
 		}
 		if err != nil {

@@ -28,12 +28,12 @@ type Status struct {
 
 	Endpoint          string `json:"endpoint"`
 	KubernetesVersion string `json:"kubernetesVersion"`
-	// Version is "" where it is not known: a host that was not installed by init, with an image by its digest.
+	// Version is "" if it is not known: init did not install the host, and the image has no tag.
 	Version string `json:"version,omitempty"`
 	Image   string `json:"image,omitempty"`
 
 	Manager  ManagerStatus `json:"manager"`
-	Webhooks string        `json:"webhooks"` // Answer, or why they do not, or "not asked: " and why the user may not ask
+	Webhooks string        `json:"webhooks"` // "Answer", or why they do not answer, or "not asked: " and the right that the user lacks
 	Members  []Group       `json:"members"`
 	Wrappers []Group       `json:"wrappers"`
 	// Clusters sums up the counts of all wrappers: one for each member that a wrapper is placed on.
@@ -43,7 +43,8 @@ type Status struct {
 // WebhooksAnswer is Status.Webhooks if all is well.
 const WebhooksAnswer = "Answer"
 
-// webhooksNotAsked begins Status.Webhooks if the user may not create a wrapper, not even as a dry run. That is no problem of the host.
+// webhooksNotAsked begins Status.Webhooks if the user has no right to create a wrapper, which a dry run needs too. That is no problem of
+// the host.
 const webhooksNotAsked = "not asked: "
 
 // ManagerStatus describes the manager's pods.
@@ -62,9 +63,9 @@ type Group struct {
 	Ready  metav1.ConditionStatus `json:"ready"`
 	Reason string                 `json:"reason"`
 	Count  int                    `json:"count"`
-	// Names are the first ten.
+	// Names are the names of the first ten.
 	Names []string `json:"names"`
-	// Message is that of the first.
+	// Message is the message of the first.
 	Message string `json:"message,omitempty"`
 }
 
@@ -82,7 +83,7 @@ type ClusterSums struct {
 
 const maxNames = 10
 
-// ReadStatus reads the state of a host. A host that is not well is part of the result, and no error.
+// ReadStatus reads the state of a host. Problems of the host are part of the result, and no error.
 func ReadStatus(ctx context.Context, cfg *rest.Config, now time.Time) (*Status, error) {
 	c, err := connect(cfg)
 	if err != nil {
@@ -117,7 +118,7 @@ func ReadStatus(ctx context.Context, cfg *rest.Config, now time.Time) (*Status, 
 
 func (s *Status) readManager(ctx context.Context, c connection, h host) error {
 	manager := h.manager()
-	if manager == nil { // of a host whose manager runs outside the cluster, or of none
+	if manager == nil { // the manager runs outside the cluster, or there is none
 		return s.readLease(ctx, c)
 	}
 	if containers := manager.Spec.Template.Spec.Containers; len(containers) > 0 {
@@ -178,7 +179,7 @@ func (s *Status) group(wrappers []v1alpha1.Wrapper, members []v1alpha1.MemberClu
 			}
 		}
 	}
-	// The troubled first, then the largest.
+	// Groups that are not Ready come first, then the largest.
 	for _, groups := range [][]Group{s.Members, s.Wrappers} {
 		slices.SortStableFunc(groups, func(a, b Group) int {
 			if aTrue, bTrue := a.Ready == metav1.ConditionTrue, b.Ready == metav1.ConditionTrue; aTrue != bTrue {
@@ -212,7 +213,7 @@ func into(groups []Group, conditions []metav1.Condition, name string) []Group {
 // leaseValid is how long a lease counts after its last renewal. A leader renews it every few seconds.
 const leaseValid = time.Minute
 
-// judge lists the problems. A wrapper that is not Ready is one of them only where no progress is to be expected.
+// judge lists the problems. A wrapper that is not Ready counts only if it is degraded or stalled on a member.
 func (s *Status) judge(now time.Time) {
 	problem := func(format string, args ...any) { s.Problems = append(s.Problems, fmt.Sprintf(format, args...)) }
 	s.Problems = []string{}
@@ -229,9 +230,9 @@ func (s *Status) judge(now time.Time) {
 	}
 	switch {
 	case s.Manager.Leader == "" && s.Image != "":
-		problem("no replica of the manager leads: no wrapper is worked on")
+		problem("no replica of the manager holds the lease, so no wrapper is pushed")
 	case s.Manager.Leader != "" && now.Sub(s.Manager.Renewed.Time) > leaseValid:
-		problem("the leader, %s, renewed its lease %s ago: no wrapper is worked on", s.Manager.Leader, now.Sub(s.Manager.Renewed.Time).Round(time.Second))
+		problem("the leader, %s, renewed its lease %s ago, so no wrapper is pushed", s.Manager.Leader, now.Sub(s.Manager.Renewed.Time).Round(time.Second))
 	}
 	if s.Webhooks != WebhooksAnswer && !strings.HasPrefix(s.Webhooks, webhooksNotAsked) {
 		problem("the webhooks do not answer: %s", s.Webhooks)
@@ -242,7 +243,7 @@ func (s *Status) judge(now time.Time) {
 		}
 	}
 	if n := s.Clusters.Degraded + s.Clusters.Stalled; n > 0 {
-		problem("wrappers: on %d clusters an object is degraded, or no progress is possible without help", n)
+		problem("wrappers: on %d clusters an object is degraded, or a person has to act (stalled)", n)
 	}
 	s.Healthy = len(s.Problems) == 0
 }

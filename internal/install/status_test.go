@@ -33,7 +33,7 @@ func TestAHostIsWellOrTheProblemIsNamed(t *testing.T) {
 		"no replicas":                        {func(s *Status) { s.Manager.Replicas, s.Manager.Ready = 0, 0 }, "the manager has 0 replicas"},
 		"one replica is missing":             {func(s *Status) { s.Manager.Ready = 1 }, "1 of 2 replicas of the manager are not ready"},
 		"a pod has trouble":                  {func(s *Status) { s.Manager.Troubles = []string{"pod a: x"} }, "pod a: x"},
-		"no leader":                          {func(s *Status) { s.Manager.Leader = "" }, "no replica of the manager leads"},
+		"no leader":                          {func(s *Status) { s.Manager.Leader = "" }, "no replica of the manager holds the lease"},
 		"a leader that stopped":              {func(s *Status) { s.Manager.Renewed = metav1.NewTime(now.Add(-2 * time.Minute)) }, "manager-1, renewed its lease 2m0s ago"},
 		"webhooks that do not answer":        {func(s *Status) { s.Webhooks = "refused" }, "the webhooks do not answer: refused"},
 		"webhooks that the user may not ask": {func(s *Status) { s.Webhooks = "not asked: forbidden" }, ""},

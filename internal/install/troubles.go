@@ -19,12 +19,12 @@ import (
 // trouble is a reason for which pods do not run.
 type trouble struct {
 	key, text string
-	// certain is how long the trouble lasts until waiting does not help. Zero: it may always end.
+	// certain is how long the trouble has to last before the installation stops waiting. Zero: the trouble may end at any time.
 	certain time.Duration
 }
 
-// patience is how long a reason of a waiting container lasts until it is certain. Pulls and starts are tried again by the kubelet, and
-// some succeed: a registry that was busy, a Secret that comes late.
+// patience is how long a container may wait for a reason before the installation stops waiting. The kubelet repeats pulls and starts,
+// and some succeed later: a registry was busy, or a Secret was created late.
 var patience = map[string]time.Duration{
 	"InvalidImageName":           time.Second,
 	"ErrImageNeverPull":          5 * time.Second,
@@ -84,7 +84,7 @@ func containerTrouble(pod string, s *corev1.ContainerStatus) (trouble, bool) {
 // clean is text of the cluster on one line.
 func clean(text string) string { return strings.TrimSuffix(health.Clean(text, maxMessage), ".") }
 
-// rolloutWatch knows since when each trouble is there.
+// rolloutWatch records when each trouble began.
 type rolloutWatch struct {
 	since map[string]time.Time
 	texts map[string]string
@@ -121,10 +121,10 @@ func (w *rolloutWatch) present() string {
 	return strings.Join(texts, "; ")
 }
 
-// rolledOut reports whether every pod of a Deployment is of its present form and available, and how many are.
+// rolledOut reports whether every pod of a Deployment has the present template and is available. It also returns their number as text.
 func rolledOut(d *appsv1.Deployment) (bool, string) {
 	if d == nil || d.Status.ObservedGeneration < d.Generation {
-		return false, "the cluster has not looked at the Deployment yet"
+		return false, "the Deployment's controller has not observed the change yet"
 	}
 	wanted := int32(1)
 	if d.Spec.Replicas != nil {
@@ -138,7 +138,7 @@ func rolledOut(d *appsv1.Deployment) (bool, string) {
 	return s.UpdatedReplicas >= wanted && s.AvailableReplicas >= wanted && s.Replicas <= s.UpdatedReplicas, text
 }
 
-// podsOfNewest are the pods of the newest ReplicaSet of a Deployment. Pods of a former version are about to go, whatever ails them.
+// podsOfNewest are the pods of the newest ReplicaSet of a Deployment. Pods of a former version are about to be deleted, so their troubles do not count.
 func podsOfNewest(d *appsv1.Deployment, sets []appsv1.ReplicaSet, pods []corev1.Pod) (own []corev1.Pod) {
 	const revision = "deployment.kubernetes.io/revision"
 	if d.Status.ObservedGeneration < d.Generation {

@@ -95,10 +95,10 @@ func TestADeploymentIsRolledOut(t *testing.T) {
 		text string
 	}{
 		"all are new and available":   {status(2, 2, 2, 2), true, "2 of 2 replicas are ready"},
-		"its change was not seen yet": {status(1, 2, 2, 2), false, "has not looked"},
+		"its change was not seen yet": {status(1, 2, 2, 2), false, "has not observed the change"},
 		"a former one still runs":     {status(2, 3, 2, 2), false, "1 of the former version still run"},
 		"one is not available":        {status(2, 2, 2, 1), false, "1 of 2 replicas are ready"},
-		"it is not there":             {nil, false, "has not looked"},
+		"it is not there":             {nil, false, "has not observed the change"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got, text := rolledOut(tc.d); got != tc.want || !strings.Contains(text, tc.text) {

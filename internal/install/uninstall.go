@@ -25,13 +25,13 @@ import (
 
 // UninstallOptions are the settings of a removal.
 type UninstallOptions struct {
-	// DeleteWrappers deletes all wrappers as KeepAll, unjoins all members, and removes CRDs, credentials and keys too.
+	// DeleteWrappers deletes all wrappers with onDelete: KeepAll, unjoins all members, and removes CRDs, credentials and keys too.
 	DeleteWrappers bool
 	// Wait bounds each wait: for the wrappers, for a member, for the manager's pods.
 	Wait time.Duration
 }
 
-// Left counts what a removal leaves on the host.
+// Left counts the objects that a removal leaves on the host.
 type Left struct{ Wrappers, Members, Secrets int }
 
 // uninstaller is one removal under way.
@@ -45,7 +45,7 @@ type uninstaller struct {
 	there host
 }
 
-// Uninstall takes the host part away. CRDs, wrappers, credentials, keys and the record stay, unless the options say otherwise.
+// Uninstall removes the host part. CRDs, wrappers, credentials, keys and the record stay, unless the options say otherwise.
 // Objects on members stay in any case.
 func Uninstall(ctx context.Context, cfg *rest.Config, opts UninstallOptions, printer *progress.Printer) (Left, error) {
 	c, err := connect(cfg)
@@ -76,13 +76,13 @@ func (u *uninstaller) discover(ctx context.Context) error {
 	for i := range u.there.managers {
 		if d := &u.there.managers[i]; refuseHelm("Deployment", d) != nil {
 			release, in := d.Annotations[annotationRelease], d.Annotations[annotationReleaseIn]
-			return fmt.Errorf("the host part was installed by Helm: `helm uninstall %s --namespace %s` takes it away, and leaves the same as this command", release, in)
+			return fmt.Errorf("Helm installed the host part: `helm uninstall %s --namespace %s` removes it, and leaves the same objects as this command", release, in)
 		}
 	}
 	return u.there.refuse()
 }
 
-// removeWebhooks comes first: while they are there and no manager runs, no finalizer of a wrapper can be removed.
+// removeWebhooks comes first: while webhooks are there and no manager runs, no client can remove the finalizer of a wrapper.
 func (u *uninstaller) removeWebhooks(ctx context.Context) error {
 	return u.remove(ctx, "webhooks", []client.Object{
 		&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: manifests.Webhook}},
@@ -90,7 +90,7 @@ func (u *uninstaller) removeWebhooks(ctx context.Context) error {
 	})
 }
 
-// removeManager waits until its pods are gone. Without its roles a manager that still runs would only fail.
+// removeManager removes the manager, and waits until its pods are gone. A later step removes the roles that a running manager needs.
 func (u *uninstaller) removeManager(ctx context.Context) error {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: manifests.Manager}}
 	if err := u.remove(ctx, "the manager", []client.Object{d}); err != nil {
@@ -118,8 +118,8 @@ func names(pods []corev1.Pod) string {
 	return strings.Join(all, ", ")
 }
 
-// removeRest removes what is part of an installation, by any tool and with any values, and what an earlier version has applied. Roles
-// go last, so that a removal that was interrupted finds what it may remove.
+// removeRest removes the other objects of an installation, by any tool and with any values. It also removes those that an earlier version
+// of hostctl applied.
 func (u *uninstaller) removeRest(ctx context.Context) error {
 	all := manifests.Default()
 	all.CertManager.Enabled, all.ServiceMonitor.Enabled = true, true
@@ -172,7 +172,7 @@ func (u *uninstaller) remove(ctx context.Context, what string, objects []client.
 	return nil
 }
 
-// left counts what stays.
+// left counts the objects that stay.
 func (u *uninstaller) left(ctx context.Context) (Left, error) {
 	if u.opts.DeleteWrappers {
 		return Left{}, nil

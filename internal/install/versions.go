@@ -17,27 +17,27 @@ import (
 // Versions are the versions of hostctl, a host and its members. Its JSON is what `hostctl version -o json` prints.
 type Versions struct {
 	Client string `json:"client"`
-	// Host is nil where there is none, or where it was not asked.
+	// Host is nil if it did not answer, or was not asked.
 	Host    *HostVersion    `json:"host,omitempty"`
 	Members []MemberVersion `json:"members,omitempty"`
-	// Warnings name what is too old or too new.
+	// Warnings name parts that are too old or too new.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
 // HostVersion is the version of the host part.
 type HostVersion struct {
-	// Version is that of the last init, or else the tag of the manager's image. It is "" where neither is known.
+	// Version is the version of the last init, or else the tag of the manager's image. It is "" if neither is known.
 	Version           string `json:"version,omitempty"`
 	Image             string `json:"image,omitempty"`
 	KubernetesVersion string `json:"kubernetesVersion"`
 }
 
-// MemberVersion is what the host knows of a member.
+// MemberVersion is the version of a member, as far as the host knows it.
 type MemberVersion struct {
 	Name              string                 `json:"name"`
 	KubernetesVersion string                 `json:"kubernetesVersion,omitempty"`
 	Collector         v1alpha1.CollectorMode `json:"collector"`
-	// Outdated says what of the member is older than the host.
+	// Outdated names the parts of the member that are older than the host. It is "" if there are none.
 	Outdated string `json:"outdated,omitempty"`
 }
 
@@ -77,7 +77,7 @@ func ReadVersions(ctx context.Context, cfg *rest.Config, own string) (*Versions,
 }
 
 // skew names versions that are too far apart. Releases may differ by one minor version. Builds that are no release have no minor
-// versions: there a difference is named with its order.
+// version: there skew names every difference.
 func (v *Versions) skew() (warnings []string) {
 	if v.Host != nil && v.Host.Version != "" {
 		warnings = append(warnings, skewOf(v.Client, v.Host.Version)...)

@@ -41,7 +41,7 @@ func readWrappers(ctx context.Context, c client.Reader) (wrappers []v1alpha1.Wra
 	return wrappers, registry.Items, nil
 }
 
-// probe refuses to begin where no manager could do the work.
+// probe refuses to begin if no manager could delete the wrappers and unjoin the members.
 func (u *uninstaller) probe(ctx context.Context) error {
 	wrappers, members, err := readWrappers(ctx, u.Client)
 	if err != nil || len(wrappers)+len(members) == 0 {
@@ -52,14 +52,14 @@ func (u *uninstaller) probe(ctx context.Context) error {
 		return forbidden(err, "asking the webhooks")
 	}
 	if err != nil {
-		return fmt.Errorf("the manager has to let %d wrappers and %d members go, and its webhooks do not answer: %w. `hostctl init` repairs the host part. Nothing was removed",
+		return fmt.Errorf("the manager has to delete %d wrappers and unjoin %d members, and its webhooks do not answer: %w. `hostctl init` repairs the host part. Nothing was removed",
 			len(wrappers), len(members), err)
 	}
 	return nil
 }
 
-// deleteWrappers sets onDelete: KeepAll in all wrappers, then deletes them, then waits until they are gone. No wrapper is deleted before
-// every one has the policy, so a removal that stops half-way has deleted nothing on a member.
+// deleteWrappers sets onDelete: KeepAll in all wrappers, then deletes them, then waits until they are gone. It deletes no wrapper without
+// that policy, so a removal that stops half-way has deleted nothing on a member.
 func (u *uninstaller) deleteWrappers(ctx context.Context) error {
 	wrappers, _, err := readWrappers(ctx, u.Client)
 	if err != nil || len(wrappers) == 0 {
@@ -88,7 +88,7 @@ func (u *uninstaller) deleteWrappers(ctx context.Context) error {
 			return false, transient(err)
 		}
 		step.Update("%d are left", len(left))
-		// A wrapper that is made anew, or gets its policy back while it waits for a member, is a wrapper that something puts back.
+		// A tool may create a wrapper again, or reset its policy while its deletion waits for a member.
 		for _, w := range left {
 			if w.GetDeletionTimestamp() != nil && w.WrapperSpec().OnDelete == v1alpha1.KeepAll {
 				continue
@@ -129,12 +129,12 @@ const (
 )
 
 // deleteKept deletes a wrapper exactly as it was read, with onDelete: KeepAll. A GitOps controller may put the earlier policy back at any
-// moment, and a deletion under that policy would delete objects on members. putBack counts that, by the wrapper's name.
+// moment, and a deletion under that policy would delete objects on members. putBack counts such resets by the wrapper's name.
 func (u *uninstaller) deleteKept(ctx context.Context, w v1alpha1.Wrapper, putBack map[string]int) error {
 	for range maxConflicts {
 		if w.WrapperSpec().OnDelete != v1alpha1.KeepAll {
 			if putBack[nameOf(w)]++; putBack[nameOf(w)] > maxPutBack {
-				return fmt.Errorf("something puts %s back each time this command changes or deletes it: suspend your GitOps tool first, then run this again. "+
+				return fmt.Errorf("another client restores %s each time this command changes or deletes it: suspend your GitOps tool first, then run this again. "+
 					"The host part is still there", nameOf(w))
 			}
 			if err := u.keepAll(ctx, w); err != nil {
@@ -159,11 +159,11 @@ func (u *uninstaller) deleteKept(ctx context.Context, w v1alpha1.Wrapper, putBac
 	return fmt.Errorf("deleting %s: it changed %d times between a read and its deletion: run this again. The host part is still there", nameOf(w), maxConflicts)
 }
 
-// stillThere says which wrappers are not gone, and why.
+// stillThere is the error that names the wrappers that are not gone, and why.
 func stillThere(left []v1alpha1.Wrapper) error {
 	var lines []string
 	for _, w := range left[:min(len(left), maxNamed)] {
-		why := "the manager has not said why"
+		why := "the manager has written no reason"
 		for _, c := range w.WrapperStatus().Conditions {
 			if c.Type == v1alpha1.ConditionReady {
 				why = clean(c.Reason + ": " + c.Message)
@@ -174,8 +174,8 @@ func stillThere(left []v1alpha1.Wrapper) error {
 	if more := len(left) - maxNamed; more > 0 {
 		lines = append(lines, fmt.Sprintf("  and %d more", more))
 	}
-	return fmt.Errorf("%d wrappers wait for a member; the host part is still there. `hostctl approve NAME --release CLUSTER` stops waiting for a member, "+
-		"`hostctl unjoin CLUSTER --forget` gives it up. Then run this again:\n%s", len(left), strings.Join(lines, "\n"))
+	return fmt.Errorf("%d wrappers wait for a member; the host part is still there. To stop waiting, release the wrapper (`hostctl approve NAME --release CLUSTER`) "+
+		"or forget the member (`hostctl unjoin CLUSTER --forget`). Then run this again:\n%s", len(left), strings.Join(lines, "\n"))
 }
 
 func nameOf(w v1alpha1.Wrapper) string {
@@ -185,7 +185,7 @@ func nameOf(w v1alpha1.Wrapper) string {
 	return "fed/" + w.GetName() + " in " + w.GetNamespace()
 }
 
-// unjoin unjoins every member: the manager cleans it.
+// unjoin unjoins every member. The manager removes Fairlead's objects from it.
 func (u *uninstaller) unjoin(ctx context.Context) error {
 	_, members, err := readWrappers(ctx, u.Client)
 	if err != nil {
@@ -219,8 +219,8 @@ func (u *uninstaller) removeCRDs(ctx context.Context) error {
 	return u.awaitGone(ctx, crds...)
 }
 
-// removeNamespace removes the namespace with all credentials and keys. On a cluster that is a member as well, only the host's own
-// objects in it go.
+// removeNamespace removes the namespace with all credentials and keys. On a cluster that is a member as well, it removes
+// only the host's own objects in the namespace.
 func (u *uninstaller) removeNamespace(ctx context.Context) error {
 	membership := &v1alpha1.Membership{}
 	err := u.Get(ctx, client.ObjectKey{Name: v1alpha1.MembershipName}, membership)

@@ -26,7 +26,7 @@ func TestAWrapperIsDeletedOnlyAsKeepAll(t *testing.T) {
 		"no tool":                  {puts: 0},
 		"a tool that does it once": {puts: 1},
 		"a tool that does it each time": {puts: 1000,
-			wantErr: "something puts fed/web in shop back each time this command changes or deletes it: suspend your GitOps tool first"},
+			wantErr: "another client restores fed/web in shop each time this command changes or deletes it: suspend your GitOps tool first"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wrapper := &v1alpha1.Federated{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
@@ -82,7 +82,7 @@ func TestAWrapperThatIsMadeAnewIsNamed(t *testing.T) {
 		},
 	}).Build()
 	u := &uninstaller{connection: connection{Client: c}, opts: UninstallOptions{Wait: time.Minute}, progress: progress.Discard()}
-	if err := u.deleteWrappers(t.Context()); err == nil || !strings.Contains(err.Error(), "something puts fed/web in shop back") {
+	if err := u.deleteWrappers(t.Context()); err == nil || !strings.Contains(err.Error(), "another client restores fed/web in shop") {
 		t.Errorf("got: %v", err)
 	}
 }

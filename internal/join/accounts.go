@@ -16,11 +16,11 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
 )
 
-// putAccounts makes the two service accounts and grants the rights that are needed in fairlead-system.
+// putAccounts creates the two service accounts and grants the rights that they need in fairlead-system.
 //
-// The collector's account is made anew where the wrong side may hold tokens of it. It is deleted before the Role of the
-// host changes, and made after that. So the host cannot request a token of the new account by the rights of the old
-// mode, and a join that is killed in between leaves no account behind that the next join would keep.
+// If the wrong side may hold tokens of the collector's account, putAccounts deletes the account and creates it again. It
+// deletes the account before it changes the host's Role, and creates it after that. So the host cannot use its earlier
+// rights to request a token of the new account. If a join is killed in between, the next join finds no old account to keep.
 func (p *joiner) putAccounts(ctx context.Context) error {
 	var t tally
 	account, outcome, err := put(ctx, p.member, serviceAccount(HostAccount), func(*corev1.ServiceAccount) {})
@@ -45,7 +45,7 @@ func (p *joiner) putAccounts(ctx context.Context) error {
 	t.add(outcome)
 	p.done(t.outcome(), p.member.cluster+": account "+HostAccount+", "+CollectorAccount, "")
 	if p.collector == v1alpha1.CollectorExternal && outcome == Created && !p.opts.DryRun {
-		p.note("the collector's account on %s is new: tokens of an earlier one of its name are refused. %s", p.member.cluster, newToken)
+		p.note("the collector's account on %s is new, and its API server refuses the tokens of the earlier account. %s", p.member.cluster, newToken)
 	}
 	p.done(roles, p.member.cluster+": roles in "+v1alpha1.SystemNamespace, "")
 	return nil
@@ -93,8 +93,8 @@ func (p *joiner) dropCollectorAccount(ctx context.Context) (Outcome, error) {
 	return p.member.remove(ctx, account)
 }
 
-// hasTokens reports whether only the side that a mode means can have tokens of the collector's account: the host that holds one, or may
-// create one; the pods of a collector on the member; or, with neither, an administrator.
+// hasTokens reports whether only the side that runs the collector in this mode can have tokens of the collector's account. The host has
+// them if it holds one or may create one. The pods of a Deployment on the member have them. If neither is so, only an administrator can.
 func hasTokens(mode v1alpha1.CollectorMode, hostHolds, hostMay, deployed bool) bool {
 	switch mode {
 	case v1alpha1.CollectorHost:
@@ -107,7 +107,7 @@ func hasTokens(mode v1alpha1.CollectorMode, hostHolds, hostMay, deployed bool) b
 }
 
 // hostMayCreateTokens reports whether the Role of an earlier join lets the host create tokens of an account. The Secret
-// at the host does not tell it: the Secret may be gone, or the host may hold tokens that it did not store.
+// at the host does not show this: it may be gone, or the host may hold tokens that it did not store.
 func (p *joiner) hostMayCreateTokens(ctx context.Context, account string) (bool, error) {
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: HostAccount}}
 	if err := p.member.get(ctx, role); errors.Is(err, errAbsent) {

@@ -43,7 +43,7 @@ func addressOf(host, member *rest.Config, opts Options, bound credentials.Bindin
 		a.proxyURL = ""
 	}
 	if member.Insecure {
-		return a, errors.New("the cluster's kubeconfig says insecure-skip-tls-verify: the host would send the member's token to whoever answers there; " +
+		return a, errors.New("the cluster's kubeconfig says insecure-skip-tls-verify: the host would send its token to any server that answers there; " +
 			"put the cluster's CA into the kubeconfig (certificate-authority-data) instead")
 	}
 	var err error
@@ -81,11 +81,12 @@ func edits(have v1alpha1.MemberClusterSpec, bound credentials.Binding) []edit {
 	return found
 }
 
-// edit is one field of the connection, as it is in the MemberCluster and in the Secret; meant is how to have it all the same.
+// edit is a field of the connection that a person changed in the MemberCluster. have is that value, bound is the value in the Secret.
+// meant says how to make the join use have.
 type edit struct{ field, have, bound, meant string }
 
 // checkLoopback refuses an address that leads the host to itself. A host that is on loopback too runs on the same
-// machine, as in the sandbox. Behind a proxy the proxy's address counts: the member's is looked up there.
+// machine, as in the sandbox. With a proxy only the proxy's address is checked, because the proxy resolves the member's.
 func (a address) checkLoopback(host string) error {
 	if isLoopback(host) {
 		return nil

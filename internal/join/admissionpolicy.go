@@ -39,12 +39,13 @@ var policyVariables = []admissionregistrationv1.Variable{
 	{Name: "oldLabels", Expression: "oldObject != null && has(oldObject.metadata) && has(oldObject.metadata.labels) ? oldObject.metadata.labels : {}"},
 }
 
-// ownThings are the requests that the host's code sends about objects in fairlead-system, and no others: pushes write
-// Deliveries, not their status. Renewals request tokens of the accounts that it uses, and create and delete the Secrets that the
-// tokens are bound to. Leaving deletes the namespace or the host's own account, and a collector that a join installed; the member's garbage collector
-// deletes the collector's account. The host never changes these Secrets. Their type must be one without a function. The member's controller fills a
-// Secret of type kubernetes.io/service-account-token, and a host that is its own member would take a Secret of Fairlead's own type
-// for credentials.
+// ownThings are the only requests that the policy allows the host in fairlead-system: those that its code sends. A push writes
+// Deliveries, but not their status. A renewal requests tokens of the accounts that the host uses, and creates and deletes the Secrets
+// that the tokens are bound to. Leaving deletes the namespace or the host's own account, and a collector that a join installed. The
+// member's garbage collector deletes the collector's account.
+//
+// The host never changes these Secrets, and they must be Opaque. The member's controller would fill a Secret of type
+// kubernetes.io/service-account-token. A host that is its own member would use a Secret of Fairlead's own type as credentials.
 func ownThings(collector v1alpha1.CollectorMode) string {
 	accounts, bound := tokenAccounts(collector)
 	things := []string{
@@ -106,9 +107,9 @@ func refuseUnless(expression, message string) admissionregistrationv1.Validation
 	return admissionregistrationv1.Validation{Expression: expression, MessageExpression: message, Reason: ptr.To(metav1.StatusReasonForbidden)}
 }
 
-// policySpec is the ValidatingAdmissionPolicy that restricts the host's account to a namespace policy, and
-// to the tokens that it needs under a collector mode, with every field filled as the API server would fill it. The policy in force returns digest when it refuses question; so the
-// join learns that it is in force.
+// policySpec is the ValidatingAdmissionPolicy that restricts the host's account to a namespace policy, and to the tokens that the
+// host needs under a collector mode. Every field is filled as the API server would fill it. The API server refuses question with a
+// message that holds digest. So the join learns that the API server enforces this policy.
 func policySpec(
 	namespaces v1alpha1.NamespacePolicy, collector v1alpha1.CollectorMode,
 ) (spec admissionregistrationv1.ValidatingAdmissionPolicySpec, digest string) {
@@ -130,7 +131,7 @@ func policySpec(
 	}
 	written, err := json.Marshal(spec)
 	if err != nil {
-		panic(fmt.Sprintf("encoding the admission policy: %v", err)) // it holds nothing that JSON has not
+		panic(fmt.Sprintf("encoding the admission policy: %v", err)) // every field of it has a JSON form
 	}
 	sum := sha256.Sum256(written)
 	digest = string(namespaces) + "-" + hex.EncodeToString(sum[:8])

@@ -24,8 +24,8 @@ var errHopeless = errors.New("it does not change")
 const (
 	// lookEvery is the time between two reads of the collector's Deployment.
 	lookEvery = time.Second
-	// patience is how long a pod may fail for one reason, or the manager not reach the member, before the join gives up. A kubelet tries an image again after 10 and
-	// after 20 seconds, so a registry that fails once is no reason.
+	// patience is how long a pod may fail for one reason, or the manager may fail to reach the member, before the join gives up. A
+	// kubelet tries to pull an image again after 10 and after 20 seconds, so one failure of a registry does not end the join.
 	patience = 40 * time.Second
 )
 
@@ -89,8 +89,8 @@ func (p *joiner) wait() time.Duration {
 	return p.opts.Wait
 }
 
-// hostReach is what the host tells about the way from its manager to the member. The join itself has reached the member, perhaps by
-// another way: the manager may run in a pod of the host.
+// hostReach follows whether the host's manager reaches the member. The join itself has reached the member, perhaps on another path:
+// the manager may run in a pod of the host.
 type hostReach struct {
 	joiner *joiner
 	// since is when the join first read that the manager does not reach the member; zero while it does.

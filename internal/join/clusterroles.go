@@ -30,7 +30,7 @@ func roleOf(grant string) string {
 	return HostAccount + "-resources"
 }
 
-// roles are all roles of the member. The others belong to the first one.
+// roles returns all ClusterRoles that the join writes to the member. The first one owns the others.
 func (p *joiner) roles(served Served) []role {
 	roles := []role{{name: HostAccount, rules: hostRules(), account: HostAccount}}
 	var singles []rbacv1.PolicyRule

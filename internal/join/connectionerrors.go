@@ -49,7 +49,7 @@ func explain(err error, cluster, endpoint string) error {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("%s: nothing listens there: is the cluster up, and is it the right port? %w", at, err)
 	case errors.Is(err, http.ErrSchemeMismatch), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
-		return fmt.Errorf("%s: what answers there does not speak TLS: %w", at, err)
+		return fmt.Errorf("%s: the server there does not speak TLS: %w", at, err)
 	case timedOut(err):
 		return fmt.Errorf("%s: no answer in time: a firewall, a VPN that is not up, or a proxy that is missing (--proxy-url)? %w", at, err)
 	case errors.As(err, &dial):
@@ -74,7 +74,7 @@ func certificateTrouble(err error) string {
 	case errors.As(err, &name):
 		return fmt.Sprintf("its certificate is for %s: give an address among them (--server), or tls-server-name in the kubeconfig", namesOf(name.Certificate))
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return fmt.Sprintf("its certificate holds from %s to %s only", invalid.Cert.NotBefore.UTC().Format("2006-01-02 15:04"), invalid.Cert.NotAfter.UTC().Format("2006-01-02 15:04"))
+		return fmt.Sprintf("its certificate is valid only from %s to %s", invalid.Cert.NotBefore.UTC().Format("2006-01-02 15:04"), invalid.Cert.NotAfter.UTC().Format("2006-01-02 15:04"))
 	case errors.As(err, &invalid), errors.As(err, &verification):
 		return "its certificate is not valid"
 	}
@@ -95,7 +95,7 @@ func namesOf(cert *x509.Certificate) string {
 // maxWords bounds the quoted part of a Kubernetes error, which for roles lists every rule.
 const maxWords = 400
 
-// explainGrant puts the refusal of a role or binding into words.
+// explainGrant turns the refusal of a role or binding into a GrantError.
 func explainGrant(err error, cluster string) error {
 	if !apierrors.IsForbidden(err) {
 		return err
@@ -107,7 +107,7 @@ func explainGrant(err error, cluster string) error {
 	return &GrantError{Cluster: cluster, words: words, err: err}
 }
 
-// GrantError says that Kubernetes does not let the joining user grant a right.
+// GrantError is the error for a right that Kubernetes does not let the joining user grant.
 type GrantError struct {
 	Cluster string
 	words   string

@@ -44,7 +44,7 @@ func TestWhatKeepsAClusterFromAnsweringIsSaid(t *testing.T) {
 		"a name that is not in it":         {url: answers.URL, tls: rest.TLSClientConfig{CAData: ca(answers), ServerName: "east"}, want: "its certificate is for example.com"},
 		"nothing listens":                  {url: "https://" + freeAddress(t), want: "nothing listens there"},
 		"a name that nobody knows":         {url: "https://no-such-host.invalid:6443", want: "this machine cannot resolve the name no-such-host.invalid"},
-		"a server that does not speak TLS": {url: strings.Replace(plain.URL, "http:", "https:", 1), want: "what answers there does not speak TLS"},
+		"a server that does not speak TLS": {url: strings.Replace(plain.URL, "http:", "https:", 1), want: "the server there does not speak TLS"},
 		"a server that does not answer":    {url: hangs.URL, tls: rest.TLSClientConfig{CAData: ca(hangs)}, timeout: 100 * time.Millisecond, want: "no answer in time"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestWhatKeepsAClusterFromAnsweringIsSaid(t *testing.T) {
 func TestCertificateThatExpiredSaysSo(t *testing.T) {
 	cert := &x509.Certificate{NotBefore: time.Unix(0, 0), NotAfter: time.Unix(3600, 0)}
 	err := &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Cert: cert, Reason: x509.Expired}}
-	want := "its certificate holds from 1970-01-01 00:00 to 1970-01-01 01:00 only"
+	want := "its certificate is valid only from 1970-01-01 00:00 to 1970-01-01 01:00"
 	if diff := wordsDiff(want, explain(err, "member east", "https://east")); diff != "" {
 		t.Error(diff)
 	}

@@ -24,7 +24,7 @@ import (
 func MemberCRDs() []string { return []string{crdDeliveries, crdMemberships} }
 
 // putCRD applies one of Fairlead's CRDs and waits until it is served. A CRD that a newer hostctl applied stays as it is, and newer
-// holds its version: an older one would take fields away, and the API server would drop what a newer host records in them.
+// is the version of that hostctl. An older CRD lacks fields, and the API server would drop what a newer host records in them.
 func (w writer) putCRD(ctx context.Context, name string) (outcome Outcome, newer string, err error) {
 	there := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	outcome, newer, err = w.applyCRD(ctx, there)
@@ -76,7 +76,7 @@ func (w writer) applyCRD(ctx context.Context, there *apiextensionsv1.CustomResou
 	if outcome == Created {
 		return Created, "", nil
 	}
-	// An apply that changes nothing leaves the resourceVersion, and so does a dry run: that one is compared.
+	// An apply that changes nothing does not change the resourceVersion. Nor does any dry run, so there the content is compared.
 	after := &apiextensionsv1.CustomResourceDefinition{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(crd.Object, after); err != nil {
 		return "", "", err

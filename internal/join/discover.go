@@ -39,8 +39,8 @@ func (p *joiner) discoverHost(ctx context.Context) error {
 	err = p.host.client.Get(ctx, client.ObjectKeyFromObject(p.known), p.known)
 	switch {
 	case isNoHost(err):
-		return fmt.Errorf("%s does not serve MemberClusters: is that the host? What makes a cluster one is "+
-			"`hostctl init` or docs/howto/install.md (`hostctl sandbox up` makes a host to try)", p.hostConfig.Host)
+		return fmt.Errorf("%s does not serve MemberClusters: is it the host? To make a cluster the host, "+
+			"run `hostctl init` or see docs/howto/install.md (`hostctl sandbox up` makes a host to try)", p.hostConfig.Host)
 	case client.IgnoreNotFound(err) != nil:
 		return fmt.Errorf("reading MemberCluster %s at the host: %w", p.opts.Name, err)
 	case p.known.DeletionTimestamp != nil:
@@ -123,7 +123,7 @@ func (p *joiner) remark() {
 		p.note("the host joins itself as its own member")
 	}
 	if p.address.endpoint != p.memberConfig.Host && p.opts.Server == "" {
-		p.note("the host keeps reaching %s at %s, as an earlier join said; --server %s would change that", p.member.cluster, p.address.endpoint, p.memberConfig.Host)
+		p.note("the host still reaches %s at %s, the address of an earlier join; --server %s would change that", p.member.cluster, p.address.endpoint, p.memberConfig.Host)
 	}
 	if p.known.UID != "" && p.bound.Cluster != "" {
 		for _, e := range edits(p.known.Spec, p.bound) {
@@ -132,7 +132,7 @@ func (p *joiner) remark() {
 		}
 	}
 	if proxy := proxyOf(p.memberConfig); proxy != "" && p.address.proxyURL == "" {
-		p.note("the cluster's kubeconfig goes through the proxy %s, the host will not: give --proxy-url where it has to", proxy)
+		p.note("the cluster's kubeconfig uses the proxy %s, and the host will not: give --proxy-url if the host needs it", proxy)
 	}
 }
 
@@ -142,7 +142,7 @@ func (p *joiner) refuseOthers(ctx context.Context) error {
 	owner := p.membership.Spec
 	if p.isAnothers() && !p.opts.TakeOver {
 		return fmt.Errorf("%s at %s is a member of another host, %q (uid %s), which knows it as %q; two hosts would fight over its objects: "+
-			"run `hostctl unjoin %s` at that host first; or, where that host is gone or is to lose it, join with --take-over, which says first what that does",
+			"run `hostctl unjoin %s` at that host first; or, if that host is gone or must lose the member, join with --take-over, which first shows the consequences",
 			p.member.cluster, p.memberConfig.Host, owner.Host.Name, owner.Host.UID, owner.ClusterName, owner.ClusterName)
 	}
 	if uid := p.known.Status.UID; uid != "" && uid != p.memberUID {

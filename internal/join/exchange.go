@@ -156,7 +156,7 @@ func (p *joiner) storeSecret(ctx context.Context, secret *corev1.Secret, data ma
 	if p.stored == nil {
 		secret.Type, secret.Data = v1alpha1.SecretTypeMember, data
 		err := p.host.client.Create(ctx, secret, p.host.createOptions()...)
-		if p.host.dry && absent(err) { // the namespace would only have been made, too
+		if p.host.dry && absent(err) { // a dry run has not created the namespace
 			err = nil
 		}
 		return Created, err

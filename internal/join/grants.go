@@ -82,7 +82,7 @@ func single(grant string) (group, resource string, err error) {
 	case !ok:
 		return "", "", fmt.Errorf("unknown profile %q: give %s, or GROUP/RESOURCE (for example example.com/widgets, core/pods)", grant, strings.Join(profiles, ", "))
 	case group == "*":
-		return "", "", fmt.Errorf("%q: a group is named; all of them are the profile %s", grant, ProfileAny)
+		return "", "", fmt.Errorf("%q: give the name of a group; to grant all groups, give the profile %s", grant, ProfileAny)
 	case len(validation.IsDNS1123Subdomain(group)) > 0:
 		return "", "", fmt.Errorf("%q: %q is no API group (the one without a name is written %s)", grant, group, coreGroup)
 	case !resourcePattern.MatchString(resource):
@@ -118,8 +118,8 @@ func Grants(grant string) []rbacv1.PolicyRule {
 		// Each leads to a path of a node, or to any volume or snapshot of the cloud account that its driver uses.
 		return []rbacv1.PolicyRule{write("", "persistentvolumes"), write("snapshot.storage.k8s.io", "volumesnapshotcontents")}
 	case ProfileOLM:
-		// OLM gives an operator the rights that its ClusterServiceVersion asks for, so the host writes none: OLM makes
-		// them from its catalogs.
+		// OLM gives an operator the rights that its ClusterServiceVersion asks for. So the host writes no
+		// ClusterServiceVersions: OLM creates them from its catalogs.
 		return []rbacv1.PolicyRule{
 			write(groupOLM, "subscriptions", "operatorgroups", "operatorconditions"),
 			{APIGroups: []string{groupOLM}, Resources: []string{"installplans"}, Verbs: []string{"get", "list", "watch", "patch", "delete"}},

@@ -173,7 +173,7 @@ func (p *joiner) own(ctx context.Context) error {
 		return fmt.Errorf("writing the Membership of %s: host %q (uid %s) has joined it meanwhile", p.member.cluster, other.Name, other.UID)
 	}
 	if p.taken && outcome == Unchanged {
-		return nil // takeOver has told of it
+		return nil // takeOver has reported it
 	}
 	p.done(outcome, fmt.Sprintf("%s: Membership of %s as %s", p.member.cluster, p.identity.Name, p.opts.Name), "")
 	return nil
@@ -187,8 +187,8 @@ func serviceAccount(name string) *corev1.ServiceAccount {
 	return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name}}
 }
 
-// belongTo makes the member's garbage collector remove obj with the last of its owners. An owner that a dry run only would
-// have made has no uid yet.
+// belongTo makes the member's garbage collector remove obj with the last of its owners. An owner that exists only
+// in a dry run has no uid.
 func belongTo(obj client.Object, owners ...client.Object) {
 	var refs []metav1.OwnerReference
 	for _, owner := range owners {

@@ -57,7 +57,7 @@ func (p *joiner) putPolicy(ctx context.Context) error {
 // without it. Policies see labels only, so the policy would close these namespaces to the host.
 func (p *joiner) markMade(ctx context.Context) error {
 	if p.membership.Spec.NamespacePolicy != "" {
-		return nil // an earlier join has done so, and the host can have written since what looks like it
+		return nil // an earlier join has done so; since then the host could make other namespaces look like these
 	}
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NamespaceList"))
@@ -154,7 +154,7 @@ func (p *joiner) decideNamespaces() {
 		}
 	case known == v1alpha1.NamespacesAll && p.membership.Spec.Host.UID == "":
 		p.namespaces = v1alpha1.NamespacesManaged
-		p.note("MemberCluster %s says namespacePolicy All, but no join on the member did, so the policy is Managed: `hostctl join %s --cluster-kubeconfig FILE --namespaces All` would change it",
+		p.note("MemberCluster %s says namespacePolicy All, but no join has set it on the member, so the policy is Managed: `hostctl join %s --cluster-kubeconfig FILE --namespaces All` would change it",
 			p.opts.Name, p.opts.Name)
 	case known == v1alpha1.NamespacesAll: // joined by a version that installed no policy
 		p.namespaces = known

@@ -143,7 +143,7 @@ func newJoiner(host, member *rest.Config, opts Options, report Reporter) (*joine
 func newWriter(cfg *rest.Config, cluster string, dry bool) (writer, error) {
 	c, err := client.New(cfg, client.Options{Scheme: scheme})
 	if err != nil {
-		if told := explain(err, cluster, cfg.Host); told != err { //nolint:errorlint // explain hands back what it knows nothing of
+		if told := explain(err, cluster, cfg.Host); told != err { //nolint:errorlint // explain returns an error that it does not know as it is
 			return writer{}, fmt.Errorf("connecting to %s: %w", cluster, told)
 		}
 		return writer{}, fmt.Errorf("connecting to %s at %s: its kubeconfig is not usable: check server, certificate-authority and the "+

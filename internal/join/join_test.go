@@ -180,19 +180,19 @@ func TestAJoinMendsWhatIsBroken(t *testing.T) {
 		"the role that all others belong to": {want: "cluster roles for core, storage, olm", harm: func(t *testing.T) {
 			remove(t, f.east, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: join.HostAccount}})
 		}},
-		"an account that is gone, and with it every token": {want: "token of fairlead-host created (the host's is of an account that was made anew", harm: func(t *testing.T) {
+		"an account that is gone, and with it every token": {want: "token of fairlead-host created (the host's token is of an earlier account", harm: func(t *testing.T) {
 			remove(t, f.east, join.ServiceAccount(join.HostAccount))
 		}},
 		"a Membership that is gone": {want: "Membership of prod as east created", harm: func(t *testing.T) {
 			remove(t, f.east, &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}})
 		}},
-		"a Secret that is gone": {want: "token of fairlead-host created (the host has none", harm: func(t *testing.T) {
+		"a Secret that is gone": {want: "token of fairlead-host created (the host has no token", harm: func(t *testing.T) {
 			remove(t, f.host, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: secret.Namespace, Name: secret.Name}})
 		}},
-		"a token that has expired": {want: "token of fairlead-host created (the host's expired on", harm: func(t *testing.T) {
+		"a token that has expired": {want: "token of fairlead-host created (the host's token expired on", harm: func(t *testing.T) {
 			setToken(t, f.host, secret, unsigned(account(t), now.Add(-2*time.Hour), now.Add(-time.Hour)))
 		}},
-		"a token near its end": {want: "token of fairlead-host created (the host's is of ", harm: func(t *testing.T) {
+		"a token near its end": {want: "token of fairlead-host created (the host's token was issued on ", harm: func(t *testing.T) {
 			setToken(t, f.host, secret, unsigned(account(t), now.Add(-2*time.Hour), now.Add(time.Hour/2)))
 		}},
 		"a token that nobody signed": {want: "token of fairlead-host created (the member no longer accepts the host's", harm: func(t *testing.T) {
@@ -262,7 +262,7 @@ func TestWhoMayNotJoinIsTold(t *testing.T) {
 		"a second name": {host: f.hostConfig, member: f.eastConfig, opts: join.Options{Name: "ost"},
 			want: []string{"is a member of this host already, under the name east"}},
 		"a host that is none": {host: f.eastConfig, member: f.westConfig, opts: join.Options{Name: "west"},
-			want: []string{"does not serve MemberClusters: is that the host?"}},
+			want: []string{"does not serve MemberClusters: is it the host?"}},
 		"a person with too few rights": {host: f.hostConfig, member: person, opts: join.Options{Name: "west"},
 			want: []string{"granting rights on member west: the user of the cluster's kubeconfig must hold every right"}},
 		"a person with too few rights, in a dry run": {host: f.hostConfig, member: person, opts: join.Options{Name: "west", DryRun: true},

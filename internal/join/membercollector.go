@@ -21,8 +21,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
 )
 
-// discoverManager reads the Deployment of the manager on the host, which tells two things: where the collectors' image lies, and
-// that the manager reaches members from a pod. It is nil where the manager is a process elsewhere, as in the sandbox.
+// discoverManager reads the Deployment of the manager on the host. From it the join learns the name of the collector's image, and that
+// the manager runs in a pod. There is none if the manager is a process outside the cluster, as in the sandbox.
 func (p *joiner) discoverManager(ctx context.Context) error {
 	manager := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: membercollector.Manager}}
 	switch err := p.host.get(ctx, manager); {
@@ -45,7 +45,7 @@ func (p *joiner) checkFromPod(context.Context) error {
 	if p.manager == nil {
 		return nil
 	}
-	const pod = "a loopback address, which leads to the pod itself in the pod of the host's manager"
+	const pod = "a loopback address: in the pod of the host's manager it leads to that pod itself"
 	switch {
 	case p.address.proxyURL != "" && isLoopback(p.address.proxyURL):
 		return fmt.Errorf("--proxy-url %s is %s", credentials.WithoutUser(p.address.proxyURL), pod)
@@ -162,7 +162,7 @@ func (w writer) applyDeployment(ctx context.Context, want *appsv1.Deployment) (O
 	}
 	err = w.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), opts...)
 	switch {
-	case isNew && w.dry && absent(err): // the namespace would only have been made, too
+	case isNew && w.dry && absent(err): // a dry run has not created the namespace
 		return Created, nil
 	case err != nil:
 		return "", err

@@ -280,8 +280,8 @@ func TestSettingsOfACollectorThatCannotBeFollowedAreRefusedFirst(t *testing.T) {
 	refused("are for --collector Member", join.Options{MemberCollector: membercollector.Given{Image: "a:v1"}})
 	f.runsManager(t, "registry.org/fairlead/manager:v1")
 	t.Cleanup(func() { f.forgetsManager(t) })
-	refused("which leads to the pod itself in the pod of the host's manager; give the address by which the host's pods reach the member: --server", join.Options{})
-	refused("--proxy-url http://127.0.0.1:1 is a loopback address, which leads to the pod itself", join.Options{Server: elsewhere, ProxyURL: "http://127.0.0.1:1"})
+	refused("in the pod of the host's manager it leads to that pod itself; give the address by which the host's pods reach the member: --server", join.Options{})
+	refused("--proxy-url http://127.0.0.1:1 is a loopback address: in the pod of the host's manager", join.Options{Server: elsewhere, ProxyURL: "http://127.0.0.1:1"})
 }
 
 // awaits joins east and waits, while the test plays the manager: it calls the member Ready at once.

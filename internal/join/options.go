@@ -20,7 +20,7 @@ import (
 type Options struct {
 	// Name is the MemberCluster's, a DNS label. Required.
 	Name string
-	// Allow are the grants; those of an earlier join that are not in it are taken away. Default: DefaultGrants.
+	// Allow are the grants. The join removes grants of an earlier join that are not among them. Default: DefaultGrants.
 	Allow []string
 	// Namespaces selects the open namespaces of the member. Default: Managed.
 	Namespaces v1alpha1.NamespacePolicy
@@ -35,8 +35,8 @@ type Options struct {
 	Collector v1alpha1.CollectorMode
 	// MemberCollector are the settings of a collector on the member.
 	MemberCollector membercollector.Given
-	// HostName is the name of the host in the member's Membership. DefaultHostName is used in a first join only. One
-	// of them is required.
+	// HostName is the name of the host in the member's Membership. Default: the name that an earlier join of this host wrote, else
+	// DefaultHostName. One of the two fields is required.
 	HostName, DefaultHostName string
 	// TakeOver takes the cluster from its present host. A cluster that has no host, or this one, is joined as usual.
 	TakeOver bool
@@ -52,7 +52,7 @@ type Options struct {
 	// CollectorWait is Wait where the join installs a collector on the member, whose image has to be pulled. Default: Wait.
 	CollectorWait time.Duration
 
-	// tokenMemory and patience are the constants, or shorter in tests.
+	// tokenMemory and patience replace the constants of these names in tests.
 	tokenMemory time.Duration
 	patience    time.Duration
 }

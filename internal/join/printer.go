@@ -28,7 +28,7 @@ func Printer(out io.Writer, dryRun bool) Reporter {
 		if s.Note != "" {
 			line += " (" + s.Note + ")"
 		}
-		line = health.Clean(line, maxLine) // names on a member are its tenants' to choose
+		line = health.Clean(line, maxLine) // a member's tenants choose names there
 		_, _ = fmt.Fprintln(out, line)     // progress that can't be shown is no reason to stop the work
 	}
 }

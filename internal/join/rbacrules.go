@@ -13,13 +13,13 @@ import (
 
 // The names of the objects that join makes on a member, in the namespace fairlead-system and at cluster scope.
 const (
-	// HostAccount is the service account that the host comes as; the Role, ClusterRole and bindings of its base
-	// are called so too.
+	// HostAccount is the host's service account on a member. The Role and the ClusterRole that the account always has, and their
+	// bindings, have the same name.
 	HostAccount = "fairlead-host"
 	// CollectorAccount is the service account of the collector. Inside the manager (collector: Host) the manager holds a token of it;
 	// on the member (collector: Member) the collector's pod does; elsewhere (collector: External) the operator of the collector does.
 	CollectorAccount = "fairlead-collector"
-	// collectorGranted holds the reads that go with the grants.
+	// collectorGranted is the ClusterRole by which the collector reads the kinds that the member granted the host.
 	collectorGranted = CollectorAccount + "-granted"
 )
 
@@ -77,7 +77,7 @@ func hostSystemRules(collector v1alpha1.CollectorMode) []rbacv1.PolicyRule {
 		{APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{v1alpha1.SystemNamespace}, Verbs: []string{"get", "delete"}},
 	}
 	if collector == v1alpha1.CollectorMember {
-		// The host tells why a collector there does not run, and deletes it first when it leaves. RBAC cannot restrict a list by name.
+		// The host reports why a collector there does not run, and deletes it first when it leaves. RBAC cannot restrict a list by name.
 		rules = append(rules,
 			rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, ResourceNames: []string{membercollector.Name}, Verbs: []string{"get", "delete"}},
 			rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}})

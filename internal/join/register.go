@@ -21,8 +21,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/credentials"
 )
 
-// putHostNamespace: a cluster that was a member first and is a host now keeps the namespace when it leaves its own
-// host, hence the label.
+// putHostNamespace creates the namespace fairlead-system on the host, and removes the label made from it. With that label
+// a cluster that was a member before it became a host would lose the namespace when it leaves its own host.
 func (p *joiner) putHostNamespace(ctx context.Context) error {
 	_, outcome, err := put(ctx, p.host, systemNamespace(), func(ns *corev1.Namespace) { delete(ns.Labels, v1alpha1.LabelMade) })
 	if err != nil {
@@ -106,7 +106,7 @@ func (p *joiner) confirmSettings(ctx context.Context) error {
 		return fmt.Errorf("reading %s on %s: %w", describe(policy), p.member.cluster, err)
 	}
 	if have.Spec.Collector != p.collector || !isInForce(policy, p.namespaces, p.collector) {
-		return fmt.Errorf("another join of %s with other settings ran at the same time: run the join again whose settings are to hold", p.opts.Name)
+		return fmt.Errorf("another join of %s with other settings ran at the same time: run the join with the settings that you want again", p.opts.Name)
 	}
 	return nil
 }

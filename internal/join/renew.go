@@ -23,13 +23,13 @@ type Renewal struct {
 	Expires time.Time
 	// Due is when to renew the first of the tokens; zero for never.
 	Due time.Time
-	// Renewed is whether the Secret holds a new token.
+	// Renewed is true if the Secret holds a new token.
 	Renewed bool
-	// Shared is whether the Secret holds no token of the collector's account: a collector inside the manager then uses the host's
-	// credentials. So it is where an earlier version joined the member.
+	// Shared is true if the Secret holds no token of the collector's account. A collector inside the manager then uses the host's
+	// credentials. This is the case if an earlier version joined the member.
 	Shared bool
-	// Unbound is whether the host's token is bound to no Secret on the member, and cannot be revoked by itself: the host's Role there
-	// is of the version before.
+	// Unbound is true if the host's token is bound to no Secret on the member, so that it cannot be revoked by itself. This is the
+	// case if an earlier version joined the member: its Role does not allow the host to create such Secrets.
 	Unbound bool
 	// Overdue and CollectorOverdue tell why the host's token and the collector's are not renewed, nil where they are.
 	Overdue, CollectorOverdue *Overdue
@@ -41,12 +41,12 @@ type Overdue struct {
 	Account string
 	// Since is when its renewal was due, Expires is when it ends.
 	Since, Expires time.Time
-	// Err is the last attempt's.
+	// Err is the error of the last attempt.
 	Err error
 }
 
 // overdueAfter is how long renewals may fail without being reported: a join at the same time, or a short outage, makes one
-// attempt fail. Of a token with a short life it is half of the time that is left at the renewal.
+// attempt fail. For a token with a short life it is half of the time between the due renewal and the expiry.
 const overdueAfter = time.Hour
 
 // Renew asks the member for new tokens in place of those in the Secret at the host: the host's own token, and the
@@ -89,7 +89,7 @@ type renewer struct {
 func (r *renewer) renew(ctx context.Context, key string) (Renewal, error) {
 	have, err := readToken(string(r.secret.Data[key]))
 	if err != nil {
-		return Renewal{}, nil //nolint:nilerr // it is none of ours to renew
+		return Renewal{}, nil //nolint:nilerr // Fairlead does not renew credentials that it did not issue
 	}
 	if have.fresh(r.now) {
 		return renewal(have, false), nil
@@ -114,7 +114,7 @@ func (r *renewer) replace(ctx context.Context, key string, have credential) (cre
 		return credential{}, err
 	}
 	if !got.fresh(r.now) {
-		err = fmt.Errorf("the member's new token holds from %s to %s, and its clock says %s: correct the clocks of its control plane", when(got.issued), when(got.expires), when(r.now))
+		err = fmt.Errorf("the member's new token is valid from %s to %s, and the member's clock says %s: correct the clocks of its control plane", when(got.issued), when(got.expires), when(r.now))
 	} else {
 		err = r.accepts(ctx, got.token)
 	}
@@ -135,7 +135,7 @@ func (r *renewer) replace(ctx context.Context, key string, have credential) (cre
 	return got, nil
 }
 
-// lostUID begins what stands for the uid of a Secret whose uid the host does not know.
+// lostUID is the prefix of a made-up uid for a Secret whose uid the host does not know.
 const lostUID = "lost-"
 
 // giveUp writes the Secret at the host before the manager deletes a Secret on the member that the host knows nothing of.
@@ -150,8 +150,8 @@ func (r *renewer) giveUp(ctx context.Context, name string) error {
 	return nil
 }
 
-// withLost is the Secret at the host with a line for a lost token. No Secret has the uid in it, so the line deletes
-// nothing. It is another line each time: an update that changes nothing would stop no other client's write.
+// withLost is the Secret at the host with a line for a lost token. No Secret has the made-up uid, so the line deletes
+// nothing. The uid differs each time, because only an update that changes the Secret makes another client's write fail.
 func withLost(secret *corev1.Secret, name string, now time.Time) *corev1.Secret {
 	next := secret.DeepCopy()
 	line := tokenSecret{name: name, uid: types.UID(fmt.Sprintf("%s%d", lostUID, now.UnixNano()))}

@@ -131,7 +131,7 @@ func TestRenew(t *testing.T) {
 		"where all names are held, tokens were lost that nobody has": {token: of(25, month, slot(1)), held: []string{slot(2), slot(3), slot(4)},
 			want: of(0, month, slot(2)), wantHeld: []string{"1", "2", "3", "4"}, superseded: slot(1) + "/uid-of-" + slot(1)},
 		"one that would be due at once is not kept": {token: of(25, month, slot(1)), late: 24, want: of(25, month, slot(1)), wantHeld: []string{"1"},
-			wantErr: "its clock says"},
+			wantErr: "the member's clock says"},
 		"one that does not work is not kept":                                {token: of(25, month, slot(1)), refuses: true, want: of(25, month, slot(1)), wantHeld: []string{"1"}, wantErr: "not this one"},
 		"one that comes too late is revoked":                                {token: of(25, month, slot(1)), raced: true, want: "another", wantHeld: []string{"1"}, wantErr: "object was modified"},
 		"a member of the version before gives one that is bound to nothing": {token: of(25, 365*24, ""), forbids: true, want: of(0, month, ""), unbound: true},

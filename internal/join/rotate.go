@@ -25,5 +25,5 @@ func (p *joiner) rotate(ctx context.Context) error {
 	if err := p.revoke(ctx, p.identity.Name); err != nil {
 		return fmt.Errorf("making the account anew: %w", err)
 	}
-	return p.awaitForgotten(ctx, "the join stopped after it deleted the host's account: the host has no access until a join ends. Run the same command again")
+	return p.awaitForgotten(ctx, "the join stopped after it deleted the host's account: the host has no access until a join has finished. Run the same command again")
 }

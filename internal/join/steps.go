@@ -2,7 +2,7 @@
 
 package join
 
-// Outcome says what a step did to its object.
+// Outcome is what a step did to its object.
 type Outcome string
 
 // The outcomes of a step, as a person reads them behind its name.

@@ -203,7 +203,7 @@ func (p *joiner) bindings(ctx context.Context) (made []client.Object, others []s
 	var namespaced rbacv1.RoleBindingList
 	for _, l := range []client.ObjectList{&clusterWide, &namespaced} {
 		if err := p.member.client.List(ctx, l); err != nil {
-			return nil, nil, fmt.Errorf("listing who has rights on %s: %w", p.member.cluster, err)
+			return nil, nil, fmt.Errorf("listing the role bindings on %s: %w", p.member.cluster, err)
 		}
 	}
 	sort := func(obj client.Object, subjects []rbacv1.Subject) {
@@ -241,7 +241,7 @@ func (p *joiner) awaitForgotten(ctx context.Context, stopped string) error {
 	if p.opts.tokenMemory != 0 {
 		memory = p.opts.tokenMemory
 	}
-	p.note("%s: for up to %s its API servers may remember the old account's tokens: waiting before the new account is made", p.member.cluster, memory)
+	p.note("%s: for up to %s its API servers may accept the old account's tokens: waiting before the new account is made", p.member.cluster, memory)
 	timer := time.NewTimer(memory)
 	defer timer.Stop()
 	select {

@@ -42,14 +42,14 @@ type credential struct {
 	issued, expires time.Time
 }
 
-// due is when another is to take its place.
+// due is when a new token has to replace this one.
 func (c credential) due() time.Time {
 	return c.issued.Add(min(tokenAge, c.expires.Sub(c.issued)/3))
 }
 
 func (c credential) fresh(now time.Time) bool { return now.Before(c.due()) }
 
-// lastSecond is the last one of the year 9999, past which JSON knows no time.
+// lastSecond is the last second of the year 9999. A later time has no form in JSON.
 const lastSecond = 253402300799
 
 // readToken reads the lifetime of a service account's token. It verifies nothing: the API server does that.
@@ -115,7 +115,7 @@ func (p *joiner) obtainToken(ctx context.Context, secret *corev1.Secret, key str
 	}
 	what := p.member.cluster + ": token of " + account.Name
 	if why == "" {
-		p.done(Unchanged, what, "it holds until "+when(have.expires))
+		p.done(Unchanged, what, "it is valid until "+when(have.expires))
 		return have, nil
 	}
 	if p.opts.DryRun {
@@ -130,9 +130,9 @@ func (p *joiner) obtainToken(ctx context.Context, secret *corev1.Secret, key str
 	if err := p.awaitAccepted(ctx, got.token); err != nil {
 		return credential{}, fmt.Errorf("trying the new token of %s on %s: %w", account.Name, p.member.cluster, err)
 	}
-	p.done(Created, what, why+"; it holds until "+when(got.expires))
+	p.done(Created, what, why+"; the new one is valid until "+when(got.expires))
 	if have.secret.name == "" && have.account == account.UID && have.expires.After(p.now()) {
-		p.note("%s: the token before goes on to work until %s; `hostctl join %s --cluster-kubeconfig FILE --rotate` revokes it at once", p.member.cluster, when(have.expires), p.opts.Name)
+		p.note("%s: the earlier token stays valid until %s; `hostctl join %s --cluster-kubeconfig FILE --rotate` revokes it at once", p.member.cluster, when(have.expires), p.opts.Name)
 	}
 	return got, nil
 }
@@ -140,31 +140,31 @@ func (p *joiner) obtainToken(ctx context.Context, secret *corev1.Secret, key str
 // keepToken reads the host's present token. If it cannot be kept, why is the reason.
 func (p *joiner) keepToken(ctx context.Context, secret *corev1.Secret, key string, account *corev1.ServiceAccount) (why string, have credential, err error) {
 	if secret == nil || len(secret.Data[key]) == 0 {
-		return "the host has none", have, nil
+		return "the host has no token", have, nil
 	}
 	have, err = readToken(string(secret.Data[key]))
 	switch {
 	case err != nil:
-		return "the host's cannot be read", have, nil
+		return "the host's token cannot be read", have, nil
 	case have.account != account.UID: // an API server may take it a few seconds longer, from its cache
-		return "the host's is of an account that was made anew", have, nil
+		return "the host's token is of an earlier account", have, nil
 	case !have.expires.After(p.now()):
-		return "the host's expired on " + when(have.expires), have, nil
+		return "the host's token expired on " + when(have.expires), have, nil
 	case !have.fresh(p.now()):
-		return "the host's is of " + when(have.issued) + " and expires on " + when(have.expires), have, nil
+		return "the host's token was issued on " + when(have.issued) + " and expires on " + when(have.expires), have, nil
 	}
 	switch err := p.try(ctx, have.token); {
 	case apierrors.IsUnauthorized(err):
-		return "the member no longer accepts the host's", have, nil
-	case apierrors.IsForbidden(err), absent(err): // it is known: rights and Membership are this join's to mend
+		return "the member no longer accepts the host's token", have, nil
+	case apierrors.IsForbidden(err), absent(err): // the API server knows the token; this join repairs rights and Membership
 	case err != nil:
 		return "", have, fmt.Errorf("trying the host's token of %s on %s: %w", account.Name, p.member.cluster, err)
 	}
 	switch {
 	case have.secret.name == "":
-		return "the host's could not be revoked", have, nil
+		return "the host's token could not be revoked by itself", have, nil
 	case !p.tokenSecrets.mayHold(have.secret): // an API server may take it a few seconds longer, from its cache
-		return "the host's was revoked", have, nil
+		return "the host's token was revoked", have, nil
 	}
 	return "", have, nil
 }

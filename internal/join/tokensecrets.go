@@ -21,9 +21,9 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// tokenSecrets are the names of the Secrets on a member that the host's tokens of an account are bound to: an API server refuses
-// a token once its Secret is deleted. They hold nothing. Several names exist, so that a renewal by the manager and a join by a person at the same time use different
-// Secrets. The names are fixed, so that a Role can restrict the host to deleting these Secrets.
+// tokenSecrets are the names of the Secrets on a member to which the host's tokens of an account are bound. An API server refuses a
+// token once its Secret is deleted. The Secrets hold no data. There are several names, so that a renewal by the manager and a join at
+// the same time use different Secrets. The names are fixed, so that a Role can restrict the host to deleting these Secrets.
 func tokenSecrets(account string) []string {
 	return []string{account + "-token-1", account + "-token-2", account + "-token-3", account + "-token-4"}
 }
@@ -41,14 +41,15 @@ type tokenSecret struct {
 
 func (s tokenSecret) String() string { return s.name + "/" + string(s.uid) }
 
-// known reports whether it is one that the host made: the member says to what a token is bound, and is not trusted.
+// known reports whether name and uid can be those of a Secret that was made for a token. They come from a token that the member
+// issued, and the member is not trusted.
 func (s tokenSecret) known() bool {
 	return slices.Contains(allTokenSecrets(), s.name) && len(s.uid) > 0 && len(s.uid) <= 64 && !strings.ContainsAny(string(s.uid), "/\n\t ")
 }
 
 // issue asks the member for a token of an account, bound to a Secret of its own. The Role of a member that an earlier version
 // joined forbids the host to create Secrets there; the token is then bound to none. current is the token that the host has.
-// giveUp is called with a name before the Secret of that name is deleted to make room.
+// issue calls giveUp with the name of a Secret before it deletes that Secret to make room.
 func issue(
 	ctx context.Context, member client.Client, account *corev1.ServiceAccount, current credential, giveUp func(ctx context.Context, name string) error,
 ) (credential, error) {
@@ -67,7 +68,7 @@ func issue(
 	}
 	got, err := readToken(request.Status.Token)
 	if err == nil && account.UID != "" && got.account != account.UID {
-		// The Secret belongs to the account before, so the member's garbage collector is about to delete it, which revokes the token.
+		// The earlier account owns the Secret, so the member's garbage collector is about to delete it, which revokes the token.
 		err = fmt.Errorf("the member's service account %s was made anew: run `hostctl join NAME --cluster-kubeconfig FILE` again", account.Name)
 	}
 	if err != nil {
@@ -82,8 +83,9 @@ func lacksTheRight(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), `cannot create resource "secrets"`)
 }
 
-// holdTokenSecret makes the Secret for the next token, under a name that is free. Where none is, tokens were asked for that the
-// host never got to store: one of theirs is deleted first. The host may not read these Secrets, so making one tells.
+// holdTokenSecret creates the Secret for the next token under a free name. The host may not read these Secrets, so it finds a free
+// name by creating one. If no name is free, earlier attempts ended before they stored their tokens. Then holdTokenSecret first deletes
+// the Secret of one of those tokens.
 func holdTokenSecret(
 	ctx context.Context, member client.Client, account *corev1.ServiceAccount, current credential, giveUp func(ctx context.Context, name string) error,
 ) (tokenSecret, error) {
@@ -108,11 +110,11 @@ func holdTokenSecret(
 			}
 		}
 	}
-	return tokenSecret{}, fmt.Errorf("making a Secret for a token in %s: other clients created %s at the same time; it is tried again", v1alpha1.SystemNamespace, list(names))
+	return tokenSecret{}, fmt.Errorf("making a Secret for a token in %s: other clients created %s at the same time: try again", v1alpha1.SystemNamespace, list(names))
 }
 
-// dropTokenSecret deletes a Secret that a token is bound to, which revokes the token. One that was made anew under the name stays,
-// where the uid is known.
+// dropTokenSecret deletes a Secret that a token is bound to, which revokes the token. If the uid is known, a newer
+// Secret of the same name stays.
 func dropTokenSecret(ctx context.Context, member client.Client, s tokenSecret) error {
 	if s.name == "" {
 		return nil
@@ -132,8 +134,8 @@ func dropTokenSecret(ctx context.Context, member client.Client, s tokenSecret) e
 var tokenKeys = map[string]string{v1alpha1.SecretToken: HostAccount, v1alpha1.SecretCollectorToken: CollectorAccount}
 
 // supersede compares the data of a Secret at the host with the data that takes its place. It returns the new value of
-// SecretSuperseded: the tokens that were replaced or lost, to be revoked once their successors have worked. Tokens of an account that the
-// new data has no token of are left out: either the join has deleted that account, or the host may not revoke them.
+// SecretSuperseded: the tokens that were replaced or lost, to be revoked once their successors have worked. It leaves out the tokens of an
+// account of which the new data has no token: either the join has deleted that account, or the host may not revoke its tokens.
 func supersede(data, by map[string][]byte, lost []tokenSecret) []byte {
 	lines := strings.Fields(string(data[v1alpha1.SecretSuperseded]))
 	for _, s := range lost {
@@ -145,7 +147,7 @@ func supersede(data, by map[string][]byte, lost []tokenSecret) []byte {
 		}
 		now, err := readToken(string(by[key]))
 		lines = slices.DeleteFunc(lines, func(l string) bool {
-			// Where the new token's Secret has the name of another, that one is gone.
+			// If the new token's Secret has the name of a listed one, the listed one is gone.
 			return err == nil && strings.HasPrefix(l, now.secret.name+"/") || len(by[key]) == 0 && strings.HasPrefix(l, account+"-")
 		})
 	}
@@ -160,9 +162,9 @@ func setSuperseded(data, by map[string][]byte, lost ...tokenSecret) {
 	}
 }
 
-// Revoke deletes, on the member, the Secrets of the tokens that those in the Secret have replaced. Call it with a connection that
-// uses the tokens in the Secret: that the member lets the host's token delete proves that this token works. The collector's was
-// tried before it was stored.
+// Revoke revokes the tokens that the present tokens in the Secret have replaced: it deletes the Secrets on the member to which they are
+// bound. Call it with a connection that uses the host's present token. If the member accepts the deletion, that token works. The
+// collector's present token was tried before it was stored.
 func Revoke(ctx context.Context, host, member client.Client, secret *corev1.Secret) error {
 	lines := strings.Fields(string(secret.Data[v1alpha1.SecretSuperseded]))
 	if len(lines) == 0 {
@@ -170,7 +172,7 @@ func Revoke(ctx context.Context, host, member client.Client, secret *corev1.Secr
 	}
 	current, err := readToken(string(secret.Data[v1alpha1.SecretToken]))
 	if err != nil {
-		return nil //nolint:nilerr // a person has put other credentials there: which of them work is not known
+		return nil //nolint:nilerr // a person has put other credentials there, and the earlier tokens may be in use
 	}
 	collector, _ := readToken(string(secret.Data[v1alpha1.SecretCollectorToken])) // zero for none
 	var left []string
@@ -181,7 +183,7 @@ func Revoke(ctx context.Context, host, member client.Client, secret *corev1.Secr
 		if !old.known() || old == current.secret || old == collector.secret {
 			continue
 		}
-		// A line that the member refuses, as where an older hostctl has joined it, keeps no other token from being revoked.
+		// If the member refuses one deletion, the other tokens are still revoked. A member that an older hostctl joined may refuse.
 		if err := dropTokenSecret(ctx, member, old); err != nil {
 			left, errs = append(left, line), append(errs, err)
 		}
@@ -194,7 +196,7 @@ func Revoke(ctx context.Context, host, member client.Client, secret *corev1.Secr
 		next.Data[v1alpha1.SecretSuperseded] = []byte(strings.Join(left, "\n"))
 	}
 	if err := host.Update(ctx, next); err != nil {
-		errs = append(errs, fmt.Errorf("noting in Secret %s that the tokens before are revoked: %w", secret.Name, err))
+		errs = append(errs, fmt.Errorf("noting in Secret %s that the earlier tokens are revoked: %w", secret.Name, err))
 	}
 	return errors.Join(errs...)
 }

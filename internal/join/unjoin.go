@@ -27,7 +27,7 @@ import (
 type UnjoinOptions struct {
 	// Name is the MemberCluster's. Required.
 	Name string
-	// Forget gives the member up without going there.
+	// Forget removes the member at the host without contacting it.
 	Forget bool
 	// Wait is how long the host's manager may take to withdraw. Zero does not wait.
 	Wait time.Duration
@@ -79,7 +79,7 @@ func (u *unjoin) discover(ctx context.Context, host, member *rest.Config) error 
 	}
 	if member == nil {
 		if u.known == nil {
-			return fmt.Errorf("there is no such member; `kubectl get memberclusters` lists them; where something of Fairlead is left on a cluster, give its --cluster-kubeconfig")
+			return fmt.Errorf("there is no such member; `kubectl get memberclusters` lists all. If a cluster still has objects of Fairlead, give its --cluster-kubeconfig to remove them")
 		}
 		return nil
 	}
@@ -92,7 +92,7 @@ func (u *unjoin) discover(ctx context.Context, host, member *rest.Config) error 
 		return explain(err, w.cluster, member.Host)
 	}
 	if u.known != nil && u.known.Status.UID != "" && u.known.Status.UID != uid {
-		return fmt.Errorf("--cluster-kubeconfig leads to another cluster (uid %s) than was joined (uid %s)", uid, u.known.Status.UID)
+		return fmt.Errorf("--cluster-kubeconfig leads to another cluster (uid %s) than the one that joined (uid %s)", uid, u.known.Status.UID)
 	}
 	return nil
 }
@@ -180,9 +180,9 @@ func (u *unjoin) leaveOurselves(ctx context.Context) error {
 	})
 }
 
-// leaveUnregistered leaves a member whose MemberCluster went during the unjoin. The manager may have finished. Otherwise a
-// person removed the finalizer, or it had none, and the host's account is still on the member. wasOurs reports whether
-// the Membership named this host when the unjoin began. Without it, an account may be that of another host's first join.
+// leaveUnregistered leaves a member whose MemberCluster went during the unjoin. The manager may have finished. Otherwise the
+// MemberCluster had no finalizer any more, and the host's account is still on the member. wasOurs reports whether the
+// Membership named this host when the unjoin began. If it did not, the account may be that of another host's first join.
 func (u *unjoin) leaveUnregistered(ctx context.Context, wasOurs bool) error {
 	membership, err := ownMembership(ctx, u.member, u.hostUID, u.opts.Name)
 	if err == nil && (membership != nil || wasOurs) {
@@ -229,7 +229,7 @@ func (u *unjoin) awaitGone(ctx context.Context) error {
 	return nil
 }
 
-// StillThereError says that the host's manager has not withdrawn in time. The manager continues to try.
+// StillThereError is the error when the host's manager has not withdrawn in time. The manager continues to try.
 type StillThereError struct {
 	Name  string
 	Ready *metav1.Condition
@@ -240,7 +240,7 @@ func (e *StillThereError) Error() string {
 	if e.Ready != nil {
 		why = e.Ready.Reason + ": " + e.Ready.Message
 	}
-	return fmt.Sprintf("member %s is being deleted and not gone yet (%s). The host's manager goes on trying. "+
-		"With rights of your own on the member: `hostctl unjoin %s --cluster-kubeconfig FILE`; where it is gone for good, or another host has taken it over: `hostctl unjoin %s --forget`",
+	return fmt.Sprintf("member %s is being deleted and not gone yet (%s). The host's manager continues to try. "+
+		"If you have rights on the member yourself: `hostctl unjoin %s --cluster-kubeconfig FILE`; if it is gone for good, or another host has taken it over: `hostctl unjoin %s --forget`",
 		e.Name, why, e.Name, e.Name)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// NotReadyError says that the join has written everything and the host does not report the member as Ready.
+// NotReadyError is the error when the join has written everything and the host does not report the member as Ready.
 type NotReadyError struct {
 	Name string
 	// Collector is where the member's collector runs.
@@ -58,8 +58,8 @@ func (e *NotReadyError) elsewhere() string {
 }
 
 // newToken says where an external collector gets its credentials.
-const newToken = "A token for it, made with the kubeconfig of the member: `kubectl create token " + CollectorAccount + " --namespace " +
-	v1alpha1.SystemNamespace + " --duration=8760h`; it goes into the kubeconfig that the collector is started with (--kubeconfig), which is read at the start."
+const newToken = "Create a token for the collector, with the kubeconfig of the member: `kubectl create token " + CollectorAccount + " --namespace " +
+	v1alpha1.SystemNamespace + " --duration=8760h`. Put it into the collector's kubeconfig (--kubeconfig), which the collector reads at its start."
 
 // awaitReady waits for the host's manager to call the member Ready.
 func (p *joiner) awaitReady(ctx context.Context) error {
@@ -104,7 +104,7 @@ func (p *joiner) awaitReady(ctx context.Context) error {
 	return notReady
 }
 
-// judged is the condition Ready, if it is about the registration as it is now.
+// judged is the condition Ready, if it is about the present generation of the MemberCluster.
 func judged(m *v1alpha1.MemberCluster) *metav1.Condition {
 	ready := meta.FindStatusCondition(m.Status.Conditions, v1alpha1.ConditionReady)
 	if ready == nil || ready.ObservedGeneration < m.Generation {

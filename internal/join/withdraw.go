@@ -24,7 +24,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
-// NotOursError says that a cluster has become another host's member: this host must remove nothing on it.
+// NotOursError is the error when a cluster is the member of another host. This host must remove nothing on it.
 type NotOursError struct {
 	Owner v1alpha1.MembershipSpec
 }

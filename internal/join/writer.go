@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// fieldManager is the name that hostctl writes under.
+// fieldManager is the field manager of hostctl's writes.
 const fieldManager = "hostctl"
 
 const (
@@ -66,7 +66,7 @@ func putOnce[T client.Object](ctx context.Context, w writer, obj T, fill func(T)
 		made := obj.DeepCopyObject().(T)
 		fill(made)
 		err := w.client.Create(ctx, made, w.createOptions()...)
-		if w.dry && absent(err) { // what it is to be made in would only have been made, too
+		if w.dry && absent(err) { // a dry run has not created its namespace
 			err = nil
 		}
 		return made, Created, err
@@ -132,7 +132,7 @@ func (w writer) awaitGone(ctx context.Context, obj client.Object) error {
 		return false, err
 	})
 	if wait.Interrupted(err) {
-		return fmt.Errorf("it has been being deleted since %s and is not gone; finalizers: %q",
+		return fmt.Errorf("its deletion began at %s and has not finished; finalizers: %q",
 			obj.GetDeletionTimestamp().Format(time.RFC3339), obj.GetFinalizers())
 	}
 	return err

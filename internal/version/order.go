@@ -12,10 +12,10 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// developed matches the version of a build that is no release, also as the tag of an image, which has no plus sign.
+// developed matches the version of a build that is no release. In the tag of an image, a dash replaces the plus sign.
 var developed = regexp.MustCompile(`^v0\.0\.0-dev\.(\d{14})([+-]|$)`)
 
-// Compare returns -1, 0 or 1 for an a that is older than b, the same, or newer. Releases have the order of Semantic
+// Compare returns -1 if a is older than b, 0 if they are the same, and 1 if a is newer. Releases have the order of Semantic
 // Versioning. Builds that are no release come before every release, and have the order of their commits' times. Compare
 // returns an error for text that has no order: no version, or a build without the time of its commit.
 func Compare(a, b string) (int, error) {
@@ -50,7 +50,7 @@ func ordered(v string) (string, error) {
 }
 
 // MinorsApart returns by how many minor versions two releases differ. Releases of two major versions differ by more
-// than any number that a caller allows. ok is false where one of them is no release: Compare still orders them.
+// than any number that a caller allows. ok is false if one of them is no release.
 func MinorsApart(a, b string) (minors int, ok bool) {
 	first, okFirst := minor(a)
 	second, okSecond := minor(b)

@@ -14,7 +14,7 @@ var Version string
 // development begins the version of every build that is no release. The time of its commit follows.
 const development = "v0.0.0-dev"
 
-// timeLayout is how a version has the time of its commit, in UTC. Go's pseudo-versions have the same.
+// timeLayout is the form of the commit's time in a version, in UTC. Go's pseudo-versions use the same.
 const timeLayout = "20060102150405"
 
 // String is the release, or the module version that `go install …@VERSION` recorded, or v0.0.0-dev.TIME+COMMIT

@@ -200,8 +200,8 @@ func TestFederateReportsAllFaultsOfAFolderInOneRun(t *testing.T) {
 		"b.yaml, document 1 (line 1): is not valid YAML",
 		"b.yaml, document 3 (line 10), Pod: metadata.name: is missing",
 		"c.yaml, document 1 (line 1), Teapot betty: kind: Teapot is not known here",
-		"d.yaml, document 1 (line 1), ServiceAccount csi: metadata.namespace: nothing is federated into kube-system",
-		"e.yaml, document 1 (line 1), ConfigMap web: is there already",
+		"d.yaml, document 1 (line 1), ServiceAccount csi: metadata.namespace: Fairlead federates nothing into kube-system",
+		"e.yaml, document 1 (line 1), ConfigMap web: is in the input twice",
 		"f.yaml, document 2 (line 5): is not a mapping with apiVersion, kind and metadata",
 	} {
 		if !strings.Contains(err.Error(), want) {
@@ -209,7 +209,7 @@ func TestFederateReportsAllFaultsOfAFolderInOneRun(t *testing.T) {
 		}
 	}
 	many := strings.Repeat("kind: ConfigMap\nmetadata: {name: a}\n---\n", 60)
-	if _, _, err := run(t, many, "-f", "-"); err == nil || !strings.HasSuffix(err.Error(), "\nand 10 faults more") {
+	if _, _, err := run(t, many, "-f", "-"); err == nil || !strings.HasSuffix(err.Error(), "\nand 10 more faults") {
 		t.Errorf("60 faults: %v", err)
 	}
 }
@@ -230,8 +230,8 @@ func TestFilesOfAFolderWithoutAnObjectAreSkippedWithANote(t *testing.T) {
 		t.Fatalf("%v, %s", err, out)
 	}
 	for name, want := range map[string]string{
-		"kustomization.yaml": "skipped: it is kustomize's own; `kubectl kustomize FOLDER | hostctl federate -f -`",
-		"component.yaml":     "skipped: it is kustomize's own",
+		"kustomization.yaml": "skipped: it is a file of kustomize; `kubectl kustomize FOLDER | hostctl federate -f -`",
+		"component.yaml":     "skipped: it is a file of kustomize",
 		"Chart.yaml":         "skipped: it describes a Helm chart; `helm template … | hostctl federate -f -`",
 		"values.yaml":        "skipped: it holds no Kubernetes object",
 		"package.json":       "skipped: it holds no Kubernetes object",

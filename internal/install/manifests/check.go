@@ -22,7 +22,7 @@ var (
 	ownFlags = regexp.MustCompile(`^--?(leader-elect|health-address|metrics-address|webhook-|zap-log-level|pod-uid|lock-file)`)
 )
 
-// Check returns an error that names every value that is wrong. The chart's values.schema.json refuses the same ones.
+// Check returns an error that names every wrong value. The chart's values.schema.json refuses the same values.
 func (v Values) Check() error {
 	var wrong []error
 	refuse := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// configureManager sets in the manager's Deployment what the values say.
+// configureManager applies the values to the manager's Deployment.
 func (v Values) configureManager(obj *unstructured.Unstructured, tag string) error {
 	pod, container, err := podOf(obj)
 	if err != nil {
@@ -124,7 +124,7 @@ func isEmpty(value any) bool {
 	return value == nil
 }
 
-// whole turns the numbers of decoded JSON into integers. An unstructured object has no others here.
+// whole turns the numbers of decoded JSON into integers. The values hold no other numbers.
 func whole(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

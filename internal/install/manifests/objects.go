@@ -35,8 +35,8 @@ var order = []string{"Namespace", "CustomResourceDefinition", "PriorityClass", "
 	"Service", "PodDisruptionBudget", "NetworkPolicy", "Issuer", "Certificate", "Deployment", "ServiceMonitor",
 	"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
 
-// Objects returns the objects of an installation, in the order of their installation. tag is that of an image that the values name
-// without one.
+// Objects returns the objects of an installation, in the order of their installation. tag is the tag of the image if the values name
+// neither tag nor digest.
 func Objects(v Values, tag string) ([]*unstructured.Unstructured, error) {
 	folders := []config.Folder{config.CRD, config.RBAC, config.Manager, config.Webhook}
 	if v.CertManager.Enabled {
@@ -65,7 +65,7 @@ func Objects(v Values, tag string) ([]*unstructured.Unstructured, error) {
 	}
 	for _, obj := range all {
 		if !slices.Contains(order, obj.GetKind()) {
-			return nil, fmt.Errorf("ordering the objects: %s %s is of a kind that has no place", obj.GetKind(), obj.GetName())
+			return nil, fmt.Errorf("ordering the objects: the kind of %s %s has no place in the order", obj.GetKind(), obj.GetName())
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *unstructured.Unstructured) int {
@@ -89,7 +89,7 @@ func (v Values) wants(obj *unstructured.Unstructured) bool {
 	return true
 }
 
-// configure sets in an object what the values say.
+// configure applies the values to an object.
 func (v Values) configure(obj *unstructured.Unstructured, tag string) error {
 	switch obj.GetKind() {
 	case "PriorityClass":

@@ -60,7 +60,7 @@ type Resources struct {
 	Limits   corev1.ResourceList `json:"limits,omitempty"`
 }
 
-// PriorityClass is made if Create is set. Otherwise Name is that of one that exists, or empty for none.
+// PriorityClass is created if Create is set. Otherwise Name is the name of an existing PriorityClass, or empty for none.
 type PriorityClass struct {
 	Create bool   `json:"create"`
 	Name   string `json:"name"`
@@ -77,7 +77,7 @@ type ServiceMonitor struct {
 	Labels  map[string]string `json:"labels"`
 }
 
-// Default returns the values of an installation that nobody configured.
+// Default returns the values of an installation without settings.
 func Default() Values {
 	return Values{
 		Image:            Image{Repository: PlaceholderRepository, PullPolicy: corev1.PullIfNotPresent},
@@ -139,7 +139,7 @@ func Parse(text []byte) (Values, error) {
 	return v, errors.Join(append(unknown, v.Check())...)
 }
 
-// checkAmounts names the amount of a resource that is none. The decoder would not say which one.
+// checkAmounts returns an error for an amount of a resource that Kubernetes cannot parse. The decoder would not name the field.
 func checkAmounts(all map[string]any) error {
 	resources, _ := all["resources"].(map[string]any)
 	for _, part := range []string{"requests", "limits"} {
@@ -153,7 +153,7 @@ func checkAmounts(all map[string]any) error {
 	return nil
 }
 
-// typeError names the value that has the wrong type. The decoder knows no more than the first one.
+// typeError names the value that has the wrong type. The decoder reports only the first one.
 func typeError(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) {

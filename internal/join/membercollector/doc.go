@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package membercollector says how the collector runs on a member (collector: Member): which image, which Deployment, and
-// what a Deployment and its pods tell about a collector that does not run. It holds values only. internal/join writes the
+// Package membercollector defines how the collector runs on a member (collector: Member): its image and its Deployment. It
+// also finds out from a Deployment and its pods why a collector does not run. It holds values only. internal/join writes the
 // objects, and controllers/membercluster reads them.
 //
 // Why it is so:

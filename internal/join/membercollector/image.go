@@ -139,7 +139,7 @@ func imageOfHost(manager *appsv1.Deployment) (string, error) {
 	}
 	image := containerOf(manager, managerContainer).Image
 	if image == "" {
-		return "", fmt.Errorf("the host has no Deployment %s/%s whose image tells the collector's: give --image, or let the host collect: --collector Host",
+		return "", fmt.Errorf("the host has no Deployment %s/%s from whose image the name of the collector's follows: give --image, or run the collector in the manager with --collector Host",
 			v1alpha1.SystemNamespace, Manager)
 	}
 	name, err := parseImage(image)
@@ -148,7 +148,7 @@ func imageOfHost(manager *appsv1.Deployment) (string, error) {
 	}
 	prefix, found := strings.CutSuffix(name.repository, "/manager")
 	if !found {
-		return "", fmt.Errorf("the manager's image %s does not tell the collector's: give --image", image)
+		return "", fmt.Errorf("the name of the collector's image does not follow from the manager's image %s, which does not end in /manager: give --image", image)
 	}
 	return withTagOf(image, prefix+"/collector")
 }

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// None stands for no pull secret and no toleration when it is the only one.
+// None, given as the only pull secret or the only toleration, means that there is none.
 const None = "none"
 
 // Given are the settings that a join was given. An empty one stays as an earlier join left it; in a first join the image and
@@ -62,8 +62,9 @@ type Settings struct {
 	Image       string
 	PullPolicy  corev1.PullPolicy
 	PullSecrets []string
-	// FromHost are those of PullSecrets that a join copies from the host: the person who joins names them, or the host's manager
-	// does. The others the member's Deployment names, which the member's people can write.
+	// FromHost are those of PullSecrets that a join copies from the host, because the flags of the join or the Deployment of the
+	// host's manager name them. Only the collector's Deployment on the member names the others, and the member's tenants may have
+	// written that.
 	FromHost    []string
 	Tolerations []corev1.Toleration
 

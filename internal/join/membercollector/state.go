@@ -17,7 +17,7 @@ import (
 // maxWords bounds the text of a kubelet or of an API server in a message, in bytes.
 const maxWords = 512
 
-// State is what a Deployment of a collector and its pods tell.
+// State is the state of the collector on a member, as its Deployment and its pods show it.
 type State struct {
 	// Available reports whether a collector works there, of whatever version.
 	Available bool
@@ -61,7 +61,7 @@ func why(d *appsv1.Deployment, pods []corev1.Pod) (reason, message string) {
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
 	found := v1alpha1.ReasonCollectorStarting
-	message = "the collector's pod is being made"
+	message = "the collector's pod is being created"
 	for i := range pods {
 		if pods[i].DeletionTimestamp != nil {
 			continue
@@ -87,7 +87,7 @@ func why(d *appsv1.Deployment, pods []corev1.Pod) (reason, message string) {
 var imageReasons = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable",
 	"SignatureValidationFailed"}
 
-// whyPod says why a pod is not ready; the reason is "" if it is.
+// whyPod returns why a pod is not ready. The reason is "" if the pod is ready.
 func whyPod(p *corev1.Pod) (reason, message string) {
 	name := health.Clean(p.Name, maxWords)
 	if c := condition(p, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionFalse {

@@ -50,7 +50,7 @@ func TestWhyACollectorDoesNotRun(t *testing.T) {
 		"no Deployment":                   {want: v1alpha1.ReasonDeploymentMissing, wantWords: "fairlead-system/fairlead-collector is not there"},
 		"a Deployment that no join made":  {deployment: deployed(func(d *appsv1.Deployment) { d.Labels = nil }), want: v1alpha1.ReasonDeploymentMissing},
 		"it was scaled to none":           {deployment: deployed(func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To(int32(0)) }), want: v1alpha1.ReasonDeploymentMissing, wantWords: "scaled to 0"},
-		"no controller has looked at it":  {deployment: deployed(func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} }), want: v1alpha1.ReasonCollectorStarting, wantWords: "is being made"},
+		"no controller has looked at it":  {deployment: deployed(func(d *appsv1.Deployment) { d.Status = appsv1.DeploymentStatus{} }), want: v1alpha1.ReasonCollectorStarting, wantWords: "is being created"},
 		"the image is not there":          {deployment: deployed(nil), pods: []corev1.Pod{pod("new", 0, waiting("ErrImagePull", "not found"))}, want: v1alpha1.ReasonImageNotPulled, wantWords: "node worker-2 cannot pull image r/collector:v2 of the collector: ErrImagePull: not found"},
 		"the kubelet waits for the image": {deployment: deployed(nil), pods: []corev1.Pod{pod("new", 0, waiting("ImagePullBackOff", "Back-off"))}, want: v1alpha1.ReasonImageNotPulled},
 		"the old one still works":         {deployment: deployed(func(d *appsv1.Deployment) { d.Status.Replicas, d.Status.AvailableReplicas = 2, 1 }), pods: []corev1.Pod{old, pod("new", 0, waiting("ErrImagePull", "not found"))}, want: v1alpha1.ReasonImageNotPulled, available: true},
