@@ -14,12 +14,12 @@ import (
 )
 
 // maxWork limits the work of the overrides of one rendering: about a quarter of a second, and 32 MiB. Copying a
-// megabyte of objects takes a twentieth of it.
+// megabyte of objects takes a twentieth of that.
 const maxWork = 64 << 20
 
-// Apply applies the overrides that select a member to objects, and returns the result. Objects that no override changes
-// are returned as they are; the others are copies. work is the number of units that it took, also after an error. An
-// error is an *Error.
+// Apply applies the overrides that select a member to objects, and returns the result. It returns objects that no
+// override changes as they are, and copies of the others. work is the number of units that Apply took, also if it
+// failed. An error is an *Error.
 func (s *Set) Apply(objects []*unstructured.Unstructured, m selection.Member) (result []*unstructured.Unstructured, work int64, err error) {
 	r := &rendering{member: m, objects: objects, result: slices.Clone(objects), depths: make([]int, len(objects))}
 	r.budget = jsonpatch.NewBudget(maxWork)
@@ -33,14 +33,14 @@ func (s *Set) Apply(objects []*unstructured.Unstructured, m selection.Member) (r
 	return r.result, r.budget.Spent(), nil
 }
 
-// rendering is the objects for one member after the overrides so far.
+// rendering holds the objects for one member after the overrides that were applied so far.
 type rendering struct {
 	member  selection.Member
 	objects []*unstructured.Unstructured // as the wrapper has them
 	result  []*unstructured.Unstructured
 	depths  []int // an upper bound of the depth of result; 0 if no override has changed it
 	budget  jsonpatch.Budget
-	// rehearsing means that there is no member: operations that depend on one are skipped.
+	// rehearsing means that there is no real member. An operation that fails without one is skipped.
 	rehearsing bool
 }
 
@@ -129,8 +129,8 @@ func (r *rendering) patch(o *override, index int) *Error {
 	return nil
 }
 
-// resolve determines the value that an operation writes for the member. skip is true if the operation is skipped,
-// because the member lacks a label.
+// resolve determines the value that an operation writes for the member. skip is true if the member lacks a label and
+// the operation is then to be skipped. missing is the failure if the member lacks a label otherwise.
 func (r *rendering) resolve(op *operation) (resolved *jsonpatch.Operation, skip bool, missing *jsonpatch.Failure) {
 	if op.source == nil {
 		return &op.Operation, false, nil
@@ -159,7 +159,7 @@ func (r *rendering) merge(o *override, obj, original *unstructured.Unstructured)
 	}
 	gvk := original.GroupVersionKind()
 	if !isStrategic(gvk) && o.directive != "" {
-		return fail("", fmt.Sprintf("%s belongs to the strategic merge, which %s has not: it gets a JSON merge patch; to remove a field use patch",
+		return fail("", fmt.Sprintf("%s belongs to the strategic merge, but the kind %s gets a JSON merge patch: to remove a field use patch",
 			o.directive, gvk.Kind), false)
 	}
 	merged, err := merge(obj.Object, gvk, o.merge, &r.budget)
@@ -169,7 +169,7 @@ func (r *rendering) merge(o *override, obj, original *unstructured.Unstructured)
 	if err != nil {
 		problem := err.Error()
 		if isSecret(original) && !jsonpatch.IsTooCostly(err) {
-			problem = "the strategic merge does not accept it (the reason is not shown, because it may hold a Secret's values)"
+			problem = "the strategic merge does not accept it (Fairlead does not show the reason, because it may hold a Secret's values)"
 		}
 		return fail("", problem, jsonpatch.IsTooCostly(err))
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// repeated is 64 overrides of 63 times the same operation each.
+// repeated returns 64 overrides. Each repeats one operation 63 times.
 func repeated(kind string, op v1alpha1.PatchOperation) []v1alpha1.Override {
 	one := v1alpha1.Override{Target: v1alpha1.OverrideTarget{Kind: kind}}
 	for range 63 {
@@ -83,7 +83,7 @@ func TestOverridesThatTakeTooMuchWorkAreRefused(t *testing.T) {
 		object map[string]any // it is there 64 times where the list is as short as that
 		list   []v1alpha1.Override
 	}{
-		"moves from end to end of a long list": {widgetWith(numbers),
+		"moves from one end of a long list to the other": {widgetWith(numbers),
 			repeated("Widget", v1alpha1.PatchOperation{Op: v1alpha1.PatchMove, From: "/spec/499999", Path: "/spec/0"})},
 		"moves into another list": {widgetWith(map[string]any{"a": numbers, "b": numbers[:10]}),
 			repeated("Widget", v1alpha1.PatchOperation{Op: v1alpha1.PatchMove, From: "/spec/a/0", Path: "/spec/b/0"})},
@@ -93,7 +93,7 @@ func TestOverridesThatTakeTooMuchWorkAreRefused(t *testing.T) {
 			repeated("Widget", v1alpha1.PatchOperation{Op: v1alpha1.PatchAdd, Path: "/spec", Value: large})[:2]},
 		"a large test of 64 objects": {widgetWith(strings.Repeat("x", 20<<10)),
 			repeated("Widget", v1alpha1.PatchOperation{Op: v1alpha1.PatchTest, Path: "/spec", Value: large})[:2]},
-		"annotations beside 50,000 others": {annotated,
+		"annotations added to 50,000 others": {annotated,
 			repeated("Widget", v1alpha1.PatchOperation{Op: v1alpha1.PatchAdd, Path: "/metadata/annotations/b", Value: asJSON(t, "")})},
 		"a strategic merge of one item into a long list": {pod(container("app", listed(20_000, "E"))),
 			mergeOf(pod(container("app", listed(1, "E"))))},
@@ -101,7 +101,7 @@ func TestOverridesThatTakeTooMuchWorkAreRefused(t *testing.T) {
 			mergeOf(pod(container("app", listed(20_000, "E"))))},
 		"a strategic merge that orders a long list": {pod(container("app", listed(2, "E"))),
 			mergeOf(pod(map[string]any{"name": "app", "$setElementOrder/env": listed(20_000, "E")}))},
-		"a strategic merge of an item that is there 500 times, which makes its list long": {pod(container("app", listed(1, "E"))),
+		"a strategic merge of an item that the patch has 500 times": {pod(container("app", listed(1, "E"))),
 			mergeOf(pod(twice...))},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestOverridesThatTakeTooMuchWorkAreRefused(t *testing.T) {
 					t.Fatalf("got %v after %d units", err, again)
 				}
 				if first != nil && (first.Error() != err.Error() || work != again) {
-					t.Errorf("it is refused elsewhere the second time:\n%v (%d)\n%v (%d)", first, work, err, again)
+					t.Errorf("another operation is refused the second time:\n%v (%d)\n%v (%d)", first, work, err, again)
 				}
 				first, work = err, again
 			}
@@ -140,8 +140,9 @@ func TestOverridesThatTakeTooMuchWorkAreRefused(t *testing.T) {
 	}
 }
 
-// What people write fits by far: 64 objects that come to a megabyte, and 64 overrides that each change all of them.
-func TestWhatPeopleWriteFits(t *testing.T) {
+// These overrides are larger than those that authors write: 64 objects with a megabyte in total, and 64 overrides that
+// each change all of them.
+func TestLargeRealisticOverridesFit(t *testing.T) {
 	var objects []*unstructured.Unstructured
 	for i := range 64 {
 		o := widgetWith(map[string]any{"text": strings.Repeat("x", 14<<10), "list": listed(20, "i")})
@@ -173,8 +174,9 @@ func TestWhatPeopleWriteFits(t *testing.T) {
 	}
 }
 
-// A value that is moved below another one, which is moved below the next …, is deeper than any of them.
-func TestMovesCannotNestWithoutEnd(t *testing.T) {
+// A value is moved below another value, which is moved below the next, and so on. The result is deeper than any of
+// them.
+func TestMovesCannotExceedTheDepthLimit(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 90) + "1" + strings.Repeat("}", 90)
 	bottom := "/spec/b" + strings.Repeat("/a", 90)
 	var list []v1alpha1.Override
@@ -190,10 +192,10 @@ func TestMovesCannotNestWithoutEnd(t *testing.T) {
 	}
 	obj := &unstructured.Unstructured{Object: widgetWith(map[string]any{"c": "x"})}
 	_, err := Apply([]*unstructured.Unstructured{obj}, list, east)
-	if err == nil || !strings.Contains(err.Error(), "deep, 100 at most") {
+	if err == nil || !strings.Contains(err.Error(), "deep, and 100 is the limit") {
 		t.Fatalf("got %v", err)
 	}
 	if e := (*Error)(nil); !errors.As(err, &e) || e.Override != 0 {
-		t.Errorf("it was noticed late: %v", err)
+		t.Errorf("the limit was noticed late: %v", err)
 	}
 }

@@ -33,8 +33,8 @@ type operation struct {
 	source *source // nil if the operation has a value
 }
 
-// Compile compiles overrides. Validate refuses the same overrides, and names the exact field. An error of Compile is an
-// *Error.
+// Compile compiles overrides. It refuses only overrides that Validate refuses too; Validate names the exact field. An
+// error of Compile is an *Error.
 func Compile(list []v1alpha1.Override) (*Set, error) {
 	set := &Set{overrides: make([]override, 0, len(list))}
 	for i := range list {
@@ -86,8 +86,8 @@ func (s *Set) Selecting(m selection.Member) []int {
 	return selecting
 }
 
-// Variant appends to key the data that distinguishes the renderings of members: the overrides that select a member, and
-// the values that they take from it. Members with equal keys get equal objects.
+// Variant appends to key the data that distinguishes the renderings of members. These are the overrides that select a
+// member, and the values that they take from it. Members with equal keys get equal objects.
 func (s *Set) Variant(key []byte, m selection.Member) []byte {
 	for i := range s.overrides {
 		o := &s.overrides[i]

@@ -15,7 +15,7 @@ import (
 
 func contains(text, part string) bool { return strings.Contains(text, part) }
 
-func TestSpeakingKeepsTheOrderOfTheSpec(t *testing.T) {
+func TestSelectingKeepsTheOrderOfTheSpec(t *testing.T) {
 	list := parse(t, `
 - {clusters: {names: [west]}, target: {kind: Widget}, merge: {a: 1}}
 - {clusters: {selectors: [{matchLabels: {cloud: aws}}]}, target: {kind: Widget}, merge: {a: 2}}
@@ -47,17 +47,17 @@ func TestALaterOverrideWins(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatChangesIsCopied(t *testing.T) {
+func TestOnlyChangedObjectsAreCopied(t *testing.T) {
 	objects := []*unstructured.Unstructured{object(t, widget), object(t, deployment)}
 	got, err := Apply(objects, patchOf(t, "Widget", `[{op: replace, path: /spec/size, value: 1}]`), east)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got[0] == objects[0] {
-		t.Error("the Widget was changed in place")
+		t.Error("Apply changed the Widget in place")
 	}
 	if got[1] != objects[1] {
-		t.Error("the Deployment was copied for nothing")
+		t.Error("Apply copied a Deployment that no override changes")
 	}
 }
 
@@ -78,15 +78,15 @@ func TestTargets(t *testing.T) {
 		"a name means one":              {target: v1alpha1.OverrideTarget{Kind: "Service", Name: "b"}, want: []int{3}},
 		"the core group is empty":       {target: v1alpha1.OverrideTarget{Group: text(""), Kind: "Service", Name: "a"}, want: []int{2}},
 		"a group tells kinds apart":     {target: v1alpha1.OverrideTarget{Group: text("example.com"), Kind: "Ingress"}, want: []int{1}},
-		"a kind of two groups":          {target: v1alpha1.OverrideTarget{Kind: "Ingress"}, err: `Ingress is a kind of several groups here: give group, one of "example.com", "networking.k8s.io"`},
-		"a name does not choose groups": {target: v1alpha1.OverrideTarget{Kind: "Ingress", Name: "a"}, err: `Ingress is a kind of several groups here: give group, one of "example.com", "networking.k8s.io"`},
+		"a kind of two groups":          {target: v1alpha1.OverrideTarget{Kind: "Ingress"}, err: `the wrapper holds the kind Ingress of several groups: give group, one of "example.com", "networking.k8s.io"`},
+		"a name does not choose groups": {target: v1alpha1.OverrideTarget{Kind: "Ingress", Name: "a"}, err: `the wrapper holds the kind Ingress of several groups: give group, one of "example.com", "networking.k8s.io"`},
 		"nothing of that name": {
 			target: v1alpha1.OverrideTarget{Kind: "Service", Name: "c"},
-			err:    `no object of the wrapper is a Service named "c"; it holds Ingress a, Ingress b, Service a, Service b`,
+			err:    `no object of the wrapper is a Service named "c"; the wrapper holds Ingress a, Ingress b, Service a, Service b`,
 		},
 		"nothing of that kind in the group": {
 			target: v1alpha1.OverrideTarget{Group: text("apps"), Kind: "Service"},
-			err:    `no object of the wrapper is a Service of group "apps"; it holds Ingress a, Ingress b, Service a, Service b`,
+			err:    `no object of the wrapper is a Service of group "apps"; the wrapper holds Ingress a, Ingress b, Service a, Service b`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,16 +109,16 @@ func TestATargetThatMatchesNothingIsAnErrorForThatMember(t *testing.T) {
 	list := parse(t, `[{clusters: {names: [east]}, target: {kind: Service}, merge: {a: 1}}]`)
 	objects := []*unstructured.Unstructured{object(t, widget)}
 	_, err := Apply(objects, list, east)
-	want := "overrides[0].target: looking for its objects for member east: no object of the wrapper is a Service; it holds Widget cog"
+	want := "overrides[0].target: looking for its objects for member east: no object of the wrapper is a Service; the wrapper holds Widget cog"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	if _, err := Apply(objects, list, selection.Member{Name: "west"}); err != nil {
-		t.Errorf("it does not speak to west: %v", err)
+		t.Errorf("the override does not select west: %v", err)
 	}
 }
 
-func TestVariantTellsApartWhatRendersApart(t *testing.T) {
+func TestMembersWithDifferentRenderingsHaveDifferentVariants(t *testing.T) {
 	set, err := Compile(parse(t, `
 - {clusters: {selectors: [{matchLabels: {cloud: aws}}]}, target: {kind: Widget}, merge: {a: 1}}
 - {clusters: {selectors: [{matchLabels: {cloud: gcp}}]}, target: {kind: Widget}, merge: {a: 2}}
@@ -142,10 +142,10 @@ func TestVariantTellsApartWhatRendersApart(t *testing.T) {
 		same bool
 	}{
 		"names and foreign labels do not count":  {member("a", "x", "1"), member("b", "x", "2"), true},
-		"an override that speaks to one":         {member("a", "cloud", "aws"), member("b"), false},
+		"an override that selects one":           {member("a", "cloud", "aws"), member("b"), false},
 		"another value":                          {member("a", "zone", "1"), member("a", "zone", "2"), false},
 		"no value and an empty one":              {member("a"), member("a", "zone", ""), false},
-		"one value in another place":             {member("a", "zone", "1"), member("a", "rack", "1"), false},
+		"one value at another place":             {member("a", "zone", "1"), member("a", "rack", "1"), false},
 		"values that look like the key's format": {member("a", "zone", "x", "rack", "y:z"), member("a", "zone", "x:y", "rack", "z"), false},
 		"different overrides for each":           {member("a", "cloud", "aws"), member("a", "cloud", "gcp"), false},
 		"equal values":                           {member("a", "zone", "1", "rack", "2"), member("b", "zone", "1", "rack", "2"), true},

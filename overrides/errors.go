@@ -14,7 +14,7 @@ var ErrTooCostly = errors.New("the overrides take too much work")
 // None is the Error.Operation of an error that concerns no single operation of a patch.
 const None = -1
 
-// Error reports an override that cannot be applied: which override and operation, on which object, for which member,
+// Error reports an override that cannot be applied. It names the override and the operation, the object, the member,
 // the value found there, and the remedy.
 type Error struct {
 	// Override is the index in spec.overrides, Operation the index in its patch, or None.
@@ -27,7 +27,7 @@ type Error struct {
 	Path string
 	// Object is kind and name, as in "Deployment web"; empty if the error concerns no object.
 	Object string
-	// Member is the name of the MemberCluster that was rendered for.
+	// Member is the name of the MemberCluster for which Apply rendered.
 	Member string
 	// Found is the value at the path, as JSON and shortened. It is empty if there is none, or if it belongs to a
 	// Secret.

@@ -91,8 +91,8 @@ func reference(doc []byte, op, path, from, value string) ([]byte, bool) {
 	return out, err == nil
 }
 
-// FuzzMerge lays anything over a built-in and a custom kind: nothing panics, protected fields stay, and
-// for the custom kind the result is what another implementation of RFC 7386 says.
+// FuzzMerge merges any patch into an object of a built-in kind and of a custom kind. Nothing panics, and protected
+// fields stay. For the custom kind, the result is that of another implementation of RFC 7386.
 func FuzzMerge(f *testing.F) {
 	f.Add(`{"a":{"b":1}}`, `{"spec":{"a":{"b":null,"c":[1]}}}`)
 	f.Add(`{"replicas":1}`, `{"spec":{"template":{"spec":{"containers":[{"name":"a","$patch":"delete"}]}}}}`)
@@ -139,7 +139,7 @@ func FuzzMerge(f *testing.F) {
 	})
 }
 
-// FuzzValidate: nothing panics, and what Validate lets through can be read by those who come after.
+// FuzzValidate checks that nothing panics, and that Apply and render can read everything that Validate accepts.
 func FuzzValidate(f *testing.F) {
 	f.Add(`{"objects":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}],"placement":{"clusters":{"names":["a"]}}}`)
 	f.Add(`{"objects":[{"apiVersion":"v1","kind":"List","metadata":{"name":"a","labels":{"x":1}},"items":[]}],"overrides":[{"target":{"kind":"List"},"patch":[{"op":"move","path":"/a","from":"/metadata/name"}]}]}`)
@@ -176,7 +176,7 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// FuzzSelector: nothing panics, and a selection means the same whether it is asked once or made ready.
+// FuzzSelector checks that nothing panics, and that a compiled selection selects the same members as a new one.
 func FuzzSelector(f *testing.F) {
 	f.Add("cloud", "In", "aws", "cloud", "aws", "east")
 	f.Add("cloud", "NotIn", "aws", "cloud", "gcp", "")

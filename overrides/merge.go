@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/jsonpatch"
 )
 
-// isStrategic reports whether a kind has a strategic merge. The built-in kinds have one, because their types name the
-// merge keys of lists.
+// isStrategic reports whether a kind has a strategic merge. Only built-in kinds have one, because their Go types name
+// the merge keys of lists.
 func isStrategic(gvk schema.GroupVersionKind) bool {
 	return scheme.Scheme.Recognizes(gvk)
 }
@@ -72,8 +72,8 @@ func mergeJSON(object, patch map[string]any) map[string]any {
 	return object
 }
 
-// directive returns the path of a directive of the strategic merge in a value, or "". Without a strategic merge the
-// directive would become a field of the object.
+// directive returns the key of a directive of the strategic merge in a value, "" if there is none. In a JSON merge
+// patch the directive would become a field of the object.
 func directive(value any) string {
 	switch v := value.(type) {
 	case map[string]any:

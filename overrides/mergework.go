@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/jsonpatch"
 )
 
-// directives of the strategic merge that belong to a list under another key.
+// Directives of the strategic merge that belong to the list of another key.
 const (
 	orderDirective  = "$setElementOrder/"
 	deleteDirective = "$deleteFromPrimitiveList/"
@@ -21,9 +21,9 @@ const (
 // perScan is the cost of comparing two items of a list by their merge key.
 const perScan = 16
 
-// takeMerge takes the cost of a strategic merge of patch into object from the budget. The cost is quadratic in the
-// length of lists with a merge key, and the merge cannot be stopped. more is how many items the merge may have added to
-// the lists of object before it reaches them, because patch has a key twice.
+// takeMerge takes the cost of a strategic merge of patch into object from the budget in advance, because the merge
+// cannot be stopped. The cost is quadratic in the length of lists with a merge key. A patch may have a merge key twice.
+// Then the merge adds items to the lists of object before it reaches them, and more is how many.
 func takeMerge(b *jsonpatch.Budget, object, patch map[string]any, schema strategicpatch.LookupPatchMeta, more int) error {
 	for key := range patch {
 		list := strings.TrimPrefix(strings.TrimPrefix(key, orderDirective), deleteDirective)

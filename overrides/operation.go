@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// newOperation reads an operation. CEL checks its members first; newOperation checks them again, because admission can
-// be bypassed.
+// newOperation reads an operation. CEL checks the fields of an operation at admission. newOperation checks them again,
+// because a client can bypass admission.
 func newOperation(from *v1alpha1.PatchOperation) (operation, error) {
 	op := operation{Operation: jsonpatch.Operation{Op: from.Op}}
 	if from.Op == "" {
@@ -41,9 +41,9 @@ func newOperation(from *v1alpha1.PatchOperation) (operation, error) {
 func (op *operation) readValue(from *v1alpha1.PatchOperation) (err error) {
 	switch {
 	case from.Op == v1alpha1.PatchTest && from.Value == nil && from.ValueFrom == nil:
-		// API servers drop a null. A test without a value is a test for null (RFC 6902, section 4.6).
+		// An API server drops a null. So a test without a value is a test for null (RFC 6902, section 4.6).
 	case (from.Value == nil) == (from.ValueFrom == nil):
-		return fmt.Errorf("%s takes value or valueFrom, exactly one of them (a null counts as left out: to take a field away use remove)", from.Op)
+		return fmt.Errorf("%s takes value or valueFrom, exactly one of them (a null counts as no value: to remove a field use remove)", from.Op)
 	case from.ValueFrom != nil:
 		if op.source, err = newSource(from.ValueFrom); err != nil {
 			return fmt.Errorf("valueFrom: %w", err)

@@ -62,7 +62,7 @@ spec: `
 	}
 }
 
-func TestAddMakesTheMapsOfLabelsAndAnnotations(t *testing.T) {
+func TestAddCreatesMissingMapsOfLabelsAndAnnotations(t *testing.T) {
 	for name, tc := range map[string]struct{ object, patch, want string }{
 		"labels": {
 			"{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}",
@@ -74,7 +74,7 @@ func TestAddMakesTheMapsOfLabelsAndAnnotations(t *testing.T) {
 			`[{op: add, path: /metadata/annotations/a, value: x}]`,
 			"{apiVersion: v1, kind: ConfigMap, metadata: {name: c, annotations: {a: x}}}",
 		},
-		"those of a template without metadata": {
+		"annotations of a template without metadata": {
 			"{apiVersion: apps/v1, kind: Deployment, metadata: {name: c}, spec: {template: {spec: {}}}}",
 			`[{op: add, path: /spec/template/metadata/annotations/a, value: x}]`,
 			"{apiVersion: apps/v1, kind: Deployment, metadata: {name: c}, spec: {template: {metadata: {annotations: {a: x}}, spec: {}}}}",
@@ -93,17 +93,17 @@ func TestAddMakesTheMapsOfLabelsAndAnnotations(t *testing.T) {
 	}
 }
 
-func TestPatchErrorsSayWhereWhatAndTheWayOut(t *testing.T) {
+func TestPatchErrorsNamePlaceCauseAndRemedy(t *testing.T) {
 	for name, tc := range map[string]struct{ patch, want, found string }{
-		"replacing what is not there": {
+		"replacing a missing field": {
 			patch: `[{op: replace, path: /spec/paused, value: true}]`,
 			want:  `overrides[0].patch[0]: replacing /spec/paused of Deployment web for member east: the path is not there; "add" makes it`,
 		},
-		"replacing below what is not there": {
+		"replacing below a missing field": {
 			patch: `[{op: replace, path: /spec/strategy/type, value: x}]`,
 			want:  `overrides[0].patch[0]: replacing /spec/strategy/type of Deployment web for member east: the path is not there, nor is /spec/strategy; add that first`,
 		},
-		"adding below what is not there": {
+		"adding below a missing field": {
 			patch: `[{op: add, path: /spec/strategy/type, value: x}]`,
 			want:  `overrides[0].patch[0]: adding /spec/strategy/type of Deployment web for member east: the path is not there, nor is /spec/strategy; add that first`,
 		},
@@ -112,7 +112,7 @@ func TestPatchErrorsSayWhereWhatAndTheWayOut(t *testing.T) {
 			want:  `overrides[0].patch[0]: adding /spec/replicas/x of Deployment web for member east: /spec/replicas is 3, neither an object nor a list`,
 			found: "3",
 		},
-		"removing what is not there": {
+		"removing a missing field": {
 			patch: `[{op: test, path: /kind, value: Deployment}, {op: remove, path: /spec/paused}]`,
 			want:  `overrides[0].patch[1]: removing /spec/paused of Deployment web for member east: the path is not there, so there is nothing to remove`,
 		},
@@ -120,7 +120,7 @@ func TestPatchErrorsSayWhereWhatAndTheWayOut(t *testing.T) {
 			patch: `[{op: replace, path: /spec/template/spec/containers/2/image, value: x}]`,
 			want:  `overrides[0].patch[0]: replacing /spec/template/spec/containers/2/image of Deployment web for member east: the path is not there: the list /spec/template/spec/containers has 2 items`,
 		},
-		"an index that is none": {
+		"an index that is no number": {
 			patch: `[{op: replace, path: /spec/template/spec/containers/app/image, value: x}]`,
 			want:  `overrides[0].patch[0]: replacing /spec/template/spec/containers/app/image of Deployment web for member east: /spec/template/spec/containers is a list: "app" is no index of it (0, 1, 2 …)`,
 		},
@@ -141,28 +141,28 @@ func TestPatchErrorsSayWhereWhatAndTheWayOut(t *testing.T) {
 			want:  `overrides[0].patch[0]: testing /spec/replicas of Deployment web for member east: it is 3, the test wants 4`,
 			found: "3",
 		},
-		"a test of what is not there": {
+		"a test of a missing field": {
 			patch: `[{op: test, path: /spec/paused, value: true}]`,
 			want:  `overrides[0].patch[0]: testing /spec/paused of Deployment web for member east: /spec/paused is not there; the test wants true`,
 		},
-		"a test for null of what is not null": {
+		"a test for null of another value": {
 			patch: `[{op: test, path: /spec/replicas, value: null}]`,
 			want:  `overrides[0].patch[0]: testing /spec/replicas of Deployment web for member east: it is 3, the test wants null`,
 			found: "3",
 		},
-		"a test for null of what is not there": {
+		"a test for null of a missing field": {
 			patch: `[{op: test, path: /spec/paused, value: null}]`,
 			want:  `overrides[0].patch[0]: testing /spec/paused of Deployment web for member east: /spec/paused is not there; the test wants null`,
 		},
 		"a null to be added": {
 			patch: `[{op: add, path: /spec/x, value: null}]`,
-			want:  `overrides[0].patch[0]: reading it: add takes value or valueFrom, exactly one of them (a null counts as left out: to take a field away use remove)`,
+			want:  `overrides[0].patch[0]: reading it: add takes value or valueFrom, exactly one of them (a null counts as no value: to remove a field use remove)`,
 		},
 		"moving into itself": {
 			patch: `[{op: move, from: /spec, path: /spec/template/spec}]`,
 			want:  `overrides[0].patch[0]: moving /spec to /spec/template/spec of Deployment web for member east: /spec/template/spec lies within /spec: nothing can be moved into itself`,
 		},
-		"copying what is not there": {
+		"copying a missing field": {
 			patch: `[{op: copy, from: /spec/paused, path: /spec/x}]`,
 			want:  `overrides[0].patch[0]: copying /spec/paused to /spec/x of Deployment web for member east: /spec/paused is not there`,
 		},
@@ -176,7 +176,7 @@ func TestPatchErrorsSayWhereWhatAndTheWayOut(t *testing.T) {
 		},
 		"no value": {
 			patch: `[{op: add, path: /spec/x}]`,
-			want:  `overrides[0].patch[0]: reading it: add takes value or valueFrom, exactly one of them (a null counts as left out: to take a field away use remove)`,
+			want:  `overrides[0].patch[0]: reading it: add takes value or valueFrom, exactly one of them (a null counts as no value: to remove a field use remove)`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestPatchErrorsSayWhereWhatAndTheWayOut(t *testing.T) {
 	}
 }
 
-func TestCopiesThatDoubleEndBeforeTheMemory(t *testing.T) {
+func TestCopiesThatDoubleEndAtTheBudget(t *testing.T) {
 	operations := "[{op: add, path: /spec/a, value: {x: xxxxxxxxxxxxxxxx}}"
 	for range 60 {
 		operations += ", {op: copy, from: /spec/a, path: /spec/b}, {op: copy, from: /spec/b, path: /spec/a/c}, {op: copy, from: /spec/b, path: /spec/a/d}"
@@ -210,7 +210,7 @@ func TestCopiesThatDoubleEndBeforeTheMemory(t *testing.T) {
 	}
 }
 
-func TestErrorsNeverHoldWhatASecretHolds(t *testing.T) {
+func TestErrorsNeverHoldValuesOfASecret(t *testing.T) {
 	secret := object(t, "{apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: {password: hunter2}}")
 	for name, patch := range map[string]string{
 		"a test that fails":      `[{op: test, path: /stringData/password, value: hunter3}]`,
@@ -223,7 +223,7 @@ func TestErrorsNeverHoldWhatASecretHolds(t *testing.T) {
 				t.Fatalf("got %v", err)
 			}
 			if text := err.Error() + e.Found; contains(text, "hunter") {
-				t.Errorf("it tells the value: %s", text)
+				t.Errorf("the error holds the value: %s", text)
 			}
 		})
 	}

@@ -13,34 +13,35 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/jsonpointer"
 )
 
-// protected are the fields that no override changes: the identity and the owners of an object, the fields that the member's
-// API server fills in, and Fairlead's marks. AnnotationKeep and AnnotationReplace are the author's.
+// protected are the fields that no override changes: the identity and the owners of an object, the fields that the
+// member's API server writes, and Fairlead's marks. AnnotationKeep and AnnotationReplace are not among them, because
+// the author sets them.
 var protected = []protection{
 	{jsonpointer.Pointer{"apiVersion"}, "an override changes an object and does not make it another object"},
 	{jsonpointer.Pointer{"kind"}, "an override changes an object and does not make it another object"},
 	{jsonpointer.Pointer{"metadata", "name"}, "an override changes an object and does not make it another object"},
 	{jsonpointer.Pointer{"metadata", "namespace"}, "an override changes an object and does not make it another object"},
 	{jsonpointer.Pointer{"metadata", "generateName"}, "it would make a new object at each push"},
-	{jsonpointer.Pointer{"metadata", "ownerReferences"}, "owners on a member are the member's to name"},
+	{jsonpointer.Pointer{"metadata", "ownerReferences"}, "only the member names the owners of its objects"},
 	{jsonpointer.Pointer{"metadata", "finalizers"}, "a finalizer from the host would block the object's deletion: no controller on the member removes it"},
-	{jsonpointer.Pointer{"status"}, "it is the member's to write"},
-	{jsonpointer.Pointer{"metadata", "uid"}, "it is the member's to write"},
-	{jsonpointer.Pointer{"metadata", "resourceVersion"}, "it is the member's to write"},
-	{jsonpointer.Pointer{"metadata", "generation"}, "it is the member's to write"},
-	{jsonpointer.Pointer{"metadata", "managedFields"}, "it is the member's to write"},
-	{jsonpointer.Pointer{"metadata", "creationTimestamp"}, "it is the member's to write"},
-	{jsonpointer.Pointer{"metadata", "deletionTimestamp"}, "it is the member's to write"},
-	{jsonpointer.Pointer{"metadata", "deletionGracePeriodSeconds"}, "it is the member's to write"},
-	{jsonpointer.Pointer{"metadata", "selfLink"}, "it is the member's to write"},
-	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelUID}, "Fairlead stamps its marks itself"},
-	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationWrapper}, "Fairlead stamps its marks itself"},
-	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationObject}, "Fairlead stamps its marks itself"},
-	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationRendering}, "Fairlead stamps its marks itself"},
-	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationAdopted}, "Fairlead stamps its marks itself"},
-	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelAggregateToHost}, "what Fairlead may do on a member is the member's to grant"},
-	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelAggregateToCollector}, "what Fairlead may do on a member is the member's to grant"},
-	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelOpen}, "the member's administrator opens namespaces there: take this label out"},
-	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelMade}, "the manager sets it when it creates a namespace: take this label out"},
+	{jsonpointer.Pointer{"status"}, "only the member writes it"},
+	{jsonpointer.Pointer{"metadata", "uid"}, "only the member writes it"},
+	{jsonpointer.Pointer{"metadata", "resourceVersion"}, "only the member writes it"},
+	{jsonpointer.Pointer{"metadata", "generation"}, "only the member writes it"},
+	{jsonpointer.Pointer{"metadata", "managedFields"}, "only the member writes it"},
+	{jsonpointer.Pointer{"metadata", "creationTimestamp"}, "only the member writes it"},
+	{jsonpointer.Pointer{"metadata", "deletionTimestamp"}, "only the member writes it"},
+	{jsonpointer.Pointer{"metadata", "deletionGracePeriodSeconds"}, "only the member writes it"},
+	{jsonpointer.Pointer{"metadata", "selfLink"}, "only the member writes it"},
+	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelUID}, "only Fairlead sets its marks"},
+	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationWrapper}, "only Fairlead sets its marks"},
+	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationObject}, "only Fairlead sets its marks"},
+	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationRendering}, "only Fairlead sets its marks"},
+	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationAdopted}, "only Fairlead sets its marks"},
+	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelAggregateToHost}, "only the member's administrator gives Fairlead permissions on a member"},
+	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelAggregateToCollector}, "only the member's administrator gives Fairlead permissions on a member"},
+	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelOpen}, "only the member's administrator opens namespaces: remove this label"},
+	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelMade}, "the manager sets it when it creates a namespace: remove this label"},
 }
 
 type protection struct {
@@ -49,7 +50,7 @@ type protection struct {
 }
 
 // protectedChange compares an object with its earlier state, and returns the first protected field that has changed.
-// null and absent are equal. The second result is nil if none has changed.
+// null and absent are equal. The second result is nil if no field has changed.
 func protectedChange(before, after map[string]any) (jsonpointer.Pointer, *jsonpatch.Failure) {
 	for _, p := range protected {
 		was, _ := p.path.Lookup(before)
@@ -59,13 +60,13 @@ func protectedChange(before, after map[string]any) (jsonpointer.Pointer, *jsonpa
 		}
 	}
 	if r := reserved(&unstructured.Unstructured{Object: after}); r != nil {
-		return r.path, &jsonpatch.Failure{Problem: fmt.Sprintf("this would make an object that is not federated by its %s: %s", r.path, r.why)}
+		return r.path, &jsonpatch.Failure{Problem: fmt.Sprintf("this would set %s to a value with which Fairlead federates no object: %s", r.path, r.why)}
 	}
 	return malformed(after)
 }
 
-// malformed reports whether the metadata of an object cannot carry marks: a label that is no string would make the
-// object lose all labels when the manager sets the marks.
+// malformed reports whether the metadata of an object cannot carry marks. For example, a label that is no string would
+// make the object lose all labels when the manager sets the marks.
 func malformed(object map[string]any) (jsonpointer.Pointer, *jsonpatch.Failure) {
 	metadata, ok := object["metadata"].(map[string]any)
 	if !ok {
@@ -89,11 +90,12 @@ func malformed(object map[string]any) (jsonpointer.Pointer, *jsonpatch.Failure) 
 	return nil, nil
 }
 
-// servedGroup is the group that a CustomResourceDefinition serves. A CRD of a reserved group is reserved.
+// servedGroup is the field with the group that a CustomResourceDefinition serves. A CRD of a reserved group is
+// reserved.
 var servedGroup = jsonpointer.Pointer{"spec", "group"}
 
-// mayChangeProtected reports whether an operation can change a protected field. It only selects the operations to
-// check, so that an error names the operation. The result is always checked.
+// mayChangeProtected reports whether an operation can change a protected field. It only selects the operations after
+// which the fields are compared, so that an error can name the operation. The final result is always compared.
 func (op *operation) mayChangeProtected() bool {
 	if op.Op == v1alpha1.PatchTest {
 		return false

@@ -12,38 +12,38 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-func TestOverridesNeverCross(t *testing.T) {
+func TestOverridesNeverChangeProtectedFields(t *testing.T) {
 	for name, tc := range map[string]struct {
 		patch, merge string // one of them
 		want         string // the part after "for member east: "
 	}{
-		"apiVersion":                        {patch: `[{op: replace, path: /apiVersion, value: v2}]`, want: "this would change /apiVersion"},
-		"kind":                              {patch: `[{op: replace, path: /kind, value: Gadget}]`, want: "this would change /kind"},
-		"name":                              {patch: `[{op: replace, path: /metadata/name, value: x}]`, want: "this would change /metadata/name"},
-		"name, by another metadata":         {patch: `[{op: replace, path: /metadata, value: {name: x}}]`, want: "this would change /metadata/name"},
-		"name, by a move":                   {patch: `[{op: move, from: /metadata/name, path: /spec/name}]`, want: "this would change /metadata/name"},
-		"name, by a copy":                   {patch: `[{op: copy, from: /kind, path: /metadata/name}]`, want: "this would change /metadata/name"},
-		"namespace":                         {patch: `[{op: add, path: /metadata/namespace, value: kube-system}]`, want: "this would change /metadata/namespace"},
-		"namespace, by a merge":             {merge: `{metadata: {namespace: kube-system}}`, want: "this would change /metadata/namespace"},
-		"generateName":                      {merge: `{metadata: {generateName: x-}}`, want: "this would change /metadata/generateName"},
-		"owners":                            {patch: `[{op: add, path: /metadata/ownerReferences, value: []}]`, want: "this would change /metadata/ownerReferences"},
-		"finalizers":                        {patch: `[{op: add, path: /metadata/finalizers, value: [a/b]}]`, want: "this would change /metadata/finalizers"},
-		"finalizers, by a copy":             {patch: `[{op: copy, from: /spec/parts, path: /metadata/finalizers}]`, want: "this would change /metadata/finalizers"},
-		"status":                            {patch: `[{op: add, path: /status, value: {ready: true}}]`, want: "this would change /status"},
-		"status, by a move":                 {patch: `[{op: move, from: /spec/limits, path: /status}]`, want: "this would change /status"},
-		"status, by a merge":                {merge: `{status: {ready: true}}`, want: "this would change /status"},
-		"resourceVersion":                   {merge: `{metadata: {resourceVersion: "1"}}`, want: "this would change /metadata/resourceVersion"},
-		"the uid mark":                      {patch: `[{op: add, path: /metadata/labels/federation.fairlead.dev~1uid, value: x}]`, want: "this would change /metadata/labels/federation.fairlead.dev~1uid"},
-		"the wrapper mark":                  {merge: `{metadata: {annotations: {federation.fairlead.dev/wrapper: x}}}`, want: "this would change /metadata/annotations/federation.fairlead.dev~1wrapper"},
-		"the object mark, in a new map":     {patch: `[{op: add, path: /metadata/annotations, value: {federation.fairlead.dev/object: x}}]`, want: "this would change /metadata/annotations/federation.fairlead.dev~1object"},
-		"the adoption mark":                 {merge: `{metadata: {annotations: {federation.fairlead.dev/adopted: x}}}`, want: "this would change /metadata/annotations/federation.fairlead.dev~1adopted"},
-		"the rendering mark":                {merge: `{metadata: {annotations: {federation.fairlead.dev/rendering: x}}}`, want: "this would change /metadata/annotations/federation.fairlead.dev~1rendering"},
-		"what widens the host's rights":     {merge: `{metadata: {labels: {federation.fairlead.dev/aggregate-to-host: "true"}}}`, want: "this would change /metadata/labels/federation.fairlead.dev~1aggregate-to-host"},
-		"what opens a namespace":            {merge: `{metadata: {labels: {federation.fairlead.dev/open: "true"}}}`, want: "this would change /metadata/labels/federation.fairlead.dev~1open"},
-		"what says that the host made it":   {patch: `[{op: add, path: /metadata/labels, value: {federation.fairlead.dev/made: "true"}}]`, want: "this would change /metadata/labels/federation.fairlead.dev~1made"},
-		"a label that is a number":          {patch: `[{op: add, path: /metadata/labels/a, value: 1}]`, want: "/metadata/labels/a has to be a string; put it in quotes"},
-		"labels that are a list":            {patch: `[{op: add, path: /metadata/labels, value: []}]`, want: "/metadata/labels has to be an object"},
-		"metadata, taken away by a replace": {patch: `[{op: replace, path: /metadata, value: 3}]`, want: "this would change /metadata/name"},
+		"apiVersion":                            {patch: `[{op: replace, path: /apiVersion, value: v2}]`, want: "this would change /apiVersion"},
+		"kind":                                  {patch: `[{op: replace, path: /kind, value: Gadget}]`, want: "this would change /kind"},
+		"name":                                  {patch: `[{op: replace, path: /metadata/name, value: x}]`, want: "this would change /metadata/name"},
+		"name, by another metadata":             {patch: `[{op: replace, path: /metadata, value: {name: x}}]`, want: "this would change /metadata/name"},
+		"name, by a move":                       {patch: `[{op: move, from: /metadata/name, path: /spec/name}]`, want: "this would change /metadata/name"},
+		"name, by a copy":                       {patch: `[{op: copy, from: /kind, path: /metadata/name}]`, want: "this would change /metadata/name"},
+		"namespace":                             {patch: `[{op: add, path: /metadata/namespace, value: kube-system}]`, want: "this would change /metadata/namespace"},
+		"namespace, by a merge":                 {merge: `{metadata: {namespace: kube-system}}`, want: "this would change /metadata/namespace"},
+		"generateName":                          {merge: `{metadata: {generateName: x-}}`, want: "this would change /metadata/generateName"},
+		"owners":                                {patch: `[{op: add, path: /metadata/ownerReferences, value: []}]`, want: "this would change /metadata/ownerReferences"},
+		"finalizers":                            {patch: `[{op: add, path: /metadata/finalizers, value: [a/b]}]`, want: "this would change /metadata/finalizers"},
+		"finalizers, by a copy":                 {patch: `[{op: copy, from: /spec/parts, path: /metadata/finalizers}]`, want: "this would change /metadata/finalizers"},
+		"status":                                {patch: `[{op: add, path: /status, value: {ready: true}}]`, want: "this would change /status"},
+		"status, by a move":                     {patch: `[{op: move, from: /spec/limits, path: /status}]`, want: "this would change /status"},
+		"status, by a merge":                    {merge: `{status: {ready: true}}`, want: "this would change /status"},
+		"resourceVersion":                       {merge: `{metadata: {resourceVersion: "1"}}`, want: "this would change /metadata/resourceVersion"},
+		"the uid mark":                          {patch: `[{op: add, path: /metadata/labels/federation.fairlead.dev~1uid, value: x}]`, want: "this would change /metadata/labels/federation.fairlead.dev~1uid"},
+		"the wrapper mark":                      {merge: `{metadata: {annotations: {federation.fairlead.dev/wrapper: x}}}`, want: "this would change /metadata/annotations/federation.fairlead.dev~1wrapper"},
+		"the object mark, in a new map":         {patch: `[{op: add, path: /metadata/annotations, value: {federation.fairlead.dev/object: x}}]`, want: "this would change /metadata/annotations/federation.fairlead.dev~1object"},
+		"the adoption mark":                     {merge: `{metadata: {annotations: {federation.fairlead.dev/adopted: x}}}`, want: "this would change /metadata/annotations/federation.fairlead.dev~1adopted"},
+		"the rendering mark":                    {merge: `{metadata: {annotations: {federation.fairlead.dev/rendering: x}}}`, want: "this would change /metadata/annotations/federation.fairlead.dev~1rendering"},
+		"a label that widens the host's rights": {merge: `{metadata: {labels: {federation.fairlead.dev/aggregate-to-host: "true"}}}`, want: "this would change /metadata/labels/federation.fairlead.dev~1aggregate-to-host"},
+		"a label that opens a namespace":        {merge: `{metadata: {labels: {federation.fairlead.dev/open: "true"}}}`, want: "this would change /metadata/labels/federation.fairlead.dev~1open"},
+		"a label that says the host made it":    {patch: `[{op: add, path: /metadata/labels, value: {federation.fairlead.dev/made: "true"}}]`, want: "this would change /metadata/labels/federation.fairlead.dev~1made"},
+		"a label that is a number":              {patch: `[{op: add, path: /metadata/labels/a, value: 1}]`, want: "/metadata/labels/a has to be a string; put it in quotes"},
+		"labels that are a list":                {patch: `[{op: add, path: /metadata/labels, value: []}]`, want: "/metadata/labels has to be an object"},
+		"metadata, taken away by a replace":     {patch: `[{op: replace, path: /metadata, value: 3}]`, want: "this would change /metadata/name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			list := patchOf(t, "Widget", tc.patch)
@@ -71,7 +71,7 @@ func TestNoOverrideMakesAReservedObject(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Apply([]*unstructured.Unstructured{object(t, crd)}, list, east)
-			if err == nil || !strings.Contains(err.Error(), "for member east: this would make an object that is not federated by its /spec/group") {
+			if err == nil || !strings.Contains(err.Error(), "for member east: this would set /spec/group to a value with which Fairlead federates no object") {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -95,12 +95,12 @@ func TestOverridesMay(t *testing.T) {
 	}
 }
 
-func TestTheFirstOperationThatCrossesIsNamed(t *testing.T) {
+func TestTheErrorNamesTheFirstOperationOnAProtectedField(t *testing.T) {
 	_, err := Apply([]*unstructured.Unstructured{object(t, widget)}, patchOf(t, "Widget", `
 - {op: add, path: /spec/a, value: 1}
 - {op: add, path: /status, value: {}}
 - {op: add, path: /spec/b, value: 1}`), east)
-	want := "overrides[0].patch[1]: adding /status of Widget cog for member east: this would change /status, which no override may: it is the member's to write"
+	want := "overrides[0].patch[1]: adding /status of Widget cog for member east: this would change /status, which no override may: only the member writes it"
 	if err == nil || cmp.Diff(want, err.Error()) != "" {
 		t.Errorf("got %v, want %s", err, want)
 	}

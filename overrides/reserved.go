@@ -14,10 +14,10 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/jsonpointer"
 )
 
-// Reserved returns an error for an object that no wrapper may bring to a member, whatever rights its author has. These
-// are Fairlead's own objects, system namespaces, and objects with a label by which a member's administrator grants
-// rights to Fairlead. The error begins with the JSON pointer of the field that makes the object reserved. Admission,
-// rendering and push all call it.
+// Reserved returns an error for an object that no wrapper may bring to a member, whatever permissions its author has.
+// These are Fairlead's own objects, system namespaces, and objects with a label by which a member's administrator gives
+// Fairlead permissions. The error begins with the JSON pointer of the field that makes the object reserved. Admission,
+// rendering and push all call Reserved.
 func Reserved(obj *unstructured.Unstructured) error {
 	if r := reserved(obj); r != nil {
 		return fmt.Errorf("%s: %s", r.path, r.why)
@@ -38,17 +38,17 @@ const (
 // reservedLabels are labels that no wrapper sets on any object.
 var reservedLabels = []protection{
 	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelAggregateToHost},
-		"this label would give Fairlead more rights on the member; only the member's administrator may set it, on the member itself"},
+		"this label would give Fairlead more permissions on the member; only the member's administrator may set it, on the member itself"},
 	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelAggregateToCollector},
 		"this label would let Fairlead read more on the member; only the member's administrator may set it, on the member itself"},
 	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelOpen},
-		"it opens a namespace to Fairlead, and the member's administrator sets it there: take it out"},
+		"it opens a namespace to Fairlead, and only the member's administrator sets it: remove it"},
 	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelMade},
-		"the manager sets it when it creates a namespace: take it out"},
+		"the manager sets it when it creates a namespace: remove it"},
 }
 
-// reservedNames are the kinds whose objects called fairlead or fairlead-… are Fairlead's own. OpenShift serves RBAC under a
-// second group.
+// reservedNames are the kinds of which objects named fairlead or fairlead-… are Fairlead's own. OpenShift serves RBAC
+// under a second group.
 var reservedNames = map[schema.GroupKind]bool{
 	{Kind: "ServiceAccount"}:                                                          true,
 	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}:                         true,
@@ -72,7 +72,7 @@ var reservations = []func(*unstructured.Unstructured) *protection{
 	ofOurGroup, servingOurGroup, calledLikeOurs, systemNamespace, withReservedLabel,
 }
 
-// reserved returns the field for which an object is reserved, nil if it is not. The object may be malformed.
+// reserved returns the field that makes an object reserved, nil if none does. The object may be malformed.
 func reserved(obj *unstructured.Unstructured) *protection {
 	for _, rule := range reservations {
 		if r := rule(obj); r != nil {
@@ -89,7 +89,8 @@ func ofOurGroup(obj *unstructured.Unstructured) *protection {
 	return &protection{jsonpointer.Pointer{"apiVersion"}, "Fairlead's own kinds are not federated: create them on the host itself"}
 }
 
-// servingOurGroup recognises a CRD and an APIService, which decide which server serves a group. Both are named after the group.
+// servingOurGroup recognizes a CRD and an APIService of Fairlead's group: they decide which server serves the group.
+// Their names end in the group.
 func servingOurGroup(obj *unstructured.Unstructured) *protection {
 	if kind := obj.GetKind(); kind != "CustomResourceDefinition" && kind != "APIService" {
 		return nil

@@ -11,11 +11,11 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// reservedObjects are objects that no wrapper may bring to a member, each with the field that gives it away.
+// reservedObjects are objects that no wrapper may bring to a member, each with the field that makes it reserved.
 var reservedObjects = map[string]struct{ object, at string }{
 	"the host's ClusterRole":             {"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: fairlead-host}}", "/metadata/name"},
 	"a grant's ClusterRole":              {"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: fairlead-host-core}}", "/metadata/name"},
-	"the same by an old version":         {"{apiVersion: rbac.authorization.k8s.io/v1beta1, kind: ClusterRole, metadata: {name: fairlead-host}}", "/metadata/name"},
+	"a grant's role by an old version":   {"{apiVersion: rbac.authorization.k8s.io/v1beta1, kind: ClusterRole, metadata: {name: fairlead-host}}", "/metadata/name"},
 	"the collector's ClusterRoleBinding": {"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: fairlead-collector}}", "/metadata/name"},
 	"a Role":                             {"{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: fairlead-host}}", "/metadata/name"},
 	"a RoleBinding":                      {"{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: fairlead-collector-granted}}", "/metadata/name"},
@@ -24,23 +24,23 @@ var reservedObjects = map[string]struct{ object, at string }{
 	"the admission policy":               {"{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: fairlead-host}}", "/metadata/name"},
 	"its binding":                        {"{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: fairlead-host}}", "/metadata/name"},
 	"the webhook configuration":          {"{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: fairlead}}", "/metadata/name"},
-	"the other one":                      {"{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingWebhookConfiguration, metadata: {name: fairlead}}", "/metadata/name"},
+	"the mutating one":                   {"{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingWebhookConfiguration, metadata: {name: fairlead}}", "/metadata/name"},
 	"a kind of the group":                {"{apiVersion: federation.fairlead.dev/v1, kind: Membership, metadata: {name: self}}", "/apiVersion"},
 	"a CRD of the group":                 {"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}, spec: {group: federation.fairlead.dev}}", "/spec/group"},
 	"a CRD by its name":                  {"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: deliveries.federation.fairlead.dev}, spec: {group: example.com}}", "/metadata/name"},
 	"the group's APIService":             {"{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1alpha1.federation.fairlead.dev}}", "/metadata/name"},
 	"Fairlead's namespace":               {"{apiVersion: v1, kind: Namespace, metadata: {name: fairlead-system}}", "/metadata/name"},
 	"a namespace of Kubernetes":          {"{apiVersion: v1, kind: Namespace, metadata: {name: kube-system}}", "/metadata/name"},
-	"what widens the host's rights": {
+	"a label that widens the host's rights": {
 		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a, labels: {federation.fairlead.dev/aggregate-to-host: 'false'}}}",
 		"/metadata/labels/federation.fairlead.dev~1aggregate-to-host"},
-	"what widens the collector's": {
+	"a label that widens the collector's rights": {
 		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a, labels: {federation.fairlead.dev/aggregate-to-collector: 'true'}}}",
 		"/metadata/labels/federation.fairlead.dev~1aggregate-to-collector"},
 	"a namespace that opens itself": {
 		"{apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {federation.fairlead.dev/open: 'true'}}}",
 		"/metadata/labels/federation.fairlead.dev~1open"},
-	"a namespace that says the host made it": {
+	"a namespace with the label made": {
 		"{apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {federation.fairlead.dev/made: 'true'}}}",
 		"/metadata/labels/federation.fairlead.dev~1made"},
 }

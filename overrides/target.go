@@ -17,7 +17,7 @@ import (
 // match returns the indexes of the objects that a target selects.
 func match(target *v1alpha1.OverrideTarget, objects []*unstructured.Unstructured) ([]int, error) {
 	if target.Kind == "" {
-		return nil, errors.New("kind is missing: it says which objects of the wrapper the override changes; it holds " + holds(objects))
+		return nil, errors.New("kind is missing: give the kind of the objects that the override changes; the wrapper holds " + holds(objects))
 	}
 	var matched []int
 	var groups []string
@@ -39,9 +39,9 @@ func match(target *v1alpha1.OverrideTarget, objects []*unstructured.Unstructured
 		for i := range groups {
 			groups[i] = strconv.Quote(groups[i])
 		}
-		return nil, fmt.Errorf("%s is a kind of several groups here: give group, one of %s", target.Kind, strings.Join(groups, ", "))
+		return nil, fmt.Errorf("the wrapper holds the kind %s of several groups: give group, one of %s", target.Kind, strings.Join(groups, ", "))
 	case len(matched) == 0:
-		return nil, errors.New("no object of the wrapper is " + describe(target) + "; it holds " + holds(objects))
+		return nil, errors.New("no object of the wrapper is " + describe(target) + "; the wrapper holds " + holds(objects))
 	}
 	return matched, nil
 }

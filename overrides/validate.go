@@ -20,14 +20,14 @@ import (
 const (
 	// maxObjects is the highest number of objects in a wrapper.
 	maxObjects = 64
-	// maxWrapped is the highest number of bytes of their JSON together.
+	// maxWrapped is the largest sum of the bytes of their JSON.
 	maxWrapped = 1 << 20
 )
 
 // Validate returns the faults of a wrapper's spec that CEL cannot find. namespace is the wrapper's namespace on the
-// host, "" for a ClusterFederated. The webhook, the controller and hostctl all call it, so a wrapper that bypasses one
-// of them is refused by the next. Validate needs no member. Faults that depend on a member, such as a missing path,
-// come from Set.Apply.
+// host, "" for a ClusterFederated. The webhook, the controller and hostctl all call Validate. So if a wrapper bypasses
+// one of them, the next refuses it. Validate needs no member. Set.Apply returns the faults that depend on a member, for
+// example a missing path.
 func Validate(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1.WrapperKind) field.ErrorList {
 	var errs field.ErrorList
 	if kind == v1alpha1.KindFederated && IsSystemNamespace(namespace) {
@@ -41,7 +41,7 @@ func Validate(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1.Wrappe
 	for i := range spec.Overrides {
 		at := path.Child("overrides").Index(i)
 		matched, err := match(&spec.Overrides[i].Target, objects)
-		// The target may be an object that could not be read.
+		// If not all objects could be read, the target may be one of the others.
 		if err != nil && len(objects) == len(spec.Objects) {
 			errs = append(errs, field.Invalid(at.Child("target"), strictjson.Excerpt(spec.Overrides[i].Target), err.Error()))
 		}
@@ -50,12 +50,12 @@ func Validate(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1.Wrappe
 	return errs
 }
 
-// validateSelection checks a selection. required means that it must not be absent.
+// validateSelection checks a selection. required means that the selection must be set.
 func validateSelection(s *v1alpha1.ClusterSelection, path *field.Path, required bool) field.ErrorList {
 	var errs field.ErrorList
 	switch {
 	case s == nil && required:
-		return append(errs, field.Required(path, "say where the objects are to go: names, or selectors ([{}] is every member)"))
+		return append(errs, field.Required(path, "give the members: names, or selectors ([{}] is every member)"))
 	case s == nil:
 		return nil
 	case len(s.Names) == 0 && len(s.Selectors) == 0:
@@ -63,7 +63,7 @@ func validateSelection(s *v1alpha1.ClusterSelection, path *field.Path, required 
 	}
 	for i, name := range s.Names {
 		if name == "" {
-			errs = append(errs, field.Required(path.Child("names").Index(i), "the name of a MemberCluster"))
+			errs = append(errs, field.Required(path.Child("names").Index(i), "give the name of a MemberCluster"))
 		}
 	}
 	for i := range s.Selectors {
@@ -83,7 +83,7 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// validateOverride checks an override whose target matches the objects of those indexes.
+// validateOverride checks an override. matched are the indexes of the objects that its target matches.
 func validateOverride(o *v1alpha1.Override, objects []*unstructured.Unstructured, matched []int, path *field.Path) field.ErrorList {
 	errs := validateSelection(o.Clusters, path.Child("clusters"), false)
 	switch {
@@ -120,7 +120,7 @@ func validateOperation(from *v1alpha1.PatchOperation, path *field.Path) *field.E
 			return field.Forbidden(path.Child("path"), fmt.Sprintf("no override may change %s: %s", p.path, p.why))
 		}
 		if op.Op == v1alpha1.PatchMove && p.path.Contains(op.From) {
-			return field.Forbidden(path.Child("from"), fmt.Sprintf("no override may take %s away: %s", p.path, p.why))
+			return field.Forbidden(path.Child("from"), fmt.Sprintf("no override may move %s away: %s", p.path, p.why))
 		}
 	}
 	if op.Op == v1alpha1.PatchMove && op.From.Contains(op.Path) && len(op.From) < len(op.Path) {
@@ -129,7 +129,7 @@ func validateOperation(from *v1alpha1.PatchOperation, path *field.Path) *field.E
 	return nil
 }
 
-// shownPart is the value of one field of an operation, for a message. It leaves out values, which may be secret.
+// shownPart returns one field of an operation for a message. It leaves out values, which may be secret.
 func shownPart(from *v1alpha1.PatchOperation, name string) any {
 	switch name {
 	case "path":
@@ -168,7 +168,7 @@ func validateMerge(raw []byte, objects []*unstructured.Unstructured, matched []i
 		gvk := objects[i].GroupVersionKind()
 		if found != "" && !isStrategic(gvk) {
 			errs = append(errs, field.Invalid(path, found,
-				fmt.Sprintf("this belongs to the strategic merge, which %s has not: it gets a JSON merge patch; to remove a field use patch", gvk.Kind)))
+				fmt.Sprintf("this belongs to the strategic merge, but the kind %s gets a JSON merge patch: to remove a field use patch", gvk.Kind)))
 			break
 		}
 	}

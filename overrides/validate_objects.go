@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// foreign are the fields of a wrapped object that only its API server writes. An object that was read from a cluster
-// has them.
+// foreign are the fields of a wrapped object that only its API server writes. They are set in an object that was read
+// from a cluster.
 var foreign = []jsonpointer.Pointer{
 	{"status"},
 	{"metadata", "ownerReferences"},
@@ -34,14 +34,14 @@ var foreign = []jsonpointer.Pointer{
 
 // stamped are the labels and annotations that only Fairlead writes.
 var stamped = []protection{
-	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelUID}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
-	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationWrapper}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
-	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationObject}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
-	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationRendering}, "Fairlead stamps it on what it pushes; `hostctl federate` leaves it out"},
-	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationAdopted}, "Fairlead sets it on objects that it adopts; `hostctl federate` leaves it out"},
+	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelUID}, "only Fairlead sets it, on the objects that it pushes; `hostctl federate` leaves it out"},
+	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationWrapper}, "only Fairlead sets it, on the objects that it pushes; `hostctl federate` leaves it out"},
+	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationObject}, "only Fairlead sets it, on the objects that it pushes; `hostctl federate` leaves it out"},
+	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationRendering}, "only Fairlead sets it, on the objects that it pushes; `hostctl federate` leaves it out"},
+	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationAdopted}, "only Fairlead sets it, on objects that it adopts; `hostctl federate` leaves it out"},
 }
 
-// validateObjects checks the wrapped objects. It returns those that could be read, for the targets of overrides.
+// validateObjects checks the wrapped objects. It returns the objects that it could read, for the targets of overrides.
 func validateObjects(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1.WrapperKind, path *field.Path) ([]*unstructured.Unstructured, field.ErrorList) {
 	var errs field.ErrorList
 	if n := len(spec.Objects); n == 0 {
@@ -93,7 +93,7 @@ func validateObject(obj *unstructured.Unstructured, namespace string, kind v1alp
 	errs = append(errs, validateHome(obj, namespace, kind, at)...)
 	for _, p := range foreign {
 		if value, _ := p.Lookup(obj.Object); value != nil {
-			errs = append(errs, field.Forbidden(childAt(at, p), "it is the member's to write; leave it out (`hostctl federate` does, from what you have)"))
+			errs = append(errs, field.Forbidden(childAt(at, p), "only the member writes it; leave it out (`hostctl federate` does that for you)"))
 		}
 	}
 	for _, s := range stamped {
@@ -139,7 +139,7 @@ func validateIdentity(obj *unstructured.Unstructured, at *field.Path) field.Erro
 		errs = append(errs, field.Invalid(at.Child("metadata", "name"), name, strings.Join(problems, "; ")))
 	}
 	if value, _ := (jsonpointer.Pointer{"metadata", "generateName"}).Lookup(obj.Object); value != nil && value != "" {
-		errs = append(errs, field.Forbidden(at.Child("metadata", "generateName"), "it would make a new object at each push; metadata.name is what counts"))
+		errs = append(errs, field.Forbidden(at.Child("metadata", "generateName"), "it would make a new object at each push; give metadata.name instead"))
 	}
 	if len(errs) > 0 {
 		return errs
@@ -161,9 +161,9 @@ func validateHome(obj *unstructured.Unstructured, namespace string, kind v1alpha
 			errs = append(errs, field.Invalid(path, field.OmitValueType{}, "it has to be a string"))
 		case text == "":
 		case kind == v1alpha1.KindClusterFederated:
-			errs = append(errs, field.Forbidden(path, "a ClusterFederated holds cluster-scoped objects; put namespaced ones into a Federated in namespace "+text))
+			errs = append(errs, field.Forbidden(path, "a ClusterFederated holds only cluster-scoped objects; put namespaced objects into a Federated in namespace "+text))
 		case text != namespace:
-			errs = append(errs, field.Invalid(path, text, fmt.Sprintf("objects of a Federated land in its own namespace, %q: leave it out, or write a Federated in namespace %s", namespace, text)))
+			errs = append(errs, field.Invalid(path, text, fmt.Sprintf("Fairlead pushes the objects of a Federated into its own namespace, %q: leave it out, or write a Federated in namespace %s", namespace, text)))
 		}
 	}
 	if r := reserved(obj); r != nil {
@@ -174,8 +174,8 @@ func validateHome(obj *unstructured.Unstructured, namespace string, kind v1alpha
 	return errs
 }
 
-// isList reports whether an object is a list of other objects. The name of a custom kind may end in List without being
-// one.
+// isList reports whether an object is a list of other objects. The name of a custom kind may end in List although the
+// kind is no list.
 func isList(obj *unstructured.Unstructured) bool {
 	gvk := obj.GroupVersionKind()
 	_, items := obj.Object["items"].([]any)

@@ -14,9 +14,9 @@ import (
 )
 
 // ValidateWork returns a fault if the overrides that select every member exceed the work limit. It applies them for a
-// member without name and labels, and skips an operation that fails there, because it may work for a real member.
-// Admission and hostctl call it after Validate has found no fault. More overrides may select a real member, and then
-// exceed the limit: Set.Apply returns that error.
+// member without name and labels. It skips an operation that fails there, because the operation may work for a real
+// member. Admission and hostctl call ValidateWork after Validate has found no fault. More overrides may select a real
+// member and then exceed the limit: Set.Apply returns that error.
 func ValidateWork(spec *v1alpha1.WrapperSpec) field.ErrorList {
 	set, err := Compile(spec.Overrides)
 	if err != nil {

@@ -24,7 +24,7 @@ func newSource(from *v1alpha1.ValueSource) (*source, error) {
 		s.skip = true
 	case v1alpha1.MissingFail, "":
 	default:
-		return nil, errors.New("whenMissing is Skip or Fail")
+		return nil, errors.New("whenMissing has to be Skip or Fail")
 	}
 	if from.FieldPath == "metadata.name" {
 		return s, nil
@@ -32,13 +32,13 @@ func newSource(from *v1alpha1.ValueSource) (*source, error) {
 	label, opens := strings.CutPrefix(from.FieldPath, "metadata.labels['")
 	label, closes := strings.CutSuffix(label, "']")
 	if !opens || !closes || label == "" || strings.ContainsAny(label, "']") {
-		return nil, errors.New("fieldPath is metadata.name or metadata.labels['KEY']")
+		return nil, errors.New("fieldPath has to be metadata.name or metadata.labels['KEY']")
 	}
 	s.label = label
 	return s, nil
 }
 
-// value returns the member's value, or the default.
+// value returns the value of the member, or the default if the member has none.
 func (s *source) value(m selection.Member) (value string, there bool) {
 	if s.label == "" {
 		return m.Name, true

@@ -15,7 +15,7 @@ import (
 const maxNulls = 5
 
 // Warnings returns warnings about values that the host accepts and a member may refuse: nulls in the objects of a spec.
-// It skips objects that cannot be read; Validate reports those.
+// It skips objects that it cannot read; Validate reports those.
 func Warnings(spec *v1alpha1.WrapperSpec) []string {
 	var warnings []string
 	count := 0
@@ -26,7 +26,7 @@ func Warnings(spec *v1alpha1.WrapperSpec) []string {
 		}
 		for _, null := range strictjson.Nulls(object.Object, field.NewPath("spec", "objects").Index(i)) {
 			if count++; count <= maxNulls {
-				warnings = append(warnings, fmt.Sprintf("%s of %s %s is null: take it out, members refuse null where a field is not nullable",
+				warnings = append(warnings, fmt.Sprintf("%s of %s %s is null: remove it, because members refuse null in a field that is not nullable",
 					null.Field, object.GetKind(), object.GetName()))
 			}
 		}

@@ -13,12 +13,12 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-func TestNullsAreWarnedOfWithPathAndObject(t *testing.T) {
+func TestWarningsOfNullsNamePathAndObject(t *testing.T) {
 	gauge := func(fields string) runtime.RawExtension {
 		return runtime.RawExtension{Raw: fmt.Appendf(nil, `{"apiVersion":"example.com/v1","kind":"Gauge","metadata":{"name":"g"},"spec":{%s}}`, fields)}
 	}
 	spec := &v1alpha1.WrapperSpec{Objects: []runtime.RawExtension{gauge(`"size":1`), {Raw: []byte("{")}, gauge(`"cephfs":null`)}}
-	want := []string{"spec.objects[2].spec.cephfs of Gauge g is null: take it out, members refuse null where a field is not nullable"}
+	want := []string{"spec.objects[2].spec.cephfs of Gauge g is null: remove it, because members refuse null in a field that is not nullable"}
 	if diff := cmp.Diff(want, Warnings(spec)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -242,7 +242,7 @@ func TestWhatAdmissionRefusesIsRefusedWithItsPlace(t *testing.T) {
 		"a name that is no path": {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a/b}\n", "metadata.name: may not contain"},
 		"a mark of the administrator": {
 			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {federation.fairlead.dev/aggregate-to-host: \"true\"}}\n",
-			"would give Fairlead more rights",
+			"would give Fairlead more permissions",
 		},
 		"an object past 1 MiB": {
 			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: " + strings.Repeat("x", MaxBytes) + "}\n",

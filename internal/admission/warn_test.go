@@ -56,7 +56,7 @@ func TestANameWithoutAMemberClusterGetsAWarning(t *testing.T) {
 			[]string{"spec.placement.clusters.names: no MemberCluster is named ghost" + see}},
 		"an update that brings the name": {admissionv1.Update, override("ghost"), of(good, ""), registry(nil), []string{"spec.overrides[0].clusters.names: no MemberCluster is named ghost" + see}},
 		"a field is null": {admissionv1.Create, strings.Replace(of(good, ""), "{name: a}}", "{name: a}, data: {x: null}}", 1), "", registry(nil),
-			[]string{"spec.objects[0].data.x of ConfigMap a is null: take it out, members refuse null where a field is not nullable"}},
+			[]string{"spec.objects[0].data.x of ConfigMap a is null: remove it, because members refuse null in a field that is not nullable"}},
 		"an update that leaves the spec":           {admissionv1.Update, override("ghost"), override("ghost"), registry(nil), nil},
 		"the registry cannot be read: no warnings": {admissionv1.Create, override("ghost"), "", registry(errors.New("not yet")), nil},
 	} {

@@ -12,20 +12,20 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/jsonpointer"
 )
 
-// Document is one decoded object that a JSON patch (RFC 6902) changes. A failed operation may leave it half changed,
-// and the caller then discards it.
+// Document is one decoded object that a JSON patch (RFC 6902) changes. A failed operation may leave it half changed.
+// The caller then discards it.
 type Document struct {
 	root map[string]any
-	// secret keeps values out of errors.
+	// secret makes errors leave out the object's values.
 	secret bool
-	// budget limits the work. Without it, a value that is doubled 64 times exceeds any memory.
+	// budget limits the work. Without it, a patch that doubles a value 64 times would exceed any memory.
 	budget *Budget
 	// depth is an upper bound of the depth of root.
 	depth *int
 }
 
-// NewDocument makes a Document of an object. secret keeps its values out of errors. depth is an upper bound of the
-// object's depth; the Document keeps it current.
+// NewDocument makes a Document of an object. secret makes errors leave out the object's values. depth is an upper bound
+// of the object's depth; the Document updates it.
 func NewDocument(root map[string]any, secret bool, budget *Budget, depth *int) *Document {
 	return &Document{root: root, secret: secret, budget: budget, depth: depth}
 }
@@ -144,7 +144,7 @@ func (d *Document) move(from, path jsonpointer.Pointer) error {
 	return d.add(path, value)
 }
 
-// listOf returns the list that both paths lead into.
+// listOf returns the list that holds the targets of both paths.
 func (d *Document) listOf(from, path jsonpointer.Pointer) ([]any, bool) {
 	last := len(from) - 1
 	if len(path) != len(from) || !slices.Equal(from[:last], path[:last]) {
@@ -161,7 +161,7 @@ func (d *Document) moveWithin(list []any, from, path jsonpointer.Pointer) error 
 	if err != nil {
 		return err
 	}
-	j, err := d.insertAt(path, list[:len(list)-1]) // places are counted without the item
+	j, err := d.insertAt(path, list[:len(list)-1]) // places count the list without the item
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (d *Document) test(path jsonpointer.Pointer, want any) error {
 	return nil
 }
 
-// get returns the value at a path, or the failure to reach it.
+// get returns the value at a path, or the Failure to reach it.
 func (d *Document) get(path jsonpointer.Pointer) (value any, err error) {
 	_, err = d.edit(d.root, path, 0, false, func(parent any) (any, error) {
 		switch c := parent.(type) {
@@ -230,7 +230,7 @@ func (d *Document) get(path jsonpointer.Pointer) (value any, err error) {
 }
 
 // edit walks to the parent of the path's target and lets leaf change it. On the way back it stores the result of leaf
-// in place of the parent, because a list that grows is a new list.
+// in place of the parent, because a list that grows becomes a new list.
 func (d *Document) edit(node any, path jsonpointer.Pointer, at int, makes bool, leaf func(parent any) (any, error)) (any, error) {
 	if at == len(path)-1 {
 		return leaf(node)
@@ -265,8 +265,8 @@ func (d *Document) edit(node any, path jsonpointer.Pointer, at int, makes bool, 
 	return nil, d.notContainer(path, at, node)
 }
 
-// isMetadataMap reports whether the path ends in metadata/labels/KEY or metadata/annotations/KEY, and i is the index of
-// one of the two tokens before KEY. add creates these maps where they are missing.
+// isMetadataMap reports whether the token at i names the map of the labels or annotations, or the metadata above it.
+// The path then ends in metadata/labels/KEY or metadata/annotations/KEY. add creates these maps if they are missing.
 func isMetadataMap(p jsonpointer.Pointer, i int) bool {
 	labels := len(p) - 2
 	if labels < 1 || p[labels-1] != "metadata" || (p[labels] != "labels" && p[labels] != "annotations") {

@@ -80,7 +80,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-func TestFailuresNameThePlace(t *testing.T) {
+func TestFailuresNamePlaceAndCause(t *testing.T) {
 	for name, tc := range map[string]struct{ doc, op, problem, found string }{
 		"a missing parent":       {`{}`, `add /a/b 1`, "the path is not there, nor is /a; add that first", ""},
 		"a missing field":        {`{}`, `replace /a 1`, `the path is not there; "add" makes it`, ""},
@@ -106,7 +106,7 @@ func TestFailuresNameThePlace(t *testing.T) {
 	}
 }
 
-func TestTheBudgetHoldsOverAllOperations(t *testing.T) {
+func TestTheBudgetCoversAllOperationsTogether(t *testing.T) {
 	d, budget := document(t, `{"a":"0123456789"}`, 4000)
 	steps := 0
 	var err error

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// Failure is an operation that cannot be carried out. The caller adds the place of the operation.
+// Failure is an operation that cannot be carried out. The caller adds which operation it was.
 type Failure struct {
 	// Problem is the cause and the remedy.
 	Problem string
@@ -34,8 +34,8 @@ func (d *Document) endsBefore(path jsonpointer.Pointer, i int) error {
 	return &Failure{Problem: fmt.Sprintf("the path is not there, nor is %s; add that first", path[:i+1])}
 }
 
-// notContainer is the Failure of a path that cannot be followed at token i: found, the value at path[:i], is neither
-// an object nor a list.
+// notContainer is the Failure of a path that ends too early. found is the value at path[:i], and is neither an object
+// nor a list.
 func (d *Document) notContainer(path jsonpointer.Pointer, i int, found any) error {
 	return &Failure{
 		Problem: fmt.Sprintf("%s is %s, neither an object nor a list", path[:i], d.show(found)),
@@ -88,7 +88,7 @@ func (d *Document) show(value any) string {
 	return strictjson.Excerpt(value)
 }
 
-// found is a value for Error.Found.
+// found returns a value for Failure.Found.
 func (d *Document) found(value any) string {
 	if d.secret {
 		return ""

@@ -9,8 +9,8 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// take takes the cost of an operation from the budget in advance. The cost of moving list items is taken when they
-// move, because only then the length of the list is known.
+// take takes the cost of an operation from the budget in advance. It leaves out the cost of moving list items: only the
+// move itself knows the length of the list.
 func (d *Document) take(op *Operation) error {
 	if err := d.budget.Take(perOperation + PerByte*int64(len(op.Path)+len(op.From))); err != nil {
 		return err
@@ -29,9 +29,9 @@ func (d *Document) take(op *Operation) error {
 	return d.deepen(reaches)
 }
 
-// deepen keeps an upper bound of the object's depth. reaches is the depth that the operation reaches in an object of a given
-// depth. The depth of the result is checked when all operations are done. Until then deepen keeps the object shallow enough for a
-// recursive walk, which would exhaust the stack otherwise.
+// deepen keeps an upper bound of the object's depth. reaches returns the depth that the operation reaches in an object
+// of a given depth. The caller checks the real depth when all operations are done. Until then deepen keeps the object
+// shallow enough for a recursive walk, which would otherwise exhaust the stack.
 func (d *Document) deepen(reaches func(depth int) int) error {
 	const limit = 8 * strictjson.MaxDepth
 	if guess := max(*d.depth, reaches(*d.depth)); guess <= limit {
@@ -43,7 +43,7 @@ func (d *Document) deepen(reaches func(depth int) int) error {
 	}
 	is := strictjson.DepthOf(d.root)
 	if is > limit {
-		return &Failure{Problem: fmt.Sprintf("this operation nests the object %d deep, %d at most: move or copy less", is, strictjson.MaxDepth)}
+		return &Failure{Problem: fmt.Sprintf("this operation nests the object %d deep, and %d is the limit: move or copy less", is, strictjson.MaxDepth)}
 	}
 	*d.depth = max(is, reaches(is))
 	return nil

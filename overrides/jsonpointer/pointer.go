@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Pointer is a JSON pointer (RFC 6901), its escapes resolved.
+// Pointer is a JSON pointer (RFC 6901). Its escapes are resolved.
 type Pointer []string
 
 var (
@@ -19,14 +19,14 @@ var (
 	escaper   = strings.NewReplacer("~", "~0", "/", "~1")
 )
 
-// Parse reads a pointer. It refuses the empty pointer, which means the whole object: an override changes an object, it
-// does not replace it.
+// Parse reads a pointer. It refuses the empty pointer, which means the whole object, because an override must not
+// replace an object.
 func Parse(text string) (Pointer, error) {
 	if !strings.HasPrefix(text, "/") {
 		return nil, errors.New("a JSON pointer begins with a slash: /spec/replicas")
 	}
 	if !utf8.ValidString(text) {
-		return nil, fmt.Errorf("%q is not valid UTF-8: no key of an object is called so", text)
+		return nil, fmt.Errorf("%q is not valid UTF-8, so no key of an object has this name", text)
 	}
 	tokens := strings.Split(text[1:], "/")
 	for i, token := range tokens {
@@ -59,7 +59,7 @@ func (p Pointer) Contains(q Pointer) bool {
 	return len(p) <= len(q) && slices.Equal(p, q[:len(p)])
 }
 
-// Lookup returns the value that the pointer leads to. A null counts as a value.
+// Lookup returns the value at the pointer. A null counts as a value.
 func (p Pointer) Lookup(root any) (value any, there bool) {
 	value = root
 	for _, token := range p {

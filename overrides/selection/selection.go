@@ -24,8 +24,8 @@ type Selection struct {
 	selectors []labels.Selector
 }
 
-// New compiles a ClusterSelection. nil selects every member, an empty one selects none. For a selector that does not
-// parse, the error names the selector.
+// New compiles a ClusterSelection. A nil selection selects every member, an empty one selects none. If a selector does
+// not parse, the error names it.
 func New(s *v1alpha1.ClusterSelection) (Selection, error) {
 	if s == nil {
 		return Selection{every: true}, nil
@@ -47,7 +47,7 @@ func New(s *v1alpha1.ClusterSelection) (Selection, error) {
 	return out, nil
 }
 
-// Selects reports whether the member is named or matched by any of the selectors.
+// Selects reports whether the selection names the member, or one of its selectors matches it.
 func (s Selection) Selects(m Member) bool {
 	if s.every {
 		return true

@@ -18,16 +18,16 @@ func TestSelects(t *testing.T) {
 		selection *v1alpha1.ClusterSelection
 		want      bool
 	}{
-		"no selection selects every member":      {nil, true},
-		"an empty selection selects none":        {&v1alpha1.ClusterSelection{}, false},
-		"its name":                               {&v1alpha1.ClusterSelection{Names: []string{"west", "east"}}, true},
-		"another's name":                         {&v1alpha1.ClusterSelection{Names: []string{"west"}}, false},
-		"its label":                              {&v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{aws}}, true},
-		"one of two selectors":                   {&v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{gcp, aws}}, true},
-		"another's label":                        {&v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{gcp}}, false},
-		"its name beside another's label":        {&v1alpha1.ClusterSelection{Names: []string{"east"}, Selectors: []metav1.LabelSelector{gcp}}, true},
-		"an empty selector selects every member": {&v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{{}}}, true},
-		"within one selector all has to hold":    {&v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{{MatchLabels: map[string]string{"cloud": "aws", "x": "y"}}}}, false},
+		"no selection selects every member":         {nil, true},
+		"an empty selection selects none":           {&v1alpha1.ClusterSelection{}, false},
+		"its name":                                  {&v1alpha1.ClusterSelection{Names: []string{"west", "east"}}, true},
+		"another's name":                            {&v1alpha1.ClusterSelection{Names: []string{"west"}}, false},
+		"its label":                                 {&v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{aws}}, true},
+		"one of two selectors":                      {&v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{gcp, aws}}, true},
+		"another's label":                           {&v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{gcp}}, false},
+		"its name beside another's label":           {&v1alpha1.ClusterSelection{Names: []string{"east"}, Selectors: []metav1.LabelSelector{gcp}}, true},
+		"an empty selector selects every member":    {&v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{{}}}, true},
+		"one selector with a label that is missing": {&v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{{MatchLabels: map[string]string{"cloud": "aws", "x": "y"}}}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := New(tc.selection)

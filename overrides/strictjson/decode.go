@@ -36,7 +36,7 @@ func Decode(raw runtime.RawExtension) (*unstructured.Unstructured, error) {
 	return &unstructured.Unstructured{Object: object}, nil
 }
 
-// Bytes returns the JSON of a wrapped object, also of a typed object that a Go program has set.
+// Bytes returns the JSON of a wrapped object. The object may also be a typed object that a Go program has set.
 func Bytes(raw runtime.RawExtension) ([]byte, error) {
 	if len(raw.Raw) > 0 || raw.Object == nil {
 		return raw.Raw, nil
@@ -87,8 +87,8 @@ func DecodeValue(data []byte) (any, error) {
 	return value, nil
 }
 
-// pastInt64 finds a number that does not fit 64 bits. Every API server reads such a number as a float. Another number
-// arrives than the author wrote, and the original cannot be recovered.
+// pastInt64 finds a number that does not fit 64 bits. Every API server reads such a number as a float. So another
+// number arrives than the author wrote, and the original cannot be recovered.
 func pastInt64(value any, path jsonpointer.Pointer) (jsonpointer.Pointer, bool) {
 	const limit = 1 << 63
 	switch v := value.(type) {
@@ -110,8 +110,8 @@ func pastInt64(value any, path jsonpointer.Pointer) (jsonpointer.Pointer, bool) 
 	return nil, false
 }
 
-// withoutNegativeZero writes -0.0 as 0. This number alone changes when JSON is written and read again. The digest of
-// the rendering would then change with each read.
+// withoutNegativeZero writes -0.0 as 0. It is the only number that changes when JSON is written and read again, and the
+// digest of the rendering would change with it.
 func withoutNegativeZero(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-func TestWhatWouldArriveAsSomethingElseIsRefused(t *testing.T) {
+func TestValuesThatWouldChangeOnTheWayAreRefused(t *testing.T) {
 	for name, tc := range map[string]struct{ data, want string }{
 		"nothing":                        {" ", "it is empty"},
 		"no JSON":                        {"{", "it is not JSON"},
 		"an integer past 64 bits":        {`{"a":[1,18446744073709551616]}`, `the number at "/a/1" does not fit 64 bits`},
 		"a float past 64 bits":           {`1e300`, "it is a number that does not fit 64 bits"},
-		"nested deeper than may be":      {strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1), "it is nested 101 deep, 100 at most"},
+		"nested deeper than allowed":     {strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1), "it is nested 101 deep, 100 at most"},
 		"deep enough to exhaust a stack": {strings.Repeat("[", 1<<20), "it is nested 1048576 deep"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -27,7 +27,7 @@ func TestWhatWouldArriveAsSomethingElseIsRefused(t *testing.T) {
 	}
 }
 
-func TestNumbersStayWhatTheyAre(t *testing.T) {
+func TestNumbersKeepTheirValue(t *testing.T) {
 	for data, want := range map[string]any{
 		"9007199254740993":     int64(9007199254740993),
 		"-9223372036854775808": int64(-1 << 63),
@@ -52,7 +52,7 @@ func TestDepthCountsBracketsOutsideOfStrings(t *testing.T) {
 	}
 }
 
-func TestAnExcerptIsCutBetweenCharacters(t *testing.T) {
+func TestAnExcerptEndsAtACharacterBorder(t *testing.T) {
 	if got := Excerpt(map[string]any{"a": "<&>"}); got != `{"a":"<&>"}` {
 		t.Error(got)
 	}

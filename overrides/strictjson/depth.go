@@ -2,8 +2,8 @@
 
 package strictjson
 
-// Depth is the nesting depth of JSON: 1 for {}. It reads brackets only, so a caller can check it before a decoder
-// recurses.
+// Depth is the nesting depth of JSON: 1 for {}. It only counts brackets, so a caller can check the depth before a
+// decoder recurses.
 func Depth(data []byte) int {
 	depth, deepest := 0, 0
 	quoted, escaped := false, false

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxShown is the number of bytes of a value in an error.
+// maxShown is the largest number of bytes of a value in an error.
 const maxShown = 120
 
 // Excerpt returns a value as JSON for a message, at most maxShown bytes.

@@ -12,7 +12,7 @@ import (
 
 // Null is a null in an object.
 type Null struct {
-	// Field is its place, as in spec.list[0].size.
+	// Field is its place: spec.list[0].size.
 	Field *field.Path
 	// Parent is the mapping that holds it under Key; nil if a list holds it.
 	Parent map[string]any
@@ -21,8 +21,8 @@ type Null struct {
 	Within string
 }
 
-// Nulls returns the nulls in an object, in the order of the keys. path is the path of the object, nil for the object by
-// itself. The creationTimestamp that Go programs print as null is harmless and does not count.
+// Nulls returns the nulls in an object, in the order of the keys. at is the path of the object; nil means that paths
+// begin at the object. Nulls leaves out the creationTimestamp that Go programs print as null, because it is harmless.
 func Nulls(object map[string]any, at *field.Path) []Null {
 	return nullsIn(object, at, "")
 }

@@ -21,7 +21,7 @@ func TestNullsAreFoundByPath(t *testing.T) {
 		"in a list":             {head + `"spec":{"list":[1,null,[null],{"a":null}]}}`, []string{"spec.list[1]", "spec.list[2][0]", "spec.list[3].a"}},
 		"a key with dots":       {head + `"spec":{"a.b/c":null}}`, []string{"spec[a.b/c]"}},
 		"in the order of keys":  {head + `"spec":{"b":null,"a":{"c":null}}}`, []string{"spec.a.c", "spec.b"}},
-		"what Go prints itself": {head + `"spec":{"template":{"metadata":{"creationTimestamp":null}}}}`, nil},
+		"a null that Go prints": {head + `"spec":{"template":{"metadata":{"creationTimestamp":null}}}}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			object, err := Decode(runtime.RawExtension{Raw: []byte(tc.object)})

@@ -100,7 +100,7 @@ spec:
   objects: [%s]
 `, shop, manifest), "create", "-f", "-")
 		Expect(run.Code).To(BeZero(), run.Stderr)
-		Expect(run.Stderr).To(ContainSubstring("Warning: spec.objects[0].spec.size of " + kind + " g is null: take it out"))
+		Expect(run.Stderr).To(ContainSubstring("Warning: spec.objects[0].spec.size of " + kind + " g is null: remove it"))
 		w := build.Federated("gauge").In(shop).Obj()
 		Eventually(ctx, reread(ctx, w)).Should(haveLine("member-1", v1alpha1.StateStalled, v1alpha1.ReasonInvalid,
 			kind+" g: null in spec.size: take it out of the wrapper", "`hostctl federate` leaves them out"))

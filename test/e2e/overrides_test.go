@@ -237,10 +237,10 @@ spec:
 		Entry("the namespace", `patch: [{op: add, path: /metadata/namespace, value: kube-system}]`, "patch[0].path", "does not make it another"),
 		Entry("owners", `patch: [{op: add, path: /metadata/ownerReferences, value: []}]`, "patch[0].path", "owners on a member are the member's"),
 		Entry("finalizers", `merge: {metadata: {finalizers: [example.com/x]}}`, "merge.metadata.finalizers", "finalizer"),
-		Entry("status", `patch: [{op: add, path: /status, value: {}}]`, "patch[0].path", "the member's to write"),
-		Entry("the mark on a label", `patch: [{op: add, path: /metadata/labels/federation.fairlead.dev~1uid, value: x}]`, "patch[0].path", "stamps its marks itself"),
-		Entry("the mark on an annotation", `merge: {metadata: {annotations: {federation.fairlead.dev/object: x}}}`, "merge.metadata.annotations", "stamps its marks itself"),
-		Entry("a name, by moving it away", `patch: [{op: move, from: /metadata/name, path: /data/name}]`, "patch[0].from", "no override may take"),
+		Entry("status", `patch: [{op: add, path: /status, value: {}}]`, "patch[0].path", "only the member writes it"),
+		Entry("the mark on a label", `patch: [{op: add, path: /metadata/labels/federation.fairlead.dev~1uid, value: x}]`, "patch[0].path", "only Fairlead sets its marks"),
+		Entry("the mark on an annotation", `merge: {metadata: {annotations: {federation.fairlead.dev/object: x}}}`, "merge.metadata.annotations", "only Fairlead sets its marks"),
+		Entry("a name, by moving it away", `patch: [{op: move, from: /metadata/name, path: /data/name}]`, "patch[0].from", "no override may move"),
 	)
 
 	It("are refused at admission where their target is no object of the wrapper", func(ctx SpecContext) {
