@@ -25,13 +25,14 @@ import (
 var crds = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 // compareEvery is the interval at which the manager compares the API groups in the collector's role with the groups of
-// the member's CRDs, even without an event of a CRD. A join may overwrite the role with an older list of groups if a CRD
-// is created during the join.
+// the member's CRDs. It does so even without an event of a CRD: if a CRD is created during a join, the join may
+// overwrite the role with an older list of groups.
 const compareEvery = 5 * time.Minute
 
-// keepReadable lets the collector's account read the kinds of the member's CRDs, until ctx ends. So the collector
-// observes a new kind as soon as it is pushed. keepReadable holds only the names of CRDs. It compares the role with
-// them when a CRD appears, and at the interval every. It reads the role each time, since a join writes it too.
+// keepReadable lets the collector's account read the kinds of the member's CRDs, until ctx ends. So the collector can
+// observe a new kind as soon as its objects are pushed. keepReadable keeps only the names of CRDs. It compares the role
+// with them when a CRD appears, and at the interval every. It reads the role each time, because a join writes the role
+// too.
 func keepReadable(ctx context.Context, conn *member.Conn, every time.Duration) error {
 	client, err := metadata.NewForConfigAndClient(metadata.ConfigFor(conn.GetConfig()), conn.GetHTTPClient())
 	if err != nil {
@@ -68,8 +69,8 @@ func keepReadable(ctx context.Context, conn *member.Conn, every time.Duration) e
 	}
 }
 
-// enqueueOnCRD enqueues a comparison when a CRD appears, and at each resync of the informer, which sets the interval.
-// Other changes of a CRD do not change its API group.
+// enqueueOnCRD enqueues a comparison when a CRD appears. It also does so at each resync of the informer, which keeps
+// the interval. Other changes of a CRD do not change its API group.
 func enqueueOnCRD(queue workqueue.TypedInterface[struct{}]) cache.ResourceEventHandler {
 	turn := func(any) { queue.Add(struct{}{}) }
 	return cache.ResourceEventHandlerFuncs{AddFunc: turn, UpdateFunc: func(old, now any) {
@@ -92,7 +93,8 @@ func groupsOf(crds []string) []string {
 	return slices.Compact(groups)
 }
 
-// onlyName drops everything but the name of an object: a member may have thousands of CRDs.
+// onlyName drops everything but the name and the resourceVersion of an object, because a member may have thousands of
+// CRDs.
 func onlyName(obj any) (any, error) {
 	if o, ok := obj.(*metav1.PartialObjectMetadata); ok {
 		return &metav1.PartialObjectMetadata{TypeMeta: o.TypeMeta,

@@ -54,7 +54,7 @@ func (s *apiServer) awaitWatch(t *testing.T) {
 	}
 }
 
-func TestAGroupThatComesWhileTheHostRunsGetsReadable(t *testing.T) {
+func TestANewAPIGroupBecomesReadable(t *testing.T) {
 	s := newAPIServer(t, "member-uid")
 	s.joinWrites("apps")
 	s.comes("deliveries.federation.fairlead.dev")
@@ -67,12 +67,12 @@ func TestAGroupThatComesWhileTheHostRunsGetsReadable(t *testing.T) {
 	s.comes("shelves.late.example.com")
 	s.await(t, "apps", "federation.fairlead.dev", "late.example.com", "shop.example.com")
 	if got := s.written(); len(got) != 3 {
-		t.Errorf("the role is written for what is there: %v", got)
+		t.Errorf("the role was written for a group that it has already: %v", got)
 	}
 }
 
 // A join that runs while a CRD appears writes an older list of groups.
-func TestAGroupThatAJoinForgotIsReadableAgainSoon(t *testing.T) {
+func TestAGroupThatAJoinDroppedBecomesReadableAgain(t *testing.T) {
 	s := newAPIServer(t, "member-uid")
 	s.comes("crates.shop.example.com")
 	extending(t, s, 20*time.Millisecond)
@@ -81,7 +81,7 @@ func TestAGroupThatAJoinForgotIsReadableAgainSoon(t *testing.T) {
 	s.await(t, "apps", "shop.example.com")
 }
 
-func TestARoleThatSomebodyElseWritesMeanwhileIsTriedAgain(t *testing.T) {
+func TestAWriteConflictOnTheRoleIsRetried(t *testing.T) {
 	s := newAPIServer(t, "member-uid")
 	s.refuses = 1
 	s.comes("crates.shop.example.com")

@@ -16,7 +16,7 @@ import (
 // restarts are the pauses before the manager restarts a task that ended by itself: 1 s, 2 s, 4 s … up to a minute.
 var restarts = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 10, Cap: time.Minute}
 
-// resetAfter is how long a run has to last for the next pause to be the shortest again.
+// resetAfter is how long a task has to run before the next pause is the shortest again.
 const resetAfter = 5 * time.Minute
 
 // ending describes the end of a task that ended by itself.
@@ -26,7 +26,8 @@ type ending struct {
 	at time.Time
 }
 
-// unlessHeardOf returns nil if the collector has written a heartbeat after this end: it was restarted and works.
+// unlessHeardOf returns nil if the collector has written a heartbeat after this end: it was restarted and works. heard
+// is the time of the last new heartbeat.
 func (e *ending) unlessHeardOf(heard time.Time) *ending {
 	if e != nil && heard.After(e.at) {
 		return nil
@@ -36,8 +37,8 @@ func (e *ending) unlessHeardOf(heard time.Time) *ending {
 
 var errNoReason = errors.New("it ended without a reason")
 
-// keepRunning runs a task until ctx ends, and starts it again whenever it ends by itself. Each run is a new one, since a
-// collector runs once.
+// keepRunning runs a task until ctx ends, and starts it again whenever it ends by itself. Each run makes a new
+// collector, since a collector runs only once.
 func (c *Collectors) keepRunning(ctx context.Context, name string, w *work, conn *member.Conn) {
 	pauses := restarts
 	for ctx.Err() == nil {
@@ -72,7 +73,7 @@ func (c *Collectors) run(ctx context.Context, t task, name string, conn *member.
 }
 
 func (c *Collectors) note(ctx context.Context, name string, w *work, err error) {
-	log.FromContext(ctx).Error(err, "ended by itself, it is started again", "task", w.task)
+	log.FromContext(ctx).Error(err, "the task for the member ended by itself; the manager starts it again", "task", w.task)
 	c.mu.Lock()
 	w.ended = &ending{err: err, at: c.clock.Now()}
 	c.mu.Unlock()

@@ -19,14 +19,14 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// Collectors runs, inside the manager, the collectors of members with collector: Host. It also does the host's work for
-// collectors elsewhere. It is multicluster-aware: a task lives as long as the connection to its member. A task that
-// ends before that is started again (see keepRunning).
+// Collectors runs the tasks of all members inside the manager. Among them are the collectors of members with collector:
+// Host. It is multicluster-aware: a task lives as long as the connection to its member. The manager restarts a task
+// that ends before that (see keepRunning).
 type Collectors struct {
 	clock clock.WithTicker
-	// onEnd is called when a member's collector has ended.
+	// onEnd is called when a member's task has ended by itself.
 	onEnd func(name string)
-	// inspections are what the tasks found out about the members.
+	// inspections holds what the tasks have read about Fairlead's parts on the members.
 	inspections *inspections
 	// begin makes the function that runs a task.
 	begin func(t task, name string, conn *member.Conn) (func(context.Context) error, error)
@@ -35,27 +35,28 @@ type Collectors struct {
 	engaged map[string]engagement
 	tasks   map[string]task
 	running map[string]*work
-	// last is the task that was started last for a member. It stays here until it has ended for good, even if it was
+	// last is the task that was started last for a member. It stays here until it has ended for good, even after it was
 	// stopped.
 	last map[string]*work
 }
 
-// task is the work of the host for a member and its collector. The zero value is nothing.
+// task is the manager's work for a member and its collector. The zero value is no work.
 type task struct {
-	// inspect: the host reads from time to time whether the member's CRDs have the fields of the host's.
+	// inspect means that the host reads from time to time whether the member's CRDs have the fields of the host's CRDs.
 	inspect bool
-	// deployed: the host also reads whether the Deployment of a collector on the member runs.
+	// deployed means that the host also reads whether the Deployment of a collector on the member runs.
 	deployed bool
-	// observe: the collector runs here.
+	// observe means that the collector runs here.
 	observe bool
-	// letRead: the manager keeps the read rights of the collector's account in line with the kinds that the member serves.
+	// letRead means that the manager keeps the read permissions of the collector's account in line with the kinds that
+	// the member serves.
 	letRead bool
 }
 
 var nothing task
 
-// taskFor returns the task of the host for a member. The host writes no status and extends no role on a cluster unless it
-// knows that this is the joined cluster.
+// taskFor returns the task for a member. There is none unless the manager knows that the cluster is the joined one: it
+// writes no status and extends no role on another cluster.
 func taskFor(mode v1alpha1.CollectorMode, is member.ProbeResult) task {
 	if !is.Ours {
 		return nothing
@@ -69,7 +70,7 @@ type work struct {
 	stop context.CancelFunc
 	// through is closed when the task has ended for good.
 	through chan struct{}
-	// ended describes its last end by itself. Collectors.mu guards it.
+	// ended describes the last time that the task ended by itself. Collectors.mu guards it.
 	ended *ending
 }
 
@@ -81,8 +82,8 @@ type engagement struct {
 var _ multicluster.Aware = &Collectors{}
 
 // NewCollectors makes the Collectors of a manager. The collectors write version into the Membership. Each works on at
-// most maxInflight Deliveries at once. NewCollectors calls news with the name of a member whose collector has ended, or
-// about which an inspection found something new; news must not block.
+// most maxInflight Deliveries at once. news gets the name of a member whose task has ended, or about which an
+// inspection found something new. news must not block.
 func NewCollectors(version string, maxInflight int, clk clock.WithTicker, news func(name string)) *Collectors {
 	c := &Collectors{
 		clock:       clk,
@@ -116,7 +117,7 @@ func NewCollectors(version string, maxInflight int, clk clock.WithTicker, news f
 	return c
 }
 
-// all runs several functions until the first of them ends, then ends the others.
+// all runs several functions at once. When the first of them ends, it ends the others.
 func all(runs ...func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
@@ -149,12 +150,12 @@ func (c *Collectors) Engage(ctx context.Context, name multicluster.ClusterName, 
 	defer c.mu.Unlock()
 	c.stop(conn.Name())
 	c.engaged[conn.Name()] = engagement{ctx: ctx, conn: conn}
-	// The task was decided for the old connection. A probe of the new one has to find the joined cluster first.
+	// The task was decided for the old connection. First a probe of the new connection has to find the joined cluster.
 	delete(c.tasks, conn.Name())
 	return nil
 }
 
-// Set passes on where the member's collector runs, and the result of the last probe.
+// Set decides the task of a member from its collector mode and the result of its last probe, and starts it.
 func (c *Collectors) Set(name string, mode v1alpha1.CollectorMode, is member.ProbeResult) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -198,8 +199,8 @@ func (c *Collectors) start(name string, t task, with engagement) {
 	c.running[name], c.last[name] = w, w
 	logger := log.FromContext(ctx).WithName("collect").WithValues("member", name)
 	go func() {
-		// A task that was stopped before it began waits as well: the task after it must not overtake the task before
-		// it.
+		// A task that was stopped before it began waits as well. Otherwise the next task could start before the
+		// previous one has ended.
 		if before != nil {
 			<-before.through
 		}

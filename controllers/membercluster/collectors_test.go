@@ -19,23 +19,23 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-func TestWhatTheHostDoesForACollector(t *testing.T) {
+func TestTaskFor(t *testing.T) {
 	for name, test := range map[string]struct {
 		mode     v1alpha1.CollectorMode
 		grants   []string
 		stranger bool
 		want     task
 	}{
-		"one of its own runs in it":                               {mode: v1alpha1.CollectorHost, grants: join.DefaultGrants(), want: task{inspect: true, observe: true}},
-		"and reads what comes, of every group":                    {mode: v1alpha1.CollectorHost, grants: []string{"any"}, want: task{inspect: true, observe: true, letRead: true}},
-		"one elsewhere is let read what comes, of every group":    {mode: v1alpha1.CollectorExternal, grants: []string{"any"}, want: task{inspect: true, letRead: true}},
-		"one elsewhere has what the groups granted name":          {mode: v1alpha1.CollectorExternal, grants: join.DefaultGrants(), want: task{inspect: true}},
-		"one elsewhere gets nothing while the grants are unknown": {mode: v1alpha1.CollectorExternal, want: task{inspect: true}},
-		"the Deployment of one on the member is read":             {mode: v1alpha1.CollectorMember, grants: join.DefaultGrants(), want: task{inspect: true, deployed: true}},
-		"and it reads what comes, of every group":                 {mode: v1alpha1.CollectorMember, grants: []string{"any"}, want: task{inspect: true, deployed: true, letRead: true}},
-		"nobody observes another cluster":                         {mode: v1alpha1.CollectorHost, grants: []string{"any"}, stranger: true},
-		"no role of another cluster is widened":                   {mode: v1alpha1.CollectorExternal, grants: []string{"any"}, stranger: true},
-		"no Deployment of another cluster is read":                {mode: v1alpha1.CollectorMember, stranger: true},
+		"collector Host: it runs the collector":     {mode: v1alpha1.CollectorHost, grants: join.DefaultGrants(), want: task{inspect: true, observe: true}},
+		"collector Host, every group granted":       {mode: v1alpha1.CollectorHost, grants: []string{"any"}, want: task{inspect: true, observe: true, letRead: true}},
+		"collector External, every group granted":   {mode: v1alpha1.CollectorExternal, grants: []string{"any"}, want: task{inspect: true, letRead: true}},
+		"collector External, some groups granted":   {mode: v1alpha1.CollectorExternal, grants: join.DefaultGrants(), want: task{inspect: true}},
+		"collector External, grants unknown":        {mode: v1alpha1.CollectorExternal, want: task{inspect: true}},
+		"collector Member: it reads the Deployment": {mode: v1alpha1.CollectorMember, grants: join.DefaultGrants(), want: task{inspect: true, deployed: true}},
+		"collector Member, every group granted":     {mode: v1alpha1.CollectorMember, grants: []string{"any"}, want: task{inspect: true, deployed: true, letRead: true}},
+		"another cluster, collector Host":           {mode: v1alpha1.CollectorHost, grants: []string{"any"}, stranger: true},
+		"another cluster, collector External":       {mode: v1alpha1.CollectorExternal, grants: []string{"any"}, stranger: true},
+		"another cluster, collector Member":         {mode: v1alpha1.CollectorMember, stranger: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, taskFor(test.mode, member.ProbeResult{Ours: !test.stranger, Grants: test.grants}), cmp.AllowUnexported(task{})); diff != "" {
@@ -133,12 +133,12 @@ func (c *crew) idle(t *testing.T, why string) {
 	}
 }
 
-func TestACollectorThatEndsIsStartedAgainLaterEachTime(t *testing.T) {
+func TestACollectorThatEndsIsRestartedWithABackoff(t *testing.T) {
 	c := newCrew(t)
 	conn, disengage := c.engage(t)
 	c.set(well())
 	if c.ended("east") != nil {
-		t.Error("it has ended before it began")
+		t.Error("the task counts as ended before it began")
 	}
 	first := c.next(t)
 	for i, test := range []struct {
@@ -182,7 +182,7 @@ func TestACollectorThatEndsIsStartedAgainLaterEachTime(t *testing.T) {
 	}
 }
 
-func TestACollectorThatCannotBeMadeIsTriedAgain(t *testing.T) {
+func TestMakingACollectorIsRetried(t *testing.T) {
 	c := newCrew(t)
 	var mu sync.Mutex
 	broken, works := true, c.begin
@@ -204,12 +204,12 @@ func TestACollectorThatCannotBeMadeIsTriedAgain(t *testing.T) {
 	c.next(t).ends <- nil
 }
 
-func TestACollectorEndsWithWhatItIsFor(t *testing.T) {
+func TestACollectorEndsWithItsConnectionOrItsTask(t *testing.T) {
 	for name, end := range map[string]func(c *crew, disengage func()){
-		"the connection":                       func(_ *crew, disengage func()) { disengage() },
-		"the registration":                     func(c *crew, _ func()) { c.Forget("east") },
-		"the trust that it is the right one":   func(c *crew, _ func()) { c.set(member.ProbeResult{Probed: true, Reachable: true}) },
-		"the mode that has it run in the host": func(c *crew, _ func()) { c.Set("east", v1alpha1.CollectorExternal, well()) },
+		"the connection ends":                    func(_ *crew, disengage func()) { disengage() },
+		"the MemberCluster is deleted":           func(c *crew, _ func()) { c.Forget("east") },
+		"a probe no longer finds the member":     func(c *crew, _ func()) { c.set(member.ProbeResult{Probed: true, Reachable: true}) },
+		"the collector moves out of the manager": func(c *crew, _ func()) { c.Set("east", v1alpha1.CollectorExternal, well()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCrew(t)
@@ -222,13 +222,13 @@ func TestACollectorEndsWithWhatItIsFor(t *testing.T) {
 			w.ends <- w.ctx.Err()
 			c.idle(t, "it is started again")
 			if len(c.woken) > 0 || c.ended("east") != nil {
-				t.Error("its end is taken for a failure")
+				t.Error("the end counts as a failure")
 			}
 		})
 	}
 }
 
-func TestAnOutageLeavesACollectorBe(t *testing.T) {
+func TestAnOutageDoesNotEndACollector(t *testing.T) {
 	c := newCrew(t)
 	c.engage(t)
 	c.set(well())
@@ -243,7 +243,7 @@ func TestAnOutageLeavesACollectorBe(t *testing.T) {
 	w.ends <- nil
 }
 
-func TestANewConnectionIsNotCollectedByBeforeItHasShownWhereItLeads(t *testing.T) {
+func TestNoCollectorUsesANewConnectionBeforeItsFirstProbe(t *testing.T) {
 	c := newCrew(t)
 	_, end := c.engage(t)
 	c.set(well())
@@ -261,7 +261,7 @@ func TestANewConnectionIsNotCollectedByBeforeItHasShownWhereItLeads(t *testing.T
 	next.ends <- nil
 }
 
-func TestOfTwoConnectionsToAMemberOneIsCollectedByAtATime(t *testing.T) {
+func TestOnlyOneCollectorOfAMemberRunsAtATime(t *testing.T) {
 	c := newCrew(t)
 	_, end := c.engage(t)
 	c.set(well())

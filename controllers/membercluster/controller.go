@@ -117,8 +117,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // renewWithin is how long a renewal may occupy a worker of the loop.
 const renewWithin = 10 * time.Second
 
-// renew renews the tokens for a member: the host's, and the one of a collector inside the manager. A failure does not
-// stop the reconcile: the token is still valid, and the condition shows until when.
+// renew renews the tokens for a member: the host's token, and the token of a collector inside the manager. A failure
+// does not stop the reconcile. The old token is still valid, and a condition shows until when.
 func (r *Reconciler) renew(ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError) join.Renewal {
 	probe, _ := r.fleet.LastProbe(mc.Name)
 	conn := r.fleet.Conn(mc.Name)
@@ -133,14 +133,14 @@ func (r *Reconciler) renew(ctx context.Context, mc *v1alpha1.MemberCluster, refu
 	defer cancel()
 	renewal, err := join.Renew(within, r.client, conn.GetClient(), conn.Accepts, secret, probe.There(r.clock.Now()))
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "the credentials are not renewed", "member", mc.Name, "expires", renewal.Expires)
+		ctrl.LoggerFrom(ctx).Error(err, "could not renew the credentials of the member", "member", mc.Name, "expires", renewal.Expires)
 	}
 	if renewal.Renewed || !conn.Uses(string(secret.Data[v1alpha1.SecretToken])) || !conn.CollectorUses(string(secret.Data[v1alpha1.SecretCollectorToken])) {
-		return renewal // the watch of the Secret starts the loop again
+		return renewal // the watch of the Secret enqueues the member again
 	}
 	if err := join.Revoke(ctx, r.client, conn.GetClient(), secret); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "tokens that were replaced are not revoked yet", "member", mc.Name)
-		renewal.Due = probe.There(r.clock.Now()) // not in a day: the loop tries again in a minute
+		ctrl.LoggerFrom(ctx).Error(err, "could not revoke the replaced tokens of the member yet", "member", mc.Name)
+		renewal.Due = probe.There(r.clock.Now()) // the loop tries again in a minute, and not in a day
 	}
 	return renewal
 }
@@ -149,8 +149,8 @@ func credentialsOf(mc *v1alpha1.MemberCluster) types.NamespacedName {
 	return types.NamespacedName{Namespace: v1alpha1.SystemNamespace, Name: mc.Spec.CredentialsRef.Name}
 }
 
-// connect makes the connection match the registry entry and its Secret. The refusal is the reason why there cannot be a
-// connection.
+// connect makes the connection match the MemberCluster and its Secret. The refusal is the reason why no connection is
+// possible.
 func (r *Reconciler) connect(ctx context.Context, mc *v1alpha1.MemberCluster) (refusal *member.CredentialsError, err error) {
 	secret := &corev1.Secret{}
 	if err := r.client.Get(ctx, credentialsOf(mc), secret); err != nil {
@@ -180,8 +180,8 @@ func (r *Reconciler) connect(ctx context.Context, mc *v1alpha1.MemberCluster) (r
 	return nil, nil
 }
 
-// ambiguous refuses a Secret that holds a client certificate and a token for the collector. The member would use the
-// certificate, but the status describes the token.
+// ambiguous refuses a Secret that holds both a client certificate and a token for the collector. The member would use
+// the certificate, but the status would describe the token.
 func ambiguous(mc *v1alpha1.MemberCluster, secret *corev1.Secret) *member.CredentialsError {
 	if !credentials.CertificateWins(secret) {
 		return nil
@@ -211,7 +211,8 @@ func (r *Reconciler) enqueueAfter(name string, wait time.Duration) {
 	}
 }
 
-// setQueue keeps the loop's queue for enqueue. Before the loop starts there is none, and the first list enqueues all members.
+// setQueue stores the loop's queue for enqueue. Before the loop starts there is no queue. The first list of
+// MemberClusters enqueues all members.
 func (r *Reconciler) setQueue(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -219,7 +220,7 @@ func (r *Reconciler) setQueue(_ context.Context, queue workqueue.TypedRateLimiti
 	return nil
 }
 
-// membersUsing are the members whose credentials a Secret holds.
+// membersUsing returns the members whose credentials a Secret holds.
 func (r *Reconciler) membersUsing(ctx context.Context, secret client.Object) []reconcile.Request {
 	list := &v1alpha1.MemberClusterList{}
 	if err := r.client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {

@@ -78,7 +78,7 @@ func (l *loop) settled(t *testing.T) *v1alpha1.MemberCluster {
 	return mc
 }
 
-func TestTheClusterThatIsJoinedIsKnownByItsUIDFromThenOn(t *testing.T) {
+func TestTheUIDOfTheJoinedClusterIsStoredOnce(t *testing.T) {
 	s := newAPIServer(t, "member-uid")
 	s.joined = true
 	mc, secret := registration(s, "")
@@ -118,7 +118,7 @@ func TestACertificateNextToTheCollectorsTokenIsRefusedByName(t *testing.T) {
 		t.Fatal(err)
 	}
 	if l.fleet.Conn("east") != nil {
-		t.Error("the collector would come as the certificate's user")
+		t.Error("the collector would act as the certificate's user")
 	}
 	if err := l.client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc); err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestACertificateNextToTheCollectorsTokenIsRefusedByName(t *testing.T) {
 	}
 }
 
-func TestACloneInTheMembersPlaceIsLeftAloneAndNamed(t *testing.T) {
+func TestACloneInPlaceOfTheMemberIsReportedAndNotWritten(t *testing.T) {
 	s := newAPIServer(t, "clone-uid")
 	s.joined = true // by the same host, under the same name
 	mc, secret := registration(s, "member-uid")
@@ -154,9 +154,9 @@ func TestACloneInTheMembersPlaceIsLeftAloneAndNamed(t *testing.T) {
 		}
 	}
 	if probe, _ := l.fleet.LastProbe("east"); probe.Usable() {
-		t.Error("its lane would open")
+		t.Error("pushes to the clone would begin")
 	}
 	if len(l.collectors.running) > 0 || len(s.written()) > 0 {
-		t.Errorf("it is collected from, or was written to: %v", s.written())
+		t.Errorf("the collector runs, or the clone was written to: %v", s.written())
 	}
 }

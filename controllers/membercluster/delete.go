@@ -17,17 +17,17 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// deleteTimeout bounds one attempt to withdraw from a member. maxDeletes bounds the number of members from which the
-// manager withdraws at a time, so that the other workers of the loop continue with joins and conditions. An attempt
-// continues where the last one was interrupted.
+// deleteTimeout bounds one attempt to withdraw from a member. An attempt continues where the last one was interrupted.
+// maxDeletes bounds the number of members from which the manager withdraws at a time. The other workers of the loop
+// stay free for joins and conditions.
 const (
 	deleteTimeout = 20 * time.Second
 	maxDeletes    = 2
 )
 
-// reconcileDelete removes Fairlead's own objects from a member whose MemberCluster is deleted, then releases the
-// MemberCluster. It waits for a member that does not answer, and the status shows the reason. `hostctl unjoin --forget`
-// does not wait.
+// reconcileDelete removes Fairlead's own objects from a member whose MemberCluster is deleted, and then removes the
+// finalizer of the MemberCluster. It waits for a member that does not answer, and the status shows the reason. `hostctl
+// unjoin --forget` does not wait.
 func (r *Reconciler) reconcileDelete(ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(mc, v1alpha1.Finalizer) {
 		return ctrl.Result{}, nil
@@ -40,7 +40,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, mc *v1alpha1.MemberClu
 	within, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
 	if err := r.withdraw(within, mc.DeepCopy()); err != nil {
-		ctrl.LoggerFrom(ctx).Info("the member cannot be left yet", "member", mc.Name, "error", err.Error())
+		ctrl.LoggerFrom(ctx).Info("the manager cannot withdraw from the member yet", "member", mc.Name, "error", err.Error())
 		if _, err := r.publish(ctx, mc, refusal, join.Renewal{}, err); err != nil {
 			return ctrl.Result{}, err
 		}
@@ -65,8 +65,8 @@ func (r *Reconciler) withdraw(ctx context.Context, mc *v1alpha1.MemberCluster) e
 }
 
 // confirmIdentity asks the member which cluster it is, before the manager withdraws. The Membership alone does not
-// prove it: a clone has an equal one, and would lose its Deliveries instead of the joined cluster. The last probe does
-// not prove it either, because the endpoint may lead to another cluster since.
+// prove that: a clone has an equal one, and would lose its Deliveries in place of the joined cluster. The last probe
+// does not prove it either, because the endpoint may lead to another cluster by now.
 func confirmIdentity(ctx context.Context, mc *v1alpha1.MemberCluster, conn *member.Conn) error {
 	if mc.Status.UID == "" { // deleted before any probe succeeded
 		return nil
@@ -74,7 +74,7 @@ func confirmIdentity(ctx context.Context, mc *v1alpha1.MemberCluster, conn *memb
 	uid, err := conn.ClusterUID(ctx)
 	switch {
 	case (apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err)) && join.WasCleared(mc):
-		return nil // on a host that is partly removed already, see join.Sever
+		return nil // an earlier attempt has already deleted the host's account there, see join.Sever
 	case err != nil:
 		return fmt.Errorf("leaving member %s: %w", mc.Name, err)
 	case uid != mc.Status.UID:

@@ -42,7 +42,7 @@ func leaving(t *testing.T, s *apiServer, joined types.UID, cleared bool) (*Recon
 	return l.Reconciler, mc
 }
 
-func TestAnotherClusterInAMembersPlaceIsNotCleared(t *testing.T) {
+func TestWithdrawingDoesNotTouchAnotherClusterInPlaceOfTheMember(t *testing.T) {
 	for name, cleared := range map[string]bool{"before anything was removed": false, "with the member cleared": true} {
 		t.Run(name, func(t *testing.T) {
 			s := newAPIServer(t, "clone-uid")
@@ -55,19 +55,19 @@ func TestAnotherClusterInAMembersPlaceIsNotCleared(t *testing.T) {
 				t.Errorf("the other cluster was written to: %s", diff)
 			}
 			if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc); err != nil || len(mc.Finalizers) == 0 {
-				t.Errorf("the registration went: %v", err)
+				t.Errorf("the MemberCluster is gone: %v", err)
 			}
 			err = r.withdraw(t.Context(), mc)
 			for _, words := range []string{"clone-uid", "member-uid", "hostctl unjoin east --forget"} {
 				if err == nil || !strings.Contains(err.Error(), words) {
-					t.Errorf("it does not say %q: %v", words, err)
+					t.Errorf("the error does not say %q: %v", words, err)
 				}
 			}
 		})
 	}
 }
 
-func TestTheClusterThatWasJoinedIsLeft(t *testing.T) {
+func TestTheManagerWithdrawsFromTheJoinedCluster(t *testing.T) {
 	for name, joined := range map[string]types.UID{"by its uid": "member-uid", "before its uid was known": ""} {
 		t.Run(name, func(t *testing.T) {
 			s := newAPIServer(t, "member-uid")
@@ -76,17 +76,17 @@ func TestTheClusterThatWasJoinedIsLeft(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(mc), mc); client.IgnoreNotFound(err) != nil || err == nil {
-				t.Errorf("the registration is still there: %v", err)
+				t.Errorf("the MemberCluster is still there: %v", err)
 			}
 			if got := s.written(); len(got) == 0 || !strings.HasPrefix(got[0], http.MethodDelete) {
-				t.Errorf("the member was not left: %v", got)
+				t.Errorf("the manager did not withdraw: %v", got)
 			}
 		})
 	}
 }
 
 // Probes succeed, but the manager cannot withdraw: Ready must not be True.
-func TestAMemberThatAnswersAndCannotBeLeftIsNotReady(t *testing.T) {
+func TestAReachableMemberThatCannotBeLeftIsNotReady(t *testing.T) {
 	s := newAPIServer(t, "member-uid")
 	s.joined = true
 	r, mc := leaving(t, s, "member-uid", false)
@@ -104,8 +104,8 @@ func TestAMemberThatAnswersAndCannotBeLeftIsNotReady(t *testing.T) {
 	}
 }
 
-// The on-call finds the reason in the status, where the reasons of all other trouble are.
-func TestAMemberThatCannotBeLeftSaysWhy(t *testing.T) {
+// The on-call finds the reason in the status, like the reasons of other problems.
+func TestTheStatusSaysWhyAMemberCannotBeLeft(t *testing.T) {
 	s := newAPIServer(t, "member-uid") // it has no Membership
 	r, mc := leaving(t, s, "member-uid", false)
 	s.Close()
@@ -120,17 +120,17 @@ func TestAMemberThatCannotBeLeftSaysWhy(t *testing.T) {
 		t.Error(diff)
 	}
 	if ready := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady); !strings.Contains(ready.Message, "hostctl unjoin east --forget") {
-		t.Errorf("it says no way out: %s", ready.Message)
+		t.Errorf("the message names no remedy: %s", ready.Message)
 	}
 }
 
 // Otherwise members that do not answer would take every worker of the loop, and joins and conditions would stop.
-func TestMembersThatDoNotAnswerLeaveWorkersFree(t *testing.T) {
+func TestDeletingUnreachableMembersLeavesWorkersFree(t *testing.T) {
 	s := newAPIServer(t, "member-uid")
 	r, mc := leaving(t, s, "member-uid", false)
 	r.deleting.Store(maxDeletes)
 	if again, err := r.reconcileDelete(t.Context(), mc, nil); err != nil || again.RequeueAfter != time.Second || len(s.written()) > 0 {
-		t.Errorf("a third one is left: %v %v", again, err)
+		t.Errorf("the manager withdraws from a third member: %v %v", again, err)
 	}
 	r.deleting.Store(0)
 	s.CloseClientConnections()
@@ -142,6 +142,6 @@ func TestMembersThatDoNotAnswerLeaveWorkersFree(t *testing.T) {
 		}
 	}
 	if err := r.withdraw(t.Context(), mc); err == nil || !strings.Contains(err.Error(), "leaving member east: the API server does not answer") {
-		t.Errorf("the last probe is not asked: %v", err)
+		t.Errorf("the result of the last probe is not used: %v", err)
 	}
 }

@@ -11,17 +11,17 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// A namespacePolicy that was edited at the host opens nothing, and Ready says so.
-func TestAPolicyThatTheMemberDoesNotEnforceIsTold(t *testing.T) {
+// A namespacePolicy that was edited on the host opens no namespace on the member, and Ready reports that.
+func TestANamespacePolicyThatTheMemberDoesNotEnforceIsReported(t *testing.T) {
 	for name, test := range map[string]struct {
 		here, there v1alpha1.NamespacePolicy
 		want        string
 	}{
-		"the same":                           {here: v1alpha1.NamespacesAll, there: v1alpha1.NamespacesAll},
-		"the default":                        {there: v1alpha1.NamespacesManaged},
-		"the host alone says All":            {here: v1alpha1.NamespacesAll, there: v1alpha1.NamespacesManaged, want: "`hostctl join east --cluster-kubeconfig FILE --namespaces All`"},
-		"the member allows more":             {here: v1alpha1.NamespacesManaged, there: v1alpha1.NamespacesAll, want: "the member enforces All"},
-		"a member that enforces none so far": {here: v1alpha1.NamespacesManaged, want: "`hostctl join east --cluster-kubeconfig FILE`"},
+		"the same":                         {here: v1alpha1.NamespacesAll, there: v1alpha1.NamespacesAll},
+		"the default":                      {there: v1alpha1.NamespacesManaged},
+		"only the host has All":            {here: v1alpha1.NamespacesAll, there: v1alpha1.NamespacesManaged, want: "`hostctl join east --cluster-kubeconfig FILE --namespaces All`"},
+		"the member allows more":           {here: v1alpha1.NamespacesManaged, there: v1alpha1.NamespacesAll, want: "the member enforces All"},
+		"a member that enforces no policy": {here: v1alpha1.NamespacesManaged, want: "`hostctl join east --cluster-kubeconfig FILE`"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			mc, probe := registered(v1alpha1.CollectorHost), well()

@@ -27,32 +27,35 @@ import (
 )
 
 const (
-	// inspectEvery is the time between two reads of a collector's Deployment, and of CRDs that lacked something: so a collector
-	// that stops running, and a join that mends it, show within that time.
+	// inspectEvery is the time between two reads of a collector's Deployment, and of CRDs that lacked a field. So the
+	// status shows within that time that a collector stopped, or that a join repaired the CRDs.
 	inspectEvery = 20 * time.Second
-	// inspectSoon is that time while a collector does not run: a person may be mending it.
+	// inspectSoon is the same time while a collector does not run, because a person may be repairing it.
 	inspectSoon = 10 * time.Second
-	// crdsEvery is the time between two reads of CRDs that lacked nothing. Only a person makes CRDs older.
+	// crdsEvery is the time between two reads of CRDs that lacked no field. CRDs get older only when a person replaces
+	// them.
 	crdsEvery = 10 * time.Minute
 )
 
 // collectorPods selects the pods of a collector on a member.
 var collectorPods = labels.SelectorFromSet(membercollector.Labels()).String()
 
-// inspection is what the host read on a member about the parts of Fairlead there.
+// inspection is what the manager has read on a member about Fairlead's parts there.
 type inspection struct {
-	// read reports whether the host has compared the CRDs.
+	// read reports whether the manager has compared the CRDs.
 	read bool
-	// missing are fields of the host's CRDs that the member's CRDs lack, and appliedBy the version of the hostctl that applied these.
+	// missing are the fields of the host's CRDs that the member's CRDs lack. appliedBy is the version of the hostctl
+	// that applied the member's CRDs.
 	missing   []string
 	appliedBy string
-	// collector is the state of a collector on the member, nil if the host has not read it or there is to be none.
+	// collector is the state of a collector on the member. It is nil if the manager has not read it, or if there should
+	// be none.
 	collector *membercollector.State
 }
 
 // inspections keeps the last inspection of every member. It is safe for concurrent use.
 type inspections struct {
-	// news is called with the name of a member about which something new was found. It must not block.
+	// news gets the name of a member about which an inspection found something new. It must not block.
 	news func(name string)
 
 	mu   sync.Mutex
@@ -85,7 +88,8 @@ func (i *inspections) tell(name string, found inspection) {
 	}
 }
 
-// keep inspects a member until ctx ends. What it could not read stays as it was: the probe reports a member that does not answer.
+// keep inspects a member until ctx ends. A read that fails leaves the last result in place: the probe reports a member
+// that does not answer.
 func (i *inspections) keep(ctx context.Context, conn *member.Conn, deployed bool, clk clock.WithTicker) error {
 	found := inspection{}
 	var crdsRead time.Time
@@ -136,7 +140,7 @@ func pause(ctx context.Context, clk clock.WithTicker, wait time.Duration) error 
 	}
 }
 
-// inspectCRDs reads the member's CRDs, and returns which fields of the host's they lack.
+// inspectCRDs reads the member's CRDs, and returns the fields of the host's CRDs that they lack.
 func inspectCRDs(ctx context.Context, conn *member.Conn) (missing []string, appliedBy string, err error) {
 	for _, name := range join.MemberCRDs() {
 		want, err := config.CustomResourceDefinition(name)
@@ -152,7 +156,7 @@ func inspectCRDs(ctx context.Context, conn *member.Conn) (missing []string, appl
 			return nil, "", fmt.Errorf("reading CRD %s of member %s: %w", name, conn.Name(), err)
 		}
 		if have["kind"] != "CustomResourceDefinition" {
-			return nil, "", fmt.Errorf("reading CRD %s of member %s: the answer is none", name, conn.Name())
+			return nil, "", fmt.Errorf("reading CRD %s of member %s: the answer is no CustomResourceDefinition", name, conn.Name())
 		}
 		for _, field := range crdfields.Missing(want.Object, have) {
 			missing = append(missing, want.GetName()[:len(name)-len(v1alpha1.Group)-1]+"."+field)
@@ -166,7 +170,8 @@ func inspectCRDs(ctx context.Context, conn *member.Conn) (missing []string, appl
 	return missing, appliedBy, nil
 }
 
-// inspectCollector reads the Deployment of a collector on the member, and its pods where it does not run.
+// inspectCollector reads the Deployment of a collector on the member. If the Deployment is not rolled out, it reads the
+// pods too.
 func inspectCollector(ctx context.Context, conn *member.Conn) (membercollector.State, error) {
 	deployment := &appsv1.Deployment{}
 	path := member.Path(appsv1.SchemeGroupVersion.WithResource("deployments"), v1alpha1.SystemNamespace, membercollector.Name)
@@ -174,7 +179,7 @@ func inspectCollector(ctx context.Context, conn *member.Conn) (membercollector.S
 	switch {
 	case apierrors.IsNotFound(err):
 		return membercollector.StateOf(nil, nil), nil
-	case apierrors.IsForbidden(err): // a person took the right away: the heartbeat alone tells about the collector
+	case apierrors.IsForbidden(err): // a person removed the permission: then only the heartbeat shows the state of the collector
 		return membercollector.State{Available: true}, nil
 	case err != nil:
 		return membercollector.State{}, fmt.Errorf("reading the collector's Deployment on member %s: %w", conn.Name(), err)
@@ -189,7 +194,7 @@ func inspectCollector(ctx context.Context, conn *member.Conn) (membercollector.S
 		if err == nil {
 			err = answer.Into(&pods)
 		}
-		if err != nil && !apierrors.IsForbidden(err) { // without that right the Deployment tells less, and not nothing
+		if err != nil && !apierrors.IsForbidden(err) { // without this permission the state comes from the Deployment alone
 			return membercollector.State{}, fmt.Errorf("listing the collector's pods on member %s: %w", conn.Name(), err)
 		}
 	}

@@ -34,7 +34,7 @@ const (
 	podsPath       = "/api/v1/namespaces/" + v1alpha1.SystemNamespace + "/pods"
 )
 
-// inspected is a member whose objects the test sets, and the inspection of it by a clock of the test's.
+// inspected is a member whose objects the test sets, and its inspection. The test moves the clock of the inspection.
 type inspected struct {
 	clock *clocktesting.FakeClock
 	found *inspections
@@ -111,7 +111,7 @@ func (s *inspected) requests(path string) int {
 	return s.asked[path]
 }
 
-// next waits until the inspection waits for its clock, and lets that go on.
+// next waits until the inspection waits for its clock, and lets it continue.
 func (s *inspected) next(t *testing.T, wait time.Duration) {
 	t.Helper()
 	s.waits(t)
@@ -143,8 +143,8 @@ func running() *appsv1.Deployment {
 	return d
 }
 
-// No kubelet runs: the test answers what an API server answers after a kubelet has written it.
-func TestACollectorThatStopsIsToldAtTheHost(t *testing.T) {
+// No kubelet runs here: the test sets the objects as a kubelet would have written them.
+func TestACollectorThatStopsIsReportedAtTheHost(t *testing.T) {
 	s := inspect(t, true, func(s *inspected) { s.objects[deploymentPath] = running() })
 	if state := s.told(t).collector; state == nil || !state.Available || state.Reason != "" {
 		t.Fatalf("%+v", state)
@@ -159,10 +159,10 @@ func TestACollectorThatStopsIsToldAtTheHost(t *testing.T) {
 			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "not found"}}}}}}}})
 	s.set(deploymentPath, gone)
 	if s.requests(podsPath) != 0 {
-		t.Error("the pods of a collector that runs are read")
+		t.Error("the inspection reads the pods of a collector that runs")
 	}
 	if inspectEvery >= time.Minute {
-		t.Error("it is told after a minute")
+		t.Error("the inspection reports it only after a minute")
 	}
 	s.next(t, inspectEvery)
 	found := s.told(t)
@@ -185,14 +185,14 @@ func TestACollectorThatStopsIsToldAtTheHost(t *testing.T) {
 	s.next(t, inspectEvery)
 	s.waits(t)
 	if state := s.found.of("east").collector; !state.Available {
-		t.Errorf("a right that is missing is taken for a collector that does not run: %+v", state)
+		t.Errorf("a missing permission is taken for a collector that does not run: %+v", state)
 	}
 	if len(s.news) > 0 && s.found.of("east").collector.Reason != "" {
-		t.Error("news of nothing")
+		t.Error("the inspection reports a change although nothing changed")
 	}
 }
 
-func TestCRDsAreComparedSeldomWhileTheyLackNothing(t *testing.T) {
+func TestCompleteCRDsAreComparedSeldom(t *testing.T) {
 	path := crdsPath + "/" + join.MemberCRDs()[0]
 	s := inspect(t, false, nil)
 	if found := s.told(t); len(found.missing) > 0 || !found.read || found.collector != nil {
@@ -213,7 +213,7 @@ func TestCRDsAreComparedSeldomWhileTheyLackNothing(t *testing.T) {
 		t.Error(diff)
 	}
 	if s.requests(deploymentPath) != 0 {
-		t.Error("a Deployment is read that is not to be there")
+		t.Error("the inspection reads a Deployment that should not exist")
 	}
 	s.waits(t)
 	s.set(path, embedded(t, join.MemberCRDs()[0])) // another join

@@ -11,14 +11,14 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-// credentialsExpire is also reported while a member is unreachable, because its token is not renewed then.
+// credentialsExpire is reported also while a member is unreachable: the manager cannot renew its token then.
 var credentialsExpire = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Name: "fairlead_member_credentials_expire_timestamp_seconds",
 	Help: "When the host's token for a member ends, in seconds since 1970. It is about 30 days ahead while the token is renewed.",
 }, []string{"member"})
 
-// collectorTokenExpires is for the second token in the member's Secret. The manager may be able to renew one of the two
-// and not the other.
+// collectorTokenExpires is for the second token in the member's Secret. The manager may be able to renew only one of
+// the two.
 var collectorTokenExpires = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Name: "fairlead_member_collector_token_expire_timestamp_seconds",
 	Help: "When the token of a member's collector inside the manager ends, in seconds since 1970. It is about 30 days ahead while the token is renewed.",
@@ -36,7 +36,7 @@ func recordExpiry(mc *v1alpha1.MemberCluster) {
 }
 
 // recordCollectorExpiry copies the expiry of the collector's token from a member's Secret into the metrics. secret is
-// nil if there is none.
+// nil if there is no Secret.
 func recordCollectorExpiry(name string, secret *corev1.Secret) {
 	if secret != nil {
 		if expires := join.CollectorTokenExpires(secret); !expires.IsZero() {
@@ -47,5 +47,5 @@ func recordCollectorExpiry(name string, secret *corev1.Secret) {
 	collectorTokenExpires.DeleteLabelValues(name)
 }
 
-// forgetExpiry forgets a member.
+// forgetExpiry removes the metric of a member.
 func forgetExpiry(name string) { credentialsExpire.DeleteLabelValues(name) }

@@ -14,18 +14,17 @@ import (
 )
 
 const (
-	// orphansNamed is the number of orphans that a status names. The count includes all of them.
+	// orphansNamed is the number of orphans that a status names. The count includes all orphans.
 	orphansNamed = 10
-	// orphansWithin is how long a change of orphans may wait for further ones. After the deletion of a CRD, every
-	// Delivery of the fleet becomes an orphan, one by one.
+	// orphansWithin is how long the loop waits for further changes of orphans before it writes them. After the deletion
+	// of a wrapper's CRD, every Delivery of the fleet becomes an orphan, one by one.
 	orphansWithin = time.Second
 )
 
 // Tell makes the loop update a member's orphans soon. It does not block.
 func (r *Reconciler) Tell(name string) { r.enqueueAfter(name, orphansWithin) }
 
-// reportOrphans writes the Deliveries without a wrapper to the status. If they are unknown, the status keeps its last
-// value.
+// reportOrphans writes the member's orphans to the status. If they are unknown, the status keeps its last value.
 func (r *Reconciler) reportOrphans(ctx context.Context, mc *v1alpha1.MemberCluster) {
 	count, names, known := r.orphans.Of(mc.Name, orphansNamed)
 	names = plain.Names(names)
@@ -37,6 +36,6 @@ func (r *Reconciler) reportOrphans(ctx context.Context, mc *v1alpha1.MemberClust
 	if count == 0 {
 		mc.Status.Orphans = v1alpha1.OrphanedDeliveries{}
 	}
-	ctrl.LoggerFrom(ctx).Info("Deliveries on the member that no wrapper accounts for; nothing is deleted, see `hostctl recover`",
+	ctrl.LoggerFrom(ctx).Info("the number or the names of the orphans on the member changed; the manager deletes nothing, see `hostctl recover`",
 		"member", mc.Name, "count", count, "before", was.Count, "first", names)
 }

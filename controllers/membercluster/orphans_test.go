@@ -15,12 +15,12 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-func TestOrphansThatAreNotKnownLeaveWhatWasSaidLast(t *testing.T) {
+func TestUnknownOrphansLeaveTheStatusUnchanged(t *testing.T) {
 	l := newLoop(t)
 	mc := registered(v1alpha1.CollectorHost)
 	said := v1alpha1.OrphanedDeliveries{Count: 2, Names: []string{"fed.shop.api", "fed.shop.web"}}
 	mc.Status.Orphans = said
-	l.reportOrphans(t.Context(), mc) // the manager has just been started: nothing is listed yet
+	l.reportOrphans(t.Context(), mc) // the manager has just started and has listed nothing yet
 	if diff := cmp.Diff(said, mc.Status.Orphans); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

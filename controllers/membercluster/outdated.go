@@ -17,11 +17,11 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
 
-// maxFields is how many missing fields a message names.
+// maxFields is the number of missing fields that a message names.
 const maxFields = 5
 
-// tellOutdated writes the condition MemberOutdated, or removes it, and returns what Ready adds about it. While the manager has not
-// asked the member, the condition stays as it is.
+// tellOutdated writes or removes the condition MemberOutdated, and returns the addition to the message of Ready. The
+// condition stays as it is until the manager has inspected the member.
 func (d statusWriter) tellOutdated(mc *v1alpha1.MemberCluster) string {
 	if d.probe.Usable() && d.inspected.read {
 		reason, words := d.outdated(mc)
@@ -38,7 +38,7 @@ func (d statusWriter) tellOutdated(mc *v1alpha1.MemberCluster) string {
 	return "; its CRDs or its collector are older than the host's, see MemberOutdated"
 }
 
-// outdated says what on the member is older than the host's part; the reason is "" if nothing is.
+// outdated describes what on the member is older than the host's part. The reason is "" if nothing is.
 func (d statusWriter) outdated(mc *v1alpha1.MemberCluster) (reason string, words []string) {
 	again := fmt.Sprintf("run `hostctl join %s --cluster-kubeconfig FILE` with hostctl %s or later", mc.Name, d.version)
 	if lacks := d.inspected.missing; len(lacks) > 0 {
@@ -47,7 +47,7 @@ func (d statusWriter) outdated(mc *v1alpha1.MemberCluster) (reason string, words
 		if d.inspected.appliedBy != "" {
 			by = ", which hostctl " + d.inspected.appliedBy + " applied,"
 		}
-		words = append(words, fmt.Sprintf("the member's CRDs%s lack fields of the host's: %s. Pushes that need them are held: %s", by, messages.Few(lacks, maxFields), again))
+		words = append(words, fmt.Sprintf("the member's CRDs%s lack fields of the host's: %s. The manager holds pushes that need these fields: %s", by, messages.Few(lacks, maxFields), again))
 	}
 	if mc.Spec.Collector == v1alpha1.CollectorHost || !isOlder(d.probe.CollectorVersion, d.version) {
 		return reason, words
@@ -58,7 +58,7 @@ func (d statusWriter) outdated(mc *v1alpha1.MemberCluster) (reason string, words
 	if mc.Spec.Collector == v1alpha1.CollectorExternal {
 		again = "start the collector of the manager's version"
 	}
-	return reason, append(words, fmt.Sprintf("the collector is %s and the manager %s: %s", d.probe.CollectorVersion, d.version, again))
+	return reason, append(words, fmt.Sprintf("the collector has version %s and the manager has version %s: %s", d.probe.CollectorVersion, d.version, again))
 }
 
 // isOlder reports whether a version is known to be older than another.
@@ -67,16 +67,16 @@ func isOlder(than, other string) bool {
 	return err == nil && order < 0
 }
 
-// memberCollectorReady is the condition CollectorReady for a collector on the member: its Deployment says why it does not run, and its
-// heartbeat that it does.
+// memberCollectorReady is the condition CollectorReady for a collector on the member. The Deployment shows why the
+// collector does not run, and the heartbeat shows that it runs.
 func (d statusWriter) memberCollectorReady(mc *v1alpha1.MemberCluster) metav1.Condition {
 	s, state := d.probe, d.inspected.collector
-	again := fmt.Sprintf("run `hostctl join %s --cluster-kubeconfig FILE` again, which installs it and takes other settings (--image, --image-pull-secret, --toleration)", mc.Name)
+	again := fmt.Sprintf("run `hostctl join %s --cluster-kubeconfig FILE` again, which installs it, with other settings if you give them (--image, --image-pull-secret, --toleration)", mc.Name)
 	silent := s.Heartbeat.IsZero() || d.now.Sub(s.HeartbeatChanged) > member.HeartbeatTimeout
 	fails := state != nil && state.Reason != ""
 	was := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionCollectorReady)
 	switch {
-	case mc.DeletionTimestamp != nil: // it goes first, and the leaving does not wait for it
+	case mc.DeletionTimestamp != nil: // the manager removes the collector first, and does not wait for its end
 		return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the collector is removed with the membership")
 	case state == nil && !silent && was != nil && was.ObservedGeneration == mc.Generation: // the manager has just started
 		return *was
@@ -95,13 +95,13 @@ func (d statusWriter) memberCollectorReady(mc *v1alpha1.MemberCluster) metav1.Co
 	return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "collector %s is at work on the member", s.CollectorVersion)
 }
 
-// remedy is what a person does about a collector that does not run.
+// remedy tells a person what to do about a collector that does not run.
 func remedy(reason, again string) string {
 	switch reason {
 	case v1alpha1.ReasonCollectorStarting:
 		return "wait"
 	case v1alpha1.ReasonPodRefused, v1alpha1.ReasonPodUnschedulable:
-		return "let the member take the pod, or " + again
+		return "change the member so that it accepts the pod, or " + again
 	case v1alpha1.ReasonCollectorCrashed:
 		return fmt.Sprintf("see its log there: `kubectl --namespace %s logs deployment/%s --previous`", v1alpha1.SystemNamespace, membercollector.Name)
 	}

@@ -31,10 +31,10 @@ func TestACollectorOnTheMemberIsReady(t *testing.T) {
 		wantReady  bool
 		wantWords  []string
 	}{
-		"it works":                              {state: &works, wantReason: v1alpha1.ReasonCollecting, wantReady: true, wantWords: []string{"collector v0.1.0 is at work on the member"}},
-		"it could never be read, and is silent": {probe: silent, was: true, wantReason: v1alpha1.ReasonNoHeartbeat, wantWords: []string{"silent since"}},
-		"the manager has just started":          {was: true, wantReason: v1alpha1.ReasonCollecting, wantReady: true, wantWords: []string{"as before"}},
-		"the manager has not looked at it yet":  {wantReason: v1alpha1.ReasonCollecting, wantReady: true},
+		"it works":                        {state: &works, wantReason: v1alpha1.ReasonCollecting, wantReady: true, wantWords: []string{"collector v0.1.0 is at work on the member"}},
+		"never read, and silent":          {probe: silent, was: true, wantReason: v1alpha1.ReasonNoHeartbeat, wantWords: []string{"silent since"}},
+		"the manager has just started":    {was: true, wantReason: v1alpha1.ReasonCollecting, wantReady: true, wantWords: []string{"as before"}},
+		"the manager has not read it yet": {wantReason: v1alpha1.ReasonCollecting, wantReady: true},
 		"its image cannot be pulled": {state: &pulling, wantReason: v1alpha1.ReasonImageNotPulled,
 			wantWords: []string{"member east: node w cannot pull image r/c:v2", "run `hostctl join east --cluster-kubeconfig FILE` again", "--image"}},
 		"an update whose image cannot be pulled": {state: &updating, wantReason: v1alpha1.ReasonCollecting, wantReady: true,
@@ -42,10 +42,10 @@ func TestACollectorOnTheMemberIsReady(t *testing.T) {
 		"a pod that moves to another node":  {state: &starting, wantReason: v1alpha1.ReasonCollecting, wantReady: true},
 		"a pod that never starts":           {state: &starting, probe: silent, wantReason: v1alpha1.ReasonCollectorStarting, wantWords: []string{"not ready yet; wait"}},
 		"a pod runs and has never reported": {state: &works, probe: never, wantReason: v1alpha1.ReasonNoHeartbeat, wantWords: []string{"has not reported", "logs deployment/fairlead-collector"}},
-		"a pod runs and reports no more":    {state: &works, probe: silent, wantReason: v1alpha1.ReasonNoHeartbeat, wantWords: []string{"silent since 2026-01-02T02:04:05Z"}},
+		"a pod runs and went silent":        {state: &works, probe: silent, wantReason: v1alpha1.ReasonNoHeartbeat, wantWords: []string{"silent since 2026-01-02T02:04:05Z"}},
 		"its Deployment was deleted":        {state: &membercollector.State{Reason: v1alpha1.ReasonDeploymentMissing, Message: "it is not there"}, wantReason: v1alpha1.ReasonDeploymentMissing, wantWords: []string{"hostctl join east"}},
 		"it crashes":                        {state: &membercollector.State{Reason: v1alpha1.ReasonCollectorCrashed, Message: "x"}, wantReason: v1alpha1.ReasonCollectorCrashed, wantWords: []string{"--previous"}},
-		"the member refuses its pod":        {state: &membercollector.State{Reason: v1alpha1.ReasonPodRefused, Message: "x"}, wantReason: v1alpha1.ReasonPodRefused, wantWords: []string{"let the member take the pod"}},
+		"the member refuses its pod":        {state: &membercollector.State{Reason: v1alpha1.ReasonPodRefused, Message: "x"}, wantReason: v1alpha1.ReasonPodRefused, wantWords: []string{"change the member so that it accepts the pod"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			mc, probe := registered(v1alpha1.CollectorMember), well()
@@ -70,7 +70,7 @@ func TestACollectorOnTheMemberIsReady(t *testing.T) {
 	}
 }
 
-func TestAMemberThatIsOlderThanTheHostIsTold(t *testing.T) {
+func TestAMemberOlderThanTheHostIsReported(t *testing.T) {
 	older := func(s *member.ProbeResult) { s.CollectorVersion = "v0.9.0" }
 	newer := func(s *member.ProbeResult) { s.CollectorVersion = "v1.3.0" }
 	same := func(s *member.ProbeResult) { s.CollectorVersion = "v1.2.0" }
@@ -85,11 +85,11 @@ func TestAMemberThatIsOlderThanTheHostIsTold(t *testing.T) {
 		"all is of one version": {mode: v1alpha1.CollectorMember, probe: same},
 		"its CRDs lack a field": {mode: v1alpha1.CollectorMember, probe: same, inspected: lacks, want: v1alpha1.ReasonCRDsOutdated,
 			wantWords: []string{"which hostctl v0.9.0 applied", "deliveries.spec.seal", "run `hostctl join east --cluster-kubeconfig FILE` with hostctl v1.2.0 or later"}},
-		"also where the host collects": {mode: v1alpha1.CollectorHost, probe: older, inspected: lacks, want: v1alpha1.ReasonCRDsOutdated},
+		"also with collector Host": {mode: v1alpha1.CollectorHost, probe: older, inspected: lacks, want: v1alpha1.ReasonCRDsOutdated},
 		"its collector is older": {mode: v1alpha1.CollectorMember, probe: older, want: v1alpha1.ReasonCollectorOutdated,
-			wantWords: []string{"the collector is v0.9.0 and the manager v1.2.0", "run `hostctl join east"}},
+			wantWords: []string{"the collector has version v0.9.0 and the manager has version v1.2.0", "run `hostctl join east"}},
 		"both": {mode: v1alpha1.CollectorMember, probe: older, inspected: lacks, want: v1alpha1.ReasonCRDsOutdated,
-			wantWords: []string{"deliveries.spec.seal", "the collector is v0.9.0"}},
+			wantWords: []string{"deliveries.spec.seal", "the collector has version v0.9.0"}},
 		"a collector that a person runs":           {mode: v1alpha1.CollectorExternal, probe: older, want: v1alpha1.ReasonCollectorOutdated, wantWords: []string{"start the collector of the manager's version"}},
 		"a newer collector is not outdated":        {mode: v1alpha1.CollectorMember, probe: newer},
 		"builds without an order are not compared": {mode: v1alpha1.CollectorMember, probe: func(s *member.ProbeResult) { s.CollectorVersion = "v0.0.0-dev" }},

@@ -32,10 +32,10 @@ func TestATokenIsReplacedOnTheSameConnectionAndThenRevoked(t *testing.T) {
 	l := newLoop(t, mc, secret)
 	l.settled(t)
 	conn := l.fleet.Conn("east")
-	got := l.settled(t) // as after an event of the watch of Secrets
+	got := l.settled(t) // as the watch of Secrets would trigger
 	l.settled(t)
 	if l.fleet.Conn("east") != conn || !conn.Uses(next) {
-		t.Error("the connection was replaced, or goes on with the old token")
+		t.Error("the connection was replaced, or uses the old token")
 	}
 	if !conn.CollectorUses(collectors) {
 		t.Error("the collector does not use its own token")
@@ -45,10 +45,10 @@ func TestATokenIsReplacedOnTheSameConnectionAndThenRevoked(t *testing.T) {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{old, old, next}, s.bearers); diff != "" {
-		t.Errorf("the tokens that these came with: %s", diff)
+		t.Errorf("the tokens of these requests: %s", diff)
 	}
 	if err := l.client.Get(t.Context(), client.ObjectKeyFromObject(secret), secret); err != nil || len(secret.Data[v1alpha1.SecretSuperseded]) > 0 {
-		t.Errorf("it would be revoked again: %v %s", err, secret.Data[v1alpha1.SecretSuperseded])
+		t.Errorf("the manager would revoke it again: %v %s", err, secret.Data[v1alpha1.SecretSuperseded])
 	}
 	if expires := now.Add(time.Hour); !got.Status.CredentialsExpireTime.Time.Equal(expires) {
 		t.Errorf("status.credentialsExpireTime: %s", got.Status.CredentialsExpireTime)
@@ -67,13 +67,13 @@ func TestATokenIsReplacedOnTheSameConnectionAndThenRevoked(t *testing.T) {
 		t.Fatal(err)
 	}
 	if left := append(measured(t, hostsExpiry), measured(t, collectorsExpiry)...); len(left) > 0 {
-		t.Errorf("a member that is gone is still measured: %v", left)
+		t.Errorf("the metrics still have a deleted member: %v", left)
 	}
 }
 
-// The host's token is renewed and the collector's is not. Without a message, the on-call learns of it only when that
-// token ends.
-func TestAMemberTellsWhichTokenIsNotRenewed(t *testing.T) {
+// The manager renews the host's token but not the collector's. Without a message, the on-call learns of it only when
+// that token ends.
+func TestTheStatusNamesTheTokenThatIsNotRenewed(t *testing.T) {
 	s := newAPIServer(t, "member-uid")
 	s.joined, s.date, s.keeps = true, now, join.CollectorAccount
 	mc, secret := registration(s, "member-uid")
@@ -90,7 +90,7 @@ func TestAMemberTellsWhichTokenIsNotRenewed(t *testing.T) {
 		return c.Message
 	}
 	for kind, words := range map[string][]string{
-		v1alpha1.ConditionReady: {"the token of fairlead-collector is not renewed and ends on " + now.Add(10*time.Minute).Format(time.DateOnly), "see CollectorReady"},
+		v1alpha1.ConditionReady: {"the manager could not renew the token of fairlead-collector, which ends on " + now.Add(10*time.Minute).Format(time.DateOnly), "see CollectorReady"},
 		v1alpha1.ConditionCollectorReady: {"account fairlead-system/fairlead-collector since " + now.Add(-30*time.Minute).Format(time.RFC3339),
 			"ends on " + now.Add(10*time.Minute).Format(time.RFC3339), "hostctl join east --cluster-kubeconfig FILE", "no rule allows it"},
 	} {
@@ -101,7 +101,7 @@ func TestAMemberTellsWhichTokenIsNotRenewed(t *testing.T) {
 		}
 	}
 	if strings.Contains(said(v1alpha1.ConditionCredentialsValid), "renew") {
-		t.Errorf("the host's token is blamed, too: %s", said(v1alpha1.ConditionCredentialsValid))
+		t.Errorf("the message blames the host's token too: %s", said(v1alpha1.ConditionCredentialsValid))
 	}
 	if diff := cmp.Diff([]float64{float64(now.Add(10 * time.Minute).Unix())}, measured(t, collectorsExpiry)); diff != "" {
 		t.Errorf("the metric: %s", diff)

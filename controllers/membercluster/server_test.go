@@ -45,12 +45,12 @@ const (
 type apiServer struct {
 	*httptest.Server
 	uid types.UID
-	// joined reports whether the member has the Membership of east, from the host host-uid.
+	// joined reports whether the member has the Membership of east, which host-uid wrote.
 	joined bool
-	// date is the time in its answers. token is its answer to a request for a new token.
+	// date is the time in the server's answers. token is its answer to a request for a new token.
 	date  time.Time
 	token string
-	// keeps is an account for which it refuses a token.
+	// keeps is an account for which the server refuses a token.
 	keeps string
 
 	mu      sync.Mutex

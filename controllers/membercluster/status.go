@@ -24,7 +24,7 @@ import (
 // clockTolerance is how far the clocks of host and member may differ before the status says so.
 const clockTolerance = 5 * time.Minute
 
-// publish writes the state of a member into the status of its MemberCluster, if the status changes.
+// publish writes the state of a member into the status of its MemberCluster, if that changes the status.
 func (r *Reconciler) publish(
 	ctx context.Context, mc *v1alpha1.MemberCluster, refusal *member.CredentialsError, renewal join.Renewal, leaving error,
 ) (ctrl.Result, error) {
@@ -48,8 +48,8 @@ func (r *Reconciler) publish(
 	return ctrl.Result{RequeueAfter: again}, nil
 }
 
-// requeueAfter returns the time until the next reconcile without an event. A heartbeat can stop or return, and a token
-// expires.
+// requeueAfter returns the time until the next reconcile without an event, 0 for none. A heartbeat can stop or return,
+// and a token expires.
 func (r *Reconciler) requeueAfter(mc *v1alpha1.MemberCluster, probe member.ProbeResult, renewal join.Renewal, ended *ending) time.Duration {
 	again := time.Duration(0)
 	if !renewal.Due.IsZero() {
@@ -61,19 +61,19 @@ func (r *Reconciler) requeueAfter(mc *v1alpha1.MemberCluster, probe member.Probe
 	return again
 }
 
-// statusWriter writes the status of a MemberCluster from the manager's knowledge of the member.
+// statusWriter writes the status of a MemberCluster from what the manager knows of the member.
 type statusWriter struct {
 	probe member.ProbeResult
-	// refusal is the reason why there is no connection, nil when there is one.
+	// refusal is the reason why there is no connection, nil if there is one.
 	refusal *member.CredentialsError
 	renewal join.Renewal
 	// ended describes the last end of the host's collector for the member. It is nil if there was none, or if the
 	// collector has written a heartbeat since.
 	ended *ending
-	// leaving is the reason why the manager cannot withdraw from the member, nil when it does not have to.
+	// leaving is the reason why the manager cannot withdraw from the member. It is nil if the manager can, or need not.
 	leaving error
 	now     time.Time
-	// inspected is what the host read of Fairlead's parts on the member; version is the manager's.
+	// inspected is what the manager has read of Fairlead's parts on the member. version is the manager's version.
 	inspected inspection
 	version   string
 }
@@ -100,15 +100,15 @@ func (d statusWriter) write(mc *v1alpha1.MemberCluster) {
 	switch {
 	case d.leaving != nil && ready.Status == metav1.ConditionTrue:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1alpha1.ReasonLeaving, d.leaving.Error()
-	case d.leaving != nil: // the way out of that trouble is not the only one any more
-		ready.Message = fmt.Sprintf("it is being unjoined, which waits for this (`hostctl unjoin %s --forget` does not): %s", mc.Name, ready.Message)
+	case d.leaving != nil: // besides the remedy of that problem, there is another way out
+		ready.Message = fmt.Sprintf("unjoining the member waits for this problem (`hostctl unjoin %s --forget` does not wait): %s", mc.Name, ready.Message)
 	}
 	ready.Message += d.overdue() + d.enforced(mc) + d.clocks() + d.tellOutdated(mc)
 	d.set(mc, ready)
 }
 
-// overdue names the tokens that are not renewed, and the conditions with the reasons: the list of members shows only
-// Ready.
+// overdue names the tokens that the manager could not renew, and the conditions with the reasons. It is part of the
+// message of Ready, because the list of members shows only Ready.
 func (d statusWriter) overdue() string {
 	var b strings.Builder
 	for _, o := range []struct {
@@ -116,13 +116,13 @@ func (d statusWriter) overdue() string {
 		see string
 	}{{d.renewal.Overdue, v1alpha1.ConditionCredentialsValid}, {d.renewal.CollectorOverdue, v1alpha1.ConditionCollectorReady}} {
 		if o.Overdue != nil {
-			fmt.Fprintf(&b, "; the token of %s is not renewed and ends on %s, see %s", o.Account, o.Expires.UTC().Format(time.DateOnly), o.see)
+			fmt.Fprintf(&b, "; the manager could not renew the token of %s, which ends on %s; see %s", o.Account, o.Expires.UTC().Format(time.DateOnly), o.see)
 		}
 	}
 	return b.String()
 }
 
-// notRenewed returns the reason why a token is not renewed, and the remedy; "" if it is renewed.
+// notRenewed returns why the manager could not renew a token, and the remedy. It returns "" if the token is renewed.
 func notRenewed(name string, o *join.Overdue) string {
 	if o == nil {
 		return ""
@@ -133,7 +133,7 @@ func notRenewed(name string, o *join.Overdue) string {
 }
 
 // enforced returns a message if the member's admission policy enforces another namespace policy than the MemberCluster
-// states. The member's policy decides, because only a person with rights on the member can change it.
+// has. The member's policy decides, because only a person with permissions on the member can change it.
 func (d statusWriter) enforced(mc *v1alpha1.MemberCluster) string {
 	there, here := d.probe.NamespacePolicy, cmp.Or(mc.Spec.NamespacePolicy, v1alpha1.NamespacesManaged)
 	switch {
@@ -148,8 +148,8 @@ func (d statusWriter) enforced(mc *v1alpha1.MemberCluster) string {
 		"or put spec.namespacePolicy back", mc.Name, here, there)
 }
 
-// clocks returns a message if the member's clock is far from the host's. It is for every member, because a wrong clock
-// may be the cause of other trouble.
+// clocks returns a message if the member's clock is far from the host's. Every member can get it, because a wrong clock
+// may be the cause of other problems.
 func (d statusWriter) clocks() string {
 	off, where := d.probe.Ahead, "ahead of"
 	if off < 0 {
@@ -174,7 +174,7 @@ func (d statusWriter) set(mc *v1alpha1.MemberCluster, c metav1.Condition) {
 }
 
 // conditions returns all conditions but Ready. The first that is not True is the cause of the others. A condition that
-// the manager can no longer judge is Unknown: a reader would take an old True for the present state, and a False for an
+// the manager can no longer judge is Unknown. A reader would take an old True for the present state, and a False for an
 // observation.
 func (d statusWriter) conditions(mc *v1alpha1.MemberCluster) []metav1.Condition {
 	reachable := metav1.Condition{Type: v1alpha1.ConditionReachable, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonAnswers,
@@ -187,18 +187,18 @@ func (d statusWriter) conditions(mc *v1alpha1.MemberCluster) []metav1.Condition 
 	switch s := d.probe; {
 	case d.refusal != nil: // the manager does not probe the member
 		valid.Status, valid.Reason, valid.Message = metav1.ConditionFalse, d.refusal.Reason, d.refusal.Message
-		const message = "nothing is sent to the member until there are credentials for it, see CredentialsValid"
+		const message = "the manager sends nothing to the member until it has usable credentials, see CredentialsValid"
 		return []metav1.Condition{valid, unknown(v1alpha1.ConditionReachable, d.refusal.Reason, message),
 			unknown(v1alpha1.ConditionCollectorReady, d.refusal.Reason, message)}
 	case !s.Reachable:
 		reachable.Status, reachable.Reason, reachable.Message = metav1.ConditionFalse, s.Reason, s.Message
-		const message = "the member cannot be asked, see Reachable"
+		const message = "the manager cannot ask the member, see Reachable"
 		return []metav1.Condition{reachable, unknown(v1alpha1.ConditionCredentialsValid, s.Reason, message),
 			unknown(v1alpha1.ConditionCollectorReady, s.Reason, message)}
-	case !s.Valid: // it has answered: that is Reachable
+	case !s.Valid: // it answers, so it is Reachable
 		valid.Status, valid.Message = metav1.ConditionFalse, s.Message
 		return []metav1.Condition{reachable, valid,
-			unknown(v1alpha1.ConditionCollectorReady, s.Reason, "the member cannot be asked, see CredentialsValid")}
+			unknown(v1alpha1.ConditionCollectorReady, s.Reason, "the manager cannot ask the member, see CredentialsValid")}
 	}
 	return []metav1.Condition{reachable, valid, d.collectorReady(mc)}
 }
@@ -221,13 +221,14 @@ func collectorFound(status metav1.ConditionStatus, reason, format string, args .
 	return metav1.Condition{Type: v1alpha1.ConditionCollectorReady, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// hostCollectorReady returns that condition for a collector inside the manager. The collector works if it has not
-// ended, or has written a heartbeat since it ended.
+// hostCollectorReady returns the condition CollectorReady for a collector inside the manager. The collector must not have
+// ended without a new heartbeat, and the member must accept its token. If it uses the host's account, it must also not
+// have gone silent.
 func (d statusWriter) hostCollectorReady(mc *v1alpha1.MemberCluster) metav1.Condition {
 	s := d.probe
 	switch {
 	case d.ended != nil:
-		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the host's collector ended at %s and has not been heard of since; it is being started again: %v",
+		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the host's collector ended at %s and has written no heartbeat since; the manager is starting it again: %v",
 			d.ended.at.UTC().Format(time.RFC3339), d.ended.err)
 	case s.CollectorRefused:
 		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonUnauthorized, "the member does not accept the token of the account %s, which the host's collector uses: "+
@@ -240,10 +241,11 @@ func (d statusWriter) hostCollectorReady(mc *v1alpha1.MemberCluster) metav1.Cond
 		return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the collector in the manager uses the host's account, because the host's Secret has no token "+
 			"of the account %[2]s: run `hostctl join %[1]s --cluster-kubeconfig FILE` again to give it one", mc.Name, collectorAccount)
 	}
-	return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the host collects%s", notRenewed(mc.Name, d.renewal.CollectorOverdue))
+	return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the collector in the manager is at work%s", notRenewed(mc.Name, d.renewal.CollectorOverdue))
 }
 
-// externalCollectorReady returns that condition for a collector elsewhere. Its heartbeat proves that it works.
+// externalCollectorReady returns the condition CollectorReady for a collector elsewhere. Only its heartbeat shows that
+// it works.
 func (d statusWriter) externalCollectorReady(mc *v1alpha1.MemberCluster) metav1.Condition {
 	s := d.probe
 	switch {
@@ -253,13 +255,13 @@ func (d statusWriter) externalCollectorReady(mc *v1alpha1.MemberCluster) metav1.
 			"`hostctl join %[1]s --cluster-kubeconfig FILE --collector Host`",
 			mc.Name, collectorAccount)
 	case d.now.Sub(s.HeartbeatChanged) > member.HeartbeatTimeout:
-		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the collector has been silent since %s: does it run, and does the member still accept its token (account %s)?",
+		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the collector has been silent since %s: check that it runs, and that the member still accepts its token (account %s)",
 			s.HeartbeatChanged.UTC().Format(time.RFC3339), collectorAccount)
 	}
 	return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "collector %s is at work", s.CollectorVersion)
 }
 
-// acceptedUntil returns a message with the end of the credentials. A later end shows that they were renewed.
+// acceptedUntil returns a message with the end of the credentials. If the end moves, they were renewed.
 func acceptedUntil(name string, renewal join.Renewal) string {
 	if renewal.Expires.IsZero() {
 		return "the member accepts the host's credentials"

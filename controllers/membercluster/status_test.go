@@ -55,7 +55,7 @@ func TestDescribe(t *testing.T) {
 			probe: well(), mode: v1alpha1.CollectorHost, known: true,
 			want: []string{"Reachable True Answers", "CredentialsValid True Answers", "CollectorReady True Collecting", "Ready True Ready"},
 		},
-		"nobody answers": {
+		"the member does not answer": {
 			probe: member.ProbeResult{Probed: true, Reason: v1alpha1.ReasonUnreachable, Message: "no route"}, mode: v1alpha1.CollectorHost,
 			want: []string{"Reachable False Unreachable", "CredentialsValid Unknown Unreachable", "CollectorReady Unknown Unreachable",
 				"Ready False Unreachable"},
@@ -97,7 +97,7 @@ func TestDescribe(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if known := mc.Status.UID != ""; known != test.known {
-				t.Errorf("the status says who it is: %v (%+v)", known, mc.Status)
+				t.Errorf("the status has the member's own facts: %v (%+v)", known, mc.Status)
 			}
 			for _, c := range mc.Status.Conditions {
 				if c.ObservedGeneration != 3 || !c.LastTransitionTime.Time.Equal(now) || c.Message == "" {
@@ -108,7 +108,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-func TestTheWordsOfAnErrorThatGoesOnAreThoseOfItsBeginning(t *testing.T) {
+func TestTheMessageOfALastingNetworkErrorStays(t *testing.T) {
 	mc := registered(v1alpha1.CollectorHost)
 	lost := member.ProbeResult{Probed: true, Reason: v1alpha1.ReasonUnreachable, Message: "dial tcp 10.0.0.7:50001"}
 	statusWriter{probe: lost, now: now}.write(mc)
@@ -125,8 +125,8 @@ func TestTheWordsOfAnErrorThatGoesOnAreThoseOfItsBeginning(t *testing.T) {
 	}
 }
 
-// An outdated True is worse than no line.
-func TestWhatNobodyCanKnowAnyMoreIsUnknown(t *testing.T) {
+// An old True would mislead more than an Unknown.
+func TestConditionsThatTheManagerCannotJudgeAreUnknown(t *testing.T) {
 	ready := func(mc *v1alpha1.MemberCluster) string {
 		return meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady).Message
 	}
@@ -151,7 +151,7 @@ func TestWhatNobodyCanKnowAnyMoreIsUnknown(t *testing.T) {
 	}
 }
 
-func TestWhichClusterWasJoinedIsSaidOnce(t *testing.T) {
+func TestTheUIDOfTheJoinedClusterIsNotReplaced(t *testing.T) {
 	mc := registered(v1alpha1.CollectorHost)
 	statusWriter{probe: well(), now: now}.write(mc)
 	other := well()
@@ -162,7 +162,7 @@ func TestWhichClusterWasJoinedIsSaidOnce(t *testing.T) {
 	}
 }
 
-func TestTheWordsOfARefusalFollowIt(t *testing.T) {
+func TestTheMessageFollowsTheRefusal(t *testing.T) {
 	mc := registered(v1alpha1.CollectorHost)
 	changed := member.ProbeResult{Probed: true, Reachable: true, Reason: v1alpha1.ReasonIdentityChanged, Message: "uid a"}
 	statusWriter{probe: changed, now: now}.write(mc)
@@ -183,7 +183,7 @@ func TestTextFromAMemberIsBoundedAndPlain(t *testing.T) {
 	}
 }
 
-func TestClocksThatAreFarApartAreTold(t *testing.T) {
+func TestALargeClockSkewIsReported(t *testing.T) {
 	for name, test := range map[string]struct {
 		ahead time.Duration
 		words string
@@ -209,7 +209,7 @@ func TestClocksThatAreFarApartAreTold(t *testing.T) {
 	}
 }
 
-func TestCollects(t *testing.T) {
+func TestCollectorReady(t *testing.T) {
 	for name, test := range map[string]struct {
 		mode   v1alpha1.CollectorMode
 		change func(*member.ProbeResult)
@@ -219,24 +219,24 @@ func TestCollects(t *testing.T) {
 		reason string
 		words  string
 	}{
-		"the host collects, heartbeats or not": {
+		"the collector in the manager runs, without a heartbeat": {
 			mode: v1alpha1.CollectorHost, change: func(s *member.ProbeResult) { s.Heartbeat = time.Time{} }, ok: true,
 			reason: v1alpha1.ReasonCollecting,
 		},
-		"the host collects with its own account, where an earlier version joined the member": {mode: v1alpha1.CollectorHost, shared: true, ok: true,
+		"the collector in the manager uses the host's account after a join of an earlier version": {mode: v1alpha1.CollectorHost, shared: true, ok: true,
 			reason: v1alpha1.ReasonCollecting, words: "no token of the account fairlead-system/fairlead-collector: run `hostctl join east --cluster-kubeconfig FILE` again"},
-		"the host's account may no longer report, and there is no token of the collector's": {mode: v1alpha1.CollectorHost, shared: true,
+		"the host's account may no longer report, and the collector has no token": {mode: v1alpha1.CollectorHost, shared: true,
 			change: func(s *member.ProbeResult) { s.HeartbeatChanged = now.Add(-member.HeartbeatTimeout - 1) },
 			reason: v1alpha1.ReasonNoHeartbeat, words: "may not report: run `hostctl join east --cluster-kubeconfig FILE` again"},
-		"a heartbeat of that collector just in time": {mode: v1alpha1.CollectorHost, shared: true, ok: true,
+		"a heartbeat with the host's account just in time": {mode: v1alpha1.CollectorHost, shared: true, ok: true,
 			change: func(s *member.ProbeResult) { s.HeartbeatChanged = now.Add(-member.HeartbeatTimeout) },
 			reason: v1alpha1.ReasonCollecting, words: "the collector in the manager uses the host's account"},
-		"that collector was never heard of": {mode: v1alpha1.CollectorHost, shared: true, ok: true,
+		"no heartbeat yet with the host's account": {mode: v1alpha1.CollectorHost, shared: true, ok: true,
 			change: func(s *member.ProbeResult) { s.Heartbeat, s.HeartbeatChanged = time.Time{}, time.Time{} },
 			reason: v1alpha1.ReasonCollecting, words: "the collector in the manager uses the host's account"},
 		"the host's collector has its own token, and nothing changed for long": {mode: v1alpha1.CollectorHost, ok: true,
 			change: func(s *member.ProbeResult) { s.HeartbeatChanged = now.Add(-time.Hour) },
-			reason: v1alpha1.ReasonCollecting, words: "the host collects"},
+			reason: v1alpha1.ReasonCollecting, words: "the collector in the manager is at work"},
 		"the member refuses the token of the host's collector": {mode: v1alpha1.CollectorHost, change: func(s *member.ProbeResult) { s.CollectorRefused = true },
 			reason: v1alpha1.ReasonUnauthorized, words: "run `hostctl join east --cluster-kubeconfig FILE` again"},
 		"a heartbeat just in time": {mode: v1alpha1.CollectorExternal,
@@ -252,8 +252,8 @@ func TestCollects(t *testing.T) {
 			reason: v1alpha1.ReasonCollecting,
 		},
 		"the host's collector has ended": {mode: v1alpha1.CollectorHost, ended: &ending{err: errNoReason, at: now},
-			reason: v1alpha1.ReasonNoHeartbeat, words: "is being started again: it ended without a reason"},
-		"the host's collector has been heard of since it ended": {mode: v1alpha1.CollectorHost, ok: true, reason: v1alpha1.ReasonCollecting,
+			reason: v1alpha1.ReasonNoHeartbeat, words: "the manager is starting it again: it ended without a reason"},
+		"the host's collector has written a heartbeat since it ended": {mode: v1alpha1.CollectorHost, ok: true, reason: v1alpha1.ReasonCollecting,
 			ended: &ending{err: errNoReason, at: now.Add(-2 * time.Minute)}},
 		"the host's collector ended while another collects": {mode: v1alpha1.CollectorExternal, ok: true, reason: v1alpha1.ReasonCollecting,
 			ended: &ending{err: errNoReason, at: now}},
@@ -271,7 +271,7 @@ func TestCollects(t *testing.T) {
 	}
 }
 
-func TestWhenToLookAgain(t *testing.T) {
+func TestRequeueAfter(t *testing.T) {
 	r := &Reconciler{clock: clocktesting.NewFakePassiveClock(now)}
 	for name, test := range map[string]struct {
 		mode  v1alpha1.CollectorMode
@@ -285,7 +285,7 @@ func TestWhenToLookAgain(t *testing.T) {
 		"a token runs out":                       {mode: v1alpha1.CollectorHost, due: now.Add(time.Hour), want: time.Hour},
 		"a collector may come back":              {mode: v1alpha1.CollectorHost, due: now.Add(time.Hour), ended: &ending{}, want: time.Minute},
 		"a token runs out by the member's clock": {mode: v1alpha1.CollectorHost, due: now.Add(3 * time.Hour), ahead: time.Hour, want: 2 * time.Hour},
-		"a token that is due is not fought":      {mode: v1alpha1.CollectorHost, due: now.Add(-time.Hour), want: time.Minute},
+		"an overdue token waits for a minute":    {mode: v1alpha1.CollectorHost, due: now.Add(-time.Hour), want: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := r.requeueAfter(registered(test.mode), member.ProbeResult{Ahead: test.ahead}, join.Renewal{Due: test.due}, test.ended); got != test.want {
