@@ -12,8 +12,8 @@ import (
 	"io"
 )
 
-// Of is the digest of some pieces of data, as sha256:HEX. The border between two pieces counts:
-// ("ab", "c") and ("a", "bc") differ.
+// Of is the digest of some pieces of data, as sha256:HEX. The borders between the pieces count: ("ab", "c") and ("a",
+// "bc") have different digests.
 func Of(pieces ...[]byte) string { return SumOf(pieces...).String() }
 
 // Sum is a digest as bytes.
@@ -22,14 +22,14 @@ type Sum [sha256.Size]byte
 // String is the digest as sha256:HEX.
 func (s Sum) String() string { return "sha256:" + hex.EncodeToString(s[:]) }
 
-// SumOf is Of, as bytes.
+// SumOf is Of, but returns bytes.
 func SumOf(pieces ...[]byte) Sum {
 	h := sha256.New()
 	WritePieces(h, pieces...)
 	return Sum(h.Sum(nil))
 }
 
-// WritePieces writes pieces of data so that the border between two of them counts.
+// WritePieces writes pieces of data so that the borders between them count.
 func WritePieces(to io.Writer, pieces ...[]byte) {
 	var size [8]byte
 	for _, piece := range pieces {
@@ -39,8 +39,8 @@ func WritePieces(to io.Writer, pieces ...[]byte) {
 	}
 }
 
-// CanonicalJSON writes a decoded JSON value in the one way in which digests are taken: keys sorted, no
-// whitespace, <, > and & as they are, integers whole.
+// CanonicalJSON writes a decoded JSON value in the one form of which digests are taken. Keys are sorted, there is no
+// whitespace, <, > and & are not escaped, and integers stay whole.
 func CanonicalJSON(value any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestDigestTellsPiecesApart(t *testing.T) {
+func TestTheBordersOfPiecesChangeTheDigest(t *testing.T) {
 	seen := map[string]bool{}
 	all := [][][]byte{nil, {nil}, {nil, nil}, {[]byte("ab")}, {[]byte("a"), []byte("b")}, {[]byte("ab"), nil}, {nil, []byte("ab")}}
 	for _, pieces := range all {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package digest computes the digests that are compared instead of payloads: of a rendering, of one object, of a revision.
+// Package digest computes the digests that Fairlead compares instead of payloads: of a rendering, of one object, of a
+// revision.
 //
-// A digest is only as stable as the bytes that it is taken of. CanonicalJSON therefore writes a value in one way only.
+// A digest is only as stable as the bytes of which it is taken. CanonicalJSON therefore writes a value in one form
+// only.
 package digest

@@ -10,8 +10,9 @@ import (
 )
 
 // FieldsDigest is the digest of the fields that Fairlead owns in an object. It covers the fieldsV1 of Fairlead's
-// managedFields entry, not its time. It changes when another manager writes one of these fields, because the ownership
-// then moves. After the next apply it has its old value again. It is empty when Fairlead owns no field.
+// managedFields entry, but not the time of that entry. It changes when another field manager writes one of these
+// fields, because the ownership then moves. After the next apply it has its old value again. It is "" if Fairlead owns
+// no field.
 func FieldsDigest(entries []metav1.ManagedFieldsEntry) string {
 	entry := Fields(entries)
 	if entry == nil {
@@ -20,7 +21,7 @@ func FieldsDigest(entries []metav1.ManagedFieldsEntry) string {
 	return digest.Of(entry.GetRawBytes())
 }
 
-// Fields is the set of fields that Fairlead owns in an object, nil when it owns none.
+// Fields is the set of fields that Fairlead owns in an object, nil if it owns none.
 func Fields(entries []metav1.ManagedFieldsEntry) *metav1.FieldsV1 {
 	for i := range entries {
 		e := &entries[i]

@@ -16,7 +16,7 @@ type Marks struct {
 	UID types.UID
 	// Wrapper is the WrapperPath. Object is the ObjectPath.
 	Wrapper, Object string
-	// Rendering is the digest of the object as rendered, before the marks.
+	// Rendering is the digest of the rendered object without the marks.
 	Rendering string
 }
 
@@ -42,14 +42,14 @@ func Stamp(obj *unstructured.Unstructured, m Marks) {
 // Annotations are the names of all annotations that only Fairlead writes on pushed objects.
 var Annotations = []string{v1alpha1.AnnotationWrapper, v1alpha1.AnnotationObject, v1alpha1.AnnotationRendering, v1alpha1.AnnotationAdopted}
 
-// IsOurs reports whether an object is the wrapper's own: it carries the wrapper's uid, and its object annotation names
-// exactly this object. The annotation of a child, copied with the labels, names its parent.
+// IsOurs reports whether an object is the wrapper's own. Then it carries the wrapper's uid, and its object annotation
+// names exactly this object. A child of it can carry copies of both, but the annotation then names the parent.
 func IsOurs(obj metav1.Object, uid types.UID, objectPath string) bool {
 	return obj.GetLabels()[v1alpha1.LabelUID] == string(uid) &&
 		obj.GetAnnotations()[v1alpha1.AnnotationObject] == objectPath
 }
 
-// IsPushed reports whether an object was pushed by any wrapper of any host.
+// IsPushed reports whether any wrapper of any host pushed an object.
 func IsPushed(obj metav1.Object, objectPath string) bool {
 	return obj.GetLabels()[v1alpha1.LabelUID] != "" &&
 		obj.GetAnnotations()[v1alpha1.AnnotationObject] == objectPath

@@ -24,7 +24,7 @@ func TestNames(t *testing.T) {
 		"the path of a core object":           {ObjectPath("configmaps", "", "shop", "a"), "configmaps/shop/a"},
 		"the path of an object of a group":    {ObjectPath("deployments", "apps", "shop", "a"), "deployments.apps/shop/a"},
 		"the path of a cluster-scoped object": {ObjectPath("namespaces", "", "", "a"), "namespaces/a"},
-		"the path of one that is both":        {ObjectPath("storageclasses", "storage.k8s.io", "", "a"), "storageclasses.storage.k8s.io/a"},
+		"the path of an object that is both":  {ObjectPath("storageclasses", "storage.k8s.io", "", "a"), "storageclasses.storage.k8s.io/a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, test.got); diff != "" {
@@ -34,7 +34,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestLongNamesOfDeliveriesAreNamesAndStayApart(t *testing.T) {
+func TestLongNamesOfDeliveriesAreValidAndDistinct(t *testing.T) {
 	seen := map[string]string{}
 	for _, tail := range []string{"", "a", "b", ".x", "-x", strings.Repeat("-", 20) + "x", strings.Repeat("x", 60)} {
 		for n := 180; n <= 253; n++ {
@@ -51,7 +51,7 @@ func TestLongNamesOfDeliveriesAreNamesAndStayApart(t *testing.T) {
 	}
 }
 
-func TestFieldsAreThoseOfOurOwnApply(t *testing.T) {
+func TestFieldsAreThoseOfFairleadsApply(t *testing.T) {
 	fields := metav1.NewFieldsV1
 	ours := metav1.ManagedFieldsEntry{Manager: v1alpha1.FieldManager, Operation: metav1.ManagedFieldsOperationApply, FieldsV1: fields("{}")}
 	with := func(change func(*metav1.ManagedFieldsEntry)) metav1.ManagedFieldsEntry {
@@ -67,7 +67,7 @@ func TestFieldsAreThoseOfOurOwnApply(t *testing.T) {
 		"our apply at another time": {with(func(e *metav1.ManagedFieldsEntry) { e.Time = &metav1.Time{} }), true},
 		"an update in our name":     {with(func(e *metav1.ManagedFieldsEntry) { e.Operation = metav1.ManagedFieldsOperationUpdate }), false},
 		"a subresource":             {with(func(e *metav1.ManagedFieldsEntry) { e.Subresource = "scale" }), false},
-		"somebody else's":           {with(func(e *metav1.ManagedFieldsEntry) { e.Manager = "fairlead-replicas" }), false},
+		"another field manager's":   {with(func(e *metav1.ManagedFieldsEntry) { e.Manager = "fairlead-replicas" }), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := FieldsDigest([]metav1.ManagedFieldsEntry{{Manager: "kubectl"}, test.entry})
@@ -102,15 +102,15 @@ func TestMarks(t *testing.T) {
 	for name, test := range map[string]struct {
 		got, want bool
 	}{
-		"it is the wrapper's":                  {IsOurs(obj, "u", path), true},
-		"it is not another wrapper's":          {IsOurs(obj, "v", path), false},
-		"a child with its label is not":        {IsOurs(obj, "u", "pods/shop/a-1"), false},
-		"somebody pushed it":                   {IsPushed(obj, path), true},
-		"nobody pushed a child with its label": {IsPushed(obj, "pods/shop/a-1"), false},
-		"nobody pushed one without marks":      {IsPushed(&unstructured.Unstructured{Object: map[string]any{}}, path), false},
-		"it is adopted":                        {IsAdopted(adopted, path), true},
-		"another object's adoption is copied":  {IsAdopted(adopted, "configmaps/shop/b"), false},
-		"it does not say that it is adopted":   {IsAdopted(obj, path), false},
+		"the wrapper's own object":                  {IsOurs(obj, "u", path), true},
+		"the object for another wrapper":            {IsOurs(obj, "v", path), false},
+		"a child with its label":                    {IsOurs(obj, "u", "pods/shop/a-1"), false},
+		"a pushed object":                           {IsPushed(obj, path), true},
+		"no wrapper pushed a child with its label":  {IsPushed(obj, "pods/shop/a-1"), false},
+		"no wrapper pushed an object without marks": {IsPushed(&unstructured.Unstructured{Object: map[string]any{}}, path), false},
+		"an adopted object":                         {IsAdopted(adopted, path), true},
+		"a copy of another object's adoption mark":  {IsAdopted(adopted, "configmaps/shop/b"), false},
+		"an object without the adoption mark":       {IsAdopted(obj, path), false},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: %v", name, test.got)

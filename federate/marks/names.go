@@ -13,8 +13,8 @@ import (
 // MaxName is the longest name that Kubernetes accepts for an object.
 const MaxName = 253
 
-// DeliveryName is the name of a wrapper's Delivery on every member: fed.<namespace>.<name> or
-// cfed.<name>. A name past 253 characters keeps its beginning and ends in a digest of the whole.
+// DeliveryName is the name of a wrapper's Delivery on every member: fed.<namespace>.<name> or cfed.<name>. A name of
+// more than 253 characters keeps its beginning and ends in a digest of the whole name.
 func DeliveryName(kind v1alpha1.WrapperKind, namespace, name string) string {
 	if kind == v1alpha1.KindClusterFederated {
 		return Bounded("cfed."+name, MaxName)
@@ -31,8 +31,8 @@ func WrapperPath(kind v1alpha1.WrapperKind, namespace, name string) string {
 	return "federated/" + namespace + "/" + name
 }
 
-// ObjectPath is the name of an object in the mark AnnotationObject: <resource>.<group>/<namespace>/<name>, without the
-// parts that are empty.
+// ObjectPath is the name of an object in the mark AnnotationObject: <resource>.<group>/<namespace>/<name>. Empty parts
+// are left out.
 func ObjectPath(resource, group, namespace, name string) string {
 	path := resource
 	if group != "" {
@@ -44,14 +44,14 @@ func ObjectPath(resource, group, namespace, name string) string {
 	return path + "/" + name
 }
 
-// Bounded returns a name of at most limit characters: a longer one keeps its beginning and ends in a digest of the
-// whole.
+// Bounded returns a name of at most limit characters. A longer name keeps its beginning and ends in a digest of the
+// whole name.
 func Bounded(name string, limit int) string {
 	if len(name) <= limit {
 		return name
 	}
 	sum := sha256.Sum256([]byte(name))
 	tail := "-" + hex.EncodeToString(sum[:5])
-	// A cut right behind a dot or a dash would leave "…-" in front of the tail's own dash, and such a name is invalid.
+	// A cut right after a dot or a dash would leave ".-" or "--" before the digest, and such a name is invalid.
 	return strings.TrimRight(name[:limit-len(tail)], ".-") + tail
 }

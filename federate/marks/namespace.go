@@ -17,10 +17,9 @@ var afterCreation = map[string]bool{
 	"cluster-policy-controller": true, "pod-security-admission-label-synchronization-controller": true,
 }
 
-// CreatedBefore recognises a namespace on a member that a ClusterFederated created in a version that did not set
-// LabelMade on the member. The mark alone is no proof: those versions put it also on namespaces that they adopted, open
-// or not. Server-side apply leaves the label kubernetes.io/metadata.name without an owner, and any other create gives
-// it one.
+// CreatedBefore recognizes a namespace that a ClusterFederated created on a member in a version that did not set
+// LabelMade. The mark alone is no proof: those versions also put it on namespaces that they adopted. Server-side apply
+// leaves the label kubernetes.io/metadata.name without an owner. Any other create gives it an owner.
 func CreatedBefore(namespace *metav1.PartialObjectMetadata) bool {
 	if namespace.Labels[v1alpha1.LabelUID] == "" || Fields(namespace.ManagedFields) == nil {
 		return false

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-func TestANamespaceThatAnEarlierVersionCreatedIsRecognised(t *testing.T) {
+func TestANamespaceThatAnEarlierVersionCreatedIsRecognized(t *testing.T) {
 	applied := func(manager, json string) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationApply, FieldsV1: metav1.NewFieldsV1(json)}
 	}
@@ -19,12 +19,12 @@ func TestANamespaceThatAnEarlierVersionCreatedIsRecognised(t *testing.T) {
 		entries []metav1.ManagedFieldsEntry
 		want    bool
 	}{
-		"applied by the host alone": {[]metav1.ManagedFieldsEntry{host}, true},
-		"labelled by OpenShift's controllers since": {[]metav1.ManagedFieldsEntry{host,
+		"applied only by the host": {[]metav1.ManagedFieldsEntry{host}, true},
+		"labelled later by OpenShift's controllers": {[]metav1.ManagedFieldsEntry{host,
 			applied("pod-security-admission-label-synchronization-controller", `{"f:metadata":{}}`),
 			applied("cluster-policy-controller", `{"f:metadata":{}}`)}, true},
-		"applied by another, who may have been first": {[]metav1.ManagedFieldsEntry{host, applied("kubectl", `{"f:metadata":{}}`)}, false},
-		"created by another": {[]metav1.ManagedFieldsEntry{host, {Manager: "kubectl-create", Operation: metav1.ManagedFieldsOperationUpdate,
+		"applied also by another client, perhaps first": {[]metav1.ManagedFieldsEntry{host, applied("kubectl", `{"f:metadata":{}}`)}, false},
+		"created by another client": {[]metav1.ManagedFieldsEntry{host, {Manager: "kubectl-create", Operation: metav1.ManagedFieldsOperationUpdate,
 			FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{"f:kubernetes.io/metadata.name":{}}}}`)}}, false},
 		"the host's entry is gone": {nil, false},
 	} {

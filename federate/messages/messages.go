@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Few lists names for a message, at most so many of them, and counts the others.
+// Few lists names for a message. It lists at most `most` of them, and counts the others.
 func Few(names []string, most int) string {
 	if over := len(names) - most; over > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), over)

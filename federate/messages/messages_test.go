@@ -10,12 +10,12 @@ import (
 
 func TestMessages(t *testing.T) {
 	for name, tc := range map[string]struct{ got, want string }{
-		"no name":                         {Few(nil, 2), ""},
-		"as many names as fit":            {Few([]string{"a", "b"}, 2), "a, b"},
-		"more names than fit":             {Few([]string{"a", "b", "c", "d"}, 2), "a, b and 2 more"},
-		"the command for a Federated":     {ApproveCommand(v1alpha1.KindFederated, "shop", "web"), "hostctl approve web -n shop"},
-		"that for a ClusterFederated":     {ApproveCommand(v1alpha1.KindClusterFederated, "", "fast"), "hostctl approve cfed/fast"},
-		"the command that lists the kept": {KeptCommand(v1alpha1.KindFederated, "shop", "web"), "hostctl kept web -n shop"},
+		"no name":                             {Few(nil, 2), ""},
+		"as many names as fit":                {Few([]string{"a", "b"}, 2), "a, b"},
+		"more names than fit":                 {Few([]string{"a", "b", "c", "d"}, 2), "a, b and 2 more"},
+		"the command for a Federated":         {ApproveCommand(v1alpha1.KindFederated, "shop", "web"), "hostctl approve web -n shop"},
+		"the command for a ClusterFederated":  {ApproveCommand(v1alpha1.KindClusterFederated, "", "fast"), "hostctl approve cfed/fast"},
+		"the command that lists kept objects": {KeptCommand(v1alpha1.KindFederated, "shop", "web"), "hostctl kept web -n shop"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tc.got != tc.want {

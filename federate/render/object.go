@@ -22,7 +22,7 @@ type Object struct {
 	Namespace, Name string
 	// JSON is canonical. Renderings share it, so nothing may change it.
 	JSON []byte
-	// Digest is the digest of JSON; the mark AnnotationRendering has it.
+	// Digest is the digest of JSON. It is the value of the mark AnnotationRendering.
 	Digest string
 	// Keep is the value of AnnotationKeep: "true", "false", or "" if the author set none.
 	Keep string
@@ -39,7 +39,7 @@ func (o *Object) Unstructured() (*unstructured.Unstructured, error) {
 	return &unstructured.Unstructured{Object: value.(map[string]any)}, nil //nolint:forcetypeassert // newObject wrote it from a map
 }
 
-// String is kind and name, as messages say it: Deployment web.
+// String is kind and name for a message: Deployment web.
 func (o *Object) String() string { return o.GVK.Kind + " " + o.Name }
 
 // identity identifies an object on a member.
@@ -53,8 +53,8 @@ func (i identity) bytes() []byte {
 	return []byte(i.group + "/" + i.kind + "/" + i.namespace + "/" + i.name)
 }
 
-// Reserved is overrides.Reserved for the rendered object. It only decodes objects whose text contains a word that some
-// rule needs.
+// Reserved is overrides.Reserved for the rendered object. It decodes the object only if its text contains a word that
+// some rule needs.
 func (o *Object) Reserved() error {
 	if !bytes.Contains(o.JSON, []byte("fairlead")) && !bytes.Contains(o.JSON, []byte("kube-")) {
 		return nil
@@ -86,8 +86,8 @@ func newObject(obj *unstructured.Unstructured) (Object, error) {
 	}, nil
 }
 
-// compare orders objects for installing: by rung, then by kind and name, so that the order in which
-// an author lists them does not matter.
+// compare orders objects for the installation: by rung, then by kind and name. The order in which an author lists them
+// does not matter.
 func compare(a, b *unstructured.Unstructured) int {
 	ak, bk := a.GroupVersionKind(), b.GroupVersionKind()
 	return cmp.Or(

@@ -50,7 +50,7 @@ var ladder = [][]schema.GroupKind{
 	{{Group: core, Kind: "PersistentVolume"}, {Group: snapshot, Kind: "VolumeSnapshotContent"}, {Group: groupsnap, Kind: "VolumeGroupSnapshotContent"}},
 	{{Group: snapshot, Kind: "VolumeSnapshot"}, {Group: groupsnap, Kind: "VolumeGroupSnapshot"}},
 	{{Group: core, Kind: "PersistentVolumeClaim"}},
-	// Services before workloads: pods get the environment variables of the services that are there.
+	// Services come before workloads: a pod gets environment variables only of the services that exist when it starts.
 	{{Group: core, Kind: "Service"}},
 	{
 		{Group: apps, Kind: "DaemonSet"},
@@ -64,7 +64,7 @@ var ladder = [][]schema.GroupKind{
 	{{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}, {Group: "policy", Kind: "PodDisruptionBudget"}},
 	builtIn,
 	{{Group: "apiregistration.k8s.io", Kind: "APIService"}},
-	// Webhooks after the workloads that answer them, or they refuse these.
+	// Webhooks come after the workloads that answer them: otherwise the API server would refuse these workloads.
 	{
 		{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"},
 		{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"},
@@ -73,7 +73,7 @@ var ladder = [][]schema.GroupKind{
 	{{Group: olm, Kind: "CatalogSource"}, {Group: olmV1, Kind: "ClusterCatalog"}},
 	{{Group: olm, Kind: "OperatorGroup"}},
 	{{Group: olm, Kind: "Subscription"}, {Group: olmV1, Kind: "ClusterExtension"}},
-	// Custom resources last: the operator above may serve their kinds.
+	// Custom resources come last: an operator of the rung before may serve their kinds.
 	custom,
 }
 
@@ -93,13 +93,13 @@ var rungs = func() map[schema.GroupKind]int {
 	return m
 }()
 
-// InstallOrder is the rung on which a kind is installed, from 0 for Namespaces up to custom resources.
-// Removal goes from the highest down.
+// InstallOrder is the rung on which a kind is installed: 0 for Namespaces, the highest for custom resources. Removal
+// goes from the highest rung down.
 func InstallOrder(gk schema.GroupKind) int {
 	if rung, named := rungs[gk]; named {
 		return rung
 	}
-	// Groups without a dot, and those of k8s.io, are Kubernetes' own by its conventions.
+	// By convention, groups without a dot and groups of k8s.io are Kubernetes' own.
 	if !strings.Contains(gk.Group, ".") || strings.HasSuffix(gk.Group, ".k8s.io") {
 		return rungs[builtIn[0]]
 	}

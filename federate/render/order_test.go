@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-func TestInstallOrderPutsFirstWhatOthersNeed(t *testing.T) {
+func TestInstallOrderPutsObjectsBeforeTheirDependents(t *testing.T) {
 	gk := func(group, kind string) schema.GroupKind { return schema.GroupKind{Group: group, Kind: kind} }
 	inOrder := []schema.GroupKind{
 		gk("", "Namespace"),
@@ -57,7 +57,7 @@ func TestInstallOrderPutsFirstWhatOthersNeed(t *testing.T) {
 	}
 }
 
-func TestEqualRanksGoByKindAndName(t *testing.T) {
+func TestObjectsOfOneRungAreOrderedByKindAndName(t *testing.T) {
 	s := spec(t, `
 objects:
 - {apiVersion: apps/v1, kind: StatefulSet, metadata: {name: a}}

@@ -20,33 +20,33 @@ import (
 )
 
 const (
-	// maxObject is the limit of one rendered object in bytes. A member's etcd refuses requests past 1.5 MiB, and the
-	// marks are added later.
+	// maxObject is the limit of one rendered object in bytes. A member's etcd refuses requests of more than 1.5 MiB,
+	// and the manager adds the marks later.
 	maxObject = 1 << 20
-	// maxRendering is the limit of all rendered objects: the 1 MiB of a wrapper, and as much again from overrides.
+	// maxRendering is the limit of all rendered objects together: 1 MiB from the wrapper, and 1 MiB from overrides.
 	maxRendering = 2 << 20
 )
 
-// Rendering is the objects for one member, or for several members with equal objects.
+// Rendering holds the objects for one member, or for several members with equal objects.
 type Rendering struct {
-	// Digest is the digest of the identities and digests of the objects, in install order.
+	// Digest is the digest of the objects' identities and digests, in install order.
 	Digest string
 	// Objects are in install order.
 	Objects []Object
 
 	sum digest.Sum // Digest, as bytes
-	// base keeps the objects without overrides in memory, which other renderings share.
+	// base keeps the objects without overrides in memory. Other renderings share them.
 	base *base
 }
 
-// Renderer renders one wrapper at one generation for any members. It is safe for concurrent use. It keeps digests and
-// errors, so that repeated calls cost no rendering. It keeps no objects: it renders them again from the spec unless
-// another caller still holds them. Drop it when the wrapper changes.
+// Renderer renders one generation of a wrapper for any members. It is safe for concurrent use. It keeps digests and
+// errors, so asking for a digest again costs no rendering. It keeps no objects: it renders them again from the spec
+// unless another caller still holds them. Drop it when the wrapper changes.
 type Renderer struct {
 	namespace string
 	set       *overrides.Set
 	// identities are the identities of the objects in install order. Overrides change neither kinds nor names, so every
-	// rendering has the same.
+	// rendering has these identities.
 	identities []identity
 
 	maxWork int64 // of a Round
@@ -60,7 +60,7 @@ type Renderer struct {
 	base    weak.Pointer[base]
 }
 
-// base are a wrapper's objects without overrides. All its slices are in install order.
+// base holds a wrapper's objects without overrides. All its slices are in install order.
 type base struct {
 	objects []*unstructured.Unstructured
 	written []Object
@@ -92,7 +92,7 @@ func (r *Renderer) Follow(spec *v1alpha1.WrapperSpec) {
 	r.raw = spec.Objects
 }
 
-// read returns the wrapper's objects. It reads them now unless another caller still holds them.
+// read returns the wrapper's objects. It decodes them now unless another caller still holds them.
 func (r *Renderer) read() (*base, error) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
@@ -123,8 +123,8 @@ func (r *Renderer) read() (*base, error) {
 	return b, nil
 }
 
-// settle sets the wrapper's namespace on an object. It refuses an object with another namespace, as admission does: a
-// wrapper must not write outside its namespace.
+// settle sets the wrapper's namespace on an object. It refuses an object with another namespace, as admission does,
+// because a wrapper must not write outside its namespace.
 func settle(obj *unstructured.Unstructured, namespace string) error {
 	if obj.GetAPIVersion() == "" || obj.GetKind() == "" || obj.GetName() == "" {
 		return errors.New("it needs apiVersion, kind and metadata.name")
@@ -135,16 +135,16 @@ func settle(obj *unstructured.Unstructured, namespace string) error {
 		obj.SetNamespace(namespace)
 	default:
 		if namespace == "" {
-			return fmt.Errorf("%s %s has metadata.namespace %q: a ClusterFederated holds cluster-scoped objects, namespaced ones belong into a Federated of that namespace",
+			return fmt.Errorf("%s %s has metadata.namespace %q: a ClusterFederated holds cluster-scoped objects, put namespaced objects into a Federated in that namespace",
 				obj.GetKind(), obj.GetName(), obj.GetNamespace())
 		}
-		return fmt.Errorf("%s %s has metadata.namespace %q: objects land in the wrapper's namespace, %s",
+		return fmt.Errorf("%s %s has metadata.namespace %q: the objects of a wrapper go into its own namespace, %s",
 			obj.GetKind(), obj.GetName(), obj.GetNamespace(), namespace)
 	}
 	return nil
 }
 
-// render makes a rendering. It also returns the work of overrides.Set.Apply and of writing the result.
+// render makes a rendering. It also returns the work that overrides.Set.Apply and writing the result took.
 func (r *Renderer) render(m selection.Member) (out *Rendering, work int64, err error) {
 	b, err := r.read()
 	if err != nil {
@@ -158,7 +158,8 @@ func (r *Renderer) render(m selection.Member) (out *Rendering, work int64, err e
 	return out, work + workPerByte*int64(own), err
 }
 
-// write makes a rendering from the changed objects. It also returns how many bytes of it other renderings do not share.
+// write makes a rendering from the changed objects. It also returns how many of its bytes other renderings do not
+// share.
 func (b *base) write(tailored []*unstructured.Unstructured) (out *Rendering, own int, err error) {
 	out = &Rendering{Objects: slices.Clone(b.written), base: b}
 	pieces := slices.Clone(b.pieces)
@@ -178,20 +179,20 @@ func (b *base) write(tailored []*unstructured.Unstructured) (out *Rendering, own
 		total += len(o.JSON)
 	}
 	if total > maxRendering {
-		return nil, own, fmt.Errorf("the objects come to %d KiB with the overrides, %d at most", total>>10, maxRendering>>10)
+		return nil, own, fmt.Errorf("with the overrides the objects have %d KiB together, and %d KiB is the limit", total>>10, maxRendering>>10)
 	}
 	out.sum = digest.SumOf(pieces...)
 	out.Digest = out.sum.String()
 	return out, own, nil
 }
 
-// bounded returns an error if overrides made an object larger than a member accepts.
+// bounded returns an error if overrides made an object too large or too deep for a member.
 func bounded(o *Object) error {
 	if len(o.JSON) > maxObject {
-		return fmt.Errorf("%s comes to %d KiB with the overrides, %d at most", o, len(o.JSON)>>10, maxObject>>10)
+		return fmt.Errorf("with the overrides %s has %d KiB, and %d KiB is the limit", o, len(o.JSON)>>10, maxObject>>10)
 	}
 	if depth := strictjson.Depth(o.JSON); depth > strictjson.MaxDepth {
-		return fmt.Errorf("%s is nested %d deep with the overrides, %d at most", o, depth, strictjson.MaxDepth)
+		return fmt.Errorf("with the overrides %s is nested %d deep, and %d is the limit", o, depth, strictjson.MaxDepth)
 	}
 	return nil
 }

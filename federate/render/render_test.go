@@ -88,9 +88,9 @@ func TestClusterScopedObjectsStayWithoutNamespace(t *testing.T) {
 	}
 }
 
-func TestWhatNewRefuses(t *testing.T) {
+func TestNewRefusesABadSpec(t *testing.T) {
 	for name, tc := range map[string]struct{ spec, namespace, want string }{
-		"another namespace":     {"objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: kube-system}}]", "shop", `reading objects[0]: ConfigMap a has metadata.namespace "kube-system": objects land in the wrapper's namespace, shop`},
+		"another namespace":     {"objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: kube-system}}]", "shop", `reading objects[0]: ConfigMap a has metadata.namespace "kube-system": the objects of a wrapper go into its own namespace, shop`},
 		"a namespace in a cfed": {"objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}}]", "", `reading objects[0]: ConfigMap a has metadata.namespace "b": a ClusterFederated holds cluster-scoped objects`},
 		"a nameless object":     {"objects: [{apiVersion: v1, kind: ConfigMap}]", "shop", "reading objects[0]: it needs apiVersion, kind and metadata.name"},
 		"a path that is none":   {"objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}]\noverrides: [{target: {kind: ConfigMap}, patch: [{op: remove, path: a}]}]", "shop", "reading overrides: overrides[0].patch[0]: reading it: path: "},
@@ -153,7 +153,7 @@ func TestConcurrentMembersShareOneRendering(t *testing.T) {
 	}
 }
 
-func TestAnErrorNamesTheMemberThatAsked(t *testing.T) {
+func TestAnErrorNamesTheRenderedMember(t *testing.T) {
 	r := renderer(t, spec(t, shop+"overrides: [{target: {kind: ConfigMap}, patch: [{op: remove, path: /spec}]}]"), "shop")
 	for _, name := range []string{"east", "west"} {
 		_, err := r.For(selection.Member{Name: name})
@@ -164,18 +164,18 @@ func TestAnErrorNamesTheMemberThatAsked(t *testing.T) {
 	}
 }
 
-func TestOverridesCannotGrowWithoutEnd(t *testing.T) {
+func TestOverridesCannotExceedTheSizeLimits(t *testing.T) {
 	big := strings.Repeat("x", 600<<10)
 	for name, tc := range map[string]struct{ spec, want string }{
 		"one object": {
 			"objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: " + big + "}}]\n" +
 				"overrides: [{target: {kind: ConfigMap}, merge: {data: {b: " + big + "}}}]",
-			"rendering for member east: ConfigMap a comes to 1200 KiB with the overrides, 1024 at most",
+			"rendering for member east: with the overrides ConfigMap a has 1200 KiB, and 1024 KiB is the limit",
 		},
 		"all of them": {
 			"objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}, {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}, {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}, {apiVersion: v1, kind: ConfigMap, metadata: {name: d}}]\n" +
 				"overrides: [{target: {kind: ConfigMap}, merge: {data: {b: " + big + "}}}]",
-			"rendering for member east: the objects come to 2400 KiB with the overrides, 2048 at most",
+			"rendering for member east: with the overrides the objects have 2400 KiB together, and 2048 KiB is the limit",
 		},
 		"in depth": {
 			"objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, x: " + strings.Repeat("[", 60) + strings.Repeat("]", 60) + "}]\n" +
@@ -186,7 +186,7 @@ func TestOverridesCannotGrowWithoutEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := renderer(t, spec(t, tc.spec), "shop").For(selection.Member{Name: "east"})
 			if tc.want == "" {
-				tc.want = "rendering for member east: ConfigMap a is nested 121 deep with the overrides, 100 at most"
+				tc.want = "rendering for member east: with the overrides ConfigMap a is nested 121 deep, and 100 is the limit"
 			}
 			if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
 				t.Errorf("got %v", err)
@@ -262,7 +262,7 @@ func many(n int) *v1alpha1.WrapperSpec {
 	return s
 }
 
-func TestAMemberThatNoOverrideTellsApartCostsNothing(t *testing.T) {
+func TestAMemberOfAKnownVariantAllocatesNothing(t *testing.T) {
 	r, members := renderer(t, many(64), "shop"), fleet(2)
 	rendering(t, r, members[0])
 	if n := testing.AllocsPerRun(100, func() { rendering(t, r, members[1]) }); n > 0 {

@@ -16,24 +16,24 @@ import (
 )
 
 // Variant is the rendering that members share if the same overrides and values apply to them. It keeps the digest of
-// the rendering, and makes the objects when a caller needs them.
+// the rendering, and renders the objects when a caller needs them.
 type Variant struct {
 	renderer *Renderer
-	// member is one of these members; all of them get its rendering.
+	// member is one of these members. Rendering for any of them gives the same result.
 	member selection.Member
-	// digest and err are the result of the rendering, which is the same each time. work is its cost. The digest is kept
-	// as bytes: there may be one for every pair.
+	// digest and err are the result of the rendering, which is the same each time. work is its cost. digest is kept as
+	// bytes to save memory: there may be one for every pair.
 	digest digest.Sum
 	err    error
 	work   int64
 
-	// made is held during the rendering.
+	// made is held while the Variant is rendered.
 	made      sync.Mutex
 	rendering weak.Pointer[Rendering]
 }
 
-// variantKey identifies a variant. It is a digest, because an author can have a member's labels copied into the key
-// thousands of times.
+// variantKey identifies a variant. It is a digest because the key itself can be long: an author can have a member's
+// labels copied into it thousands of times.
 type variantKey [sha256.Size]byte
 
 func (r *Renderer) key(m selection.Member) variantKey {
@@ -41,7 +41,7 @@ func (r *Renderer) key(m selection.Member) variantKey {
 	return sha256.Sum256(r.set.Variant(space[:0], m))
 }
 
-// variant returns the variant of a member. It renders the variant now unless that was done before.
+// variant returns the variant of a member. It renders the variant now unless that has been done before.
 func (r *Renderer) variant(key variantKey, m selection.Member) *Variant {
 	r.mu.Lock()
 	v := r.variants[key]
@@ -62,8 +62,8 @@ func (r *Renderer) variant(key variantKey, m selection.Member) *Variant {
 	return v
 }
 
-// For returns the rendering for a member. Members of one variant get the very same rendering, as long as a caller holds
-// it. An error from an override is an *overrides.Error that names the member.
+// For returns the rendering for a member. Members of one variant get the same *Rendering as long as a caller holds it.
+// An error from an override is an *overrides.Error that names the member.
 func (r *Renderer) For(m selection.Member) (*Rendering, error) {
 	return r.variant(r.key(m), m).forMember(m)
 }

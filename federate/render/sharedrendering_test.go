@@ -43,7 +43,7 @@ overrides:
 }
 
 // A thousand members that all differ in half a megabyte once took 508 MiB.
-func TestRenderingsThatNobodyUsesTakeNoMemory(t *testing.T) {
+func TestUnusedRenderingsTakeNoMemory(t *testing.T) {
 	r := renderer(t, large(t, 512<<10), "shop")
 	members := fleet(1000)
 	before := heap()
@@ -82,7 +82,7 @@ func BenchmarkVariantAtRest(b *testing.B) {
 	}
 }
 
-func TestARenderingIsMadeAgainAsItWas(t *testing.T) {
+func TestARepeatedRenderingIsEqual(t *testing.T) {
 	for name, text := range map[string]string{"no overrides": shop, "overrides": perCloud} {
 		t.Run(name, func(t *testing.T) {
 			s := spec(t, text)

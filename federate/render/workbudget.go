@@ -13,15 +13,16 @@ import (
 const (
 	// workPerByte is the cost of encoding and digesting a byte, in the units of overrides.
 	workPerByte = 4
-	// maxWork is the limit of the distinct renderings of one wrapper together, in units of overrides: about a minute of
-	// one processor. It does not limit the number of renderings, since a thousand small ones cost less than ten large
-	// ones. Of a full wrapper, 1 MiB, two thousand renderings may differ; of an object of 64 KiB, tens of thousands.
+	// maxWork limits the work of the distinct renderings of one wrapper together, in units of overrides: about a minute
+	// of one processor. It does not limit their number, since a thousand small renderings cost less than ten large
+	// ones. For a full wrapper of 1 MiB it allows two thousand distinct renderings. If only an object of 64 KiB
+	// differs, it allows tens of thousands.
 	maxWork = 16 << 30
 )
 
-// Round renders a wrapper for its placed members, in the order of their names, and bounds the work. Refusals depend on
-// the wrapper and on these members alone, not on earlier renderings. A Round is not safe for concurrent use; the
-// Renderer is.
+// Round renders a wrapper for its placed members, in the order of their names, and bounds the work. Which members it
+// refuses depends only on the wrapper and these members, not on earlier renderings. A Round is not safe for concurrent
+// use; the Renderer is.
 type Round struct {
 	renderer *Renderer
 	seen     map[variantKey]bool // the variants that were rendered in this round
@@ -33,8 +34,8 @@ func (r *Renderer) NewRound() *Round {
 	return &Round{renderer: r, seen: map[variantKey]bool{}, left: r.maxWork}
 }
 
-// For is Renderer.For within the limit of the round. An error that wraps overrides.ErrTooCostly means that the
-// rendering of the member, or the renderings of the wrapper together, exceed the limit.
+// For is Renderer.For within the limit of the round. The error wraps overrides.ErrTooCostly if the rendering of the
+// member exceeds the limit, or the renderings of the wrapper together do.
 func (x *Round) For(m selection.Member) (*Rendering, error) {
 	v, err := x.Variant(m)
 	if err != nil {
@@ -43,12 +44,12 @@ func (x *Round) For(m selection.Member) (*Rendering, error) {
 	return v.Render()
 }
 
-// Variant is For, but without the objects.
+// Variant is For without the objects.
 func (x *Round) Variant(m selection.Member) (*Variant, error) {
 	key := x.renderer.key(m)
 	seen := x.seen[key]
 	if !seen && x.left <= 0 {
-		return nil, fmt.Errorf("rendering for member %s: %w: the %d different renderings before it used up the work that one wrapper may take: "+
+		return nil, fmt.Errorf("rendering for member %s: %w: the %d different renderings before it used up the work budget of the wrapper: "+
 			"make fewer or smaller objects differ between members, or split the wrapper", m.Name, overrides.ErrTooCostly, len(x.seen))
 	}
 	v := x.renderer.variant(key, m)
@@ -59,8 +60,8 @@ func (x *Round) Variant(m selection.Member) (*Variant, error) {
 	return v, v.failure(m)
 }
 
-// Done ends a round. The renderer forgets the variants of members that were not in it. Otherwise a label that changes
-// often would leave one variant behind each time.
+// Done ends a round. The renderer then forgets the variants that no member of this round has. Otherwise a label that
+// changes often would leave a variant behind each time.
 func (x *Round) Done() {
 	x.renderer.mu.Lock()
 	defer x.renderer.mu.Unlock()

@@ -55,7 +55,7 @@ func TestTheDistinctRenderingsOfAWrapperAreBoundedTogether(t *testing.T) {
 }
 
 // The wrapper has to fit for thousands of members, each with its own name in its objects.
-func TestThousandsOfMembersWithObjectsOfTheirOwnFit(t *testing.T) {
+func TestThousandsOfMembersWithDifferentObjectsFit(t *testing.T) {
 	large := many(64)
 	for i := range large.Objects {
 		large.Objects[i] = runtime.RawExtension{Raw: fmt.Appendf(nil,
@@ -93,7 +93,7 @@ func TestThousandsOfMembersWithObjectsOfTheirOwnFit(t *testing.T) {
 	}
 }
 
-func TestAMemberThatIsNotInARoundAnyMoreLeavesNoVariantBehind(t *testing.T) {
+func TestDoneForgetsVariantsOfMembersThatLeft(t *testing.T) {
 	r, err := New(large(t, 10), "shop")
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// holdsData are the kinds that KeepData keeps. They hold data, or data depends on them (docs/design.md, section 6).
+// holdsData are the kinds that KeepData keeps: they hold data, or data depends on them (docs/design.md, section 6).
 var holdsData = map[schema.GroupKind]bool{
 	{Kind: "PersistentVolumeClaim"}: true,
 	{Kind: "PersistentVolume"}:      true,
@@ -24,8 +24,8 @@ var holdsData = map[schema.GroupKind]bool{
 // HoldsData reports whether KeepData keeps the objects of a kind.
 func HoldsData(gk schema.GroupKind) bool { return holdsData[gk] }
 
-// IsKept reports whether an object stays on a member when its wrapper leaves the member. keep is the object's own
-// annotation: "true" keeps it under every policy, "false" takes it out of KeepData.
+// IsKept reports whether an object stays on a member when its wrapper leaves the member. keep is the value of the
+// object's keep annotation: "true" keeps it under every policy, "false" makes KeepData delete it.
 func IsKept(policy v1alpha1.DeletionPolicy, gk schema.GroupKind, keep string) bool {
 	switch {
 	case keep == "true" || policy == v1alpha1.KeepAll:

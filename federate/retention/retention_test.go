@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-func TestWhatStaysOnAMember(t *testing.T) {
+func TestIsKept(t *testing.T) {
 	claim, config := schema.GroupKind{Kind: "PersistentVolumeClaim"}, schema.GroupKind{Kind: "ConfigMap"}
 	for name, tc := range map[string]struct {
 		policy v1alpha1.DeletionPolicy
@@ -21,10 +21,10 @@ func TestWhatStaysOnAMember(t *testing.T) {
 	}{
 		"KeepData keeps a claim":                              {v1alpha1.KeepData, claim, "", true},
 		"KeepData deletes a ConfigMap":                        {v1alpha1.KeepData, config, "", false},
-		"KeepData deletes a claim that is annotated so":       {v1alpha1.KeepData, claim, "false", false},
-		"KeepData keeps a ConfigMap that is annotated so":     {v1alpha1.KeepData, config, "true", true},
+		"KeepData deletes a claim with the annotation":        {v1alpha1.KeepData, claim, "false", false},
+		"KeepData keeps a ConfigMap with the annotation":      {v1alpha1.KeepData, config, "true", true},
 		"DeleteAll deletes a claim":                           {v1alpha1.DeleteAll, claim, "", false},
-		"DeleteAll keeps a claim that is annotated so":        {v1alpha1.DeleteAll, claim, "true", true},
+		"DeleteAll keeps a claim with the annotation":         {v1alpha1.DeleteAll, claim, "true", true},
 		"KeepAll keeps a ConfigMap":                           {v1alpha1.KeepAll, config, "", true},
 		"KeepAll keeps a ConfigMap whatever its annotation":   {v1alpha1.KeepAll, config, "false", true},
 		"a claim of another group holds no data of that kind": {v1alpha1.KeepData, schema.GroupKind{Group: "example.com", Kind: claim.Kind}, "", false},

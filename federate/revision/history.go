@@ -24,20 +24,19 @@ import (
 )
 
 const (
-	// HistoryKeyBytes is the least length of the key of a host's history.
+	// HistoryKeyBytes is the smallest length of the key of a host's history.
 	HistoryKeyBytes = 32
 	// encryption names the algorithm of an encrypted revision.
 	encryption = "aes-256-gcm"
-	// maxRevision bounds the decompressed size of an encrypted revision, in bytes. It is far more than an API server
-	// accepts.
+	// maxRevision bounds the decompressed size of an encrypted revision, in bytes. An API server accepts far less.
 	maxRevision = 16 << 20
 )
 
-// ErrOtherKey is the error for a revision that was encrypted with a key that this host does not have, or no longer has.
+// ErrOtherKey is the error for a revision that was encrypted with a key that this host does not have now.
 var ErrOtherKey = errors.New("it was encrypted with another key")
 
-// HistoryKey encrypts the revisions that hold a Secret. If the key is lost, these revisions cannot be read again, and
-// nothing else is lost. It is safe for concurrent use. A nil HistoryKey neither encrypts nor decrypts.
+// HistoryKey encrypts the revisions that hold a Secret. If the key is lost, only these revisions become unreadable. It
+// is safe for concurrent use. A nil HistoryKey neither encrypts nor decrypts.
 type HistoryKey struct {
 	id    string
 	names []byte
@@ -49,12 +48,12 @@ type envelope struct {
 	Encryption string `json:"encryption"`
 	// Key is the id of the key.
 	Key string `json:"key"`
-	// Content is the nonce and the ciphertext of a plain revision's content. That content is compressed first, because
-	// base64 would make a large one too large for etcd.
+	// Content is the nonce and the ciphertext of the content of the plain revision. That content is compressed first,
+	// because base64 would make large content too large for etcd.
 	Content []byte `json:"content"`
 }
 
-// NewHistoryKey derives the keys of a host's history from the stored secret, which has at least HistoryKeyBytes bytes.
+// NewHistoryKey derives the keys of a host's history from the stored secret of at least HistoryKeyBytes bytes.
 func NewHistoryKey(secret []byte) (*HistoryKey, error) {
 	if len(secret) < HistoryKeyBytes {
 		return nil, fmt.Errorf("the key has %d bytes, not %d", len(secret), HistoryKeyBytes)
@@ -79,7 +78,8 @@ func NewHistoryKey(secret []byte) (*HistoryKey, error) {
 	return k, nil
 }
 
-// Label returns the value of LabelContent of a revision. It finds the revisions that this key cannot read.
+// Label returns the value of LabelContent of a revision. A list by this label finds the revisions that this key cannot
+// read.
 func (k *HistoryKey) Label(r Revision) string {
 	if !r.HoldsSecret {
 		return v1alpha1.ContentPlain
@@ -91,8 +91,8 @@ func (k *HistoryKey) Label(r Revision) string {
 }
 
 // Name returns the name of the ControllerRevision of a wrapper's revision. A digest of the content distinguishes it
-// from the wrapper's other revisions. If the content holds a Secret, the digest depends on the key, so that a reader
-// without the key cannot test a guess of a value. The name stays the same as long as the key does.
+// from the wrapper's other revisions. If the content holds a Secret, the digest also depends on the key: a reader
+// without the key cannot check a guess of a value. The name stays the same as long as the key does.
 func (k *HistoryKey) Name(kind v1alpha1.WrapperKind, wrapper types.NamespacedName, r Revision) string {
 	letters := r.Hash
 	if r.HoldsSecret && k != nil {
@@ -103,8 +103,8 @@ func (k *HistoryKey) Name(kind v1alpha1.WrapperKind, wrapper types.NamespacedNam
 	return Name(kind, wrapper.Name, letters)
 }
 
-// Encode returns the content of the ControllerRevision with that name, for the wrapper with that uid. It is encrypted
-// if it holds a Secret, and can then be decrypted under that name and uid only.
+// Encode returns the content of the ControllerRevision with that name, for the wrapper with that uid. If the revision
+// holds a Secret, the content is encrypted. Decode can then decrypt it under that name and uid only.
 func (k *HistoryKey) Encode(r Revision, wrapper types.UID, name string) ([]byte, error) {
 	if !r.HoldsSecret {
 		return r.Data, nil
@@ -128,8 +128,8 @@ func (k *HistoryKey) Encode(r Revision, wrapper types.UID, name string) ([]byte,
 	return data, nil
 }
 
-// Decode reads the stored content, plain or encrypted, of the ControllerRevision with that name, of the wrapper with
-// that uid. An error wraps ErrOtherKey if the key was lost since.
+// Decode reads the stored content of the ControllerRevision with that name, of the wrapper with that uid. The content
+// is plain or encrypted. The error wraps ErrOtherKey if the host does not have the key.
 func (k *HistoryKey) Decode(stored []byte, wrapper types.UID, name string) (Revision, error) {
 	var e envelope
 	if err := json.Unmarshal(stored, &e); err != nil {
@@ -150,7 +150,7 @@ func (k *HistoryKey) Decode(stored []byte, wrapper types.UID, name string) (Revi
 	}
 	packed, err := k.aead.Open(nil, e.Content[:size], e.Content[size:], additional(wrapper, name))
 	if err != nil {
-		return Revision{}, fmt.Errorf("decrypting revision %s: it was changed, or is another's: %w", name, err)
+		return Revision{}, fmt.Errorf("decrypting revision %s: it was changed, or belongs to another wrapper or another name: %w", name, err)
 	}
 	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {

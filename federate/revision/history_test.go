@@ -31,15 +31,15 @@ func TestWhichRevisionsHoldASecret(t *testing.T) {
 		spec string
 		want bool
 	}{
-		"no Secret":                    {none, false},
-		"a Secret":                     {secretSpec, true},
-		"a Secret of another group":    {`objects: [{apiVersion: example.com/v1, kind: Secret, metadata: {name: s}}]`, false},
-		"a Secret in a List":           {`objects: [{apiVersion: v1, kind: List, metadata: {name: l}, items: [{apiVersion: v1, kind: Secret}]}]`, true},
-		"a Secret in a template":       {`objects: [{apiVersion: template.openshift.io/v1, kind: Template, metadata: {name: l}, objects: [{apiVersion: v1, kind: Secret}]}]`, true},
-		"an override of a Secret":      {none + "\noverrides: [{target: {kind: Secret}, patch: [{op: add, path: /data/x, value: eA==}]}]", true},
-		"one that names the group":     {none + "\noverrides: [{target: {group: '', kind: Secret}, merge: {data: {x: eA==}}}]", true},
-		"an override of another group": {none + "\noverrides: [{target: {group: example.com, kind: Secret}, merge: {data: {x: eA==}}}]", false},
-		"a role that names the kind":   {`objects: [{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r}, rules: [{resources: [secrets]}]}]`, false},
+		"no Secret":                        {none, false},
+		"a Secret":                         {secretSpec, true},
+		"a Secret of another group":        {`objects: [{apiVersion: example.com/v1, kind: Secret, metadata: {name: s}}]`, false},
+		"a Secret in a List":               {`objects: [{apiVersion: v1, kind: List, metadata: {name: l}, items: [{apiVersion: v1, kind: Secret}]}]`, true},
+		"a Secret in a template":           {`objects: [{apiVersion: template.openshift.io/v1, kind: Template, metadata: {name: l}, objects: [{apiVersion: v1, kind: Secret}]}]`, true},
+		"an override of a Secret":          {none + "\noverrides: [{target: {kind: Secret}, patch: [{op: add, path: /data/x, value: eA==}]}]", true},
+		"an override that names the group": {none + "\noverrides: [{target: {group: '', kind: Secret}, merge: {data: {x: eA==}}}]", true},
+		"an override of another group":     {none + "\noverrides: [{target: {group: example.com, kind: Secret}, merge: {data: {x: eA==}}}]", false},
+		"a role that names the kind":       {`objects: [{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r}, rules: [{resources: [secrets]}]}]`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := revisionOf(t, tc.spec).HoldsSecret; got != tc.want {
@@ -68,8 +68,8 @@ func TestARevisionWithASecretIsEncryptedAndBoundToItsWrapper(t *testing.T) {
 		name string
 		want string
 	}{
-		"another wrapper": {key, "other", "fed-web-1", "it was changed, or is another's"},
-		"another name":    {key, "uid", "fed-web-2", "it was changed, or is another's"},
+		"another wrapper": {key, "other", "fed-web-1", "it was changed, or belongs to another wrapper or another name"},
+		"another name":    {key, "uid", "fed-web-2", "it was changed, or belongs to another wrapper or another name"},
 		"another key":     {historyKey(t, 2), "uid", "fed-web-1", "it was encrypted with another key"},
 		"no key":          {nil, "uid", "fed-web-1", "it was encrypted with another key"},
 	} {
@@ -91,7 +91,7 @@ func TestARevisionWithASecretIsEncryptedAndBoundToItsWrapper(t *testing.T) {
 		}
 	}
 	if _, err := (*HistoryKey)(nil).Encode(plain, "uid", "fed-web-1"); err == nil {
-		t.Error("without a key it is written in clear")
+		t.Error("without a key the revision is written unencrypted")
 	}
 }
 
@@ -106,12 +106,12 @@ func TestARevisionWithoutASecretIsStoredAsItIs(t *testing.T) {
 	}
 	web := types.NamespacedName{Namespace: "shop", Name: "web"}
 	if got, want := key.Name(v1alpha1.KindFederated, web, r), Name(v1alpha1.KindFederated, "web", r.Hash); got != want {
-		t.Errorf("its name is %s, that of the version before was %s", got, want)
+		t.Errorf("its name is %s, and in an earlier version it was %s", got, want)
 	}
 }
 
-// With a plain digest of the content in the name, a reader could guess a value and check the guess.
-func TestTheNameOfARevisionWithASecretTakesTheKeyToCompute(t *testing.T) {
+// If the name had a plain digest of the content, a reader could guess a value and check the guess.
+func TestTheNameOfARevisionWithASecretDependsOnTheKey(t *testing.T) {
 	r := revisionOf(t, secretSpec)
 	web := types.NamespacedName{Namespace: "shop", Name: "web"}
 	name := historyKey(t, 1).Name(v1alpha1.KindFederated, web, r)
@@ -131,7 +131,7 @@ func TestTheNameOfARevisionWithASecretTakesTheKeyToCompute(t *testing.T) {
 	}
 }
 
-// An API server takes 1.5 MiB: a revision that fits unencrypted has to fit encrypted.
+// An API server accepts 1.5 MiB: a revision that fits unencrypted has to fit encrypted.
 func TestALargeSecretDoesNotGrowWhenItIsEncrypted(t *testing.T) {
 	const base64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	random, noise := rand.New(rand.NewPCG(1, 2)), make([]byte, 1<<20)

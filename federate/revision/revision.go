@@ -18,13 +18,14 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// hashLength is how many characters distinguish the revisions of one wrapper: they allow more than 2^45 values.
+// hashLength is the number of characters that distinguish the revisions of one wrapper. They allow more than 2^45
+// values.
 const hashLength = 10
 
 // Revision is the part of a wrapper that determines the pushed objects: its objects and its overrides. The placement,
 // and the policies for drift, conflicts and deletion, are not part of it.
 type Revision struct {
-	// Hash has hashLength characters, of an alphabet without vowels, so that it spells no words.
+	// Hash has hashLength characters. Their alphabet has no vowels, so that a hash spells no words.
 	Hash string
 	// HoldsSecret reports whether an object is a Secret or contains one, or an override can apply to one.
 	HoldsSecret bool
@@ -32,8 +33,8 @@ type Revision struct {
 	Data []byte
 }
 
-// Of returns the revision that a spec describes. The order of keys and the whitespace in its objects and overrides make
-// no difference.
+// Of returns the revision that a spec describes. The order of keys and the whitespace in objects and overrides make no
+// difference.
 func Of(spec *v1alpha1.WrapperSpec) (Revision, error) {
 	content := make(map[string]any, 2)
 	objects := make([]any, len(spec.Objects))
@@ -88,8 +89,8 @@ func revisionHash(sum []byte) string {
 	return rand.SafeEncodeString(base32.StdEncoding.EncodeToString(sum)[:hashLength])
 }
 
-// holdsSecret reports whether a decoded value has a Secret anywhere, also within another object (a List, a Template),
-// or an override whose target can be one.
+// holdsSecret reports whether a decoded value has a Secret anywhere, also within another object (a List, a Template).
+// It also reports an override that can target a Secret.
 func holdsSecret(value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
@@ -111,8 +112,8 @@ func holdsSecret(value any) bool {
 	return false
 }
 
-// Name returns the name of the ControllerRevision of a wrapper: fed-<name>-<hash> or cfed-<name>-<hash>. A name past
-// 253 characters is shortened in its middle; the hash stays whole.
+// Name returns the name of the ControllerRevision of a wrapper: fed-<name>-<hash> or cfed-<name>-<hash>. If the name
+// has more than 253 characters, its middle is shortened, and the hash stays whole.
 func Name(kind v1alpha1.WrapperKind, name, hash string) string {
 	prefix := "fed-"
 	if kind == v1alpha1.KindClusterFederated {

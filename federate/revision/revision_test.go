@@ -59,10 +59,10 @@ func TestRevisionOf(t *testing.T) {
 		"a value in an object":    {`x: "1"`, `x: "2"`, false},
 		"a large integer, by one": {`9007199254740993`, `9007199254740992`, false},
 		"a value in a patch":      {`q: 2`, `q: 3`, false},
-		"the members that one speaks to": {`- {target: {kind: ConfigMap}, patch`,
+		"the members that an override selects": {`- {target: {kind: ConfigMap}, patch`,
 			`- {clusters: {names: [east]}, target: {kind: ConfigMap}, patch`, false},
-		"an override less":                 {`- {target: {kind: ConfigMap}, merge: {data: {z: "<&>"}}}`, ``, false},
-		"the same text, only a space more": {`kind: ConfigMap, metadata`, `kind:   ConfigMap, metadata`, true},
+		"one override less":                 {`- {target: {kind: ConfigMap}, merge: {data: {z: "<&>"}}}`, ``, false},
+		"the same text with one more space": {`kind: ConfigMap, metadata`, `kind:   ConfigMap, metadata`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			changed := strings.Replace(revisionBase, tc.from, tc.to, 1)
@@ -80,12 +80,12 @@ func TestRevisionOf(t *testing.T) {
 	}
 }
 
-func TestARevisionHoldsWhatValidateLetsThrough(t *testing.T) {
+func TestARevisionCanHoldEveryValidSpec(t *testing.T) {
 	deep := strings.Repeat("[", 100) + strings.Repeat("]", 100)
 	revisionOf(t, strings.Replace(revisionBase, "{p: 1, q: 2}", deep, 1))
 }
 
-func TestWhitespaceInRawObjectsMakesNoRevision(t *testing.T) {
+func TestWhitespaceInRawObjectsMakesNoNewRevision(t *testing.T) {
 	a, b := v1alpha1.WrapperSpec{}, v1alpha1.WrapperSpec{}
 	a.Objects = append(a.Objects, rawObject(`{"apiVersion":"v1","kind":"X","metadata":{"name":"a"}}`))
 	b.Objects = append(b.Objects, rawObject("{ \"kind\": \"X\",\n\t\"apiVersion\": \"v1\", \"metadata\": {\"name\": \"a\"} }"))
