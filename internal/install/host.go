@@ -4,6 +4,7 @@ package install
 
 import (
 	"fmt"
+	"net/http"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/clockskew"
 	"github.com/fairlead-dev/fairlead/internal/redirect"
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
@@ -41,11 +43,37 @@ type connection struct {
 	client.Client
 	discovery discovery.ServerVersionInterface
 	endpoint  string
+	// skew is how far the clock of the cluster's API server is ahead of ours.
+	skew *clockskew.Estimate
 }
+
+// now is the time of the API server's clock, as far as an answer has told it.
+func (c connection) now() time.Time { return time.Now().Add(c.skew.Ahead()) }
+
+// dated measures with every request how far the clock of the API server is ahead of ours.
+type dated struct {
+	next http.RoundTripper
+	skew *clockskew.Estimate
+}
+
+// RoundTrip implements http.RoundTripper.
+func (d dated) RoundTrip(req *http.Request) (*http.Response, error) {
+	asked := time.Now()
+	resp, err := d.next.RoundTrip(req)
+	if err == nil {
+		d.skew.Observe(resp.Header, asked, time.Now())
+	}
+	return resp, err
+}
+
+// WrappedRoundTripper lets client-go find the transport below.
+func (d dated) WrappedRoundTripper() http.RoundTripper { return d.next }
 
 func connect(cfg *rest.Config) (connection, error) {
 	cfg = rest.CopyConfig(cfg)
+	skew := &clockskew.Estimate{}
 	cfg.Wrap(redirect.Refuse)
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return dated{next, skew} })
 	if cfg.Timeout == 0 {
 		cfg.Timeout = requestTimeout
 	}
@@ -62,5 +90,5 @@ func connect(cfg *rest.Config) (connection, error) {
 	if err != nil {
 		return connection{}, fmt.Errorf("connecting to the host at %s: %w", cfg.Host, err)
 	}
-	return connection{Client: c, discovery: d, endpoint: cfg.Host}, nil
+	return connection{Client: c, discovery: d, endpoint: cfg.Host, skew: skew}, nil
 }

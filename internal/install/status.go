@@ -26,6 +26,10 @@ type Status struct {
 	Healthy  bool     `json:"healthy"`
 	Problems []string `json:"problems"`
 
+	// ReadTime is when the status was read, by the clock of the host's API server. The manager writes its lease by a clock of the
+	// host, and the clock here may be wrong by more than a lease is valid.
+	ReadTime metav1.Time `json:"readTime"`
+
 	Endpoint          string `json:"endpoint"`
 	KubernetesVersion string `json:"kubernetesVersion"`
 	// Version is "" if it is not known: init did not install the host, and the image has no tag.
@@ -84,7 +88,7 @@ type ClusterSums struct {
 const maxNames = 10
 
 // ReadStatus reads the state of a host. Problems of the host are part of the result, and no error.
-func ReadStatus(ctx context.Context, cfg *rest.Config, now time.Time) (*Status, error) {
+func ReadStatus(ctx context.Context, cfg *rest.Config) (*Status, error) {
 	c, err := connect(cfg)
 	if err != nil {
 		return nil, err
@@ -112,7 +116,8 @@ func ReadStatus(ctx context.Context, cfg *rest.Config, now time.Time) (*Status, 
 		s.Webhooks = clean(err.Error())
 	}
 	s.group(wrappers, members)
-	s.judge(now)
+	s.ReadTime = metav1.NewTime(c.now())
+	s.judge(s.ReadTime.Time)
 	return s, nil
 }
 

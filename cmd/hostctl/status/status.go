@@ -63,12 +63,11 @@ func (o *options) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading the host's kubeconfig: %w", err)
 	}
-	now := time.Now()
-	s, err := install.ReadStatus(ctx, cfg, now)
+	s, err := install.ReadStatus(ctx, cfg)
 	if err != nil {
 		return fmt.Errorf("reading the status of the host: %w", err)
 	}
-	if err := write(o.Out, s, o.output, now); err != nil {
+	if err := write(o.Out, s, o.output); err != nil {
 		return err
 	}
 	if !s.Healthy {
@@ -77,7 +76,7 @@ func (o *options) run(ctx context.Context) error {
 	return nil
 }
 
-func write(out io.Writer, s *install.Status, format string, now time.Time) error {
+func write(out io.Writer, s *install.Status, format string) error {
 	switch format {
 	case "json":
 		encoder := json.NewEncoder(out)
@@ -103,7 +102,7 @@ func write(out io.Writer, s *install.Status, format string, now time.Time) error
 		line("manager\tnot installed")
 	}
 	if s.Manager.Leader != "" {
-		line("leader\t%s, renewed %s ago", s.Manager.Leader, now.Sub(s.Manager.Renewed.Time).Round(time.Second))
+		line("leader\t%s, renewed %s ago", s.Manager.Leader, s.ReadTime.Sub(s.Manager.Renewed.Time).Round(time.Second))
 	}
 	line("webhooks\t%s", strings.ToLower(s.Webhooks[:1])+s.Webhooks[1:])
 	line("\nMEMBERS\t%d", count(s.Members))

@@ -19,6 +19,7 @@ import (
 func TestStatusFitsOneScreen(t *testing.T) {
 	now := time.Date(2026, 11, 22, 14, 0, 0, 0, time.UTC)
 	s := &install.Status{
+		ReadTime: metav1.NewTime(now),
 		Endpoint: "https://host:6443", KubernetesVersion: "v1.36.3", Version: "v0.1.0", Image: "r.example/m:v0.1.0", Webhooks: install.WebhooksAnswer,
 		Manager: install.ManagerStatus{Replicas: 2, Ready: 2, Leader: "manager-1", Renewed: metav1.NewTime(now.Add(-2 * time.Second))},
 		Members: []install.Group{
@@ -46,7 +47,7 @@ WRAPPERS   1, placed on 13 clusters in all: 1 updated, 1 healthy, 0 progressing,
 ✗ members: 12 ClusterUnreachable: a, b
 `
 	out := &bytes.Buffer{}
-	if err := write(out, s, "", now); err != nil {
+	if err := write(out, s, ""); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, out.String()); diff != "" {
@@ -54,7 +55,7 @@ WRAPPERS   1, placed on 13 clusters in all: 1 updated, 1 healthy, 0 progressing,
 	}
 	out.Reset()
 	got := &install.Status{}
-	if err := write(out, s, "json", now); err != nil {
+	if err := write(out, s, "json"); err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(out.Bytes(), got); err != nil || got.Members[0].Count != 12 {
