@@ -38,6 +38,12 @@ func TestGeneric(t *testing.T) {
 				"[{name: side, state: {terminated: {exitCode: 0, reason: Completed}}}, {name: app, state: {terminated: {exitCode: 137, reason: OOMKilled}}}]}",
 			want: health.Verdict{Health: v1alpha1.Degraded, Reason: "OOMKilled", Message: "the Pod failed: its container app ended with exit code 137 (OOMKilled)"},
 		},
+		"a Pod whose runtime does not call it out of memory is told with what its exit code can mean": {
+			object: "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nstatus: {phase: Failed, containerStatuses: " +
+				"[{name: app, state: {terminated: {exitCode: 137, reason: Error}}}]}",
+			want: health.Verdict{Health: v1alpha1.Degraded, Reason: "Error", Message: "the Pod failed: its container app ended with exit code 137 (Error): " +
+				"SIGKILL ended it, for example because it used more memory than its limit or than the node had"},
+		},
 		"a Pod that was evicted is degraded": {
 			object: "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nstatus: {phase: Failed, reason: Evicted, message: The node was low on memory.}",
 			want:   health.Verdict{Health: v1alpha1.Degraded, Reason: "Evicted", Message: "the Pod failed: The node was low on memory."},

@@ -30,8 +30,20 @@ func judgePod(pod *unstructured.Unstructured, now time.Time) Verdict {
 		if err != nil || !found || code == 0 {
 			continue
 		}
-		return degraded(text(ended, "reason"), fmt.Sprintf("the Pod failed: its container %s ended with exit code %d (%s)", text(container, "name"), code,
-			text(ended, "reason")))
+		return degraded(text(ended, "reason"), fmt.Sprintf("the Pod failed: its container %s ended with exit code %d (%s)%s", text(container, "name"), code,
+			text(ended, "reason"), meaningOf(code, text(ended, "reason"))))
 	}
 	return degraded("PodFailed", "the Pod failed")
+}
+
+// killed is the exit code of a process that SIGKILL ended: 128 and the number of the signal.
+const killed = 137
+
+// meaningOf explains an exit code where the runtime's reason does not. On a node with cgroup v1 a runtime may report a container
+// that ran out of memory with the reason Error.
+func meaningOf(code int64, reason string) string {
+	if code != killed || reason == "OOMKilled" {
+		return ""
+	}
+	return ": SIGKILL ended it, for example because it used more memory than its limit or than the node had"
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"slices"
 	"text/tabwriter"
 
@@ -67,7 +68,9 @@ at that moment. A new wrapper of the same name adopts them.
 
 kept lists every kind on each member that the host may list there, and finds the objects by Fairlead's marks. It writes
 nothing. It uses the host's credentials for the members, so you need the right to read Secrets in fairlead-system. If it
-cannot read everything on a member, it names that member, and the exit code is 1.`,
+cannot read everything on a member, it names that member, and the exit code is 1.
+
+hostctl itself asks the members' API servers, at the endpoints of the MemberClusters. So run it where these can be reached.`,
 		Example: `  hostctl kept storefront -n shop
   hostctl kept cfed/rook --cluster eu-1`,
 		Args: cobra.ExactArgs(1),
@@ -169,7 +172,18 @@ func (o *Options) searchMember(ctx context.Context, host client.Client, mc *v1al
 	if err != nil {
 		return nil, 0, err
 	}
-	return what.on(ctx, conn)
+	found, unlisted, err := what.on(ctx, conn)
+	return found, unlisted, unreached(mc, err)
+}
+
+// unreached explains an error without an answer of a member's API server. The manager may reach the member where hostctl does
+// not, for example by a name that only the host's network resolves.
+func unreached(mc *v1alpha1.MemberCluster, err error) error {
+	status := apierrors.APIStatus(nil)
+	if network := (*url.Error)(nil); err == nil || errors.As(err, &status) || !errors.As(err, &network) {
+		return err
+	}
+	return fmt.Errorf("hostctl itself, and not the manager, has to reach its API server at %s: run hostctl where that is possible: %w", mc.Spec.Endpoint, err)
 }
 
 func printTable(out io.Writer, found []object) error {
