@@ -27,8 +27,8 @@ import (
 )
 
 const (
-	// inspectEvery is the time between two reads of a collector's Deployment, and of CRDs that lacked a field. So the
-	// status shows within that time that a collector stopped, or that a join repaired the CRDs.
+	// inspectEvery is the time between two reads of a collector's Deployment that the host cannot watch, and of CRDs that
+	// lacked a field. So the status shows within that time that a collector stopped, or that a join repaired the CRDs.
 	inspectEvery = 20 * time.Second
 	// inspectSoon is the same time while a collector does not run, because a person may be repairing it.
 	inspectSoon = 10 * time.Second
@@ -93,6 +93,8 @@ func (i *inspections) tell(name string, found inspection) {
 func (i *inspections) keep(ctx context.Context, conn *member.Conn, deployed bool, clk clock.WithTicker) error {
 	found := inspection{}
 	var crdsRead time.Time
+	var version string // of the collector's Deployment as it was read last
+	watch := &collectorWatch{conn: conn, clock: clk}
 	for {
 		if !found.read || len(found.missing) > 0 || clk.Since(crdsRead) >= crdsEvery {
 			if missing, by, err := inspectCRDs(ctx, conn); err == nil {
@@ -102,7 +104,8 @@ func (i *inspections) keep(ctx context.Context, conn *member.Conn, deployed bool
 			}
 		}
 		if deployed {
-			if state, err := inspectCollector(ctx, conn); err == nil {
+			state, read, err := inspectCollector(ctx, conn)
+			if version = read; err == nil {
 				found.collector = &state
 			} else if ctx.Err() == nil {
 				log.FromContext(ctx).V(1).Info("the collector's Deployment is not read yet", "reason", err.Error())
@@ -112,21 +115,21 @@ func (i *inspections) keep(ctx context.Context, conn *member.Conn, deployed bool
 			return nil
 		}
 		i.tell(conn.Name(), found)
-		if err := pause(ctx, clk, untilNext(found, deployed)); err != nil {
+		var err error
+		switch state := found.collector; {
+		case state != nil && state.Reason != "":
+			err = pause(ctx, clk, inspectSoon)
+		case len(found.missing) > 0 || !found.read:
+			err = pause(ctx, clk, inspectEvery)
+		case deployed:
+			err = watch.await(ctx, version, max(crdsEvery-clk.Since(crdsRead), settleFor))
+		default:
+			err = pause(ctx, clk, crdsEvery)
+		}
+		if err != nil {
 			return nil
 		}
 	}
-}
-
-// untilNext is the time until the next read.
-func untilNext(found inspection, deployed bool) time.Duration {
-	if state := found.collector; state != nil && state.Reason != "" {
-		return inspectSoon
-	}
-	if deployed || len(found.missing) > 0 || !found.read {
-		return inspectEvery
-	}
-	return crdsEvery
 }
 
 func pause(ctx context.Context, clk clock.WithTicker, wait time.Duration) error {
@@ -171,21 +174,21 @@ func inspectCRDs(ctx context.Context, conn *member.Conn) (missing []string, appl
 }
 
 // inspectCollector reads the Deployment of a collector on the member. If the Deployment is not rolled out, it reads the
-// pods too.
-func inspectCollector(ctx context.Context, conn *member.Conn) (membercollector.State, error) {
+// pods too. version is the resourceVersion of the Deployment, "" if it was not read.
+func inspectCollector(ctx context.Context, conn *member.Conn) (state membercollector.State, version string, err error) {
 	deployment := &appsv1.Deployment{}
 	path := member.Path(appsv1.SchemeGroupVersion.WithResource("deployments"), v1alpha1.SystemNamespace, membercollector.Name)
 	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(path...), false)
 	switch {
 	case apierrors.IsNotFound(err):
-		return membercollector.StateOf(nil, nil), nil
+		return membercollector.StateOf(nil, nil), "", nil
 	case apierrors.IsForbidden(err): // a person removed the permission: then only the heartbeat shows the state of the collector
-		return membercollector.State{Available: true}, nil
+		return membercollector.State{Available: true}, "", nil
 	case err != nil:
-		return membercollector.State{}, fmt.Errorf("reading the collector's Deployment on member %s: %w", conn.Name(), err)
+		return membercollector.State{}, "", fmt.Errorf("reading the collector's Deployment on member %s: %w", conn.Name(), err)
 	}
 	if err := answer.Into(deployment); err != nil {
-		return membercollector.State{}, fmt.Errorf("reading the collector's Deployment on member %s: %w", conn.Name(), err)
+		return membercollector.State{}, "", fmt.Errorf("reading the collector's Deployment on member %s: %w", conn.Name(), err)
 	}
 	var pods corev1.PodList
 	if !membercollector.RolledOut(deployment) {
@@ -195,8 +198,8 @@ func inspectCollector(ctx context.Context, conn *member.Conn) (membercollector.S
 			err = answer.Into(&pods)
 		}
 		if err != nil && !apierrors.IsForbidden(err) { // without this permission the state comes from the Deployment alone
-			return membercollector.State{}, fmt.Errorf("listing the collector's pods on member %s: %w", conn.Name(), err)
+			return membercollector.State{}, "", fmt.Errorf("listing the collector's pods on member %s: %w", conn.Name(), err)
 		}
 	}
-	return membercollector.StateOf(deployment, pods.Items), nil
+	return membercollector.StateOf(deployment, pods.Items), deployment.ResourceVersion, nil
 }

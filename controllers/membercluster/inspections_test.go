@@ -4,6 +4,7 @@ package membercluster
 
 import (
 	"context"
+	"encoding/json"
 	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
@@ -43,6 +44,8 @@ type inspected struct {
 	mu      sync.Mutex
 	objects map[string]any // by path
 	asked   map[string]int
+	// changes are the events of watches, each sent to one of them; nil where the member allows no watch.
+	changes chan metav1.WatchEvent
 }
 
 // inspect begins to inspect a member with the host's CRDs.
@@ -85,6 +88,10 @@ func embedded(t *testing.T, name string) *unstructured.Unstructured {
 }
 
 func (s *inspected) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if req.URL.Query().Get("watch") == "true" {
+		s.watch(w, req)
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked[req.URL.Path]++
@@ -96,6 +103,24 @@ func (s *inspected) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		refuse(w, apierrors.NewNotFound(schema.GroupResource{Resource: "any"}, req.URL.Path))
 	default:
 		answer(w, obj)
+	}
+}
+
+func (s *inspected) watch(w http.ResponseWriter, req *http.Request) {
+	s.mu.Lock()
+	s.asked[req.URL.String()]++
+	changes := s.changes
+	s.mu.Unlock()
+	if changes == nil || req.URL.Query().Get("fieldSelector") != "metadata.name="+membercollector.Name {
+		refuse(w, apierrors.NewForbidden(schema.GroupResource{Resource: "deployments"}, "", nil))
+		return
+	}
+	w.WriteHeader(http.StatusOK)
+	w.(http.Flusher).Flush()
+	select {
+	case event := <-changes:
+		_ = json.NewEncoder(w).Encode(event) // the inspection may have ended
+	case <-req.Context().Done():
 	}
 }
 
@@ -139,6 +164,7 @@ func (s *inspected) told(t *testing.T) inspection {
 
 func running() *appsv1.Deployment {
 	d := membercollector.Deployment(membercollector.Settings{ClusterName: "east", Image: "r/c:v1"})
+	d.ResourceVersion = "7"
 	d.Status = appsv1.DeploymentStatus{Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1}
 	return d
 }

@@ -77,9 +77,10 @@ func hostSystemRules(collector v1alpha1.CollectorMode) []rbacv1.PolicyRule {
 		{APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{v1alpha1.SystemNamespace}, Verbs: []string{"get", "delete"}},
 	}
 	if collector == v1alpha1.CollectorMember {
-		// The host reports why a collector there does not run, and deletes it first when it leaves. RBAC cannot restrict a list by name.
+		// The host watches the collector there, reports why it does not run, and deletes it first when it leaves. RBAC cannot
+		// restrict a list by name. It restricts a watch, which then has to select the name.
 		rules = append(rules,
-			rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, ResourceNames: []string{membercollector.Name}, Verbs: []string{"get", "delete"}},
+			rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, ResourceNames: []string{membercollector.Name}, Verbs: []string{"get", "watch", "delete"}},
 			rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}})
 	}
 	return rules
