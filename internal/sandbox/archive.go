@@ -29,8 +29,8 @@ type label struct {
 	Taken   time.Time `json:"taken"`
 }
 
-// pack writes the label and the files of a folder into a new file. Only the owner can read it, because it holds Secrets. After an error
-// there is no file.
+// pack writes the label and the files of a folder into a new file. Only the owner can read the file, because it holds
+// Secrets. After an error there is no file.
 func pack(file string, is label, dir string) (err error) {
 	defer func() {
 		if err != nil {
@@ -61,7 +61,7 @@ func pack(file string, is label, dir string) (err error) {
 	return os.Rename(out.Name(), file)
 }
 
-// leftover returns the error of removing a file, and nil if the file is gone.
+// leftover drops the error of removing a file that is already gone.
 func leftover(err error) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil

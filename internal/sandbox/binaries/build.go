@@ -21,8 +21,9 @@ type Programs struct {
 	Path map[string]string // by name
 }
 
-// Build returns the named programs. It uses those in $KUBEBUILDER_ASSETS, those of an earlier build below cacheDir, and those that
-// setup-envtest downloaded, and builds the others. The first build takes minutes and needs the module proxy; p shows how far it is.
+// Build returns the named programs. It uses the programs in $KUBEBUILDER_ASSETS, then those of an earlier build below
+// cacheDir, then those that setup-envtest downloaded, and builds the others. The first build takes minutes and needs
+// the module proxy. p shows the progress.
 func Build(ctx context.Context, cacheDir string, names []string, p *progress.Printer) (Programs, error) {
 	set, err := open(ctx, cacheDir)
 	if err != nil {

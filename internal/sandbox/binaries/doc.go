@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package binaries provides the programs of a local control plane. It builds them once from an embedded Go module and keeps them in
-// the user's cache. So a sandbox needs only Go and the module proxy: no Docker, no root, no other download site. Programs of the same
-// minor version that the user has already, for envtest, are used instead: those in the folder $KUBEBUILDER_ASSETS, and where nothing is
-// built yet those that setup-envtest downloaded.
+// Package binaries provides the programs of a local control plane. It builds them once from an embedded Go module and
+// keeps them in the user's cache. So a sandbox needs only Go and the module proxy: no Docker, no root, no other
+// download site. If the user has programs of the same minor version for envtest, the package uses them. It takes those
+// in the folder $KUBEBUILDER_ASSETS. If nothing is built yet, it also takes those that setup-envtest downloaded.
 //
 // Why it is so. The module's files are beside this package as module/*.txt, because go:embed does not reach into
 // another module. It is a module of its own because Kubernetes needs two dozen replace directives, which the product's

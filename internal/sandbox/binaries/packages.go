@@ -10,7 +10,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// buildFlags decide, with a program's linker flags, how it is built. `go list` needs the same flags to tell which packages are built.
+// buildFlags and a program's linker flags decide how the program is built. `go list` needs the same flags to find out
+// which packages are built.
 var buildFlags = []string{"-trimpath", "-buildvcs=false"}
 
 // packages are the Go packages of some programs, and which of them are in Go's build cache.
@@ -63,8 +64,9 @@ func parsePackages(list string) (packages, error) {
 	return all, nil
 }
 
-// begin marks the package in a line of `go build -v` as built. Go prints that line when it begins to compile the package, so that the
-// count is ahead by at most the packages that Go compiles at one time. It reports whether the line names a package.
+// begin marks the package in a line of `go build -v` as built. Go prints that line when it begins to compile the
+// package. So the count includes the packages that Go compiles at the moment. begin reports whether the line names a
+// package.
 func (p packages) begin(line string) bool {
 	_, known := p.built[line]
 	if known {

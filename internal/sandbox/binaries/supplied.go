@@ -27,8 +27,8 @@ const Assets = "KUBEBUILDER_ASSETS"
 // askWithin is the time limit for a program to print its version.
 const askWithin = 20 * time.Second
 
-// versionArgs are the arguments with which the programs that others supply print their version. A program without an entry is always
-// built: it is not in envtest, or does not print the version that it was built from.
+// versionArgs are the arguments with which supplied programs print their version. The sandbox always builds a program
+// without an entry: it is not in envtest, or does not print the version from which it was built.
 var versionArgs = map[string][]string{
 	Etcd:              {"--version"},
 	APIServer:         {"--version"},
@@ -37,7 +37,7 @@ var versionArgs = map[string][]string{
 	Kubectl:           {"version", "--client"},
 }
 
-// supplied reports whether others than the sandbox supply the program.
+// supplied reports whether a program can come from a folder of the user, and not only from a build.
 func supplied(t target) bool { _, ok := versionArgs[t.name]; return ok }
 
 // suppliedPath returns the program in dir, and its version, if the sandbox can use it. If dir has no such program, path is empty.

@@ -72,8 +72,9 @@ func leaves() map[string]x509.Certificate {
 	}
 }
 
-// etcdCertificate is the certificate that etcd and the API server present to each other. It is its own authority. The cluster's authority
-// signs many certificates, also through the API, and each of these would open etcd, which holds all Secrets and checks no permissions.
+// etcdCertificate is the certificate that etcd and the API server present to each other. It is its own authority. The
+// cluster's authority signs many certificates, also through the API. If etcd accepted that authority, each of these
+// would open etcd, which holds all Secrets and checks no permissions.
 func etcdCertificate() x509.Certificate {
 	return x509.Certificate{
 		Subject:     pkix.Name{CommonName: "etcd"},

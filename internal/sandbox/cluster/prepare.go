@@ -71,7 +71,7 @@ func (s Spec) Prepare(now time.Time) error {
 
 func (s Spec) file(name string) string { return filepath.Join(s.Dir, name) }
 
-// kubeconfig makes a kubeconfig with inline certificates, so that the file can be copied, merged with others, or given to `join`.
+// kubeconfig makes a kubeconfig with inline certificates. It can be copied, merged with others, or given to `join`.
 func (s Spec) kubeconfig(pair string) (*clientcmdapi.Config, error) {
 	read := func(name string) (content []byte, err error) {
 		if content, err = os.ReadFile(s.pki(name)); err != nil {

@@ -39,7 +39,8 @@ const (
 	end  verdict = "end"  // no pod is ready: no process runs
 )
 
-// judge returns the verdict on a Deployment. The error is for a Deployment that is rolled out but fits no release.
+// judge returns the verdict on a Deployment. It returns an error for a Deployment that is rolled out but fits no
+// release.
 func judge(d *appsv1.Deployment) (verdict, Instance, error) {
 	replicas := int32(1)
 	if d.Spec.Replicas != nil {

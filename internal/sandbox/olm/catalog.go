@@ -81,8 +81,8 @@ func renderCatalog(versions []string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// newBundle makes an inline bundle. olm.bundle.object rather than olm.csv.metadata: OLM installs from the first, and refuses the
-// second in a bundle without an image.
+// newBundle makes an inline bundle. It uses olm.bundle.object and not olm.csv.metadata: OLM installs from the first,
+// and refuses the second in a bundle without an image.
 func newBundle(version, replaces string) (bundleEntry, error) {
 	bundle := bundleEntry{
 		Schema: "olm.bundle", Package: demooperator.Name, Name: csvName(version),
