@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// bed is the sandbox on which works are measured. Every work is a method, so it has as many methods as there are works and their steps.
+// bed is the sandbox on which works are measured. Every work is a method of it, so it has many methods.
 type bed struct {
 	options
 	measured federation
@@ -29,7 +29,7 @@ type bed struct {
 	step     *progress.Step
 	host     *cluster
 	members  []*cluster
-	// delivered are W1's wrappers. painted counts the changes that were made to all of them.
+	// delivered are W1's wrappers. painted is how many times all of them were changed.
 	delivered []client.Object
 	painted   int
 }
@@ -113,7 +113,8 @@ func (b *bed) connect(name string) (*cluster, error) {
 // clusters returns all clusters of the bed.
 func (b *bed) clusters() []*cluster { return append([]*cluster{b.host}, b.members...) }
 
-// until waits for a condition. The condition returns what is still missing, or "". until shows that text while it waits.
+// until waits for a condition. missing returns the text of what is still missing, "" if nothing is. until shows that
+// text while it waits.
 func (b *bed) until(ctx context.Context, within time.Duration, missing func(context.Context) (string, error)) error {
 	return b.untilEach(ctx, 100*time.Millisecond, within, missing)
 }

@@ -89,7 +89,7 @@ func notComparable(objects int) string {
 	return fmt.Sprintf("This is a trial with %d objects instead of %d: its figures and ratios say nothing about a whole run.\n", objects, wholeObjects)
 }
 
-// lackingIn returns the names of the works that ran and that the peer cannot do, in their order.
+// lackingIn returns the names of the works that ran and that the peer cannot do, in the order of works.
 func lackingIn(readings map[string]*reading) []string {
 	var names []string
 	for _, w := range works {

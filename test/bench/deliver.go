@@ -109,7 +109,8 @@ func (b *bed) allReady(ctx context.Context, all []client.Object) error {
 	})
 }
 
-// allThere waits until n ConfigMaps with a prefix were created or changed on every member, and returns the time of the last.
+// allThere waits until n ConfigMaps with a prefix were created or changed on every member. It returns the time of the
+// last change.
 func (m *meter) allThere(ctx context.Context, prefix string, n int) (last time.Time, err error) {
 	err = m.bed.until(ctx, patience, func(context.Context) (string, error) {
 		for _, c := range m.bed.members {

@@ -47,13 +47,13 @@ type federation interface {
 	// wrap returns a wrapper of a painted ConfigMap, for every member. paint changes the colour.
 	wrap(namespace, name string) client.Object
 	paint(wrapper client.Object, colour int)
-	// ready returns the generation at which each wrapper is on all members. A wrapper that is not on all members is
-	// left out.
+	// ready returns the generation of each wrapper that is on all members. It leaves out the other wrappers.
 	ready(context.Context, *bed) (map[client.ObjectKey]int64, error)
 }
 
 // fairlead measures Fairlead. Beside a peer, the manager runs the collectors, as after a join without --collector. Then
-// the manager's figures hold the whole cost, as the peer's do. Otherwise each collector is a process of its own.
+// the manager's figures include the collectors, as a peer's figures do. Otherwise each collector is a process of its
+// own.
 type fairlead struct{ besidePeer bool }
 
 func (fairlead) name() string    { return "Fairlead" }

@@ -31,9 +31,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// The idle work opens connections to many members from a process that does nothing else, and divides the growth of its memory by their
-// number. The members are one simulated API server in a third process, with TLS and HTTP/2 and without Deliveries. A simulated member
-// is enough, because the host's cost of an idle member does not depend on the member's programs.
+// The idle work opens connections to many members from a process that does nothing else, and divides the growth of its
+// memory by their number. A third process simulates all members with one API server, with TLS and HTTP/2 and without
+// Deliveries. A simulated member is enough, because the host's cost of an idle member does not depend on the member's
+// programs.
 const (
 	idleMembers = 200
 	// partVariable is the environment variable with the role of a process.

@@ -164,8 +164,8 @@ func runOnBed(ctx context.Context, o options, f federation, p *progress.Printer,
 	return nil
 }
 
-// figures returns what -out is to hold: the machine, the number of objects, whether the figures compare with the goals,
-// one reading for each work, and under "peer" the readings of the peer.
+// figures returns the content of the file for -out: the machine, the number of objects, whether the figures compare
+// with the goals, and one reading for each work. Under "peer" it has the readings of the peer.
 func figures(objects int, ours, theirs map[string]*reading) map[string]any {
 	all := map[string]any{"machine": machine(), "objects": objects, "comparable": objects == wholeObjects}
 	for name, r := range ours {

@@ -18,8 +18,8 @@ const (
 	furtherMembers = 3
 )
 
-// addMembers is W7: a new manager delivers objects to three members, and another new one delivers the same to six. More
-// holds the additional cost of each member. All other figures are those of the second delivery.
+// addMembers is W7. A new manager delivers objects to three members, and then another new manager delivers the same to
+// six. More holds the additional cost of each member. All other figures are those of the second delivery.
 func addMembers(ctx context.Context, b *bed) (*reading, error) {
 	first, err := b.deliverFreshly(ctx, "few")
 	if err != nil {

@@ -154,8 +154,8 @@ func (kubefedFederation) sent(r audit.Request) bool {
 	return r.User.Username == managerUser || r.User.Username == kubefed.AccountUser
 }
 
-// calm is longer than the 20 s for which a new controller manager waits for clusters to become available, and the 10 s between its
-// health checks. It is idle meanwhile, and all its work is still to come.
+// calm has to be longer than 20 s and than 10 s. A new controller manager waits 20 s for clusters to become available,
+// and 10 s between its health checks. It is idle meanwhile, with all its work still to do.
 func (kubefedFederation) calm() time.Duration { return 35 * time.Second }
 
 func (kubefedFederation) leader(ctx context.Context, b *bed) (string, error) {

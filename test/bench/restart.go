@@ -19,7 +19,6 @@ import (
 
 // startAgain is W5. It ends the manager gracefully and measures until the next manager is idle. Then it kills the
 // manager. Seconds is the time from the kill until a new object is on every member.
-// then until a new object is on every member.
 func startAgain(ctx context.Context, b *bed) (*reading, error) {
 	r, err := b.endGracefully(ctx)
 	if err != nil {
@@ -70,7 +69,7 @@ func (b *bed) endGracefully(ctx context.Context) (*reading, error) {
 	return r, nil
 }
 
-// kill kills the manager and creates a wrapper at once. It returns the seconds from then until the object is on every member, and
+// kill kills the manager and creates a wrapper at once. It returns the seconds until the object is on every member, and
 // deletes the wrapper again.
 func (b *bed) kill(ctx context.Context) (float64, error) {
 	m, err := b.measure(ctx)

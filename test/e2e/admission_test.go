@@ -39,13 +39,13 @@ var _ = Describe("When manifests come to the API server", func() {
 		return files
 	}
 
-	It("takes every valid one", func(ctx SpecContext) {
+	It("accepts every valid manifest", func(ctx SpecContext) {
 		for _, path := range data("valid") {
 			Expect(rehearse(ctx, path, "apply", "--server-side", "--force-conflicts")).To(HaveField("Code", 0), path)
 		}
 	})
 
-	It("refuses every invalid one in words for people", func(ctx SpecContext) {
+	It("refuses every invalid manifest with a message for people", func(ctx SpecContext) {
 		for _, path := range data("invalid") {
 			content, err := os.ReadFile(path)
 			Expect(err).NotTo(HaveOccurred())
@@ -58,7 +58,7 @@ var _ = Describe("When manifests come to the API server", func() {
 		}
 	})
 
-	It("lets kubectl diff and --dry-run=server look without touching anything", func(ctx SpecContext) {
+	It("changes nothing for kubectl diff and --dry-run=server", func(ctx SpecContext) {
 		shop := newShop(ctx)
 		w := author(ctx, build.Federated("settings").In(shop).With(build.ConfigMap("settings", "colour", "blue")).To("member-1"))
 		expectReady(ctx, w)
@@ -82,7 +82,7 @@ spec:
 	})
 })
 
-var _ = Describe("When a wrapper could not be pushed to anybody", func() {
+var _ = Describe("When a wrapper cannot be pushed to any member", func() {
 	table := map[string]struct {
 		build func(b *build.Builder[*v1alpha1.Federated])
 		words []string
@@ -134,7 +134,7 @@ var _ = Describe("When a wrapper could not be pushed to anybody", func() {
 		})
 	}
 
-	It("carries the finalizer from its first moment otherwise", func(ctx SpecContext) {
+	It("has the finalizer from its creation otherwise", func(ctx SpecContext) {
 		b := build.Federated("signed").In(newShop(ctx)).With(build.ConfigMap("some")).To("member-1")
 		Expect(fleet.Host.Create(ctx, b.Obj(), client.DryRunAll)).To(Succeed())
 		Expect(b.Obj().Finalizers).To(ConsistOf(v1alpha1.Finalizer))
@@ -148,7 +148,7 @@ var _ = Describe("When a member's namespaces are closed", func() {
 		edit(ctx, m, func(m *v1alpha1.MemberCluster) { m.Spec.NamespacePolicy = policy })
 	}
 
-	It("Managed takes what Fairlead made and what is labelled open, All takes every namespace", needsThirdMember, func(ctx SpecContext) {
+	It("Managed allows namespaces that Fairlead made or that are labelled open, All allows every namespace", needsThirdMember, func(ctx SpecContext) {
 		member := fleet.Member("member-3")
 		DeferCleanup(func(ctx SpecContext) { managed(ctx, member.Name, v1alpha1.NamespacesAll) })
 		managed(ctx, member.Name, v1alpha1.NamespacesManaged)
@@ -171,7 +171,7 @@ var _ = Describe("When a member's namespaces are closed", func() {
 		expectReady(ctx, refused)
 	})
 
-	It("never takes anything into kube-* and fairlead-system", func(ctx SpecContext) {
+	It("never lets the host write into kube-* and fairlead-system", func(ctx SpecContext) {
 		name := unique("settings")
 		for _, system := range []string{"kube-public", v1alpha1.SystemNamespace} {
 			err := fleet.Host.Create(ctx, build.Federated(name).In(system).With(build.ConfigMap(name)).To("member-1").Obj())

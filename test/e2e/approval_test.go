@@ -43,8 +43,9 @@ func holding(w *v1alpha1.Federated) func(context.Context) []string {
 	}
 }
 
-var _ = Describe("When a placement lets go of more members than may be left within an hour", needsThirdMember, func() {
-	// slipped is a wrapper that was on all three members, and whose placement selects none now: one is left, two wait.
+var _ = Describe("When a placement drops more members than the limit for an hour", needsThirdMember, func() {
+	// slipped returns a wrapper that was on all three members, and whose placement now selects none: the wrapper has
+	// left one member, and two are withheld.
 	slipped := func(ctx SpecContext) *v1alpha1.Federated {
 		GinkgoHelper()
 		w := author(ctx, build.Federated("everywhere").In(newShop(ctx)).ToMatching().With(build.ConfigMap("everywhere", "colour", "blue")))
@@ -59,7 +60,7 @@ var _ = Describe("When a placement lets go of more members than may be left with
 		return w
 	}
 
-	It("keeps the others, serves them on, and leaves them when that is approved", needsThirdMember, func(ctx SpecContext) {
+	It("keeps serving the withheld members, and leaves them once the removal is approved", needsThirdMember, func(ctx SpecContext) {
 		w := slipped(ctx)
 		Expect(fleet.Kubectl(ctx, "get", "federation", "-n", w.Namespace).Stdout).To(ContainSubstring(v1alpha1.ReasonRemovalNeedsApproval))
 		Expect(conditionMessage(w, v1alpha1.ConditionPlaced)).To(And(ContainSubstring("2 of the 3 members"), ContainSubstring("restore spec.placement or the labels")))
@@ -101,7 +102,7 @@ var _ = Describe("When a placement lets go of more members than may be left with
 		}).Should(Succeed())
 	})
 
-	It("may be let through by people who may write no wrapper", func(ctx SpecContext) {
+	It("can be approved by people who may not write wrappers", func(ctx SpecContext) {
 		shop := newShop(ctx)
 		Expect(fleet.Kubectl(ctx, "create", "rolebinding", "approvers", "-n", shop, "--clusterrole=fairlead-approver", "--user=casey")).To(HaveField("Code", 0))
 		may := func(verb, resource, namespace string) string {
@@ -114,7 +115,7 @@ var _ = Describe("When a placement lets go of more members than may be left with
 		Expect(may("create", "approvals", "default")).To(Equal("no"))
 	})
 
-	It("is called off by putting the placement back", func(ctx SpecContext) {
+	It("is cancelled by putting the placement back", func(ctx SpecContext) {
 		w := slipped(ctx)
 		before := fleet.Member("member-2").version(ctx, "ConfigMap", w.Namespace, w.Name)
 		replace(ctx, w, everywhere)
@@ -124,7 +125,7 @@ var _ = Describe("When a placement lets go of more members than may be left with
 		Expect(w.Status.Placement).To(And(HaveField("Withheld", BeEmpty()), HaveField("Decision", BeEmpty())))
 	})
 
-	It("remembers the hour over a restart of the manager", needsProcesses, needsThirdMember, func(ctx SpecContext) {
+	It("counts the removals of the hour across a restart of the manager", needsProcesses, needsThirdMember, func(ctx SpecContext) {
 		w := slipped(ctx)
 		decision := w.Status.Placement.Decision
 		before := fleet.Manager(ctx)
@@ -137,7 +138,7 @@ var _ = Describe("When a placement lets go of more members than may be left with
 		Expect(reread(ctx, w)(Default).Status.Placement.Decision).To(Equal(decision))
 	}, SpecTimeout(3*time.Minute))
 
-	It("leaves them all at once where rollout.maxRemoval says so, or the wrapper is deleted", func(ctx SpecContext) {
+	It("leaves all members at once if rollout.maxRemoval allows it, or the wrapper is deleted", func(ctx SpecContext) {
 		w := slipped(ctx)
 		remove(ctx, w)
 		Expect(holding(w)(ctx)).To(BeEmpty())

@@ -95,7 +95,7 @@ func leaves(path string, value any) []string {
 }
 
 var _ = Describe("hostctl federate", func() {
-	It("makes wrappers of what runs on a member, which reach others without anything that the cluster chose", needsThirdMember, needsSimulation, needsOpenMembers, func(ctx SpecContext) {
+	It("makes wrappers from objects of a member, without the values that this cluster set", needsThirdMember, needsSimulation, needsOpenMembers, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		member.create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: shop}})
 		live := inFile("live.yaml", fmt.Sprintf(`
@@ -153,7 +153,7 @@ spec:
 		}
 	})
 
-	It("puts what belongs together into one wrapper per scope with --bundle, and into one each without", func(ctx SpecContext) {
+	It("puts related objects into one wrapper per scope with --bundle, and each into its own without", func(ctx SpecContext) {
 		folder := filepath.Dir(inFile("a.yaml", `
 {apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: shop}}
 ---
@@ -176,7 +176,7 @@ spec:
 		Expect(single.Stdout).To(ContainSubstring("cloud: aws"))
 	})
 
-	It("leaves a placeholder where nobody said where, which the host refuses with a hint", func(ctx SpecContext) {
+	It("leaves a placeholder for a missing placement, which the host refuses with a hint", func(ctx SpecContext) {
 		run := fleet.HostctlWith(ctx, "{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}", "federate", "-f", "-", "-n", newShop(ctx))
 		Expect(run.Code).To(Equal(0))
 		Expect(run.Stderr).To(ContainSubstring("--all-clusters"))
@@ -185,7 +185,7 @@ spec:
 		Expect(refused.Stderr).To(ContainSubstring("clusters is empty: give names or selectors; every member is written as selectors: [{}]"))
 	})
 
-	DescribeTable("notes on stderr what may not be meant, and goes on", needsOLM, needsSimulation, needsOpenMembers, func(ctx SpecContext, manifest string, words ...string) {
+	DescribeTable("notes on stderr what the author may not intend, and goes on", needsOLM, needsSimulation, needsOpenMembers, func(ctx SpecContext, manifest string, words ...string) {
 		run := fleet.HostctlWith(ctx, manifest, "federate", "-f", "-", "-n", "shop", "--all-clusters")
 		Expect(run.Code).To(Equal(0), run.Stderr)
 		Expect(run.Stdout).To(HavePrefix("apiVersion: federation.fairlead.dev/v1alpha1\n"))
@@ -201,12 +201,12 @@ spec:
 {apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: b, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}, provisioner: x}
 `, "2 default classes (a, b)"),
 		Entry("a literal Secret", `{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {p: w}}`, "content will stand in the wrapper"),
-		Entry("a Pod that nobody owns", `{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, image: b}]}}`, "a Pod that nobody owns"),
+		Entry("a Pod without an owner", `{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, image: b}]}}`, "a Pod without an owner"),
 		Entry("a Subscription without OperatorGroup",
 			`{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: a}, spec: {name: a, source: s, sourceNamespace: n}}`, "no OperatorGroup"),
 	)
 
-	It("splits what one wrapper cannot hold, and says so", func(ctx SpecContext) {
+	It("splits objects that one wrapper cannot hold, and says so", func(ctx SpecContext) {
 		run := fleet.HostctlWith(ctx, configMaps(65), "federate", "-f", "-", "--bundle", "many", "--all-clusters")
 		Expect(run.Code).To(Equal(0), run.Stderr)
 		Expect(run.Stderr).To(ContainSubstring("Federated many is full with 64 objects (a wrapper holds 64, and 1 MiB): it goes on in many-2"))
@@ -215,7 +215,7 @@ spec:
 		Expect(titles(list[1:])).To(Equal([]string{"Federated shop/many-2: ConfigMap c64"}))
 	})
 
-	DescribeTable("refuses what it cannot read faithfully, by file, document and field, and prints nothing",
+	DescribeTable("refuses input that it cannot read faithfully, names file, document and field, and prints nothing",
 		func(ctx SpecContext, manifest string, words ...string) {
 			run := fleet.HostctlWith(ctx, manifest, "federate", "-f", "-", "-n", "shop", "--all-clusters")
 			Expect(run.Code).To(Equal(1), "want exit code 1, failed")
@@ -235,7 +235,7 @@ spec:
 		Entry("a wrapper", "apiVersion: federation.fairlead.dev/v1alpha1\nkind: Federated\nmetadata: {name: a}\n", "Fairlead's own kind"),
 	)
 
-	It("tells wrong use from bad input by its exit code", func(ctx SpecContext) {
+	It("has different exit codes for wrong use and bad input", func(ctx SpecContext) {
 		for _, args := range [][]string{{}, {"-f", "-", "-o", "table"}, {"-f", "-", "--clusters", "a", "--all-clusters"}} {
 			Expect(fleet.Hostctl(ctx, append([]string{"federate"}, args...)...).Code).To(Equal(2), "%v", args)
 		}
@@ -282,7 +282,7 @@ var _ = Describe("The samples", Ordered, needsOpenMembers, func() {
 		Expect(merged.Stdout).To(MatchYAML(written))
 	})
 
-	It("give each cloud its class and the shop its claim, its operator and its words", needsThirdMember, needsSimulation, func(ctx SpecContext) {
+	It("give each cloud its class, and the shop its claim, operator and messages", needsThirdMember, needsSimulation, func(ctx SpecContext) {
 		for _, member := range fleet.Members() {
 			DeferCleanup(func(ctx SpecContext) {
 				class := member.fetch(ctx, "StorageClass", "", "fast") // KeepData keeps it

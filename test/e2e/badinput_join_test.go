@@ -12,8 +12,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-var _ = Describe("When a join is given a kubeconfig that does not lead there", func() {
-	DescribeTable("it says which cluster, at which address, and what to look at, and registers nothing",
+var _ = Describe("When a join gets a kubeconfig that does not lead to the member", func() {
+	DescribeTable("it names the cluster, the address and the remedy, and registers nothing",
 		needsThirdMember, func(ctx SpecContext, spoil func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo), words ...string) {
 			name, file := unique("lost"), filepath.Join(GinkgoT().TempDir(), "kubeconfig")
 			config, err := clientcmd.LoadFromFile(fleet.Member("member-3").Kubeconfig)
@@ -28,12 +28,12 @@ var _ = Describe("When a join is given a kubeconfig that does not lead there", f
 			}
 			Expect(fleet.Host.lacks(registered(name))(ctx)).To(BeTrue())
 		},
-		Entry("the CA of another", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
+		Entry("the CA of another cluster", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
 			other, err := clientcmd.LoadFromFile(fleet.Member("member-1").Kubeconfig)
 			Expect(err).NotTo(HaveOccurred())
 			c.CertificateAuthorityData = other.Clusters[other.Contexts[other.CurrentContext].Cluster].CertificateAuthorityData
 		}, "its certificate is not signed by the CA of the kubeconfig"),
-		Entry("a CA that is none", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
+		Entry("a CA that is no certificate", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
 			c.CertificateAuthorityData = []byte("nonsense")
 		},
 			"check server, certificate-authority"),
@@ -42,15 +42,15 @@ var _ = Describe("When a join is given a kubeconfig that does not lead there", f
 		}, "the credentials of the kubeconfig are not accepted: expired, or those of another cluster"),
 		Entry("no credentials", func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) { *u = clientcmdapi.AuthInfo{} },
 			"does the kubeconfig hold credentials"),
-		Entry("an address where nobody listens", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "https://127.0.0.1:1" },
+		Entry("an address where no server listens", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "https://127.0.0.1:1" },
 			"https://127.0.0.1:1: nothing listens there"),
-		Entry("a name that nobody knows", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "https://nowhere.invalid:6443" },
+		Entry("a host name that does not resolve", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "https://nowhere.invalid:6443" },
 			"this machine cannot resolve the name nowhere.invalid"),
-		Entry("an address that is none", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "::nonsense::" },
+		Entry("an address that is no URL", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "::nonsense::" },
 			"check server"),
 	)
 
-	It("names a file in which there is no cluster", func(ctx SpecContext) {
+	It("names a file without a cluster", func(ctx SpecContext) {
 		file := filepath.Join(GinkgoT().TempDir(), "empty")
 		Expect(os.WriteFile(file, nil, 0o600)).To(Succeed())
 		run := fleet.Hostctl(ctx, "join", "lost", "--cluster-kubeconfig", file)

@@ -29,8 +29,8 @@ func gauges(kind, plural string, maximum int64) *unstructured.Unstructured {
 	return crd
 }
 
-var _ = Describe("When members do not take what a wrapper holds", func() {
-	It("a kind that no member knows is told for each, with the slip that it may be, and the rest is delivered", needsThirdMember, func(ctx SpecContext) {
+var _ = Describe("When members refuse objects of a wrapper", func() {
+	It("a kind that no member serves is reported for each, with a likely typing error, and the rest is delivered", needsThirdMember, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		w := author(ctx, build.Federated("mystery").In(shop).ToMatching().With(custom("Wigdet", "x"), build.ConfigMap("settings")))
 		words := []string{"Wigdet x: the member does not serve Wigdet in e2e.fairlead.dev/v1", "CRD or operator", "apiVersion or kind is a slip"}
@@ -46,7 +46,7 @@ var _ = Describe("When members do not take what a wrapper holds", func() {
 		expectReady(ctx, w)
 	})
 
-	It("a patch that one member's schema refuses, and a value over its CRD's maximum, are told of that member; the others go on", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
+	It("a patch that one member's schema refuses, and a value over its CRD's maximum, are reported for that member; the others go on", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		kind, plural := newKind("Gauge")
 		full := kind + ".v1.e2e.fairlead.dev"
@@ -84,7 +84,7 @@ var _ = Describe("When members do not take what a wrapper holds", func() {
 		remove(ctx, w) // before its CRD is deleted
 	})
 
-	It("a null where the schema has none is told with its field and the way out; hostctl federate leaves it out", needsOpenMembers, func(ctx SpecContext) {
+	It("a null in a field that is not nullable is reported with the field and the remedy; hostctl federate leaves it out", needsOpenMembers, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		kind, plural := newKind("Gauge")
 		for _, member := range fleet.Members() {
@@ -115,7 +115,7 @@ spec:
 		remove(ctx, w) // before its CRD is deleted
 	})
 
-	It("a quota and an admission policy are Refused, in their own words; the others go on", needsThirdMember, func(ctx SpecContext) {
+	It("refusals by a quota and an admission policy are reported as Refused with their own messages; the others go on", needsThirdMember, func(ctx SpecContext) {
 		shop, member, policy := newShop(ctx), fleet.Member("member-2"), unique("no-red")
 		Expect(client.IgnoreAlreadyExists(member.Create(ctx, build.Namespace(shop)))).To(Succeed())
 		member.create(ctx, build.Manifest("{apiVersion: v1, kind: ResourceQuota, metadata: {name: few, namespace: %s}, spec: {hard: {count/services: '0'}}}", shop))

@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-var _ = Describe("When a MemberCluster is edited by hand into nonsense", func() {
-	DescribeTable("says on Ready which field it is, removes nothing, and heals when that is put back",
+var _ = Describe("When a MemberCluster is edited to wrong values", func() {
+	DescribeTable("names the field in Ready, removes nothing, and recovers when the field is put back",
 		needsProcesses, needsThirdMember, needsOpenMembers, func(ctx SpecContext, nonsense func(spec *v1alpha1.MemberClusterSpec), reason string, words ...string) {
 			member, manager := fleet.Member("member-3"), fleet.Manager(ctx).PID
 			w := author(ctx, build.Federated("settings").In(newShop(ctx)).To("member-1", member.Name).With(build.ConfigMap("settings", "colour", "blue")))
@@ -47,21 +47,21 @@ var _ = Describe("When a MemberCluster is edited by hand into nonsense", func() 
 			Expect(member.field("ConfigMap", w.Namespace, "settings", "data", "colour")(ctx)).To(Equal("green"))
 			Expect(fleet.Manager(ctx).PID).To(Equal(manager))
 		},
-		Entry("credentials that are nowhere", func(s *v1alpha1.MemberClusterSpec) { s.CredentialsRef.Name = "no/where" },
+		Entry("credentials that do not exist", func(s *v1alpha1.MemberClusterSpec) { s.CredentialsRef.Name = "no/where" },
 			v1alpha1.ReasonCredentialsMissing, "Secret fairlead-system/no/where is not there", "hostctl join member-3", "put spec.credentialsRef back"),
 		Entry("an endpoint elsewhere", func(s *v1alpha1.MemberClusterSpec) { s.Endpoint = "https://[::1]:99999/x?y" },
 			v1alpha1.ReasonEndpointMismatch, "put spec.endpoint back", "hostctl join member-3", "https://[::1]:99999/x?y"),
-		Entry("a caBundle that is none", func(s *v1alpha1.MemberClusterSpec) { s.CABundle = []byte("nonsense") },
+		Entry("a caBundle that is no certificate", func(s *v1alpha1.MemberClusterSpec) { s.CABundle = []byte("nonsense") },
 			v1alpha1.ReasonEndpointMismatch, "put spec.caBundle back", "hostctl join member-3"),
 		Entry("no caBundle", func(s *v1alpha1.MemberClusterSpec) { s.CABundle = nil },
 			v1alpha1.ReasonEndpointMismatch, "put spec.caBundle back", "hostctl join member-3"),
-		Entry("the name of somebody else", func(s *v1alpha1.MemberClusterSpec) { s.TLSServerName = "no such name" },
+		Entry("another server name", func(s *v1alpha1.MemberClusterSpec) { s.TLSServerName = "no such name" },
 			v1alpha1.ReasonEndpointMismatch, "put spec.tlsServerName back", "hostctl join member-3"),
-		Entry("a proxy that is not there", func(s *v1alpha1.MemberClusterSpec) { s.ProxyURL = "socks5://127.0.0.1:1" },
+		Entry("a proxy that does not answer", func(s *v1alpha1.MemberClusterSpec) { s.ProxyURL = "socks5://127.0.0.1:1" },
 			v1alpha1.ReasonEndpointMismatch, "put spec.proxyURL back", "hostctl join member-3", "socks5://127.0.0.1:1"),
 	)
 
-	DescribeTable("is refused by the host's API server where it can see that", needsThirdMember, func(ctx SpecContext, patch, words string) {
+	DescribeTable("is refused by the host's API server if its schema finds the fault", needsThirdMember, func(ctx SpecContext, patch, words string) {
 		run := fleet.Kubectl(ctx, "patch", "membercluster", "member-3", "--type=merge", "--dry-run=server", "-p", patch)
 		Expect(run.Code).NotTo(BeZero())
 		Expect(run.Stderr).To(ContainSubstring(words))
@@ -73,14 +73,14 @@ var _ = Describe("When a MemberCluster is edited by hand into nonsense", func() 
 		Entry("a proxy that is no URL", `{"spec":{"proxyURL":"http://proxy/?#%zz"}}`, "proxyURL is an http, https or socks5 URL"),
 		Entry("a proxy of another protocol", `{"spec":{"proxyURL":"ftp://proxy"}}`, "proxyURL is an http, https or socks5 URL"),
 		Entry("a proxy with its password", `{"spec":{"proxyURL":"http://me:secret@proxy"}}`, "proxyURL holds no user and password"),
-		Entry("a collector of nobody", `{"spec":{"collector":"Nobody"}}`, "spec.collector: Unsupported value"),
-		Entry("a pause that is none", `{"spec":{"suspend":true}}`, "spec.suspend"),
-		Entry("a policy that is none", `{"spec":{"namespacePolicy":"Whatever"}}`, "spec.namespacePolicy: Unsupported value"),
-		Entry("a label that is none", `{"metadata":{"labels":{"cloud":"no such value!"}}}`, "metadata.labels"),
+		Entry("a collector that is no mode", `{"spec":{"collector":"Nobody"}}`, "spec.collector: Unsupported value"),
+		Entry("a suspend that is no mode", `{"spec":{"suspend":true}}`, "spec.suspend"),
+		Entry("a namespacePolicy that is no policy", `{"spec":{"namespacePolicy":"Whatever"}}`, "spec.namespacePolicy: Unsupported value"),
+		Entry("a label with an invalid value", `{"metadata":{"labels":{"cloud":"no such value!"}}}`, "metadata.labels"),
 		Entry("a spec that is a list", `{"spec":[]}`, "spec in body must be of type object"),
 	)
 
-	It("names the way out of one that was made by hand for a cluster that is nowhere, and is being deleted", func(ctx SpecContext) {
+	It("names the way out for a MemberCluster that was made by hand for no cluster and is being deleted", func(ctx SpecContext) {
 		ghost := registered(unique("ghost"))
 		ghost.Spec = v1alpha1.MemberClusterSpec{Endpoint: "https://ghost.invalid:6443", CredentialsRef: v1alpha1.CredentialsRef{Name: ghost.Name}}
 		Expect(fleet.Host.Create(ctx, ghost)).To(Succeed())

@@ -92,7 +92,7 @@ spec:
 		Expect(run.Stderr).To(And(ContainSubstring("spec.objects[0].metadata.namespace"), ContainSubstring("put namespaced ones into a Federated in namespace shop")))
 	})
 
-	DescribeTable("is refused where something else would come out than was put in", needsProcesses, func(ctx SpecContext, data, more string, words ...string) {
+	DescribeTable("is refused if a value would change on the way", needsProcesses, func(ctx SpecContext, data, more string, words ...string) {
 		shop, manager := newShop(ctx), fleet.Manager(ctx).PID
 		run := raw(ctx, shop, spoilt(shop, data, more))
 		Expect(run.Code).NotTo(BeZero())

@@ -20,7 +20,7 @@ func (c *TestCluster) furnish(ctx SpecContext, shop, name, colour, manager strin
 	Expect(c.Create(ctx, theirs, client.FieldOwner(manager))).To(Succeed())
 }
 
-var _ = Describe("When an object is there already", func() {
+var _ = Describe("When an object exists already", func() {
 	It("is left alone under onConflict: Fail, which says who manages it", func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		member.furnish(ctx, shop, "theirs", "red", "helm")
@@ -35,7 +35,7 @@ var _ = Describe("When an object is there already", func() {
 		Expect(member.version(ctx, "ConfigMap", shop, "theirs")).To(Equal(before), "what was never ours is not removed")
 	})
 
-	It("is adopted under AdoptIfEqual where it is equal, refused where it differs, and released in the end", func(ctx SpecContext) {
+	It("is adopted under AdoptIfEqual if it is equal, refused if it differs, and released when the wrapper leaves", func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		member.furnish(ctx, shop, "equal", "blue", "helm")
 		member.furnish(ctx, shop, "different", "red", "helm")
@@ -60,7 +60,7 @@ var _ = Describe("When an object is there already", func() {
 		}
 	})
 
-	It("is another wrapper's own, which is named", func(ctx SpecContext) {
+	It("is reported with the name of the other wrapper that owns it", func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-2")
 		first := author(ctx, build.Federated("first").In(shop).To(member.Name).With(build.ConfigMap("one", "colour", "blue")))
 		expectReady(ctx, first)
@@ -75,7 +75,7 @@ var _ = Describe("When an object is there already", func() {
 })
 
 var _ = Describe("When a change touches an immutable field", func() {
-	It("is refused with field and way out, and made anew where the author asks for that", needsSimulation, func(ctx SpecContext) {
+	It("is refused with field and remedy, and made anew if the author permits it", needsSimulation, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		job := func(app string, annotations string) v1alpha1.Federated {
 			obj := build.Manifest(`

@@ -47,7 +47,7 @@ var _ = Describe("When the host's credentials for a member", func() {
 		Eventually(ctx, lost.field("ConfigMap", w.Namespace, "settings", "data", "colour")).WithTimeout(within).Should(Equal(colour))
 	}
 
-	It("are revoked on the member, it says so, and a join heals it without a restart", needsProcesses, func(ctx SpecContext) {
+	It("are revoked on the member, the status says so, and a join repairs it without a restart", needsProcesses, func(ctx SpecContext) {
 		manager := fleet.Manager(ctx).PID
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: join.HostAccount}}
 		Expect(lost.Delete(ctx, account)).To(Succeed())
@@ -62,7 +62,7 @@ var _ = Describe("When the host's credentials for a member", func() {
 		Expect(fleet.Manager(ctx).PID).To(Equal(manager))
 	})
 
-	It("are replaced by some that are not accepted, or are gone, it says so, and is served again when they are put back", needsProcesses, needsOpenMembers, func(ctx SpecContext) {
+	It("are replaced by wrong ones or deleted, the status says so, and pushes resume when they are put back", needsProcesses, needsOpenMembers, func(ctx SpecContext) {
 		manager := fleet.Manager(ctx).PID
 		secret := &corev1.Secret{}
 		Expect(fleet.Host.Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: lost.Name}, secret)).To(Succeed())

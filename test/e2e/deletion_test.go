@@ -17,7 +17,7 @@ import (
 )
 
 var _ = Describe("When a wrapper is deleted while a member is away", needsThirdMember, func() {
-	// halfGone is a wrapper that was deleted while member-2 is away, and has left the others.
+	// halfGone returns a wrapper that was deleted while member-2 is away, and that has left the other members.
 	halfGone := func(ctx SpecContext) *v1alpha1.Federated {
 		GinkgoHelper()
 		w := author(ctx, build.Federated("goes").In(newShop(ctx)).ToMatching().With(build.ConfigMap("goes", "colour", "blue")))
@@ -35,14 +35,14 @@ var _ = Describe("When a wrapper is deleted while a member is away", needsThirdM
 		return w
 	}
 
-	It("completes on the others, names it, and goes on when it is back", func(ctx SpecContext) {
+	It("completes on the others, names the missing member, and goes on when it is back", func(ctx SpecContext) {
 		w := halfGone(ctx)
 		Expect(fleet.Start(ctx, "member-2")).To(Succeed())
 		Eventually(ctx, fleet.Host.lacks(w)).Should(BeTrue())
 		Expect(fleet.Member("member-2").has("ConfigMap", w.Namespace, "goes")(ctx)).To(BeFalse())
 	}, SpecTimeout(3*time.Minute))
 
-	It("is released for it by an Approval, and removes nothing there when it is back", func(ctx SpecContext) {
+	It("stops waiting for the member after an Approval, and removes nothing there when it is back", func(ctx SpecContext) {
 		w := halfGone(ctx)
 		refused := fleet.Hostctl(ctx, "approve", w.Name, "-n", w.Namespace, "--release", "member-1", "--yes")
 		Expect(refused.Code).To(Equal(1))
@@ -52,14 +52,14 @@ var _ = Describe("When a wrapper is deleted while a member is away", needsThirdM
 		expectUntouchedWhenBack(ctx, "member-2", w)
 	}, SpecTimeout(3*time.Minute))
 
-	It("is let go by its finalizer being taken off by hand, and deletes nothing on the member", func(ctx SpecContext) {
+	It("disappears when its finalizer is removed by hand, and deletes nothing on the member", func(ctx SpecContext) {
 		w := halfGone(ctx)
 		edit(ctx, w, func(w *v1alpha1.Federated) { w.Finalizers = nil })
 		Eventually(ctx, fleet.Host.lacks(w)).Should(BeTrue())
 		expectUntouchedWhenBack(ctx, "member-2", w)
 	}, SpecTimeout(3*time.Minute))
 
-	It("is let go by forgetting the member", func(ctx SpecContext) {
+	It("stops waiting when the member is forgotten", func(ctx SpecContext) {
 		rejoinAfter("member-2")
 		w := halfGone(ctx)
 		Expect(fleet.Hostctl(ctx, "unjoin", "member-2", "--forget", "--yes")).To(HaveField("Code", 0))
@@ -70,20 +70,21 @@ var _ = Describe("When a wrapper is deleted while a member is away", needsThirdM
 	}, SpecTimeout(3*time.Minute))
 })
 
-// expectUntouchedWhenBack starts a member and sees that it is served again, and that a wrapper that is gone has its objects
-// and its Delivery there.
+// expectUntouchedWhenBack starts a member and checks that it is served again. The objects and the Delivery of the
+// deleted wrapper must still be there.
 func expectUntouchedWhenBack(ctx SpecContext, name string, gone *v1alpha1.Federated) {
 	GinkgoHelper()
 	member := fleet.Member(name)
 	Expect(fleet.Start(ctx, name)).To(Succeed())
-	// What is delivered to it now shows that the host has heard of all that it holds.
+	// Once this wrapper is delivered to the member, the host has listed all Deliveries there.
 	after := unique("after")
 	expectReady(ctx, author(ctx, build.Federated(after).In(gone.Namespace).To(name).With(build.ConfigMap(after))))
 	Consistently(ctx, member.field("ConfigMap", gone.Namespace, gone.Name, "data", "colour")).Should(Equal("blue"))
 	deleteOrphan(ctx, member, gone)
 }
 
-// deleteOrphan deletes the Delivery of a wrapper that is gone, and sees that the member still had it as it was applied.
+// deleteOrphan deletes the Delivery of a deleted wrapper, and checks that the member still had the object as it was
+// applied.
 func deleteOrphan(ctx SpecContext, member *TestCluster, gone v1alpha1.Wrapper) {
 	GinkgoHelper()
 	orphan := member.delivery(ctx, gone)
@@ -93,7 +94,7 @@ func deleteOrphan(ctx SpecContext, member *TestCluster, gone v1alpha1.Wrapper) {
 }
 
 var _ = Describe("When a wrapper leaves a member that is away", func() {
-	It("is released for it, and stays released when it is deleted later", func(ctx SpecContext) {
+	It("stops waiting for the member after an Approval, also when it is deleted later", func(ctx SpecContext) {
 		w := author(ctx, build.Federated("moves").In(newShop(ctx)).To("member-1", "member-2").With(build.ConfigMap("moves", "colour", "blue")))
 		expectReady(ctx, w)
 		fleet.Outage(ctx, "member-2")
@@ -111,9 +112,9 @@ var _ = Describe("When a wrapper leaves a member that is away", func() {
 	}, SpecTimeout(3*time.Minute))
 })
 
-// The CRD is put back, whatever comes; no other spec has a ClusterFederated meanwhile.
+// The spec always restores the CRD. No other spec has a ClusterFederated meanwhile.
 var _ = Describe("When the CRD of a wrapper is deleted at the host", func() {
-	It("lets go of the members, which keep what they hold, and goes on when it is installed again", needsOpenMembers, func(ctx SpecContext) {
+	It("leaves all objects on the members, and goes on when the CRD is installed again", needsOpenMembers, func(ctx SpecContext) {
 		name, member := unique("swept"), fleet.Member("member-1")
 		w := author(ctx, build.ClusterFederated(name).To(member.Name).OnDelete(v1alpha1.DeleteAll).With(build.StorageClass(name)))
 		expectReady(ctx, w)

@@ -21,7 +21,7 @@ func (c *TestCluster) setData(ctx SpecContext, namespace, name, key, value, mana
 	Expect(c.Patch(ctx, cm, client.MergeFrom(before), client.FieldOwner(manager))).To(Succeed())
 }
 
-var _ = Describe("When somebody changes a pushed object on a member", func() {
+var _ = Describe("When another client changes a pushed object on a member", func() {
 	It("is repaired, whether it was changed, deleted or replaced", func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		w := author(ctx, build.Federated("bundle").In(shop).To(member.Name).
@@ -58,7 +58,7 @@ var _ = Describe("When somebody changes a pushed object on a member", func() {
 		}).Should(Succeed())
 	})
 
-	It("is told and left alone under drift: Report, and repaired when that is taken back", func(ctx SpecContext) {
+	It("is reported and left alone under drift: Report, and repaired when the policy is changed back", func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-2")
 		w := author(ctx, build.Federated("watched").In(shop).To(member.Name).OnDrift(v1alpha1.DriftReport).
 			With(build.ConfigMap("watched", "colour", "blue"), build.ConfigMap("gone", "colour", "blue")))
@@ -81,7 +81,7 @@ var _ = Describe("When somebody changes a pushed object on a member", func() {
 		Eventually(ctx, reread(ctx, w)).Should(haveLine(member.Name, v1alpha1.StateHealthy, ""))
 	})
 
-	It("is taken for somebody else's when it was replaced by an object without our marks", func(ctx SpecContext) {
+	It("is treated as another owner's when it was replaced by an object without Fairlead's marks", func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		w := author(ctx, build.Federated("usurped").In(shop).To(member.Name).With(build.ConfigMap("usurped", "colour", "blue")))
 		expectReady(ctx, w)

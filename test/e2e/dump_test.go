@@ -55,7 +55,7 @@ func (f *TestFleet) dump(ctx context.Context, spec types.SpecReport) {
 	AddReportEntry("what the fleet looked like", dir)
 }
 
-// standing returns kubectl's output about the fleet, and the end of the manager's log.
+// standing returns kubectl's output about the fleet, and the last part of the manager's log.
 func (f *TestFleet) standing(ctx context.Context) string {
 	wrappers := f.Kubectl(ctx, "get", "federation", "-A", "-o", "wide")
 	members := f.Kubectl(ctx, "get", "memberclusters", "-o", "wide")

@@ -60,7 +60,7 @@ var _ = Describe("When a fleet of 3 × 50 wrappers is steady", Ordered, Continue
 		}
 	})
 
-	It("a change of what is not pushed costs a member nothing", needsAuditLog, func(ctx SpecContext) {
+	It("a change of fields that are not pushed costs a member nothing", needsAuditLog, func(ctx SpecContext) {
 		counting := startCounting()
 		w := all[8]
 		edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.OnDelete = v1alpha1.KeepAll })
@@ -113,8 +113,8 @@ var _ = Describe("When a fleet of 3 × 50 wrappers is steady", Ordered, Continue
 	}, SpecTimeout(4*time.Minute))
 })
 
-// deleteOrphans deletes the Deliveries whose wrapper is gone. The collector goes on reporting on an orphan that an earlier
-// spec left, and a spec that allows no write on any member would count that.
+// deleteOrphans deletes the Deliveries of deleted wrappers. The collector still reports on an orphan that an earlier
+// spec left, and a spec that allows no write on a member would count that write.
 func deleteOrphans(ctx SpecContext) {
 	GinkgoHelper()
 	wrappers, scoped := &v1alpha1.FederatedList{}, &v1alpha1.ClusterFederatedList{}

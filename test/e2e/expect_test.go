@@ -105,8 +105,8 @@ func beReady() types.GomegaMatcher {
 	return haveCondition(v1alpha1.ConditionReady, metav1.ConditionTrue, "")
 }
 
-// haveCondition matches a wrapper or MemberCluster by one of its conditions, at the present generation; a reason of ""
-// matches any.
+// haveCondition matches a wrapper or MemberCluster by one of its conditions, at the present generation. A reason of ""
+// matches any reason.
 func haveCondition(kind string, status metav1.ConditionStatus, reason string) types.GomegaMatcher {
 	want := string(status) + " " + reason
 	return WithTransform(func(obj client.Object) string {

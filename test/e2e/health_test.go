@@ -72,7 +72,7 @@ func (c *TestCluster) speak(ctx context.Context, kind, namespace, name, ready, r
 }
 
 var _ = Describe("Health", func() {
-	It("of a Deployment is Progressing while it rolls out, Degraded in its own words when it gives up, Healthy when it runs", needsSimulation, func(ctx SpecContext) {
+	It("of a Deployment is Progressing while it rolls out, Degraded with its own message when it fails, Healthy when it runs", needsSimulation, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		web := author(ctx, build.Federated("web").In(shop).To("member-1", "member-2").
 			With(deployment("web", "")).Overriding(overridesFrom(`
@@ -105,7 +105,7 @@ var _ = Describe("Health", func() {
 			haveState("member-1", v1alpha1.StateProgressing, "Deployment web", "Replicas: 0/1", "ReplicaSetCreateError", "exceeded quota"))
 	})
 
-	It("of a custom resource is what its conditions say, once its controller has spoken of the present spec", needsOpenMembers, func(ctx SpecContext) {
+	It("of a custom resource follows its conditions, once its controller has observed the present spec", needsOpenMembers, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		kind, plural := newKind("Gauge")
 		member.create(ctx, build.CRD(kind, plural))
@@ -120,11 +120,11 @@ var _ = Describe("Health", func() {
 		expectReady(ctx, gauge)
 	})
 
-	It("says nothing on the member of kinds that are all they will ever be once applied", needsSimulation, func(ctx SpecContext) {
+	It("writes nothing on the member for kinds that are healthy once applied", needsSimulation, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		settings := author(ctx, build.Federated("settings").In(shop).ToMatching().With(build.ConfigMap("settings", "colour", "blue")))
 		expectReady(ctx, settings)
-		// The collector has looked since, so it has judged the earlier objects too.
+		// The collector made a pass after that, so it has judged the earlier objects too.
 		claim := author(ctx, build.Federated("data").In(shop).ToMatching().With(build.Claim("data")))
 		expectReady(ctx, claim)
 		for _, member := range fleet.Members() {
@@ -134,7 +134,7 @@ var _ = Describe("Health", func() {
 })
 
 var _ = Describe("A member's facts", func() {
-	It("stand in the registry at the host: classes, provisioners, OLM, nodes, zones, version", needsOLM, needsSimulation, func(ctx SpecContext) {
+	It("are in the MemberCluster at the host: classes, provisioners, OLM, nodes, zones, version", needsOLM, needsSimulation, func(ctx SpecContext) {
 		for member, zones := range map[string][]string{
 			"member-1": {"eu-west-1a", "eu-west-1b", "eu-west-1c"},
 			"member-2": {"europe-west4-a", "europe-west4-b", "europe-west4-c"},
@@ -151,7 +151,7 @@ var _ = Describe("A member's facts", func() {
 		}
 	})
 
-	It("follow the member: a second default class, a node more", needsThirdMember, needsSimulation, func(ctx SpecContext) {
+	It("follow the member: a second default class, one more node", needsThirdMember, needsSimulation, func(ctx SpecContext) {
 		member, class, node := fleet.Member("member-3"), unique("second"), unique("node")
 		second := build.Annotated(build.StorageClass(class), "storageclass.kubernetes.io/is-default-class", "true")
 		member.create(ctx, second)

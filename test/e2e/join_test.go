@@ -112,7 +112,7 @@ var _ = Describe("When a member is joined again", func() {
 		Expect(after).To(Equal(before))
 	})
 
-	It("mends what a join that broke off, or somebody since, has left", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
+	It("repairs what an interrupted join or another person has left", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
 		member := fleet.Member("member-3")
 		rejoinAfter(member.Name)
 		ours := func(name string) metav1.ObjectMeta {
@@ -140,7 +140,7 @@ var _ = Describe("When a member is joined again", func() {
 		expectReady(ctx, w)
 	})
 
-	It("is refused where it belongs to another host, which is named", needsAuditLog, needsThirdMember, func(ctx SpecContext) {
+	It("is refused if it belongs to another host, and names that host", needsAuditLog, needsThirdMember, func(ctx SpecContext) {
 		member := fleet.Member("member-3")
 		rejoinAfter(member.Name)
 		m := &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}
@@ -182,7 +182,7 @@ var _ = Describe("When a member is unjoined", needsThirdMember, func() {
 		Expect(there.GetLabels()).To(HaveKeyWithValue(v1alpha1.LabelUID, string(w.UID)))
 	}
 
-	It("keeps workloads and labels, loses what is Fairlead's own, and is adopted without a write when it rejoins", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
+	It("keeps workloads and labels, loses Fairlead's own objects, and is adopted without a write when it joins again", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
 		member := fleet.Member("member-3")
 		w, version := settled(ctx)
 		rejoinAfter(member.Name)
@@ -205,7 +205,7 @@ var _ = Describe("When a member is unjoined", needsThirdMember, func() {
 		Expect(member.delivery(ctx, w).Spec.Inventory[0].State).To(Equal(v1alpha1.EntryApplied))
 	})
 
-	It("goes the same way by kubectl delete memberclusters", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
+	It("does the same after kubectl delete memberclusters", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
 		member := fleet.Member("member-3")
 		w, version := settled(ctx)
 		rejoinAfter(member.Name)
@@ -231,7 +231,7 @@ var _ = Describe("When a member is unjoined", needsThirdMember, func() {
 })
 
 var _ = Describe("When the host is its own member", func() {
-	It("is pushed to like any other, and keeps its host's parts when it is unjoined", needsOpenMembers, func(ctx SpecContext) {
+	It("gets pushes like any other member, and keeps the host's parts when it is unjoined", needsOpenMembers, func(ctx SpecContext) {
 		Expect(fleet.Hostctl(ctx, "join", "self", "--cluster-context", "host", "--allow", "any", "--namespaces", "All")).To(HaveField("Code", 0))
 		DeferCleanup(func(ctx SpecContext) {
 			Expect(client.IgnoreNotFound(fleet.Host.Delete(ctx, registered("self")))).To(Succeed())

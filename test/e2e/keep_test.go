@@ -35,8 +35,8 @@ func told(shop, wrapper, reason string) func(context.Context) []string {
 	}
 }
 
-var _ = Describe("When what a member loses would take claims along", func() {
-	It("has a StatefulSet let go of its claims before it goes", needsSimulation, func(ctx SpecContext) {
+var _ = Describe("When a removal on a member would delete claims", func() {
+	It("makes a StatefulSet retain its claims before it is deleted", needsSimulation, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		w := author(ctx, build.Federated("db").In(shop).To(member.Name).With(build.ConfigMap("db"), build.Manifest(`
 apiVersion: apps/v1
@@ -67,7 +67,7 @@ spec:
 		Expect(claim.GetOwnerReferences()).To(BeEmpty())
 	})
 
-	It("leaves the custom resource whose operator made them, says why, and a wrapper made anew takes it back", needsSimulation, needsOpenMembers, func(ctx SpecContext) {
+	It("leaves the custom resource whose operator made them, reports why, and a wrapper made anew adopts it", needsSimulation, needsOpenMembers, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-2")
 		crd := build.CRD("Store", "stores")
 		member.create(ctx, crd)
@@ -99,7 +99,7 @@ spec:
 })
 
 var _ = Describe("When a wrapper leaves more behind than one event can name", func() {
-	It("tells of every member, and hostctl kept lists all of it", func(ctx SpecContext) {
+	It("reports every member, and hostctl kept lists all of it", func(ctx SpecContext) {
 		shop := newShop(ctx)
 		bundle := func() *v1alpha1.Federated {
 			b := build.Federated("many").In(shop).ToMatching().With(build.ConfigMap("plain"))

@@ -19,7 +19,8 @@ import (
 // afterKill is the time limit for recovery from a kill: a manager's lease has to expire, an API server has to start.
 const afterKill = 2 * time.Minute
 
-// test/faults tries every client call of manager and collector. Here whole processes are killed, also API servers and etcd.
+// test/faults kills manager and collector at every client call. This spec kills whole processes, also API servers and
+// etcd.
 var _ = DescribeTable("When a process is killed in the middle of a change, the change is made all the same, and nothing else",
 	needsProcesses, func(ctx SpecContext, cluster, process string) {
 		shop, members := newShop(ctx), []*TestCluster{fleet.Member("member-1"), fleet.Member("member-2")}

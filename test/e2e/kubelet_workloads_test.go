@@ -54,7 +54,7 @@ var _ = withKubelets("When pods really run", func() {
 		expectReadySoon(ctx, web)
 	}, SpecTimeout(specWithin))
 
-	It("a Pod in a crash loop and one without its image are told by their cause, and so is one that ran out of memory", func(ctx SpecContext) {
+	It("a Pod in a crash loop, a Pod without its image and a Pod out of memory are reported with their cause", func(ctx SpecContext) {
 		shop := newShop(ctx)
 		pod := func(name, policy, container string) *v1alpha1.Federated {
 			return author(ctx, build.Federated(name).In(shop).To("member-2").With(build.Manifest(`

@@ -18,11 +18,11 @@ var (
 	needsOLM = Label("olm")
 	// needsThirdMember: the spec places on member-3. The clusters of kind are two members.
 	needsThirdMember = Label("third-member")
-	// needsSimulation: the spec needs nodes, pods or volumes that the sandbox simulates: images that exist nowhere become
-	// Running, claims bind without a pod, a resizer is the spec itself.
+	// needsSimulation: the spec needs nodes, pods or volumes that the sandbox simulates. Pods run without an existing
+	// image, claims bind without a pod, and the spec itself acts as the resizer.
 	needsSimulation = Label("simulation")
-	// needsOpenMembers: the spec writes to member-1 what only the grant any and the policy All allow. In kind that member has the
-	// default grants and the policy Managed.
+	// needsOpenMembers: the spec writes to member-1 what only the grant any and the policy All allow. With kind, that
+	// member has the default grants and the policy Managed.
 	needsOpenMembers = Label("open-members")
 )
 

@@ -67,7 +67,7 @@ func publishNext(ctx context.Context, member string) (csv string) {
 }
 
 var _ = Describe("OLM", func() {
-	It("is asked by a Subscription, which is healthy when its CSV has succeeded, and the line tells the version", needsOLM, func(ctx SpecContext) {
+	It("installs from a Subscription, which is healthy when its CSV has succeeded, and the line has the version", needsOLM, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		operator := author(ctx, build.Federated("operator").In(shop).To("member-1", "member-2").
 			With(operatorGroup(shop), subscription(demooperator.Name, "Automatic")))
@@ -98,7 +98,7 @@ var _ = Describe("OLM", func() {
 		Eventually(ctx, reread(ctx, operator)).WithTimeout(olmPatience).Should(beReady())
 	}, SpecTimeout(4*time.Minute))
 
-	It("is quoted where it cannot resolve a Subscription", needsOLM, func(ctx SpecContext) {
+	It("is quoted if it cannot resolve a Subscription", needsOLM, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		operator := author(ctx, build.Federated("operator").In(shop).To("member-1").
 			With(operatorGroup(shop), subscription("no-such-package", "Automatic")))
@@ -106,7 +106,7 @@ var _ = Describe("OLM", func() {
 			haveLine("member-1", v1alpha1.StateDegraded, "ResolutionFailed", "ConstraintsNotSatisfiable", "no operators found in package no-such-package"))
 	}, SpecTimeout(4*time.Minute))
 
-	It("waits for a person where approval is Manual, and goes on when the plan is approved", needsOLM, func(ctx SpecContext) {
+	It("waits for a person if approval is Manual, and goes on when the plan is approved", needsOLM, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		operator := author(ctx, build.Federated("operator").In(shop).To("member-1").
 			With(operatorGroup(shop), subscription(demooperator.Name, "Manual")))
@@ -122,7 +122,7 @@ var _ = Describe("OLM", func() {
 		Eventually(ctx, reread(ctx, operator)).WithTimeout(olmPatience).Should(beReady())
 	}, SpecTimeout(4*time.Minute))
 
-	It("is told about its catalogs: one that cannot be reached is not healthy", needsOLM, func(ctx SpecContext) {
+	It("gets catalogs from wrappers, and an unreachable catalog is not healthy", needsOLM, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		catalog := author(ctx, build.Federated("catalog").In(shop).To("member-1").With(build.Manifest(`
 apiVersion: operators.coreos.com/v1alpha1

@@ -35,7 +35,7 @@ func newKind(prefix string) (kind, plural string) {
 }
 
 var _ = Describe("Overrides", func() {
-	It("tailor an object with each of the six operations of a JSON patch, for the members that they speak to", func(ctx SpecContext) {
+	It("change an object with each of the six operations of a JSON patch, for the members that they select", func(ctx SpecContext) {
 		shop := newShop(ctx)
 		web := author(ctx, build.Federated("web").In(shop).To("member-1", "member-2").
 			With(build.ConfigMap("web", "colour", "blue", "old-name", "kept", "size", "10", "debug", "on")).
@@ -66,7 +66,7 @@ var _ = Describe("Overrides", func() {
 		Expect(elsewhere.GetLabels()).NotTo(HaveKey("tier"))
 	})
 
-	It("merge a Deployment's containers by name, and take away what is newly left out when the override goes", needsSimulation, func(ctx SpecContext) {
+	It("merge a Deployment's containers by name, and remove the added fields when the override goes", needsSimulation, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		web := author(ctx, build.Federated("web").In(shop).To("member-1").With(build.Manifest(`
 apiVersion: apps/v1
@@ -123,7 +123,7 @@ spec:
 		}))
 	})
 
-	It("take values from a member's name and labels, a default where a label is missing, or leave the operation out", func(ctx SpecContext) {
+	It("take values from a member's name and labels, or a default if a label is missing, or skip the operation", func(ctx SpecContext) {
 		shop := newShop(ctx)
 		where := author(ctx, build.Federated("where").In(shop).To("member-1", "member-2").
 			With(build.ConfigMap("where", "fixed", "yes")).Overriding(overridesFrom(`
@@ -191,7 +191,7 @@ spec:
 		Eventually(ctx, fleet.Member("member-2").field("ConfigMap", shop, "web", "data", "colour")).Should(Equal("green"))
 	})
 
-	DescribeTable("name override, operation, member and what was found where a patch does not fit, and leave what is there alone",
+	DescribeTable("name override, operation, member and the value found if a patch does not fit, and leave the objects there alone",
 		func(ctx SpecContext, operation string, words ...string) {
 			shop, member := newShop(ctx), fleet.Member("member-2")
 			web := author(ctx, build.Federated("web").In(shop).To("member-1", "member-2").With(build.ConfigMap("web", "colour", "blue")))
@@ -216,14 +216,14 @@ spec:
 			Eventually(ctx, fleet.Member("member-1").field("ConfigMap", shop, "web", "data", "round")).Should(Equal("2"))
 			Expect(member.field("ConfigMap", shop, "web", "data")(ctx)).To(Equal(map[string]any{"colour": "blue"}), "half an override was applied")
 		},
-		Entry("a path that is not there", `{op: replace, path: /data/size, value: "10"}`, "replacing /data/size", "not there"),
+		Entry("a missing path", `{op: replace, path: /data/size, value: "10"}`, "replacing /data/size", "not there"),
 		Entry("a path that leads through a string", `{op: add, path: /data/colour/shade, value: dark}`, "adding /data/colour/shade", `/data/colour is "blue"`),
-		Entry("a test that finds something else", `{op: test, path: /data/colour, value: red}`, "testing /data/colour", `"blue"`),
-		Entry("a value to remove that is not there", `{op: remove, path: /metadata/labels/tier}`, "removing /metadata/labels/tier", "/metadata/labels"),
-		Entry("a name that goes with all metadata", `{op: remove, path: /metadata}`, "removing /metadata", "no override may"),
+		Entry("a test that finds another value", `{op: test, path: /data/colour, value: red}`, "testing /data/colour", `"blue"`),
+		Entry("removing a missing value", `{op: remove, path: /metadata/labels/tier}`, "removing /metadata/labels/tier", "/metadata/labels"),
+		Entry("removing the name with all metadata", `{op: remove, path: /metadata}`, "removing /metadata", "no override may"),
 	)
 
-	DescribeTable("are refused at admission where they would touch what is not theirs",
+	DescribeTable("are refused at admission if they would change a protected field",
 		needsOpenMembers, func(ctx SpecContext, override, field, why string) {
 			shop := newShop(ctx)
 			web := build.Federated("web").In(shop).To("member-1").With(build.ConfigMap("web", "colour", "blue")).
@@ -243,7 +243,7 @@ spec:
 		Entry("a name, by moving it away", `patch: [{op: move, from: /metadata/name, path: /data/name}]`, "patch[0].from", "no override may move"),
 	)
 
-	It("are refused at admission where their target is no object of the wrapper", func(ctx SpecContext) {
+	It("are refused at admission if their target is no object of the wrapper", func(ctx SpecContext) {
 		web := build.Federated("web").In(newShop(ctx)).To("member-1").With(build.ConfigMap("web", "colour", "blue")).
 			Overriding(overridesFrom("- target: {kind: ConfigMap, name: webb}\n  merge: {data: {colour: red}}")...).Obj()
 		Expect(fleet.Host.Create(ctx, web)).To(MatchError(And(ContainSubstring("spec.overrides[0].target"), ContainSubstring("webb"))))

@@ -18,7 +18,7 @@ import (
 )
 
 var _ = Describe("When an author creates a Federated ConfigMap", func() {
-	It("reaches the members that are named and those that any selector matches", needsThirdMember, func(ctx SpecContext) {
+	It("reaches the named members and those that any selector matches", needsThirdMember, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		w := author(ctx, build.Federated("settings").In(shop).With(build.ConfigMap("settings", "colour", "blue")).
 			To("member-1").ToMatching("cloud", "gcp").ToMatching("cloud", "nowhere"))
@@ -51,7 +51,7 @@ var _ = Describe("When an author creates a Federated ConfigMap", func() {
 		Expect(fleet.Kubectl(ctx, "wait", "--for=condition=Ready", "-n", shop, "fed/settings", "--timeout=5s").Code).To(BeZero())
 	})
 
-	It("finds its namespace made, marked as made and held to the host's Pod Security, where a member lacks it", needsOpenMembers, func(ctx SpecContext) {
+	It("makes a missing namespace on a member, labels it made and copies the host's Pod Security labels", needsOpenMembers, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		at := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: shop}}
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}`))
@@ -106,7 +106,7 @@ spec:
 })
 
 var _ = Describe("When a member's labels change", func() {
-	It("is joined and left by the wrappers that select by them", needsThirdMember, func(ctx SpecContext) {
+	It("gets and loses the wrappers that select by them", needsThirdMember, func(ctx SpecContext) {
 		w := author(ctx, build.Federated("settings").In(newShop(ctx)).With(build.ConfigMap("settings")).ToMatching("e2e", "labels"))
 		Eventually(ctx, reread(ctx, w)).Should(haveCondition(v1alpha1.ConditionPlaced, metav1.ConditionFalse, v1alpha1.ReasonNoClusterMatches))
 
@@ -122,7 +122,7 @@ var _ = Describe("When a member's labels change", func() {
 })
 
 var _ = Describe("When an object's scope is not its wrapper's", func() {
-	It("is told as ScopeMismatch, and the rest is pushed", needsOpenMembers, func(ctx SpecContext) {
+	It("is reported as ScopeMismatch, and the rest is pushed", needsOpenMembers, func(ctx SpecContext) {
 		shop, name := newShop(ctx), unique("scope")
 		crd := build.CRD("Gadget", "gadgets")
 		crd.Object["spec"].(map[string]any)["scope"] = "Cluster" //nolint:forcetypeassert // as built above

@@ -22,7 +22,7 @@ import (
 const leadAgain = 2 * time.Minute
 
 var _ = Describe("When the host forgets", Serial, func() {
-	It("wrappers that vanished leave all they brought; made again, equal ones are adopted and others held until a person's word", needsProcesses, func(ctx SpecContext) {
+	It("vanished wrappers leave their objects; made again, equal ones are adopted and others held until a person decides", needsProcesses, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		equal := author(ctx, build.Federated("equal").In(shop).To(member.Name).With(build.ConfigMap("equal", "colour", "blue")))
 		other := author(ctx, build.Federated("other").In(shop).To(member.Name).With(
@@ -57,7 +57,7 @@ var _ = Describe("When the host forgets", Serial, func() {
 		Expect(fleet.Hostctl(ctx, "recover", "other", "-n", shop).Code).To(Equal(exit.Done))
 	}, SpecTimeout(5*time.Minute))
 
-	It("a Delivery that somebody wrote on a member gets nothing", func(ctx SpecContext) {
+	It("a Delivery that another client wrote on a member has no effect", func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		w := build.Federated("forged").In(shop).To(member.Name).With(build.ConfigMap("mine", "colour", "blue")).Obj()
 		theirs := build.ConfigMap("theirs")

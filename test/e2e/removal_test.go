@@ -46,7 +46,7 @@ var _ = Describe("When an author takes something away", func() {
 		Expect(fleet.Member("member-1").has("ConfigMap", shop, "settings")(ctx)).To(BeTrue())
 	})
 
-	It("keeps of its objects what onDelete and the keep annotation say", needsSimulation, func(ctx SpecContext) {
+	It("keeps the objects that onDelete and the keep annotation name", needsSimulation, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		bundle := func(name string, policy v1alpha1.DeletionPolicy) *v1alpha1.Federated {
 			return author(ctx, build.Federated(name).In(shop).To(member.Name).OnDelete(policy).With(
@@ -80,7 +80,7 @@ var _ = Describe("When an author takes something away", func() {
 		}))
 	})
 
-	It("keeps the ground that data stands on, which a wrapper made anew takes into care again", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
+	It("keeps objects that data depends on, and a wrapper made anew adopts them", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
 		name, member := unique("ground"), fleet.Member("member-3")
 		crd := build.CRD("Widget", "widgets")
 		volume := build.Manifest(`
@@ -108,7 +108,7 @@ spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], storageClassName:
 		}
 	})
 
-	It("deletes no Namespace that others' things are in, and says what", needsThirdMember, func(ctx SpecContext) {
+	It("deletes no Namespace with objects of others, and names them", needsThirdMember, func(ctx SpecContext) {
 		name, member := unique("shared"), fleet.Member("member-3")
 		w := author(ctx, build.ClusterFederated(name).To(member.Name).OnDelete(v1alpha1.DeleteAll).With(build.Namespace(name)))
 		expectReady(ctx, w)
@@ -157,7 +157,7 @@ spec:
 		Expect(slices.Index(installed, "serviceaccounts")).To(BeNumerically("<", slices.Index(installed, "deployments")))
 	})
 
-	It("leaves members alone when the host's namespace is deleted: nobody asked for the objects to go", func(ctx SpecContext) {
+	It("leaves members alone when the host's namespace is deleted", func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		w := author(ctx, build.Federated("swept").In(shop).To(member.Name).OnDelete(v1alpha1.DeleteAll).
 			With(build.ConfigMap("swept", "colour", "blue")))
@@ -175,7 +175,7 @@ spec:
 })
 
 var _ = Describe("When a wrapper is suspended", func() {
-	It("holds changes back until it is resumed, and deletion outranks it", func(ctx SpecContext) {
+	It("holds changes back until it is resumed, but not a deletion", func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-2")
 		w := author(ctx, build.Federated("paused").In(shop).To(member.Name).With(build.ConfigMap("paused", "colour", "blue")))
 		expectReady(ctx, w)

@@ -86,7 +86,7 @@ spec:
 `)...)
 	}
 
-	It("prints just what is then on the member, to the digest", func(ctx SpecContext) {
+	It("prints exactly the objects that the member gets, with the same digest", func(ctx SpecContext) {
 		w := author(ctx, storefront(ctx))
 		expectReady(ctx, w)
 		for _, name := range []string{"member-1", "member-2"} {
@@ -107,7 +107,7 @@ spec:
 		}
 	})
 
-	It("prints the same for a file as for what was made of it", needsSimulation, func(ctx SpecContext) {
+	It("prints the same for a file as for the wrapper made from it", needsSimulation, func(ctx SpecContext) {
 		w := storefront(ctx).Obj()
 		content, err := json.Marshal(w)
 		Expect(err).NotTo(HaveOccurred())
@@ -126,7 +126,7 @@ spec:
 			ContainSubstring("region: eu-west-1"), Not(ContainSubstring("member-2"))))
 	})
 
-	It("writes a rendering that members share once, and tells of a member that is not placed", needsThirdMember, func(ctx SpecContext) {
+	It("prints a shared rendering once, and names a member that is not placed", needsThirdMember, func(ctx SpecContext) {
 		class := author(ctx, build.ClusterFederated(unique("class")).To("member-1", "member-2").With(build.StorageClass(unique("slow"))))
 		shared := fleet.Hostctl(ctx, "render", "cfed/"+class.Name)
 		Expect(shared.Code).To(Equal(0))
@@ -142,7 +142,7 @@ spec:
 		Expect(elsewhere.Stdout).To(ContainSubstring("spec.placement does not select this cluster"))
 	})
 
-	It("shows the others where an override does not fit one, says why, and fails", needsThirdMember, func(ctx SpecContext) {
+	It("prints the other members if an override does not fit one, says why, and fails", needsThirdMember, func(ctx SpecContext) {
 		w := storefront(ctx).Overriding(overridesFrom(`
 - clusters: {names: [member-2]}
   target: {kind: ConfigMap}

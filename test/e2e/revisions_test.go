@@ -16,7 +16,7 @@ import (
 )
 
 var _ = Describe("When a wrapper is pushed", func() {
-	It("writes down what it intends before it does it, and what came back", needsAuditLog, func(ctx SpecContext) {
+	It("records on the member what it intends before it applies it, and the result", needsAuditLog, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		counting := member.audit()
 		w := author(ctx, build.Federated("receipt").In(shop).To(member.Name).With(build.ConfigMap("one"), build.ConfigMap("two")))
@@ -37,7 +37,7 @@ var _ = Describe("When a wrapper is pushed", func() {
 		}))
 	})
 
-	It("keeps ten revisions and those that are in use, and finds an old one again", needsThirdMember, func(ctx SpecContext) {
+	It("keeps ten revisions and those in use, and reuses an old revision", needsThirdMember, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		suspended := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "member-3"}}
 		resume := func(m *v1alpha1.MemberCluster) { m.Spec.Suspend = v1alpha1.SuspendNone }

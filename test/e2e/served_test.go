@@ -26,7 +26,7 @@ func custom(kind, name string) *unstructured.Unstructured {
 }
 
 var _ = Describe("When a member does not serve a kind", func() {
-	It("is APINotServed there alone, the rest of the bundle and the other members are served, and it follows the CRD within five seconds", needsThirdMember, func(ctx SpecContext) {
+	It("reports APINotServed there only, serves the rest and the other members, and follows the CRD within five seconds", needsThirdMember, func(ctx SpecContext) {
 		shop, late := newShop(ctx), fleet.Member("member-3")
 		kind, plural := newKind("Widget")
 		full := kind + ".v1.e2e.fairlead.dev"
@@ -73,7 +73,7 @@ var _ = Describe("When a member does not serve a kind", func() {
 		remove(ctx, widget) // before its CRD is deleted
 	})
 
-	It("has its collector follow another kind of a group whose last kind went before a join", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
+	It("lets its collector read a new kind of a group whose last kind was deleted before a join", needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
 		member := fleet.Member("member-3")
 		follow := func() {
 			GinkgoHelper()
@@ -127,7 +127,7 @@ var _ = Describe("When a member granted less than any", Ordered, needsThirdMembe
 		rejoin(ctx, "core", "All")
 	})
 
-	It("takes what was granted", func(ctx SpecContext) {
+	It("accepts the granted kinds", func(ctx SpecContext) {
 		settings := author(ctx, build.Federated("settings").In(newShop(ctx)).To(name).With(build.ConfigMap("settings", "colour", "blue")))
 		expectReady(ctx, settings)
 	})

@@ -70,7 +70,7 @@ var _ = Describe("Storage", func() {
 		}
 	})
 
-	It("grows a claim by an edit of the wrapper, in place, and refuses to shrink it", needsSimulation, func(ctx SpecContext) {
+	It("expands a claim in place after an edit of the wrapper, and refuses to shrink it", needsSimulation, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		data := author(ctx, build.Federated("data").In(shop).To("member-1").With(build.Claim("data")))
 		expectReady(ctx, data)
@@ -97,7 +97,7 @@ var _ = Describe("Storage", func() {
 		Expect(member.claim(ctx, shop, "data").UID).To(Equal(before.UID))
 	})
 
-	It("takes a claim that grew on the member for no drift, repairs what is, and pushes on", needsSimulation, func(ctx SpecContext) {
+	It("does not call a claim that was expanded on the member drifted, repairs real drift, and keeps pushing", needsSimulation, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		data := author(ctx, build.Federated("data").In(shop).To("member-1").With(build.Claim("data"), build.ConfigMap("settings", "colour", "blue")))
 		expectReady(ctx, data)
@@ -122,7 +122,7 @@ var _ = Describe("Storage", func() {
 		Expect(lineOf(data, "member-1").Reason).To(BeEmpty())
 	})
 
-	It("waits with a claim of class \"\" for a volume that somebody makes, and says so", needsSimulation, func(ctx SpecContext) {
+	It("waits with a claim of class \"\" for a volume that a person makes, and says so", needsSimulation, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-1")
 		data := author(ctx, build.Federated("data").In(shop).To("member-1").With(claimOf("data", "")))
 		Eventually(ctx, reread(ctx, data)).Should(And(
@@ -138,12 +138,12 @@ var _ = Describe("Storage", func() {
 			},
 		}
 		Expect(member.Create(ctx, volume)).To(Succeed())
-		// It is deleted after the claim, and the claim is deleted with the namespace.
+		// The volume is deleted after the claim. The claim is deleted with the namespace.
 		DeferCleanup(func(ctx SpecContext) { Expect(member.Delete(ctx, volume)).To(Succeed()) })
 		expectReady(ctx, data)
 	})
 
-	It("names a class that a member lacks, serves the others, and goes on when the class is there", needsSimulation, func(ctx SpecContext) {
+	It("names a class that a member lacks, serves the other members, and goes on when the class exists", needsSimulation, func(ctx SpecContext) {
 		shop, class := newShop(ctx), unique("fast")
 		fleet.Member("member-1").newClass(ctx, class, simulated, storagev1.VolumeBindingImmediate)
 		data := author(ctx, build.Federated("data").In(shop).To("member-1", "member-2").With(claimOf("data", class)))
@@ -171,7 +171,7 @@ var _ = Describe("Storage", func() {
 		expectReady(ctx, data)
 	})
 
-	It("says what the provisioner says when it cannot provision", needsSimulation, func(ctx SpecContext) {
+	It("quotes the provisioner when it cannot provision", needsSimulation, func(ctx SpecContext) {
 		shop, member, class := newShop(ctx), fleet.Member("member-1"), unique("broken")
 		member.newClass(ctx, class, "nobody.example.com", storagev1.VolumeBindingImmediate)
 		data := author(ctx, build.Federated("data").In(shop).To("member-1").With(claimOf("data", class)))

@@ -39,7 +39,7 @@ func newRival(ctx SpecContext) *TestFleet {
 }
 
 var _ = Describe("When another host takes a member over", Serial, func() {
-	It("serves it by its own word alone, and the first host says that it is shut out, and lets go", needsProcesses, needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
+	It("only the new host can write, and the first host reports that it lost the member and forgets it", needsProcesses, needsThirdMember, needsOpenMembers, func(ctx SpecContext) {
 		shop, member := newShop(ctx), fleet.Member("member-3")
 		w := author(ctx, build.Federated("settings").In(shop).To(member.Name).With(build.ConfigMap("settings", "colour", "blue")))
 		expectReady(ctx, w)

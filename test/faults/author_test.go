@@ -37,11 +37,12 @@ type author struct {
 	report bool
 	// foreground deletes the wrapper with propagation policy Foreground.
 	foreground bool
-	// approves lets the host's version count where the manager holds the pair and asks for it.
+	// approves makes the author approve the host's version when the manager holds the pair and asks for that.
 	approves bool
-	// atDeath is the state of the members when the manager died, and kept what has to stay of it. Set by died.
+	// atDeath is the state of the members when the manager died. kept is the part of it that has to stay. died sets
+	// both.
 	atDeath, kept fleetState
-	// wrappers are the names of the wrappers, and claims says that there may be claims. Set by wish.
+	// wrappers are the names of the wrappers. claims reports whether there may be claims. wish sets both.
 	wrappers map[string]bool
 	claims   bool
 	// approved are the Deliveries for which the author has written an Approval.
@@ -52,7 +53,7 @@ type author struct {
 	last *wish
 
 	mu sync.Mutex
-	// foreign are the objects of another owner in the place of ours, by member.
+	// foreign are the objects of another owner that have the names of ours, by member.
 	foreign map[string][]string
 	// uids are the uids that objects have to keep as long as they are on the member, by member and object.
 	uids map[string]types.UID
@@ -204,7 +205,8 @@ func (a *author) history(wishes ...[]*wish) history {
 	return h
 }
 
-// rest waits until the members hold what the model says for these wishes, and the wrapper's status says so too.
+// rest waits until the members hold the objects that the model computes for these wishes, and the wrapper's status
+// agrees.
 func (a *author) rest(wishes ...[]*wish) {
 	a.t.Helper()
 	a.restOr(nil, wishes...)

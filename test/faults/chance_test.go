@@ -79,9 +79,9 @@ func (w *wish) String() string {
 	return fmt.Sprintf("%v on %v", w.objects, w.members)
 }
 
-// madeUp returns a random history. It deletes a wrapper only when all was settled, or at the end: an author cannot create a wrapper again
-// while the old one is still being deleted. The history ends without an object that the API server refuses, because the model does
-// not cover that.
+// madeUp returns a random history. It deletes a wrapper only when all is settled, or at the end: an author cannot
+// create a wrapper again while the old one is still being deleted. At the end of the history, no object is left that
+// the API server refuses, because the model does not cover that.
 func madeUp(chance *rand.Rand) scenario {
 	var s scenario
 	for range chance.IntN(3) {

@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// all is true if every point is run, as in `make crash`, and not only some of them.
+// all is true if every point is run, as in `make crash`. Otherwise only some points are run.
 var all = os.Getenv("CRASH") == "all"
 
 func TestTheManagerMayDieAtAnyCall(t *testing.T) {
@@ -113,9 +113,9 @@ func (is proxyVerdict) String() string {
 	return map[proxyVerdict]string{through: "overtaken at", lost: "killed before", unanswered: "killed after", late: "killed and late at"}[is]
 }
 
-// play runs a scenario with a wrapper of its own. The first life with an end begins when all is settled. The next lives follow it, and
-// are killed while they continue its work. The last life has no end. play compares the state of the members with the model. It
-// returns the calls that led to the desired state.
+// play runs a scenario with a wrapper of its own. The first life that is killed begins when all is settled. The next
+// lives continue its work, and are killed too. The last life is not killed. play compares the state of the members with
+// the model. It returns the calls that led to the desired state.
 func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 	t.Helper()
 	a := f.newAuthor(t)
@@ -208,7 +208,8 @@ func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 	return calls
 }
 
-// lastLife starts the life that finishes the work. overtaken is the API server to which a request of the dead life is still under way.
+// lastLife starts the life that finishes the work. overtaken is the API server to which a request of the dead life is
+// still on its way.
 func (f *proxiedFleet) lastLife(t *testing.T, s *scenario, a *author, overtaken string) *life {
 	t.Helper()
 	switch {

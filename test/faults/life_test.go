@@ -47,7 +47,7 @@ type life struct {
 	end     end
 	counted []string // the calls since count
 	dead    bool
-	// late is the API server to which the last request of a dead life is still under way; "" if there is none.
+	// late is the API server to which the last request of a dead life is still on its way; "" if there is none.
 	late string
 	// overtaken is the API server that gets the late request of an earlier life just before this life's first write to it.
 	overtaken string
@@ -141,7 +141,7 @@ func (l *life) kill() {
 	present.Delete(l.agent)
 }
 
-// present are the lives whose calls may reach an API server, by user agent.
+// present holds the lives whose calls may reach an API server, by user agent.
 var present sync.Map
 
 // isOurs reports whether one of Fairlead's programs sent a request, and not the test.

@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// look returns what the members hold.
+// look returns the state of the members.
 func (a *author) look(ctx context.Context) (fleetState, error) {
 	wrappers := &v1alpha1.FederatedList{}
 	if err := a.host.List(ctx, wrappers, client.InNamespace(a.shop)); err != nil {
@@ -84,13 +84,13 @@ func (a *author) objectsOn(ctx context.Context, member string) (map[string]clien
 	return found, nil
 }
 
-// gone stands for the name of a wrapper that is not on the host, and ofGone follows what belongs to one.
+// gone stands for the name of a deleted wrapper. ofGone marks what belongs to such a wrapper.
 const (
 	gone   = "a wrapper that is gone"
 	ofGone = " of " + gone
 )
 
-// whose is the name of the wrapper with a uid.
+// whose returns the name of the wrapper with a uid.
 func whose(uid string, wrappers []v1alpha1.Federated) string {
 	for i := range wrappers {
 		if string(wrappers[i].UID) == uid {
@@ -100,7 +100,7 @@ func whose(uid string, wrappers []v1alpha1.Federated) string {
 	return gone
 }
 
-// ownership says whose an object is by its marks, and whether it is the object that was there before.
+// ownership returns the owner of an object by its marks, and whether the object was there before.
 func (a *author) ownership(member string, o client.Object, wrappers []v1alpha1.Federated) string {
 	text := ""
 	if uid := o.GetLabels()[v1alpha1.LabelUID]; uid != "" {

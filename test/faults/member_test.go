@@ -20,7 +20,8 @@ import (
 var daily = []string{"never answers", "breaks every answer off in the middle", "answers 503", "answers another kind", "lists without an end",
 	"lies in discovery"}
 
-// However one member misbehaves, the others are served by the same calls. The member itself is served once it behaves again.
+// A member that misbehaves in any way must not change the calls to the other members. The member itself is served once
+// it behaves again.
 func TestAMemberThatMisbehavesCostsOnlyItself(t *testing.T) {
 	f := newFleet(t, v1alpha1.CollectorHost)
 	names := daily
@@ -69,8 +70,8 @@ func TestAMemberThatMisbehavesCostsOnlyItself(t *testing.T) {
 	}
 }
 
-// The first member that a manager connects to lies about every kind's resource and scope. The manager believes none of that of other
-// members, neither when it pushes nor when it removes.
+// The first member that a manager connects to lies about every kind's resource and scope. The manager must not use that
+// for other members, neither when it pushes nor when it removes.
 func TestWhatAMemberLiesInDiscoveryReachesNoOtherMember(t *testing.T) {
 	f := newFleet(t, v1alpha1.CollectorHost)
 	for _, liar := range members { // the manager may connect to either one first

@@ -32,8 +32,8 @@ const (
 	tokenLasts = 24 * time.Hour
 )
 
-// Args returns the arguments of the controller manager. The chart of the release gives --v=2 and no other; the rest only names the
-// host and local addresses. Rates and concurrency are the release's defaults.
+// Args returns the arguments of the controller manager. The chart of the release gives only --v=2. The other arguments
+// name the host and local addresses. Rates and concurrency are the release's defaults.
 func Args(kubeconfig, health, metrics string) []string {
 	return []string{
 		"--v=2", "--kubeconfig=" + kubeconfig, "--kubefed-namespace=" + SystemNamespace,
@@ -41,7 +41,8 @@ func Args(kubeconfig, health, metrics string) []string {
 	}
 }
 
-// Prepare puts everything on the host that the controller manager needs before it starts. The user is the one that it runs as.
+// Prepare puts everything on the host that the controller manager needs before it starts. user is the user as which the
+// controller manager runs.
 func (r *Release) Prepare(ctx context.Context, host client.Client, user string) error {
 	crds, err := r.crds()
 	if err != nil {

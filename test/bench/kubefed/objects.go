@@ -71,7 +71,7 @@ func propagated(obj *unstructured.Unstructured, members int) (generation int64, 
 		return 0, false
 	}
 	for _, one := range clusters {
-		// A cluster without a status has the object; any other status is the reason for which it has none.
+		// A cluster without a status has the object. Any other status is the reason why it does not.
 		if status, ok := one.(map[string]any)["status"]; ok && status != "" {
 			return 0, false
 		}

@@ -35,7 +35,8 @@ type Provider interface {
 	MemberNames() []string
 	// RESTConfig is the client configuration of a cluster's administrator.
 	RESTConfig(cluster string) (*rest.Config, error)
-	// Kubeconfig is the path of a cluster's kubeconfig. For "" it has a context for each cluster; host is the current one.
+	// Kubeconfig is the path of a cluster's kubeconfig. For "" it is a kubeconfig with a context for each cluster, and
+	// host is the current one.
 	Kubeconfig(cluster string) (string, error)
 	// Environment returns variables for programs that the suite runs, among them a PATH with kubectl.
 	Environment() []string
@@ -44,7 +45,7 @@ type Provider interface {
 	Start(ctx context.Context, cluster string) error
 	// ManagerLog returns the log of the host's manager.
 	ManagerLog(ctx context.Context) []byte
-	// Export writes what only this provider knows about its clusters into a folder.
+	// Export writes data about the clusters that only this provider has into a folder.
 	Export(ctx context.Context, dir string) error
 	// Down takes all clusters away.
 	Down(ctx context.Context) error

@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// memoryPerNode is what a node takes with the pods of the suite. The control plane of kind takes half a gibibyte.
+	// memoryPerNode is the memory that a node needs with the pods of the suite. The control plane of kind needs half a
+	// gibibyte.
 	memoryPerNode = 700 << 20
 	// inotifyNeeded is the least for five nodes: systemd, containerd and kubelet of each take instances.
 	inotifyNeeded = 512
@@ -54,7 +55,8 @@ func preflight(ctx context.Context, image string, nodes int) error {
 	return nil
 }
 
-// freeMemory returns the memory that containers can take: what Linux has available, or the memory of the engine's machine elsewhere.
+// freeMemory returns the memory that containers can use. On Linux that is the available memory, elsewhere the memory of
+// the engine's machine.
 func freeMemory(ctx context.Context) (uint64, error) {
 	if meminfo, err := os.ReadFile("/proc/meminfo"); err == nil {
 		for line := range strings.Lines(string(meminfo)) {
