@@ -83,10 +83,10 @@ func (d statusWriter) memberCollectorReady(mc *v1alpha1.MemberCluster) metav1.Co
 	case fails && !state.Available && (silent || state.Reason != v1alpha1.ReasonCollectorStarting):
 		return collectorFound(metav1.ConditionFalse, state.Reason, "member %s: %s; %s", mc.Name, state.Message, remedy(state.Reason, again))
 	case s.Heartbeat.IsZero():
-		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the collector on the member has not reported since the member was joined: see its log there, "+
+		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the collector on the member has not reported since the member was joined: see its log on the member, "+
 			"`kubectl --namespace %s logs deployment/%s`", v1alpha1.SystemNamespace, membercollector.Name)
 	case silent:
-		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the collector on the member has been silent since %s: see its log there, "+
+		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the collector on the member has been silent since %s: see its log on the member, "+
 			"`kubectl --namespace %s logs deployment/%s`", s.HeartbeatChanged.UTC().Format(time.RFC3339), v1alpha1.SystemNamespace, membercollector.Name)
 	case fails:
 		return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "collector %s is at work on the member, but its Deployment does not roll out: %s: %s",
@@ -103,7 +103,7 @@ func remedy(reason, again string) string {
 	case v1alpha1.ReasonPodRefused, v1alpha1.ReasonPodUnschedulable:
 		return "change the member so that it accepts the pod, or " + again
 	case v1alpha1.ReasonCollectorCrashed:
-		return fmt.Sprintf("see its log there: `kubectl --namespace %s logs deployment/%s --previous`", v1alpha1.SystemNamespace, membercollector.Name)
+		return fmt.Sprintf("see its log on the member: `kubectl --namespace %s logs deployment/%s --previous`", v1alpha1.SystemNamespace, membercollector.Name)
 	}
 	return again
 }

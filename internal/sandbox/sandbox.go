@@ -272,9 +272,9 @@ func Supervise(name string, log io.Writer) error {
 	return supervisor.Run(s.dir, log)
 }
 
-// SuperviseIfAsked lets a program that brings up sandboxes also be their supervisor. Call it first in main or TestMain. If the program
-// was started as a supervisor, it does not return. Such a program has no demo operator in it, so Options.Programs must name the
-// folder with hostctl, which has one.
+// SuperviseIfAsked lets a program that brings up sandboxes also be their supervisor. Call it first in main or TestMain. If
+// the program was started as a supervisor, it does not return. Such a program does not contain the demo operator. So
+// Options.Programs must name the folder with hostctl, which contains it.
 func SuperviseIfAsked() {
 	if len(os.Args) != 5 || !slices.Equal(os.Args[1:4], []string{"sandbox", "supervise", "--name"}) {
 		return

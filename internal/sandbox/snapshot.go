@@ -57,7 +57,7 @@ func (s *Sandbox) Restore(ctx context.Context, file string) error {
 			return errors.Join(err, s.start(ctx, HostName))
 		}
 		if err := s.startRestored(ctx, host); err != nil {
-			return fmt.Errorf("%s does not start with the data in %s; its own data is back: %w", HostName, file, err)
+			return fmt.Errorf("%s does not start with the data in %s; it has its earlier data again: %w", HostName, file, err)
 		}
 		return os.RemoveAll(host.Data() + suffixBefore)
 	})
