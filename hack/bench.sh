@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Measures what Fairlead costs, on a sandbox of its own (test/bench).
+# Runs the benchmark (test/bench) on a sandbox of its own: time, requests, CPU and memory of Fairlead.
 #   OUT=F.json    also write the figures to F.json, for programs
 #   WORKS=W1,W3   only these works: W1 to W7, far, rest, floor, and idle
 #   PEER=kubefed  then measure KubeFed on the same kind of sandbox, and print both columns and their ratio
-#   OBJECTS=N     deliver N objects instead of 1000: a trial, whose figures compare with no others
+#   OBJECTS=N     deliver N objects instead of 1000: for a trial, because such figures cannot be compared with others
 #   PROFILE=1     leave CPU and heap profiles of the manager, and CPU profiles of API servers, in _artifacts/bench
 set -eu
 

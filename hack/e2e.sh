@@ -25,7 +25,7 @@ if [ "$FAIRLEAD_E2E_PROVIDER" = kind ]; then
 	if tar -C "$pod" -cf - pod | docker import --change 'ENTRYPOINT ["/pod"]' - fairlead/e2e-pod:local >/dev/null; then
 		docker save --output _artifacts/images/e2e-pod.tar fairlead/e2e-pod:local
 	else
-		echo "make e2e: no container engine took the image of the test pods; the suite says what is wrong" >&2
+		echo "make e2e: no container engine loaded the image of the test pods; the suite reports the cause" >&2
 	fi
 fi
 

@@ -5,7 +5,7 @@
 #   PUSH=REGISTRY/PREFIX  push them there, with the credentials of `docker login`
 #   ARCH=amd64            only for this architecture
 #   OUT=DIR               the folder to write to; _artifacts/images by default
-# Files in the images have the time of the commit, so that the same commit gives the same digests.
+# Files in the images carry the time of the commit, so the same commit gives the same digests.
 set -eu
 
 cd "$(dirname "$0")/.."

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Checks that reviewers need not do: generated files follow from their sources, modules are tidy, every file names its license,
-# and everything compiles for every platform that we ship. The checks read the files of the work tree, so a dirty work tree and
+# Makes the checks that a reviewer need not make: generated files equal the output of their generators, modules are tidy, every file
+# names its license, and everything compiles for every platform of a release. The checks read the files of the work tree, so a dirty work tree and
 # a fresh clone give the same result. All checks run before the script fails.
 set -eu
 
@@ -88,12 +88,12 @@ builds() {
 	done
 }
 
-# The same objects from both, whatever they are installed with.
+# The chart and the kustomizations in config/ have to give the same objects.
 compare_manifests() {
 	(cd hack/manifests && go run . check)
 }
 
-# Packages of the root module and of the others alike.
+# Packages of the root module and of the other modules.
 without_doc() {
 	files '*.go' | grep -v /testdata/ | sed 's,/[^/]*$,,' | sort -u | while read -r folder; do
 		[ -f "$folder/doc.go" ] || echo "$folder"
