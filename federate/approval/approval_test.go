@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/approval"
 )
 
-func TestAnApprovalStandsBesideItsWrapperAndGoesWithIt(t *testing.T) {
+func TestAnApprovalIsBesideItsWrapperAndOwnedByIt(t *testing.T) {
 	long := strings.Repeat("x", 239) + ".y" + strings.Repeat("z", 12)
 	wrapper := func(name string, finalizers ...string) *v1alpha1.Federated {
 		w := &v1alpha1.Federated{}

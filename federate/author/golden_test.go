@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 var everywhere = &v1alpha1.ClusterSelection{Selectors: []metav1.LabelSelector{{}}}
 
-func TestWhatComesOutIsWhatItWas(t *testing.T) {
+func TestTheOutputEqualsTheGoldenFiles(t *testing.T) {
 	for name, tc := range map[string]struct {
 		in, out string
 		options Options

@@ -30,7 +30,7 @@ spec:
     - {path: /metadata/labels/app, op: remove}
 `
 
-func TestWhatKubeFedWrappedIsUnwrapped(t *testing.T) {
+func TestKubeFedObjectsBecomeWrappers(t *testing.T) {
 	wrappers, notes := wrap(t, kubeFedDeployment+"---\n"+webMap, Options{Bundle: "all", Clusters: everywhere})
 	if len(wrappers) != 2 || wrappers[1].Name != "deployment-web" || wrappers[1].Namespace != "shop" {
 		t.Fatalf("%+v", wrappers)
@@ -78,7 +78,7 @@ func TestWhatKubeFedWrappedIsUnwrapped(t *testing.T) {
 	}
 }
 
-func TestWhereKubeFedPlacedThings(t *testing.T) {
+func TestPlacementOfKubeFedObjects(t *testing.T) {
 	const object = "apiVersion: types.kubefed.io/v1beta1\nkind: FederatedConfigMap\nmetadata: {name: web, namespace: shop}\nspec:\n  template: {data: {a: b}}\n"
 	for name, tc := range map[string]struct{ placement, want string }{
 		"everywhere":        {"  placement: {clusterSelector: {}}\n", "    clusters:\n      selectors:\n      - {}\n"},
@@ -100,7 +100,7 @@ func TestWhereKubeFedPlacedThings(t *testing.T) {
 	}
 }
 
-func TestWhatOfKubeFedHasNoCounterpartIsRefusedWithTheWay(t *testing.T) {
+func TestKubeFedSettingsWithoutACounterpartAreRefused(t *testing.T) {
 	change := func(old, with string) string { return strings.Replace(kubeFedDeployment, old, with, 1) }
 	for name, tc := range map[string]struct{ text, want string }{
 		"replicas that members keep": {change("spec:\n", "spec:\n  retainReplicas: true\n"), "spec.retainReplicas: has no counterpart: leave spec.replicas out of the template"},

@@ -59,7 +59,7 @@ func TestHostPathsAreNotedOnceAWorkload(t *testing.T) {
 	}
 }
 
-func TestANamespaceThatTheHostLacksIsTold(t *testing.T) {
+func TestANamespaceThatTheHostLacksIsNoted(t *testing.T) {
 	const namespace = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n"
 	has := func(yes bool) func(string) (bool, error) { return func(string) (bool, error) { return yes, nil } }
 	for name, tc := range map[string]struct {

@@ -224,7 +224,7 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-func TestWhatAdmissionRefusesIsRefusedWithItsPlace(t *testing.T) {
+func TestFederateRefusesWhatAdmissionRefuses(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"the same object twice": {
 			webMap + "---\n" + webMap,

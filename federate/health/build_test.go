@@ -11,13 +11,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// now is the moment of all tables; made is when their objects were made, if they do not say otherwise.
+// now is the time in all tables. made is the creation time of their objects, unless a table sets another.
 var (
 	now  = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	made = now.Add(-time.Hour)
 )
 
-// ago is a time as objects write it.
+// ago is a time before now, in the form that objects have.
 func ago(d time.Duration) string { return now.Add(-d).UTC().Format(time.RFC3339) }
 
 // object reads an object from YAML.

@@ -36,7 +36,7 @@ metadata: {name: ` + name + `, namespace: shop}
 status: ` + status
 }
 
-// since ends a status that has lasted for a while.
+// since is the end of a status that began a while ago.
 func since(d time.Duration) string { return ", lastTransitionTime: '" + ago(d) + "'}" }
 
 func plan(name, spec, status string) string {

@@ -43,7 +43,7 @@ func TestAReleasedMemberIsNotWaitedFor(t *testing.T) {
 	if diff := cmp.Diff([]string{"m01"}, w.released()); diff != "" {
 		t.Errorf("released (-want +got):\n%s", diff)
 	}
-	// And goes with the member.
+	// The entry is removed with the MemberCluster.
 	delete(w.in, "m01")
 	w.decide()
 	if diff := cmp.Diff([]string(nil), w.released()); diff != "" {
@@ -65,14 +65,14 @@ func TestAReleaseCountsOnce(t *testing.T) {
 	w.expect(9, 0, 0)
 }
 
-func TestAReleaseIsNoWordOnMembersThatArePlaced(t *testing.T) {
+func TestAReleaseDoesNotAffectPlacedMembers(t *testing.T) {
 	w := newWorld(t, 3)
 	w.label(false)
 	w.release("m00", "m01", "m02")
 	w.expect(2, 0, 2)
 }
 
-func TestAReleaseThatNobodyNeededAnyMoreIsNoneForAnotherTime(t *testing.T) {
+func TestAReleaseThatCameTooLateDoesNotCountLater(t *testing.T) {
 	w := newWorld(t, 10)
 	w.label(false, "m00")
 	w.left("m00") // it came back while the person typed
@@ -101,7 +101,7 @@ func TestAReleaseIsForOneWrapper(t *testing.T) {
 	}
 }
 
-func TestAnApprovalLetsGo(t *testing.T) {
+func TestAnApprovalBeginsTheRemoval(t *testing.T) {
 	w := newWorld(t, 10)
 	w.label(false)
 	decision := w.status.Decision
@@ -112,13 +112,13 @@ func TestAnApprovalLetsGo(t *testing.T) {
 	}
 	w.approve("m00", "m01", "m02", "m05", "m06", "m07", "m08", "m09")
 	w.expect(0, 10, 0)
-	// What went by approval took up the hour's room.
+	// The approved removals have used up the limit of the hour.
 	w.label(true, "m00")
 	w.label(false)
 	w.expect(1, 9, 1)
 }
 
-func TestWhatGoesByApprovalLeavesLessRoomForTheRest(t *testing.T) {
+func TestApprovedRemovalsCountTowardsTheLimit(t *testing.T) {
 	w := newWorld(t, 10)
 	w.label(false)
 	w.now = w.last.Again // when two more may go

@@ -19,7 +19,7 @@ import (
 // A wrapper that was made from Git again, or whose status is lost, has no decision. Its new decision has to be the same
 // as with a known earlier one: nothing is rebuilt from members. This test fails for a placement that chooses among
 // members. Invariant 3 of docs/design.md says what such a placement needs.
-func TestADecisionThatIsLostIsTakenAgainAndLeavesNobody(t *testing.T) {
+func TestALostDecisionIsMadeAgainAndLeavesNoMember(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 20))
 	known := 0
 	for n := range 20_000 {

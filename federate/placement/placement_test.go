@@ -188,7 +188,7 @@ func TestManyUnknownNamesAreCounted(t *testing.T) {
 	}
 }
 
-// start is when the tests' time begins: not at a whole second, as no real one does.
+// start is the time at which the tests begin. It is no whole second, as in reality.
 var start = time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC)
 
 func wrapper(generation int64) v1alpha1.WrapperIdentity {

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-func TestHowManyMayGoAtOnce(t *testing.T) {
+func TestTheLimitOfRemovals(t *testing.T) {
 	number, percent := func(n int32) *intstr.IntOrString { return new(intstr.FromInt32(n)) }, func(p string) *intstr.IntOrString { return new(intstr.FromString(p)) }
 	for name, test := range map[string]struct {
 		placed     int
@@ -47,7 +47,7 @@ func TestHowManyMayGoAtOnce(t *testing.T) {
 	}
 }
 
-func TestWhereAllMayGoAMemberMayGoTwiceWithinTheHour(t *testing.T) {
+func TestWithoutALimitAMemberCanBeLeftTwiceWithinTheHour(t *testing.T) {
 	w := newWorld(t, 2)
 	w.maxRemoval = new(intstr.FromString("100%"))
 	for range 3 {
@@ -58,7 +58,7 @@ func TestWhereAllMayGoAMemberMayGoTwiceWithinTheHour(t *testing.T) {
 	}
 }
 
-func TestASlipThatSelectsNobodyWaitsAndIsCalledOff(t *testing.T) {
+func TestARemovalFromAllMembersWaitsAndCanBeCancelled(t *testing.T) {
 	w := newWorld(t, 10)
 	w.label(false)
 	w.expect(7, 3, 7)
@@ -72,12 +72,12 @@ func TestASlipThatSelectsNobodyWaitsAndIsCalledOff(t *testing.T) {
 	}
 	w.label(true)
 	w.expect(10, 0, 0)
-	// What has begun has begun: the hour has no more room.
+	// The removals that have begun count: the limit of the hour is used up.
 	w.label(false)
 	w.expect(10, 0, 10)
 }
 
-func TestWhenTheHourIsOverMoreMayGo(t *testing.T) {
+func TestMoreRemovalsBeginAfterAnHour(t *testing.T) {
 	w := newWorld(t, 10)
 	w.label(false)
 	if got := w.last.Again.Sub(w.now); got < time.Hour || got > time.Hour+time.Second {
@@ -110,7 +110,7 @@ func TestAnHourHasFewEntries(t *testing.T) {
 	}
 }
 
-func TestAMemberClusterThatVanishedIsNoRemoval(t *testing.T) {
+func TestAMissingMemberClusterIsNoRemoval(t *testing.T) {
 	w := newWorld(t, 10)
 	for i := range 5 {
 		delete(w.in, fmt.Sprintf("m%02d", i))
@@ -127,7 +127,7 @@ func TestAMemberClusterThatVanishedIsNoRemoval(t *testing.T) {
 	w.expect(3, 1, 3)
 }
 
-func TestAMoveOfTheWholeFleetMakesNoRoomForItself(t *testing.T) {
+func TestAMoveOfTheWholeFleetDoesNotRaiseItsLimit(t *testing.T) {
 	w := newWorld(t, 20)
 	w.in = map[string]bool{}
 	for i := range 20 {
@@ -143,7 +143,7 @@ func TestAMoveOfTheWholeFleetMakesNoRoomForItself(t *testing.T) {
 	w.expect(17, 3, 7)
 }
 
-func TestAClockThatIsSetBackHoldsNothingForEver(t *testing.T) {
+func TestAClockThatWasSetBackBlocksNoRemovalForEver(t *testing.T) {
 	w := newWorld(t, 10)
 	w.label(false)
 	w.later(-24 * time.Hour)
@@ -152,7 +152,7 @@ func TestAClockThatIsSetBackHoldsNothingForEver(t *testing.T) {
 	w.expect(5, 5, 5)
 }
 
-func TestWhatIsAnHourOldIsNoNews(t *testing.T) {
+func TestAnExpiredRemovalCausesNoWrite(t *testing.T) {
 	w := newWorld(t, 10)
 	w.label(false, "m00")
 	before := w.status
@@ -165,7 +165,7 @@ func TestWhatIsAnHourOldIsNoNews(t *testing.T) {
 // Labels change at random, and members come and go. Within any hour, no more removals begin than the limit allows,
 // counted from the members that were placed when the first of them began. The decision keeps no member that may leave,
 // and serves no unknown member.
-func TestNoHourSeesMoreRemovalsThanItMay(t *testing.T) {
+func TestNoHourHasMoreRemovalsThanTheLimit(t *testing.T) {
 	type removal struct {
 		at     time.Time
 		placed int
@@ -221,8 +221,8 @@ func TestNoHourSeesMoreRemovalsThanItMay(t *testing.T) {
 	}
 }
 
-// One label a minute, as a script does it, is no way around.
-func TestRelabellingOneByOneIsPacedToo(t *testing.T) {
+// A script that changes one label a minute does not get around the limit.
+func TestRelabellingMembersOneByOneIsLimitedToo(t *testing.T) {
 	w := newWorld(t, 10)
 	for i := range 10 {
 		w.label(false, fmt.Sprintf("m%02d", i))

@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-func TestNamesInOverridesThatNoMemberClusterHasAreTold(t *testing.T) {
+func TestUnknownNamesInOverridesAreReported(t *testing.T) {
 	override := func(names ...string) v1alpha1.Override {
 		return v1alpha1.Override{Clusters: &v1alpha1.ClusterSelection{Names: names}}
 	}

@@ -70,7 +70,7 @@ func (w *world) label(in bool, names ...string) {
 	w.decide()
 }
 
-// left has members be seen to hold nothing any more.
+// left records that the wrapper has left some members.
 func (w *world) left(names ...string) {
 	w.status.Leaving = slices.DeleteFunc(w.status.Leaving, func(name string) bool { return slices.Contains(names, name) })
 	w.decide()

@@ -72,7 +72,7 @@ func TestAStatusThatOnlyKnowsLess(t *testing.T) {
 	}
 }
 
-// One member that was not read yet is enough: the conditions are over all of them.
+// One member that was not read yet is enough, because the conditions are about all members.
 func TestAStatusKnowsLessWhereOneLineDoes(t *testing.T) {
 	east, west := wellMember("east"), wellMember("west")
 	status := Build(build(east, west), now)

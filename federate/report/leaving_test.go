@@ -54,8 +54,8 @@ func TestTheLineOfAMemberThatIsWithheld(t *testing.T) {
 	}
 }
 
-// The condition Placed reports the withheld member. Pushed and Healthy count it as placed, and its line names no
-// problem of it.
+// The condition Placed reports the withheld member. Pushed and Healthy count it as placed, and its line reports no
+// problem.
 func TestAWrapperOfWhichAMemberIsWithheld(t *testing.T) {
 	in := build(withheldMember(func(*Member) {}), wellMember("west"))
 	in.Approve = approve
@@ -78,7 +78,7 @@ func TestAWrapperOfWhichAMemberIsWithheld(t *testing.T) {
 	}
 }
 
-func TestWhoIsLeftIsNamedWithTheWayToWaitNoLonger(t *testing.T) {
+func TestConditionsNameLeavingMembersAndTheCommandThatReleasesThem(t *testing.T) {
 	away := func(name string) Member {
 		return with(func(m *Member) {
 			m.Name, m.Leaving, m.Reachability = name, true, Reachability{Known: true, Reason: v1alpha1.ReasonUnreachable, Message: "no route"}

@@ -198,7 +198,7 @@ func TestTheConditionsOfAWrapper(t *testing.T) {
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			// The same world at another time is the same status.
+			// The same input at another time gives the same status.
 			test.in.Before = &status
 			if diff := cmp.Diff(status, Build(test.in, now.Add(time.Hour))); diff != "" {
 				t.Errorf("an unchanged world has another status (-before +after):\n%s", diff)
@@ -222,7 +222,7 @@ func TestReconcilingAndStalledGoWithTheirCause(t *testing.T) {
 	}
 }
 
-func TestReasonsOfConditionsAreSuchAsTheAPITakes(t *testing.T) {
+func TestTheAPIAcceptsTheReasonsOfConditions(t *testing.T) {
 	takes := regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`) // metav1.Condition
 	for _, word := range []string{"", "Fine", "not ready", "1st", "a:", "…", "x-y", ":,", "A", "_a", "ümlaut", "a,b:"} {
 		if got := conditionReason(word, "Fallback"); !takes.MatchString(got) {
@@ -231,7 +231,7 @@ func TestReasonsOfConditionsAreSuchAsTheAPITakes(t *testing.T) {
 	}
 }
 
-func TestAFleetHasAtMostSoManyLinesAndTheTroubledOnesFirst(t *testing.T) {
+func TestLinesAreBoundedAndTroubleComesFirst(t *testing.T) {
 	var members []Member
 	for i := range 600 {
 		m := wellMember(fmt.Sprintf("m-%03d", i))
@@ -256,7 +256,7 @@ func TestAFleetHasAtMostSoManyLinesAndTheTroubledOnesFirst(t *testing.T) {
 }
 
 // More members may be in trouble than there are lines. The members without a line are counted by their state.
-func TestWhoIsLeftOutOfTheLinesIsCountedByState(t *testing.T) {
+func TestOmittedLinesAreCountedByState(t *testing.T) {
 	var members []Member
 	for i := range 1200 {
 		m := wellMember(fmt.Sprintf("m-%04d", i))

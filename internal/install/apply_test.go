@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// TestAStatusThatAControllerWritesIsNoChange has a controller write the status between the read and the apply.
+// In this test a controller writes the status between the read and the apply.
 func TestAStatusThatAControllerWritesIsNoChange(t *testing.T) {
 	for name, tc := range map[string]struct {
 		labels map[string]any // of the applied object

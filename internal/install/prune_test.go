@@ -12,7 +12,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/install/manifests"
 )
 
-// TestEveryKindOfAnInstallationIsPruned finds a kind that an installation applies, and that would stay after a version without it.
+// The test fails for a kind that an installation applies and prune does not know: its objects would stay when a later version drops
+// them.
 func TestEveryKindOfAnInstallationIsPruned(t *testing.T) {
 	values := manifests.Default()
 	values.CertManager.Enabled, values.ServiceMonitor.Enabled = true, true

@@ -66,8 +66,8 @@ func TestAVersionIsReplacedOnlyByANewerOne(t *testing.T) {
 	}
 }
 
-// TestFieldsThatAreThereAreNotDropped has a host of an unknown version, where only the CRDs tell that it is newer.
-func TestFieldsThatAreThereAreNotDropped(t *testing.T) {
+// The version of the host is not known in this test. Only its CRDs show that it is newer.
+func TestAnInstallationDropsNoStoredFields(t *testing.T) {
 	for name, tc := range map[string]struct {
 		added string // a field of the CRD that is there
 		allow bool
@@ -121,7 +121,7 @@ func TestValuesThatAreNotKnownAreNotReset(t *testing.T) {
 	}
 }
 
-func TestTheVersionThatIsThereIsTheRecordsOrTheImages(t *testing.T) {
+func TestTheInstalledVersionComesFromTheRecordOrTheImage(t *testing.T) {
 	for ref, want := range map[string]string{"r.example/m:v1.2.0": "v1.2.0", "r.example:5000/m": "", "r.example/m@sha256:00": "", "r.example/m:v1@sha256:" + strings.Repeat("0", 64): "v1"} {
 		if got := imageTag(ref); got != want {
 			t.Errorf("%s: %q", ref, got)

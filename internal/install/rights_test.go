@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// TestRightsToPruneAreNeededBeforeTheFirstWrite has a user who may do all but list and delete.
+// The user of this test may do everything except list and delete.
 func TestRightsToPruneAreNeededBeforeTheFirstWrite(t *testing.T) {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("ConfigMap"), meta.RESTScopeNamespace)
@@ -44,7 +44,7 @@ func TestRightsToPruneAreNeededBeforeTheFirstWrite(t *testing.T) {
 	}
 }
 
-// TestARoleIsTriedWhereItsNamespaceIsThere has the API server refuse roles with rights that the user lacks.
+// The API server of this test refuses roles with rights that the user lacks.
 func TestARoleIsTriedWhereItsNamespaceIsThere(t *testing.T) {
 	role := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
 		"metadata": map[string]any{"namespace": systemNamespace, "name": "a"}}}

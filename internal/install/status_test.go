@@ -21,7 +21,7 @@ func well(now time.Time) *Status {
 	return &Status{Image: "m:v1", Webhooks: WebhooksAnswer, Manager: ManagerStatus{Replicas: 2, Ready: 2, Leader: "manager-1", Renewed: metav1.NewTime(now)}}
 }
 
-func TestAHostIsWellOrTheProblemIsNamed(t *testing.T) {
+func TestStatusNamesTheProblems(t *testing.T) {
 	now := time.Now()
 	for name, tc := range map[string]struct {
 		change func(*Status)

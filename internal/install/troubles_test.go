@@ -77,7 +77,7 @@ func TestATroubleThatEndedBeginsAnew(t *testing.T) {
 	if got := w.observe(pull, began.Add(30*time.Second)); got != "" {
 		t.Errorf("it is certain: %s", got)
 	}
-	// The two reasons of a pull alternate: that is one trouble.
+	// The two reasons of a pull alternate, and count as one trouble.
 	w.observe(troubles(&appsv1.Deployment{}, []corev1.Pod{waiting("ErrImagePull")}), began.Add(45*time.Second))
 	if got := w.observe(pull, began.Add(50*time.Second)); got == "" {
 		t.Error("it is not certain")

@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// TestAWrapperIsDeletedOnlyAsKeepAll has a GitOps tool change the wrapper's policy back between the patch and the deletion.
+// A GitOps tool resets the wrapper's policy between the patch and the deletion.
 func TestAWrapperIsDeletedOnlyAsKeepAll(t *testing.T) {
 	for name, tc := range map[string]struct {
 		puts    int // how many changes the tool makes
@@ -70,7 +70,7 @@ func TestAWrapperIsDeletedOnlyAsKeepAll(t *testing.T) {
 	}
 }
 
-// TestAWrapperThatIsMadeAnewIsNamed has a GitOps tool create the wrapper again after each deletion.
+// A GitOps tool creates the wrapper again after each deletion.
 func TestAWrapperThatIsMadeAnewIsNamed(t *testing.T) {
 	wrapper := &v1alpha1.Federated{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(wrapper.DeepCopy()).WithInterceptorFuncs(interceptor.Funcs{

@@ -42,7 +42,7 @@ func (a attempt) check(t *testing.T, account client.Client) {
 	}
 }
 
-// What follows is tried as a dry run, so that it leaves nothing.
+// The following requests are dry runs, so that they leave nothing.
 func creates(obj client.Object) func(context.Context, client.Client) error {
 	return func(ctx context.Context, c client.Client) error { return c.Create(ctx, copyOf(obj), client.DryRunAll) }
 }
@@ -110,7 +110,7 @@ func named(name string) *v1alpha1.Delivery {
 	return d
 }
 
-// asksToken asks for a token, which leaves nothing.
+// asksToken requests a token. The request leaves no object.
 func asksToken(account string) func(context.Context, client.Client) error {
 	return func(ctx context.Context, c client.Client) error {
 		return c.SubResource("token").Create(ctx, join.ServiceAccount(account), &authenticationv1.TokenRequest{})
@@ -126,7 +126,7 @@ func (f *fleet) grantInSystem(t *testing.T, rules ...rbacv1.PolicyRule) {
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: v1alpha1.SystemNamespace, Name: join.HostAccount}}})
 }
 
-// theirs puts onto a member what its own people have, and takes it off again.
+// theirs creates objects of the member's own users, and deletes them after the test.
 func theirs(t *testing.T, c client.Client, objects ...client.Object) {
 	t.Helper()
 	for _, obj := range objects {
@@ -143,7 +143,7 @@ func theirs(t *testing.T, c client.Client, objects ...client.Object) {
 	}
 }
 
-// bringAsBefore creates a namespace as managers did for ClusterFederateds in a version that knew the label made for others only.
+// bringAsBefore creates a namespace as an earlier manager did for a ClusterFederated: without the label made.
 func bringAsBefore(t *testing.T, c client.Client, name string) {
 	t.Helper()
 	ns := namespace(name)
@@ -158,9 +158,9 @@ func bringAsBefore(t *testing.T, c client.Client, name string) {
 	})
 }
 
-// The member itself holds the host to what is open, whatever the host's manager does: everything is tried with the host's token,
-// at once after the join.
-func TestAMemberKeepsTheHostOutOfWhatIsNotOpen(t *testing.T) {
+// The member itself keeps the host out of closed namespaces, whatever the host's manager does. The test sends each request with the
+// host's token, immediately after the join.
+func TestAMemberRefusesTheHostsWritesToClosedNamespaces(t *testing.T) {
 	f := newFleet(t)
 	theirs(t, f.east,
 		namespace("kube-extra"), configMap("kube-extra", "theirs"), configMap("kube-system", "marked", v1alpha1.LabelUID, "w"),
@@ -292,8 +292,8 @@ func TestUnderAllEveryNamespaceIsOpenButThoseOfTheSystem(t *testing.T) {
 	}
 }
 
-// Who may open namespaces is the person with rights on the member, not one with rights on the host.
-func TestAHostThatEditsTheNamespacePolicyAloneGainsNothing(t *testing.T) {
+// Only a person with rights on the member can open namespaces. A person with rights on the host cannot.
+func TestAnEditOfTheMemberClusterOpensNoNamespace(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east", Allow: []string{"core"}})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
@@ -317,7 +317,7 @@ func TestAHostThatEditsTheNamespacePolicyAloneGainsNothing(t *testing.T) {
 		t.Errorf("namespaces %s; %v", r.Namespaces, steps)
 	}
 
-	// Nor does it gain by taking the Membership away before.
+	// Deleting the Membership first does not open the namespace either.
 	edit()
 	if err := f.asHost(t, "east").Delete(within(t), &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}); err != nil {
 		t.Fatal(err)
@@ -327,7 +327,7 @@ func TestAHostThatEditsTheNamespacePolicyAloneGainsNothing(t *testing.T) {
 	}
 	into.check(t, f.asHost(t, "east"))
 
-	// A member that was joined by a version without the policy keeps what it had.
+	// A member that a version without the policy joined keeps its namespaces open.
 	edit()
 	m := &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}
 	if err := f.east.Patch(within(t), m, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"namespacePolicy":null}}`))); err != nil {
@@ -344,8 +344,8 @@ func TestAHostThatEditsTheNamespacePolicyAloneGainsNothing(t *testing.T) {
 	into.check(t, f.asHost(t, "east"))
 }
 
-// The host may end its own account. What holds it stands until its last right is gone.
-func TestAHostThatThrowsItselfOutNeverWritesWithoutThePolicy(t *testing.T) {
+// The host may delete its own account. The policy stays until the host has lost its last right.
+func TestAHostThatDeletesItsOwnRightsNeverWritesWithoutThePolicy(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east", Allow: []string{"core", "storage", "olm"}})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })

@@ -68,7 +68,7 @@ func TestAJoinTakesNoConnectionFromAnEditedMemberCluster(t *testing.T) {
 	}
 }
 
-func TestThePasswordOfAProxyStandsInTheSecretAlone(t *testing.T) {
+func TestThePasswordOfAProxyIsOnlyInTheSecret(t *testing.T) {
 	f := newFleet(t)
 	const proxy = "http://me:secret@127.0.0.1:1"
 	_, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east", ProxyURL: proxy})
@@ -124,7 +124,7 @@ func TestASecretOfTheVersionBeforeIsCompletedByAJoin(t *testing.T) {
 	}
 }
 
-func TestASecretOfAnotherMemberIsNotTaken(t *testing.T) {
+func TestAJoinRefusesTheSecretOfAnotherMember(t *testing.T) {
 	f := newFleet(t)
 	secret := &corev1.Secret{Type: v1alpha1.SecretTypeMember, Data: map[string][]byte{v1alpha1.SecretCluster: []byte("west"), v1alpha1.SecretToken: []byte("t")}}
 	secret.Namespace, secret.Name = v1alpha1.SystemNamespace, "east"

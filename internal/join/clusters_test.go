@@ -31,7 +31,7 @@ var shared = plane.New(sandbox.Options{Name: "test-join", Members: 2, Audit: tru
 
 func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 
-// fleet is what one test works with.
+// fleet is the host and the members of one test.
 type fleet struct {
 	hostConfig, eastConfig, westConfig *rest.Config
 	host, east, west                   client.Client
@@ -67,7 +67,7 @@ func clientFor(t *testing.T, cfg *rest.Config) client.Client {
 	return c
 }
 
-// makeHost installs what makes a cluster a host for a join.
+// makeHost installs on a cluster the objects that a join needs on the host.
 func makeHost(t *testing.T, c client.Client) {
 	t.Helper()
 	const name = "memberclusters." + v1alpha1.Group
@@ -84,7 +84,7 @@ func makeHost(t *testing.T, c client.Client) {
 	})
 }
 
-// join joins a cluster and hands back what was done, a line a step.
+// join joins a cluster and returns the steps, one per line.
 func (f *fleet) join(t *testing.T, member *rest.Config, opts join.Options) (*join.Result, []join.Step, error) {
 	t.Helper()
 	if opts.DefaultHostName == "" {
@@ -104,7 +104,7 @@ func (f *fleet) mustJoin(t *testing.T, member *rest.Config, opts join.Options) *
 	return r
 }
 
-// leave unjoins by the admin's rights and waits until nothing is left.
+// leave unjoins with the administrator's rights, and waits until all objects of Fairlead are gone.
 func (f *fleet) leave(t *testing.T, member *rest.Config, name string) {
 	t.Helper()
 	opts := join.UnjoinOptions{Name: name, Wait: time.Minute}
@@ -114,7 +114,7 @@ func (f *fleet) leave(t *testing.T, member *rest.Config, name string) {
 	f.awaitClean(t, clientFor(t, member))
 }
 
-// asHost is the client that the host's manager would have on a member: by the stored credentials.
+// asHost is a client for a member with the stored credentials, as the host's manager uses it.
 func (f *fleet) asHost(t *testing.T, name string) client.Client {
 	t.Helper()
 	secret := &corev1.Secret{}
@@ -172,7 +172,7 @@ func eventually(t *testing.T, what string, is func(context.Context) bool) {
 	}
 }
 
-// within is the context of a test and of what cleans up after it.
+// within is the context of a test and of its cleanup.
 func within(t *testing.T) context.Context { return context.WithoutCancel(t.Context()) }
 
 // unsigned is a token of an account and of a life that no API server accepts.

@@ -36,7 +36,7 @@ func (f *fleet) asCollector(t *testing.T, name string) client.Client {
 	return clientFor(t, cfg)
 }
 
-// connected is the connection that the manager would have to a member.
+// connected is a connection to a member, as the manager makes it.
 func (f *fleet) connected(t *testing.T, agent string) *member.Conn {
 	t.Helper()
 	mc, secret := f.registered(t, "east")
@@ -52,7 +52,7 @@ func (f *fleet) connected(t *testing.T, agent string) *member.Conn {
 	return conn
 }
 
-// collects runs a collector by the manager's connection until the test ends.
+// collects runs a collector on the manager's connection until the test ends.
 func collects(t *testing.T, conn *member.Conn) {
 	t.Helper()
 	c, err := collect.New(collect.Options{ClusterName: "east", Config: conn.GetConfig(), HTTPClient: conn.CollectorHTTPClient(), Mapper: conn.GetRESTMapper()})
@@ -70,7 +70,7 @@ func collects(t *testing.T, conn *member.Conn) {
 	})
 }
 
-// users are those that the member's audit log names for requests of a user agent about Deliveries, Memberships and nodes.
+// users are the users of a user agent's requests about Deliveries, Memberships and nodes, as the member's audit log names them.
 func users(t *testing.T, mark audit.Mark, agent string) []string {
 	t.Helper()
 	found, err := mark.Requests(func(r audit.Request) bool {
@@ -125,7 +125,7 @@ func TestTheCollectorInsideTheManagerHasAnAccountOfItsOwn(t *testing.T) {
 		t.Errorf("a join wrote something: %+v", again)
 	}
 
-	// Renewed and revoked as the host's is.
+	// The manager renews and revokes the collector's token as it does the host's.
 	stolen := f.asCollector(t, "east")
 	if err := ask(within(t), stolen); err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func TestTheCollectorInsideTheManagerHasAnAccountOfItsOwn(t *testing.T) {
 		}
 	}
 
-	// A collector elsewhere takes its place: the host has no token of its account any more, and may not get one.
+	// The collector now runs elsewhere: the host has no token of its account any more, and may not request one.
 	_, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east", Collector: v1alpha1.CollectorExternal})
 	if err != nil {
 		t.Fatal(err)
@@ -178,8 +178,8 @@ func TestTheCollectorInsideTheManagerHasAnAccountOfItsOwn(t *testing.T) {
 	}
 }
 
-// Without the Secret at the host, only the member's Role tells that the host could create tokens of the collector's account.
-func TestTheHostsTokensOfTheCollectorEndThoughItsSecretIsGone(t *testing.T) {
+// Without the Secret at the host, only the member's Role shows that the host could create tokens of the collector's account.
+func TestAJoinRevokesTheCollectorsTokensAlthoughTheSecretIsGone(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
@@ -195,7 +195,8 @@ func TestTheHostsTokensOfTheCollectorEndThoughItsSecretIsGone(t *testing.T) {
 	f.mustJoin(t, f.eastConfig, external)
 	eventually(t, "the token of the host's collector is refused", func(ctx context.Context) bool { return apierrors.IsUnauthorized(ask(ctx, kept)) })
 
-	// Killed between the account and the Role: the host could still create tokens, so the account is none to keep.
+	// The join was killed between the account and the Role. The host could still create tokens, so the next join must not keep the
+	// account.
 	account := join.ServiceAccount(join.CollectorAccount)
 	if err := f.east.Get(within(t), client.ObjectKeyFromObject(account), account); err != nil {
 		t.Fatal(err)
@@ -222,8 +223,8 @@ func TestTheHostsTokensOfTheCollectorEndThoughItsSecretIsGone(t *testing.T) {
 	}
 }
 
-// The version before bound the collector's roles to the host's account, and gave the host no token of another.
-func TestTheCollectorOfAMemberOfTheVersionBeforeWorksOnAsTheHost(t *testing.T) {
+// An earlier version bound the collector's roles to the host's account, and gave the host no token of another account.
+func TestTheCollectorOfAMemberOfAnEarlierVersionUsesTheHostsToken(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })

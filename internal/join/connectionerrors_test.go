@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-func TestWhatKeepsAClusterFromAnsweringIsSaid(t *testing.T) {
+func TestConnectionErrorsNameTheCause(t *testing.T) {
 	answers := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Unauthorized","code":401}`, http.StatusUnauthorized)
 	}))
@@ -59,7 +59,7 @@ func TestWhatKeepsAClusterFromAnsweringIsSaid(t *testing.T) {
 	}
 }
 
-func TestCertificateThatExpiredSaysSo(t *testing.T) {
+func TestAnExpiredCertificateIsReported(t *testing.T) {
 	cert := &x509.Certificate{NotBefore: time.Unix(0, 0), NotAfter: time.Unix(3600, 0)}
 	err := &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Cert: cert, Reason: x509.Expired}}
 	want := "its certificate is valid only from 1970-01-01 00:00 to 1970-01-01 01:00"
@@ -68,7 +68,7 @@ func TestCertificateThatExpiredSaysSo(t *testing.T) {
 	}
 }
 
-func TestErrorsThatAreNoMatterOfTheConnectionStayAsTheyAre(t *testing.T) {
+func TestErrorsThatAreNotAboutTheConnectionStayAsTheyAre(t *testing.T) {
 	err := apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "kube-system")
 	if got := explain(err, "member east", "https://east"); !errors.Is(got, err) {
 		t.Errorf("got %v", got)
@@ -78,7 +78,7 @@ func TestErrorsThatAreNoMatterOfTheConnectionStayAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestRefusedGrantsSayWhatToDo(t *testing.T) {
+func TestRefusedGrantsNameTheWayOut(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "clusterroles"}, "fairlead-host-core", errors.New(strings.Repeat("rule ", 500)))
 	err := explainGrant(forbidden, "member east")
 	var grant *GrantError

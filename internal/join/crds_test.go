@@ -65,7 +65,7 @@ func TestAnOlderHostctlLeavesNewerCRDs(t *testing.T) {
 		spec(crd)["later"] = apiextensionsv1.JSONSchemaProps{Type: "string"}
 	}), "unordered")
 
-	// One that lacks a field and has none more is upgraded.
+	// A CRD that lacks a field and has no other field is upgraded.
 	before := read()
 	change(func(crd *apiextensionsv1.CustomResourceDefinition) {
 		delete(spec(crd), "later")

@@ -54,8 +54,8 @@ func (f *fleet) joinMeanwhile(t *testing.T, do func()) []join.Step {
 	return steps
 }
 
-// expectAccounted fails where the tokens at the host do not work, or the member holds a Secret of a token that the host neither
-// uses nor is about to revoke.
+// expectAccounted fails if a token at the host does not work. It also fails if the member holds a Secret of a token that the host
+// neither uses nor is about to revoke.
 func (f *fleet) expectAccounted(t *testing.T) {
 	t.Helper()
 	_, secret := f.registered(t, "east")
@@ -70,7 +70,7 @@ func (f *fleet) expectAccounted(t *testing.T) {
 			}
 		}
 	}
-	// The API server remembers a token that it accepted for ten seconds. So the Secret tells, and not a request.
+	// The API server accepts a revoked token for up to ten seconds. So the test reads the Secret, and sends no request.
 	for key, account := range map[string]string{v1alpha1.SecretToken: join.HostAccount, v1alpha1.SecretCollectorToken: join.CollectorAccount} {
 		if boundTo := join.BoundTo(t, string(secret.Data[key])); !slices.Contains(f.tokenSecrets(t, account), boundTo) {
 			t.Errorf("%s at the host is revoked: it is bound to %s", key, boundTo)
@@ -93,7 +93,7 @@ func (f *fleet) inUse(t *testing.T, name string) bool {
 	})
 }
 
-// unboundCluster makes the next join write the Secret: the binding lacks the name of the member, as of the version before.
+// unboundCluster makes the next join write the Secret: it removes the name of the member, which an earlier version did not write.
 func (f *fleet) unboundCluster(t *testing.T) {
 	t.Helper()
 	_, secret := f.registered(t, "east")
@@ -130,7 +130,7 @@ func TestAJoinNeverStoresATokenThatARenewalHasReplaced(t *testing.T) {
 	f.expectAccounted(t)
 }
 
-// before is a connection on which do runs once, right before the nth request for which is says true.
+// before is a connection on which do runs once, right before the nth request for which is returns true.
 func before(cfg *rest.Config, n int, is func(*http.Request) bool, do func()) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
@@ -214,7 +214,7 @@ func TestTwoJoinsAtATimeLeaveTheHostWithOneTokenOfEachAccount(t *testing.T) {
 }
 
 // A join or a manager that was killed before it stored its token leaves the token's Secret on the member.
-func TestAJoinHasTokensRevokedThatNoHostHolds(t *testing.T) {
+func TestAJoinRevokesTokensThatTheHostDoesNotHold(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
@@ -279,8 +279,8 @@ func TestAJoinThatIsStoppedRevokesTheTokensThatItIssued(t *testing.T) {
 	f.expectAccounted(t)
 }
 
-// Each of the two writes the policy on the member, and then the MemberCluster. The member must not end with the policy of one
-// and the MemberCluster of the other without a word.
+// Each of the two joins writes the policy on the member, and then the MemberCluster. If the member ends with the policy of one and
+// the MemberCluster of the other, a join has to report it.
 func TestOfTwoJoinsWithDifferentCollectorsOneFails(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
@@ -297,8 +297,8 @@ func TestOfTwoJoinsWithDifferentCollectorsOneFails(t *testing.T) {
 	f.expectAccounted(t)
 }
 
-// All names are held by Secrets whose tokens no host holds. The join writes the Secret at the host before it deletes one of them, so
-// that a renewal under way cannot store the token that is bound to it.
+// Secrets whose tokens the host does not hold take all names. The join writes the Secret at the host before it deletes one of them. So
+// a renewal under way cannot store the token that is bound to it.
 func TestAJoinThatMakesRoomStopsARenewalUnderWay(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})

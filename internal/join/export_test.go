@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The tests on real clusters are a package of their own, since the sandbox that they stand on joins its members by
-// this package. This is what they need of its inside.
+// The tests on real clusters are in a package of their own, because the sandbox that they use imports this package. The
+// identifiers below are for them.
 var (
 	Scheme      = scheme
 	Absent      = absent
@@ -27,13 +27,13 @@ const (
 	CRDMemberships = crdMemberships
 )
 
-// Remembering is the options for a member whose API servers forget tokens as fast as that.
+// Remembering returns options for a member whose API servers accept a deleted account's token only for this long.
 func (o Options) Remembering(memory time.Duration) Options {
 	o.tokenMemory = memory
 	return o
 }
 
-// Impatient is the options for a join that gives up as soon as a collector does not start.
+// Impatient returns options for a join that gives up as soon as a collector does not start.
 func (o Options) Impatient() Options {
 	o.patience = time.Millisecond
 	return o

@@ -13,9 +13,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-// A member that was joined when the profiles held more loses nothing by being joined again, and its people are told what it
-// grants beyond today's; a person who names the grants gets what they hold today.
-func TestAMemberOfAnEarlierVersionKeepsWhatItGrantsUntilToldOtherwise(t *testing.T) {
+// A member was joined when the profiles held more. A second join without --allow keeps these rights, and notes which of them today's
+// profiles lack. With --allow the host gets only the rights that the profiles have today.
+func TestAMemberOfAnEarlierVersionKeepsItsFormerGrants(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })

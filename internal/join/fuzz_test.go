@@ -4,7 +4,7 @@ package join
 
 import "testing"
 
-// Tokens come out of kubeconfigs and Secrets that anybody may have written.
+// Tokens come from kubeconfigs and Secrets, so they are untrusted input.
 func FuzzToken(f *testing.F) {
 	f.Add("a.eyJpYXQiOjEsImV4cCI6Mn0.b")
 	f.Add("..")

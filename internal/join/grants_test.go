@@ -51,7 +51,7 @@ func many(n int) []string {
 	return list
 }
 
-// wordsDiff is empty when err has the wanted words, or neither is there.
+// wordsDiff is empty if err contains want, or if both are empty.
 func wordsDiff(want string, err error) string {
 	switch {
 	case want == "" && err != nil:
@@ -149,8 +149,8 @@ func TestCollectorsReadWhatIsGrantedButNeverSecrets(t *testing.T) {
 	}
 }
 
-// A wrapper that is deleted after an operator took its kinds along would wait for ever where the host may not see
-// that their definitions are gone.
+// An operator's removal can delete the CRDs of a wrapper's kinds. If the host may not read CRDs, the deletion of the
+// wrapper would then wait for ever.
 func TestTheHostMayReadEveryDefinitionWhateverIsGranted(t *testing.T) {
 	if !slices.ContainsFunc(hostRules(), func(r rbacv1.PolicyRule) bool {
 		return slices.Contains(r.Resources, "customresourcedefinitions") && slices.Contains(r.Verbs, "get") && len(r.ResourceNames) == 0

@@ -38,7 +38,7 @@ func items(t *testing.T, list client.ObjectList) []client.Object {
 	return objects
 }
 
-// isFairleads knows an object that join may have made, and the CRDs of members.
+// isFairleads reports whether a join may have made the object, or whether it is a CRD of members.
 func isFairleads(obj client.Object) bool {
 	if _, ok := obj.(*v1alpha1.MemberCluster); ok {
 		return true
@@ -65,7 +65,7 @@ func TestADryRunWritesNothing(t *testing.T) {
 	}
 }
 
-func TestJoiningAgainWritesNothingAndKeepsWhatWasSaid(t *testing.T) {
+func TestASecondJoinWritesNothingAndKeepsTheSettings(t *testing.T) {
 	f := newFleet(t)
 	first := f.mustJoin(t, f.eastConfig, join.Options{Name: "east", Allow: []string{"core", "example.com/widgets"}, Namespaces: v1alpha1.NamespacesAll,
 		Collector: v1alpha1.CollectorExternal, Labels: map[string]string{"env": "production"}})
@@ -157,7 +157,7 @@ func attributes(question string) *authorizationv1.ResourceAttributes {
 	return a
 }
 
-func TestAJoinMendsWhatIsBroken(t *testing.T) {
+func TestAJoinRepairsAMember(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
@@ -246,7 +246,7 @@ func setToken(t *testing.T, c client.Client, key types.NamespacedName, token str
 	})
 }
 
-func TestWhoMayNotJoinIsTold(t *testing.T) {
+func TestRefusedJoinsNameTheCause(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
@@ -292,7 +292,7 @@ func TestWhoMayNotJoinIsTold(t *testing.T) {
 	f.leave(t, f.westConfig, "west") // what the person with few rights had begun
 }
 
-// limited may write roles on a cluster, and little else.
+// limited is a user who may write roles on a cluster, and little else.
 func limited(t *testing.T, c client.Client, cfg *rest.Config) *rest.Config {
 	t.Helper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "limited"}, Rules: []rbacv1.PolicyRule{

@@ -11,8 +11,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-// Whoever may write MemberClusters makes one that points at another member's Secret, and deletes it.
-func TestALeavingMemberTakesNoOtherMembersSecretAlong(t *testing.T) {
+// A person who can write MemberClusters creates one that refers to another member's Secret, and deletes it.
+func TestLeavingAMemberKeepsTheSecretsOfOtherMembers(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
@@ -43,8 +43,8 @@ func TestALeavingMemberTakesNoOtherMembersSecretAlong(t *testing.T) {
 	}
 }
 
-// An annotation is no proof that a member is cleared: all who write MemberClusters may set it.
-func TestAMemberIsClearedWhateverAnAnnotationSays(t *testing.T) {
+// An annotation does not prove that a member is cleared: everyone who can write MemberClusters can set it.
+func TestAnAnnotationDoesNotProveThatAMemberIsCleared(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
 	hostUID, err := join.IdentityOf(within(t), f.host)

@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-func TestTheHostThatLostAMemberLetsGoOfItAndTouchesNothing(t *testing.T) {
+func TestTheHostThatLostAMemberReleasesItAndWritesNothingThere(t *testing.T) {
 	r := newRivals(t, join.Options{})
 	account := r.asHost(t, "east")                  // with the token that is revoked
 	if err := ask(within(t), account); err != nil { // so that it knows the member's kinds before
@@ -109,7 +109,7 @@ func TestTheHostThatLostAMemberLetsGoOfItAndTouchesNothing(t *testing.T) {
 	}
 }
 
-// registerAnew makes the first host know east as it did before it lost it.
+// registerAnew creates the MemberCluster of east at the first host again, as it was before the loss.
 func (r *rivals) registerAnew(t *testing.T) {
 	t.Helper()
 	m, err := join.FindMember(within(t), r.host, "east")

@@ -64,7 +64,7 @@ func (f *fleet) runsManager(t *testing.T, image string) {
 	}
 }
 
-// forgetsManager makes the host one whose manager is a process elsewhere.
+// forgetsManager deletes the Deployment of the manager, as on a host whose manager is a process elsewhere.
 func (f *fleet) forgetsManager(t *testing.T) {
 	t.Helper()
 	for _, obj := range []client.Object{
@@ -100,7 +100,7 @@ func (f *fleet) eastAccount(t *testing.T) *corev1.ServiceAccount {
 	return account
 }
 
-// hostOnEast is the host's account on the member, by the test's own way there.
+// hostOnEast is a client for the member with the host's account, on the test's own connection.
 func (f *fleet) hostOnEast(t *testing.T) client.Client {
 	t.Helper()
 	_, secret := f.registered(t, "east")
@@ -185,7 +185,7 @@ func TestTheCollectorOfANewMemberIsADeploymentThere(t *testing.T) {
 		t.Errorf("the copy of the pull secret stays: %v", err)
 	}
 
-	// The manager leaves the member with its own account: the collector goes before what it observes.
+	// The manager leaves the member with its own account. It deletes the collector before the Deliveries.
 	var steps []string
 	if err := join.Withdraw(within(t), host, got.Host.UID, "east", func(s join.Step) { steps = append(steps, s.What) }); err != nil {
 		t.Fatal(err)
@@ -199,7 +199,7 @@ func TestTheCollectorOfANewMemberIsADeploymentThere(t *testing.T) {
 	})
 }
 
-func TestAChangeOfTheCollectorsPlaceEndsTheFormer(t *testing.T) {
+func TestAChangeOfTheCollectorModeRemovesTheFormerCollector(t *testing.T) {
 	f := newFleet(t)
 	f.runsManager(t, "registry.org/fairlead/manager:v1")
 	t.Cleanup(func() { f.forgetsManager(t) })
@@ -262,7 +262,7 @@ func TestADeploymentThatNoJoinMadeStays(t *testing.T) {
 	}
 }
 
-func TestSettingsOfACollectorThatCannotBeFollowedAreRefusedFirst(t *testing.T) {
+func TestWrongSettingsOfACollectorAreRefusedBeforeTheFirstWrite(t *testing.T) {
 	f := newFleet(t)
 	before := ours(t, f.east)
 	refused := func(want string, opts join.Options) {
@@ -284,7 +284,7 @@ func TestSettingsOfACollectorThatCannotBeFollowedAreRefusedFirst(t *testing.T) {
 	refused("--proxy-url http://127.0.0.1:1 is a loopback address: in the pod of the host's manager", join.Options{Server: elsewhere, ProxyURL: "http://127.0.0.1:1"})
 }
 
-// awaits joins east and waits, while the test plays the manager: it calls the member Ready at once.
+// awaits joins east and waits. Meanwhile the test acts as the manager, and reports the member as Ready at once.
 func (f *fleet) awaits(t *testing.T) ([]join.Step, error) {
 	t.Helper()
 	type ended struct {
@@ -346,7 +346,7 @@ func (f *fleet) collectorFails(t *testing.T, reason string) {
 	})
 }
 
-func TestAJoinTellsWhyTheCollectorDoesNotStart(t *testing.T) {
+func TestAJoinReportsWhyTheCollectorDoesNotStart(t *testing.T) {
 	f := newFleet(t)
 	f.runsManager(t, "registry.org/fairlead/manager:v1")
 	t.Cleanup(func() { f.forgetsManager(t) })
@@ -363,7 +363,7 @@ func TestAJoinTellsWhyTheCollectorDoesNotStart(t *testing.T) {
 			}
 		}
 	}
-	// A quota of the member refuses the pod. The API server and its controllers tell that by themselves.
+	// A quota of the member refuses the pod. The member's controllers write that into the status of the Deployment.
 	host := join.Options{Name: "east", Server: elsewhere, Collector: v1alpha1.CollectorHost}
 	f.mustJoin(t, f.eastConfig, host)
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "none"},
@@ -382,7 +382,7 @@ func TestAJoinTellsWhyTheCollectorDoesNotStart(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// No node takes the pod. The scheduler tells that by itself.
+	// No node takes the pod. The scheduler writes that into the status of the pod.
 	f.mustJoin(t, f.eastConfig, host) // the controllers try a refused pod again only after a while
 	eventually(t, "the pods of the former Deployment are gone", func(ctx context.Context) bool {
 		var pods corev1.PodList
@@ -395,7 +395,7 @@ func TestAJoinTellsWhyTheCollectorDoesNotStart(t *testing.T) {
 	_, err = f.awaits(t)
 	notReady(err, v1alpha1.ReasonPodUnschedulable, "no node takes pod", "unschedulable")
 
-	// The test writes what a kubelet writes about an image that is not there.
+	// The test writes the status that a kubelet writes if it cannot find an image.
 	pod := f.pod(t)
 	to := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: "worker-1"}}
 	if err := f.east.SubResource("binding").Create(within(t), pod, to); err != nil {
@@ -418,7 +418,7 @@ func TestAJoinTellsWhyTheCollectorDoesNotStart(t *testing.T) {
 		t.Errorf("it is not told while the join waits: %v", steps)
 	}
 
-	// Another node pulls the image: KWOK calls the pod ready.
+	// Another node pulls the image: KWOK marks the pod as ready.
 	f.cordon(t, false)
 	if err := f.east.Delete(within(t), pod, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)

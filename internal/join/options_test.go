@@ -58,7 +58,7 @@ func TestReadyCountsOnlyForTheRegistrationAsItIsNow(t *testing.T) {
 	}
 }
 
-func TestNarrate(t *testing.T) {
+func TestPrinterWritesALineForEachStep(t *testing.T) {
 	for name, tc := range map[string]struct {
 		step Step
 		dry  bool

@@ -17,8 +17,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
-// The kubeconfig of a join is that of an administrator.
-func TestAJoinIsSentNowhereElse(t *testing.T) {
+// The kubeconfig of a join has the rights of an administrator, so a redirect must not receive its credentials.
+func TestAJoinFollowsNoRedirect(t *testing.T) {
 	var elsewhere atomic.Int64
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
 	t.Cleanup(other.Close)

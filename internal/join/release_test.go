@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-// The host's manager says in the status what it waits for, while somebody else lets the member go.
+// The host's manager writes the status of a MemberCluster while another client releases it.
 func TestAMemberIsReleasedThoughItsStatusIsWrittenMeanwhile(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {

@@ -40,9 +40,9 @@ type renewing struct {
 	secret       *corev1.Secret
 	// issued and expires are the life of the tokens that the member gives.
 	issued, expires time.Time
-	// forbids says that the host may make no Secret there.
+	// forbids makes the member refuse to let the host create a Secret.
 	forbids bool
-	// asked are the accounts of which tokens were asked for.
+	// asked are the accounts of the requested tokens.
 	asked []string
 }
 
@@ -108,7 +108,7 @@ func TestRenew(t *testing.T) {
 		token string
 		// held are the Secrets on the member beside that of the token.
 		held []string
-		// life is that of the tokens that the member gives in hours, a month where it is 0; late is how old they are.
+		// life is the lifetime of the issued tokens in hours; 0 stands for a month. late is their age.
 		life, late float64
 		forbids    bool
 		refuses    bool // the new token
@@ -186,7 +186,7 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-func TestRevokeDeletesWhatWasReplacedAndNothingElse(t *testing.T) {
+func TestRevokeDeletesOnlyTheSecretsOfReplacedTokens(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	line := func(n int) string {
 		return tokenSecrets(HostAccount)[n-1] + "/uid-of-" + tokenSecrets(HostAccount)[n-1]
@@ -226,8 +226,8 @@ func TestRevokeDeletesWhatWasReplacedAndNothingElse(t *testing.T) {
 	}
 }
 
-// A Secret that the member does not let the host delete stays on the list, and keeps no other token from being revoked.
-func TestATokenThatCannotBeRevokedHoldsNoOtherUp(t *testing.T) {
+// If the member refuses to delete a Secret, the Secret stays on the list, and the other tokens are still revoked.
+func TestATokenThatCannotBeRevokedDoesNotBlockTheOthers(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	r := &renewing{}
 	r.start(t, tokenFor(now, now.Add(time.Hour), "fairlead-host-token-2"), tokenSecrets(HostAccount)...)
@@ -329,7 +329,7 @@ func TestTheCollectorsTokenIsRenewedAndRevokedAsTheHostsIs(t *testing.T) {
 }
 
 // A collector elsewhere has tokens that the host may not revoke.
-func TestWhatTheHostHoldsNoTokenOfIsNotItsToRevoke(t *testing.T) {
+func TestTheHostDoesNotRevokeTokensOfAnAccountThatItDoesNotUse(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	token := func(account string, n int) []byte {
 		return []byte(tokenFor(now, now.Add(time.Hour), tokenSecrets(account)[n-1]))

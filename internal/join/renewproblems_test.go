@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Where all names are held, the manager deletes a Secret on the member that a join may have made a moment ago.
+// If Secrets take all names, the manager deletes one on the member that a join may have created a moment ago.
 func TestARenewalThatMakesRoomStopsAJoinUnderWay(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	names := tokenSecrets(HostAccount)
@@ -45,7 +45,7 @@ func TestARenewalThatMakesRoomStopsAJoinUnderWay(t *testing.T) {
 	if diff := cmp.Diff(names[0]+"/uid-of-"+names[0], string(r.secret.Data[v1alpha1.SecretSuperseded])); diff != "" {
 		t.Errorf("what is to be revoked: %s", diff)
 	}
-	// A member that lets the host delete nothing leaves one line, however often it is tried.
+	// If the member refuses every deletion, the list has one line, however often the manager tries.
 	r.start(t, tokenFor(now.Add(-25*time.Hour), now.Add(29*24*time.Hour), names[0]), names...)
 	keeps := interceptor.NewClient(r.member.(client.WithWatch), interceptor.Funcs{
 		Delete: func(_ context.Context, _ client.WithWatch, obj client.Object, _ ...client.DeleteOption) error {
@@ -64,7 +64,7 @@ func TestARenewalThatMakesRoomStopsAJoinUnderWay(t *testing.T) {
 			t.Errorf("what is to be revoked: %s", diff)
 		}
 	}
-	// And the reverse: the join was first, so the manager deletes nothing.
+	// The reverse: the join was first, so the manager deletes nothing.
 	r.start(t, tokenFor(now.Add(-25*time.Hour), now.Add(29*24*time.Hour), names[0]), names...)
 	stale := r.secret.DeepCopy()
 	r.secret.Data[v1alpha1.SecretToken] = []byte(tokenFor(now, now.Add(time.Hour), names[1]))

@@ -25,7 +25,7 @@ func ask(ctx context.Context, c client.Client) error {
 	return c.Get(ctx, types.NamespacedName{Name: v1alpha1.MembershipName}, &v1alpha1.Membership{})
 }
 
-// renew has the host's token for east renewed as the manager does, when it is due.
+// renew renews the host's token for east when it is due, as the manager does.
 func (f *fleet) renew(t *testing.T) join.Renewal {
 	t.Helper()
 	_, secret := f.registered(t, "east")
@@ -41,7 +41,7 @@ func (f *fleet) renew(t *testing.T) join.Renewal {
 	}
 	due := renewal.Due
 	eventually(t, "the member gives a token that is younger by a second", func(ctx context.Context) bool {
-		// Read again as the manager does: of the two tokens one may have been renewed, and the other is not younger yet.
+		// The manager reads the Secret again too: it may have renewed one of the two tokens, and the other may be due now.
 		_, secret = f.registered(t, "east")
 		renewal, err = join.Renew(ctx, f.host, account, accepts, secret, due)
 		return err == nil && renewal.Renewed
@@ -89,7 +89,7 @@ func TestATokenIsRevokedOnceItsSuccessorHasWorked(t *testing.T) {
 	if len(held) != 1 {
 		t.Fatalf("Secrets on the member: %v", held)
 	}
-	// One that was made anew under the name of what is to be revoked stays.
+	// A newer Secret under the name of a revoked one stays.
 	_, secret = f.registered(t, "east")
 	secret.Data[v1alpha1.SecretSuperseded] = []byte(held[0] + "/another-uid")
 	if err := f.host.Update(within(t), secret); err != nil {
@@ -103,8 +103,8 @@ func TestATokenIsRevokedOnceItsSuccessorHasWorked(t *testing.T) {
 	}
 }
 
-// A member that was joined by the version before gives no bound tokens until it is joined again.
-func TestAMemberOfTheVersionBeforeIsServedAndMendedByAJoin(t *testing.T) {
+// A member that an earlier version joined issues no bound tokens until it is joined again.
+func TestAMemberOfAnEarlierVersionIsServedAndUpgradedByAJoin(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
@@ -144,7 +144,7 @@ func TestAMemberOfTheVersionBeforeIsServedAndMendedByAJoin(t *testing.T) {
 	}
 }
 
-func TestRotateRefusesEveryTokenThatThereWas(t *testing.T) {
+func TestRotateRevokesEveryEarlierToken(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })

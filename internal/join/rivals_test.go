@@ -56,7 +56,7 @@ func newRivals(t *testing.T, opts join.Options) *rivals {
 	return r
 }
 
-// clean leaves three clusters as newFleet finds them, whoever has east by now.
+// clean resets three clusters for newFleet, whichever host owns east by now.
 func (r *rivals) clean(t *testing.T) {
 	t.Helper()
 	for _, f := range []*fleet{r.fleet, r.second} {
@@ -104,12 +104,12 @@ func (f *fleet) membership(t *testing.T) *v1alpha1.Membership {
 	return m
 }
 
-// takingOver are the options of a takeover on a member whose API server has no memory.
+// takingOver are the options of a takeover on a member whose API server caches no tokens.
 func takingOver(name string) join.Options {
 	return join.Options{Name: name, DefaultHostName: "second", TakeOver: true}.Remembering(time.Millisecond)
 }
 
-// expectUntouched fails where what the first host has delivered was written to.
+// expectUntouched fails if a client wrote to an object that the first host delivered.
 func (r *rivals) expectUntouched(t *testing.T) {
 	t.Helper()
 	for _, obj := range []client.Object{r.delivery, r.workload} {

@@ -75,7 +75,7 @@ func TestAMemberIsTakenOverAndAtNoMomentCanBothHostsWrite(t *testing.T) {
 	r.expectUntouched(t)
 }
 
-// oldCollectorSpeaks writes what a collector says of itself.
+// oldCollectorSpeaks writes the status of the Membership as the first host's collector does.
 func (f *fleet) oldCollectorSpeaks(t *testing.T) {
 	t.Helper()
 	m := f.membership(t)
@@ -125,7 +125,7 @@ func TestATakeoverThatIsKilledAnywhereIsFinishedByTheNextJoin(t *testing.T) {
 	}
 }
 
-func TestNothingIsTakenBeforeAllIsKnownToGoWell(t *testing.T) {
+func TestATakeoverChecksEverythingBeforeItRemovesAnything(t *testing.T) {
 	r := newRivals(t, join.Options{})
 	before := ours(t, r.east)
 	third := v1alpha1.HostIdentity{UID: "third-uid", Name: "third"}
@@ -133,7 +133,7 @@ func TestNothingIsTakenBeforeAllIsKnownToGoWell(t *testing.T) {
 		prepare func(t *testing.T)
 		change  func(*join.Options)
 		want    string
-		// asked is whether it came to asking; touched is what the case itself writes to the member.
+		// asked is true if the join asked the person. touched are the objects on the member that the case itself writes.
 		asked   bool
 		touched string
 	}{
@@ -215,7 +215,7 @@ func TestNothingIsTakenBeforeAllIsKnownToGoWell(t *testing.T) {
 	}
 }
 
-func TestThereIsNothingToTakeFromNobody(t *testing.T) {
+func TestATakeoverWithoutAnotherHostIsAnOrdinaryJoin(t *testing.T) {
 	f := newFleet(t)
 	opts := join.Options{Name: "east", TakeOver: true, Confirm: func(join.Takeover) error { return errors.New("asked") }}
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-// The person who unjoined waits for the manager, and another joins the cluster as soon as its MemberCluster is gone.
+// One person unjoins and waits for the manager. Another person joins the cluster as soon as its MemberCluster is gone.
 func TestAnUnjoinThatWaitsLeavesTheSecretOfANewJoin(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
@@ -100,7 +100,7 @@ func TestAnUnjoinThatWaitsLeavesTheSecretOfAFirstJoin(t *testing.T) {
 }
 
 // The MemberCluster goes although the manager has not withdrawn: it has no finalizer, or a person removes it meanwhile.
-func TestAnUnjoinWhoseMemberClusterGoesMeanwhileWithdrawsAllTheSame(t *testing.T) {
+func TestAnUnjoinWithdrawsAlthoughItsMemberClusterDisappears(t *testing.T) {
 	for name, tc := range map[string]struct {
 		method, path string
 		nth          int

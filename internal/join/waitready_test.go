@@ -57,7 +57,7 @@ func TestWhatToDoAboutAMemberThatIsNotReady(t *testing.T) {
 	}
 }
 
-func TestWhoeverRunsTheCollectorIsToldThatItNeedsANewToken(t *testing.T) {
+func TestAJoinReportsThatAnExternalCollectorNeedsANewToken(t *testing.T) {
 	f := newFleet(t)
 	told := func(collector v1alpha1.CollectorMode, dry bool) bool {
 		t.Helper()
@@ -88,7 +88,7 @@ func TestWhoeverRunsTheCollectorIsToldThatItNeedsANewToken(t *testing.T) {
 	}
 }
 
-// The host takes the first cluster that answers to it for the one that was joined; the join knows better.
+// The host accepts the first cluster that accepts its credentials. The join knows the uid of the right one.
 func TestAHostThatReachesAnotherClusterThanTheJoinIsNotReady(t *testing.T) {
 	f := newFleet(t)
 	t.Cleanup(func() {
@@ -119,7 +119,7 @@ func TestAHostThatReachesAnotherClusterThanTheJoinIsNotReady(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	// And who joins again is told the way, too.
+	// A second join reports the way out too.
 	_, _, err = f.join(t, f.eastConfig, join.Options{Name: "east"})
 	for _, want := range []string{"(uid of-another; the one at ", "`hostctl unjoin east` first (with --forget"} {
 		if diff := join.WordsDiff(want, err); diff != "" {
@@ -128,7 +128,7 @@ func TestAHostThatReachesAnotherClusterThanTheJoinIsNotReady(t *testing.T) {
 	}
 }
 
-// The deliberate way to say that another cluster takes a member's place.
+// An unjoin with --forget is the way to let another cluster take a member's name.
 func TestAnotherClusterTakesAMembersPlaceAfterAForgettingUnjoin(t *testing.T) {
 	f := newFleet(t)
 	first := f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})

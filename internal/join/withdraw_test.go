@@ -29,8 +29,8 @@ func crdOf(name string) client.Object {
 
 var errKilled = errors.New("killed")
 
-// life ends with its write number n, counted from 1 over all its clients: that one arrives, and its answer does not.
-// To be killed before a write is to be killed after the one before it.
+// life ends with its nth write, counted from 1 over all its clients. The write arrives, and its answer does not. A kill before a write
+// equals a kill after the previous one.
 type life struct{ n int }
 
 func (l *life) write(do func() error) error {
@@ -111,7 +111,7 @@ func TestTheHostLeavesWithItsOwnCredentialWhereverItIsKilled(t *testing.T) {
 	}
 }
 
-// watching makes a client one that interceptor takes; nobody watches.
+// watching adds the method Watch, which interceptor needs and no test calls.
 type watching struct{ client.Client }
 
 func (w watching) Watch(context.Context, client.ObjectList, ...client.ListOption) (watch.Interface, error) {
@@ -128,7 +128,7 @@ func (f *fleet) deleteMember(t *testing.T, name string) *v1alpha1.MemberCluster 
 	return m
 }
 
-func TestNothingIsTakenFromAMemberOfAnother(t *testing.T) {
+func TestLeavingRemovesNothingFromTheMemberOfAnotherHost(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })

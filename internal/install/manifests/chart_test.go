@@ -97,7 +97,7 @@ func rendered(t *testing.T, file string) (objects []*unstructured.Unstructured) 
 	}
 }
 
-// byKey has the objects by what identifies them, without the annotation by which Helm keeps an object.
+// byKey returns the objects by kind, namespace and name. It removes the annotation by which Helm keeps an object.
 func byKey(t *testing.T, objects []*unstructured.Unstructured) map[string]map[string]any {
 	t.Helper()
 	all := map[string]map[string]any{}

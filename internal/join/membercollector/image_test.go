@@ -25,7 +25,7 @@ func TestTheImageOfACollector(t *testing.T) {
 	v1, v2 := managerOf("registry.org:5000/fairlead/manager:v1"), managerOf("registry.org:5000/fairlead/manager:v2")
 	named := managerOf("registry.org/m@" + digest)
 	named.Annotations = map[string]string{AnnotationCollectorImage: "registry.org/c@" + digest}
-	// joined is the Deployment of a join that was given something.
+	// joined is the Deployment of an earlier join with these settings.
 	joined := func(manager *appsv1.Deployment, given Given) *appsv1.Deployment {
 		s, err := Settle("eu-1", given, manager, nil)
 		if err != nil {
