@@ -108,6 +108,7 @@ func Join(ctx context.Context, host, member *rest.Config, opts Options, report R
 		p.refuseOthers,
 		p.decide,
 		p.settleCollector,
+		p.askHost,
 		p.takeOver,
 		p.rotate,
 		p.install,

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -30,6 +31,28 @@ func (p *joiner) putHostNamespace(ctx context.Context) error {
 	}
 	p.done(outcome, "host: namespace "+v1alpha1.SystemNamespace, "")
 	return nil
+}
+
+// askHost sends the MemberCluster as a dry run before the join writes anything. A host that is older than this hostctl may
+// not know a setting, for example a mode of the collector. Otherwise the join would fail with everything installed on
+// the member.
+func (p *joiner) askHost(ctx context.Context) error {
+	want, err := p.known.DeepCopy(), error(nil)
+	p.fillMemberCluster(want)
+	switch {
+	case p.known.UID == "":
+		err = p.host.client.Create(ctx, want, client.FieldOwner(fieldManager), client.DryRunAll)
+	case !equality.Semantic.DeepEqual(p.known, want):
+		err = p.host.client.Update(ctx, want, client.FieldOwner(fieldManager), client.DryRunAll)
+	}
+	switch {
+	case retriable(err): // another client wrote it since the join began; putMemberCluster reads it again
+		return nil
+	case apierrors.IsInvalid(err):
+		return fmt.Errorf("the host refuses MemberCluster %s, so the join has written nothing. A host that is older than this hostctl does not know every "+
+			"setting: use a hostctl of the host's version, or upgrade the host with `hostctl init`: %w", p.opts.Name, err)
+	}
+	return wrapf(err, "asking the host whether it takes MemberCluster %s", p.opts.Name)
 }
 
 // putMemberCluster writes the MemberCluster, and creates it at the first join only. An unjoin may have deleted it since
