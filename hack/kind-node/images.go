@@ -3,7 +3,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -113,7 +115,7 @@ func (b *builder) layOutTools(ctx context.Context) error {
 		if err != nil || len(found) == 0 {
 			return fmt.Errorf("debootstrap left no package %s: %w", name, err)
 		}
-		if _, err := command(ctx, "dpkg-deb", "--extract", found[0], base); err != nil {
+		if err := unpack(ctx, found[0], base); err != nil {
 			return err
 		}
 	}
@@ -150,6 +152,29 @@ func (b *builder) layOutTools(ctx context.Context) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(base, "etc/ssl/certs/ca-certificates.crt"), roots, 0o644)
+}
+
+// unpack writes the files of a package of Debian into a folder. Some packages have the folder /bin, which is a link here, as in
+// every Debian with a merged /usr. `dpkg-deb --extract` puts a folder in the place of the link: then /bin/sh is not there.
+func unpack(ctx context.Context, deb, to string) error {
+	files := exec.CommandContext(ctx, "dpkg-deb", "--fsys-tarfile", deb)
+	tar := exec.CommandContext(ctx, "tar", "--extract", "--keep-directory-symlink", "--preserve-permissions", "--directory", to)
+	var filesSaid, tarSaid bytes.Buffer
+	files.Stderr, tar.Stderr = &filesSaid, &tarSaid
+	pipe, err := files.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	tar.Stdin = pipe
+	if err := files.Start(); err != nil {
+		return err
+	}
+	err = tar.Run()
+	_ = pipe.Close() // otherwise dpkg-deb waits for a tar that failed
+	if err = errors.Join(err, files.Wait()); err != nil {
+		return fmt.Errorf("unpacking %s: %w\n%s%s", deb, err, filesSaid.String(), tarSaid.String())
+	}
+	return nil
 }
 
 // compilePause builds the program of the sandbox of every pod from Kubernetes' source.

@@ -111,10 +111,10 @@ func (c *Clusters) create(existing []string, p *progress.Printer) error {
 			for range workers[name] {
 				nodes = append(nodes, v1alpha4.Node{Role: v1alpha4.WorkerRole})
 			}
-			errs[i] = c.kind.Create(c.kindName(name),
+			errs[i] = withOutput(c.kind.Create(c.kindName(name),
 				cluster.CreateWithV1Alpha4Config(&v1alpha4.Cluster{Nodes: nodes}), cluster.CreateWithNodeImage(c.options.NodeImage),
 				cluster.CreateWithWaitForReady(upWithin), cluster.CreateWithKubeconfigPath(c.kindKubeconfig(name)),
-				cluster.CreateWithDisplayUsage(false), cluster.CreateWithDisplaySalutation(false))
+				cluster.CreateWithDisplayUsage(false), cluster.CreateWithDisplaySalutation(false)))
 			if errs[i] != nil {
 				step.Fail(errs[i])
 				return

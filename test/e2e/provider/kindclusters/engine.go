@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	kindexec "sigs.k8s.io/kind/pkg/exec"
 )
 
 const (
@@ -87,4 +89,17 @@ func runProgram(ctx context.Context, stdin io.Reader, env []string, name string,
 		return stdout.String(), fmt.Errorf("%s %s: %w: %s", filepath.Base(name), strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
 	}
 	return strings.TrimSpace(stdout.String()), nil
+}
+
+// withOutput adds to an error of kind the output of the command that failed. The error itself has the command and its exit code
+// only, and not the words of docker.
+func withOutput(err error) error {
+	failed := kindexec.RunErrorForError(err)
+	if failed == nil {
+		return err
+	}
+	if said := strings.TrimSpace(string(failed.Output)); said != "" {
+		return fmt.Errorf("%w: %s", err, said)
+	}
+	return err
 }

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	kinderrors "sigs.k8s.io/kind/pkg/errors"
+	kindexec "sigs.k8s.io/kind/pkg/exec"
 )
 
 // fakeDocker puts a docker command on PATH that runs these lines of shell.
@@ -101,5 +104,29 @@ func TestMembersAreJoinedAtTheNameOfTheirContainer(t *testing.T) {
 	}
 	if !strings.Contains(second, "--allow any --namespaces All") || !strings.Contains(second, "cloud=gcp") {
 		t.Error(second)
+	}
+}
+
+func TestAnErrorOfKindHasTheWordsOfTheCommandThatFailed(t *testing.T) {
+	plain := errors.New("no nodes")
+	ran := &kindexec.RunError{Command: []string{"docker", "run", "node"}, Output: []byte("port is already allocated\n"), Inner: errors.New("exit status 125")}
+	for name, test := range map[string]struct {
+		err  error
+		want string
+	}{
+		"a command":                {ran, "exit status 125: port is already allocated"},
+		"a command inside a step":  {kinderrors.Wrap(ran, "creating nodes"), "port is already allocated"},
+		"a command without output": {&kindexec.RunError{Command: []string{"docker"}, Inner: errors.New("exit status 1")}, "exit status 1"},
+		"no command":               {plain, "no nodes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := withOutput(test.err)
+			if !errors.Is(got, test.err) || !strings.HasSuffix(got.Error(), test.want) {
+				t.Errorf("%v", got)
+			}
+		})
+	}
+	if withOutput(nil) != nil {
+		t.Error("no error becomes one")
 	}
 }
