@@ -46,7 +46,7 @@ func (p *joiner) askHost(ctx context.Context) error {
 		err = p.host.client.Update(ctx, want, client.FieldOwner(fieldManager), client.DryRunAll)
 	}
 	switch {
-	case retriable(err): // another client wrote it since the join began; putMemberCluster reads it again
+	case retriable(err), absent(err): // another client wrote or deleted it since the join began; putMemberCluster reads it again
 		return nil
 	case apierrors.IsInvalid(err):
 		return fmt.Errorf("the host refuses MemberCluster %s, so the join has written nothing. A host that is older than this hostctl does not know every "+
