@@ -34,7 +34,7 @@ func packed(t *testing.T) string {
 	return file
 }
 
-func TestASnapshotBringsBackWhatWasPacked(t *testing.T) {
+func TestASnapshotRestoresItsContent(t *testing.T) {
 	file, dir := packed(t), filepath.Join(t.TempDir(), "etcd")
 	if err := unpack(file, of, dir); err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func archive(t *testing.T, headers ...tar.Header) []byte {
 	return b.Bytes()
 }
 
-func TestWhatIsNoSnapshotOfThisSandboxIsRefused(t *testing.T) {
+func TestOnlyASnapshotOfThisSandboxIsAccepted(t *testing.T) {
 	content, err := os.ReadFile(packed(t))
 	if err != nil {
 		t.Fatal(err)

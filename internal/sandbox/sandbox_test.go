@@ -50,7 +50,7 @@ func replan(t *testing.T, s *Sandbox, o Options) {
 	}
 }
 
-func TestAskingAgainAddsAndNeverTakesAway(t *testing.T) {
+func TestUpAgainAddsAndNeverRemoves(t *testing.T) {
 	s := planned(t, Options{Name: "grows", Members: 2, Audit: true})
 	first := s.specs()
 	replan(t, s, Options{Name: "grows", Members: 3, OLM: true})
@@ -263,7 +263,7 @@ func TestProcessesOfUnknownClustersAreRefused(t *testing.T) {
 	}
 }
 
-func TestTheCollectorComesAsTheAccountThatJoiningMakes(t *testing.T) {
+func TestTheCollectorUsesTheAccountThatTheJoinMakes(t *testing.T) {
 	s := planned(t, Options{Name: "accounts", Members: 1})
 	c, err := s.Cluster(MemberName(1))
 	if err != nil {

@@ -83,7 +83,7 @@ func TestComparison(t *testing.T) {
 	}
 }
 
-func TestATrialSaysThatItIsOne(t *testing.T) {
+func TestATrialIsMarkedAsATrial(t *testing.T) {
 	for name, tt := range map[string]struct {
 		objects int
 		trial   bool

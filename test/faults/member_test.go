@@ -72,7 +72,7 @@ func TestAMemberThatMisbehavesCostsOnlyItself(t *testing.T) {
 
 // The first member that a manager connects to lies about every kind's resource and scope. The manager must not use that
 // for other members, neither when it pushes nor when it removes.
-func TestWhatAMemberLiesInDiscoveryReachesNoOtherMember(t *testing.T) {
+func TestFalseDiscoveryOfAMemberDoesNotAffectOthers(t *testing.T) {
 	f := newFleet(t, v1alpha1.CollectorHost)
 	for _, liar := range members { // the manager may connect to either one first
 		liar := f.proxies[liar]

@@ -104,7 +104,7 @@ func TestARestartWithASlowMemberWritesNothingToTheHost(t *testing.T) {
 }
 
 // The manager reports a member that is unreachable at its start once the grace is over, and not before.
-func TestAMemberThatIsAwayAtARestartIsTold(t *testing.T) {
+func TestAMemberThatIsDownAtARestartIsReported(t *testing.T) {
 	f, clk := newFleet(t, v1alpha1.CollectorHost), newRunning(t)
 	before := born(t, managerBy(clk), f.manager, end{})
 	a := f.newAuthor(t)

@@ -18,7 +18,7 @@ import (
 )
 
 // If the host's API server refused a status, the old one would stay, and a member could keep its Ready=True for ever.
-func TestWhatAMemberSaysOfItselfNeverKeepsItsStatusFromBeingWritten(t *testing.T) {
+func TestBadTextOfAMemberDoesNotBlockItsStatus(t *testing.T) {
 	f := newFleet(t, v1alpha1.CollectorHost)
 	east := f.proxies["east"]
 	var boasts mood = func(w http.ResponseWriter, r *http.Request, next http.Handler) {

@@ -95,7 +95,7 @@ func TestProcessesAreKeptFromTheUsersEnvironment(t *testing.T) {
 	}
 }
 
-func TestStatedClaimsNothingThatIsNotMeant(t *testing.T) {
+func TestStatedLeavesOutStatusAndCreationTime(t *testing.T) {
 	for _, o := range append(namespaces(), objects("127.0.0.1:4000")...) {
 		got, err := stated(o)
 		if err != nil {

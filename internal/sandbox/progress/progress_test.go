@@ -44,7 +44,7 @@ func TestLongStepIsAliveOnceAMinute(t *testing.T) {
 	}
 }
 
-func TestLiveLineIsWipedBeforeAnythingElseIsSaid(t *testing.T) {
+func TestTheLiveLineIsErasedBeforeOtherOutput(t *testing.T) {
 	var out bytes.Buffer
 	p := New(&out)
 	p.width = 20
@@ -61,7 +61,7 @@ func TestLiveLineIsWipedBeforeAnythingElseIsSaid(t *testing.T) {
 	}
 }
 
-func TestDurationsAreSaidAsPeopleDo(t *testing.T) {
+func TestDurationsAreWrittenForPeople(t *testing.T) {
 	tests := map[time.Duration]string{
 		300 * time.Millisecond: "0.3 s", 8400 * time.Millisecond: "8 s", 119 * time.Second: "119 s", 125 * time.Second: "2 min 5 s",
 	}

@@ -30,7 +30,7 @@ func TestKeptDataIsTheSameOrAnError(t *testing.T) {
 	}
 }
 
-func TestCommandsEndAsTold(t *testing.T) {
+func TestCommandsEndWithTheirExitCode(t *testing.T) {
 	if err := run([]string{"done"}); err != nil {
 		t.Error(err)
 	}

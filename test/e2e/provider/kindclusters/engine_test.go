@@ -26,7 +26,7 @@ func fakeDocker(t *testing.T, lines string) {
 	t.Setenv("PATH", dir)
 }
 
-func TestAMachineWithoutWhatKindNeedsIsToldWhatToDo(t *testing.T) {
+func TestPreflightNamesTheFaultAndTheRemedy(t *testing.T) {
 	const answers = `case "$1" in version) echo 20.10;; info) echo 99999999999;; image) exit 0;; esac`
 	tests := map[string]struct {
 		docker   string
