@@ -35,7 +35,7 @@ type limitedRemovals struct {
 	// limit is the number of removals that may begin within the hour, placed the number of members that it is computed
 	// from.
 	limit, placed int
-	// again is when the oldest of the removals is an hour old.
+	// again is when the oldest of the removals is an hour old, so that another may begin.
 	again time.Time
 }
 

@@ -130,7 +130,7 @@ func TestAJoinNeverStoresATokenThatARenewalHasReplaced(t *testing.T) {
 	f.expectAccounted(t)
 }
 
-// before is a connection on which do runs once, right before the nth request for which is returns true.
+// before makes a connection that calls do once, right before the nth request for which the function is returns true.
 func before(cfg *rest.Config, n int, is func(*http.Request) bool, do func()) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {

@@ -17,7 +17,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// chartVersion is the appVersion of the chart, and so the tag of an image without one.
+// chartVersion is the appVersion of the chart. An image without a tag gets it as its tag.
 const chartVersion = "v0.0.0-dev"
 
 // TestTheChartGivesTheSameObjects renders the chart, by the library of Helm, with the same files of values.
