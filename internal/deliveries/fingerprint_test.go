@@ -25,7 +25,7 @@ func inventoryOf(renderings ...string) []v1alpha1.InventoryEntry {
 
 func TestAFingerprintTellsWhichEntriesARenderingChanges(t *testing.T) {
 	is := fingerprintOf(inventoryOf("1", "2", "3"))
-	if len(is) != 32 {
+	if len(is) != 80 {
 		t.Errorf("three entries take %d bytes", len(is))
 	}
 	for name, test := range map[string]struct {
@@ -78,6 +78,25 @@ func TestAnInventoryThatHasToBeReadHasNoFingerprint(t *testing.T) {
 	} {
 		if is := fingerprintOf(change(inventoryOf("1", "2"))); is != "" {
 			t.Errorf("%s: %x", name, is)
+		}
+	}
+}
+
+func TestAFingerprintHasTheUIDOfEachEntry(t *testing.T) {
+	all := inventoryOf("1", "2", "3", "4", "5")
+	want := []types.UID{"5f0e8a6c-2c4b-4d0f-9a3e-0123456789ab", "", "", "", "00000000-0000-0000-0000-000000000001"}
+	for i, uid := range []types.UID{want[0], "no UUID", "5F0E8A6C-2C4B-4D0F-9A3E-0123456789AB", "5f0e8a6c2c4b4d0f9a3e0123456789ab", want[4]} {
+		all[i].UID = uid
+	}
+	is := fingerprintOf(all)
+	for i := range all {
+		if got := is.UID(i); got != want[i] {
+			t.Errorf("entry %d has uid %q, want %q", i, got, want[i])
+		}
+	}
+	for _, i := range []int{-1, 5} {
+		if got := is.UID(i); got != "" {
+			t.Errorf("an entry that is not there has uid %q", got)
 		}
 	}
 }

@@ -53,6 +53,8 @@ type Index struct {
 	summaries map[string]*Summary
 	// recalled are the names of the summaries that passes have used up.
 	recalled sets.Set[string]
+	// recorded has the generation that the last pass of a pair left, by name, if the pass recorded all that it did.
+	recorded map[string]int64
 	// weight is the weight of all summaries.
 	weight int
 	// unreadable is why the host cannot read the Deliveries, "" when it can.
@@ -67,6 +69,7 @@ func newIndex(conn *member.Conn, clk clock.PassiveClock, notify func(func(Listen
 		reconnect: make(chan struct{}, 1),
 		summaries: make(map[string]*Summary),
 		recalled:  sets.New[string](),
+		recorded:  make(map[string]int64),
 	}
 }
 
@@ -102,6 +105,24 @@ func (x *Index) Recall(key Key) *Summary {
 		return nil
 	}
 	return is
+}
+
+// Recorded notes that a pass recorded all that it did, and left the Delivery at this generation.
+func (x *Index) Recorded(key Key, generation int64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.recorded[key.Delivery()] = generation
+}
+
+// TakeRecorded reports whether the last pass of a pair recorded all that it did, and left the Delivery as this summary has it. It
+// is false before the first pass through this connection. Every pass uses this up, so that it stays false after a pass that failed.
+func (x *Index) TakeRecorded(key Key, is *Summary) bool {
+	name := key.Delivery()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	generation, ok := x.recorded[name]
+	delete(x.recorded, name)
+	return ok && is != nil && is.Generation == generation
 }
 
 // Record is what a member has on record of one wrapper.
@@ -163,6 +184,9 @@ func (x *Index) put(name string, is *Summary) {
 	was := x.summaries[name]
 	x.summaries[name] = is
 	x.recalled.Delete(name)
+	if was != nil && was.UID != is.UID {
+		delete(x.recorded, name)
+	}
 	x.weight += is.weight() - was.weight()
 	x.mu.Unlock()
 	x.liveness.brought(name, is)
@@ -176,6 +200,7 @@ func (x *Index) remove(name string) {
 	was := x.summaries[name]
 	delete(x.summaries, name)
 	x.recalled.Delete(name)
+	delete(x.recorded, name)
 	x.weight -= was.weight()
 	x.mu.Unlock()
 	x.liveness.forget(name)

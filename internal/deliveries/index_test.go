@@ -142,3 +142,34 @@ func TestASummaryIsRecalledOnceAndOnlyWhileItIsCurrent(t *testing.T) {
 		})
 	}
 }
+
+func TestADeliveryIsRecordedOnceAndOnlyAsTheLastPassLeftIt(t *testing.T) {
+	for name, test := range map[string]struct {
+		meanwhile func(*bench)
+		recorded  bool
+	}{
+		"as the pass left it":                    {func(*bench) {}, true},
+		"the watch brings the same again":        {func(b *bench) { b.there(2) }, true},
+		"a pass has used it up":                  {func(b *bench) { b.TakeRecorded(web, b.Get(web)) }, false},
+		"another client has written it":          {func(b *bench) { b.there(3) }, false},
+		"the member was restored":                {func(b *bench) { b.there(1) }, false},
+		"it was deleted, and made again":         {func(b *bench) { b.Remove(web.Delivery()); b.there(2) }, false},
+		"it was made again, and the watch broke": {func(b *bench) { d := delivery(webIdentity, 2); d.UID = "another"; b.Put(d) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.there(2)
+			if b.TakeRecorded(web, b.Get(web)) {
+				t.Error("it is recorded before the first pass")
+			}
+			b.Recorded(web, 2)
+			test.meanwhile(b)
+			if got := b.TakeRecorded(web, b.Get(web)); got != test.recorded {
+				t.Errorf("recorded %v, want %v", got, test.recorded)
+			}
+			if b.TakeRecorded(web, nil) {
+				t.Error("nothing is recorded")
+			}
+		})
+	}
+}

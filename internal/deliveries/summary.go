@@ -100,5 +100,18 @@ func IsUnfinished(o *v1alpha1.ObjectStatus) bool {
 	return o.Drift != nil && o.Reason == v1alpha1.ReasonUnfinished
 }
 
+// IsObserved reports whether the collector has not said that it may not watch an object.
+func (s *Summary) IsObserved(group, kind, name string) bool {
+	if s.Status == nil {
+		return true
+	}
+	for i := range s.Status.Objects {
+		if o := &s.Status.Objects[i]; o.Reason == v1alpha1.ReasonNotGranted && o.Group == group && o.Kind == kind && o.Name == name {
+			return false
+		}
+	}
+	return true
+}
+
 // IsSecret reports whether an inventory entry is a Secret. No collector may read Secrets, so none reports their drift.
 func IsSecret(e *v1alpha1.InventoryEntry) bool { return e.Group == "" && e.Kind == "Secret" }
