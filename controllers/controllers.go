@@ -82,9 +82,11 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 			loop.Wake(key)
 		}
 	}
-	pusher := push.New(fleet, store, o.Clock, push.Host{SealKey: seal, UID: host.UID, Labels: namespaceLabels(local.GetAPIReader())}, wake)
-	store.OnNews(wake)
 	var registry *membercluster.Reconciler
+	observes := func(memberName string) bool { return registry.Observes(memberName) }
+	pusher := push.New(fleet, store, o.Clock,
+		push.Host{SealKey: seal, UID: host.UID, Labels: namespaceLabels(local.GetAPIReader()), Observes: observes}, wake)
+	store.OnNews(wake)
 	orphans := deliveries.NewOrphans(store, pusher.Desired, func(memberName string) { registry.Tell(memberName) })
 	shared := federated.Dependencies{Fleet: fleet, Deliveries: store, Orphans: orphans, Pusher: pusher, History: history, Clock: o.Clock}
 	for _, kind := range []v1alpha1.WrapperKind{v1alpha1.KindFederated, v1alpha1.KindClusterFederated} {

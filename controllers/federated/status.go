@@ -125,7 +125,7 @@ func (p *reconciliation) observe(name string, leaving bool) report.Member {
 		Name:         name,
 		Leaving:      leaving,
 		Revision:     p.revision,
-		Held:         pushed.Desired.IsHeldBy(record.Summary),
+		Held:         pushed.IsHeld(record.Summary),
 		RepairsDrift: p.wrapper.WrapperSpec().Drift != v1alpha1.DriftReport,
 		Contested:    pushed.Contested,
 		Refusal:      p.refusals[name],

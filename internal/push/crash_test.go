@@ -27,6 +27,8 @@ type scene struct {
 	gone types.UID
 	// recalls is whether the push recalls the Delivery, and does not read it.
 	recalls bool
+	// omits is whether the push writes no intent.
+	omits bool
 	// theirs is whether ConfigMap a is somebody else's in the end, and stays when the member is left.
 	theirs bool
 }
@@ -91,6 +93,17 @@ func scenes() map[string]scene {
 			after:   func(s *site) *Desired { return s.want(configMap("a", "2"), configMap("b", "1"), configMap("c", "2")) },
 			recalls: true,
 		},
+		"a change of contents without an intent": {
+			before:  func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1"), configMap("c", "1")) },
+			after:   func(s *site) *Desired { return s.want(configMap("a", "2"), configMap("b", "1"), configMap("c", "2")) },
+			recalls: true, omits: true,
+		},
+		"a change of an object that somebody deleted, without an intent": {
+			before:    func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
+			meanwhile: func(s *site) { s.delete("v1", "ConfigMap", "b") },
+			after:     func(s *site) *Desired { return s.want(configMap("a", "2"), configMap("b", "2")) },
+			recalls:   true, omits: true,
+		},
 		"a change of an object that somebody deleted, without a read": {
 			before:    func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
 			meanwhile: func(s *site) { s.delete("v1", "ConfigMap", "a") },
@@ -128,7 +141,7 @@ func (s *site) adopting() *Desired {
 func (sc *scene) push(s *site, w *Desired) (plan.Outcome, error) {
 	p := &pass{conn: s.conn, want: w, seals: s.seals}
 	if sc.recalls {
-		p.recalled = s.recall()
+		p.recalled, p.omits = s.recall(), sc.omits
 	}
 	if sc.drifted != "" {
 		p.drifted = map[plan.ObjectID]v1alpha1.DriftKind{objectA: sc.drifted}

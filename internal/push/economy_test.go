@@ -108,6 +108,34 @@ func TestAChangedContentCostsTheMemberThreeRequests(t *testing.T) {
 	}
 }
 
+func TestAChangedContentWithoutAnIntentCostsTheMemberTwoRequests(t *testing.T) {
+	s := newSite(t)
+	d := apply.NewNamespaceCache(clocktesting.NewFakeClock(time.Now()))
+	change := func(objects ...string) []string {
+		t.Helper()
+		s.wire.begin(nil)
+		out, err := (&pass{conn: s.conn, want: s.want(objects...), doors: d, recalled: s.recall(), omits: true, seals: s.seals}).run(t.Context())
+		if err != nil || !out.Done || !out.Recorded {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		return s.wire.all()
+	}
+	change(configMap("a", "1"), configMap("b", "1"))
+	record := "PATCH deliveries/" + s.delivery().Name
+	if diff := cmp.Diff([]string{"PATCH configmaps/a", record}, change(configMap("a", "2"), configMap("b", "1"))); diff != "" {
+		t.Errorf("one object (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"PATCH configmaps/a", "PATCH configmaps/b", record}, change(configMap("a", "3"), configMap("b", "3"))); diff != "" {
+		t.Errorf("two objects (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"GET " + record[6:], record, "PATCH configmaps/c", record}, change(configMap("a", "3"), configMap("b", "3"), configMap("c", "1"))); diff != "" {
+		t.Errorf("one more object (-want +got):\n%s", diff)
+	}
+	if got := s.configMap("b").Data["value"]; got != "3" {
+		t.Errorf("b is %q", got)
+	}
+}
+
 func TestADeliveryThatNobodyHasSeenIsNotWrittenOver(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1")))

@@ -95,5 +95,5 @@ func (p *Pusher) isAtRest(key Key, memberName string) bool {
 		return true
 	}
 	result := p.Result(key, memberName)
-	return result.Desired.IsHeldBy(p.deliveries.Record(key, memberName).Summary) || result.Outcome != nil && result.Outcome.Done
+	return result.IsHeld(p.deliveries.Record(key, memberName).Summary) || result.Outcome != nil && result.Outcome.Done
 }

@@ -172,13 +172,17 @@ type pass struct {
 	hostLabels HostLabels
 	isNew      bool
 	recalled   *deliveries.Summary
+	// omits is whether nothing but the objects themselves may make the pass write its intent.
+	omits      bool
+	unrecorded plan.UnrecordedOf
 	seals      deliveries.Seals
 	wanted     func() bool
 }
 
 func (p *pass) run(ctx context.Context) (plan.Outcome, error) {
 	return apply.New(apply.Member{Conn: p.conn, Namespaces: p.doors, Native: p.native, HostLabels: p.hostLabels, Seals: p.seals}, p.want,
-		&plan.Work{Drifted: p.drifted, Gone: p.gone, IsNew: p.isNew, Recalled: p.recalled}, p.wanted).Run(ctx)
+		&plan.Work{Drifted: p.drifted, Gone: p.gone, IsNew: p.isNew, Recalled: p.recalled,
+			IsRecorded: p.omits, IsObserved: p.omits, Unrecorded: p.unrecorded}, p.wanted).Run(ctx)
 }
 
 // recall is what the host remembers of the Delivery, once the watch has brought it.

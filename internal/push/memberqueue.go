@@ -97,6 +97,7 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 		return
 	}
 	todo.Recalled = q.deliveries.Recall(key)
+	todo.IsRecorded, todo.IsObserved = q.deliveries.TakeRecorded(key, todo.Recalled), q.isObserved()
 	p := apply.New(q.shared(), desired, &todo, func() bool {
 		now := q.pusher.desired.get(key, q.conn.Name())
 		return now == desired || now.Same(desired)
@@ -123,6 +124,12 @@ func (q *memberQueue) shared() apply.Member {
 		Seals: deliveries.NewSeals(host.SealKey, host.UID, q.breaker.uid())}
 }
 
+// isObserved reports whether a collector tells of objects whose content the Delivery does not record.
+func (q *memberQueue) isObserved() bool {
+	observes := q.pusher.host.Observes
+	return observes != nil && observes(q.conn.Name())
+}
+
 // judge reports whether a pair needs a pass, what that pass is to repair, and whether the contested objects have
 // changed.
 func (q *memberQueue) judge(key Key, desired *plan.Desired) (todo plan.Work, due, news bool) {
@@ -137,6 +144,10 @@ func (q *memberQueue) judge(key Key, desired *plan.Desired) (todo plan.Work, due
 			var wake time.Duration
 			todo, due, wake = h.Due(desired, seen, q.dueSecrets.take(key), listing, now)
 			q.wakeAfter(key, wake)
+			todo.Unrecorded = q.pusher.unrecorded.Of(plan.Pair{Member: q.conn.Name(), Key: key})
+			if todo.Unrecorded.Any() && h.NeedsRecord(desired, seen, now) {
+				todo.Secrets, due = nil, true // a check of Secrets alone would take the place of the pass
+			}
 		}
 		news = h.Contested() != before
 	})
@@ -156,6 +167,9 @@ func (q *memberQueue) finished(key Key, outcome plan.Outcome, todo plan.Work) {
 		q.wakeAfter(key, h.Finished(outcome, &todo, q.deliveries.Get(key), now))
 	})
 	q.deliveries.Written(key, outcome.UID, outcome.Generation)
+	if outcome.Recorded && outcome.UID != "" {
+		q.deliveries.Recorded(key, outcome.Generation)
+	}
 }
 
 // failed records a pass that ended with an error of the connection. One such error opens the breaker. The next probe

@@ -15,5 +15,5 @@ type pair struct {
 // Pair returns what the pusher knows of a pair.
 func (p *Pusher) Pair(key Key, memberName string) pair {
 	record, result := p.deliveries.Record(key, memberName), p.Result(key, memberName)
-	return pair{Record: record, Result: result, Holds: result.Desired.IsHeldBy(record.Summary)}
+	return pair{Record: record, Result: result, Holds: result.IsHeld(record.Summary)}
 }

@@ -32,6 +32,8 @@ type Pusher struct {
 	secrets secretResync
 	// kept are the objects that passes kept on members and that no event has reported yet.
 	kept keptObjects
+	// unrecorded are the objects that passes applied and could not record.
+	unrecorded plan.Unrecorded
 
 	mu     sync.RWMutex
 	queues map[string]*memberQueue
@@ -45,6 +47,9 @@ type Host struct {
 	// Labels reads the labels of a namespace of the host, when the manager creates one on a member. It is nil if the
 	// pusher cannot read them.
 	Labels HostLabels
+	// Observes reports whether a ready collector observes a member that marks unrecorded objects as unfinished. If it is nil,
+	// none does.
+	Observes func(memberName string) bool
 }
 
 var _ multicluster.Aware = &Pusher{}
@@ -128,7 +133,13 @@ type Result struct {
 	Outcome *plan.Outcome
 	// Contested is the status message about the client that undoes repairs; "" when no client does.
 	Contested string
+	// Unrecorded reports whether an earlier pass applied objects that it could not record. What the Delivery says of them may be
+	// wrong then.
+	Unrecorded bool
 }
+
+// IsHeld reports whether the member holds exactly the desired objects, by its Delivery. It does not look at drift.
+func (r Result) IsHeld(s *deliveries.Summary) bool { return !r.Unrecorded && r.Desired.IsHeldBy(s) }
 
 // HasLeft reports whether the wrapper is to leave the member and the last pass has completed that.
 func (r Result) HasLeft() bool {
@@ -142,7 +153,7 @@ func (p *Pusher) Result(key Key, memberName string) Result {
 		return Result{}
 	}
 	last, contested := q.histories.of(key)
-	result := Result{Desired: desired, Contested: contested}
+	result := Result{Desired: desired, Contested: contested, Unrecorded: p.unrecorded.Of(plan.Pair{Member: memberName, Key: key}).Any()}
 	if desired.Same(last.Desired) {
 		result.Outcome = &last
 	}

@@ -5,6 +5,7 @@ package push
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -152,40 +153,48 @@ func TestAPassReadsTheDeliveryWhereItRemembersTooLittle(t *testing.T) {
 	}
 }
 
-// The Delivery that the watch has brought is recalled, and only once.
+// The Delivery that the watch has brought is recalled, and only once. With a ready collector the pass writes no intent.
 func TestAChangeOfAPairAtRestIsPushedWithoutARead(t *testing.T) {
-	s := newSite(t)
-	p := New(member.NewFleet(member.Host{}, clock.RealClock{}), deliveries.NewStore(clock.RealClock{}), clock.RealClock{},
-		Host{SealKey: []byte("the key of the tests"), UID: "host"}, func(Key) {})
-	ctx, cancel := context.WithCancel(t.Context())
-	t.Cleanup(cancel)
-	if err := p.Engage(ctx, "east", s.conn); err != nil {
-		t.Fatal(err)
-	}
-	found := usable
-	found.UID = "east"
-	p.probed("east", member.ProbeResult{}, found)
-	key := KeyOf(s.wrapper)
-	held := func(w *Desired) {
-		t.Helper()
-		s.await("it is served, and the watch has brought it", func(context.Context) bool {
-			record := p.Pair(key, "east")
-			return record.Holds && record.Summary.Revision == w.Revision
+	for name, test := range map[string]struct {
+		observed bool
+		want     func(record string) []string
+	}{
+		"nothing observes the member":     {false, func(record string) []string { return []string{record, "PATCH configmaps/a", record} }},
+		"a collector observes the member": {true, func(record string) []string { return []string{"PATCH configmaps/a", record} }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			p := New(member.NewFleet(member.Host{}, clock.RealClock{}), deliveries.NewStore(clock.RealClock{}), clock.RealClock{},
+				Host{SealKey: []byte("the key of the tests"), UID: "host", Observes: func(string) bool { return test.observed }}, func(Key) {})
+			ctx, cancel := context.WithCancel(t.Context())
+			t.Cleanup(cancel)
+			if err := p.Engage(ctx, "east", s.conn); err != nil {
+				t.Fatal(err)
+			}
+			found := usable
+			found.UID = "east"
+			p.probed("east", member.ProbeResult{}, found)
+			key := KeyOf(s.wrapper)
+			push := func(value string) []string {
+				t.Helper()
+				w := s.want(configMap("a", value))
+				s.wire.begin(nil)
+				p.SetDesired("east", w)
+				s.await("it is served, and the watch has brought it", func(context.Context) bool {
+					record := p.Pair(key, "east")
+					return record.Holds && record.Summary.Revision == w.Revision && record.Outcome != nil && record.Outcome.Done
+				})
+				return s.wire.writes()
+			}
+			push("1")
+			for i := range 3 {
+				if diff := cmp.Diff(test.want("PATCH deliveries/"+key.Delivery()), push(fmt.Sprint("changed ", i))); diff != "" {
+					t.Errorf("writes (-want +got):\n%s", diff)
+				}
+			}
+			if reads := s.requestsOf("deliveries/" + key.Delivery()); slices.Contains(reads, "GET deliveries/"+key.Delivery()) {
+				t.Errorf("the Delivery was read: %v", reads)
+			}
 		})
-	}
-	push := func(value string) []string {
-		t.Helper()
-		w := s.want(configMap("a", value))
-		s.wire.begin(nil)
-		p.SetDesired("east", w)
-		held(w)
-		return s.requestsOf("deliveries/" + key.Delivery())
-	}
-	push("1")
-	for i := range 3 {
-		record := "PATCH deliveries/" + key.Delivery()
-		if diff := cmp.Diff([]string{record, record}, push(fmt.Sprint("changed ", i))); diff != "" {
-			t.Errorf("requests (-want +got):\n%s", diff)
-		}
 	}
 }

@@ -42,6 +42,9 @@ type author struct {
 	// atDeath is the state of the members when the manager died. kept is the part of it that has to stay. died sets
 	// both.
 	atDeath, kept fleetState
+	// settled is the rendering that the Delivery on east recorded before the wishes of during, and recordedAtDeath the one at
+	// the death.
+	settled, recordedAtDeath string
 	// wrappers are the names of the wrappers. claims reports whether there may be claims. wish sets both.
 	wrappers map[string]bool
 	claims   bool

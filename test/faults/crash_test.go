@@ -50,6 +50,9 @@ func (f *proxiedFleet) tryAll(t *testing.T, scenarios map[string]scenario) {
 		sum.begin()
 		t.Run(name, func(t *testing.T) {
 			whole := f.play(t, s)
+			if s.omits && !isWithoutIntent(whole) {
+				t.Errorf("the manager writes an intent: %q", whole)
+			}
 			for at := 1 + sum.points%max(1, min(step, len(whole))); at <= len(whole); at += step {
 				for _, how := range s.ends() {
 					sum.add(t.Run(fmt.Sprintf("%s call %d of %d %s", how, at, len(whole), whole[at-1]), func(t *testing.T) {
@@ -137,7 +140,7 @@ func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 	if s.usurp != "" {
 		e.meanwhile = func() { a.usurp("east", s.usurp) }
 	}
-	a.kept = s.leaves
+	a.kept, a.settled = s.leaves, a.recorded()
 	restore, accept := func() {}, func() {}
 	if s.restored {
 		restore = a.snapshot()
@@ -200,6 +203,13 @@ func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 	if s.restored && len(s.before) == 0 && len(a.atDeath["east"].Entries) > 0 {
 		a.eventually(t, "the Delivery is reported as an orphan", a.orphaned)
 		a.rest(s.before, s.during, dead)
+	}
+	if s.later != nil {
+		a.kept = s.staysLater(a.atDeath)
+		for _, w := range s.later {
+			a.wish(w)
+		}
+		a.rest(s.before, s.during, dead, s.later)
 	}
 	select {
 	case <-heldBack: // the last life wrote nothing there

@@ -27,7 +27,7 @@ func (a *author) died(s *scenario) {
 	if a.atDeath, err = a.look(ctx); err != nil {
 		a.t.Fatal(err)
 	}
-	a.kept = nil
+	a.kept, a.recordedAtDeath = nil, a.recorded()
 	if s.stays != nil {
 		a.kept = s.stays(a.atDeath)
 	}
@@ -80,7 +80,7 @@ func (a *author) approve(ctx context.Context, is fleetState) error {
 // host or of an earlier wrapper, if the Delivery lists other objects than the wrapper wants now.
 func (a *author) checkAsked(s *scenario, last *wish) {
 	a.t.Helper()
-	must := false
+	must := s.omits && (a.recordedAtDeath == a.settled) == (last == s.during[0])
 	for member, state := range a.atDeath {
 		listed, isOfGone := make(map[string]bool), s.restored || s.unmadeDead
 		for _, entry := range state.Entries {
@@ -100,6 +100,19 @@ func (a *author) checkAsked(s *scenario, last *wish) {
 	if asked := len(a.approved) > 0; asked != must {
 		a.t.Errorf("the manager asked whether it may write over the Delivery: %t, and it must: %t; it was %s", asked, must, a.atDeath)
 	}
+}
+
+// recorded is the rendering that the Delivery on east records, "" when there is none.
+func (a *author) recorded() string {
+	a.t.Helper()
+	d := a.deliveryOf(web)
+	if err := client.IgnoreNotFound(a.members["east"].Get(a.t.Context(), client.ObjectKeyFromObject(d), d)); err != nil {
+		a.t.Fatal(err)
+	}
+	if d.Spec.Target == nil {
+		return ""
+	}
+	return d.Spec.Target.Rendering
 }
 
 // plain are objects without their owners.

@@ -38,6 +38,11 @@ type scenario struct {
 	leaves fleetState
 	// stays, if set, returns what the wishes of dead leave on members for good, given the state at the death.
 	stays func(fleetState) fleetState
+	// omits says that the update needs no intent: the manager applies the objects before it writes the Delivery.
+	omits bool
+	// later are wishes after those of dead have come true, and staysLater is stays for them.
+	later      []*wish
+	staysLater func(fleetState) fleetState
 }
 
 // refusal is the part of the writes of a Delivery that a member refuses. The zero value is none.

@@ -9,7 +9,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/keymutex"
 
@@ -54,11 +53,16 @@ func (a *applier) apply(ctx context.Context, items []*item) error {
 		if err := a.applyItem(ctx, it); err != nil {
 			return err
 		}
-		if it.entry.Kind == "CustomResourceDefinition" && it.entry.State == v1alpha1.EntryApplied {
-			a.conn.ForgetMappings()
-		}
+		a.applied(it)
 	}
 	return nil
+}
+
+// applied ends the apply of one object: a CustomResourceDefinition changes which kinds the member serves.
+func (a *applier) applied(it *item) {
+	if it.entry.Kind == "CustomResourceDefinition" && it.entry.State == v1alpha1.EntryApplied {
+		a.conn.ForgetMappings()
+	}
 }
 
 // applyItem applies one object: a recorded object by its uid, an unlisted one only where there is none, and any other
@@ -199,22 +203,30 @@ func (a *applier) applyOver(ctx context.Context, it *item, uid types.UID, resour
 	if err := a.handOverReplicas(ctx, it, uid); err != nil {
 		return false, err
 	}
+	marked, err := a.applyExactly(ctx, it, uid, resourceVersion)
+	switch {
+	case err == nil && !marked && it.entry.Adopted == v1alpha1.AdoptedYes:
+		return false, a.markAgain(ctx, it)
+	case err == nil:
+		return false, nil
+	case isAnother(err):
+		return true, nil
+	}
+	return false, a.refusedApply(ctx, it, uid, err)
+}
+
+// applyExactly sends one apply by force, to exactly the object with the given uid. marked reports whether the object says that
+// it is adopted.
+func (a *applier) applyExactly(ctx context.Context, it *item, uid types.UID, resourceVersion string) (marked bool, err error) {
 	body, err := a.objects.stamped(it, uid, resourceVersion)
 	if err != nil {
 		return false, err
 	}
 	answer, err := member.Do(ctx, a.objects.request(it, body, true), true)
-	if err == nil {
-		marked, err := it.recordOver(answer)
-		if err == nil && !marked && it.entry.Adopted == v1alpha1.AdoptedYes {
-			err = a.markAgain(ctx, it)
-		}
+	if err != nil {
 		return false, err
 	}
-	if isAnother(err) {
-		return true, nil
-	}
-	return false, a.refusedApply(ctx, it, uid, err)
+	return it.recordOver(answer)
 }
 
 // refusedApply turns a refusal into trouble of this object, and returns errors that concern the whole member.
@@ -256,37 +268,4 @@ func (a *applier) replace(ctx context.Context, it *item, uid types.UID) error {
 		return nil
 	}
 	return fmt.Errorf("replacing %s on member %s: %w", it, a.conn.Name(), err)
-}
-
-// makeNamespace creates a Namespace that the wrapper lists, and then applies the rest. It creates it with its marks,
-// so that Fairlead recognises it if the pass dies. again reports that another client was faster.
-func (a *applier) makeNamespace(ctx context.Context, it *item) (again bool, err error) {
-	ns := &unstructured.Unstructured{Object: map[string]any{}}
-	ns.SetName(it.object.Name)
-	a.objects.stamp(it, ns)
-	made, err := a.namespaces.create(ctx, ns)
-	switch {
-	case apierrors.IsAlreadyExists(err):
-		return true, nil
-	case err != nil:
-		return false, a.refusedApply(ctx, it, "", err)
-	}
-	return a.applyOver(ctx, it, made.UID, "")
-}
-
-// closesNamespace reports whether the member has closed a namespace that is recorded as this wrapper's. The apply
-// finds out when the namespace is gone or another one.
-func (a *applier) closesNamespace(ctx context.Context, it *item) (bool, error) {
-	found, err := a.namespaces.get(ctx, it.object.Name)
-	switch {
-	case apierrors.IsNotFound(err):
-		return false, nil
-	case err != nil && memberapi.Answered(err):
-		it.refused = true
-		a.trouble.Add(memberapi.Explain("looking at", it.String(), err))
-		return true, nil
-	case err != nil:
-		return false, fmt.Errorf("looking at %s on member %s: %w", it, a.conn.Name(), err)
-	}
-	return a.look.isClosed(it, found), nil
 }

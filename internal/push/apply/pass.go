@@ -43,7 +43,8 @@ type Pass struct {
 	drifted map[plan.ObjectID]v1alpha1.DriftKind
 	// gone are the uids of the objects that the collector has reported as gone.
 	gone map[plan.ObjectID]types.UID
-	// recalled is the summary of the Delivery, nil when the pass has to read the Delivery.
+	// todo is the work of the pass, and recalled the summary of the Delivery, nil when the pass has to read the Delivery.
+	todo     *plan.Work
 	recalled *deliveries.Summary
 
 	delivery   *delivery
@@ -65,7 +66,7 @@ type Pass struct {
 // New makes a pass. isDesired reports whether the desired state of the pass is still the present one; nil counts as
 // always true.
 func New(m Member, desired *plan.Desired, todo *plan.Work, isDesired func() bool) *Pass {
-	p := &Pass{member: m, desired: desired, drifted: todo.Drifted, gone: todo.Gone, recalled: todo.Recalled}
+	p := &Pass{member: m, desired: desired, drifted: todo.Drifted, gone: todo.Gone, todo: todo, recalled: todo.Recalled}
 	p.delivery = &delivery{conn: m.Conn, desired: desired, isNew: todo.IsNew, seals: m.Seals}
 	p.namespaces = &namespaces{conn: m.Conn, policy: desired.Namespaces, hostLabels: m.HostLabels}
 	p.resolver = &resolver{conn: m.Conn, desired: desired, trouble: &p.trouble}
@@ -138,9 +139,9 @@ func (p *Pass) run(ctx context.Context) (plan.Outcome, error) {
 	return p.conclude(nil), nil
 }
 
-// prepare takes the pair through all steps before the first object. held says why the pass must write nothing.
+// prepare takes the pair through all steps before the first object that needs an intent. held says why the pass must write nothing.
 func (p *Pass) prepare(ctx context.Context) (held *memberapi.Trouble, err error) {
-	if intended, err := p.intendRecalled(ctx); intended || err != nil {
+	if prepared, err := p.prepareRecalled(ctx); prepared || err != nil {
 		return nil, err
 	}
 	p.trouble = nil
@@ -191,7 +192,7 @@ func (p *Pass) conclude(held *memberapi.Trouble) plan.Outcome {
 	if len(p.trouble) > 0 {
 		p.member.Namespaces.doubt(namespaceKey{p.desired.Namespaces, p.desired.Wrapper.Namespace})
 	}
-	out := plan.Outcome{Desired: p.desired, Kept: p.pruner.Kept}
+	out := plan.Outcome{Desired: p.desired, Kept: p.pruner.Kept, Recorded: held == nil}
 	if p.delivery.there != nil {
 		out.UID, out.Generation = p.delivery.there.UID, p.delivery.there.Generation
 	}

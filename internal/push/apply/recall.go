@@ -13,20 +13,19 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 )
 
-// intendRecalled makes the steps up to intend without reading the Delivery, from what the host remembers of it. It
-// patches the entries that change. The patch names the uid and the generation, so it fails when the remembered Delivery
-// is not the present one. The answer brings the whole Delivery, and must be what intend would have written.
+// prepareRecalled makes the steps before the first object without reading the Delivery, from what the host remembers of it. The
+// pass then writes its intent from that, or applies and records the objects without one.
 //
-// intended is false where the pass has to read the Delivery and make these steps again. Nothing else has happened then.
-func (p *Pass) intendRecalled(ctx context.Context) (intended bool, err error) {
+// prepared is false where the pass has to read the Delivery and make these steps again.
+func (p *Pass) prepareRecalled(ctx context.Context) (prepared bool, err error) {
 	if !p.mayRecall() || p.render() != nil {
 		return false, nil
 	}
 	if err := p.resolve(ctx); err != nil {
 		return false, err
 	}
-	patch := p.recalledPatch()
-	if patch == nil {
+	intent := p.recalledPatch()
+	if intent == nil {
 		return false, nil
 	}
 	if err := p.openNamespace(ctx); err != nil {
@@ -35,7 +34,18 @@ func (p *Pass) intendRecalled(ctx context.Context) (intended bool, err error) {
 	if slices.ContainsFunc(p.items, func(it *item) bool { return it.refused }) {
 		return false, nil
 	}
-	err = p.delivery.patch(ctx, p.recalled.UID, p.recalled.Generation, patch)
+	if p.whyIntent() == "" {
+		return p.applyWithoutIntent(ctx)
+	}
+	return p.intendRecalled(ctx, intent)
+}
+
+// intendRecalled patches the entries that change. The patch names the uid and the generation, so it fails when the remembered
+// Delivery is not the present one. The answer brings the whole Delivery, and must be what intend would have written.
+//
+// intended is false where the pass has to read the Delivery. Nothing else has happened then.
+func (p *Pass) intendRecalled(ctx context.Context, intent []memberapi.Operation) (intended bool, err error) {
+	err = p.delivery.patch(ctx, p.recalled.UID, p.recalled.Generation, intent)
 	if err != nil {
 		if memberapi.Answered(err) {
 			return false, nil
@@ -49,7 +59,7 @@ func (p *Pass) intendRecalled(ctx context.Context) (intended bool, err error) {
 // the pass reads.
 func (p *Pass) mayRecall() bool {
 	is, want := p.recalled, p.desired
-	return is != nil && is.Complete && is.Inventory != "" && !want.Leaving() && !want.Suspended && want.Overwrites == nil &&
+	return is != nil && !p.todo.Unrecorded.Any() && is.Complete && is.Inventory != "" && !want.Leaving() && !want.Suspended && want.Overwrites == nil &&
 		is.Wrapper.UID == want.Wrapper.UID && is.Wrapper.Generation <= want.Wrapper.Generation
 }
 
@@ -66,11 +76,7 @@ func (p *Pass) recalledPatch() []memberapi.Operation {
 	if !ok || next.Seal == "" {
 		return nil
 	}
-	patch := []memberapi.Operation{
-		{Op: "replace", Path: "/spec/wrapper", Value: next.Wrapper},
-		{Op: "replace", Path: "/spec/target", Value: next.Target},
-		{Op: "add", Path: "/spec/seal", Value: next.Seal}, // which replaces the present one
-	}
+	patch := patchTarget(&next)
 	due := false
 	for i, it := range p.items {
 		path := fmt.Sprintf("/spec/inventory/%d/", i)
@@ -100,8 +106,17 @@ func (p *Pass) recalledPatch() []memberapi.Operation {
 	return patch
 }
 
-// acceptRecalled takes the uids and fields from the patched Delivery. It reports whether that is now exactly what intend
-// would have written.
+// patchTarget writes all of a spec but its inventory.
+func patchTarget(next *v1alpha1.DeliverySpec) []memberapi.Operation {
+	return []memberapi.Operation{
+		{Op: "replace", Path: "/spec/wrapper", Value: next.Wrapper},
+		{Op: "replace", Path: "/spec/target", Value: next.Target},
+		{Op: "add", Path: "/spec/seal", Value: next.Seal}, // which replaces the present one
+	}
+}
+
+// acceptRecalled takes the uids and fields from the patched Delivery. It reports whether that is now exactly what a
+// pass that reads the Delivery would have written.
 func (p *Pass) acceptRecalled() bool {
 	inventory := p.delivery.there.Spec.Inventory
 	if len(inventory) != len(p.items) {

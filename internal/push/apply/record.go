@@ -17,9 +17,18 @@ func (p *Pass) note(ctx context.Context) error {
 	return p.delivery.write(ctx, next)
 }
 
-// record writes the progress of the pass to the Delivery. When the member is left and no entry remains, it deletes
-// the Delivery.
+// record writes the progress of the pass to the Delivery.
 func (p *Pass) record(ctx context.Context) error {
+	if err := p.writeRecord(ctx); err != nil {
+		return err
+	}
+	p.forgetRecorded()
+	return nil
+}
+
+// writeRecord writes the Delivery, unless that is as it should be. When the member is left and no entry remains, it deletes
+// the Delivery.
+func (p *Pass) writeRecord(ctx context.Context) error {
 	next := p.spec()
 	if p.desired.Leaving() && len(next.Inventory) == 0 {
 		return p.delivery.withdraw(ctx)

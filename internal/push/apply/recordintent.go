@@ -63,7 +63,8 @@ func (p *Pass) compare(it *item, entry v1alpha1.InventoryEntry, takeover bool) {
 	if it.entry.Resource == "" {
 		it.entry.Resource = entry.Resource
 	}
-	current := it.recorded && entry.Rendering == it.entry.Rendering
+	// What the Delivery records of an object that a pass applied and could not record may be wrong.
+	current := it.recorded && entry.Rendering == it.entry.Rendering && !p.todo.Unrecorded.Has(it.id())
 	switch {
 	case it.refused:
 		// The recorded entry stays. The Delivery does not forget an object that cannot be reached or must not be

@@ -36,15 +36,7 @@ func scales(gk schema.GroupKind) bool {
 // that is left out of an apply, and replicas would fall to the default of 1 under the HPA that should control them.
 // So the manager first applies the live value under a field manager of its own.
 func (a *applier) handOverReplicas(ctx context.Context, it *item, uid types.UID) error {
-	if !scales(it.groupKind()) {
-		return nil
-	}
-	wanted, err := it.object.Unstructured()
-	if err != nil {
-		return err
-	}
-	spec, _ := wanted.Object["spec"].(map[string]any) // a workload without a spec has no replicas either
-	if _, named := spec["replicas"]; named {
+	if !it.mayGiveReplicas() {
 		return nil
 	}
 	live, err := a.objects.whole(ctx, it)
@@ -63,6 +55,20 @@ func (a *applier) handOverReplicas(ctx context.Context, it *item, uid types.UID)
 		return nil
 	}
 	return a.giveReplicas(ctx, it, uid, replicas)
+}
+
+// mayGiveReplicas reports whether the object has replicas that its author does not set.
+func (i *item) mayGiveReplicas() bool {
+	if !scales(i.groupKind()) {
+		return false
+	}
+	wanted, err := i.object.Unstructured()
+	if err != nil {
+		return true // the apply reports it
+	}
+	spec, _ := wanted.Object["spec"].(map[string]any) // a workload without a spec has no replicas either
+	_, named := spec["replicas"]
+	return !named
 }
 
 func ownsReplicas(entries []metav1.ManagedFieldsEntry) bool {

@@ -40,6 +40,11 @@ type Work struct {
 	IsNew bool
 	// Recalled is the summary of the Delivery, for a pass that writes it without a read; nil when the pass has to read.
 	Recalled *deliveries.Summary
+	// IsRecorded reports whether the Delivery is as the last pass left it, and that pass recorded all that it did. IsObserved
+	// reports whether a ready collector observes the member that marks unrecorded objects as unfinished.
+	IsRecorded, IsObserved bool
+	// Unrecorded are the objects that earlier passes applied and could not record. The pass adds its own.
+	Unrecorded UnrecordedOf
 }
 
 // repaired are the changes of other clients that the pass repaired.
@@ -96,6 +101,12 @@ func (h *History) Due(desired *Desired, seen *deliveries.Summary, secrets []stri
 		return Work{Secrets: secrets, Drifted: make(map[ObjectID]v1alpha1.DriftKind)}, len(secrets) > 0, wake
 	}
 	return Work{}, false, wake
+}
+
+// NeedsRecord reports whether a pair needs a pass because of objects that an earlier pass applied and could not record. The
+// Delivery may record the desired state all the same.
+func (h *History) NeedsRecord(desired *Desired, seen *deliveries.Summary, now time.Time) bool {
+	return desired != nil && !desired.Leaving() && !desired.Suspended && !h.Rests(desired, seen, now)
 }
 
 // retries reports whether the time has come for another try.

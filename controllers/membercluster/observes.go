@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package membercluster
+
+import (
+	"time"
+
+	"github.com/fairlead-dev/fairlead/internal/member"
+)
+
+// Observes reports whether a ready collector observes a member that marks unfinished pushes as the collectors of this version do:
+// one inside this manager, or one elsewhere of the manager's version.
+func (r *Reconciler) Observes(name string) bool {
+	probe, _ := r.fleet.LastProbe(name)
+	isHere := r.collectors.runs(name) && r.collectors.ended(name).unlessHeardOf(probe.HeartbeatChanged) == nil
+	return isObserved(probe, isHere, r.version, r.clock.Now())
+}
+
+// isObserved decides that. isHere says that the collector runs inside this manager.
+func isObserved(probe member.ProbeResult, isHere bool, version string, now time.Time) bool {
+	switch {
+	case !probe.Usable() || probe.CollectorRefused:
+		return false
+	case probe.Heartbeat.IsZero() || now.Sub(probe.HeartbeatChanged) > member.HeartbeatTimeout:
+		return false
+	}
+	return isHere || version != "" && probe.CollectorVersion == version
+}
+
+// runs reports whether the collector of a member runs inside this manager.
+func (c *Collectors) runs(name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.running[name]
+	return w != nil && w.task.observe
+}

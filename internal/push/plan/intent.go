@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-dev/fairlead/internal/deliveries"
+)
+
+// Change is what a pass is about to do to objects that a Delivery lists and keeps listing. The pass has not read the Delivery.
+type Change struct {
+	// Work is the work of the pass.
+	Work *Work
+	// Objects are the objects that it is about to apply.
+	Objects []ChangedObject
+}
+
+// ChangedObject is one object of a Change.
+type ChangedObject struct {
+	ID ObjectID
+	// UID is the recorded uid; "" when the host does not remember it.
+	UID types.UID
+	// GivesReplicas reports whether the apply has to be preceded by another write to the object.
+	GivesReplicas bool
+}
+
+// WhyIntent returns why the pass has to write its intent before the first object, and "" where nothing could be lost without it:
+// the Delivery lists each object by its uid before the pass and after it, and the collector tells of each object whose
+// content it does not record.
+func (c *Change) WhyIntent() string {
+	w := c.Work
+	switch {
+	case w.Recalled == nil:
+		return "the Delivery has to be read"
+	case !w.IsRecorded:
+		return "the last pass did not record all that it did, or is not known"
+	case w.Unrecorded.Any():
+		return "an earlier pass applied objects that it could not record"
+	case len(w.Drifted) > 0:
+		return "objects are repaired"
+	case !w.IsObserved:
+		return "no collector of this version observes the member"
+	}
+	for i := range c.Objects {
+		if why := c.Objects[i].whyIntent(w.Recalled); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func (o *ChangedObject) whyIntent(recalled *deliveries.Summary) string {
+	switch {
+	case o.UID == "":
+		return "the uid of an object is not known"
+	case o.ID.IsSecret():
+		return "no collector reads Secrets"
+	case o.ID == ObjectID{Kind: "Namespace", Name: o.ID.Name}:
+		return "a Namespace is read before each write"
+	case o.GivesReplicas:
+		return "an object takes more than one write"
+	case !recalled.IsObserved(o.ID.Group, o.ID.Kind, o.ID.Name):
+		return "the collector may not watch an object"
+	}
+	return ""
+}
