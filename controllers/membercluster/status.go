@@ -255,7 +255,8 @@ func (d statusWriter) externalCollectorReady(mc *v1alpha1.MemberCluster) metav1.
 			"`hostctl join %[1]s --cluster-kubeconfig FILE --collector Host`",
 			mc.Name, collectorAccount)
 	case d.now.Sub(s.HeartbeatChanged) > member.HeartbeatTimeout:
-		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the collector has been silent since %s: check that it runs, and that the member still accepts its token (account %s)",
+		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the collector has been silent since %s: check that it runs, "+
+			"and that the member still accepts its token (account %s)",
 			s.HeartbeatChanged.UTC().Format(time.RFC3339), collectorAccount)
 	}
 	return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "collector %s is at work", s.CollectorVersion)
