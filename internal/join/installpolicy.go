@@ -154,7 +154,8 @@ func (p *joiner) decideNamespaces() {
 		}
 	case known == v1alpha1.NamespacesAll && p.membership.Spec.Host.UID == "":
 		p.namespaces = v1alpha1.NamespacesManaged
-		p.note("MemberCluster %s says namespacePolicy All, but no join has set it on the member, so the policy is Managed: `hostctl join %s --cluster-kubeconfig FILE --namespaces All` would change it",
+		p.note("MemberCluster %s says namespacePolicy All, but no join has set it on the member, so the policy is Managed: "+
+			"`hostctl join %s --cluster-kubeconfig FILE --namespaces All` would change it",
 			p.opts.Name, p.opts.Name)
 	case known == v1alpha1.NamespacesAll: // joined by a version that installed no policy
 		p.namespaces = known
