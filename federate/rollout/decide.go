@@ -30,6 +30,8 @@ type Decision struct {
 	// or "". It may change with each member, so State does not have it.
 	Waits   Reason
 	Waiting string
+	// SoakUntil is when the current wave has soaked; zero when Waits is another reason.
+	SoakUntil time.Time
 	// Again is when time alone changes the decision; zero when it does not.
 	Again time.Time
 }
@@ -110,16 +112,17 @@ func (d *decider) survey() {
 // retry. A fresh member, and one that the rollout was passed over, begin none: they get what their wave has passed.
 func (d *decider) begin() {
 	s := &d.out.State
-	retry := s.Failure != nil && d.Approvals.Retry.After(s.Failure.At)
+	retry := s.Failure != nil && d.Approvals.Retry.After(s.RetrySeen)
 	outdated := s.Phase == Complete && slices.ContainsFunc(d.Members, func(m Member) bool {
 		return m.Revision == s.Revision && !m.updated() && m.reachable() && !d.skipped(&m)
 	})
 	switch {
 	case s.Revision != d.Revision || outdated:
 		s.ID = newID(s.ID, d.now)
-		s.Retried = time.Time{}
+		s.Retried, s.RetrySeen = time.Time{}, time.Time{}
+		d.Approvals = Approvals{} // they are for the rollout before
 	case retry:
-		s.Retried = d.Approvals.Retry
+		s.Retried, s.RetrySeen = d.now, d.Approvals.Retry
 	case s.Plan != d.identity && s.Phase == Progressing: // the author edited the waves
 		d.enter(0)
 		s.Plan = d.identity
@@ -164,7 +167,7 @@ func (d *decider) noticeFailure() {
 		count, first := 0, -1
 		for i := range d.Members {
 			m := &d.Members[i]
-			if int(d.wave[i]) != w || !m.updated() || d.skipped(m) || !d.failed(m) {
+			if int(d.wave[i]) != w || !m.updated() || d.skipped(m) || !d.failed(m) && !d.lost(i) {
 				continue
 			}
 			if count++; first < 0 {
@@ -177,6 +180,7 @@ func (d *decider) noticeFailure() {
 		s.Failure = &Failure{
 			Revision: s.Revision, Wave: d.waves[w].Name, Member: d.Members[first].Name, Reason: d.Members[first].Reason, Count: count, At: d.now,
 		}
+		s.RetrySeen = later(s.RetrySeen, d.Approvals.Retry)
 		s.Phase = Paused
 		if d.onFailure == Rollback {
 			if s.Failure.NoGoodRevision = s.LastGood == "" || s.LastGood == s.Revision; !s.Failure.NoGoodRevision {
@@ -222,6 +226,8 @@ func (d *decider) passes(wave int) bool {
 		m := &d.Members[i]
 		switch {
 		case int(d.wave[i]) != wave || d.skipped(m):
+		case !m.reachable() && m.updated() && wave >= d.current:
+			done = done && d.lost(i) // noticeFailure has counted it
 		case !m.reachable():
 			done = done && d.passedOver(m)
 		case !m.updated():
@@ -238,7 +244,7 @@ func (d *decider) passes(wave int) bool {
 	soaked := healthySince.Add(d.waves[wave].Soak)
 	if d.now.Before(soaked) {
 		d.lookAgain(soaked)
-		d.out.Waits = WaitsForSoak
+		d.out.Waits, d.out.SoakUntil = WaitsForSoak, soaked
 		return false
 	}
 	return true
@@ -247,6 +253,21 @@ func (d *decider) passes(wave int) bool {
 // passedOver reports whether the waves no longer wait for a member that the manager cannot reach.
 func (d *decider) passedOver(m *Member) bool {
 	at := m.Since.Add(d.deadline)
+	if d.now.Before(at) {
+		d.lookAgain(at)
+		return false
+	}
+	return true
+}
+
+// lost reports whether the manager could not reach a member for the whole deadline since the member was updated in the current wave.
+// That is a failure: the revision may be what cuts the member off. A member that was lost later is passed over.
+func (d *decider) lost(i int) bool {
+	m := &d.Members[i]
+	if d.out.State.Phase != Progressing || m.reachable() || !m.updated() || int(d.wave[i]) < d.current {
+		return false
+	}
+	at := later(m.Since, d.deadlinesFrom()).Add(d.deadline)
 	if d.now.Before(at) {
 		d.lookAgain(at)
 		return false

@@ -216,8 +216,30 @@ func TestDecide(t *testing.T) {
 			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 0, func(s State) bool { return s.Failure == nil },
 		},
 		"an older retry does not count": {
-			two, Input{Approvals: Approvals{Retry: epoch.Add(-time.Hour)}, Members: []Member{old("a"), old("b"), old("c")}}, underWay(State{Phase: Paused, Wave: "canary", Begun: true, Failure: &Failure{Revision: "r2", Member: "a", At: epoch.Add(-time.Minute)}}),
+			two, Input{Approvals: Approvals{Retry: epoch.Add(-time.Hour)}, Members: []Member{old("a"), old("b"), old("c")}}, underWay(State{Phase: Paused, Wave: "canary", Begun: true, RetrySeen: epoch.Add(-time.Hour), Failure: &Failure{Revision: "r2", Member: "a", At: epoch.Add(-time.Minute)}}),
 			"r1:RolloutFailed r1:RolloutFailed r1:RolloutFailed", Paused, "canary", WaitsAfterFailure, 0, nil,
+		},
+		"a retry of a host whose clock is behind the manager's counts": {
+			two, Input{Approvals: Approvals{Retry: epoch.Add(-time.Hour)}, Members: []Member{old("a"), old("b"), old("c")}}, underWay(State{Phase: Paused, Wave: "canary", Begun: true, Failure: &Failure{Revision: "r2", Member: "a", At: epoch.Add(-time.Minute)}}),
+			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 0, func(s State) bool { return s.RetrySeen.Equal(epoch.Add(-time.Hour)) },
+		},
+		"an approval of the rollout before begins no wave of the next": {
+			Strategy{Waves: []Wave{{Name: "canary", Clusters: two.Waves[0].Clusters, Manual: true}}},
+			Input{Approvals: Approvals{Waves: []string{"canary"}}, Members: []Member{old("a"), old("b"), old("c")}}, State{ID: "a", Revision: "r1", Phase: Complete},
+			"r1:ApprovalRequired r1:ApprovalRequired r1:WaveHeld", Progressing, "canary", WaitsForApproval, 0, nil,
+		},
+		"a member that is lost while it is updated keeps its place": {
+			Strategy{Waves: []Wave{{Name: "canary", Clusters: two.Waves[0].Clusters, MaxConcurrent: amount("1")}}},
+			Input{Members: []Member{at("a", "r2", v1alpha1.StateUnreachable, 3), old("b"), old("c")}}, underWay(State{Wave: "canary", Begun: true}),
+			"r2 r1:MaxConcurrent r1:WaveHeld", Progressing, "canary", WaitsForTurn, 7 * time.Minute, nil,
+		},
+		"and fails at its deadline": {
+			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateUnreachable, 10), old("b"), old("c")}}, underWay(State{Wave: "canary", Begun: true}),
+			"r2 r1:RolloutFailed r1:RolloutFailed", Paused, "canary", WaitsAfterFailure, 0, func(s State) bool { return s.Failure.Member == "a" },
+		},
+		"a member that is lost in a passed wave fails nothing": {
+			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateUnreachable, 10), at("b", "r2", healthy, 20), old("c")}}, underWay(State{Wave: Rest, Begun: true}),
+			"r2 r2 r2", Progressing, Rest, WaitsForHealth, 0, nil,
 		},
 		"rollback without a good revision is a pause": {
 			Strategy{Waves: two.Waves, OnFailure: Rollback},

@@ -23,8 +23,11 @@ type State struct {
 	LastGood string
 	// Failure is why the phase is Paused, RollingBack or RolledBack.
 	Failure *Failure
-	// Retried is the time of the last approval to try again. Deadlines count from it.
+	// Retried is when the manager last tried the revision again. Deadlines count from it.
 	Retried time.Time
+	// RetrySeen is the time of the newest approval to try again that existed at the failure, or that was used since. Only a later
+	// one counts. Both times are of the host's API server, so the manager's own clock does not matter.
+	RetrySeen time.Time
 }
 
 // Phase is where a rollout stands.
@@ -54,6 +57,6 @@ type Failure struct {
 type Approvals struct {
 	// Waves are names of waves that may begin. Skip are members that no wave waits for, and whose failure does not count.
 	Waves, Skip []string
-	// Retry is the time of the newest approval to try a failed revision again; zero if there is none.
+	// Retry is when the newest approval to try a failed revision again was created; zero if there is none.
 	Retry time.Time
 }

@@ -8,7 +8,7 @@ import "github.com/fairlead-dev/fairlead/apis/v1alpha1"
 func (d *decider) update() {
 	newest := func(m *Member) Target { return Target{Revision: d.Revision, Rendering: m.Newest} }
 	gate := d.gate()
-	started := d.inFlight(newest)
+	started := d.inFlight(newest, true)
 	for _, costly := range []bool{false, true} { // members that are not Healthy first: their updates cost no budget
 		for i := range d.Members {
 			m, wave := &d.Members[i], int(d.wave[i])
@@ -67,12 +67,16 @@ func (d *decider) approved(wave string) bool {
 // costs reports whether an update of the member costs budget: it may make a member unavailable that is not counted as such.
 func (d *decider) costs(m *Member) bool { return m.fresh() || m.healthy() }
 
-// inFlight counts, for each wave, the members that have their target and are not Healthy with it yet.
-func (d *decider) inFlight(target func(*Member) Target) []int {
+// inFlight counts, for each wave, the members that have their target and are not Healthy with it yet. Members that the manager
+// cannot reach any more are among them if lost is true: on the way forward they may be what the revision cut off.
+func (d *decider) inFlight(target func(*Member) Target, lost bool) []int {
 	started := make([]int, len(d.waves))
 	for i := range d.Members {
 		m := &d.Members[i]
-		if m.fresh() || m.Target != target(m).Rendering || m.healthy() || !m.reachable() || d.failed(m) {
+		if m.fresh() || m.Target != target(m).Rendering || m.healthy() || d.failed(m) {
+			continue
+		}
+		if !m.reachable() && (!lost || int(d.wave[i]) < d.current || d.lost(i)) {
 			continue
 		}
 		started[d.wave[i]]++
@@ -113,7 +117,7 @@ func (d *decider) serveFresh(i int, gate Reason) {
 // takeBack sets the targets of a rollout that failed. The waves go back in reverse order, each after the one behind it.
 func (d *decider) takeBack() {
 	good := func(m *Member) Target { return Target{Revision: d.out.State.LastGood, Rendering: m.Good} }
-	started := d.inFlight(good)
+	started := d.inFlight(good, false)
 	held, all := false, true // held: a later wave is not back
 	for w := len(d.waves) - 1; w >= 0; w-- {
 		back := true
