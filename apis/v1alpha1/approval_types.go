@@ -50,7 +50,10 @@ type ApprovalList struct {
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="an Approval cannot be changed: delete it, and write another"
 // +kubebuilder:validation:XValidation:rule="self.allow == 'Removal' ? has(self.decision) : !has(self.decision)",message="decision goes with allow: Removal, and only with it"
 // +kubebuilder:validation:XValidation:rule="self.allow == 'Overwrite' ? has(self.overwrites) : !has(self.overwrites)",message="overwrites goes with allow: Overwrite, and only with it"
-// +kubebuilder:validation:XValidation:rule="!has(self.overwrites) || size(self.overwrites) == size(self.clusters)",message="overwrites has one entry for each of clusters"
+// +kubebuilder:validation:XValidation:rule="self.allow in ['Wave', 'Retry'] ? !has(self.clusters) : has(self.clusters)",message="clusters names the members of allow: Removal, Release, Overwrite and Skip; Wave and Retry have none"
+// +kubebuilder:validation:XValidation:rule="!has(self.overwrites) || has(self.clusters) && size(self.overwrites) == size(self.clusters)",message="overwrites has one entry for each of clusters"
+// +kubebuilder:validation:XValidation:rule="self.allow in ['Wave', 'Skip', 'Retry'] ? has(self.rollout) && has(self.revision) : !has(self.rollout) && !has(self.revision)",message="rollout and revision go with allow: Wave, Skip and Retry, and only with them: take them from status.rollout"
+// +kubebuilder:validation:XValidation:rule="self.allow == 'Wave' ? has(self.wave) : !has(self.wave)",message="wave goes with allow: Wave, and only with it"
 type ApprovalSpec struct {
 	// wrapper is the wrapper that the Approval is for.
 	// +required
@@ -59,13 +62,14 @@ type ApprovalSpec struct {
 	// allow is the permitted action. Removal: the manager removes the wrapper from these members, even if they are more
 	// than spec.rollout.maxRemoval allows. Release: the manager no longer waits for these members, and the wrapper's
 	// objects stay there. Overwrite: the manager may replace the named Deliveries, although the member holds a newer
-	// generation, or objects of an earlier wrapper.
+	// generation, or objects of an earlier wrapper. Wave: the wave may begin. Skip: no wave waits for these members, and
+	// their failure does not count. Retry: the manager tries a revision that failed again.
 	// +required
-	// +kubebuilder:validation:Enum=Removal;Release;Overwrite
+	// +kubebuilder:validation:Enum=Removal;Release;Overwrite;Wave;Skip;Retry
 	Allow ApprovedAct `json:"allow,omitempty"`
 
 	// clusters are the names of the members that the Approval is for.
-	// +required
+	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=5000
@@ -79,6 +83,24 @@ type ApprovalSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	Decision string `json:"decision,omitempty"`
+
+	// rollout is the value of status.rollout.id. A later rollout has another value, and needs another Approval.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	Rollout string `json:"rollout,omitempty"`
+
+	// revision is the value of status.rollout.revision.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Revision string `json:"revision,omitempty"`
+
+	// wave is the name of the wave that may begin.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Wave string `json:"wave,omitempty"`
 
 	// overwrites are the Deliveries that the manager may replace, one for each of clusters. Copy uid and generation
 	// from the wrapper's status.clusters. The Approval is valid only for that content of the Delivery. The manager's
@@ -135,4 +157,7 @@ const (
 	AllowRemoval   ApprovedAct = "Removal"
 	AllowRelease   ApprovedAct = "Release"
 	AllowOverwrite ApprovedAct = "Overwrite"
+	AllowWave      ApprovedAct = "Wave"
+	AllowSkip      ApprovedAct = "Skip"
+	AllowRetry     ApprovedAct = "Retry"
 )

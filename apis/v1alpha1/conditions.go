@@ -43,6 +43,25 @@ const (
 	// ReasonRemovalNeedsApproval surfaces when the wrapper would leave more members within an hour than
 	// spec.rollout.maxRemoval allows; also on a member's line.
 	ReasonRemovalNeedsApproval = "RemovalNeedsApproval"
+	// ReasonWaveHeld surfaces on a member that waits, because an earlier wave of the rollout has not passed.
+	ReasonWaveHeld = "WaveHeld"
+	// ReasonWaveNeedsApproval surfaces when the current wave begins only after an Approval.
+	ReasonWaveNeedsApproval = "WaveNeedsApproval"
+	// ReasonWaveSoaking surfaces while all members of the current wave are Healthy and have to stay so for soakSeconds.
+	ReasonWaveSoaking = "WaveSoaking"
+	// ReasonMaxUnavailableReached surfaces when so many members are not Healthy that no other one may change.
+	ReasonMaxUnavailableReached = "MaxUnavailableReached"
+	// ReasonMaxConcurrentReached surfaces when as many members of the wave change as maxConcurrent allows.
+	ReasonMaxConcurrentReached = "MaxConcurrentReached"
+	// ReasonNotHealthy surfaces when the rollout waits for updated members to become Healthy.
+	ReasonNotHealthy = "NotHealthy"
+	// ReasonRolloutStopped surfaces when too many members failed, and no further member changes.
+	ReasonRolloutStopped = "RolloutStopped"
+	// ReasonRenderingLost surfaces on a member that waits, when its earlier revision cannot be rendered again as it was.
+	// Drift is reported there and not repaired.
+	ReasonRenderingLost = "RenderingLost"
+	// ReasonApprovalOutdated surfaces as an event when an Approval names another rollout or revision, so it does not count.
+	ReasonApprovalOutdated = "ApprovalOutdated"
 	// ReasonAllUpdated surfaces when every placed member holds the update revision.
 	ReasonAllUpdated = "AllUpdated"
 	// ReasonAllHealthy surfaces when the wrapper is healthy on every placed member.

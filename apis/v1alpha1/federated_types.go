@@ -18,6 +18,7 @@ import (
 // +kubebuilder:printcolumn:name="Healthy",type=integer,JSONPath=`.status.counts.healthy`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Wave",type=string,priority=1,JSONPath=`.status.rollout.wave`
 // +kubebuilder:printcolumn:name="Placed",type=integer,priority=1,JSONPath=`.status.counts.placed`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 type Federated struct {
@@ -65,6 +66,7 @@ type FederatedList struct {
 // +kubebuilder:printcolumn:name="Healthy",type=integer,JSONPath=`.status.counts.healthy`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Wave",type=string,priority=1,JSONPath=`.status.rollout.wave`
 // +kubebuilder:printcolumn:name="Placed",type=integer,priority=1,JSONPath=`.status.counts.placed`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 type ClusterFederated struct {

@@ -44,6 +44,12 @@ type WrapperStatus struct {
 	// +kubebuilder:validation:MinProperties=1
 	Placement PlacementStatus `json:"placement,omitzero"`
 
+	// rollout is the state of the present rollout, or of the last one. It is absent when spec.rollout paces no change.
+	// +optional
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:MinProperties=1
+	Rollout RolloutStatus `json:"rollout,omitzero"`
+
 	// counts are numbers of members by state.
 	// +optional
 	// +kubebuilder:validation:Type=object
@@ -99,7 +105,8 @@ type ClusterCounts struct {
 	// +kubebuilder:validation:Minimum=0
 	Updated *int32 `json:"updated,omitempty"`
 
-	// healthy is the number of placed members that hold the update revision and are healthy.
+	// healthy is the number of placed members that hold what they are to hold now, and are healthy. Those that wait for
+	// their wave are to hold an earlier revision.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Healthy *int32 `json:"healthy,omitempty"`

@@ -5,7 +5,6 @@ package v1alpha1
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // WrapperSpec is the desired state of a wrapper of either scope.
@@ -66,10 +65,10 @@ type WrapperSpec struct {
 	OnDelete DeletionPolicy `json:"onDelete,omitempty"`
 
 	// suspend set to All stops every write to members for this wrapper, except its removal after you have deleted it.
-	// Defaults to None.
+	// Set to Rollout it lets no further wave of spec.rollout begin; repairs go on. Defaults to None.
 	// +optional
 	// +default="None"
-	// +kubebuilder:validation:Enum=None;All
+	// +kubebuilder:validation:Enum=None;Rollout;All
 	Suspend SuspendPolicy `json:"suspend,omitempty"`
 }
 
@@ -104,21 +103,6 @@ type ClusterSelection struct {
 	Selectors []metav1.LabelSelector `json:"selectors,omitempty"`
 }
 
-// Rollout limits how fast members change.
-type Rollout struct {
-	// maxRemoval is how many members the wrapper may leave within an hour after a change of its placement or of the
-	// members' labels. It is a number from 1 to 5000, or a percentage from 1% to 100% of the members that had the
-	// wrapper when the hour began. The percentage is rounded down, but at least one member may be left. The other
-	// members keep the wrapper until the hour is over, or until an Approval. Deleting the wrapper does not wait. With
-	// 100% no member waits. Defaults to 30%.
-	// +optional
-	// +default="30%"
-	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:MaxLength=4
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 5000 : string(self).matches('^(100|[1-9][0-9]?)%$')",message="maxRemoval is a number from 1 to 5000, or a percentage from 1% to 100%"
-	MaxRemoval *intstr.IntOrString `json:"maxRemoval,omitempty"`
-}
-
 // DriftPolicy is the policy for changes by other clients on a member.
 type DriftPolicy string
 
@@ -150,9 +134,10 @@ const (
 // SuspendPolicy tells which writes are suspended.
 type SuspendPolicy string
 
-// The suspend policies. All is for wrappers, Pushes for MemberClusters.
+// The suspend policies. All and Rollout are for wrappers, Pushes for MemberClusters.
 const (
-	SuspendNone   SuspendPolicy = "None"
-	SuspendAll    SuspendPolicy = "All"
-	SuspendPushes SuspendPolicy = "Pushes"
+	SuspendNone    SuspendPolicy = "None"
+	SuspendRollout SuspendPolicy = "Rollout"
+	SuspendAll     SuspendPolicy = "All"
+	SuspendPushes  SuspendPolicy = "Pushes"
 )
