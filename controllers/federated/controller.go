@@ -27,6 +27,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/revision"
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/oldrevisions"
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
@@ -48,6 +49,9 @@ type Reconciler struct {
 
 	writes    writeCache
 	renderers renderers
+	// old renders revisions that members in a rollout still have. rollouts remembers how these members fare.
+	old      *oldrevisions.Store
+	rollouts rolloutMemory
 
 	mu    sync.Mutex
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -80,6 +84,7 @@ func New(kind v1alpha1.WrapperKind, mgr ctrl.Manager, d Dependencies) *Reconcile
 		history:    d.History,
 		events:     boundedRecorder{mgr.GetEventRecorder("fairlead")},
 		clock:      d.Clock,
+		old:        oldrevisions.New(mgr.GetAPIReader(), d.History),
 	}
 }
 
@@ -156,6 +161,11 @@ type reconciliation struct {
 	// desired is the desired state of each placed member. refusals is the reason why a member has none. Set by render.
 	desired  map[string]*push.Desired
 	refusals map[string]report.Refusal
+	// rollout is the state of the rollout; the zero value if all members change at once. waits is why a member is not updated, and
+	// rolloutAgain when time alone changes that. Set by rollOut.
+	rollout      v1alpha1.RolloutStatus
+	rolloutAgain time.Time
+	waits        map[string]report.Wait
 }
 
 // advance takes a wrapper that is not being deleted through the steps. A fault in the wrapper is no error: publish
@@ -168,6 +178,7 @@ func (p *reconciliation) advance(ctx context.Context) (result ctrl.Result, err e
 		p.revise,
 		p.place,
 		p.render,
+		p.rollOut,
 		p.enqueue,
 	} {
 		if err := step(ctx); err != nil {
@@ -179,13 +190,19 @@ func (p *reconciliation) advance(ctx context.Context) (result ctrl.Result, err e
 		}
 	}
 	result, err = p.publish(ctx)
-	if again := p.decision.Again; err == nil && !again.IsZero() {
-		// When the hour is over, the wrapper may leave more members. No event announces that.
+	if err != nil {
+		return result, err
+	}
+	// No event announces that the hour is over, in which the wrapper may leave only so many members, or that a wave has soaked.
+	for _, again := range []time.Time{p.decision.Again, p.rolloutAgain} {
+		if again.IsZero() {
+			continue
+		}
 		if wait := max(again.Sub(p.now), time.Second); result.RequeueAfter == 0 || wait < result.RequeueAfter {
 			result.RequeueAfter = wait
 		}
 	}
-	return result, err
+	return result, nil
 }
 
 func (r *Reconciler) newWrapper() v1alpha1.Wrapper {
@@ -200,6 +217,7 @@ func (r *Reconciler) newWrapper() v1alpha1.Wrapper {
 func (r *Reconciler) forget(key push.Key) {
 	r.writes.forget(key)
 	r.renderers.forget(key)
+	r.rollouts.forget(key)
 	for _, name := range r.pusher.DesiredMembers(key) {
 		r.pusher.RemoveDesired(key, name)
 	}

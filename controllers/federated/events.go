@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/messages"
 	"github.com/fairlead-dev/fairlead/federate/report"
+	"github.com/fairlead-dev/fairlead/federate/rollout"
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
@@ -39,6 +40,42 @@ func (p *reconciliation) recordReadiness(before, after *v1alpha1.WrapperStatus) 
 	case inTrouble(after, is) && (was == nil || was.Reason != is.Reason || !inTrouble(before, was)):
 		p.events.Eventf(p.wrapper, nil, corev1.EventTypeWarning, is.Reason, "Report", "%s", is.Message)
 	}
+}
+
+// recordRollout makes an event when a rollout begins, passes a wave, fails, or ends.
+func (p *reconciliation) recordRollout(before, after *v1alpha1.RolloutStatus) {
+	warn := func(reason string) {
+		p.events.Eventf(p.wrapper, nil, corev1.EventTypeWarning, reason, "Rollout", "%s",
+			report.NewRollout(after, messages.ApproveCommand(p.key.Kind, p.key.Namespace, p.key.Name)).Message)
+	}
+	say := func(reason, note string, args ...any) {
+		p.events.Eventf(p.wrapper, nil, corev1.EventTypeNormal, reason, "Rollout", note, args...)
+	}
+	isNew := before.ID != after.ID
+	switch {
+	case after.State == v1alpha1.RolloutPaused && (isNew || before.State != after.State):
+		warn("RolloutPaused")
+	case after.State == v1alpha1.RolloutRollingBack && (isNew || before.State != after.State):
+		warn("RolloutRollsBack")
+	case after.State == v1alpha1.RolloutRolledBack && (isNew || before.State != after.State):
+		warn("RolloutRolledBack")
+	case after.State == v1alpha1.RolloutComplete && (isNew || before.State != after.State):
+		say("RolloutComplete", "all waves of %s have passed", after.Revision)
+	case isNew:
+		say("RolloutBegan", "%s goes out, wave %s first (rollout %s)", after.Revision, after.Wave, after.ID)
+	case before.Wave != after.Wave && after.Wave != "":
+		say("WaveBegan", "wave %s is the current wave of %s", after.Wave, after.Revision)
+	}
+}
+
+// recordOutdated makes an event, once, for an Approval of another rollout.
+func (p *reconciliation) recordOutdated(a *v1alpha1.Approval, state *rollout.State) {
+	if state.ID == "" || !p.rollouts.isNewlyOutdated(p.key, a.Name) || !a.CreationTimestamp.After(state.Since) {
+		return
+	}
+	p.events.Eventf(p.wrapper, nil, corev1.EventTypeWarning, v1alpha1.ReasonApprovalOutdated, "Rollout",
+		"Approval %s does not count: it is for rollout %s of %s, and the present one is %s of %s. `kubectl delete approval %s -n %s`, and approve the present one",
+		a.Name, a.Spec.Rollout, a.Spec.Revision, state.ID, state.Revision, a.Name, a.Namespace)
 }
 
 // recordKept makes an event for each member on which a push left objects on purpose. Fairlead does not manage these from

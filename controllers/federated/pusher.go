@@ -14,6 +14,8 @@ type Pusher interface {
 	RemoveDesired(key push.Key, memberName string)
 	// DesiredMembers are the members with a desired state for a wrapper, sorted.
 	DesiredMembers(key push.Key) []string
+	// DesiredState is the desired state of a wrapper on a member; nil when there is none.
+	DesiredState(key push.Key, memberName string) *push.Desired
 	// Result is the result of the pushes of a wrapper to a member.
 	Result(key push.Key, memberName string) push.Result
 	// TakeKept returns the objects that pushes of a wrapper left on members since the last call, by member.

@@ -159,6 +159,12 @@ func (p *reconciliation) enqueue(context.Context) error {
 			p.pusher.RemoveDesired(p.key, name)
 		}
 	}
-	p.orphans.MarkDecided(p.key, p.wrapper.GetUID(), slices.Collect(maps.Keys(p.refusals))...)
+	unrendered := slices.Collect(maps.Keys(p.refusals))
+	for name := range p.waits {
+		if p.desired[name] == nil {
+			unrendered = append(unrendered, name)
+		}
+	}
+	p.orphans.MarkDecided(p.key, p.wrapper.GetUID(), unrendered...)
 	return nil
 }

@@ -38,7 +38,10 @@ func (p *reconciliation) publish(ctx context.Context) (ctrl.Result, error) {
 	before := status.DeepCopy()
 	snapshot := p.snapshot(before)
 	next := report.Build(snapshot, p.now)
-	next.Placement = before.Placement
+	next.Placement, next.Rollout = before.Placement, before.Rollout
+	if p.invalid == "" && p.wrapper.GetDeletionTimestamp() == nil {
+		next.Rollout = p.rollout
+	}
 	if p.decision.Status.ObservedGeneration != 0 {
 		// place writes no decision that differs only in its generation.
 		next.Placement.ObservedGeneration = p.decision.Status.ObservedGeneration
@@ -106,6 +109,9 @@ func (p *reconciliation) snapshot(before *v1alpha1.WrapperStatus) report.Input {
 			in.PlacedReason, in.PlacedMessage = v1alpha1.ReasonDeleting, "the wrapper is being deleted"
 		}
 	}
+	if p.rollout.Exists() {
+		in.Rollout = report.NewRollout(&p.rollout, in.Approve)
+	}
 	withheld := sets.New(p.decision.Status.Withheld...)
 	for _, name := range p.decision.Status.Clusters {
 		m := p.observe(name, false)
@@ -129,12 +135,15 @@ func (p *reconciliation) observe(name string, leaving bool) report.Member {
 		RepairsDrift: p.wrapper.WrapperSpec().Drift != v1alpha1.DriftReport,
 		Contested:    pushed.Contested,
 		Refusal:      p.refusals[name],
+		Wait:         p.waits[name],
 		Reachability: p.reachability(name, record),
 		Listed:       record.Listed,
 		Tried:        pushed.Outcome != nil,
 	}
 	if desired := p.desired[name]; desired != nil {
-		m.Rendering = desired.Rendering.Digest()
+		m.Revision, m.Rendering = desired.Revision, desired.Rendering.Digest()
+	} else if m.Wait.Reason != "" {
+		p.observeUnrendered(&m, record.Summary)
 	}
 	if seen := record.Summary; seen != nil {
 		m.HeldRevision, m.Judged, m.Status = seen.Revision, seen.Judged, seen.Status
@@ -143,6 +152,15 @@ func (p *reconciliation) observe(name string, leaving bool) report.Member {
 		m.Push = report.Push{State: out.State, Reason: out.Reason, Message: out.Message, Unrepaired: out.LeftDrift(), Delivery: out.Overtaken}
 	}
 	return m
+}
+
+// observeUnrendered is about a member that waits, and whose present revision cannot be rendered, or that has none. Its Delivery
+// alone tells what it holds. The manager repairs no drift there.
+func (p *reconciliation) observeUnrendered(m *report.Member, seen *deliveries.Summary) {
+	m.Revision, m.RepairsDrift = "", false
+	if seen != nil && seen.Wrapper.UID == p.wrapper.GetUID() {
+		m.Held, m.Revision, m.Rendering = seen.Complete, seen.Revision, seen.Rendering
+	}
 }
 
 // reachability is whether a member can be asked, by its last probe and its connection.

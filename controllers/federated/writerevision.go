@@ -140,6 +140,12 @@ func older(a, b metav1.PartialObjectMetadata) int {
 func (p *reconciliation) revisionsInUse() map[string]bool {
 	status := p.wrapper.WrapperStatus()
 	inUse := map[string]bool{p.revision: true, status.CurrentRevision: true, status.UpdateRevision: true}
+	inUse[status.Rollout.Revision], inUse[status.Rollout.LastGoodRevision] = true, true
+	for _, name := range p.pusher.DesiredMembers(p.key) {
+		if desired := p.pusher.DesiredState(p.key, name); desired != nil {
+			inUse[desired.Revision] = true
+		}
+	}
 	for i := range status.Clusters {
 		inUse[status.Clusters[i].Revision] = true
 	}

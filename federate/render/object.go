@@ -42,6 +42,9 @@ func (o *Object) Unstructured() (*unstructured.Unstructured, error) {
 // String is kind and name for a message: Deployment web.
 func (o *Object) String() string { return o.GVK.Kind + " " + o.Name }
 
+// ObjectID names an object of a wrapper.
+type ObjectID struct{ Group, Kind, Name string }
+
 // identity identifies an object on a member.
 type identity struct{ group, kind, namespace, name string }
 

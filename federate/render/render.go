@@ -85,6 +85,15 @@ func New(spec *v1alpha1.WrapperSpec, namespace string) (*Renderer, error) {
 	return r, nil
 }
 
+// Objects are the kinds and names of the objects, in install order. Overrides change neither.
+func (r *Renderer) Objects() []ObjectID {
+	ids := make([]ObjectID, 0, len(r.identities))
+	for _, i := range r.identities {
+		ids = append(ids, ObjectID{Group: i.group, Kind: i.kind, Name: i.name})
+	}
+	return ids
+}
+
 // Follow makes the renderer read from another copy of its spec, so that the earlier copy can be freed.
 func (r *Renderer) Follow(spec *v1alpha1.WrapperSpec) {
 	r.reading.Lock()

@@ -68,6 +68,12 @@ func (r *Renderer) For(m selection.Member) (*Rendering, error) {
 	return r.variant(r.key(m), m).forMember(m)
 }
 
+// VariantFor is For, but without the objects.
+func (r *Renderer) VariantFor(m selection.Member) (*Variant, error) {
+	v := r.variant(r.key(m), m)
+	return v, v.failure(m)
+}
+
 func (v *Variant) forMember(m selection.Member) (*Rendering, error) {
 	if err := v.failure(m); err != nil {
 		return nil, err

@@ -40,6 +40,8 @@ type Member struct {
 	Push Push
 	// Refusal is why nothing can be rendered for this member; its reason is "" if it can.
 	Refusal Refusal
+	// Wait is why a member does not get the update revision yet; its reason is "" if it does.
+	Wait Wait
 	// Reachability is the manager's connection to the member.
 	Reachability Reachability
 	// Listed reports whether the member's Deliveries were read since the manager started. Tried reports whether a
@@ -56,6 +58,12 @@ type Push struct {
 	Unrepaired bool
 	// Delivery is the Delivery that waits for an Approval; nil if none does.
 	Delivery *v1alpha1.DeliveryVersion
+}
+
+// Wait is why the rollout does not update a member yet. Fresh reports whether the member has no revision of the wrapper so far.
+type Wait struct {
+	Reason, Message string
+	Fresh           bool
 }
 
 // Refusal is why nothing can be rendered for a member.
@@ -75,6 +83,7 @@ type rule func(m *Member) (line v1alpha1.ClusterStatus, ok bool)
 var rules = []rule{
 	unreachable, // its state is unknown
 	leaving,
+	fresh,    // it waits for its first revision
 	refused,  // nothing can be rendered for it
 	hindered, // the push has a problem
 	contested,
@@ -83,12 +92,18 @@ var rules = []rule{
 	unjudged, // applied, and not judged yet
 	unwell,   // applied, and not healthy
 	withheld, // healthy, but the wrapper is to leave it
+	outdated, // healthy with an earlier revision
 	healthy,
 }
 
 // volatile are reasons whose messages differ from one try to the next (ports, addresses, times) without new
 // information. The first message stays. Otherwise the status would be written at every try.
 var volatile = map[string]bool{v1alpha1.ReasonPushError: true, v1alpha1.ReasonUnreachable: true}
+
+// Line is the line of one member in the status.
+func Line(m *Member, before *v1alpha1.ClusterStatus, now time.Time) v1alpha1.ClusterStatus {
+	return lineOf(m, before, now)
+}
 
 // lineOf makes the line of one member. While the state stays the same, the time of the last transition stays.
 func lineOf(m *Member, before *v1alpha1.ClusterStatus, now time.Time) v1alpha1.ClusterStatus {
@@ -134,6 +149,14 @@ func unreachable(m *Member) (v1alpha1.ClusterStatus, bool) {
 func leaving(m *Member) (v1alpha1.ClusterStatus, bool) {
 	return v1alpha1.ClusterStatus{State: v1alpha1.StateRemoving, Reason: orElse(m.Push.Reason, v1alpha1.ReasonLeaving),
 		Message: m.Push.Message, Delivery: m.Push.Delivery}, m.Leaving
+}
+
+func fresh(m *Member) (v1alpha1.ClusterStatus, bool) {
+	return v1alpha1.ClusterStatus{State: v1alpha1.StateWaiting, Reason: m.Wait.Reason, Message: m.Wait.Message}, m.Wait.Fresh && m.Refusal.Reason == ""
+}
+
+func outdated(m *Member) (v1alpha1.ClusterStatus, bool) {
+	return v1alpha1.ClusterStatus{State: v1alpha1.StateHealthy, Reason: m.Wait.Reason, Message: m.Wait.Message}, m.Wait.Reason != ""
 }
 
 func refused(m *Member) (v1alpha1.ClusterStatus, bool) {

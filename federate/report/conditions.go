@@ -69,9 +69,9 @@ func conditions(in Input, t tally, lines []v1alpha1.ClusterStatus, now time.Time
 	}
 	switch {
 	case ready.ok:
-	case in.Invalid != "" || t.stalled > 0:
+	case in.Invalid != "" || t.stalled > 0 || in.Rollout.isStopped():
 		keep(v1alpha1.ConditionStalled, meta.FindStatusCondition(in.Before.Conditions, v1alpha1.ConditionStalled), ready)
-	case in.Deleting || t.progressing+t.degraded+t.unreachable+t.leaving > 0:
+	case in.Deleting || t.progressing+t.degraded+t.unreachable+t.leaving > 0 || in.Rollout.isUnderWay():
 		keep(v1alpha1.ConditionReconciling, meta.FindStatusCondition(in.Before.Conditions, v1alpha1.ConditionReconciling), ready)
 	}
 	return all
@@ -88,6 +88,9 @@ func pushedSays(in Input, t tally, lines []v1alpha1.ClusterStatus, worst *v1alph
 	s := said{reason: v1alpha1.ReasonPushing, message: fmt.Sprintf("%d of %d clusters hold the update revision", t.updated, t.placed)}
 	if words := leavingWords(in, lines); words != "" {
 		s.message += "," + words
+	}
+	if in.Rollout != nil && in.Rollout.Reason != "" {
+		return in.Rollout.pushedSays(s, worst)
 	}
 	return blame(s, worst)
 }

@@ -33,6 +33,8 @@ type Input struct {
 	Invalid string
 	// Approve is the `hostctl approve` command for the wrapper, without --removal or --release.
 	Approve string
+	// Rollout is the state of the rollout; nil if all members change at once.
+	Rollout *Rollout
 	// Members are the placed and the leaving members.
 	Members []Member
 	// Before is the previous status.
@@ -76,7 +78,7 @@ func count(members []Member, lines []v1alpha1.ClusterStatus) tally {
 			t.leaving++
 		} else {
 			t.placed++
-			if members[i].Held {
+			if members[i].Held && members[i].Wait.Reason == "" {
 				t.updated++
 			}
 		}

@@ -68,6 +68,15 @@ func Of(spec *v1alpha1.WrapperSpec) (Revision, error) {
 	return newRevision(content, data), nil
 }
 
+// Spec returns the objects and the overrides of a revision. The other fields of the spec are not part of a revision.
+func (r Revision) Spec() (*v1alpha1.WrapperSpec, error) {
+	spec := &v1alpha1.WrapperSpec{}
+	if err := utiljson.Unmarshal(r.Data, spec); err != nil {
+		return nil, fmt.Errorf("reading the objects of the revision: %w", err)
+	}
+	return spec, nil
+}
+
 func newRevision(content map[string]any, data []byte) Revision {
 	sum := sha256.Sum256(data)
 	return Revision{Hash: revisionHash(sum[:]), HoldsSecret: holdsSecret(content), Data: data}

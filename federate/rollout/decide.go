@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
 // Input is what a decision is made of, besides the state.
@@ -46,18 +48,18 @@ type Target struct {
 // Reason is why a member, or the rollout, waits.
 type Reason string
 
-// The reasons.
+// The reasons, documented with the constants of the API.
 const (
-	WaitsForWave      Reason = "WaveHeld"         // an earlier wave has not passed
-	WaitsForApproval  Reason = "ApprovalRequired" // the wave is Manual
-	WaitsForSuspend   Reason = "Suspended"        // spec.suspend holds further waves
-	WaitsForSoak      Reason = "Soaking"          // all of the wave are Healthy, and have to stay so for a time
-	WaitsForBudget    Reason = "MaxUnavailable"   // as many members as maxUnavailable are not Healthy
-	WaitsForTurn      Reason = "MaxConcurrent"    // as many members of the wave as maxConcurrent are being updated
-	WaitsForHealth    Reason = "NotHealthy"       // updated members are not Healthy yet
-	WaitsForMember    Reason = "Unreachable"      // the manager cannot reach the member
-	WaitsAfterFailure Reason = "RolloutFailed"    // too many members failed
-	WaitsNoRendering  Reason = "CannotRender"     // the last good revision cannot be rendered again as it was
+	WaitsForWave      Reason = v1alpha1.ReasonWaveHeld
+	WaitsForApproval  Reason = v1alpha1.ReasonWaveNeedsApproval
+	WaitsForSuspend   Reason = v1alpha1.ReasonSuspended
+	WaitsForSoak      Reason = v1alpha1.ReasonWaveSoaking
+	WaitsForBudget    Reason = v1alpha1.ReasonMaxUnavailableReached
+	WaitsForTurn      Reason = v1alpha1.ReasonMaxConcurrentReached
+	WaitsForHealth    Reason = v1alpha1.ReasonNotHealthy
+	WaitsForMember    Reason = v1alpha1.ReasonUnreachable
+	WaitsAfterFailure Reason = v1alpha1.ReasonRolloutStopped
+	WaitsNoRendering  Reason = v1alpha1.ReasonRenderingLost
 )
 
 // Decide decides what each member has to have now. The result depends on nothing else: the same arguments give the same decision, and
@@ -205,13 +207,15 @@ func (d *decider) advance() {
 	}
 }
 
-// noticeSuccess notes a revision that is Healthy on every member that the manager can reach.
+// noticeSuccess notes a revision that is Healthy on every member that the manager can reach. It waits while a member is Unknown: a
+// manager that has just started has reached none yet.
 func (d *decider) noticeSuccess() {
 	if d.out.State.Phase != Complete {
 		return
 	}
 	for i := range d.Members {
-		if m := &d.Members[i]; m.reachable() && !d.skipped(m) && (!m.updated() || !m.healthy()) {
+		m := &d.Members[i]
+		if m.State == v1alpha1.StateUnknown || m.reachable() && !d.skipped(m) && (!m.updated() || !m.healthy()) {
 			return
 		}
 	}

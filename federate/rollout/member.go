@@ -23,7 +23,7 @@ type Member struct {
 	Since  time.Time
 	Reason string
 	// ProgressFrom is when the deadline began: when Target changed, or when the member was last Healthy, whichever is later,
-	// moved forward by the time that the member was Waiting since then.
+	// moved forward by the time that the member was Waiting, Held or not reachable since then.
 	ProgressFrom time.Time
 }
 
@@ -37,10 +37,10 @@ func (m *Member) reachable() bool {
 // unavailable reports whether a member has the wrapper and is not Healthy with it.
 func (m *Member) unavailable() bool { return !m.fresh() && !m.healthy() }
 
-// late is when the member's progress deadline ends. ok is false for a member without a deadline: one that is Healthy, Waiting or
-// not reachable. No deadline begins before from: a retry, or a roll back, gives each member the whole deadline again.
+// late is when the member's progress deadline ends. ok is false for a member without a deadline: one that is Healthy, Waiting, Held
+// or not reachable. No deadline begins before from: a retry, or a roll back, gives each member the whole deadline again.
 func (m *Member) late(deadline time.Duration, from time.Time) (at time.Time, ok bool) {
-	if m.healthy() || !m.reachable() || m.State == v1alpha1.StateWaiting {
+	if m.healthy() || !m.reachable() || m.waits() {
 		return time.Time{}, false
 	}
 	return later(m.ProgressFrom, from).Add(deadline), true
@@ -53,6 +53,11 @@ func (m *Member) failed(deadline time.Duration, from, now time.Time) bool {
 	}
 	at, ok := m.late(deadline, from)
 	return ok && !now.Before(at)
+}
+
+// waits reports whether the member waits for something that is not of the revision: a kind, a consumer, a person.
+func (m *Member) waits() bool {
+	return m.State == v1alpha1.StateWaiting || m.State == v1alpha1.StateHeld
 }
 
 func later(a, b time.Time) time.Time {

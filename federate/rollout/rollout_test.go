@@ -61,7 +61,7 @@ func TestDecide(t *testing.T) {
 		},
 		"one at a time where only one may be unavailable": {
 			budget(two, "1"), Input{Members: []Member{old("a"), old("b"), old("c")}}, underWay(canary),
-			"r2 r1:MaxUnavailable r1:WaveHeld", Progressing, "canary", WaitsForBudget, 0, nil,
+			"r2 r1:MaxUnavailableReached r1:WaveHeld", Progressing, "canary", WaitsForBudget, 0, nil,
 		},
 		"a percentage of the budget is rounded up": {
 			budget(two, "34%"), Input{Members: []Member{old("a"), old("b"), old("c")}}, underWay(canary),
@@ -69,16 +69,16 @@ func TestDecide(t *testing.T) {
 		},
 		"a member that is ill already costs no budget, and goes first": {
 			budget(two, "1"), Input{Members: []Member{old("a"), at("b", "r1", v1alpha1.StateDegraded, 5), old("c")}}, underWay(canary),
-			"r1:MaxUnavailable r2 r1:WaveHeld", Progressing, "canary", WaitsForBudget, 5 * time.Minute, nil,
+			"r1:MaxUnavailableReached r2 r1:WaveHeld", Progressing, "canary", WaitsForBudget, 5 * time.Minute, nil,
 		},
 		"removals use up the budget": {
 			budget(two, "1"), Input{Removing: 1, Members: []Member{old("a"), old("b"), old("c")}}, underWay(canary),
-			"r1:MaxUnavailable r1:MaxUnavailable r1:WaveHeld", Progressing, "canary", WaitsForBudget, 0, nil,
+			"r1:MaxUnavailableReached r1:MaxUnavailableReached r1:WaveHeld", Progressing, "canary", WaitsForBudget, 0, nil,
 		},
 		"the limit of the wave": {
 			Strategy{Waves: []Wave{{Name: "canary", Clusters: named("a", "b"), MaxConcurrent: amount("1")}}},
 			Input{Members: []Member{old("a"), at("b", "r2", v1alpha1.StateProgressing, 1), old("c")}}, underWay(canary),
-			"r1:MaxConcurrent r2 r1:WaveHeld", Progressing, "canary", WaitsForTurn, 9 * time.Minute, nil,
+			"r1:MaxConcurrentReached r2 r1:WaveHeld", Progressing, "canary", WaitsForTurn, 9 * time.Minute, nil,
 		},
 		"the wave soaks from when its last member became healthy": {
 			two, Input{Members: []Member{at("a", "r2", healthy, 30), at("b", "r2", healthy, 4), old("c")}}, underWay(canary),
@@ -90,7 +90,7 @@ func TestDecide(t *testing.T) {
 		},
 		"a manual wave waits for its approval": {
 			manual, Input{Members: []Member{at("a", "r2", healthy, 30), at("b", "r2", healthy, 10), old("c")}}, underWay(canary),
-			"r2 r2 r1:ApprovalRequired", Progressing, "last", WaitsForApproval, 0, func(s State) bool { return !s.Begun },
+			"r2 r2 r1:WaveNeedsApproval", Progressing, "last", WaitsForApproval, 0, func(s State) bool { return !s.Begun },
 		},
 		"and begins with it": {
 			manual, Input{Approvals: Approvals{Waves: []string{"last"}}, Members: []Member{at("a", "r2", healthy, 30), at("b", "r2", healthy, 10), old("c")}}, underWay(State{Wave: "last"}),
@@ -110,11 +110,11 @@ func TestDecide(t *testing.T) {
 		},
 		"a stalled member pauses the rollout": {
 			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateStalled, 1), old("b"), old("c")}}, underWay(canary),
-			"r2 r1:RolloutFailed r1:RolloutFailed", Paused, "canary", WaitsAfterFailure, 0, func(s State) bool { return s.Failure.Member == "a" && s.Failure.Count == 1 },
+			"r2 r1:RolloutStopped r1:RolloutStopped", Paused, "canary", WaitsAfterFailure, 0, func(s State) bool { return s.Failure.Member == "a" && s.Failure.Count == 1 },
 		},
 		"and so does one that is past its deadline": {
 			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateProgressing, 10), old("b"), old("c")}}, underWay(canary),
-			"r2 r1:RolloutFailed r1:RolloutFailed", Paused, "canary", WaitsAfterFailure, 0, nil,
+			"r2 r1:RolloutStopped r1:RolloutStopped", Paused, "canary", WaitsAfterFailure, 0, nil,
 		},
 		"a member that waits has no deadline": {
 			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateWaiting, 100), at("b", "r2", healthy, 60), old("c")}}, underWay(canary),
@@ -183,7 +183,7 @@ func TestDecide(t *testing.T) {
 		},
 		"what cannot be rendered is told": {
 			two, Input{Members: []Member{{Member: selection.Member{Name: "a"}, Target: "r1", Revision: "r1", State: healthy}, at("b", "r2", healthy, 60), old("c")}}, underWay(canary),
-			"r1:CannotRender r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 0, nil,
+			"r1:RenderingLost r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 0, nil,
 		},
 		"rollback takes the later wave back first": {
 			Strategy{Waves: two.Waves, OnFailure: Rollback},
@@ -217,7 +217,7 @@ func TestDecide(t *testing.T) {
 		},
 		"an older retry does not count": {
 			two, Input{Approvals: Approvals{Retry: epoch.Add(-time.Hour)}, Members: []Member{old("a"), old("b"), old("c")}}, underWay(State{Phase: Paused, Wave: "canary", Begun: true, RetrySeen: epoch.Add(-time.Hour), Failure: &Failure{Revision: "r2", Member: "a", At: epoch.Add(-time.Minute)}}),
-			"r1:RolloutFailed r1:RolloutFailed r1:RolloutFailed", Paused, "canary", WaitsAfterFailure, 0, nil,
+			"r1:RolloutStopped r1:RolloutStopped r1:RolloutStopped", Paused, "canary", WaitsAfterFailure, 0, nil,
 		},
 		"a retry of a host whose clock is behind the manager's counts": {
 			two, Input{Approvals: Approvals{Retry: epoch.Add(-time.Hour)}, Members: []Member{old("a"), old("b"), old("c")}}, underWay(State{Phase: Paused, Wave: "canary", Begun: true, Failure: &Failure{Revision: "r2", Member: "a", At: epoch.Add(-time.Minute)}}),
@@ -226,16 +226,20 @@ func TestDecide(t *testing.T) {
 		"an approval of the rollout before begins no wave of the next": {
 			Strategy{Waves: []Wave{{Name: "canary", Clusters: two.Waves[0].Clusters, Manual: true}}},
 			Input{Approvals: Approvals{Waves: []string{"canary"}}, Members: []Member{old("a"), old("b"), old("c")}}, State{ID: "a", Revision: "r1", Phase: Complete},
-			"r1:ApprovalRequired r1:ApprovalRequired r1:WaveHeld", Progressing, "canary", WaitsForApproval, 0, nil,
+			"r1:WaveNeedsApproval r1:WaveNeedsApproval r1:WaveHeld", Progressing, "canary", WaitsForApproval, 0, nil,
 		},
 		"a member that is lost while it is updated keeps its place": {
 			Strategy{Waves: []Wave{{Name: "canary", Clusters: two.Waves[0].Clusters, MaxConcurrent: amount("1")}}},
 			Input{Members: []Member{at("a", "r2", v1alpha1.StateUnreachable, 3), old("b"), old("c")}}, underWay(State{Wave: "canary", Begun: true}),
-			"r2 r1:MaxConcurrent r1:WaveHeld", Progressing, "canary", WaitsForTurn, 7 * time.Minute, nil,
+			"r2 r1:MaxConcurrentReached r1:WaveHeld", Progressing, "canary", WaitsForTurn, 7 * time.Minute, nil,
 		},
 		"and fails at its deadline": {
 			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateUnreachable, 10), old("b"), old("c")}}, underWay(State{Wave: "canary", Begun: true}),
-			"r2 r1:RolloutFailed r1:RolloutFailed", Paused, "canary", WaitsAfterFailure, 0, func(s State) bool { return s.Failure.Member == "a" },
+			"r2 r1:RolloutStopped r1:RolloutStopped", Paused, "canary", WaitsAfterFailure, 0, func(s State) bool { return s.Failure.Member == "a" },
+		},
+		"a manager that has just started calls no revision good": {
+			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateUnknown, 0), at("b", "r2", healthy, 20), at("c", "r2", healthy, 20)}}, underWay(State{Phase: Complete}),
+			"r2 r2 r2", Complete, "", WaitsForHealth, 0, func(s State) bool { return s.LastGood == "r1" },
 		},
 		"a member that is lost in a passed wave fails nothing": {
 			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateUnreachable, 10), at("b", "r2", healthy, 20), old("c")}}, underWay(State{Wave: Rest, Begun: true}),
@@ -244,7 +248,7 @@ func TestDecide(t *testing.T) {
 		"rollback without a good revision is a pause": {
 			Strategy{Waves: two.Waves, OnFailure: Rollback},
 			Input{Members: []Member{at("a", "r2", v1alpha1.StateStalled, 1), fresh("b"), fresh("c")}}, State{ID: "a", Revision: "r2", Phase: Progressing, Wave: "canary", Begun: true},
-			"r2 :RolloutFailed :RolloutFailed", Paused, "canary", WaitsAfterFailure, 0, func(s State) bool { return s.Failure.NoGoodRevision },
+			"r2 :RolloutStopped :RolloutStopped", Paused, "canary", WaitsAfterFailure, 0, func(s State) bool { return s.Failure.NoGoodRevision },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

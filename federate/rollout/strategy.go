@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/digest"
@@ -61,6 +62,24 @@ type Wave struct {
 	Manual bool
 	// MaxFailures is how many members of the wave may fail before the strategy's action on failure.
 	MaxFailures int
+}
+
+// StrategyOf is the strategy of a spec.
+func StrategyOf(spec *v1alpha1.Rollout) Strategy {
+	seconds := func(n *int32) time.Duration { return time.Duration(ptr.Deref(n, 0)) * time.Second }
+	s := Strategy{
+		ProgressDeadline: time.Duration(spec.ProgressDeadlineSeconds) * time.Second,
+		MaxUnavailable:   spec.MaxUnavailable,
+		OnFailure:        FailureAction(spec.OnFailure),
+	}
+	for i := range spec.Waves {
+		w := &spec.Waves[i]
+		s.Waves = append(s.Waves, Wave{
+			Name: w.Name, Clusters: w.Clusters, MaxConcurrent: w.MaxConcurrent, Soak: seconds(w.SoakSeconds),
+			Manual: w.Approval == v1alpha1.WaveManual, MaxFailures: int(ptr.Deref(w.MaxFailures, 0)),
+		})
+	}
+	return s
 }
 
 // Plan is a compiled Strategy. A Plan is immutable.
@@ -169,6 +188,24 @@ func amountOf(a *intstr.IntOrString, all int) int {
 		return 1
 	}
 	return max(1, n)
+}
+
+// MayRollBack reports whether a failure may take members back to the last good revision.
+func (p *Plan) MayRollBack() bool { return p.onFailure == Rollback }
+
+// EmptyWaves are the names of the waves that select none of these members, except Rest.
+func (p *Plan) EmptyWaves(members []Member) []string {
+	used := make([]bool, len(p.waves))
+	for i := range members {
+		used[p.waveOf(members[i].Member)] = true
+	}
+	var empty []string
+	for i := range p.waves {
+		if !used[i] && p.waves[i].Name != Rest {
+			empty = append(empty, p.waves[i].Name)
+		}
+	}
+	return empty
 }
 
 // waveOf returns the index of the first wave that selects a member. One wave of every plan selects all that are left.

@@ -2,8 +2,6 @@
 
 package rollout
 
-import "github.com/fairlead-dev/fairlead/apis/v1alpha1"
-
 // update sets the targets of a rollout that goes forward, or is paused. A member that is not updated keeps its target.
 func (d *decider) update() {
 	newest := func(m *Member) Target { return Target{Revision: d.Revision, Rendering: m.Newest} }
@@ -149,7 +147,7 @@ func (d *decider) takeMemberBack(i int, good Target, held bool, started []int) b
 		return true
 	case m.Target == m.Good:
 		// A member that had the last good revision before the failure holds no other member back, however it fares.
-		return m.healthy() || !m.reachable() || d.failed(m) || d.skipped(m) || m.State == v1alpha1.StateWaiting ||
+		return m.healthy() || !m.reachable() || d.failed(m) || d.skipped(m) || m.waits() ||
 			m.ProgressFrom.Before(d.out.State.Failure.At)
 	case !m.reachable():
 		d.out.Targets[i].Reason = WaitsForMember

@@ -15,10 +15,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/rollout"
 	"github.com/fairlead-dev/fairlead/overrides"
 )
 
@@ -85,6 +87,9 @@ func (m Members) validate(ctx context.Context, q *question) *admissionv1.Admissi
 		}
 	}
 	faults := overrides.Validate(spec, q.Namespace, kind)
+	if _, err := rollout.Compile(rollout.StrategyOf(&spec.Rollout)); err != nil {
+		faults = append(faults, field.Forbidden(field.NewPath("spec", "rollout"), err.Error()))
+	}
 	if len(faults) == 0 {
 		faults = overrides.ValidateWork(spec)
 	}

@@ -163,6 +163,11 @@ func (p *Pusher) Result(key Key, memberName string) Result {
 // DesiredMembers are the members with a desired state for a wrapper, sorted.
 func (p *Pusher) DesiredMembers(key Key) []string { return p.desired.members(key) }
 
+// DesiredState is the desired state of a pair; nil when there is none.
+func (p *Pusher) DesiredState(key Key, memberName string) *Desired {
+	return p.desired.get(key, memberName)
+}
+
 // Desired reports whether a pair has a desired state, and whether that is to leave the member.
 func (p *Pusher) Desired(key Key, memberName string) (wanted, leaving bool) {
 	desired := p.desired.get(key, memberName)

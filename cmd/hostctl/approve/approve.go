@@ -27,6 +27,9 @@ type Options struct {
 	Removal  bool
 	Clusters []string
 	Release  []string
+	Wave     string
+	Skip     []string
+	Retry    bool
 	Yes      bool
 	DryRun   bool
 	Output   string
@@ -54,8 +57,8 @@ func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
 	o := &Options{IOStreams: streams, CanAsk: func() bool { return ask.Terminal(streams) }, flags: connect.Flags()}
 	o.Connect = func() (client.Client, error) { return connect.Host(o.flags) }
 	cmd := &cobra.Command{
-		Use:   "approve (NAME | cfed/NAME) (--removal [--cluster CLUSTER,…] | --release CLUSTER,…)",
-		Short: "Approve a removal from many clusters, or stop waiting for a cluster that does not answer",
+		Use:   "approve (NAME | cfed/NAME) (--removal [--cluster CLUSTER,…] | --release CLUSTER,… | --wave WAVE | --skip CLUSTER,… | --retry)",
+		Short: "Approve a removal or a step of a rollout, or stop waiting for a cluster that does not answer",
 		Long: `approve permits an action on a wrapper that Fairlead does not take by itself. It shows what will happen, asks, and then writes
 an Approval into the wrapper's namespace (into ` + v1alpha1.SystemNamespace + ` for a ClusterFederated).
 
@@ -69,7 +72,19 @@ an Approval into the wrapper's namespace (into ` + v1alpha1.SystemNamespace + ` 
 --release
   Use it when a wrapper is being deleted or leaves a cluster, and the cluster does not answer or something there blocks the
   removal. Fairlead then stops waiting for that cluster. Objects of the wrapper stay there, also when the cluster comes back.
-  This releases one wrapper. For a cluster that is gone for good, release all wrappers: hostctl unjoin CLUSTER --forget`,
+  This releases one wrapper. For a cluster that is gone for good, release all wrappers: hostctl unjoin CLUSTER --forget
+
+--wave
+  Use it when a rollout waits for a wave with approval: Manual. An approval counts for the present rollout only: not for the next
+  revision, and not for a change of a cluster's labels later.
+
+--skip
+  Use it when a rollout should go on without a cluster. No wave waits for the cluster, and its failure does not count. It is still
+  updated when that is possible.
+
+--retry
+  Use it after a rollout has failed (spec.rollout.onFailure: Pause or Rollback) and you have removed the cause. The revision goes
+  out again from its first wave. A change of the spec needs no approval: it is another revision.`,
 		Example: `  # which wrappers wait, and why: see the REASON column; the message of the wrapper's condition has the command
   kubectl get federation -A
   hostctl approve shop -n shop --removal
@@ -80,6 +95,9 @@ an Approval into the wrapper's namespace (into ` + v1alpha1.SystemNamespace + ` 
   # finish the deletion of a wrapper although member-3 does not come back
   hostctl approve shop -n shop --release member-3
   hostctl approve cfed/fast --release member-3 --yes
+
+  # let the wave "rest" of the present rollout begin
+  hostctl approve shop -n shop --wave rest
 
   # show the Approval without writing it
   hostctl approve shop -n shop --removal --dry-run -o yaml`,
@@ -95,12 +113,15 @@ an Approval into the wrapper's namespace (into ` + v1alpha1.SystemNamespace + ` 
 	f.BoolVar(&o.Removal, "removal", false, "let the wrapper leave now the clusters that spec.placement no longer selects")
 	f.StringSliceVar(&o.Clusters, "cluster", nil, "with --removal: approve it for this cluster only; may be repeated")
 	f.StringSliceVar(&o.Release, "release", nil, "do not wait any longer for the removal from this cluster; may be repeated")
+	f.StringVar(&o.Wave, "wave", "", "let this wave of the present rollout begin")
+	f.StringSliceVar(&o.Skip, "skip", nil, "let the present rollout go on without this cluster; may be repeated")
+	f.BoolVar(&o.Retry, "retry", false, "try the revision that failed again")
 	f.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
 	f.BoolVar(&o.DryRun, "dry-run", false, "show what would be done, let the API server check it, and write nothing")
 	f.StringVarP(&o.Output, "output", "o", "", "print the Approval as yaml, json or name")
 	o.flags.AddFlags(f)
 	cmd.ValidArgsFunction = complete.Wrapper(o.flags)
-	complete.MemberFlags(cmd, o.flags, "cluster", "release")
+	complete.MemberFlags(cmd, o.flags, "cluster", "release", "skip")
 	return o, cmd
 }
 
@@ -110,11 +131,17 @@ func (o *Options) Complete(name string) error {
 	if o.kind, o.name, err = render.ParseName(name); err != nil {
 		return err
 	}
+	chosen := 0
+	for _, is := range []bool{o.Removal, len(o.Release) > 0, o.Wave != "", len(o.Skip) > 0, o.Retry} {
+		if is {
+			chosen++
+		}
+	}
 	switch {
-	case o.Removal == (len(o.Release) > 0):
-		return exit.Usagef("say what to approve: give one of --removal and --release CLUSTER")
+	case chosen != 1:
+		return exit.Usagef("say what to approve: give one of --removal, --release CLUSTER, --wave WAVE, --skip CLUSTER and --retry")
 	case len(o.Clusters) > 0 && !o.Removal:
-		return exit.Usagef("--cluster goes with --removal; --release names its clusters itself")
+		return exit.Usagef("--cluster goes with --removal; --release and --skip name their clusters themselves")
 	}
 	switch o.Output {
 	case "", "yaml", "json", "name":

@@ -16,15 +16,18 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/approval"
 )
 
-// decide makes the Approval. It returns an error if no removal waits, or if the removal from a member that the user named does not.
-// An Approval that nothing waits for would take effect later, at a time the user does not expect.
+// decide makes the Approval that the flags ask for. It returns an error when nothing waits for it, or not for a
+// member that the user named. An Approval that nothing waits for would take effect later, at a time the user does not expect.
 func (o *Options) decide(ctx context.Context, w v1alpha1.Wrapper) (*v1alpha1.Approval, error) {
 	var spec v1alpha1.ApprovalSpec
 	var err error
-	if o.Removal {
+	switch {
+	case o.isForRollout():
+		spec, err = o.rollout(ctx, w)
+	case o.Removal:
 		spec.Allow, spec.Decision = v1alpha1.AllowRemoval, w.WrapperStatus().Placement.Decision
 		spec.Clusters, err = o.removal(ctx, w)
-	} else {
+	default:
 		spec.Allow = v1alpha1.AllowRelease
 		spec.Clusters, err = o.release(ctx, w)
 	}

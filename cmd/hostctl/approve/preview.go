@@ -22,6 +22,9 @@ const most = 20
 
 // plan describes what the Approval will do.
 func plan(w v1alpha1.Wrapper, a *v1alpha1.Approval) string {
+	if a.Spec.Rollout != "" {
+		return rolloutPlan(w, a)
+	}
 	var b strings.Builder
 	removed, kept := partition(w)
 	clusters := few(a.Spec.Clusters)

@@ -122,6 +122,21 @@ func (b *Builder[T]) MaxRemoval(limit string) *Builder[T] {
 	return b
 }
 
+// InWaves rolls changes out in these waves.
+func (b *Builder[T]) InWaves(onFailure v1alpha1.FailurePolicy, waves ...v1alpha1.RolloutWave) *Builder[T] {
+	b.obj.WrapperSpec().Rollout.Waves, b.obj.WrapperSpec().Rollout.OnFailure = waves, onFailure
+	return b
+}
+
+// Wave is a wave of these members; without members it has all that are left.
+func Wave(name string, members ...string) v1alpha1.RolloutWave {
+	wave := v1alpha1.RolloutWave{Name: name}
+	if len(members) > 0 {
+		wave.Clusters = &v1alpha1.ClusterSelection{Names: members}
+	}
+	return wave
+}
+
 // Suspended sets spec.suspend to All.
 func (b *Builder[T]) Suspended() *Builder[T] {
 	b.obj.WrapperSpec().Suspend = v1alpha1.SuspendAll

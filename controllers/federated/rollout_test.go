@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package federated
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/rollout"
+	"github.com/fairlead-dev/fairlead/internal/oldrevisions"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
+)
+
+func TestWhatAStatusStoresIsTheStateOfTheRollout(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for name, state := range map[string]rollout.State{
+		"none yet": {},
+		"under way": {ID: "a", Revision: "r2", Phase: rollout.Progressing, Wave: "canary", Begun: true, Since: at, Plan: "p", LastGood: "r1",
+			Retried: at.Add(time.Minute), RetrySeen: at.Add(time.Second)},
+		"failed": {ID: "a", Revision: "r2", Phase: rollout.Paused, Wave: "canary", Since: at, Plan: "p", Failure: &rollout.Failure{
+			Revision: "r2", Wave: "canary", Member: "east", Reason: "Invalid", Count: 2, At: at, NoGoodRevision: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(state, stateOf(rolloutStatusOf(&rollout.Decision{State: state}))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Each step tells the memory how a member fares, after so many minutes.
+func TestSinceWhenAMemberFaresAsItDoes(t *testing.T) {
+	type step struct {
+		minute              int
+		target              string
+		state               v1alpha1.ClusterState
+		since, progressFrom int // minutes
+	}
+	for name, steps := range map[string][]step{
+		"the deadline begins when the target changes": {
+			{0, "d1", v1alpha1.StateHealthy, 0, 0}, {5, "d2", v1alpha1.StatePushing, 5, 5}, {6, "d2", v1alpha1.StateProgressing, 6, 5},
+		},
+		"and when the member is Healthy no more": {
+			{0, "d1", v1alpha1.StateHealthy, 0, 0}, {8, "d1", v1alpha1.StateHealthy, 0, 8}, {9, "d1", v1alpha1.StateDegraded, 9, 8},
+		},
+		"a soak begins anew with a new target, also if no reconcile saw the member otherwise": {
+			{0, "d1", v1alpha1.StateHealthy, 0, 0}, {5, "d2", v1alpha1.StateHealthy, 5, 5},
+		},
+		"the deadline stands still while the member waits": {
+			{0, "d1", v1alpha1.StatePushing, 0, 0}, {2, "d1", v1alpha1.StateWaiting, 2, 0}, {7, "d1", v1alpha1.StateProgressing, 7, 5},
+		},
+		"and while it is out of reach": {
+			{0, "d1", v1alpha1.StatePushing, 0, 0}, {2, "d1", v1alpha1.StateUnreachable, 2, 0}, {7, "d1", v1alpha1.StatePushing, 7, 5},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var memory rolloutMemory
+			minute := func(n int) time.Time { return now.Add(time.Duration(n) * time.Minute) }
+			for _, s := range steps {
+				since, from := memory.observe(web, "east", fares{target: s.target, state: s.state, since: minute(s.minute)}, minute(s.minute))
+				if diff := cmp.Diff([]time.Time{minute(s.since), minute(s.progressFrom)}, []time.Time{since, from}); diff != "" {
+					t.Errorf("at minute %d (-want +got):\n%s", s.minute, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestWhichApprovalsCountForARollout(t *testing.T) {
+	r, _ := host(t, nil)
+	w := rendered("u", object, 1)
+	state := rollout.State{ID: "a", Revision: "r2", Since: now.Add(-time.Hour)}
+	approve := func(name string, spec v1alpha1.ApprovalSpec, minutes int) v1alpha1.Approval {
+		a := v1alpha1.Approval{Spec: spec}
+		a.Name, a.Namespace, a.CreationTimestamp = name, "shop", metav1.NewTime(now.Add(time.Duration(minutes)*time.Minute))
+		return a
+	}
+	p := &reconciliation{Reconciler: r, key: web, wrapper: w, now: now, approvals: []v1alpha1.Approval{
+		approve("wave", v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowWave, Rollout: "a", Revision: "r2", Wave: "rest"}, 0),
+		approve("skip", v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowSkip, Rollout: "a", Revision: "r2", Clusters: []string{"east", "west"}}, 0),
+		approve("retry-2", v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowRetry, Rollout: "a", Revision: "r2"}, 2),
+		approve("retry-1", v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowRetry, Rollout: "a", Revision: "r2"}, 1),
+		approve("other-rollout", v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowWave, Rollout: "b", Revision: "r2", Wave: "canary"}, 0),
+		approve("other-revision", v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowSkip, Rollout: "a", Revision: "r1", Clusters: []string{"north"}}, 0),
+		approve("removal", v1alpha1.ApprovalSpec{Allow: v1alpha1.AllowRemoval, Clusters: []string{"south"}}, 0),
+	}}
+	for range 2 {
+		want := rollout.Approvals{Waves: []string{"rest"}, Skip: []string{"east", "west"}, Retry: now.Add(2 * time.Minute)}
+		if diff := cmp.Diff(want, p.rolloutApprovals(&state)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	if outdated := len(r.rollouts.byKey[web].outdated); outdated != 2 {
+		t.Errorf("%d approvals are called outdated", outdated)
+	}
+}
+
+// inWaves returns a wrapper on east and west with a canary wave on east, and its reconciler.
+func inWaves(t *testing.T) (*Reconciler, client.Client) {
+	t.Helper()
+	w := rendered("u", object, 1)
+	w.ResourceVersion = ""
+	w.Spec.Placement.Clusters.Names = []string{"east", "west"}
+	w.Spec.Rollout.Waves = []v1alpha1.RolloutWave{build.Wave("canary", "east")}
+	west := east()
+	west.Name = "west"
+	r, c := host(t, nil, w, east(), west)
+	r.history = testKey(t, 1)
+	r.old = oldrevisions.New(c, r.history)
+	return r, c
+}
+
+// A member that cannot be reached is told nothing: what it was not told, it does not have after a restart.
+func TestAMemberOutOfReachIsGivenNoTarget(t *testing.T) {
+	r, c := inWaves(t)
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: web.NamespacedName}); err != nil {
+		t.Fatal(err)
+	}
+	got := &v1alpha1.Federated{}
+	if err := c.Get(t.Context(), web.NamespacedName, got); err != nil {
+		t.Fatal(err)
+	}
+	if s := got.Status.Rollout; s.State != v1alpha1.RolloutProgressing || s.Wave != "canary" || s.Begun != v1alpha1.Yes || s.ID == "" {
+		t.Errorf("the rollout: %+v", s)
+	}
+	if wanted := r.pusher.DesiredMembers(web); len(wanted) > 0 {
+		t.Errorf("wanted on %v", wanted)
+	}
+}
+
+func TestAWrapperWithoutARolloutHasNoStateOfOne(t *testing.T) {
+	r, c := inWaves(t)
+	w := &v1alpha1.Federated{}
+	if err := c.Get(t.Context(), web.NamespacedName, w); err != nil {
+		t.Fatal(err)
+	}
+	w.Spec.Rollout = v1alpha1.Rollout{}
+	w.Status.Rollout = v1alpha1.RolloutStatus{ID: "a", Revision: "r1", State: v1alpha1.RolloutPaused}
+	if err := c.Update(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: web.NamespacedName}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Get(t.Context(), web.NamespacedName, w); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"east", "west"}, r.pusher.DesiredMembers(web)); diff != "" || w.Status.Rollout.Exists() {
+		t.Errorf("rollout %+v, wanted on: %s", w.Status.Rollout, diff)
+	}
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package federated
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/report"
+	"github.com/fairlead-dev/fairlead/federate/rollout"
+	"github.com/fairlead-dev/fairlead/internal/oldrevisions"
+	"github.com/fairlead-dev/fairlead/internal/push"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
+)
+
+// rolloutMembers describes each placed member to the rollout: what it was told to have, and how it fares with that.
+func (p *reconciliation) rolloutMembers(ctx context.Context, state *rollout.State, mayRollBack bool, now time.Time) ([]rollout.Member, error) {
+	before := make(map[string]*v1alpha1.ClusterStatus)
+	for i, lines := 0, p.wrapper.WrapperStatus().Clusters; i < len(lines); i++ {
+		before[lines[i].Name] = &lines[i]
+	}
+	members := make([]rollout.Member, 0, len(p.decision.Status.Clusters))
+	for _, name := range p.decision.Status.Clusters {
+		m := rollout.Member{Member: selection.Member{Name: name, Labels: p.members[name].Labels}}
+		if newest := p.desired[name]; newest != nil {
+			m.Newest = newest.Rendering.Digest()
+		}
+		m.Revision, m.Target = p.told(name)
+		was := before[name]
+		if was != nil && was.Revision != m.Revision {
+			was = nil // it is about another revision
+		}
+		line := p.lineOfTarget(name, m.Target, was, now)
+		m.State, m.Reason = line.State, line.Reason
+		m.Since, m.ProgressFrom = p.rollouts.observe(p.key, name, fares{target: m.Target, state: line.State, since: line.LastTransitionTime.Time}, now)
+		if mayRollBack || m.Target == "" {
+			var err error
+			if m.Good, err = p.good(ctx, &m, state.LastGood); err != nil {
+				return nil, err
+			}
+		}
+		members = append(members, m)
+	}
+	return members, nil
+}
+
+// told is the revision and the rendering that the manager last told a member to have. After a restart it is what the member's
+// Delivery has.
+func (p *reconciliation) told(name string) (revision, rendering string) {
+	if desired := p.pusher.DesiredState(p.key, name); desired != nil && !desired.Leaving() && desired.Wrapper.UID == p.wrapper.GetUID() {
+		return desired.Revision, desired.Digest()
+	}
+	if seen := p.deliveries.Record(p.key, name).Summary; seen != nil && seen.Wrapper.UID == p.wrapper.GetUID() {
+		return seen.Revision, seen.Rendering
+	}
+	return "", ""
+}
+
+// lineOfTarget is how a member fares with what it was told to have. The line in the status says how it fares with what this
+// reconcile decides.
+func (p *reconciliation) lineOfTarget(name, target string, before *v1alpha1.ClusterStatus, now time.Time) v1alpha1.ClusterStatus {
+	m := p.observe(name, false)
+	m.Refusal, m.Wait, m.Rendering = report.Refusal{}, report.Wait{}, target
+	if seen := p.deliveries.Record(p.key, name).Summary; p.pusher.DesiredState(p.key, name) == nil {
+		m.Held = seen != nil && seen.Complete && seen.Rendering == target && seen.Wrapper.UID == p.wrapper.GetUID()
+	}
+	line := report.Line(&m, before, now)
+	if line.State == v1alpha1.StateHealthy && m.Judged && isCollectorSilent(p.members[name]) {
+		// Only the collector can tell whether these objects are still healthy.
+		line = v1alpha1.ClusterStatus{State: v1alpha1.StateUnknown, Reason: v1alpha1.ReasonNoHeartbeat}
+	}
+	return line
+}
+
+func isCollectorSilent(mc *v1alpha1.MemberCluster) bool {
+	return meta.IsStatusConditionFalse(mc.Status.Conditions, v1alpha1.ConditionCollectorReady)
+}
+
+// good is the digest of a member's rendering of the last good revision; "" when there is none.
+func (p *reconciliation) good(ctx context.Context, m *rollout.Member, lastGood string) (string, error) {
+	switch lastGood {
+	case "":
+		return "", nil
+	case p.revision:
+		return m.Newest, nil
+	case m.Revision:
+		return m.Target, nil // it has that revision as it was
+	}
+	digest, err := p.old.Digest(ctx, oldrevisions.IDOf(p.wrapper, lastGood), m.Member)
+	if errors.Is(err, oldrevisions.ErrLost) {
+		return "", nil
+	}
+	return digest, err
+}
+
+// rolloutMemory remembers how the members of paced wrappers fare, because a status has neither a line for each member nor the
+// beginning of its deadline. What it forgets at a restart of the manager only makes soak times and deadlines longer.
+type rolloutMemory struct {
+	mu    sync.Mutex
+	byKey map[push.Key]*rolloutNotes
+}
+
+// rolloutNotes are the notes about one wrapper.
+type rolloutNotes struct {
+	members map[string]*fares
+	// outdated are the names of Approvals that an event has called outdated.
+	outdated map[string]bool
+}
+
+// fares is how a member fares with its target.
+type fares struct {
+	target string
+	state  v1alpha1.ClusterState
+	// since is when the state began, progressFrom when the deadline did.
+	since, progressFrom time.Time
+}
+
+// observe notes how a member fares now. It returns since when it fares so, and when its progress deadline began.
+func (r *rolloutMemory) observe(key push.Key, name string, is fares, now time.Time) (since, progressFrom time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	notes := r.of(key)
+	was := notes.members[name]
+	if was == nil {
+		is.progressFrom = is.since
+		if is.since.IsZero() {
+			is.since, is.progressFrom = now, now
+		}
+		notes.members[name] = &is
+		return is.since, is.progressFrom
+	}
+	next := *was
+	if was.state != is.state {
+		next.state, next.since = is.state, now
+		if stopsDeadline(was.state) {
+			next.progressFrom = was.progressFrom.Add(now.Sub(was.since))
+		}
+	}
+	if is.state == v1alpha1.StateHealthy {
+		next.progressFrom = now
+	}
+	if was.target != is.target { // it may be Healthy again before a reconcile sees it otherwise
+		next.target, next.since, next.progressFrom = is.target, now, now
+	}
+	*was = next
+	return next.since, next.progressFrom
+}
+
+// stopsDeadline reports whether the deadline of a member stands still in a state.
+func stopsDeadline(s v1alpha1.ClusterState) bool {
+	switch s {
+	case v1alpha1.StateWaiting, v1alpha1.StateHeld, v1alpha1.StateUnreachable, v1alpha1.StateUnknown:
+		return true
+	}
+	return false
+}
+
+// of returns the notes about a wrapper. The caller holds the lock.
+func (r *rolloutMemory) of(key push.Key) *rolloutNotes {
+	notes := r.byKey[key]
+	if notes == nil {
+		if r.byKey == nil {
+			r.byKey = make(map[push.Key]*rolloutNotes)
+		}
+		notes = &rolloutNotes{members: make(map[string]*fares), outdated: make(map[string]bool)}
+		r.byKey[key] = notes
+	}
+	return notes
+}
+
+// isNewlyOutdated notes that an Approval does not count, and reports whether that was not noted before.
+func (r *rolloutMemory) isNewlyOutdated(key push.Key, approval string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	notes := r.of(key)
+	was := notes.outdated[approval]
+	notes.outdated[approval] = true
+	return !was
+}
+
+func (r *rolloutMemory) forget(key push.Key) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.byKey, key)
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"syscall"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/sandbox"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
+)
+
+// colours returns the colour of a wrapper's ConfigMap on the three members, "" where there is none.
+func colours(w *v1alpha1.Federated) func(context.Context) []any {
+	return func(ctx context.Context) []any {
+		var found []any
+		for _, m := range fleet.Members() {
+			found = append(found, m.field("ConfigMap", w.Namespace, w.Name, "data", "colour")(ctx))
+		}
+		return found
+	}
+}
+
+// paint changes the colour of a wrapper's ConfigMap.
+func paint(ctx context.Context, w *v1alpha1.Federated, colour string) {
+	GinkgoHelper()
+	edit(ctx, w, func(w *v1alpha1.Federated) {
+		w.Spec.Objects[0] = build.Raw(build.ConfigMap(w.Name, "colour", colour))
+	})
+}
+
+// haveRollout matches a wrapper by its rollout: the state, the current wave and what it waits for.
+func haveRollout(state v1alpha1.RolloutState, wave, waitingFor string) types.GomegaMatcher {
+	return WithTransform(func(w *v1alpha1.Federated) v1alpha1.RolloutStatus {
+		if w.Status.ObservedGeneration != w.Generation {
+			return v1alpha1.RolloutStatus{}
+		}
+		return w.Status.Rollout
+	}, And(HaveField("State", state), HaveField("Wave", wave), HaveField("WaitingFor", waitingFor)))
+}
+
+// killManager kills the manager that leads, and waits until another process runs.
+func killManager(ctx context.Context) {
+	GinkgoHelper()
+	dying := fleet.Manager(ctx)
+	Expect(syscall.Kill(dying.PID, syscall.SIGKILL)).To(Succeed())
+	Eventually(ctx, func() int { return fleet.Process(ctx, sandbox.HostName, sandbox.ManagerProcess).PID }).WithTimeout(afterKill).ShouldNot(
+		Or(Equal(dying.PID), BeZero()))
+}
+
+// invalidService is an object that every member refuses.
+func invalidService() *unstructured.Unstructured {
+	return build.Manifest("{apiVersion: v1, kind: Service, metadata: {name: bad}, spec: {selector: {app: bad}, ports: [{port: 99999}]}}")
+}
+
+// approve approves a step of a rollout as the on-call does.
+func approve(ctx context.Context, args ...string) {
+	GinkgoHelper()
+	run := fleet.Hostctl(ctx, append([]string{"approve", "--yes"}, args...)...)
+	Expect(run.Code).To(BeZero(), run.Stderr)
+}
+
+// manualLast is a canary on member-1, then member-2, then the others after an approval.
+func manualLast() []v1alpha1.RolloutWave {
+	last := build.Wave("last")
+	last.Approval = v1alpha1.WaveManual
+	return []v1alpha1.RolloutWave{build.Wave("canary", "member-1"), build.Wave("second", "member-2"), last}
+}
+
+// delivered creates a wrapper whose ConfigMap is blue, and waits until it is everywhere.
+func delivered(ctx SpecContext, onFailure v1alpha1.FailurePolicy, waves ...v1alpha1.RolloutWave) *v1alpha1.Federated {
+	GinkgoHelper()
+	w := author(ctx, build.Federated("wave").In(newShop(ctx)).ToMatching().With(build.ConfigMap("wave", "colour", "blue")).InWaves(onFailure, waves...))
+	Eventually(ctx, reread(ctx, w)).Should(And(beReady(), haveRollout(v1alpha1.RolloutComplete, "", "")))
+	return w
+}
+
+var _ = Describe("When a change goes out in waves", needsThirdMember, func() {
+	It("updates wave after wave, waits for an approval, and keeps the old revision elsewhere", func(ctx SpecContext) {
+		shop := newShop(ctx)
+		w := author(ctx, build.Federated("wave").In(shop).ToMatching().With(build.ConfigMap("wave", "colour", "blue")).InWaves("", manualLast()...))
+		By("taking the first delivery through the waves, too")
+		Eventually(ctx, reread(ctx, w)).Should(And(haveRollout(v1alpha1.RolloutProgressing, "last", v1alpha1.ReasonWaveNeedsApproval),
+			haveCondition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonWaveNeedsApproval),
+			haveLine("member-3", v1alpha1.StateWaiting, v1alpha1.ReasonWaveNeedsApproval, "hostctl approve wave -n "+shop+" --wave last")))
+		Expect(colours(w)(ctx)).To(Equal([]any{"blue", "blue", nil}))
+		approve(ctx, "wave", "-n", shop, "--wave", "last")
+		Eventually(ctx, reread(ctx, w)).Should(And(beReady(), haveRollout(v1alpha1.RolloutComplete, "", "")))
+
+		By("asking for another approval for the next change")
+		paint(ctx, w, "green")
+		Eventually(ctx, colours(w)).Should(Equal([]any{"green", "green", "blue"}))
+		Eventually(ctx, reread(ctx, w)).Should(And(haveRollout(v1alpha1.RolloutProgressing, "last", v1alpha1.ReasonWaveNeedsApproval),
+			haveLine("member-3", v1alpha1.StateHealthy, v1alpha1.ReasonWaveNeedsApproval),
+			HaveField("Status.Counts.Updated", HaveValue(BeEquivalentTo(2)))))
+
+		By("repairing drift on a member that waits to what it had")
+		member := fleet.Member("member-3")
+		member.setData(ctx, shop, "wave", "colour", "red", "kubectl-edit")
+		Eventually(ctx, colours(w)).Should(Equal([]any{"green", "green", "blue"}))
+
+		By("going on when it is approved")
+		approve(ctx, "wave", "-n", shop, "--wave", "last")
+		Eventually(ctx, colours(w)).Should(Equal([]any{"green", "green", "green"}))
+		expectReady(ctx, w)
+	})
+
+	It("changes no further member after a failure, until the author mends it", func(ctx SpecContext) {
+		w := delivered(ctx, v1alpha1.FailurePause, build.Wave("canary", "member-1"))
+		edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.Objects = append(w.Spec.Objects, build.Raw(invalidService())) })
+		Eventually(ctx, reread(ctx, w)).Should(And(haveRollout(v1alpha1.RolloutPaused, "canary", v1alpha1.ReasonRolloutStopped),
+			haveLine("member-1", v1alpha1.StateStalled, v1alpha1.ReasonInvalid),
+			haveLine("member-2", v1alpha1.StateHealthy, v1alpha1.ReasonRolloutStopped, "--retry"),
+			HaveField("Status.Rollout.Failure.Cluster", "member-1")))
+		Expect(fleet.Member("member-2").has("Service", w.Namespace, "bad")(ctx)).To(BeFalse())
+		edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.Objects = w.Spec.Objects[:1] })
+		paint(ctx, w, "green")
+		Eventually(ctx, reread(ctx, w)).Should(And(beReady(), haveRollout(v1alpha1.RolloutComplete, "", "")))
+		Expect(colours(w)(ctx)).To(Equal([]any{"green", "green", "green"}))
+	})
+
+	It("takes the whole fleet back when the second wave fails, and tries again when a person says so", func(ctx SpecContext) {
+		w := delivered(ctx, v1alpha1.FailureRollback, build.Wave("canary", "member-1"), build.Wave("second", "member-2"))
+		bad := build.Override("ConfigMap", "wave")
+		bad.Clusters = &v1alpha1.ClusterSelection{Names: []string{"member-2"}}
+		bad.Patch = []v1alpha1.PatchOperation{build.Patch("add", "/data/-bad key", "x")}
+		edit(ctx, w, func(w *v1alpha1.Federated) {
+			w.Spec.Overrides = []v1alpha1.Override{bad}
+			w.Spec.Objects[0] = build.Raw(build.ConfigMap(w.Name, "colour", "green"))
+		})
+		Eventually(ctx, reread(ctx, w)).Should(And(haveRollout(v1alpha1.RolloutRolledBack, "", v1alpha1.ReasonRolloutStopped),
+			haveCondition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonRolloutStopped),
+			haveCondition(v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonRolloutStopped),
+			HaveField("Status.Rollout.Failure", And(HaveField("Wave", "second"), HaveField("Cluster", "member-2")))))
+		Expect(colours(w)(ctx)).To(Equal([]any{"blue", "blue", "blue"}))
+		Expect(w.Status.Rollout.RolledBackFrom).To(Equal(w.Status.UpdateRevision))
+		killManager(ctx)
+		Eventually(ctx, reread(ctx, w)).Should(haveRollout(v1alpha1.RolloutRolledBack, "", v1alpha1.ReasonRolloutStopped))
+		Expect(colours(w)(ctx)).To(Equal([]any{"blue", "blue", "blue"}))
+		approve(ctx, w.Name, "-n", w.Namespace, "--retry")
+		Eventually(ctx, colours(w)).Should(HaveExactElements("green", "blue", "blue"))
+		Eventually(ctx, reread(ctx, w)).Should(haveRollout(v1alpha1.RolloutRolledBack, "", v1alpha1.ReasonRolloutStopped))
+		edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.Overrides = nil })
+		Eventually(ctx, reread(ctx, w)).Should(And(beReady(), haveRollout(v1alpha1.RolloutComplete, "", "")))
+		Expect(colours(w)(ctx)).To(Equal([]any{"green", "green", "green"}))
+	})
+
+	It("goes on where it was when the manager is killed at a wave's boundary", needsProcesses, func(ctx SpecContext) {
+		w := delivered(ctx, v1alpha1.FailurePause, build.Wave("canary", "member-1"))
+		edit(ctx, w, func(w *v1alpha1.Federated) {
+			w.Spec.Rollout.Waves = manualLast()
+			w.Spec.Objects[0] = build.Raw(build.ConfigMap(w.Name, "colour", "green"))
+		})
+		Eventually(ctx, reread(ctx, w)).Should(haveRollout(v1alpha1.RolloutProgressing, "last", v1alpha1.ReasonWaveNeedsApproval))
+		id := w.Status.Rollout.ID
+		killManager(ctx)
+		member := fleet.Member("member-3")
+		member.setData(ctx, w.Namespace, "wave", "colour", "red", "kubectl-edit")
+		Eventually(ctx, colours(w)).WithTimeout(afterKill).Should(Equal([]any{"green", "green", "blue"}))
+		Expect(reread(ctx, w)(Default)).To(HaveField("Status.Rollout.ID", id))
+		approve(ctx, w.Name, "-n", w.Namespace, "--wave", "last")
+		killManager(ctx)
+		Eventually(ctx, reread(ctx, w)).WithTimeout(afterKill).Should(And(beReady(), haveRollout(v1alpha1.RolloutComplete, "", "")))
+		Expect(colours(w)(ctx)).To(Equal([]any{"green", "green", "green"}))
+	})
+
+	It("changes no more members than maxUnavailable, and none while it is suspended", func(ctx SpecContext) {
+		w := author(ctx, build.Federated("wave").In(newShop(ctx)).ToMatching().With(build.ConfigMap("wave", "colour", "blue")))
+		expectReady(ctx, w)
+		edit(ctx, w, func(w *v1alpha1.Federated) {
+			w.Spec.Suspend, w.Spec.Rollout.MaxUnavailable = v1alpha1.SuspendRollout, ptr.To(intstr.FromString("34%"))
+			w.Spec.Objects[0] = build.Raw(build.ConfigMap(w.Name, "colour", "green"))
+		})
+		Eventually(ctx, reread(ctx, w)).Should(haveRollout(v1alpha1.RolloutProgressing, "rest", v1alpha1.ReasonSuspended))
+		Expect(colours(w)(ctx)).To(Equal([]any{"blue", "blue", "blue"}))
+		edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.Suspend = v1alpha1.SuspendNone })
+		Eventually(ctx, reread(ctx, w)).Should(And(beReady(), haveRollout(v1alpha1.RolloutComplete, "", "")))
+		Expect(colours(w)(ctx)).To(Equal([]any{"green", "green", "green"}))
+	})
+
+	It("brings a member that was away for two revisions to the right one", func(ctx SpecContext) {
+		w := delivered(ctx, v1alpha1.FailurePause, build.Wave("canary", "member-1"))
+		edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.Rollout.ProgressDeadlineSeconds = 1 })
+		fleet.Outage(ctx, "member-2")
+		Eventually(ctx, reread(ctx, w)).Should(haveLine("member-2", v1alpha1.StateUnreachable, v1alpha1.ReasonUnreachable))
+		paint(ctx, w, "green")
+		Eventually(ctx, reread(ctx, w)).Should(haveRollout(v1alpha1.RolloutComplete, "", v1alpha1.ReasonUnreachable))
+		paint(ctx, w, "red")
+		Eventually(ctx, reread(ctx, w)).Should(haveRollout(v1alpha1.RolloutComplete, "", v1alpha1.ReasonUnreachable))
+		Expect(fleet.Start(ctx, "member-2")).To(Succeed())
+		Eventually(ctx, reread(ctx, w)).WithTimeout(afterKill).Should(And(beReady(), haveRollout(v1alpha1.RolloutComplete, "", "")))
+		Expect(colours(w)(ctx)).To(Equal([]any{"red", "red", "red"}))
+	})
+
+	DescribeTable("refuses a strategy that cannot work, and names the field", func(ctx SpecContext, change func(*v1alpha1.Rollout), words ...string) {
+		w := build.Federated("bad").In("default").To("member-1").With(build.ConfigMap("bad")).Obj()
+		change(&w.Spec.Rollout)
+		err := fleet.Host.Create(ctx, w)
+		Expect(err).To(HaveOccurred())
+		for _, word := range words {
+			Expect(err.Error()).To(ContainSubstring(word))
+		}
+	},
+		Entry("two waves of one name", func(r *v1alpha1.Rollout) {
+			r.Waves = []v1alpha1.RolloutWave{build.Wave("a", "member-1"), build.Wave("a")}
+		}, "spec.rollout.waves[1]", "Duplicate value"),
+		Entry("a percentage past 100", func(r *v1alpha1.Rollout) { r.MaxUnavailable = ptr.To(intstr.FromString("101%")) }, "spec.rollout.maxUnavailable", "from 1% to 100%"),
+		Entry("a deadline below 1", func(r *v1alpha1.Rollout) { r.ProgressDeadlineSeconds = -1 }, "spec.rollout.progressDeadlineSeconds"),
+		Entry("a wave rest that selects", func(r *v1alpha1.Rollout) {
+			r.Waves = []v1alpha1.RolloutWave{build.Wave("rest", "member-1")}
+		}, "spec.rollout.waves[0].clusters", "leave clusters out"),
+	)
+})
