@@ -41,7 +41,7 @@ func (o *Options) rollout(ctx context.Context, w v1alpha1.Wrapper) (v1alpha1.App
 		}
 	default:
 		spec.Allow = v1alpha1.AllowSkip
-		spec.Clusters, err = o.among(ctx, o.Skip, status.Placement.Clusters, "are placed")
+		spec.Clusters, err = o.among(ctx, o.Skip, status.Placement.Clusters, "that the wrapper is placed on")
 	}
 	return spec, err
 }

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+const approveCommand = "hostctl approve web -n shop"
+
+func TestTheLineOfAMemberThatWaitsInARollout(t *testing.T) {
+	waits := func(change func(*Member)) Member {
+		return with(func(m *Member) {
+			m.Wait = Wait{Reason: v1alpha1.ReasonWaveHeld, Message: "its wave has not begun"}
+			change(m)
+		})
+	}
+	for name, test := range map[string]struct {
+		m      Member
+		state  v1alpha1.ClusterState
+		reason string
+	}{
+		"it is healthy with what it has":   {waits(func(*Member) {}), v1alpha1.StateHealthy, v1alpha1.ReasonWaveHeld},
+		"it has nothing yet":               {waits(func(m *Member) { m.Held, m.Wait.Fresh = false, true }), v1alpha1.StateWaiting, v1alpha1.ReasonWaveHeld},
+		"its earlier revision is repaired": {waits(func(m *Member) { m.Held = false }), v1alpha1.StatePushing, v1alpha1.ReasonPushing},
+		"nothing can be rendered for it": {waits(func(m *Member) {
+			m.Wait.Fresh, m.Refusal = true, Refusal{v1alpha1.ReasonOverrideInvalid, "no"}
+		}), v1alpha1.StateStalled, v1alpha1.ReasonOverrideInvalid},
+		"it cannot be reached": {waits(func(m *Member) {
+			m.Wait.Fresh, m.Reachability = true, Reachability{Known: true, Reason: v1alpha1.ReasonUnreachable}
+		}), v1alpha1.StateUnreachable, v1alpha1.ReasonUnreachable},
+		"it is not healthy with what it has": {waits(func(m *Member) {
+			m.Judged, m.Status = true, judged(v1alpha1.ObjectStatus{Kind: "Job", Name: "j", Health: v1alpha1.Degraded, Reason: "BackoffLimitExceeded"})
+		}), v1alpha1.StateDegraded, "BackoffLimitExceeded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Line(&test.m, nil, now); got.State != test.state || got.Reason != test.reason {
+				t.Errorf("%s %s, want %s %s", got.State, got.Reason, test.state, test.reason)
+			}
+		})
+	}
+}
+
+// A member that waits does not hold the update revision, so the wrapper is not Ready, and the rollout is the reason.
+func TestTheConditionsOfAWrapperInARollout(t *testing.T) {
+	failure := v1alpha1.RolloutFailure{Revision: "r2", Wave: "canary", Cluster: "east", Reason: v1alpha1.ReasonInvalid, Count: 2}
+	for name, test := range map[string]struct {
+		status  v1alpha1.RolloutStatus
+		healthy bool // all members have the newest revision
+		want    string
+		beside  string // the condition beside Ready
+		words   string
+	}{
+		"a wave needs an approval": {v1alpha1.RolloutStatus{State: v1alpha1.RolloutProgressing, Wave: "last", WaitingFor: v1alpha1.ReasonWaveNeedsApproval}, false,
+			"False WaveNeedsApproval", v1alpha1.ConditionReconciling, "`" + approveCommand + " --wave last` lets wave last begin"},
+		"a wave soaks": {v1alpha1.RolloutStatus{State: v1alpha1.RolloutProgressing, Wave: "canary", WaitingFor: v1alpha1.ReasonWaveSoaking,
+			SoakUntil: metav1.NewTime(now.Add(time.Hour))}, false, "False WaveSoaking", v1alpha1.ConditionReconciling, "until 2026-01-02T04:04:05Z"},
+		"it failed and is paused": {v1alpha1.RolloutStatus{State: v1alpha1.RolloutPaused, Wave: "canary", WaitingFor: v1alpha1.ReasonRolloutStopped, Failure: failure}, false,
+			"False RolloutStopped", v1alpha1.ConditionStalled, "r2 failed in wave canary on cluster east and 1 more (Invalid): change the spec, or `" + approveCommand + " --retry` tries it again"},
+		"the fleet is back": {v1alpha1.RolloutStatus{State: v1alpha1.RolloutRolledBack, LastGoodRevision: "r1", WaitingFor: v1alpha1.ReasonRolloutStopped, Failure: failure}, false,
+			"False RolloutStopped", v1alpha1.ConditionStalled, "the fleet is back at r1"},
+		"all waves have passed": {v1alpha1.RolloutStatus{State: v1alpha1.RolloutComplete}, true, "True AllHealthy", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			waiting := with(func(m *Member) {
+				m.Name = "west"
+				if !test.healthy {
+					m.Wait = Wait{Reason: v1alpha1.ReasonWaveHeld, Message: "…"}
+				}
+			})
+			in := build(wellMember("east"), waiting)
+			in.Rollout = NewRollout(&test.status, approveCommand)
+			status := Build(in, now)
+			ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
+			if got := string(ready.Status) + " " + ready.Reason; got != test.want || !strings.Contains(ready.Message, test.words) {
+				t.Errorf("%s, want %s with %q: %s", got, test.want, test.words, ready.Message)
+			}
+			if test.beside != "" && meta.FindStatusCondition(status.Conditions, test.beside) == nil {
+				t.Errorf("no condition %s", test.beside)
+			}
+			if updated := *status.Counts.Updated; (updated == 2) != test.healthy {
+				t.Errorf("%d members count as updated", updated)
+			}
+		})
+	}
+}
+
+func TestWhyAMemberWaits(t *testing.T) {
+	s := &v1alpha1.RolloutStatus{Wave: "canary", WaitingFor: v1alpha1.ReasonWaveSoaking}
+	for reason, words := range map[string]string{
+		v1alpha1.ReasonWaveHeld:              "the current wave is canary",
+		v1alpha1.ReasonMaxUnavailableReached: "spec.rollout.maxUnavailable",
+		v1alpha1.ReasonMaxConcurrentReached:  "its maxConcurrent",
+		v1alpha1.ReasonUnreachable:           "cannot reach it",
+		v1alpha1.ReasonSuspended:             "spec.suspend",
+		v1alpha1.ReasonRenderingLost:         "reported and not repaired",
+		v1alpha1.ReasonWaveNeedsApproval:     "--wave canary",
+	} {
+		if got := WaitOf(reason, s, approveCommand, false); got.Reason != reason || !strings.Contains(got.Message, words) {
+			t.Errorf("%s: %+v", reason, got)
+		}
+	}
+}
