@@ -73,7 +73,7 @@ type Dependencies struct {
 
 // New makes the reconciler of one scope.
 func New(kind v1alpha1.WrapperKind, mgr ctrl.Manager, d Dependencies) *Reconciler {
-	return &Reconciler{
+	r := &Reconciler{
 		kind:       kind,
 		client:     mgr.GetClient(),
 		live:       mgr.GetAPIReader(),
@@ -86,6 +86,9 @@ func New(kind v1alpha1.WrapperKind, mgr ctrl.Manager, d Dependencies) *Reconcile
 		clock:      d.Clock,
 		old:        oldrevisions.New(mgr.GetAPIReader(), d.History),
 	}
+	d.Deliveries.Subscribe(rolloutWaker{r})
+	d.Fleet.OnProbe(rolloutWaker{r}.probed)
+	return r
 }
 
 // SetupWithManager adds the loop to the manager.
@@ -96,6 +99,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named(string(r.kind)).
 		For(r.newWrapper(), builder.WithPredicates(authored)).
 		Watches(&v1alpha1.MemberCluster{}, handler.EnqueueRequestsFromMapFunc(r.all), builder.WithPredicates(placementChanged)).
+		Watches(&v1alpha1.MemberCluster{}, handler.EnqueueRequestsFromMapFunc(r.rollingOn), builder.WithPredicates(collectorChanged)).
 		Watches(&v1alpha1.Approval{}, handler.EnqueueRequestsFromMapFunc(r.approved)).
 		WatchesRawSource(source.Func(r.listen)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: retryLimiter()}).

@@ -65,7 +65,7 @@ func (p *reconciliation) setTargets(ctx context.Context, members []rollout.Membe
 	approve := messages.ApproveCommand(p.key.Kind, p.key.Namespace, p.key.Name)
 	for i := range members {
 		m, target := &members[i], decision.Targets[i]
-		if m.Newest != "" && target.Rendering == m.Newest {
+		if m.Newest != "" && target.Rendering == m.Newest && target.Reason != rollout.WaitsNoRendering {
 			continue
 		}
 		reason := string(target.Reason)

@@ -47,7 +47,7 @@ func TestSinceWhenAMemberFaresAsItDoes(t *testing.T) {
 			{0, "d1", v1alpha1.StateHealthy, 0, 0}, {5, "d2", v1alpha1.StatePushing, 5, 5}, {6, "d2", v1alpha1.StateProgressing, 6, 5},
 		},
 		"and when the member is Healthy no more": {
-			{0, "d1", v1alpha1.StateHealthy, 0, 0}, {8, "d1", v1alpha1.StateHealthy, 0, 8}, {9, "d1", v1alpha1.StateDegraded, 9, 8},
+			{0, "d1", v1alpha1.StateHealthy, 0, 0}, {8, "d1", v1alpha1.StateHealthy, 0, 8}, {19, "d1", v1alpha1.StateDegraded, 19, 19},
 		},
 		"a soak begins anew with a new target, also if no reconcile saw the member otherwise": {
 			{0, "d1", v1alpha1.StateHealthy, 0, 0}, {5, "d2", v1alpha1.StateHealthy, 5, 5},

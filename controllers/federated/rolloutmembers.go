@@ -37,8 +37,8 @@ func (p *reconciliation) rolloutMembers(ctx context.Context, state *rollout.Stat
 		}
 		line := p.lineOfTarget(name, m.Target, was, now)
 		m.State, m.Reason = line.State, line.Reason
-		m.Since, m.ProgressFrom = p.rollouts.observe(p.key, name, fares{target: m.Target, state: line.State, since: line.LastTransitionTime.Time}, now)
-		if mayRollBack || m.Target == "" {
+		m.Since, m.ProgressFrom = p.rollouts.observe(p.key, name, fares{target: m.Target, state: line.State, since: latest(line.LastTransitionTime.Time, state.Since)}, now)
+		if mayRollBack || m.Target == "" || state.Phase == rollout.RollingBack || state.Phase == rollout.RolledBack {
 			var err error
 			if m.Good, err = p.good(ctx, &m, state.LastGood); err != nil {
 				return nil, err
@@ -72,9 +72,17 @@ func (p *reconciliation) lineOfTarget(name, target string, before *v1alpha1.Clus
 	line := report.Line(&m, before, now)
 	if line.State == v1alpha1.StateHealthy && m.Judged && isCollectorSilent(p.members[name]) {
 		// Only the collector can tell whether these objects are still healthy.
-		line = v1alpha1.ClusterStatus{State: v1alpha1.StateUnknown, Reason: v1alpha1.ReasonNoHeartbeat}
+		line = v1alpha1.ClusterStatus{State: v1alpha1.StateUnreachable, Reason: v1alpha1.ReasonNoHeartbeat}
 	}
 	return line
+}
+
+// latest returns the later time. After a restart a line may be older than the wave: it is about an earlier revision then.
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 func isCollectorSilent(mc *v1alpha1.MemberCluster) bool {
@@ -137,8 +145,11 @@ func (r *rolloutMemory) observe(key push.Key, name string, is fares, now time.Ti
 	next := *was
 	if was.state != is.state {
 		next.state, next.since = is.state, now
-		if stopsDeadline(was.state) {
+		switch {
+		case stopsDeadline(was.state):
 			next.progressFrom = was.progressFrom.Add(now.Sub(was.since))
+		case was.state == v1alpha1.StateHealthy:
+			next.progressFrom = now // it was Healthy until now, whenever a reconcile last saw that
 		}
 	}
 	if is.state == v1alpha1.StateHealthy {
@@ -171,6 +182,19 @@ func (r *rolloutMemory) of(key push.Key) *rolloutNotes {
 		r.byKey[key] = notes
 	}
 	return notes
+}
+
+// keysOf are the paced wrappers that are placed on a member, or were since the manager started.
+func (r *rolloutMemory) keysOf(name string) []push.Key {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var keys []push.Key
+	for key, notes := range r.byKey {
+		if notes.members[name] != nil {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // isNewlyOutdated notes that an Approval does not count, and reports whether that was not noted before.

@@ -64,6 +64,12 @@ func WaitOf(reason string, s *v1alpha1.RolloutStatus, approve string, fresh bool
 
 // rolloutWords says what a rollout waits for, and the way out where a person has to act.
 func rolloutWords(s *v1alpha1.RolloutStatus, approve string) string {
+	if s.HasFailed() {
+		return failureWords(s, approve)
+	}
+	if s.Wave == "" && s.WaitingFor == v1alpha1.ReasonUnreachable {
+		return fmt.Sprintf("cluster %s cannot be reached, and is updated when it is back", s.WaitingForCluster)
+	}
 	switch s.WaitingFor {
 	case v1alpha1.ReasonWaveNeedsApproval:
 		return fmt.Sprintf("`%s --wave %s` lets wave %s begin", approve, s.Wave, s.Wave)
@@ -72,7 +78,7 @@ func rolloutWords(s *v1alpha1.RolloutStatus, approve string) string {
 	case v1alpha1.ReasonWaveSoaking:
 		return fmt.Sprintf("wave %s has to stay healthy until %s", s.Wave, s.SoakUntil.UTC().Format(time.RFC3339))
 	case v1alpha1.ReasonMaxUnavailableReached:
-		return "as many clusters as spec.rollout.maxUnavailable are not healthy, so no other one changes"
+		return "as many clusters as spec.rollout.maxUnavailable are not healthy or are being left, so no other one changes"
 	case v1alpha1.ReasonMaxConcurrentReached:
 		return fmt.Sprintf("as many clusters of wave %s as its maxConcurrent are changing", s.Wave)
 	case v1alpha1.ReasonWaveHeld:
@@ -83,9 +89,6 @@ func rolloutWords(s *v1alpha1.RolloutStatus, approve string) string {
 		return fmt.Sprintf("waiting for cluster %s to become healthy", s.WaitingForCluster)
 	case v1alpha1.ReasonRenderingLost:
 		return fmt.Sprintf("nothing can be rendered for cluster %s", s.WaitingForCluster)
-	}
-	if s.HasFailed() {
-		return failureWords(s, approve)
 	}
 	return ""
 }

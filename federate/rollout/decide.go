@@ -90,7 +90,8 @@ type decider struct {
 	wave        []int16 // of each member
 	inWave      []int   // the number of members of each wave
 	current     int     // the index of the current wave; len(waves) when all are passed
-	budget      int     // how many more Healthy or fresh members may begin an update
+	reachable   int
+	budget      int // how many more Healthy or fresh members may begin an update
 	unavailable int
 }
 
@@ -105,6 +106,9 @@ func (d *decider) survey() {
 		d.inWave[w]++
 		if m.unavailable() {
 			d.unavailable++
+		}
+		if m.reachable() {
+			d.reachable++
 		}
 	}
 	d.budget = amountOf(d.maxUnavailable, len(d.Members)) - d.unavailable
@@ -199,7 +203,7 @@ func (d *decider) advance() {
 	if s.Phase != Progressing {
 		return
 	}
-	for d.current < len(d.waves) && d.passes(d.current) {
+	for d.current < len(d.waves) && d.passes(d.current) && d.mayPass(d.current) {
 		d.enter(d.current + 1)
 	}
 	if d.current == len(d.waves) {
@@ -213,9 +217,12 @@ func (d *decider) noticeSuccess() {
 	if d.out.State.Phase != Complete {
 		return
 	}
+	if d.reachable == 0 {
+		return
+	}
 	for i := range d.Members {
 		m := &d.Members[i]
-		if m.State == v1alpha1.StateUnknown || m.reachable() && !d.skipped(m) && (!m.updated() || !m.healthy()) {
+		if m.unread() || m.reachable() && !d.skipped(m) && (!m.updated() || !m.healthy()) {
 			return
 		}
 	}
@@ -254,8 +261,26 @@ func (d *decider) passes(wave int) bool {
 	return true
 }
 
-// passedOver reports whether the waves no longer wait for a member that the manager cannot reach.
+// mayPass reports whether a wave may pass although members of it are not updated. They will be when they can be reached, so the wave
+// needs first what it needs to begin.
+func (d *decider) mayPass(wave int) bool {
+	if d.out.State.Begun && d.out.State.Wave == d.waves[wave].Name {
+		return true
+	}
+	for i := range d.Members {
+		if m := &d.Members[i]; int(d.wave[i]) == wave && !m.updated() && !d.skipped(m) {
+			return !d.Suspended && (!d.waves[wave].Manual || d.approved(d.waves[wave].Name))
+		}
+	}
+	return true
+}
+
+// passedOver reports whether the waves no longer wait for a member that the manager cannot reach. They wait while the manager has not
+// read it since the start, and while it can reach no member at all: then the host itself may be cut off.
 func (d *decider) passedOver(m *Member) bool {
+	if m.unread() || d.reachable == 0 {
+		return false
+	}
 	at := m.Since.Add(d.deadline)
 	if d.now.Before(at) {
 		d.lookAgain(at)

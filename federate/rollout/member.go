@@ -34,8 +34,12 @@ func (m *Member) reachable() bool {
 	return m.State != v1alpha1.StateUnreachable && m.State != v1alpha1.StateUnknown
 }
 
-// unavailable reports whether a member has the wrapper and is not Healthy with it.
-func (m *Member) unavailable() bool { return !m.fresh() && !m.healthy() }
+// unavailable reports whether a member has the wrapper and is not Healthy with it. A member that the manager cannot reach may have
+// it: after a restart the manager does not know what such a member was told.
+func (m *Member) unavailable() bool { return !m.healthy() && (!m.fresh() || !m.reachable()) }
+
+// unread reports whether the manager has not read the member since it started.
+func (m *Member) unread() bool { return m.State == v1alpha1.StateUnknown }
 
 // late is when the member's progress deadline ends. ok is false for a member without a deadline: one that is Healthy, Waiting, Held
 // or not reachable. No deadline begins before from: a retry, or a roll back, gives each member the whole deadline again.

@@ -71,6 +71,10 @@ func (d *decider) inFlight(target func(*Member) Target, lost bool) []int {
 	started := make([]int, len(d.waves))
 	for i := range d.Members {
 		m := &d.Members[i]
+		if lost && m.unread() && int(d.wave[i]) >= d.current { // it may have its target
+			started[d.wave[i]]++
+			continue
+		}
 		if m.fresh() || m.Target != target(m).Rendering || m.healthy() || d.failed(m) {
 			continue
 		}
@@ -145,6 +149,9 @@ func (d *decider) takeMemberBack(i int, good Target, held bool, started []int) b
 	case m.Good == "":
 		d.out.Targets[i].Reason = WaitsNoRendering
 		return true
+	case m.unread():
+		d.out.Targets[i].Reason = WaitsForMember
+		return false
 	case m.Target == m.Good:
 		// A member that had the last good revision before the failure holds no other member back, however it fares.
 		return m.healthy() || !m.reachable() || d.failed(m) || d.skipped(m) || m.waits() ||

@@ -201,6 +201,18 @@ var _ = Describe("When a change goes out in waves", needsThirdMember, func() {
 		Expect(colours(w)(ctx)).To(Equal([]any{"red", "red", "red"}))
 	})
 
+	It("delivers to a member that was away at the first delivery, when it is back", func(ctx SpecContext) {
+		fleet.Outage(ctx, "member-3")
+		w := build.Federated("wave").In(newShop(ctx)).ToMatching().With(build.ConfigMap("wave", "colour", "blue")).InWaves("", build.Wave("canary", "member-1")).Obj()
+		w.Spec.Rollout.ProgressDeadlineSeconds = 1
+		fleet.Host.create(ctx, w)
+		Eventually(ctx, reread(ctx, w)).Should(haveRollout(v1alpha1.RolloutComplete, "", v1alpha1.ReasonUnreachable))
+		Expect(fleet.Member("member-1").field("ConfigMap", w.Namespace, "wave", "data", "colour")(ctx)).To(Equal("blue"))
+		Expect(fleet.Start(ctx, "member-3")).To(Succeed())
+		Eventually(ctx, reread(ctx, w)).WithTimeout(afterKill).Should(beReady())
+		Expect(colours(w)(ctx)).To(Equal([]any{"blue", "blue", "blue"}))
+	})
+
 	DescribeTable("refuses a strategy that cannot work, and names the field", func(ctx SpecContext, change func(*v1alpha1.Rollout), words ...string) {
 		w := build.Federated("bad").In("default").To("member-1").With(build.ConfigMap("bad")).Obj()
 		change(&w.Spec.Rollout)

@@ -175,14 +175,15 @@ func (p *Pass) remove(ctx context.Context) error {
 	return p.pruner.Remove(ctx, p.leaving, slices.ContainsFunc(p.items, (*item).isMissing))
 }
 
-// render makes the desired objects. It succeeded when the Want was made, and has the same result each time.
+// render makes the desired objects. It succeeded when the desired state was made. For an earlier revision it may have to read the
+// host again, which can fail for a time.
 func (p *Pass) render() *memberapi.Trouble {
 	if p.desired.Leaving() {
 		return nil
 	}
 	var err error
 	if p.rendering, err = p.desired.Rendering.Render(); err != nil {
-		return &memberapi.Trouble{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonOverrideInvalid, Message: err.Error()}
+		return &memberapi.Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Message: err.Error(), Retry: plan.RetrySoon}
 	}
 	return nil
 }
