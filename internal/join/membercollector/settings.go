@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// None, given as the only pull secret or the only toleration, means that there is none.
+// None means that there is none, when it is the only pull secret or the only toleration that is given.
 const None = "none"
 
 // Given are the settings that a join was given. An empty one stays as an earlier join left it; in a first join the image and
