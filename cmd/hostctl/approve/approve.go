@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -162,7 +161,7 @@ func (o *Options) Complete(name string) error {
 
 // Run shows what the Approval allows, asks, and writes it.
 func (o *Options) Run(ctx context.Context) error {
-	w, err := o.wrapper(ctx)
+	w, err := connect.Wrapper(ctx, o.host, o.kind, o.namespace, o.name)
 	if err != nil {
 		return err
 	}
@@ -184,24 +183,4 @@ func (o *Options) Run(ctx context.Context) error {
 		return fmt.Errorf("writing the Approval: %w", err)
 	}
 	return o.print(approval)
-}
-
-func (o *Options) wrapper(ctx context.Context) (v1alpha1.Wrapper, error) {
-	var w v1alpha1.Wrapper = &v1alpha1.Federated{}
-	if o.kind == v1alpha1.KindClusterFederated {
-		w = &v1alpha1.ClusterFederated{}
-	}
-	key := client.ObjectKey{Namespace: o.namespace, Name: o.name}
-	err := o.host.Get(ctx, key, w.(client.Object)) //nolint:forcetypeassert // both wrappers are client.Objects
-	if apierrors.IsNotFound(err) {
-		where := ""
-		if o.kind == v1alpha1.KindFederated {
-			where = fmt.Sprintf(" in namespace %s (-n NAMESPACE; cfed/NAME for a ClusterFederated)", o.namespace)
-		}
-		return nil, fmt.Errorf("there is no %s %s%s", o.kind, o.name, where)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("getting %s %s from the host: %w", o.kind, o.name, err)
-	}
-	return w, nil
 }
