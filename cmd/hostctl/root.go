@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/kept"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/recover"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/rollout"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/sandbox"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/status"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/uninstall"
@@ -62,6 +63,7 @@ Exit codes:
 		recover.New(streams),
 		render.New(streams),
 		join.New(streams),
+		rollout.New(streams),
 		sandbox.New(streams),
 		status.New(streams),
 		uninstall.New(streams),

@@ -208,6 +208,12 @@ func (p *Plan) EmptyWaves(members []Member) []string {
 	return empty
 }
 
+// WaveOf returns the wave that a member belongs to: its place in the order of the waves, and its name.
+func (p *Plan) WaveOf(m selection.Member) (index int, name string) {
+	index = p.waveOf(m)
+	return index, p.waves[index].Name
+}
+
 // waveOf returns the index of the first wave that selects a member. One wave of every plan selects all that are left.
 func (p *Plan) waveOf(m selection.Member) int {
 	return slices.IndexFunc(p.waves, func(w compiledWave) bool { return w.selects.Selects(m) })

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/complete"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
+)
+
+var (
+	// errNoRollout is for a wrapper whose spec.rollout paces no change.
+	errNoRollout = errors.New("it has no rollout: spec.rollout has neither waves nor maxUnavailable, progressDeadlineSeconds or onFailure")
+	errDeleted   = errors.New("it is being deleted, so nothing of it is rolled out")
+)
+
+// New makes the group of commands.
+func New(streams genericiooptions.IOStreams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "rollout",
+		Short: "Show and steer how a change of a wrapper goes out to its clusters",
+		Long: `rollout shows how far a change of a wrapper has come, shows the wrapper's revisions, and steers both. It reads and writes only the
+host. To let a wave begin, see hostctl approve --wave.`,
+		Example: `  hostctl rollout status shop -n shop -w        # until it is complete, or has failed
+  hostctl rollout suspend shop -n shop          # no further wave begins`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cmd.Help(); err != nil {
+				return err
+			}
+			return exit.Silently(exit.Usage)
+		},
+	}
+	cmd.AddCommand(
+		newResumeCommand(newSuspend(streams)),
+		newStatusCommand(newStatus(streams)),
+		newSuspendCommand(newSuspend(streams)),
+	)
+	return cmd
+}
+
+// Target is the wrapper that a command is about, and what every command needs to reach it.
+type Target struct {
+	genericiooptions.IOStreams
+
+	// Connect makes the client for the host. Tests set a function that needs no cluster.
+	Connect func() (client.Client, error)
+	// Now is the clock.
+	Now func() time.Time
+
+	flags *genericclioptions.ConfigFlags
+
+	// filled in by Complete
+	kind            v1alpha1.WrapperKind
+	namespace, name string
+	host            client.Client
+}
+
+func newTarget(streams genericiooptions.IOStreams) Target {
+	flags := connect.Flags()
+	return Target{IOStreams: streams, Now: time.Now, flags: flags, Connect: func() (client.Client, error) {
+		scheme := runtime.NewScheme()
+		if err := errors.Join(v1alpha1.AddToScheme(scheme), appsv1.AddToScheme(scheme)); err != nil {
+			return nil, err
+		}
+		return connect.HostWith(flags, scheme)
+	}}
+}
+
+// addTo adds the flags of the connection to a command, and the completion of its first argument.
+func (t *Target) addTo(cmd *cobra.Command) {
+	t.flags.AddFlags(cmd.Flags())
+	cmd.ValidArgsFunction = complete.Wrapper(t.flags)
+}
+
+// Complete reads the argument that names the wrapper.
+func (t *Target) Complete(name string) error {
+	var err error
+	if t.kind, t.name, err = render.ParseName(name); err != nil {
+		return err
+	}
+	if t.kind == v1alpha1.KindFederated {
+		if t.namespace, err = connect.Namespace(t.flags); err != nil {
+			return err
+		}
+	}
+	t.host, err = t.Connect()
+	return err
+}
+
+func (t *Target) wrapper(ctx context.Context) (v1alpha1.Wrapper, error) {
+	return connect.Wrapper(ctx, t.host, t.kind, t.namespace, t.name)
+}
+
+// commandLine is the `hostctl rollout` command line with a verb for the wrapper.
+func (t *Target) commandLine(verb string) string {
+	if t.kind == v1alpha1.KindClusterFederated {
+		return "hostctl rollout " + verb + " cfed/" + t.name
+	}
+	return "hostctl rollout " + verb + " " + t.name + " -n " + t.namespace
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+)
+
+// statusOf runs `rollout status`. Before each further read of -w the next change is made to the wrapper. After the last one the
+// command is interrupted.
+func statusOf(t *testing.T, host client.Client, terminal bool, changes []func(*v1alpha1.Federated), args ...string) result {
+	t.Helper()
+	s := newStreams("")
+	o := newStatus(s.IOStreams)
+	o.setUp(host)
+	o.OnTerminal = func() bool { return terminal }
+	o.Pause = func(ctx context.Context) error {
+		if len(changes) == 0 {
+			return context.Canceled
+		}
+		w := &v1alpha1.Federated{}
+		if err := host.Get(ctx, client.ObjectKey{Namespace: "shop", Name: "web"}, w); err != nil {
+			return err
+		}
+		changes[0](w)
+		changes = changes[1:]
+		return host.Status().Update(ctx, w)
+	}
+	return run(t, newStatusCommand(o), s, args...)
+}
+
+func TestStatusShowsTheClustersInTheOrderOfTheirWaves(t *testing.T) {
+	for file, test := range map[string]struct {
+		terminal bool
+		args     []string
+	}{
+		"status.txt":          {false, []string{"web", "-n", "shop"}},
+		"status-terminal.txt": {true, []string{"web", "-n", "shop"}},
+		"status.json":         {false, []string{"web", "-n", "shop", "-o", "json"}},
+		"status.yaml":         {false, []string{"web", "-n", "shop", "-o", "yaml"}},
+	} {
+		t.Run(file, func(t *testing.T) {
+			got := statusOf(t, hostWith(t, web(asIs)), test.terminal, nil, test.args...)
+			if got.code() != exit.Waits || !exit.Silent(got.err) {
+				t.Errorf("it waits for an approval, and the command returns %v", got.err)
+			}
+			golden(t, file, got.stdout)
+		})
+	}
+}
+
+func TestStatusSaysWhatTheRolloutWaitsForAndTheWayOut(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*v1alpha1.Federated)
+		code   int
+		says   string
+	}{
+		"an approval": {asIs, exit.Waits, "is Progressing in wave last since 2m: `hostctl approve web -n shop --wave last` lets wave last begin (WaveNeedsApproval)"},
+		"suspended":   {suspended, exit.Waits, "; `hostctl rollout resume web -n shop` lets it go on (Suspended)"},
+		"suspended with every write": {func(w *v1alpha1.Federated) { suspended(w); w.Spec.Suspend = v1alpha1.SuspendAll }, exit.Waits,
+			"spec.suspend is Rollout or All (Suspended)"},
+		"paused": {paused, exit.Waits, "fed-web-4 failed in wave canary on cluster east (Invalid): change the spec, or `hostctl approve web -n shop --retry`"},
+		"back at the last good revision": {func(w *v1alpha1.Federated) { paused(w); w.Status.Rollout.State = v1alpha1.RolloutRolledBack }, exit.Waits,
+			"the fleet is back at fed-web-2"},
+		"going back": {func(w *v1alpha1.Federated) { paused(w); w.Status.Rollout.State = v1alpha1.RolloutRollingBack }, exit.Done, "goes back to fed-web-2"},
+		"a cluster that is not healthy yet": {func(w *v1alpha1.Federated) {
+			w.Status.Rollout.WaitingFor, w.Status.Rollout.WaitingForCluster = v1alpha1.ReasonNotHealthy, "north"
+		}, exit.Done, "waiting for cluster north to become healthy (NotHealthy)"},
+		"complete":                    {finished, exit.Done, "3 of 3 clusters updated\nFederated shop/web: the rollout of fed-web-4 is Complete since 2m\n"},
+		"a status of an earlier spec": {func(w *v1alpha1.Federated) { w.Generation++ }, exit.Done, "has not acted on the present spec yet"},
+		"lines that were left out":    {func(w *v1alpha1.Federated) { w.Status.ClustersOmitted = 7 }, exit.Waits, "7 more clusters have no line"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := statusOf(t, hostWith(t, web(test.change)), false, nil, "web", "-n", "shop")
+			if got.code() != test.code || !strings.Contains(got.stdout, test.says) {
+				t.Errorf("code %d (%v), want %d and %q in:\n%s", got.code(), got.err, test.code, test.says, got.stdout)
+			}
+		})
+	}
+}
+
+func TestStatusRefuses(t *testing.T) {
+	for name, test := range map[string]struct {
+		args []string
+		code int
+		says string
+	}{
+		"a wrapper that has no rollout":       {[]string{"plain", "-n", "shop"}, exit.Failed, "it has no rollout"},
+		"a wrapper that is not there":         {[]string{"lost", "-n", "shop"}, exit.Failed, "there is no Federated lost in namespace shop"},
+		"a format that is none":               {[]string{"web", "-o", "xml"}, exit.Usage, "give json or yaml"},
+		"a format with -w":                    {[]string{"web", "-w", "-o", "json"}, exit.Usage, "leave --output out"},
+		"a kind that is neither of the kinds": {[]string{"member/web"}, exit.Usage, "cfed/NAME for a ClusterFederated"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plain := web(func(w *v1alpha1.Federated) { w.Name, w.Spec.Rollout = "plain", v1alpha1.Rollout{} })
+			got := statusOf(t, hostWith(t, web(asIs), plain), false, nil, test.args...)
+			if got.err == nil || got.code() != test.code || !strings.Contains(got.err.Error(), test.says) {
+				t.Errorf("got %d %v, want %d and %q", got.code(), got.err, test.code, test.says)
+			}
+		})
+	}
+}
+
+func TestStatusWatchesUntilTheRolloutIsOver(t *testing.T) {
+	same := func(*v1alpha1.Federated) {}
+	begun := func(w *v1alpha1.Federated) {
+		w.Status.Rollout.Begun, w.Status.Rollout.WaitingFor = v1alpha1.Yes, ""
+		w.Status.Clusters[1].State, w.Status.Clusters[1].Revision, w.Status.Clusters[1].Reason = v1alpha1.StatePushing, "fed-web-4", ""
+	}
+	for file, test := range map[string]struct {
+		terminal bool
+		changes  []func(*v1alpha1.Federated)
+		code     int
+	}{
+		"watch-complete.txt": {false, []func(*v1alpha1.Federated){same, begun, same, finished}, exit.Done},
+		"watch-paused.txt":   {false, []func(*v1alpha1.Federated){paused}, exit.Waits},
+		"watch-terminal.txt": {true, []func(*v1alpha1.Federated){finished}, exit.Done},
+	} {
+		t.Run(file, func(t *testing.T) {
+			// A change after the end would fail the golden file.
+			got := statusOf(t, hostWith(t, web(asIs)), test.terminal, append(test.changes, begun), "web", "-n", "shop", "-w")
+			if got.code() != test.code || got.err != nil && !exit.Silent(got.err) {
+				t.Errorf("returned %v", got.err)
+			}
+			golden(t, file, got.stdout)
+		})
+	}
+}
+
+func TestAnInterruptedWatchSaysWhetherTheRolloutWaits(t *testing.T) {
+	if got := statusOf(t, hostWith(t, web(asIs)), false, nil, "web", "-n", "shop", "-w"); got.code() != exit.Waits {
+		t.Errorf("waiting for an approval: %v", got.err)
+	}
+	going := func(w *v1alpha1.Federated) { w.Status.Rollout.WaitingFor = v1alpha1.ReasonWaveSoaking }
+	if got := statusOf(t, hostWith(t, web(going)), false, nil, "web", "-n", "shop", "-w"); !errors.Is(got.err, context.Canceled) {
+		t.Errorf("under way: %v", got.err)
+	}
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
+)
+
+// SuspendOptions are the flags of `rollout suspend` and `rollout resume`.
+type SuspendOptions struct {
+	Target
+
+	DryRun bool
+}
+
+func newSuspend(streams genericiooptions.IOStreams) *SuspendOptions {
+	return &SuspendOptions{Target: newTarget(streams)}
+}
+
+func newSuspendCommand(o *SuspendOptions) *cobra.Command {
+	return o.command(v1alpha1.SuspendRollout, &cobra.Command{
+		Use:   "suspend NAME | cfed/NAME",
+		Short: "Let no further wave of a wrapper begin",
+		Long: `suspend sets spec.suspend to Rollout: no further wave begins, and repairs go on. A wave that has begun goes on to its end, and so
+does a rollback. spec.suspend: All stops every write of the wrapper; set it with kubectl.`,
+		Example: `  hostctl rollout suspend shop -n shop`,
+	})
+}
+
+func newResumeCommand(o *SuspendOptions) *cobra.Command {
+	return o.command(v1alpha1.SuspendNone, &cobra.Command{
+		Use:     "resume NAME | cfed/NAME",
+		Short:   "Let the waves of a suspended wrapper begin again",
+		Long:    `resume sets spec.suspend to None, if it is Rollout. It does not lift spec.suspend: All.`,
+		Example: `  hostctl rollout resume shop -n shop`,
+	})
+}
+
+// command completes a command that sets spec.suspend.
+func (o *SuspendOptions) command(policy v1alpha1.SuspendPolicy, cmd *cobra.Command) *cobra.Command {
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := o.Complete(args[0]); err != nil {
+			return err
+		}
+		return o.Run(cmd.Context(), policy)
+	}
+	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "let the API server check the change, and write nothing")
+	o.addTo(cmd)
+	return cmd
+}
+
+// Run sets spec.suspend, unless it has that value already.
+func (o *SuspendOptions) Run(ctx context.Context, policy v1alpha1.SuspendPolicy) error {
+	w, err := o.wrapper(ctx)
+	if err != nil {
+		return err
+	}
+	title, spec := render.TitleOf(w), w.WrapperSpec()
+	present := spec.Suspend
+	if present == "" {
+		present = v1alpha1.SuspendNone
+	}
+	switch {
+	case present == policy:
+		_, _ = fmt.Fprintf(o.ErrOut, "• %s: spec.suspend is %s already\n", title, policy)
+		return nil
+	case present == v1alpha1.SuspendAll:
+		return fmt.Errorf("changing spec.suspend of %s: it is All, which stops every write and not only the rollout; to lift that: `%s`", title, o.liftCommand())
+	case policy == v1alpha1.SuspendRollout && !spec.Rollout.IsPaced():
+		return fmt.Errorf("suspending the rollout of %s: %w", title, errNoRollout)
+	case w.GetDeletionTimestamp() != nil:
+		return fmt.Errorf("changing spec.suspend of %s: %w", title, errDeleted)
+	}
+	o.warnOfGitOps(w, "suspend") // the write takes the field over, so it has to come after this
+	err = o.patch(ctx, w, o.DryRun, func() { spec.Suspend = policy })
+	if err != nil {
+		return fmt.Errorf("changing spec.suspend of %s: %w", title, err)
+	}
+	_, _ = fmt.Fprintf(o.Out, "%s: spec.suspend is %s%s\n", title, policy, dryRunMark(o.DryRun))
+	r := &w.WrapperStatus().Rollout
+	if policy == v1alpha1.SuspendRollout && r.State == v1alpha1.RolloutProgressing && r.Begun == v1alpha1.Yes {
+		_, _ = fmt.Fprintf(o.ErrOut, "• wave %s has begun, and goes on to its end\n", r.Wave)
+	}
+	return nil
+}
+
+// liftCommand is the command line that lifts spec.suspend: All.
+func (o *SuspendOptions) liftCommand() string {
+	const patch = ` --type merge -p '{"spec":{"suspend":"None"}}'`
+	if o.kind == v1alpha1.KindClusterFederated {
+		return "kubectl patch clusterfederated " + o.name + patch
+	}
+	return "kubectl patch federated " + o.name + " -n " + o.namespace + patch
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+)
+
+// managedBy makes a GitOps agent the manager of fields of the spec.
+func managedBy(manager, fields string) func(*v1alpha1.Federated) {
+	return func(w *v1alpha1.Federated) {
+		w.ManagedFields = append(w.ManagedFields, metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate,
+			APIVersion: v1alpha1.GroupVersion.String(), FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{` + fields + `}}`)}})
+	}
+}
+
+func TestSuspendAndResumeSetSpecSuspend(t *testing.T) {
+	set := func(policy v1alpha1.SuspendPolicy) func(*v1alpha1.Federated) {
+		return func(w *v1alpha1.Federated) { w.Spec.Suspend = policy }
+	}
+	for name, test := range map[string]struct {
+		verb   string
+		change func(*v1alpha1.Federated)
+		args   []string
+		want   v1alpha1.SuspendPolicy
+		code   int
+		says   string
+	}{
+		"a rollout is held":         {"suspend", asIs, nil, v1alpha1.SuspendRollout, exit.Done, "spec.suspend is Rollout\n"},
+		"it is held already":        {"suspend", set(v1alpha1.SuspendRollout), nil, v1alpha1.SuspendRollout, exit.Done, "is Rollout already"},
+		"a dry run":                 {"suspend", asIs, []string{"--dry-run"}, "", exit.Done, "spec.suspend is Rollout (dry run)\n"},
+		"a wave that has begun":     {"suspend", func(w *v1alpha1.Federated) { w.Status.Rollout.Begun = v1alpha1.Yes }, nil, v1alpha1.SuspendRollout, exit.Done, "wave last has begun"},
+		"every write is stopped":    {"suspend", set(v1alpha1.SuspendAll), nil, v1alpha1.SuspendAll, exit.Failed, "it is All"},
+		"nothing is paced":          {"suspend", func(w *v1alpha1.Federated) { w.Spec.Rollout = v1alpha1.Rollout{} }, nil, "", exit.Failed, "it has no rollout"},
+		"a held rollout goes on":    {"resume", set(v1alpha1.SuspendRollout), nil, v1alpha1.SuspendNone, exit.Done, "spec.suspend is None\n"},
+		"nothing is held":           {"resume", asIs, nil, "", exit.Done, "is None already"},
+		"resume does not lift All":  {"resume", set(v1alpha1.SuspendAll), nil, v1alpha1.SuspendAll, exit.Failed, `kubectl patch federated web -n shop --type merge -p '{"spec":{"suspend":"None"}}'`},
+		"an agent writes it back":   {"suspend", managedBy("argocd-controller", `"f:suspend":{}`), nil, v1alpha1.SuspendRollout, exit.Done, "argocd-controller manages spec.suspend"},
+		"an agent of another field": {"suspend", managedBy("argocd-controller", `"f:objects":{}`), nil, v1alpha1.SuspendRollout, exit.Done, "spec.suspend is Rollout\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			host := hostWith(t, web(test.change))
+			s := newStreams("")
+			o := newSuspend(s.IOStreams)
+			o.setUp(host)
+			cmd := newSuspendCommand(o)
+			if test.verb == "resume" {
+				cmd = newResumeCommand(o)
+			}
+			got := run(t, cmd, s, append([]string{"web", "-n", "shop"}, test.args...)...)
+			said := got.stdout + got.stderr
+			if got.err != nil {
+				said += got.err.Error()
+			}
+			if got.code() != test.code || !strings.Contains(said, test.says) {
+				t.Errorf("code %d, want %d and %q in:\n%s", got.code(), test.code, test.says, said)
+			}
+			if warns := strings.Contains(said, "will write it back"); warns != (name == "an agent writes it back") {
+				t.Errorf("it warns of an agent: %v", warns)
+			}
+			w := &v1alpha1.Federated{}
+			if err := host.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "web"}, w); err != nil {
+				t.Fatal(err)
+			}
+			if w.Spec.Suspend != test.want {
+				t.Errorf("spec.suspend is %q, want %q", w.Spec.Suspend, test.want)
+			}
+		})
+	}
+}

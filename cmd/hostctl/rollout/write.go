@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// fieldManager is the field manager of the writes of this package.
+const fieldManager = "hostctl"
+
+// gitOpsAgents are parts of the field managers of agents that write an object back to what a repository has.
+var gitOpsAgents = []string{"argocd", "flux", "kustomize-controller", "helm-controller"}
+
+// patch changes a wrapper that was read, and writes the difference. It fails if another program changed the wrapper in between.
+func (t *Target) patch(ctx context.Context, w v1alpha1.Wrapper, dryRun bool, change func()) error {
+	base, ok := w.DeepCopyObject().(client.Object)
+	obj, also := w.(client.Object)
+	if !ok || !also {
+		return fmt.Errorf("%T is no object of the API", w)
+	}
+	change()
+	options := []client.PatchOption{client.FieldOwner(fieldManager)}
+	if dryRun {
+		options = append(options, client.DryRunAll)
+	}
+	err := t.host.Patch(ctx, obj, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}), options...)
+	if apierrors.IsConflict(err) {
+		return errors.New("it was changed at the same moment, and nothing was written: try again")
+	}
+	return err
+}
+
+// warnOfGitOps warns when a GitOps agent manages one of these fields of the spec, because it will write the field back.
+func (t *Target) warnOfGitOps(w v1alpha1.Wrapper, fields ...string) {
+	for _, agent := range gitOpsManagers(w, fields...) {
+		_, _ = fmt.Fprintf(t.ErrOut, "• %s manages spec.%s of this wrapper and will write it back: make the same change in its repository\n",
+			agent, strings.Join(fields, " and spec."))
+	}
+}
+
+// gitOpsManagers are the GitOps agents that manage one of these fields of the spec, as managedFields of the wrapper say.
+func gitOpsManagers(w v1alpha1.Wrapper, fields ...string) []string {
+	var agents []string
+	for _, entry := range w.GetManagedFields() {
+		isAgent := slices.ContainsFunc(gitOpsAgents, func(agent string) bool { return strings.Contains(strings.ToLower(entry.Manager), agent) })
+		if !isAgent || entry.FieldsV1 == nil || slices.Contains(agents, entry.Manager) {
+			continue
+		}
+		var owned struct {
+			Spec map[string]json.RawMessage `json:"f:spec"`
+		}
+		if err := json.Unmarshal(entry.FieldsV1.Raw, &owned); err != nil {
+			continue // a form of managedFields that this version does not know: there is nothing to warn of
+		}
+		if slices.ContainsFunc(fields, func(field string) bool { _, is := owned.Spec["f:"+field]; return is }) {
+			agents = append(agents, entry.Manager)
+		}
+	}
+	return agents
+}
+
+// dryRunMark is what follows the words for a change that a dry run did not write.
+func dryRunMark(dryRun bool) string {
+	if dryRun {
+		return " (dry run)"
+	}
+	return ""
+}
