@@ -35,7 +35,9 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 		Long: `rollout shows how far a change of a wrapper has come, shows the wrapper's revisions, and steers both. It reads and writes only the
 host. To let a wave begin, see hostctl approve --wave.`,
 		Example: `  hostctl rollout status shop -n shop -w        # until it is complete, or has failed
-  hostctl rollout suspend shop -n shop          # no further wave begins`,
+  hostctl rollout suspend shop -n shop          # no further wave begins
+  hostctl rollout history shop -n shop          # its revisions
+  hostctl rollout undo shop -n shop             # back to the last good one`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cmd.Help(); err != nil {
@@ -45,9 +47,11 @@ host. To let a wave begin, see hostctl approve --wave.`,
 		},
 	}
 	cmd.AddCommand(
+		newHistoryCommand(newHistory(streams)),
 		newResumeCommand(newSuspend(streams)),
 		newStatusCommand(newStatus(streams)),
 		newSuspendCommand(newSuspend(streams)),
+		newUndoCommand(newUndo(streams)),
 	)
 	return cmd
 }

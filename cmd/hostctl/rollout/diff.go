@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pmezard/go-difflib/difflib"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-dev/fairlead/federate/revision"
+	"github.com/fairlead-dev/fairlead/overrides/strictjson"
+)
+
+const (
+	// diffContext is the number of unchanged lines around a change.
+	diffContext = 3
+	// nothing takes the place of a file name for what is not there, as in diff -N.
+	nothing = "/dev/null"
+)
+
+// side is one side of a difference: a revision, and its name in the headers. The zero side has no content.
+type side struct {
+	name    string
+	content revision.Revision
+}
+
+// part is one object of a revision, or all its overrides, as YAML.
+type part struct{ key, title, text string }
+
+// diff is the difference between two revisions as unified diffs, one for each object and one for the overrides.
+func diff(before, after side) (string, error) {
+	old, err := partsOf(before.content)
+	if err != nil {
+		return "", err
+	}
+	present, err := partsOf(after.content)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	compare := func(was, is *part) error {
+		unified := difflib.UnifiedDiff{FromFile: nothing, ToFile: nothing, Context: diffContext}
+		if was != nil {
+			unified.FromFile, unified.A = was.title+" ("+before.name+")", slices.Collect(strings.Lines(was.text))
+		}
+		if is != nil {
+			unified.ToFile, unified.B = is.title+" ("+after.name+")", slices.Collect(strings.Lines(is.text))
+		}
+		return difflib.WriteUnifiedDiff(&b, unified)
+	}
+	for i := range present {
+		if err := compare(find(old, present[i].key), &present[i]); err != nil {
+			return "", err
+		}
+	}
+	for i := range old {
+		if find(present, old[i].key) == nil {
+			if err := compare(&old[i], nil); err != nil {
+				return "", err
+			}
+		}
+	}
+	if b.Len() == 0 && before.content.Hash != after.content.Hash {
+		return "only the order of the objects differs\n", nil
+	}
+	return b.String(), nil
+}
+
+func find(parts []part, key string) *part {
+	i := slices.IndexFunc(parts, func(p part) bool { return p.key == key })
+	if i < 0 {
+		return nil
+	}
+	return &parts[i]
+}
+
+// partsOf returns the parts of a revision. A revision without content has none.
+func partsOf(r revision.Revision) ([]part, error) {
+	if r.Data == nil {
+		return nil, nil
+	}
+	spec, err := r.Spec()
+	if err != nil {
+		return nil, err
+	}
+	var parts []part
+	for i := range spec.Objects {
+		obj, err := strictjson.Decode(spec.Objects[i])
+		if err != nil {
+			return nil, fmt.Errorf("reading objects[%d] of the revision: %w", i, err)
+		}
+		title := obj.GetKind() + " " + obj.GetName()
+		if obj.GetNamespace() != "" {
+			title = obj.GetKind() + " " + obj.GetNamespace() + "/" + obj.GetName()
+		}
+		// Another version of the same group is a change of the object, and not another object.
+		p := part{key: obj.GroupVersionKind().Group + "/" + title, title: title}
+		if p.text, err = asYAML(obj.Object); err != nil {
+			return nil, err
+		}
+		parts = append(parts, p)
+	}
+	if len(spec.Overrides) > 0 {
+		p := part{key: "overrides", title: "overrides"}
+		if p.text, err = asYAML(spec.Overrides); err != nil {
+			return nil, err
+		}
+		parts = append(parts, p)
+	}
+	return parts, nil
+}
+
+func asYAML(value any) (string, error) {
+	text, err := yaml.Marshal(value)
+	if err != nil {
+		return "", fmt.Errorf("writing the revision as YAML: %w", err)
+	}
+	return string(text), nil
+}

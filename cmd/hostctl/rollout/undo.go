@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/ask"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
+	"github.com/fairlead-dev/fairlead/federate/revision"
+)
+
+// UndoOptions are the flags of `rollout undo`.
+type UndoOptions struct {
+	Target
+
+	ToRevision int64
+	Yes        bool
+	DryRun     bool
+
+	// CanAsk reports whether standard input is a terminal, so that the user can answer a question.
+	CanAsk func() bool
+}
+
+func newUndo(streams genericiooptions.IOStreams) *UndoOptions {
+	return &UndoOptions{Target: newTarget(streams), CanAsk: func() bool { return ask.Terminal(streams) }}
+}
+
+func newUndoCommand(o *UndoOptions) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "undo (NAME | cfed/NAME) [--to-revision N]",
+		Short: "Write the objects and overrides of an earlier revision as the spec",
+		Long: `undo writes spec.objects and spec.overrides of an earlier revision as the present spec of a wrapper. It shows the difference, and
+asks. The rest of the spec stays as it is. What it writes goes out as any other change does, in waves where the wrapper has them.
+
+Without --to-revision it takes the last good revision of the rollout. If that is the present one, or there is none, it takes the
+revision before the present one.
+
+A revision that holds a Secret is stored encrypted, so only the manager can read it: write its content from your repository. Where
+a GitOps agent manages the wrapper, undo says that the agent will write the spec back.`,
+		Example: `  hostctl rollout undo shop -n shop
+  hostctl rollout undo shop -n shop --to-revision 2 --dry-run`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("to-revision") && o.ToRevision < 1 {
+				return exit.Usagef("--to-revision %d: give the number of a revision, as `hostctl rollout history NAME` lists them", o.ToRevision)
+			}
+			if !o.Yes && !o.DryRun && !o.CanAsk() {
+				return exit.Usagef("changing the spec of %s needs your answer, and standard input is no terminal: give --yes", args[0])
+			}
+			if err := o.Complete(args[0]); err != nil {
+				return err
+			}
+			return o.Run(cmd.Context())
+		},
+	}
+	f := cmd.Flags()
+	f.Int64Var(&o.ToRevision, "to-revision", 0, "the revision to take (default the last good one, or the one before the present one)")
+	f.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
+	f.BoolVar(&o.DryRun, "dry-run", false, "show the difference, let the API server check it, and write nothing")
+	o.addTo(cmd)
+	return cmd
+}
+
+// Run shows the difference, asks, and writes it.
+func (o *UndoOptions) Run(ctx context.Context) error {
+	w, err := o.wrapper(ctx)
+	if err != nil {
+		return err
+	}
+	title := render.TitleOf(w)
+	old, err := o.earlier(ctx, w)
+	if err != nil {
+		return fmt.Errorf("undoing a change of %s: %w", title, err)
+	}
+	differs, err := o.show(w, old)
+	if err != nil {
+		return fmt.Errorf("undoing a change of %s: %w", title, err)
+	}
+	if !differs {
+		_, _ = fmt.Fprintf(o.ErrOut, "• %s has the content of %s already\n", title, old.name)
+		return nil
+	}
+	o.warnOfGitOps(w, "objects", "overrides") // the write takes the fields over, so it has to come after this
+	if !o.Yes && !o.DryRun {
+		if err := ask.Confirm(o.IOStreams, "undoing a change of "+w.GetName(), o.question(w, old)); err != nil {
+			return err
+		}
+	}
+	content, err := old.content.Spec()
+	if err != nil {
+		return fmt.Errorf("undoing a change of %s: %w", title, err)
+	}
+	err = o.patch(ctx, w, o.DryRun, func() {
+		w.WrapperSpec().Objects, w.WrapperSpec().Overrides = content.Objects, content.Overrides
+	})
+	if err != nil {
+		return fmt.Errorf("writing %s as the spec of %s: %w", old.name, title, err)
+	}
+	_, _ = fmt.Fprintf(o.ErrOut, "✓ %s has the objects and overrides of %s%s\n", title, old.name, dryRunMark(o.DryRun))
+	return nil
+}
+
+func (o *UndoOptions) question(w v1alpha1.Wrapper, old side) string {
+	how := "to all clusters at once"
+	if w.WrapperSpec().Rollout.IsPaced() {
+		how = "as spec.rollout says"
+	}
+	return fmt.Sprintf("Write %s as the spec of %s? It goes out %s.", old.name, render.TitleOf(w), how)
+}
+
+// earlier is the revision that undo writes.
+func (o *UndoOptions) earlier(ctx context.Context, w v1alpha1.Wrapper) (side, error) {
+	if w.GetDeletionTimestamp() != nil {
+		return side{}, errDeleted
+	}
+	list, err := o.revisions(ctx, w)
+	if err != nil {
+		return side{}, err
+	}
+	var i int
+	if o.ToRevision != 0 {
+		i, err = numbered(list, o.ToRevision)
+	} else {
+		i, err = o.previous(w, list)
+	}
+	if err != nil {
+		return side{}, err
+	}
+	return sideOf(w, &list[i])
+}
+
+// previous is the index of the last good revision, or of the one before the present one if the present one is good.
+func (o *UndoOptions) previous(w v1alpha1.Wrapper, list []appsv1.ControllerRevision) (int, error) {
+	status := w.WrapperStatus()
+	named := func(name string) int {
+		return slices.IndexFunc(list, func(r appsv1.ControllerRevision) bool { return r.Name == name })
+	}
+	if status.ObservedGeneration != w.GetGeneration() {
+		return 0, errors.New("the host's manager has not acted on the present spec yet, so the revision before it is not known: try again in a moment, or give --to-revision")
+	}
+	if good := status.Rollout.LastGoodRevision; good != "" && good != status.UpdateRevision {
+		if i := named(good); i >= 0 {
+			return i, nil
+		}
+	}
+	present := named(status.UpdateRevision)
+	if present < 1 {
+		return 0, fmt.Errorf("the host keeps no revision before the present one: `%s` lists them, and --to-revision takes any of them", o.commandLine("history"))
+	}
+	return present - 1, nil
+}
+
+// show prints the difference between the present spec and an earlier revision, and reports whether there is one.
+func (o *UndoOptions) show(w v1alpha1.Wrapper, old side) (bool, error) {
+	present, err := revision.Of(w.WrapperSpec())
+	if err != nil {
+		return false, err
+	}
+	if present.Hash == old.content.Hash {
+		return false, nil
+	}
+	if present.HoldsSecret {
+		_, _ = fmt.Fprintln(o.ErrOut, "• the present spec holds a Secret, or an override that can apply to one, so hostctl does not show the difference")
+		return true, nil
+	}
+	text, err := diff(side{name: "present spec", content: present}, old)
+	if err != nil {
+		return false, err
+	}
+	_, err = io.WriteString(o.Out, text)
+	return true, err
+}
