@@ -60,6 +60,18 @@ const (
 	// ReasonRenderingLost surfaces on a member that waits, when its earlier revision cannot be rendered again as it was.
 	// Drift is reported there and not repaired.
 	ReasonRenderingLost = "RenderingLost"
+	// ReasonRolloutBegan surfaces as an event when a revision begins to go out.
+	ReasonRolloutBegan = "RolloutBegan"
+	// ReasonWaveBegan surfaces as an event when the members of a later wave may change.
+	ReasonWaveBegan = "WaveBegan"
+	// ReasonRolloutComplete surfaces as an event when every wave has passed.
+	ReasonRolloutComplete = "RolloutComplete"
+	// ReasonRolloutPaused surfaces as an event when too many members failed and spec.rollout.onFailure is Pause.
+	ReasonRolloutPaused = "RolloutPaused"
+	// ReasonRolloutRollsBack surfaces as an event when too many members failed and the fleet goes back.
+	ReasonRolloutRollsBack = "RolloutRollsBack"
+	// ReasonRolloutRolledBack surfaces as an event when every member that the manager can reach is back.
+	ReasonRolloutRolledBack = "RolloutRolledBack"
 	// ReasonApprovalOutdated surfaces as an event when an Approval names another rollout or revision, so it does not count.
 	ReasonApprovalOutdated = "ApprovalOutdated"
 	// ReasonAllUpdated surfaces when every placed member holds the update revision.

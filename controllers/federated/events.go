@@ -54,17 +54,19 @@ func (p *reconciliation) recordRollout(before, after *v1alpha1.RolloutStatus) {
 	isNew := before.ID != after.ID
 	switch {
 	case after.State == v1alpha1.RolloutPaused && (isNew || before.State != after.State):
-		warn("RolloutPaused")
+		warn(v1alpha1.ReasonRolloutPaused)
 	case after.State == v1alpha1.RolloutRollingBack && (isNew || before.State != after.State):
-		warn("RolloutRollsBack")
+		warn(v1alpha1.ReasonRolloutRollsBack)
 	case after.State == v1alpha1.RolloutRolledBack && (isNew || before.State != after.State):
-		warn("RolloutRolledBack")
+		warn(v1alpha1.ReasonRolloutRolledBack)
 	case after.State == v1alpha1.RolloutComplete && (isNew || before.State != after.State):
-		say("RolloutComplete", "all waves of %s have passed", after.Revision)
+		say(v1alpha1.ReasonRolloutComplete, "all waves of %s have passed", after.Revision)
 	case isNew:
-		say("RolloutBegan", "%s goes out, wave %s first (rollout %s)", after.Revision, after.Wave, after.ID)
-	case before.Wave != after.Wave && after.Wave != "":
-		say("WaveBegan", "wave %s is the current wave of %s", after.Wave, after.Revision)
+		say(v1alpha1.ReasonRolloutBegan, "%s goes out, wave %s first (rollout %s)", after.Revision, after.Wave, after.ID)
+	case after.Wave != "" && after.Begun == v1alpha1.Yes && (before.Wave != after.Wave || before.Begun != v1alpha1.Yes):
+		say(v1alpha1.ReasonWaveBegan, "wave %s of %s begins", after.Wave, after.Revision)
+	case before.Wave != after.Wave && after.WaitingFor == v1alpha1.ReasonWaveNeedsApproval:
+		say(v1alpha1.ReasonWaveNeedsApproval, "%s", report.NewRollout(after, messages.ApproveCommand(p.key.Kind, p.key.Namespace, p.key.Name)).Message)
 	}
 }
 

@@ -8,11 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/rollout"
+	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/oldrevisions"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
@@ -63,12 +65,45 @@ func TestSinceWhenAMemberFaresAsItDoes(t *testing.T) {
 			var memory rolloutMemory
 			minute := func(n int) time.Time { return now.Add(time.Duration(n) * time.Minute) }
 			for _, s := range steps {
-				since, from := memory.observe(web, "east", fares{target: s.target, state: s.state, since: minute(s.minute)}, minute(s.minute))
-				if diff := cmp.Diff([]time.Time{minute(s.since), minute(s.progressFrom)}, []time.Time{since, from}); diff != "" {
+				got := memory.observe(web, "east", observation{target: s.target, rollout: "a", state: s.state, since: minute(s.minute)}, minute(s.minute))
+				if diff := cmp.Diff([]time.Time{minute(s.since), minute(s.progressFrom)}, []time.Time{got.since, got.progressFrom}); diff != "" {
 					t.Errorf("at minute %d (-want +got):\n%s", s.minute, diff)
 				}
 			}
 		})
+	}
+}
+
+func TestInWhichRolloutATargetLastChanged(t *testing.T) {
+	var memory rolloutMemory
+	for _, s := range []struct{ target, rollout, want string }{{"d1", "a", "a"}, {"d1", "b", "a"}, {"d2", "b", "b"}, {"d2", "c", "b"}} {
+		if got := memory.observe(web, "east", observation{target: s.target, rollout: s.rollout}, now); got.rollout != s.want {
+			t.Errorf("%s in rollout %s: changed in %s, want %s", s.target, s.rollout, got.rollout, s.want)
+		}
+	}
+	memory.forget(web)
+	if got := memory.observe(web, "east", observation{target: "d2", rollout: "c"}, now); got.rollout != "c" {
+		t.Errorf("after a restart the target changed in %s: it may have changed in the present rollout", got.rollout)
+	}
+}
+
+func TestAMemberWakesTheWrappersThatRollOutOnIt(t *testing.T) {
+	r, _ := host(t, nil)
+	r.rollouts.observe(web, "east", observation{}, now)
+	queue := workqueue.NewTypedRateLimitingQueue(retryLimiter())
+	defer queue.ShutDown()
+	if err := r.listen(t.Context(), queue); err != nil {
+		t.Fatal(err)
+	}
+	up, down := member.ProbeResult{Probed: true, Reachable: true, Valid: true}, member.ProbeResult{Probed: true}
+	rolloutWaker{r}.probed("west", down, up)
+	rolloutWaker{r}.probed("east", up, up)
+	if queue.Len() != 0 {
+		t.Error("a member without the wrapper wakes it, or one that did not change")
+	}
+	rolloutWaker{r}.probed("east", down, up)
+	if got := r.rollingOn(t.Context(), east()); queue.Len() != 1 || len(got) != 1 || got[0].NamespacedName != web.NamespacedName {
+		t.Errorf("%d wrappers wake, %v", queue.Len(), got)
 	}
 }
 

@@ -37,7 +37,9 @@ func (p *reconciliation) rolloutMembers(ctx context.Context, state *rollout.Stat
 		}
 		line := p.lineOfTarget(name, m.Target, was, now)
 		m.State, m.Reason = line.State, line.Reason
-		m.Since, m.ProgressFrom = p.rollouts.observe(p.key, name, fares{target: m.Target, state: line.State, since: latest(line.LastTransitionTime.Time, state.Since)}, now)
+		seen := p.rollouts.observe(p.key, name, observation{target: m.Target, rollout: state.ID, state: line.State,
+			since: latest(line.LastTransitionTime.Time, state.Since)}, now)
+		m.Since, m.ProgressFrom, m.Unchanged = seen.since, seen.progressFrom, seen.rollout != state.ID
 		if mayRollBack || m.Target == "" || state.Phase == rollout.RollingBack || state.Phase == rollout.RolledBack {
 			var err error
 			if m.Good, err = p.good(ctx, &m, state.LastGood); err != nil {
@@ -115,21 +117,23 @@ type rolloutMemory struct {
 
 // rolloutNotes are the notes about one wrapper.
 type rolloutNotes struct {
-	members map[string]*fares
+	members map[string]*observation
 	// outdated are the names of Approvals that an event has called outdated.
 	outdated map[string]bool
 }
 
-// fares is how a member fares with its target.
-type fares struct {
+// observation is how a member fares with its target.
+type observation struct {
 	target string
-	state  v1alpha1.ClusterState
+	// rollout is the rollout in which the target last changed. After a restart it is the present one: the target may have changed in it.
+	rollout string
+	state   v1alpha1.ClusterState
 	// since is when the state began, progressFrom when the deadline did.
 	since, progressFrom time.Time
 }
 
-// observe notes how a member fares now. It returns since when it fares so, and when its progress deadline began.
-func (r *rolloutMemory) observe(key push.Key, name string, is fares, now time.Time) (since, progressFrom time.Time) {
+// observe notes how a member fares now. It returns that with since when it fares so, and when its progress deadline began.
+func (r *rolloutMemory) observe(key push.Key, name string, is observation, now time.Time) observation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	notes := r.of(key)
@@ -140,7 +144,7 @@ func (r *rolloutMemory) observe(key push.Key, name string, is fares, now time.Ti
 			is.since, is.progressFrom = now, now
 		}
 		notes.members[name] = &is
-		return is.since, is.progressFrom
+		return is
 	}
 	next := *was
 	if was.state != is.state {
@@ -156,10 +160,10 @@ func (r *rolloutMemory) observe(key push.Key, name string, is fares, now time.Ti
 		next.progressFrom = now
 	}
 	if was.target != is.target { // it may be Healthy again before a reconcile sees it otherwise
-		next.target, next.since, next.progressFrom = is.target, now, now
+		next.target, next.rollout, next.since, next.progressFrom = is.target, is.rollout, now, now
 	}
 	*was = next
-	return next.since, next.progressFrom
+	return next
 }
 
 // stopsDeadline reports whether the deadline of a member stands still in a state.
@@ -178,7 +182,7 @@ func (r *rolloutMemory) of(key push.Key) *rolloutNotes {
 		if r.byKey == nil {
 			r.byKey = make(map[push.Key]*rolloutNotes)
 		}
-		notes = &rolloutNotes{members: make(map[string]*fares), outdated: make(map[string]bool)}
+		notes = &rolloutNotes{members: make(map[string]*observation), outdated: make(map[string]bool)}
 		r.byKey[key] = notes
 	}
 	return notes

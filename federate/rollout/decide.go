@@ -91,7 +91,8 @@ type decider struct {
 	inWave      []int   // the number of members of each wave
 	current     int     // the index of the current wave; len(waves) when all are passed
 	reachable   int
-	budget      int // how many more Healthy or fresh members may begin an update
+	isNew       bool // the rollout begins with this decision, so it has changed no member
+	budget      int  // how many more Healthy or fresh members may begin an update
 	unavailable int
 }
 
@@ -126,7 +127,7 @@ func (d *decider) begin() {
 	case s.Revision != d.Revision || outdated:
 		s.ID = newID(s.ID, d.now)
 		s.Retried, s.RetrySeen = time.Time{}, time.Time{}
-		d.Approvals = Approvals{} // they are for the rollout before
+		d.Approvals, d.isNew = Approvals{}, true // the Approvals are for the rollout before
 	case retry:
 		s.Retried, s.RetrySeen = d.now, d.Approvals.Retry
 	case s.Plan != d.identity && s.Phase == Progressing: // the author edited the waves
@@ -173,7 +174,7 @@ func (d *decider) noticeFailure() {
 		count, first := 0, -1
 		for i := range d.Members {
 			m := &d.Members[i]
-			if int(d.wave[i]) != w || !m.updated() || d.skipped(m) || !d.failed(m) && !d.lost(i) {
+			if int(d.wave[i]) != w || !m.updated() || d.excused(m) || !d.failed(m) && !d.lost(i) {
 				continue
 			}
 			if count++; first < 0 {
@@ -197,112 +198,8 @@ func (d *decider) noticeFailure() {
 	}
 }
 
-// advance passes waves until it finds one that is not done.
-func (d *decider) advance() {
-	s := &d.out.State
-	if s.Phase != Progressing {
-		return
-	}
-	for d.current < len(d.waves) && d.passes(d.current) && d.mayPass(d.current) {
-		d.enter(d.current + 1)
-	}
-	if d.current == len(d.waves) {
-		s.Phase = Complete
-	}
-}
-
-// noticeSuccess notes a revision that is Healthy on every member that the manager can reach. It waits while a member is Unknown: a
-// manager that has just started has reached none yet.
-func (d *decider) noticeSuccess() {
-	if d.out.State.Phase != Complete {
-		return
-	}
-	if d.reachable == 0 {
-		return
-	}
-	for i := range d.Members {
-		m := &d.Members[i]
-		if m.unread() || m.reachable() && !d.skipped(m) && (!m.updated() || !m.healthy()) {
-			return
-		}
-	}
-	d.out.State.LastGood = d.out.State.Revision
-}
-
-// passes reports whether a wave holds no later wave back. It notes what the wave waits for, if that is its soak.
-func (d *decider) passes(wave int) bool {
-	var healthySince time.Time
-	done := true
-	for i := range d.Members {
-		m := &d.Members[i]
-		switch {
-		case int(d.wave[i]) != wave || d.skipped(m):
-		case !m.reachable() && m.updated() && wave >= d.current:
-			done = done && d.lost(i) // noticeFailure has counted it
-		case !m.reachable():
-			done = done && d.passedOver(m)
-		case !m.updated():
-			done = false
-		case m.healthy():
-			healthySince = later(healthySince, m.Since)
-		default: // noticeFailure has counted those that failed
-			done = done && d.failed(m)
-		}
-	}
-	if !done || healthySince.IsZero() {
-		return done
-	}
-	soaked := healthySince.Add(d.waves[wave].Soak)
-	if d.now.Before(soaked) {
-		d.lookAgain(soaked)
-		d.out.Waits, d.out.SoakUntil = WaitsForSoak, soaked
-		return false
-	}
-	return true
-}
-
-// mayPass reports whether a wave may pass although members of it are not updated. They will be when they can be reached, so the wave
-// needs first what it needs to begin.
-func (d *decider) mayPass(wave int) bool {
-	if d.out.State.Begun && d.out.State.Wave == d.waves[wave].Name {
-		return true
-	}
-	for i := range d.Members {
-		if m := &d.Members[i]; int(d.wave[i]) == wave && !m.updated() && !d.skipped(m) {
-			return !d.Suspended && (!d.waves[wave].Manual || d.approved(d.waves[wave].Name))
-		}
-	}
-	return true
-}
-
-// passedOver reports whether the waves no longer wait for a member that the manager cannot reach. They wait while the manager has not
-// read it since the start, and while it can reach no member at all: then the host itself may be cut off.
-func (d *decider) passedOver(m *Member) bool {
-	if m.unread() || d.reachable == 0 {
-		return false
-	}
-	at := m.Since.Add(d.deadline)
-	if d.now.Before(at) {
-		d.lookAgain(at)
-		return false
-	}
-	return true
-}
-
-// lost reports whether the manager could not reach a member for the whole deadline since the member was updated in the current wave.
-// That is a failure: the revision may be what cuts the member off. A member that was lost later is passed over.
-func (d *decider) lost(i int) bool {
-	m := &d.Members[i]
-	if d.out.State.Phase != Progressing || m.reachable() || !m.updated() || int(d.wave[i]) < d.current {
-		return false
-	}
-	at := later(m.Since, d.deadlinesFrom()).Add(d.deadline)
-	if d.now.Before(at) {
-		d.lookAgain(at)
-		return false
-	}
-	return true
-}
+// excused reports whether a failure of the member does not count.
+func (d *decider) excused(m *Member) bool { return d.isNew || m.Unchanged || d.skipped(m) }
 
 func (d *decider) skipped(m *Member) bool { return slices.Contains(d.Approvals.Skip, m.Name) }
 

@@ -25,6 +25,9 @@ type Member struct {
 	// ProgressFrom is when the deadline began: when Target changed, or when the member was last Healthy, whichever is later,
 	// moved forward by the time that the member was Waiting, Held or not reachable since then.
 	ProgressFrom time.Time
+	// Unchanged reports whether the manager knows that Target did not change in this rollout. However the member fares, the rollout is
+	// not the cause.
+	Unchanged bool
 }
 
 func (m *Member) fresh() bool   { return m.Target == "" }

@@ -241,6 +241,46 @@ func TestDecide(t *testing.T) {
 			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateUnknown, 0), at("b", "r2", healthy, 20), at("c", "r2", healthy, 20)}}, underWay(State{Phase: Complete}),
 			"r2 r2 r2", Complete, "", WaitsForHealth, 0, func(s State) bool { return s.LastGood == "r1" },
 		},
+		"a member that was ill before and is not changed fails nothing": {
+			two, Input{Members: []Member{func() Member {
+				m := at("a", "r2", v1alpha1.StateDegraded, 60)
+				m.Unchanged = true
+				return m
+			}(), at("b", "r2", healthy, 20), old("c")}}, underWay(State{Wave: "canary", Begun: true}),
+			"r2 r2 r2", Progressing, Rest, WaitsForHealth, 0, nil,
+		},
+		"nor when the rollout begins": {
+			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateStalled, 60), old("b"), old("c")}}, State{ID: "a", Revision: "r1", Phase: Complete},
+			"r2 r2 r1:WaveHeld", Progressing, "canary", WaitsForWave, 0, nil,
+		},
+		"a wave out of reach needs its approval before it is passed over": {
+			manual, Input{Members: []Member{at("a", "r2", healthy, 60), at("b", "r2", healthy, 60), at("c", "r1", v1alpha1.StateUnreachable, 60)}}, underWay(State{Wave: "last"}),
+			"r2 r2 r1:WaveNeedsApproval", Progressing, "last", WaitsForApproval, 0, nil,
+		},
+		"no wave is passed over while the manager can reach no member": {
+			two, Input{Members: []Member{at("a", "r1", v1alpha1.StateUnreachable, 60), at("b", "r1", v1alpha1.StateUnreachable, 60), at("c", "r1", v1alpha1.StateUnreachable, 60)}},
+			underWay(State{Wave: "canary", Begun: true}), "r1:Unreachable r1:Unreachable r1:WaveHeld", Progressing, "canary", WaitsForMember, 0, nil,
+		},
+		"a member that was not read since the start takes its place": {
+			Strategy{Waves: []Wave{{Name: "canary", Clusters: two.Waves[0].Clusters, MaxConcurrent: amount("1")}}},
+			Input{Members: []Member{old("a"), func() Member {
+				m := fresh("b")
+				m.State = v1alpha1.StateUnknown
+				return m
+			}(), old("c")}}, underWay(State{Wave: "canary", Begun: true}),
+			"r1:MaxConcurrentReached :Unreachable r1:WaveHeld", Progressing, "canary", WaitsForTurn, 0, nil,
+		},
+		"a fleet that is back stays so when a member falls ill": {
+			Strategy{Waves: two.Waves, OnFailure: Rollback},
+			Input{Members: []Member{at("a", "r1", v1alpha1.StateDegraded, 1), old("b"), old("c")}}, underWay(State{Phase: RolledBack, Failure: &Failure{Revision: "r2", Member: "c", At: epoch.Add(-time.Hour)}}),
+			"r1 r1 r1", RolledBack, "", WaitsForHealth, 9 * time.Minute, nil,
+		},
+		"a restart does not call the fleet back": {
+			Strategy{Waves: two.Waves, OnFailure: Rollback},
+			Input{Members: []Member{at("a", "", v1alpha1.StateUnknown, 0), at("b", "", v1alpha1.StateUnknown, 0), at("c", "", v1alpha1.StateUnknown, 0)}},
+			underWay(State{Phase: RollingBack, Failure: &Failure{Revision: "r2", Member: "c", At: epoch.Add(-time.Hour)}}),
+			":Unreachable :Unreachable :Unreachable", RollingBack, "", WaitsForMember, 0, nil,
+		},
 		"a member that is lost in a passed wave fails nothing": {
 			two, Input{Members: []Member{at("a", "r2", v1alpha1.StateUnreachable, 10), at("b", "r2", healthy, 20), old("c")}}, underWay(State{Wave: Rest, Begun: true}),
 			"r2 r2 r2", Progressing, Rest, WaitsForHealth, 0, nil,

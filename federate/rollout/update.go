@@ -134,11 +134,23 @@ func (d *decider) takeBack() {
 		}
 		held, all = held || !back, all && back
 	}
-	d.out.State.Wave = ""
-	d.out.State.Phase = RollingBack
-	if all {
+	d.out.State.Wave, d.out.State.Begun = "", false
+	// A fleet that is back stays so when a member falls ill: nothing goes back then.
+	if all || d.out.State.Phase == RolledBack && !d.movesAny() {
 		d.out.State.Phase = RolledBack
+	} else {
+		d.out.State.Phase = RollingBack
 	}
+}
+
+// movesAny reports whether the decision gives a member another target.
+func (d *decider) movesAny() bool {
+	for i := range d.Members {
+		if d.out.Targets[i].Rendering != d.Members[i].Target {
+			return true
+		}
+	}
+	return false
 }
 
 // takeMemberBack sets the target of one member, and reports whether the waves before it need not wait for it.

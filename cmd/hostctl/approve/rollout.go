@@ -50,10 +50,12 @@ func (o *Options) rollout(ctx context.Context, w v1alpha1.Wrapper) (v1alpha1.App
 func canApproveWave(w v1alpha1.Wrapper, name string) error {
 	r := &w.WrapperStatus().Rollout
 	var manual []string
+	passed := true // until the current wave
 	for _, wave := range w.WrapperSpec().Rollout.Waves {
 		if wave.Approval == v1alpha1.WaveManual {
 			manual = append(manual, wave.Name)
 		}
+		passed = passed && wave.Name != r.Wave
 		if wave.Name != name {
 			continue
 		}
@@ -64,6 +66,8 @@ func canApproveWave(w v1alpha1.Wrapper, name string) error {
 			return fmt.Errorf("wave %s has begun already", name)
 		case r.State != v1alpha1.RolloutProgressing:
 			return fmt.Errorf("the rollout of %s is %s, so no wave begins", r.Revision, r.State)
+		case passed:
+			return fmt.Errorf("wave %s has passed already: the current wave is %s", name, r.Wave)
 		}
 		return nil
 	}
