@@ -136,6 +136,7 @@ func (p *reconciliation) desiredOn(mc *v1alpha1.MemberCluster) *push.Desired {
 		OnDelete:   spec.OnDelete,
 		Namespaces: mc.Spec.NamespacePolicy,
 		Overwrites: p.overwrites[mc.Name],
+		IsPaced:    spec.Rollout.IsPaced(),
 		Suspended:  spec.Suspend == v1alpha1.SuspendAll || mc.Spec.Suspend == v1alpha1.SuspendPushes,
 	}
 }

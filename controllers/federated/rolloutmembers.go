@@ -69,7 +69,8 @@ func (p *reconciliation) lineOfTarget(name, target string, before *v1alpha1.Clus
 	m := p.observe(name, false)
 	m.Refusal, m.Wait, m.Rendering = report.Refusal{}, report.Wait{}, target
 	if seen := p.deliveries.Record(p.key, name).Summary; p.pusher.DesiredState(p.key, name) == nil {
-		m.Held = seen != nil && seen.Complete && seen.Rendering == target && seen.Wrapper.UID == p.wrapper.GetUID()
+		m.Held = seen != nil && seen.Complete && seen.Rendering == target && seen.Wrapper.UID == p.wrapper.GetUID() &&
+			!p.pusher.Result(p.key, name).Unrecorded
 	}
 	line := report.Line(&m, before, now)
 	if line.State == v1alpha1.StateHealthy && m.Judged && isCollectorSilent(p.members[name]) {

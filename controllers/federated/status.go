@@ -159,7 +159,7 @@ func (p *reconciliation) observe(name string, leaving bool) report.Member {
 func (p *reconciliation) observeUnrendered(m *report.Member, seen *deliveries.Summary) {
 	m.Revision, m.RepairsDrift = "", false
 	if seen != nil && seen.Wrapper.UID == p.wrapper.GetUID() {
-		m.Held, m.Revision, m.Rendering = seen.Complete, seen.Revision, seen.Rendering
+		m.Held, m.Revision, m.Rendering = seen.Complete && !p.pusher.Result(p.key, m.Name).Unrecorded, seen.Revision, seen.Rendering
 	}
 }
 

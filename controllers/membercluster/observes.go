@@ -23,6 +23,8 @@ func isObserved(probe member.ProbeResult, isHere bool, version string, now time.
 		return false
 	case probe.Heartbeat.IsZero() || now.Sub(probe.HeartbeatChanged) > member.HeartbeatTimeout:
 		return false
+	case probe.There(now).Sub(probe.Heartbeat) > member.HeartbeatTimeout:
+		return false // the probe read it for the first time since the manager started, and it is an old one
 	}
 	return isHere || version != "" && probe.CollectorVersion == version
 }

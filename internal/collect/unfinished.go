@@ -22,8 +22,12 @@ func isUnrecorded(e *v1alpha1.InventoryEntry, s *objectcache.Sighting) bool {
 }
 
 // pushTimeLeft is how long the manager still has to record an apply, by the member's clock. It is 0 if the push is
-// unfinished. A time in the future, from a clock that was set back, counts as now.
+// unfinished. A time slightly in the future, from another API server of the member, counts as now. With one that is further ahead,
+// from a clock that was set back, the push is unfinished: otherwise the wait would not end before that time.
 func pushTimeLeft(applied int64, now time.Time) time.Duration {
+	if time.Unix(applied, 0).After(now.Add(unfinishedAfter)) {
+		return 0
+	}
 	return min(unfinishedAfter, max(0, time.Unix(applied, 0).Add(unfinishedAfter).Sub(now)))
 }
 

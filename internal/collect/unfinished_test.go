@@ -22,7 +22,8 @@ func TestAPushHasTimeUntilItsRecord(t *testing.T) {
 		"an apply a while ago":             {now.Add(-20 * time.Second), 10 * time.Second},
 		"an apply as long ago as is given": {now.Add(-unfinishedAfter), 0},
 		"an apply of yesterday":            {now.Add(-24 * time.Hour), 0},
-		"an apply in the future":           {now.Add(time.Hour), unfinishedAfter},
+		"an apply a little in the future":  {now.Add(unfinishedAfter), unfinishedAfter},
+		"an apply far in the future":       {now.Add(time.Hour), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := pushTimeLeft(test.applied.Unix(), now); got != test.want {

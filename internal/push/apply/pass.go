@@ -193,7 +193,7 @@ func (p *Pass) conclude(held *memberapi.Trouble) plan.Outcome {
 	if len(p.trouble) > 0 {
 		p.member.Namespaces.doubt(namespaceKey{p.desired.Namespaces, p.desired.Wrapper.Namespace})
 	}
-	out := plan.Outcome{Desired: p.desired, Kept: p.pruner.Kept, Recorded: held == nil}
+	out := plan.Outcome{Desired: p.desired, Kept: p.pruner.Kept, Recorded: held == nil && !p.saysKeep()}
 	if p.delivery.there != nil {
 		out.UID, out.Generation = p.delivery.there.UID, p.delivery.there.Generation
 	}

@@ -5,16 +5,18 @@ package apply
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/fairlead-dev/fairlead/federate/render"
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
 // whyIntent says why the pass has to write its intent before the first object; "" where nothing could be lost without it.
 func (p *Pass) whyIntent() string {
-	change := plan.Change{Work: p.todo}
+	change := plan.Change{Work: p.todo, SaysKeep: p.saysKeep(), IsPaced: p.desired.IsPaced}
 	for i, it := range p.items {
 		if it.due {
 			change.Objects = append(change.Objects, plan.ChangedObject{
@@ -23,6 +25,12 @@ func (p *Pass) whyIntent() string {
 		}
 	}
 	return change.WhyIntent()
+}
+
+// saysKeep reports whether an object of the rendering has the annotation keep. A removal reads that on the object, so the object must not
+// have another value than a Delivery that lists it as applied.
+func (p *Pass) saysKeep() bool {
+	return p.rendering != nil && slices.ContainsFunc(p.rendering.Objects, func(o render.Object) bool { return o.Keep != "" })
 }
 
 // applyWithoutIntent applies the changed objects by their recorded uids, and then records them in one patch of the Delivery. The

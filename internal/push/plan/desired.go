@@ -36,6 +36,8 @@ type Desired struct {
 	Namespaces v1alpha1.NamespacePolicy
 	// Overwrites is the member's Delivery that a person has allowed the host to overwrite; nil when there is none.
 	Overwrites *v1alpha1.DeliveryVersion
+	// IsPaced reports whether a rollout paces the wrapper.
+	IsPaced bool
 	// Suspended stops every write. Leaving because the wrapper was deleted is never suspended.
 	Suspended bool
 }

@@ -14,6 +14,10 @@ type Change struct {
 	Work *Work
 	// Objects are the objects that it is about to apply.
 	Objects []ChangedObject
+	// SaysKeep reports whether an object of the new rendering has the annotation keep.
+	SaysKeep bool
+	// IsPaced reports whether a rollout paces the wrapper.
+	IsPaced bool
 }
 
 // ChangedObject is one object of a Change.
@@ -39,6 +43,10 @@ func (c *Change) WhyIntent() string {
 		return "an earlier pass applied objects that it could not record"
 	case len(w.Drifted) > 0:
 		return "objects are repaired"
+	case c.SaysKeep:
+		return "a removal reads on the object whether to keep it"
+	case c.IsPaced:
+		return "after a restart the rollout reads in the Delivery what the member was told"
 	case !w.IsObserved:
 		return "no collector of this version observes the member"
 	}

@@ -32,6 +32,8 @@ func TestWhereAPassNeedsAnIntent(t *testing.T) {
 			c.Work.Drifted = map[ObjectID]v1alpha1.DriftKind{{Kind: "ConfigMap", Name: "b"}: v1alpha1.DriftGone}
 		}, true},
 		"no collector observes":     {func(c *Change) { c.Work.IsObserved = false }, true},
+		"an object says keep":       {func(c *Change) { c.SaysKeep = true }, true},
+		"a rollout":                 {func(c *Change) { c.IsPaced = true }, true},
 		"a uid is not known":        {func(c *Change) { c.Objects[0].UID = "" }, true},
 		"a Secret":                  {func(c *Change) { c.Objects[0].ID.Kind = "Secret" }, true},
 		"a Secret of another group": {func(c *Change) { c.Objects[0].ID = ObjectID{"example.org", "Secret", "a"} }, false},

@@ -30,7 +30,8 @@ func (k Kept) String() string { return k.Object + ": " + k.Why }
 type Outcome struct {
 	// Done reports whether the member holds exactly the desired state (or was left), as of this pass.
 	Done bool
-	// Recorded reports whether the Delivery records all that the pass did.
+	// Recorded reports whether the Delivery records all that the pass did, and none of the objects says keep: a change that drops
+	// that annotation needs an intent.
 	Recorded bool
 	// State, Reason and Message describe the problem when Done is false.
 	State   v1alpha1.ClusterState
