@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,7 +39,8 @@ type Options struct {
 	// Connect makes the client for the host. Tests set a function that needs no cluster.
 	Connect func() (client.Client, error)
 
-	flags *genericclioptions.ConfigFlags
+	// Flags are the flags of the connection.
+	Flags *genericclioptions.ConfigFlags
 
 	// filled in by Complete
 	kind            v1alpha1.WrapperKind
@@ -52,9 +54,23 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 	return cmd
 }
 
+// NewOptions makes the options of an Approval that another command writes. That command says what to approve.
+func NewOptions(streams genericiooptions.IOStreams) *Options {
+	o := &Options{IOStreams: streams, CanAsk: func() bool { return ask.Terminal(streams) }, Flags: connect.Flags()}
+	o.Connect = func() (client.Client, error) { return connect.Host(o.Flags) }
+	return o
+}
+
+// AddFlags adds the flags that do not say what to approve.
+func (o *Options) AddFlags(f *pflag.FlagSet) {
+	f.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
+	f.BoolVar(&o.DryRun, "dry-run", false, "show what would be done, let the API server check it, and write nothing")
+	f.StringVarP(&o.Output, "output", "o", "", "print the Approval as yaml, json or name")
+	o.Flags.AddFlags(f)
+}
+
 func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
-	o := &Options{IOStreams: streams, CanAsk: func() bool { return ask.Terminal(streams) }, flags: connect.Flags()}
-	o.Connect = func() (client.Client, error) { return connect.Host(o.flags) }
+	o := NewOptions(streams)
 	cmd := &cobra.Command{
 		Use:   "approve (NAME | cfed/NAME) (--removal [--cluster CLUSTER,…] | --release CLUSTER,… | --wave WAVE | --skip CLUSTER,… | --retry)",
 		Short: "Approve a removal or a step of a rollout, or stop waiting for a cluster that does not answer",
@@ -115,12 +131,9 @@ an Approval into the wrapper's namespace (into ` + v1alpha1.SystemNamespace + ` 
 	f.StringVar(&o.Wave, "wave", "", "let this wave of the present rollout begin")
 	f.StringSliceVar(&o.Skip, "skip", nil, "let the present rollout go on without this cluster; may be repeated")
 	f.BoolVar(&o.Retry, "retry", false, "try the revision that failed again")
-	f.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
-	f.BoolVar(&o.DryRun, "dry-run", false, "show what would be done, let the API server check it, and write nothing")
-	f.StringVarP(&o.Output, "output", "o", "", "print the Approval as yaml, json or name")
-	o.flags.AddFlags(f)
-	cmd.ValidArgsFunction = complete.Wrapper(o.flags)
-	complete.MemberFlags(cmd, o.flags, "cluster", "release", "skip")
+	o.AddFlags(f)
+	cmd.ValidArgsFunction = complete.Wrapper(o.Flags)
+	complete.MemberFlags(cmd, o.Flags, "cluster", "release", "skip")
 	return o, cmd
 }
 
@@ -151,7 +164,7 @@ func (o *Options) Complete(name string) error {
 		return exit.Usagef("writing an Approval for %s needs your answer, and standard input is no terminal: give --yes", name)
 	}
 	if o.kind == v1alpha1.KindFederated {
-		if o.namespace, err = connect.Namespace(o.flags); err != nil {
+		if o.namespace, err = connect.Namespace(o.Flags); err != nil {
 			return err
 		}
 	}

@@ -34,6 +34,16 @@ func Wrapper(flags *genericclioptions.ConfigFlags) cobra.CompletionFunc {
 	}
 }
 
+// WrapperAndMembers completes the first argument of a command like Wrapper, and each further one with the name of a member.
+func WrapperAndMembers(flags *genericclioptions.ConfigFlags) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return Wrapper(flags)(cmd, args, begun)
+		}
+		return bounded(cmd.Context(), begun, func(ctx context.Context) []string { return members(ctx, flags) })
+	}
+}
+
 // Member completes the first argument of a command: the name of a member.
 func Member(flags *genericclioptions.ConfigFlags) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {

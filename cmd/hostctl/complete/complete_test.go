@@ -76,6 +76,8 @@ func TestNamesAreCompletedFromTheHost(t *testing.T) {
 		"wrappers that begin so":              {all, nil, "st", wrapperArgument, []string{"storefront"}},
 		"wrappers of the cluster scope":       {all, nil, "cfed/s", wrapperArgument, []string{"cfed/standard"}},
 		"a second wrapper is not an argument": {all, []string{"shop"}, "", wrapperArgument, nil},
+		"members after a wrapper":             {all, []string{"shop", "eu-2"}, "us", wrapperAndMembers, []string{"us-1"}},
+		"the wrapper before members":          {all, nil, "st", wrapperAndMembers, []string{"storefront"}},
 		"members":                             {all, nil, "eu", memberArgument, []string{"eu-1", "eu-2"}},
 		"a flag of members":                   {all, []string{"shop"}, "", clusterFlag, []string{"eu-1", "eu-2", "us-1"}},
 		"a flag of members, after a comma":    {all, []string{"shop"}, "us-1,eu", clusterFlag, []string{"us-1,eu-1", "us-1,eu-2"}},
@@ -98,7 +100,10 @@ func TestNamesAreCompletedFromTheHost(t *testing.T) {
 }
 
 func wrapperArgument(*cobra.Command) cobra.CompletionFunc { return Wrapper(connect.Flags()) }
-func memberArgument(*cobra.Command) cobra.CompletionFunc  { return Member(connect.Flags()) }
+func wrapperAndMembers(*cobra.Command) cobra.CompletionFunc {
+	return WrapperAndMembers(connect.Flags())
+}
+func memberArgument(*cobra.Command) cobra.CompletionFunc { return Member(connect.Flags()) }
 func clusterFlag(cmd *cobra.Command) cobra.CompletionFunc {
 	cmd.Flags().StringSlice("cluster", nil, "")
 	MemberFlags(cmd, connect.Flags(), "cluster")

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/approve"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/complete"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
@@ -37,7 +38,8 @@ host. To let a wave begin, see hostctl approve --wave.`,
 		Example: `  hostctl rollout status shop -n shop -w        # until it is complete, or has failed
   hostctl rollout suspend shop -n shop          # no further wave begins
   hostctl rollout history shop -n shop          # its revisions
-  hostctl rollout undo shop -n shop             # back to the last good one`,
+  hostctl rollout undo shop -n shop             # back to the last good one
+  hostctl rollout retry shop -n shop            # after a failure whose cause is gone`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cmd.Help(); err != nil {
@@ -49,6 +51,8 @@ host. To let a wave begin, see hostctl approve --wave.`,
 	cmd.AddCommand(
 		newHistoryCommand(newHistory(streams)),
 		newResumeCommand(newSuspend(streams)),
+		newRetryCommand(approve.NewOptions(streams)),
+		newSkipCommand(approve.NewOptions(streams)),
 		newStatusCommand(newStatus(streams)),
 		newSuspendCommand(newSuspend(streams)),
 		newUndoCommand(newUndo(streams)),
