@@ -153,7 +153,7 @@ func TestInitNamesTheRightsThatAreMissing(t *testing.T) {
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: "most"}}})
 	for user, want := range map[string][]string{
 		"nobody": {"get, create, patch customresourcedefinitions.apiextensions.k8s.io", "get, create, patch deployments.apps in fairlead-system", "cluster-admin"},
-		"most":   {"every right of ClusterRole fairlead-manager", "cluster-admin"},
+		"most":   {"the rights in ClusterRole fairlead-manager", "cluster-admin"},
 	} {
 		as := rest.CopyConfig(admin)
 		as.Impersonate.UserName = user

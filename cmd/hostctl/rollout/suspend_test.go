@@ -17,7 +17,7 @@ import (
 func managedBy(manager, fields string) func(*v1alpha1.Federated) {
 	return func(w *v1alpha1.Federated) {
 		w.ManagedFields = append(w.ManagedFields, metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate,
-			APIVersion: v1alpha1.GroupVersion.String(), FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{` + fields + `}}`)}})
+			APIVersion: v1alpha1.GroupVersion.String(), FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{` + fields + `}}`)})
 	}
 }
 

@@ -60,7 +60,7 @@ func gitOpsManagers(w v1alpha1.Wrapper, fields ...string) []string {
 		var owned struct {
 			Spec map[string]json.RawMessage `json:"f:spec"`
 		}
-		if err := json.Unmarshal(entry.FieldsV1.Raw, &owned); err != nil {
+		if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &owned); err != nil {
 			continue // a form of managedFields that this version does not know: there is nothing to warn of
 		}
 		if slices.ContainsFunc(fields, func(field string) bool { _, is := owned.Spec["f:"+field]; return is }) {
