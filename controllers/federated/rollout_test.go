@@ -16,7 +16,9 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/rollout"
 	"github.com/fairlead-dev/fairlead/internal/member"
 	"github.com/fairlead-dev/fairlead/internal/oldrevisions"
+	"github.com/fairlead-dev/fairlead/internal/push"
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 func TestWhatAStatusStoresIsTheStateOfTheRollout(t *testing.T) {
@@ -166,6 +168,25 @@ func TestAMemberOutOfReachIsGivenNoTarget(t *testing.T) {
 	}
 	if wanted := r.pusher.DesiredMembers(web); len(wanted) > 0 {
 		t.Errorf("wanted on %v", wanted)
+	}
+}
+
+// The member went away between the decision and the first write. The revision is not what cut it off.
+func TestAMemberThatWentAwayBeforeItsDeliveryHadTheTargetWasToldNothing(t *testing.T) {
+	r, _ := inWaves(t)
+	w := rendered("u", object, 1)
+	renderer, err := r.renderers.of(web, w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	newest, err := renderer.VariantFor(selection.Member{Name: "east"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.pusher.SetDesired("east", &push.Desired{Wrapper: v1alpha1.Identity(w), Revision: "fed-web-1", Rendering: newest})
+	p := &reconciliation{Reconciler: r, key: web, wrapper: w, now: now}
+	if revision, rendering := p.told("east"); revision != "" || rendering != "" {
+		t.Errorf("it was told %s %s", revision, rendering)
 	}
 }
 

@@ -52,12 +52,15 @@ func (p *reconciliation) rolloutMembers(ctx context.Context, state *rollout.Stat
 }
 
 // told is the revision and the rendering that the manager last told a member to have. After a restart it is what the member's
-// Delivery has.
+// Delivery has. So it is for a member that went out of reach before its Delivery had the target: the revision did not cut it off, and it
+// gets its target when it is back.
 func (p *reconciliation) told(name string) (revision, rendering string) {
-	if desired := p.pusher.DesiredState(p.key, name); desired != nil && !desired.Leaving() && desired.Wrapper.UID == p.wrapper.GetUID() {
+	record := p.deliveries.Record(p.key, name)
+	if desired := p.pusher.DesiredState(p.key, name); desired != nil && !desired.Leaving() && desired.Wrapper.UID == p.wrapper.GetUID() &&
+		(desired.IsRecordedBy(record.Summary) || p.reachability(name, record).Usable) {
 		return desired.Revision, desired.Digest()
 	}
-	if seen := p.deliveries.Record(p.key, name).Summary; seen != nil && seen.Wrapper.UID == p.wrapper.GetUID() {
+	if seen := record.Summary; seen != nil && seen.Wrapper.UID == p.wrapper.GetUID() {
 		return seen.Revision, seen.Rendering
 	}
 	return "", ""

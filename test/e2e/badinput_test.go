@@ -89,7 +89,7 @@ spec:
   placement: {clusters: {names: [member-1]}}
   objects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}]
 `, "create", "-f", "-")
-		Expect(run.Stderr).To(And(ContainSubstring("spec.objects[0].metadata.namespace"), ContainSubstring("put namespaced ones into a Federated in namespace shop")))
+		Expect(run.Stderr).To(And(ContainSubstring("spec.objects[0].metadata.namespace"), ContainSubstring("put namespaced objects into a Federated in namespace shop")))
 	})
 
 	DescribeTable("is refused if a value would change on the way", needsProcesses, func(ctx SpecContext, data, more string, words ...string) {
