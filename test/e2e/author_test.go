@@ -200,7 +200,7 @@ spec:
 ---
 {apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: b, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}, provisioner: x}
 `, "2 default classes (a, b)"),
-		Entry("a literal Secret", `{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {p: w}}`, "content will stand in the wrapper"),
+		Entry("a literal Secret", `{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {p: w}}`, "the wrapper will hold the Secret's content"),
 		Entry("a Pod without an owner", `{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, image: b}]}}`, "a Pod without an owner"),
 		Entry("a Subscription without OperatorGroup",
 			`{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: a}, spec: {name: a, source: s, sourceNamespace: n}}`, "no OperatorGroup"),
@@ -209,7 +209,7 @@ spec:
 	It("splits objects that one wrapper cannot hold, and says so", func(ctx SpecContext) {
 		run := fleet.HostctlWith(ctx, configMaps(65), "federate", "-f", "-", "--bundle", "many", "--all-clusters")
 		Expect(run.Code).To(Equal(0), run.Stderr)
-		Expect(run.Stderr).To(ContainSubstring("Federated many is full with 64 objects (a wrapper holds 64, and 1 MiB): it goes on in many-2"))
+		Expect(run.Stderr).To(ContainSubstring("Federated many is full with 64 objects (a wrapper holds 64, and 1 MiB): the rest is in many-2"))
 		list := documents(run.Stdout)
 		Expect(list).To(HaveLen(2))
 		Expect(titles(list[1:])).To(Equal([]string{"Federated shop/many-2: ConfigMap c64"}))
@@ -225,7 +225,7 @@ spec:
 			}
 		},
 		Entry("an alias", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: &x b, c: *x}\n",
-			"standard input, document 1 (line 1)", "data.a", "anchors (&x) and aliases (*) are not taken"),
+			"standard input, document 1 (line 1)", "data.a", "anchors (&x) and aliases (*) are not accepted"),
 		Entry("a key that is there twice", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: b}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, name: b}\n",
 			"document 2 (line 6)", "metadata.name: is there twice"),
 		Entry("more than 3 MiB", strings.Repeat("# nothing but words\n", 3<<20/20+1), "larger than 3 MiB"),

@@ -92,7 +92,7 @@ var _ = Describe("OLM", func() {
 		shop := newShop(ctx)
 		operator := author(ctx, build.Federated("operator").In(shop).To("member-1").With(subscription(demooperator.Name, "Automatic")))
 		Eventually(ctx, reread(ctx, operator)).Should(And(
-			haveLine("member-1", v1alpha1.StateDegraded, v1alpha1.ReasonNoOperatorGroup, "Subscription demo", "federate one with it"),
+			haveLine("member-1", v1alpha1.StateDegraded, v1alpha1.ReasonNoOperatorGroup, "Subscription demo", "federate one with the Subscription"),
 			haveCondition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonNoOperatorGroup)))
 		edit(ctx, operator, func(w *v1alpha1.Federated) { w.Spec.Objects = append(w.Spec.Objects, build.Raw(operatorGroup(shop))) })
 		Eventually(ctx, reread(ctx, operator)).WithTimeout(olmPatience).Should(beReady())

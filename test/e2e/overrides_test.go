@@ -235,7 +235,7 @@ spec:
 		Entry("the name", `patch: [{op: replace, path: /metadata/name, value: other}]`, "patch[0].path", "does not make it another"),
 		Entry("the name, by a merge", `merge: {metadata: {name: other}}`, "merge.metadata.name", "does not make it another"),
 		Entry("the namespace", `patch: [{op: add, path: /metadata/namespace, value: kube-system}]`, "patch[0].path", "does not make it another"),
-		Entry("owners", `patch: [{op: add, path: /metadata/ownerReferences, value: []}]`, "patch[0].path", "owners on a member are the member's"),
+		Entry("owners", `patch: [{op: add, path: /metadata/ownerReferences, value: []}]`, "patch[0].path", "only the member names the owners of its objects"),
 		Entry("finalizers", `merge: {metadata: {finalizers: [example.com/x]}}`, "merge.metadata.finalizers", "finalizer"),
 		Entry("status", `patch: [{op: add, path: /status, value: {}}]`, "patch[0].path", "only the member writes it"),
 		Entry("the mark on a label", `patch: [{op: add, path: /metadata/labels/federation.fairlead.dev~1uid, value: x}]`, "patch[0].path", "only Fairlead sets its marks"),
