@@ -201,7 +201,7 @@ spec:
 {apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: b, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}, provisioner: x}
 `, "2 default classes (a, b)"),
 		Entry("a literal Secret", `{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {p: w}}`, "the wrapper will hold the Secret's content"),
-		Entry("a Pod without an owner", `{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, image: b}]}}`, "a Pod without an owner"),
+		Entry("a Pod without an owner", `{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, image: b}]}}`, "a Pod without a controller"),
 		Entry("a Subscription without OperatorGroup",
 			`{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: a}, spec: {name: a, source: s, sourceNamespace: n}}`, "no OperatorGroup"),
 	)
