@@ -17,7 +17,7 @@ func KnowsLess(in Input, now time.Time) bool {
 	for i := range in.Members {
 		m := &in.Members[i]
 		was := before[m.Name]
-		line := lineOf(m, was, now)
+		line := Line(m, was, now)
 		if was != nil && was.State == line.State && was.Reason == line.Reason && was.Message == line.Message {
 			continue
 		}

@@ -100,13 +100,8 @@ var rules = []rule{
 // information. The first message stays. Otherwise the status would be written at every try.
 var volatile = map[string]bool{v1alpha1.ReasonPushError: true, v1alpha1.ReasonUnreachable: true}
 
-// Line is the line of one member in the status.
+// Line makes the line of one member. While the state stays the same, the time of the last transition stays.
 func Line(m *Member, before *v1alpha1.ClusterStatus, now time.Time) v1alpha1.ClusterStatus {
-	return lineOf(m, before, now)
-}
-
-// lineOf makes the line of one member. While the state stays the same, the time of the last transition stays.
-func lineOf(m *Member, before *v1alpha1.ClusterStatus, now time.Time) v1alpha1.ClusterStatus {
 	for _, r := range rules {
 		line, ok := r(m)
 		if !ok {

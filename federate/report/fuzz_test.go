@@ -25,7 +25,7 @@ func FuzzLine(f *testing.F) {
 		for _, held := range []bool{true, false} {
 			m := Member{Name: "east", Revision: "rev", HeldRevision: revision, Held: held, Rendering: "r", Status: &status, RepairsDrift: held,
 				Reachability: Reachability{Known: true, Usable: true}}
-			line := lineOf(&m, nil, time.Unix(0, 0))
+			line := Line(&m, nil, time.Unix(0, 0))
 			for field, text := range map[string]struct {
 				is  string
 				max int

@@ -43,7 +43,7 @@ func TestTheLineOfAMemberThatIsWithheld(t *testing.T) {
 			"Held RemovalNeedsApproval"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := lineOf(&test.m, nil, now)
+			got := Line(&test.m, nil, now)
 			if diff := cmp.Diff(test.want, string(got.State)+" "+got.Reason); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

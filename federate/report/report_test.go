@@ -111,7 +111,7 @@ func TestTheLineOfAMember(t *testing.T) {
 		}), state: v1alpha1.StateUnreachable, reason: v1alpha1.ReasonUnreachable},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := lineOf(&test.m, nil, now)
+			got := Line(&test.m, nil, now)
 			if diff := cmp.Diff([]string{string(test.state), test.reason}, []string{string(got.State), got.Reason}); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -126,14 +126,14 @@ func TestALineKeepsItsTimeAndVolatileWords(t *testing.T) {
 	m := with(func(m *Member) {
 		m.Reachability = Reachability{Known: true, Reason: v1alpha1.ReasonUnreachable, Message: "port 2"}
 	})
-	before := lineOf(&m, nil, now)
+	before := Line(&m, nil, now)
 	m.Reachability.Message = "port 3"
-	after := lineOf(&m, &before, now.Add(time.Hour))
+	after := Line(&m, &before, now.Add(time.Hour))
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Errorf("the same trouble reads another way (-before +after):\n%s", diff)
 	}
 	well := wellMember("east")
-	if got := lineOf(&well, &after, now.Add(2*time.Hour)); !got.LastTransitionTime.Time.Equal(now.Add(2 * time.Hour)) {
+	if got := Line(&well, &after, now.Add(2*time.Hour)); !got.LastTransitionTime.Time.Equal(now.Add(2 * time.Hour)) {
 		t.Errorf("a new state has an old time: %s", got.LastTransitionTime)
 	}
 }

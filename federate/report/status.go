@@ -48,7 +48,7 @@ func Build(in Input, now time.Time) v1alpha1.WrapperStatus {
 	lines := make([]v1alpha1.ClusterStatus, 0, len(in.Members))
 	for i := range in.Members {
 		in.Members[i].Approve = in.Approve
-		lines = append(lines, lineOf(&in.Members[i], before[in.Members[i].Name], now))
+		lines = append(lines, Line(&in.Members[i], before[in.Members[i].Name], now))
 	}
 	tally := count(in.Members, lines)
 	status := v1alpha1.WrapperStatus{

@@ -4,7 +4,6 @@ package oldrevisions
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -38,12 +37,9 @@ func (r *Rendering) Render() (*render.Rendering, error) {
 	// The caller has no context to pass: every other rendering is made without a request.
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
-	variant, _, err := r.store.variant(ctx, r.id, r.member)
+	variant, _, err := r.store.same(ctx, r.id, r.member, r.digest)
 	if err != nil {
 		return nil, err
-	}
-	if variant.Digest() != r.digest {
-		return nil, fmt.Errorf("rendering revision %s for member %s: %w", r.id.Name, r.member.Name, ErrLost)
 	}
 	return variant.Render()
 }

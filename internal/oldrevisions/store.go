@@ -71,14 +71,20 @@ func (s *Store) Digest(ctx context.Context, id ID, m selection.Member) (string, 
 // Rendering returns a member's rendering of a revision, if it has the digest that the member was told to have. The error wraps
 // ErrLost if it has another, or cannot be made any more.
 func (s *Store) Rendering(ctx context.Context, id ID, m selection.Member, digest string) (*Rendering, error) {
-	variant, objects, err := s.variant(ctx, id, m)
+	_, objects, err := s.same(ctx, id, m, digest)
 	if err != nil {
 		return nil, err
 	}
-	if variant.Digest() != digest {
-		return nil, fmt.Errorf("rendering revision %s for member %s: %w: labels of the member or Fairlead itself have changed since", id.Name, m.Name, ErrLost)
-	}
 	return &Rendering{store: s, id: id, member: m, digest: digest, objects: objects}, nil
+}
+
+// same is variant, if that has the digest.
+func (s *Store) same(ctx context.Context, id ID, m selection.Member, digest string) (*render.Variant, []render.ObjectID, error) {
+	variant, objects, err := s.variant(ctx, id, m)
+	if err == nil && variant.Digest() != digest {
+		err = fmt.Errorf("rendering revision %s for member %s: %w: labels of the member or Fairlead itself have changed since", id.Name, m.Name, ErrLost)
+	}
+	return variant, objects, err
 }
 
 func (s *Store) variant(ctx context.Context, id ID, m selection.Member) (*render.Variant, []render.ObjectID, error) {
