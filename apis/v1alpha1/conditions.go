@@ -221,6 +221,20 @@ const (
 	ReasonCSVMissing = "CSVMissing"
 	// ReasonApprovalRequired surfaces when an InstallPlan waits for a person.
 	ReasonApprovalRequired = "ApprovalRequired"
+	// ReasonInstallPlanPending surfaces while an InstallPlan waits for the manager, which approves it or tells why not.
+	ReasonInstallPlanPending = "InstallPlanPending"
+	// ReasonInstallPlanBundlesOthers surfaces when an InstallPlan also changes the operator of another owner.
+	ReasonInstallPlanBundlesOthers = "InstallPlanBundlesOthers"
+	// ReasonUpgradeSkipsTarget surfaces when OLM's next version is beyond the target.
+	ReasonUpgradeSkipsTarget = "UpgradeSkipsTarget"
+	// ReasonTargetNotInCatalog surfaces when the channel of a Subscription does not lead to the target.
+	ReasonTargetNotInCatalog = "TargetNotInCatalog"
+	// ReasonAheadOfTarget surfaces when a later version than the target is installed: OLM v0 cannot downgrade.
+	ReasonAheadOfTarget = "AheadOfTarget"
+	// ReasonNamespaceShared surfaces when a Manual Subscription of another owner is in the namespace.
+	ReasonNamespaceShared = "NamespaceShared"
+	// ReasonOperatorGroupExists surfaces when the namespace has an OperatorGroup of another owner beside the wrapper's.
+	ReasonOperatorGroupExists = "OperatorGroupExists"
 	// ReasonInstalling surfaces while OLM installs or upgrades.
 	ReasonInstalling = "Installing"
 	// ReasonTerminating surfaces while an object is being deleted.

@@ -23,6 +23,9 @@ const (
 	// AnnotationAdopted is only on adopted objects, and has the value of AnnotationObject. The inventory of the Delivery
 	// records an adoption too, but a member whose CRD of Deliveries is older than the host's can lose that record.
 	AnnotationAdopted = Group + "/adopted"
+	// AnnotationTargetCSV is only on Subscriptions that spec.upgrade names: the CSV that the manager approves InstallPlans up to.
+	// The collector judges the Subscription by it. It is part of the rendering, not of the marks.
+	AnnotationTargetCSV = Group + "/target-csv"
 )
 
 // Labels and annotations that people set on objects and namespaces.

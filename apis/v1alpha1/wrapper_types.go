@@ -38,6 +38,13 @@ type WrapperSpec struct {
 	// +kubebuilder:validation:MinProperties=1
 	Rollout Rollout `json:"rollout,omitzero"`
 
+	// upgrade tells which versions OLM may install on members. Without it a person approves the InstallPlans of Manual
+	// Subscriptions on each member.
+	// +optional
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:MinProperties=1
+	Upgrade Upgrade `json:"upgrade,omitzero"`
+
 	// drift selects what the manager does when another client changes or deletes a pushed object on a member. Repair
 	// applies the object again. Report only reports the change. Defaults to Repair.
 	// +optional
