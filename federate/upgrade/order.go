@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package upgrade
+
+import (
+	"strings"
+
+	"github.com/blang/semver/v4"
+)
+
+// Order compares two CSVs of one package by the versions in their names. It returns -1 if a is earlier than b, 0 if both
+// have the same version, and 1 if a is later. It returns no order (ok is false) if a name has no version, if the packages
+// differ, or if the names do not tell which of the two is later.
+//
+// A name is <package>.v<version> or <package>.<version>, with a complete semantic version. OLM requires neither, but its
+// tools and most publishers keep to it.
+func Order(a, b string) (cmp int, ok bool) {
+	packageOfA, versionOfA, ok := split(a)
+	if !ok {
+		return 0, false
+	}
+	packageOfB, versionOfB, ok := split(b)
+	if !ok || packageOfA != packageOfB || isRebuild(versionOfA, versionOfB) || isRebuild(versionOfB, versionOfA) {
+		return 0, false
+	}
+	// Compare ignores build metadata. Names of objects have none, because they cannot contain a plus sign.
+	return versionOfA.Compare(versionOfB), true
+}
+
+// split returns the package and the version of a CSV's name. Packages may contain dots, and so may prereleases: the version
+// is the longest end of the name, after a dot, that is one.
+func split(name string) (string, semver.Version, bool) {
+	for i := range len(name) {
+		if name[i] != '.' || i == 0 {
+			continue
+		}
+		if version, err := semver.Parse(strings.TrimPrefix(name[i+1:], "v")); err == nil {
+			return name[:i], version, true
+		}
+	}
+	return "", semver.Version{}, false
+}
+
+// isRebuild reports whether one version may be a rebuild of the other. A publisher that rebuilds 5.8.1 releases
+// 5.8.1+0.166, which is later, and writes 5.8.1-0.166 into the CSV's name, which would be a prerelease, and earlier.
+func isRebuild(version, of semver.Version) bool {
+	return version.FinalizeVersion() == of.FinalizeVersion() && len(of.Pre) == 0 && len(version.Pre) > 0 && version.Pre[0].IsNum
+}
