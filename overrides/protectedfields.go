@@ -38,11 +38,20 @@ var protected = []protection{
 	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationObject}, "only Fairlead sets its marks"},
 	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationRendering}, "only Fairlead sets its marks"},
 	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationAdopted}, "only Fairlead sets its marks"},
+	{targetCSV, "Fairlead sets it from spec.upgrade"},
 	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelAggregateToHost}, "only the member's administrator gives Fairlead permissions on a member"},
 	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelAggregateToCollector}, "only the member's administrator gives Fairlead permissions on a member"},
 	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelOpen}, "only the member's administrator opens namespaces: remove this label"},
 	{jsonpointer.Pointer{"metadata", "labels", v1alpha1.LabelMade}, "the manager sets it when it creates a namespace: remove this label"},
 }
+
+var (
+	targetCSV           = jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationTargetCSV}
+	installPlanApproval = jsonpointer.Pointer{"spec", "installPlanApproval"}
+)
+
+// manual protects a Subscription that spec.upgrade names: it stays Manual.
+var manual = protection{installPlanApproval, "spec.upgrade names this Subscription, and without Manual OLM would upgrade past its target"}
 
 type protection struct {
 	path jsonpointer.Pointer
@@ -52,17 +61,29 @@ type protection struct {
 // protectedChange compares an object with its earlier state, and returns the first protected field that has changed.
 // null and absent are equal. The second result is nil if no field has changed.
 func protectedChange(before, after map[string]any) (jsonpointer.Pointer, *jsonpatch.Failure) {
-	for _, p := range protected {
-		was, _ := p.path.Lookup(before)
-		is, _ := p.path.Lookup(after)
-		if !jsonpatch.Equal(was, is) {
-			return p.path, &jsonpatch.Failure{Problem: fmt.Sprintf("this would change %s, which no override may: %s", p.path, p.why)}
+	for i := range protected {
+		if t := protected[i].change(before, after); t != nil {
+			return protected[i].path, t
+		}
+	}
+	if _, named := targetCSV.Lookup(before); named {
+		if t := manual.change(before, after); t != nil {
+			return manual.path, t
 		}
 	}
 	if r := reserved(&unstructured.Unstructured{Object: after}); r != nil {
 		return r.path, &jsonpatch.Failure{Problem: fmt.Sprintf("this would set %s to a value with which Fairlead federates no object: %s", r.path, r.why)}
 	}
 	return malformed(after)
+}
+
+func (p *protection) change(before, after map[string]any) *jsonpatch.Failure {
+	was, _ := p.path.Lookup(before)
+	is, _ := p.path.Lookup(after)
+	if jsonpatch.Equal(was, is) {
+		return nil
+	}
+	return &jsonpatch.Failure{Problem: fmt.Sprintf("this would change %s, which no override may: %s", p.path, p.why)}
 }
 
 // malformed reports whether the metadata of an object cannot carry marks. For example, a label that is no string would
@@ -105,7 +126,7 @@ func (op *operation) mayChangeProtected() bool {
 
 // holdsProtected reports whether a pointer leads into a part of the object with protected fields.
 func holdsProtected(p jsonpointer.Pointer) bool {
-	return p.Contains(servedGroup) || servedGroup.Contains(p) ||
+	return p.Contains(servedGroup) || servedGroup.Contains(p) || p.Contains(installPlanApproval) || installPlanApproval.Contains(p) ||
 		slices.ContainsFunc(protected, func(one protection) bool { return one.path[0] == p[0] })
 }
 

@@ -38,6 +38,7 @@ func TestOverridesNeverChangeProtectedFields(t *testing.T) {
 		"the object mark, in a new map":         {patch: `[{op: add, path: /metadata/annotations, value: {federation.fairlead.dev/object: x}}]`, want: "this would change /metadata/annotations/federation.fairlead.dev~1object"},
 		"the adoption mark":                     {merge: `{metadata: {annotations: {federation.fairlead.dev/adopted: x}}}`, want: "this would change /metadata/annotations/federation.fairlead.dev~1adopted"},
 		"the rendering mark":                    {merge: `{metadata: {annotations: {federation.fairlead.dev/rendering: x}}}`, want: "this would change /metadata/annotations/federation.fairlead.dev~1rendering"},
+		"the target of an upgrade":              {merge: `{metadata: {annotations: {federation.fairlead.dev/target-csv: a.v9.0.0}}}`, want: "this would change /metadata/annotations/federation.fairlead.dev~1target-csv"},
 		"a label that widens the host's rights": {merge: `{metadata: {labels: {federation.fairlead.dev/aggregate-to-host: "true"}}}`, want: "this would change /metadata/labels/federation.fairlead.dev~1aggregate-to-host"},
 		"a label that opens a namespace":        {merge: `{metadata: {labels: {federation.fairlead.dev/open: "true"}}}`, want: "this would change /metadata/labels/federation.fairlead.dev~1open"},
 		"a label that says the host made it":    {patch: `[{op: add, path: /metadata/labels, value: {federation.fairlead.dev/made: "true"}}]`, want: "this would change /metadata/labels/federation.fairlead.dev~1made"},
@@ -73,6 +74,44 @@ func TestNoOverrideMakesAReservedObject(t *testing.T) {
 			_, err := Apply([]*unstructured.Unstructured{object(t, crd)}, list, east)
 			if err == nil || !strings.Contains(err.Error(), "for member east: this would set /spec/group to a value with which Fairlead federates no object") {
 				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// A Subscription that spec.upgrade names has the annotation before the overrides are applied.
+const upgraded = `{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: a, annotations: {federation.fairlead.dev/target-csv: a.v1.0.0}},
+  spec: {installPlanApproval: Manual, channel: stable}}`
+
+func TestASubscriptionWithATargetStaysManual(t *testing.T) {
+	const want = "this would change /spec/installPlanApproval, which no override may: spec.upgrade names this Subscription"
+	for name, tc := range map[string]struct {
+		list []v1alpha1.Override
+		at   string
+	}{
+		"by a merge":             {mergeOf(t, "Subscription", `{spec: {installPlanApproval: Automatic}}`), "overrides[0].merge: "},
+		"by a merge with null":   {mergeOf(t, "Subscription", `{spec: {installPlanApproval: null}}`), "overrides[0].merge: "},
+		"by a patch":             {patchOf(t, "Subscription", `[{op: add, path: /spec/x, value: 1}, {op: replace, path: /spec/installPlanApproval, value: Automatic}, {op: add, path: /spec/y, value: 1}]`), "overrides[0].patch[1]: "},
+		"by a patch of the spec": {patchOf(t, "Subscription", `[{op: replace, path: /spec, value: {channel: beta}}]`), "overrides[0].patch[0]: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Apply([]*unstructured.Unstructured{object(t, upgraded)}, tc.list, east)
+			if err == nil || !strings.HasPrefix(err.Error(), tc.at) || !strings.Contains(err.Error(), " of Subscription a for member east: "+want) {
+				t.Errorf("got %v, want %s…%s", err, tc.at, want)
+			}
+			without := object(t, strings.Replace(upgraded, "federation.fairlead.dev/target-csv", "x", 1))
+			if _, err := Apply([]*unstructured.Unstructured{without}, tc.list, east); err != nil {
+				t.Errorf("without a target: %v", err)
+			}
+		})
+	}
+	for name, list := range map[string][]v1alpha1.Override{
+		"the channel":     mergeOf(t, "Subscription", `{spec: {channel: beta}}`),
+		"Manual as it is": mergeOf(t, "Subscription", `{spec: {installPlanApproval: Manual}}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := Apply([]*unstructured.Unstructured{object(t, upgraded)}, list, east); err != nil {
+				t.Error(err)
 			}
 		})
 	}

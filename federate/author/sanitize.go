@@ -121,6 +121,7 @@ func withoutMarks(c *cleaning) {
 	}
 	c.dropLabels(oneOf(v1alpha1.LabelUID, v1alpha1.LabelMade, v1alpha1.LabelOpen))
 	c.dropAnnotations(oneOf(marks.Annotations...))
+	c.dropAnnotations(oneOf(v1alpha1.AnnotationTargetCSV)) // rendering sets it from spec.upgrade
 }
 
 // withoutTemplateTimes removes the null creationTimestamps that Go's structs leave in templates.

@@ -20,5 +20,8 @@
 // saves retries, but correctness does not depend on it: a member refuses an object that comes too early, and the
 // manager tries again.
 //
+// The target of spec.upgrade is part of the rendering: an annotation of the Subscription (ADR 27). So a new target goes
+// out in waves like any other change.
+//
 // The package is pure. It does not know whether a kind is namespaced: that is up to each member.
 package render

@@ -45,6 +45,7 @@ type Rendering struct {
 type Renderer struct {
 	namespace string
 	set       *overrides.Set
+	targets   targets
 	// identities are the identities of the objects in install order. Overrides change neither kinds nor names, so every
 	// rendering has these identities.
 	identities []identity
@@ -60,7 +61,7 @@ type Renderer struct {
 	base    weak.Pointer[base]
 }
 
-// base holds a wrapper's objects without overrides. All its slices are in install order.
+// base holds a wrapper's objects without overrides, and with the targets of spec.upgrade. All its slices are in install order.
 type base struct {
 	objects []*unstructured.Unstructured
 	written []Object
@@ -71,7 +72,7 @@ type base struct {
 // Federated; New sets it on objects that have none. For a ClusterFederated it is "", and the objects stay without a
 // namespace. An error is final for this spec. An error about an override is an *overrides.Error.
 func New(spec *v1alpha1.WrapperSpec, namespace string) (*Renderer, error) {
-	r := &Renderer{namespace: namespace, raw: spec.Objects, maxWork: maxWork, variants: make(map[variantKey]*Variant, 1)}
+	r := &Renderer{namespace: namespace, targets: targetsOf(&spec.Upgrade), raw: spec.Objects, maxWork: maxWork, variants: make(map[variantKey]*Variant, 1)}
 	b, err := r.read()
 	if err != nil {
 		return nil, err
@@ -115,6 +116,9 @@ func (r *Renderer) read() (*base, error) {
 			return nil, fmt.Errorf("reading objects[%d]: %w", i, err)
 		}
 		if err := settle(obj, r.namespace); err != nil {
+			return nil, fmt.Errorf("reading objects[%d]: %w", i, err)
+		}
+		if err := r.targets.set(obj); err != nil {
 			return nil, fmt.Errorf("reading objects[%d]: %w", i, err)
 		}
 		b.objects = append(b.objects, obj)
