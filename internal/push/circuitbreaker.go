@@ -56,7 +56,7 @@ func (b *breaker) trip() bool {
 	return !was
 }
 
-// reset closes the breaker for the member with this uid, and returns the parked pairs.
+// reset records the uid that the probe found, and closes the breaker. It returns the parked pairs.
 func (b *breaker) reset(uid types.UID) (parked []Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
-// driftBackoffs are the objects of one pair that the manager repaired recently.
+// driftBackoffs has, for one pair, the drift backoff of each object that the manager repaired recently.
 type driftBackoffs map[ObjectID]*driftBackoff
 
 // drifted records that an object has drifted, and returns how long its repair has to wait; zero means that it is due now.

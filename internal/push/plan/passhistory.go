@@ -19,7 +19,7 @@ type History struct {
 	last Outcome
 	// repaired are the drifts that a pass has tried to repair.
 	repaired sets.Set[string]
-	// backoffs are the objects that the manager repaired recently.
+	// backoffs has the drift backoff of each object that the manager repaired recently.
 	backoffs driftBackoffs
 	failures int
 }
