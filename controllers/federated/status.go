@@ -151,6 +151,9 @@ func (p *reconciliation) observe(name string, leaving bool) report.Member {
 	if out := pushed.Outcome; out != nil && !out.Done {
 		m.Push = report.Push{State: out.State, Reason: out.Reason, Message: out.Message, Unrepaired: out.LeftDrift(), Delivery: out.Overtaken}
 	}
+	if refused := pushed.Approval; refused != nil {
+		m.Approval = report.Push{State: refused.State, Reason: refused.Reason, Message: refused.Message}
+	}
 	return m
 }
 

@@ -38,6 +38,8 @@ type Member struct {
 	Contested string
 	// Push is the problem with the push. It is the zero value if there is none, or if no push was tried.
 	Push Push
+	// Approval is why the manager does not approve an InstallPlan of spec.upgrade; its reason is "" if there is none.
+	Approval Push
 	// Refusal is why nothing can be rendered for this member; its reason is "" if it can.
 	Refusal Refusal
 	// Wait is why a member does not get the update revision yet; its reason is "" if it does.
@@ -90,6 +92,7 @@ var rules = []rule{
 	pushing, // not applied yet
 	drifted,
 	unjudged, // applied, and not judged yet
+	unapproved,
 	unwell,   // applied, and not healthy
 	withheld, // healthy, but the wrapper is to leave it
 	outdated, // healthy with an earlier revision
@@ -233,6 +236,16 @@ var stateOf = map[v1alpha1.Health]v1alpha1.ClusterState{
 	v1alpha1.Waiting:     v1alpha1.StateWaiting,
 	v1alpha1.Progressing: v1alpha1.StateProgressing,
 	v1alpha1.Degraded:    v1alpha1.StateDegraded,
+}
+
+// unapproved takes the place of InstallPlanPending, which only says that the manager has not answered yet.
+func unapproved(m *Member) (v1alpha1.ClusterStatus, bool) {
+	if m.Approval.Reason == "" || m.Status == nil {
+		return v1alpha1.ClusterStatus{}, false
+	}
+	worst := worstObject(m.Status.Objects)
+	return v1alpha1.ClusterStatus{State: m.Approval.State, Reason: m.Approval.Reason, Message: m.Approval.Message},
+		worst != nil && worst.Reason == v1alpha1.ReasonInstallPlanPending
 }
 
 func unwell(m *Member) (v1alpha1.ClusterStatus, bool) {

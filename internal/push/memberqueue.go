@@ -35,6 +35,7 @@ type memberQueue struct {
 	native    *apply.NativeKinds
 	breaker   *breaker
 	histories histories
+	approvals approvals
 	// due are the Secrets whose turn has come.
 	dueSecrets dueSecrets
 }
@@ -52,6 +53,7 @@ func newMemberQueue(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is 
 		namespaces: apply.NewNamespaceCache(clk),
 		native:     apply.NewNativeKinds(),
 		histories:  histories{clock: clk},
+		approvals:  approvals{clock: clk},
 	}
 	q.deliveries = pusher.deliveries.Open(conn, observer{q})
 	return q
@@ -85,6 +87,7 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 		q.pusher.wake(key)
 	}
 	if !due {
+		q.approve(ctx, key, desired)
 		return
 	}
 	if err := q.pusher.secrets.check(ctx, q, key, &todo); err != nil {
@@ -208,6 +211,7 @@ func (q *memberQueue) probed(was, is member.ProbeResult) {
 // drop forgets a pair that has no desired state any more.
 func (q *memberQueue) drop(key Key) {
 	q.histories.forget(key)
+	q.approvals.forget(key)
 	q.breaker.unpark(key)
 	q.deliveries.Forget(key)
 }

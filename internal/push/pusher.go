@@ -15,6 +15,7 @@ import (
 
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
@@ -136,6 +137,8 @@ type Result struct {
 	// Unrecorded reports whether an earlier pass applied objects that it could not record. What the Delivery says of them may be
 	// wrong then.
 	Unrecorded bool
+	// Approval is why the manager does not approve a pending InstallPlan of spec.upgrade; nil when there is no such reason.
+	Approval *memberapi.Trouble
 }
 
 // IsHeld reports whether the member holds exactly the desired objects, by its Delivery. It does not look at drift.
@@ -153,7 +156,8 @@ func (p *Pusher) Result(key Key, memberName string) Result {
 		return Result{}
 	}
 	last, contested := q.histories.of(key)
-	result := Result{Desired: desired, Contested: contested, Unrecorded: p.unrecorded.Of(plan.Pair{Member: memberName, Key: key}).Any()}
+	result := Result{Desired: desired, Contested: contested, Unrecorded: p.unrecorded.Of(plan.Pair{Member: memberName, Key: key}).Any(),
+		Approval: q.approvals.of(key, desired)}
 	if desired.Same(last.Desired) {
 		result.Outcome = &last
 	}

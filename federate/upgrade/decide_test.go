@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package upgrade_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/upgrade"
+)
+
+// sub returns a Manual Subscription of which OLM has put the next version into the plan.
+func sub(name, installed, next string, change ...func(*operators.Subscription)) operators.Subscription {
+	s := operators.Subscription{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:   &operators.SubscriptionSpec{InstallPlanApproval: operators.ApprovalManual},
+		Status: operators.SubscriptionStatus{InstalledCSV: installed, CurrentCSV: next}}
+	for _, c := range change {
+		c(&s)
+	}
+	return s
+}
+
+func automatic(s *operators.Subscription) { s.Spec.InstallPlanApproval = operators.ApprovalAutomatic }
+
+// wantedElsewhere marks a Subscription as the object of another wrapper with a target.
+func wantedElsewhere(target string) func(*operators.Subscription) {
+	return func(s *operators.Subscription) {
+		s.Annotations = map[string]string{v1alpha1.AnnotationTargetCSV: target}
+	}
+}
+
+// planOf returns a plan that waits for approval.
+func planOf(csvs ...string) *operators.InstallPlan {
+	return &operators.InstallPlan{ObjectMeta: metav1.ObjectMeta{Name: "install-abcde"},
+		Spec:   operators.InstallPlanSpec{Approval: operators.ApprovalManual, ClusterServiceVersionNames: csvs},
+		Status: operators.InstallPlanStatus{Phase: operators.InstallPlanPhaseRequiresApproval}}
+}
+
+// step returns the step of a plan that creates a CSV, with the APIs that it owns and requires.
+func step(csv, owns, requires string) *operators.Step {
+	described := func(kind string) string {
+		if kind == "" {
+			return "[]"
+		}
+		return fmt.Sprintf(`[{"name": "%ss.example.com", "version": "v1", "kind": %q}]`, kind, kind)
+	}
+	return &operators.Step{Resource: operators.StepResource{Kind: "ClusterServiceVersion", Name: csv, Manifest: fmt.Sprintf(
+		`{"spec": {"customresourcedefinitions": {"owned": %s, "required": %s}}}`, described(owns), described(requires))}}
+}
+
+func TestAPlanIsApprovedOnTheWayToTheTargetAndOnlyWithTheConsentOfAllItChanges(t *testing.T) {
+	targets := map[string]string{"db": "db.v1.2.0"}
+	type subs = []operators.Subscription
+	for name, c := range map[string]struct {
+		plan    *operators.InstallPlan
+		subs    subs
+		targets map[string]string
+		approve bool
+		reason  string
+		words   []string
+	}{
+		"a first install of the target":              {plan: planOf("db.v1.2.0"), subs: subs{sub("db", "", "db.v1.2.0")}, approve: true},
+		"a first install before it":                  {plan: planOf("db.v1.0.0"), subs: subs{sub("db", "", "db.v1.0.0")}, approve: true},
+		"a step on the way":                          {plan: planOf("db.v1.1.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0")}, approve: true},
+		"the last step":                              {plan: planOf("db.v1.2.0"), subs: subs{sub("db", "db.v1.1.0", "db.v1.2.0")}, approve: true},
+		"a step beyond what is there":                {plan: planOf("db.v1.3.0"), subs: subs{sub("db", "db.v1.2.0", "db.v1.3.0")}},
+		"a step that skips the target":               {plan: planOf("db.v1.3.0"), subs: subs{sub("db", "db.v1.1.0", "db.v1.3.0")}, reason: v1alpha1.ReasonUpgradeSkipsTarget, words: []string{"db.v1.1.0", "db.v1.3.0", "db.v1.2.0"}},
+		"a first install that skips it":              {plan: planOf("db.v1.3.0"), subs: subs{sub("db", "", "db.v1.3.0")}, reason: v1alpha1.ReasonUpgradeSkipsTarget, words: []string{"no version"}},
+		"a later version is installed":               {plan: planOf("db.v1.4.0"), subs: subs{sub("db", "db.v1.3.0", "db.v1.4.0")}, reason: v1alpha1.ReasonAheadOfTarget, words: []string{"db.v1.3.0", "raise targetCSV"}},
+		"a name without a version":                   {plan: planOf("db-nightly"), subs: subs{sub("db", "db.v1.0.0", "db-nightly")}, reason: v1alpha1.ReasonApprovalRequired, words: []string{"db-nightly"}},
+		"a target without a version":                 {plan: planOf("db-nightly"), subs: subs{sub("db", "db.v1.0.0", "db-nightly")}, targets: map[string]string{"db": "db-nightly"}, approve: true},
+		"a plan of other Subscriptions":              {plan: planOf("cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.0.0"), sub("cache", "", "cache.v2.0.0")}},
+		"another owner's Manual one":                 {plan: planOf("db.v1.1.0", "cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"), sub("cache", "cache.v1.0.0", "cache.v2.0.0")}, reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: []string{"install-abcde", "cache.v2.0.0 of Subscription cache"}},
+		"another owner's Automatic one":              {plan: planOf("db.v1.1.0", "cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"), sub("cache", "cache.v1.0.0", "cache.v2.0.0", automatic)}, approve: true},
+		"one that another wrapper wants":             {plan: planOf("db.v1.1.0", "cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"), sub("cache", "cache.v1.0.0", "cache.v2.0.0", wantedElsewhere("cache.v2.0.0"))}, approve: true},
+		"one that another wrapper does not want yet": {plan: planOf("db.v1.1.0", "cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"), sub("cache", "cache.v1.0.0", "cache.v2.0.0", wantedElsewhere("cache.v1.0.0"))}, reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: []string{"cache.v2.0.0"}},
+		"another object of the wrapper that is at its target": {plan: planOf("db.v1.1.0", "cache.v2.0.0"), targets: map[string]string{"db": "db.v1.2.0", "cache": "cache.v1.0.0"},
+			subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"), sub("cache", "cache.v1.0.0", "cache.v2.0.0")}, reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: []string{"cache.v2.0.0"}},
+		"an unnamed CSV": {plan: planOf("db.v1.1.0", "cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0")}, reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: []string{"cache.v2.0.0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.targets == nil {
+				c.targets = targets
+			}
+			is := upgrade.Decide(c.plan, c.subs, c.targets)
+			if is.Approve != c.approve || is.Reason != c.reason {
+				t.Fatalf("approve %v, reason %q (%s), not %v and %q", is.Approve, is.Reason, is.Message, c.approve, c.reason)
+			}
+			if c.reason != "" && is.State != v1alpha1.StateStalled {
+				t.Errorf("it is %s, and no other try helps", is.State)
+			}
+			for _, w := range c.words {
+				if !strings.Contains(is.Message, w) {
+					t.Errorf("%q does not name %s", is.Message, w)
+				}
+			}
+		})
+	}
+}
+
+func TestADependencyIsApprovedOnlyIfACSVThatPassesRequiresIt(t *testing.T) {
+	subs, targets := []operators.Subscription{sub("db", "", "db.v1.0.0")}, map[string]string{"db": "db.v1.0.0"}
+	plan := planOf("db.v1.0.0", "cache.v2.0.0", "disk.v3.0.0")
+	plan.Status.Plan = []*operators.Step{step("db.v1.0.0", "Db", "Cache"), step("cache.v2.0.0", "Cache", "Disk"), step("disk.v3.0.0", "Disk", "")}
+	if is := upgrade.Decide(plan, subs, targets); !is.Approve {
+		t.Errorf("what a dependency requires is required, too: %s", is.Message)
+	}
+
+	plan.Status.Plan[1] = step("cache.v2.0.0", "Cache", "")
+	is := upgrade.Decide(plan, subs, targets)
+	if is.Reason != v1alpha1.ReasonInstallPlanBundlesOthers || !strings.Contains(is.Message, "disk.v3.0.0") || strings.Contains(is.Message, "cache.v2.0.0") {
+		t.Errorf("no CSV requires disk.v3.0.0 any more: %s: %s", is.Reason, is.Message)
+	}
+
+	plan.Status.Plan[0].Resource.Manifest = "no JSON"
+	if is := upgrade.Decide(plan, subs, targets); !strings.Contains(is.Message, "cache.v2.0.0") {
+		t.Errorf("a CSV that cannot be read requires nothing: %s", is.Message)
+	}
+}
+
+func TestADependencyByPackageIsReadFromTheBundleLookups(t *testing.T) {
+	subs, targets := []operators.Subscription{sub("db", "", "db.v1.0.0")}, map[string]string{"db": "db.v1.0.0"}
+	plan := planOf("db.v1.0.0", "cache.v2.0.0")
+	plan.Status.BundleLookups = []operators.BundleLookup{
+		{Identifier: "db.v1.0.0", Properties: `{"properties": [{"type": "olm.maxOpenShiftVersion", "value": "4.9"}, {"type": "olm.package.required", "value": {"packageName": "cache", "versionRange": ">1"}}]}`},
+		{Identifier: "cache.v2.0.0", Properties: `{"properties": [{"type": "olm.package", "value": {"packageName": "cache", "version": "2.0.0"}}]}`},
+	}
+	if is := upgrade.Decide(plan, subs, targets); !is.Approve {
+		t.Errorf("not approved: %s", is.Message)
+	}
+}
+
+func TestAPlanThatDoesNotWaitForApprovalIsLeftAlone(t *testing.T) {
+	subs, targets := []operators.Subscription{sub("db", "", "db.v1.0.0")}, map[string]string{"db": "db.v1.0.0"}
+	for name, change := range map[string]func(*operators.InstallPlan){
+		"approved":  func(p *operators.InstallPlan) { p.Spec.Approved = true },
+		"Automatic": func(p *operators.InstallPlan) { p.Spec.Approval = operators.ApprovalAutomatic },
+		"planning":  func(p *operators.InstallPlan) { p.Status.Phase = operators.InstallPlanPhasePlanning },
+		"failed":    func(p *operators.InstallPlan) { p.Status.Phase = operators.InstallPlanPhaseFailed },
+	} {
+		plan := planOf("db.v1.0.0")
+		change(plan)
+		if is := upgrade.Decide(plan, subs, targets); is != (upgrade.Decision{}) {
+			t.Errorf("%s: %+v", name, is)
+		}
+	}
+}
