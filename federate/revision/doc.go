@@ -3,7 +3,7 @@
 // Package revision derives a wrapper's revision from its spec, and encodes it for the ControllerRevision that stores
 // it.
 //
-// Words: a *revision* is the objects and the overrides of a wrapper at one time. The *history* of a wrapper is its
-// stored revisions. A revision that holds a Secret is encrypted, because users with the built-in role view can read
+// Words: a *revision* is the objects, the overrides and the upgrade of a wrapper at one time. The *history* of a
+// wrapper is its stored revisions. A revision that holds a Secret is encrypted, because users with the built-in role view can read
 // ControllerRevisions (ADR 11).
 package revision

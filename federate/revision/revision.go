@@ -22,21 +22,22 @@ import (
 // values.
 const hashLength = 10
 
-// Revision is the part of a wrapper that determines the pushed objects: its objects and its overrides. The placement,
-// and the policies for drift, conflicts and deletion, are not part of it.
+// Revision is the part of a wrapper that determines the pushed objects: its objects, its overrides and its upgrade. The
+// placement, and the policies for drift, conflicts and deletion, are not part of it.
 type Revision struct {
 	// Hash has hashLength characters. Their alphabet has no vowels, so that a hash spells no words.
 	Hash string
 	// HoldsSecret reports whether an object is a Secret or contains one, or an override can apply to one.
 	HoldsSecret bool
-	// Data is the content of the ControllerRevision: {"objects": [...], "overrides": [...]}, canonical.
+	// Data is the content of the ControllerRevision: {"objects": [...], "overrides": [...], "upgrade": {...}}, canonical. The last two are absent
+	// if the wrapper has none: an earlier version gave such a revision the same name.
 	Data []byte
 }
 
 // Of returns the revision that a spec describes. The order of keys and the whitespace in objects and overrides make no
 // difference.
 func Of(spec *v1alpha1.WrapperSpec) (Revision, error) {
-	content := make(map[string]any, 2)
+	content := make(map[string]any, 3)
 	objects := make([]any, len(spec.Objects))
 	for i := range spec.Objects {
 		obj, err := strictjson.Decode(spec.Objects[i])
@@ -50,15 +51,19 @@ func Of(spec *v1alpha1.WrapperSpec) (Revision, error) {
 	if len(spec.Overrides) > 0 {
 		list := make([]any, len(spec.Overrides))
 		for i := range spec.Overrides {
-			data, err := json.Marshal(&spec.Overrides[i])
-			if err != nil {
-				return Revision{}, fmt.Errorf("writing overrides[%d]: %w", i, err)
-			}
-			if err = utiljson.Unmarshal(data, &list[i]); err != nil {
+			var err error
+			if list[i], err = decoded(&spec.Overrides[i]); err != nil {
 				return Revision{}, fmt.Errorf("reading overrides[%d]: %w", i, err)
 			}
 		}
 		content["overrides"] = list
+	}
+	upgrade, err := decoded(&spec.Upgrade)
+	if err != nil {
+		return Revision{}, fmt.Errorf("reading upgrade: %w", err)
+	}
+	if fields, _ := upgrade.(map[string]any); len(fields) > 0 {
+		content["upgrade"] = fields
 	}
 
 	data, err := digest.CanonicalJSON(content)
@@ -68,7 +73,16 @@ func Of(spec *v1alpha1.WrapperSpec) (Revision, error) {
 	return newRevision(content, data), nil
 }
 
-// Spec returns the objects and the overrides of a revision. The other fields of the spec are not part of a revision.
+// decoded is a value as JSON decodes it.
+func decoded(from any) (value any, err error) {
+	data, err := json.Marshal(from)
+	if err != nil {
+		return nil, fmt.Errorf("writing it as JSON: %w", err)
+	}
+	return value, utiljson.Unmarshal(data, &value)
+}
+
+// Spec returns the objects, the overrides and the upgrade of a revision. The other fields of the spec are not part of a revision.
 func (r Revision) Spec() (*v1alpha1.WrapperSpec, error) {
 	spec := &v1alpha1.WrapperSpec{}
 	if err := utiljson.Unmarshal(r.Data, spec); err != nil {

@@ -61,6 +61,7 @@ func TestRevisionOf(t *testing.T) {
 		"a value in a patch":      {`q: 2`, `q: 3`, false},
 		"the members that an override selects": {`- {target: {kind: ConfigMap}, patch`,
 			`- {clusters: {names: [east]}, target: {kind: ConfigMap}, patch`, false},
+		"an upgrade":                        {`placement:`, "upgrade: {subscriptions: [{name: a, targetCSV: a.v1.0.0}]}\nplacement:", false},
 		"one override less":                 {`- {target: {kind: ConfigMap}, merge: {data: {z: "<&>"}}}`, ``, false},
 		"the same text with one more space": {`kind: ConfigMap, metadata`, `kind:   ConfigMap, metadata`, true},
 	} {
@@ -77,6 +78,40 @@ func TestRevisionOf(t *testing.T) {
 				t.Errorf("same data: %v, want %v", same, tc.same)
 			}
 		})
+	}
+}
+
+// An earlier version gave this content this name: another name would be a new revision of every wrapper.
+func TestARevisionWithoutUpgradeKeepsItsName(t *testing.T) {
+	for name, text := range map[string]string{"none": revisionBase, "an empty one": revisionBase + "upgrade: {}\n"} {
+		t.Run(name, func(t *testing.T) {
+			if got := Name(v1alpha1.KindFederated, "web", revisionOf(t, text).Hash); got != "fed-web-b7c62rxb6q" {
+				t.Error(got)
+			}
+		})
+	}
+}
+
+func TestARevisionGivesItsContentBack(t *testing.T) {
+	var want v1alpha1.WrapperSpec
+	text := revisionBase + "upgrade: {subscriptions: [{name: a, targetCSV: a.v1.0.0}, {name: b, targetCSV: b.v2.0.0}], sharedNamespace: Allow}\n"
+	if err := yaml.UnmarshalStrict([]byte(text), &want); err != nil {
+		t.Fatal(err)
+	}
+	r := revisionOf(t, text)
+	if part := `,"upgrade":{"sharedNamespace":"Allow","subscriptions":[{"name":"a","targetCSV":"a.v1.0.0"},{"name":"b","targetCSV":"b.v2.0.0"}]}}`; !strings.HasSuffix(string(r.Data), part) {
+		t.Errorf("data: %s", r.Data)
+	}
+	got, err := r.Spec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want.Upgrade, got.Upgrade); diff != "" {
+		t.Errorf("upgrade (-want +got):\n%s", diff)
+	}
+	again, err := Of(got)
+	if err != nil || again.Hash != r.Hash {
+		t.Errorf("written again its hash is %s, not %s (%v)", again.Hash, r.Hash, err)
 	}
 }
 

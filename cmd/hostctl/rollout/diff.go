@@ -4,6 +4,7 @@ package rollout
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -27,10 +28,11 @@ type side struct {
 	content revision.Revision
 }
 
-// part is one object of a revision, or all its overrides, as YAML.
+// part is one object of a revision, or all its overrides, or its upgrade, as YAML.
 type part struct{ key, title, text string }
 
-// diff is the difference between two revisions as unified diffs, one for each object and one for the overrides.
+// diff is the difference between two revisions as unified diffs, one for each object, one for the overrides and one for the
+// upgrade.
 func diff(before, after side) (string, error) {
 	old, err := partsOf(before.content)
 	if err != nil {
@@ -106,6 +108,13 @@ func partsOf(r revision.Revision) ([]part, error) {
 	if len(spec.Overrides) > 0 {
 		p := part{key: "overrides", title: "overrides"}
 		if p.text, err = asYAML(spec.Overrides); err != nil {
+			return nil, err
+		}
+		parts = append(parts, p)
+	}
+	if !reflect.ValueOf(spec.Upgrade).IsZero() {
+		p := part{key: "upgrade", title: "upgrade"}
+		if p.text, err = asYAML(spec.Upgrade); err != nil {
 			return nil, err
 		}
 		parts = append(parts, p)

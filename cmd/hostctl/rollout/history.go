@@ -42,8 +42,8 @@ generation of the wrapper that first had its content. CLUSTERS is how many clust
   last good   the newest revision of a rollout that was healthy on every cluster that the manager could reach
   failed      the revision with which the rollout failed
 
-With --revision it shows what that revision changed: a diff of objects and overrides against the revision before it. A revision
-that holds a Secret (column CONTENT) is stored encrypted, and hostctl shows nothing of it.`,
+With --revision it shows what that revision changed: a diff of objects, overrides and upgrade against the revision before it. A
+revision that holds a Secret (column CONTENT) is stored encrypted, and hostctl shows nothing of it.`,
 		Example: `  hostctl rollout history shop -n shop
   hostctl rollout history shop -n shop --revision 4`,
 		Args: cobra.ExactArgs(1),

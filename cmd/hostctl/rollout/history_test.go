@@ -111,6 +111,23 @@ func TestHistoryShowsWhatARevisionChanged(t *testing.T) {
 	}
 }
 
+// operator wraps a Subscription with a target.
+func operator(target string) *v1alpha1.Federated {
+	w := web(asIs)
+	w.Spec.Objects = []runtime.RawExtension{build.Raw(build.Manifest(`{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: db}, spec: {installPlanApproval: Manual}}`))}
+	w.Spec.Upgrade.Subscriptions = []v1alpha1.SubscriptionUpgrade{{Name: "db", TargetCSV: target}}
+	return w
+}
+
+func TestHistoryShowsTheChangeOfATarget(t *testing.T) {
+	list := []client.Object{storedRevision(t, "fed-web-1", 1, operator("db.v1.0.0")), storedRevision(t, "fed-web-2", 2, operator("db.v1.1.0"))}
+	got := historyOf(t, append(list, operator("db.v1.1.0")), "--revision", "2")
+	if got.err != nil {
+		t.Error(got.err)
+	}
+	golden(t, "history-target.diff", got.stdout)
+}
+
 func TestHistoryShowsNothingOfARevisionWithASecret(t *testing.T) {
 	inClear := func(t *testing.T) []client.Object { // as an early version of Fairlead stored it
 		list := history(t)

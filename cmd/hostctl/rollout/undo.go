@@ -39,9 +39,9 @@ func newUndo(streams genericiooptions.IOStreams) *UndoOptions {
 func newUndoCommand(o *UndoOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "undo (NAME | cfed/NAME) [--to-revision N]",
-		Short: "Write the objects and overrides of an earlier revision as the spec",
-		Long: `undo writes spec.objects and spec.overrides of an earlier revision as the present spec of a wrapper. It shows the difference, and
-asks. The rest of the spec stays as it is. What it writes goes out as any other change does, in waves where the wrapper has them.
+		Short: "Write the content of an earlier revision as the spec",
+		Long: `undo writes spec.objects, spec.overrides and spec.upgrade of an earlier revision as the present spec of a wrapper. It shows the
+difference, and asks. The rest of the spec stays as it is. What it writes goes out as any other change does, in waves where the wrapper has them.
 
 Without --to-revision it takes the last good revision of the rollout. If that is the present one, or there is none, it takes the
 revision before the present one.
@@ -91,7 +91,7 @@ func (o *UndoOptions) Run(ctx context.Context) error {
 		_, _ = fmt.Fprintf(o.ErrOut, "• %s has the content of %s already\n", title, old.name)
 		return nil
 	}
-	o.warnOfGitOps(w, "objects", "overrides") // the write takes the fields over, so it has to come after this
+	o.warnOfGitOps(w, "objects", "overrides", "upgrade") // the write takes the fields over, so it has to come after this
 	if !o.Yes && !o.DryRun {
 		if err := ask.Confirm(o.IOStreams, "undoing a change of "+w.GetName(), o.question(w, old)); err != nil {
 			return err
@@ -102,12 +102,13 @@ func (o *UndoOptions) Run(ctx context.Context) error {
 		return fmt.Errorf("undoing a change of %s: %w", title, err)
 	}
 	err = o.patch(ctx, w, o.DryRun, func() {
-		w.WrapperSpec().Objects, w.WrapperSpec().Overrides = content.Objects, content.Overrides
+		spec := w.WrapperSpec()
+		spec.Objects, spec.Overrides, spec.Upgrade = content.Objects, content.Overrides, content.Upgrade
 	})
 	if err != nil {
 		return fmt.Errorf("writing %s as the spec of %s: %w", old.name, title, err)
 	}
-	_, _ = fmt.Fprintf(o.ErrOut, "✓ %s has the objects and overrides of %s%s\n", title, old.name, dryRunMark(o.DryRun))
+	_, _ = fmt.Fprintf(o.ErrOut, "✓ %s has the content of %s%s\n", title, old.name, dryRunMark(o.DryRun))
 	return nil
 }
 

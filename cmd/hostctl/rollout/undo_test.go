@@ -58,7 +58,7 @@ func TestUndoWritesTheContentOfAnEarlierRevision(t *testing.T) {
 	}{
 		"the last good one":              {paused, "y\n", nil, 1, exit.Done, "Write revision 2 as the spec of Federated shop/web? It goes out as spec.rollout says."},
 		"the one before the present one": {never, "y\n", nil, 3, exit.Done, "revision 1"},
-		"one by its number":              {good, "y\n", []string{"--to-revision", "1"}, 3, exit.Done, "✓ Federated shop/web has the objects and overrides of revision 1\n"},
+		"one by its number":              {good, "y\n", []string{"--to-revision", "1"}, 3, exit.Done, "✓ Federated shop/web has the content of revision 1\n"},
 		"without a question":             {paused, "", []string{"--yes"}, 1, exit.Done, "of revision 2\n"},
 		"a dry run":                      {paused, "", []string{"--dry-run"}, -1, exit.Done, "of revision 2 (dry run)\n"},
 		"the answer is no":               {paused, "n\n", nil, -1, exit.Failed, "nothing was done"},
@@ -72,7 +72,7 @@ func TestUndoWritesTheContentOfAnEarlierRevision(t *testing.T) {
 		}, "y\n", nil, -1, exit.Failed, "`hostctl rollout history web -n shop` lists them"},
 		"a status of an earlier spec": {func(w *v1alpha1.Federated) { w.Generation++ }, "y\n", nil, -1, exit.Failed, "has not acted on the present spec yet"},
 		"an agent writes it back": {managedBy("kustomize-controller", `"f:objects":{},"f:placement":{}`), "y\n", nil, 1, exit.Done,
-			"kustomize-controller manages spec.objects and spec.overrides of this wrapper and will write it back"},
+			"kustomize-controller manages spec.objects of this wrapper and will write it back"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			list := history(t)
@@ -98,6 +98,35 @@ func TestUndoWritesTheContentOfAnEarlierRevision(t *testing.T) {
 			}
 			if is := contentOnHost(t, host); is != want {
 				t.Errorf("the content on the host has hash %s, want %s", is, want)
+			}
+		})
+	}
+}
+
+func TestUndoRestoresTheTarget(t *testing.T) {
+	for name, tc := range map[string]struct{ was, want string }{
+		"an earlier target": {"db.v1.0.0", "db.v1.0.0"},
+		"none":              {"", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := operator(tc.was)
+			if tc.was == "" {
+				before.Spec.Upgrade = v1alpha1.Upgrade{}
+			}
+			host := hostWith(t, storedRevision(t, "fed-web-1", 1, before), storedRevision(t, "fed-web-2", 2, operator("db.v1.1.0")), operator("db.v1.1.0"))
+			if got := undoOn(t, host, "", "--yes", "--to-revision", "1"); got.err != nil || !strings.Contains(got.stdout, "upgrade (present spec)") {
+				t.Errorf("%v; stdout: %s", got.err, got.stdout)
+			}
+			w := &v1alpha1.Federated{}
+			if err := host.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "web"}, w); err != nil {
+				t.Fatal(err)
+			}
+			target := ""
+			for _, s := range w.Spec.Upgrade.Subscriptions {
+				target = s.TargetCSV
+			}
+			if target != tc.want {
+				t.Errorf("the target is %q, want %q", target, tc.want)
 			}
 		})
 	}

@@ -43,18 +43,10 @@ func (t *Target) patch(ctx context.Context, w v1alpha1.Wrapper, dryRun bool, cha
 
 // warnOfGitOps warns when a GitOps agent manages one of these fields of the spec, because it will write the field back.
 func (t *Target) warnOfGitOps(w v1alpha1.Wrapper, fields ...string) {
-	for _, agent := range gitOpsManagers(w, fields...) {
-		_, _ = fmt.Fprintf(t.ErrOut, "• %s manages spec.%s of this wrapper and will write it back: make the same change in its repository\n",
-			agent, strings.Join(fields, " and spec."))
-	}
-}
-
-// gitOpsManagers are the GitOps agents that manage one of these fields of the spec, as managedFields of the wrapper say.
-func gitOpsManagers(w v1alpha1.Wrapper, fields ...string) []string {
-	var agents []string
+	warned := make(map[string]bool)
 	for _, entry := range w.GetManagedFields() {
 		isAgent := slices.ContainsFunc(gitOpsAgents, func(agent string) bool { return strings.Contains(strings.ToLower(entry.Manager), agent) })
-		if !isAgent || entry.FieldsV1 == nil || slices.Contains(agents, entry.Manager) {
+		if !isAgent || entry.FieldsV1 == nil || warned[entry.Manager] {
 			continue
 		}
 		var owned struct {
@@ -63,11 +55,14 @@ func gitOpsManagers(w v1alpha1.Wrapper, fields ...string) []string {
 		if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &owned); err != nil {
 			continue // a form of managedFields that this version does not know: there is nothing to warn of
 		}
-		if slices.ContainsFunc(fields, func(field string) bool { _, is := owned.Spec["f:"+field]; return is }) {
-			agents = append(agents, entry.Manager)
+		managed := slices.DeleteFunc(slices.Clone(fields), func(field string) bool { return owned.Spec["f:"+field] == nil })
+		if len(managed) == 0 {
+			continue
 		}
+		warned[entry.Manager] = true
+		_, _ = fmt.Fprintf(t.ErrOut, "• %s manages spec.%s of this wrapper and will write it back: make the same change in its repository\n",
+			entry.Manager, strings.Join(managed, " and spec."))
 	}
-	return agents
 }
 
 // dryRunMark is what follows the words for a change that a dry run did not write.
