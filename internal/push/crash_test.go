@@ -16,40 +16,40 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// scene is a change that a push brings about, and that may be cut off at any request.
-type scene struct {
+// pushCase is a change that one push makes on the member. The tests interrupt the push at every request.
+type pushCase struct {
 	before, after func(s *site) *Desired
-	// meanwhile is what somebody does on the member between the two.
+	// meanwhile, if set, changes the member after before is delivered and before the push of after.
 	meanwhile func(s *site)
-	// drifted is what the collector has said of ConfigMap a.
+	// drifted is the drift of ConfigMap a that the collector has reported.
 	drifted v1alpha1.DriftKind
-	// gone is the uid of it that the Delivery had when the collector said so. Set by play.
+	// gone is the uid of ConfigMap a in the Delivery at the time of that report. Set by prepare.
 	gone types.UID
-	// recalls is whether the push recalls the Delivery, and does not read it.
+	// recalls makes the push use the remembered summary of the Delivery instead of a read.
 	recalls bool
-	// omits is whether the push writes no intent.
-	omits bool
-	// theirs is whether ConfigMap a is somebody else's in the end, and stays when the member is left.
+	// omitsIntent makes the push write no intent.
+	omitsIntent bool
+	// theirs reports whether ConfigMap a belongs to another client, and stays when the wrapper leaves.
 	theirs bool
 }
 
-// stage is how things stand after a scene.
-type stage struct {
+// memberState is the part of a member's state that the tests compare.
+type memberState struct {
 	Objects   map[string]map[string]string
 	Inventory []string
 	Adopted   string
 }
 
-func (s *site) stage() stage {
-	is := stage{Objects: s.pushed(), Inventory: s.inventory()}
+func (s *site) memberState() memberState {
+	is := memberState{Objects: s.pushed(), Inventory: s.inventory()}
 	if d := s.delivery(); d != nil && len(d.Spec.Inventory) > 0 {
 		is.Adopted = string(d.Spec.Inventory[0].Adopted)
 	}
 	return is
 }
 
-func scenes() map[string]scene {
-	return map[string]scene{
+func pushCases() map[string]pushCase {
+	return map[string]pushCase{
 		"a first push": {
 			after: func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
 		},
@@ -57,23 +57,23 @@ func scenes() map[string]scene {
 			before: func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1"), configMap("c", "1")) },
 			after:  func(s *site) *Desired { return s.want(configMap("b", "2"), configMap("c", "1"), configMap("d", "1")) },
 		},
-		"a change of an object that somebody deleted": {
+		"a change of an object that another client deleted": {
 			before:    func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
 			meanwhile: func(s *site) { s.delete("v1", "ConfigMap", "a") },
 			after:     func(s *site) *Desired { return s.want(configMap("a", "2"), configMap("b", "1")) },
 		},
-		"a repair of an object that somebody deleted": {
+		"a repair of an object that another client deleted": {
 			before:    func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
 			meanwhile: func(s *site) { s.delete("v1", "ConfigMap", "a") },
 			after:     func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
 			drifted:   v1alpha1.DriftGone,
 		},
-		"a repair of an object that is said to be gone, and is there": {
+		"a repair of an object that is reported as gone and still exists": {
 			before:  func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
 			after:   func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
 			drifted: v1alpha1.DriftGone,
 		},
-		"a repair of an adopted object that is said to be gone, and is there": {
+		"a repair of an adopted object that is reported as gone and still exists": {
 			before: func(s *site) *Desired {
 				s.openNamespace()
 				s.create(configMap("a", "1"))
@@ -96,28 +96,28 @@ func scenes() map[string]scene {
 		"a change of contents without an intent": {
 			before:  func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1"), configMap("c", "1")) },
 			after:   func(s *site) *Desired { return s.want(configMap("a", "2"), configMap("b", "1"), configMap("c", "2")) },
-			recalls: true, omits: true,
+			recalls: true, omitsIntent: true,
 		},
-		"a change of an object that somebody deleted, without an intent": {
+		"a change of an object that another client deleted, without an intent": {
 			before:    func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
 			meanwhile: func(s *site) { s.delete("v1", "ConfigMap", "b") },
 			after:     func(s *site) *Desired { return s.want(configMap("a", "2"), configMap("b", "2")) },
-			recalls:   true, omits: true,
+			recalls:   true, omitsIntent: true,
 		},
-		"a change of an object that somebody deleted, without a read": {
+		"a change of an object that another client deleted, without a read": {
 			before:    func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
 			meanwhile: func(s *site) { s.delete("v1", "ConfigMap", "a") },
 			after:     func(s *site) *Desired { return s.want(configMap("a", "2"), configMap("b", "1")) },
 			recalls:   true,
 		},
-		"a repair of an object that somebody deleted, without a read": {
+		"a repair of an object that another client deleted, without a read": {
 			before:    func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
 			meanwhile: func(s *site) { s.delete("v1", "ConfigMap", "a") },
 			after:     func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
 			drifted:   v1alpha1.DriftGone,
 			recalls:   true,
 		},
-		"a repair of an object that is said to be gone, and is there, without a read": {
+		"a repair of an object that is reported as gone and still exists, without a read": {
 			before:  func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
 			after:   func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) },
 			drifted: v1alpha1.DriftGone,
@@ -130,41 +130,41 @@ func scenes() map[string]scene {
 	}
 }
 
-// adopting is what a wrapper wants that takes a into care where it is there.
+// adopting is the desired state of a wrapper that adopts ConfigMap a if it exists.
 func (s *site) adopting() *Desired {
 	w := s.want(configMap("a", "1"), configMap("b", "1"))
 	w.OnConflict = v1alpha1.ConflictAdoptIfEqual
 	return w
 }
 
-// push makes the scene's pass.
-func (sc *scene) push(s *site, w *Desired) (plan.Outcome, error) {
+// push makes the pass of the case.
+func (c *pushCase) push(s *site, w *Desired) (plan.Outcome, error) {
 	p := &pass{conn: s.conn, want: w, seals: s.seals}
-	if sc.recalls {
-		p.recalled, p.omits = s.recall(), sc.omits
+	if c.recalls {
+		p.recalled, p.omitsIntent = s.recall(), c.omitsIntent
 	}
-	if sc.drifted != "" {
-		p.drifted = map[plan.ObjectID]v1alpha1.DriftKind{objectA: sc.drifted}
-		p.gone = map[plan.ObjectID]types.UID{objectA: sc.gone}
+	if c.drifted != "" {
+		p.drifted = map[plan.ObjectID]v1alpha1.DriftKind{objectA: c.drifted}
+		p.gone = map[plan.ObjectID]types.UID{objectA: c.gone}
 	}
 	return p.run(s.Context())
 }
 
-// play brings a site to where the scene's push begins.
-func (sc *scene) play(s *site) *Desired {
-	if sc.before != nil {
-		s.mustDeliver(sc.before(s))
+// prepare brings a site to the state before the push of the case. It returns the desired state of that push.
+func (c *pushCase) prepare(s *site) *Desired {
+	if c.before != nil {
+		s.mustDeliver(c.before(s))
 	}
-	if sc.drifted == v1alpha1.DriftGone {
-		sc.gone = s.delivery().Spec.Inventory[0].UID
+	if c.drifted == v1alpha1.DriftGone {
+		c.gone = s.delivery().Spec.Inventory[0].UID
 	}
-	if sc.meanwhile != nil {
-		sc.meanwhile(s)
+	if c.meanwhile != nil {
+		c.meanwhile(s)
 	}
-	return sc.after(s)
+	return c.after(s)
 }
 
-// cuts are the ways in which a push is cut off at its n-th request.
+// cuts are the ways to interrupt a push at its n-th request.
 func cuts(n int) map[string]func(int, *http.Request) fate {
 	at := func(is fate, forever bool) func(int, *http.Request) fate {
 		return func(i int, _ *http.Request) fate {
@@ -178,39 +178,39 @@ func cuts(n int) map[string]func(int, *http.Request) fate {
 		}
 	}
 	return map[string]func(int, *http.Request) fate{
-		"the pusher dies before it":           at(lost, true),
-		"the pusher dies before the answer":   at(unanswered, true),
+		"the manager dies before it":          at(lost, true),
+		"the manager dies before the answer":  at(unanswered, true),
 		"the request is lost, the next works": at(lost, false),
 		"the answer is lost, the next works":  at(unanswered, false),
 	}
 }
 
-func TestAPushThatIsCutOffAnywhereIsFinishedByTheNext(t *testing.T) {
-	for name, sc := range scenes() {
+func TestTheNextPassFinishesAPushInterruptedAtAnyRequest(t *testing.T) {
+	for name, c := range pushCases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			whole := newSite(t)
-			w := sc.play(whole)
+			w := c.prepare(whole)
 			whole.wire.begin(nil)
-			if out, err := sc.push(whole, w); err != nil || !out.Done {
+			if out, err := c.push(whole, w); err != nil || !out.Done {
 				t.Fatal(out, err)
 			}
-			requests, want := len(whole.wire.all()), whole.stage()
+			requests, want := len(whole.wire.all()), whole.memberState()
 
 			for n := 1; n <= requests; n++ {
 				for how, cut := range cuts(n) {
 					s := newSite(t)
-					w := sc.play(s)
+					w := c.prepare(s)
 					s.wire.begin(cut)
-					_, err := sc.push(s, w)
+					_, err := c.push(s, w)
 					s.nothingIsLost(fmt.Sprintf("request %d of %d, %s (%v)", n, requests, how, err))
 
 					s.connect(config)
-					if out, err := sc.push(s, w); err != nil || !out.Done {
+					if out, err := c.push(s, w); err != nil || !out.Done {
 						t.Fatal(out, err)
 					}
-					if diff := cmp.Diff(want, s.stage()); diff != "" {
-						t.Errorf("request %d of %d, %s: the end differs (-want +got):\n%s", n, requests, how, diff)
+					if diff := cmp.Diff(want, s.memberState()); diff != "" {
+						t.Errorf("request %d of %d, %s: the state after the next pass differs (-want +got):\n%s", n, requests, how, diff)
 					}
 				}
 			}
@@ -218,14 +218,14 @@ func TestAPushThatIsCutOffAnywhereIsFinishedByTheNext(t *testing.T) {
 	}
 }
 
-func TestAPushThatIsCutOffAnywhereCanBeLeftBehindWithoutATrace(t *testing.T) {
-	for name, sc := range scenes() {
+func TestAWrapperLeavesNothingAfterAPushInterruptedAtAnyRequest(t *testing.T) {
+	for name, c := range pushCases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			whole := newSite(t)
-			w := sc.play(whole)
+			w := c.prepare(whole)
 			whole.wire.begin(nil)
-			if out, err := sc.push(whole, w); err != nil || !out.Done {
+			if out, err := c.push(whole, w); err != nil || !out.Done {
 				t.Fatal(out, err)
 			}
 			requests := len(whole.wire.all())
@@ -233,17 +233,17 @@ func TestAPushThatIsCutOffAnywhereCanBeLeftBehindWithoutATrace(t *testing.T) {
 			for n := 1; n <= requests; n++ {
 				for how, cut := range cuts(n) {
 					s := newSite(t)
-					w := sc.play(s)
+					w := c.prepare(s)
 					s.wire.begin(cut)
-					_, _ = sc.push(s, w)
+					_, _ = c.push(s, w)
 
 					s.connect(config)
 					w = s.leave()
 					s.mustDeliver(w)
-					if diff := cmp.Diff(stage{Objects: map[string]map[string]string{}}, s.stage()); diff != "" {
+					if diff := cmp.Diff(memberState{Objects: map[string]map[string]string{}}, s.memberState()); diff != "" {
 						t.Errorf("request %d of %d, %s: something is left (-want +got):\n%s", n, requests, how, diff)
 					}
-					if is := s.configMap("a") != nil; is != sc.theirs {
+					if is := s.configMap("a") != nil; is != c.theirs {
 						t.Errorf("request %d of %d, %s: ConfigMap a is there: %v", n, requests, how, is)
 					}
 				}
@@ -252,14 +252,14 @@ func TestAPushThatIsCutOffAnywhereCanBeLeftBehindWithoutATrace(t *testing.T) {
 	}
 }
 
-// A mark may be of an object that was repaired long ago, by a manager that has died since.
-func TestAUIDThatNobodySaidToBeGoneStaysRecorded(t *testing.T) {
+// A drift report may be about an earlier object of the name, which a manager repaired before it died.
+func TestAPassKeepsTheRecordedUIDIfTheDriftReportNamesAnother(t *testing.T) {
 	s := newSite(t)
 	w := s.want(configMap("a", "1"))
 	s.mustDeliver(w)
 	before := s.delivery().Spec.Inventory[0]
 	p := &pass{conn: s.conn, want: w, drifted: map[plan.ObjectID]v1alpha1.DriftKind{objectA: v1alpha1.DriftGone},
-		gone: map[plan.ObjectID]types.UID{objectA: "of the one before"}}
+		gone: map[plan.ObjectID]types.UID{objectA: "of an earlier object"}}
 	s.wire.begin(func(_ int, req *http.Request) fate {
 		if nameOf(req) == "GET configmaps/a" {
 			return lost
@@ -274,8 +274,7 @@ func TestAUIDThatNobodySaidToBeGoneStaysRecorded(t *testing.T) {
 	}
 }
 
-// nothingIsLost checks the first invariant of the record: nothing of ours is there that no Delivery
-// lists.
+// nothingIsLost checks the first invariant of the record: the Delivery lists every object of Fairlead on the member.
 func (s *site) nothingIsLost(when string) {
 	s.Helper()
 	listed := make(map[string]bool)

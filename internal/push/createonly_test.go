@@ -54,7 +54,7 @@ func createOnlyKinds(unique, group string) map[string]string {
 
 // This is a property of API servers on which a create-only apply relies: they make an absent object, and they leave an
 // existing one as it is, whoever owns it.
-func TestACreateOnlyApplyMakesAnAbsentObjectAndChangesNoOther(t *testing.T) {
+func TestACreateOnlyApplyCreatesAnAbsentObjectAndChangesNoExistingOne(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
 	group := s.namespace + ".example.com"
@@ -91,23 +91,23 @@ func TestACreateOnlyApplyMakesAnAbsentObjectAndChangesNoOther(t *testing.T) {
 				return all
 			}
 			if made, err := send("one"); err != nil || made.Status != http.StatusCreated {
-				t.Fatalf("where there is none: %d %v", made.Status, err)
+				t.Fatalf("the apply of the absent object: %d %v", made.Status, err)
 			}
 			before := applied()
 			obj.SetLabels(map[string]string{"more": "yes"})
 			for _, manager := range []string{"one", "another"} {
 				if answer, err := send(manager); !apierrors.IsConflict(err) {
-					t.Errorf("%s, where there is one: %d %v", manager, answer.Status, err)
+					t.Errorf("%s, the apply of the existing object: %d %v", manager, answer.Status, err)
 				}
 			}
 			if diff := cmp.Diff(before, applied()); diff != "" {
-				t.Errorf("it was changed (-before +after):\n%s", diff)
+				t.Errorf("the existing object was changed (-before +after):\n%s", diff)
 			}
 		})
 	}
 }
 
-// requests are those about ConfigMap a, in their order.
+// requestsOf are the requests about an object, in their order.
 func (s *site) requestsOf(object string) (all []string) {
 	for _, r := range s.wire.all() {
 		if strings.HasSuffix(r, " "+object) {
@@ -117,7 +117,7 @@ func (s *site) requestsOf(object string) (all []string) {
 	return all
 }
 
-func TestAnUnlistedObjectIsLookedAtWhereTheServerRefusesToMakeIt(t *testing.T) {
+func TestAPassReadsAnUnlistedObjectIfItsCreateOnlyApplyIsRefused(t *testing.T) {
 	denied := func(req *http.Request) *http.Response {
 		return refusal(req, apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a",
 			errors.New(`admission webhook "guard.example.com" denied the request: not today`)))
@@ -132,25 +132,25 @@ func TestAnUnlistedObjectIsLookedAtWhereTheServerRefusesToMakeIt(t *testing.T) {
 		words    string
 		requests []string
 	}{
-		"there is none": {requests: []string{"PATCH configmaps/a"}},
-		"another client's object is there": {
+		"the object is absent": {requests: []string{"PATCH configmaps/a"}},
+		"another client's object exists": {
 			there:  func(s *site) { s.create(configMap("a", "theirs")) },
 			reason: v1alpha1.ReasonObjectExists, words: "managed by admin",
 			requests: []string{"PATCH configmaps/a", "GET configmaps/a"},
 		},
-		"a webhook of another client's object refuses its change": {
+		"another client's object exists, and a webhook refuses its change": {
 			there: func(s *site) { s.create(configMap("a", "theirs")) }, answer: denied,
 			reason: v1alpha1.ReasonObjectExists, words: "managed by admin",
 			requests: []string{"PATCH configmaps/a", "GET configmaps/a"},
 		},
-		"a webhook refuses to have it made": {
+		"the object is absent, and a webhook refuses it": {
 			answer: denied, reason: v1alpha1.ReasonRefused, words: "not today",
 			requests: []string{"PATCH configmaps/a", "GET configmaps/a"},
 		},
-		"the server takes no resourceVersion for what it makes": {
+		"the object is absent, and its server refuses a resourceVersion": {
 			answer: strange, requests: []string{"PATCH configmaps/a", "GET configmaps/a", "PATCH configmaps/a"},
 		},
-		"it is being deleted": {
+		"the object is being deleted": {
 			there: func(s *site) {
 				s.create(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, finalizers: [example.com/hold]}}`)
 				s.delete("v1", "ConfigMap", "a")
@@ -158,7 +158,7 @@ func TestAnUnlistedObjectIsLookedAtWhereTheServerRefusesToMakeIt(t *testing.T) {
 			reason: v1alpha1.ReasonRemovalWaits, words: "example.com/hold",
 			requests: []string{"PATCH configmaps/a", "GET configmaps/a"},
 		},
-		"this wrapper made it, and lost its Delivery": {
+		"this wrapper made the object, and the Delivery was lost": {
 			there: func(s *site) {
 				s.mustDeliver(s.want(configMap("a", "1")))
 				if err := s.admin.Delete(s.Context(), s.delivery()); err != nil {
@@ -194,7 +194,7 @@ func TestAnUnlistedObjectIsLookedAtWhereTheServerRefusesToMakeIt(t *testing.T) {
 				t.Errorf("requests (-want +got):\n%s", diff)
 			}
 			if a := s.configMap("a"); uid != "" && a.UID != uid {
-				t.Errorf("it was deleted and made anew: %s, and it was %s", a.UID, uid)
+				t.Errorf("the object was deleted and made again: uid %s, was %s", a.UID, uid)
 			}
 			if entry := s.delivery().Spec.Inventory[0]; test.reason == "" && (entry.State != v1alpha1.EntryApplied || entry.UID != s.configMap("a").UID) {
 				t.Errorf("recorded: %+v", entry)
@@ -203,8 +203,8 @@ func TestAnUnlistedObjectIsLookedAtWhereTheServerRefusesToMakeIt(t *testing.T) {
 	}
 }
 
-// A server that ignores the precondition merges the first apply into another client's object.
-func TestAServerThatIgnoresThePreconditionIsAskedFirstFromThenOn(t *testing.T) {
+// A server that ignores the precondition merges the first apply into another client's object. The pass undoes that.
+func TestAPassReadsBeforeEachApplyAfterTheServerIgnoredAPrecondition(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
 	theirs := s.create(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {note: theirs}}, data: {own: "theirs"}}`)
@@ -235,7 +235,7 @@ func TestAServerThatIgnoresThePreconditionIsAskedFirstFromThenOn(t *testing.T) {
 	}
 	a := s.configMap("a")
 	if diff := cmp.Diff(map[string]string{"own": "theirs"}, a.Data); diff != "" || a.UID != theirs.GetUID() || marks.FieldsDigest(a.ManagedFields) != "" {
-		t.Errorf("their object is not as it was (-want +got):\n%s%v", diff, a.ManagedFields)
+		t.Errorf("the other client's object is not restored (-want +got):\n%s%v", diff, a.ManagedFields)
 	}
 	if reason := push(s.want(configMap("a", "1"), configMap("b", "1"))); reason != v1alpha1.ReasonObjectExists {
 		t.Errorf("the pass ends with %q", reason)
@@ -246,7 +246,7 @@ func TestAServerThatIgnoresThePreconditionIsAskedFirstFromThenOn(t *testing.T) {
 }
 
 // Another server may be behind a kind that neither Kubernetes nor a CustomResourceDefinition defines.
-func TestOnlyKindsOfTheAPIServerItselfAreMadeWithoutALook(t *testing.T) {
+func TestOnlyKindsOfTheAPIServerItselfAreCreatedWithoutARead(t *testing.T) {
 	s := newSite(t)
 	group := s.crates()
 	native := apply.NewNativeKinds()
@@ -269,10 +269,10 @@ func TestOnlyKindsOfTheAPIServerItselfAreMadeWithoutALook(t *testing.T) {
 	}
 	definition := "GET customresourcedefinitions/crates." + group
 	if diff := cmp.Diff([]string{definition, "PATCH crates/one"}, crate("one")); diff != "" {
-		t.Errorf("the first (-want +got):\n%s", diff)
+		t.Errorf("the first Crate (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"PATCH crates/two"}, crate("two")); diff != "" {
-		t.Errorf("the second (-want +got):\n%s", diff)
+		t.Errorf("the second Crate (-want +got):\n%s", diff)
 	}
 	native = apply.NewNativeKinds()
 	s.wire.answer = func(req *http.Request) *http.Response {
@@ -285,6 +285,6 @@ func TestOnlyKindsOfTheAPIServerItselfAreMadeWithoutALook(t *testing.T) {
 		t.Errorf("behind an APIService (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"GET crates/four", "PATCH crates/four"}, crate("four")); diff != "" {
-		t.Errorf("behind an APIService, the second (-want +got):\n%s", diff)
+		t.Errorf("behind an APIService, the second Crate (-want +got):\n%s", diff)
 	}
 }

@@ -13,64 +13,67 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// As in plan.
+// The same values as in package plan.
 const (
-	maxFights   = 5
-	fightWindow = 10 * time.Minute
-	firstApart  = time.Minute
+	maxRepairs   = 5
+	repairWindow = 10 * time.Minute
+	firstApart   = time.Minute
 )
 
-// rival is somebody who undoes every repair of ConfigMap a, and what the collector says of it.
-type rival struct {
+// otherClient is a client that undoes every repair of ConfigMap a.
+type otherClient struct {
 	*bench
-	kind  v1alpha1.DriftKind
-	blows int
+	kind v1alpha1.DriftKind
+	// changes is how often it has changed the object.
+	changes int
 }
 
-func (r *rival) says() v1alpha1.ObjectStatus {
-	o := drift(r.kind, strings.Repeat("i", r.blows)) // another resourceVersion, or uid, each time
+// reported is the drift that the collector reports after the last change.
+func (r *otherClient) reported() v1alpha1.ObjectStatus {
+	o := drift(r.kind, strings.Repeat("i", r.changes)) // another resourceVersion, or uid, each time
 	o.Drift.Manager, o.Drift.Fields = "other-operator", []string{".data.value"}
 	return o
 }
 
-// strikes has the object drift once more, and says whether that is repaired.
-func (r *rival) strikes(others ...v1alpha1.ObjectStatus) bool {
-	r.blows++
-	r.there(1, "1", true, append(others, r.says())...)
+// changesAgain changes the object once more, and reports whether the manager repairs that at once.
+func (r *otherClient) changesAgain(others ...v1alpha1.ObjectStatus) bool {
+	r.changes++
+	r.there(1, "1", true, append(others, r.reported())...)
 	return r.repairs()
 }
 
-// repairs makes the pass that is due, if one is.
-func (r *rival) repairs() bool {
+// repairs makes the pass that is due, and reports whether it repairs the object.
+func (r *otherClient) repairs() bool {
 	r.t.Helper()
 	r.settle(web)
 	todo, due := r.due(web, wish("1"))
 	if !due {
 		return false
 	}
-	_, mends := todo.Drifted[plan.ObjectID{Kind: "ConfigMap", Name: "a"}]
+	_, repaired := todo.Drifted[plan.ObjectID{Kind: "ConfigMap", Name: "a"}]
 	r.finished(web, plan.Outcome{Done: true, Desired: wish("1"), UID: "d", Generation: 1}, todo)
-	return mends
+	return repaired
 }
 
-func (r *rival) sixBlows() string {
+// sixChanges changes the object six times, so that it is contested. It returns the status message.
+func (r *otherClient) sixChanges() string {
 	r.t.Helper()
-	for i := range maxFights {
-		if !r.strikes() {
-			r.t.Fatalf("blow %d was not repaired at once", i+1)
+	for i := range maxRepairs {
+		if !r.changesAgain() {
+			r.t.Fatalf("change %d was not repaired at once", i+1)
 		}
-		if said := r.pusher.Pair(web, "east").Contested; said != "" {
-			r.t.Fatalf("contested after blow %d: %s", i+1, said)
+		if message := r.pusher.Pair(web, "east").Contested; message != "" {
+			r.t.Fatalf("contested after change %d: %s", i+1, message)
 		}
 		r.clock.Step(time.Second)
 	}
-	if r.strikes() {
-		r.t.Fatal("the sixth blow was repaired at once")
+	if r.changesAgain() {
+		r.t.Fatal("the sixth change was repaired at once")
 	}
 	return r.pusher.Pair(web, "east").Contested
 }
 
-func TestAnObjectThatIsChangedBackAgainAndAgainIsContested(t *testing.T) {
+func TestAnObjectThatAnotherClientKeepsChangingBackIsContested(t *testing.T) {
 	for name, test := range map[string]struct {
 		kind  v1alpha1.DriftKind
 		words []string
@@ -79,33 +82,33 @@ func TestAnObjectThatIsChangedBackAgainAndAgainIsContested(t *testing.T) {
 		"deleted": {v1alpha1.DriftGone, []string{"ConfigMap a", "deleted", "drift: Report"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &rival{bench: newBench(t), kind: test.kind}
-			said := r.sixBlows()
+			r := &otherClient{bench: newBench(t), kind: test.kind}
+			message := r.sixChanges()
 			for _, word := range test.words {
-				if !strings.Contains(said, word) {
-					t.Errorf("it does not say %q: %s", word, said)
+				if !strings.Contains(message, word) {
+					t.Errorf("the message lacks %q: %s", word, message)
 				}
 			}
 			r.clock.Step(firstApart - time.Second)
 			if !r.repairs() {
-				t.Fatal("its time has come, and it is not repaired")
+				t.Fatal("the pause is over, and the object is not repaired")
 			}
-			if r.pusher.Pair(web, "east").Contested != said {
-				t.Error("one repair passes for peace")
+			if r.pusher.Pair(web, "east").Contested != message {
+				t.Error("one repair ended the contest")
 			}
-			if r.strikes() {
-				t.Error("the blow after was repaired at once")
+			if r.changesAgain() {
+				t.Error("the next change was repaired at once")
 			}
 		})
 	}
 }
 
-func TestTheOtherObjectsOfAContestedBundleGoOn(t *testing.T) {
-	r := &rival{bench: newBench(t), kind: v1alpha1.DriftChanged}
-	r.sixBlows()
+func TestAContestedObjectDoesNotDelayTheOtherObjects(t *testing.T) {
+	r := &otherClient{bench: newBench(t), kind: v1alpha1.DriftChanged}
+	r.sixChanges()
 	b := drift(v1alpha1.DriftChanged, "7")
 	b.Name = "b"
-	r.there(1, "1", true, r.says(), b)
+	r.there(1, "1", true, r.reported(), b)
 	todo, due := r.due(web, wish("1"))
 	want := map[plan.ObjectID]v1alpha1.DriftKind{{Kind: "ConfigMap", Name: "b"}: v1alpha1.DriftChanged}
 	if diff := cmp.Diff(want, todo.Drifted, cmp.AllowUnexported(plan.ObjectID{})); !due || diff != "" {
@@ -113,41 +116,41 @@ func TestTheOtherObjectsOfAContestedBundleGoOn(t *testing.T) {
 	}
 }
 
-func TestAContestEnds(t *testing.T) {
+func TestWhenAnObjectIsNoLongerContested(t *testing.T) {
 	for name, test := range map[string]struct {
-		play func(*rival)
+		play func(*otherClient)
 		want bool // still contested
 	}{
-		"with peace after a repair": {play: func(r *rival) {
+		"unchanged for long enough after a repair": {play: func(r *otherClient) {
 			r.clock.Step(firstApart)
 			r.repairs()
 			r.there(1, "1", true)
-			r.clock.Step(fightWindow)
+			r.clock.Step(repairWindow)
 		}},
-		"not before": {want: true, play: func(r *rival) {
+		"still contested just before that": {want: true, play: func(r *otherClient) {
 			r.clock.Step(firstApart)
 			r.repairs()
 			r.there(1, "1", true)
-			r.clock.Step(fightWindow - time.Second)
+			r.clock.Step(repairWindow - time.Second)
 		}},
-		"with peace that the other side made": {play: func(r *rival) {
+		"unchanged for long enough after the other client undid its change": {play: func(r *otherClient) {
 			r.there(1, "1", true)
 			r.repairs()
-			r.clock.Step(fightWindow)
+			r.clock.Step(repairWindow)
 		}},
-		"not while it has drifted": {want: true, play: func(r *rival) { r.clock.Step(firstApart - time.Second) }},
-		"with another wish":        {play: func(r *rival) { r.pusher.SetDesired("east", wish("2")) }},
-		"not with the same wish said again": {want: true, play: func(r *rival) {
+		"still contested while it drifts": {want: true, play: func(r *otherClient) { r.clock.Step(firstApart - time.Second) }},
+		"another desired state":           {play: func(r *otherClient) { r.pusher.SetDesired("east", wish("2")) }},
+		"still contested after an equal desired state": {want: true, play: func(r *otherClient) {
 			again := wish("1")
 			again.Wrapper.Generation++
 			r.pusher.SetDesired("east", again)
 		}},
-		"with the pair": {play: func(r *rival) { r.pusher.RemoveDesired(web, "east") }},
+		"the pair has no desired state any more": {play: func(r *otherClient) { r.pusher.RemoveDesired(web, "east") }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &rival{bench: newBench(t), kind: v1alpha1.DriftChanged}
+			r := &otherClient{bench: newBench(t), kind: v1alpha1.DriftChanged}
 			r.pusher.SetDesired("east", wish("1"))
-			r.sixBlows()
+			r.sixChanges()
 			test.play(r)
 			r.settle(web)
 			if got := r.pusher.Pair(web, "east").Contested; (got != "") != test.want {
@@ -157,18 +160,18 @@ func TestAContestEnds(t *testing.T) {
 	}
 }
 
-// Nothing happens on the member any more when a contest is over: the lane itself has to come up and tell.
-func TestTheEndOfAContestIsTold(t *testing.T) {
-	r := &rival{bench: newBench(t), kind: v1alpha1.DriftChanged}
+// The member sends no event when an object is no longer contested. So the queue has to wake the wrapper by itself.
+func TestTheQueueWakesTheWrapperWhenAnObjectIsNoLongerContested(t *testing.T) {
+	r := &otherClient{bench: newBench(t), kind: v1alpha1.DriftChanged}
 	r.pusher.SetDesired("east", wish("1"))
-	r.sixBlows()
+	r.sixChanges()
 	r.clock.Step(firstApart)
 	r.repairs()
 	r.there(1, "1", true)
 	r.woken = nil
 	for steps := 0; r.pusher.Pair(web, "east").Contested != ""; steps++ {
 		if r.clock.Step(time.Second); steps > 24*3600 {
-			t.Fatal("nobody came up to see that it is over")
+			t.Fatal("the queue did not wake the wrapper within a day")
 		}
 		for r.queue.Len() > 0 {
 			key, _ := r.queue.Get()
@@ -182,38 +185,38 @@ func TestTheEndOfAContestIsTold(t *testing.T) {
 }
 
 // The collector reports that the manager applied ConfigMap a and did not record it.
-func TestAnUnfinishedPushIsAppliedAgainUnderEveryPolicyAndIsNoContest(t *testing.T) {
+func TestAnUnfinishedPushIsAppliedAgainUnderEveryDriftPolicy(t *testing.T) {
 	for _, policy := range []v1alpha1.DriftPolicy{v1alpha1.DriftRepair, v1alpha1.DriftReport} {
 		t.Run(string(policy), func(t *testing.T) {
 			b := newBench(t)
 			w := wish("1")
 			w.Drift = policy
-			for i := range 3 * maxFights {
+			for i := range 3 * maxRepairs {
 				o := drift(v1alpha1.DriftChanged, strings.Repeat("i", 1+i))
 				o.Reason = v1alpha1.ReasonUnfinished
 				b.there(1, "1", true, o)
 				b.settle(web)
 				todo, due := b.due(web, w)
 				if !due || todo.Drifted[objectA] != v1alpha1.DriftChanged {
-					t.Fatalf("time %d: due: %v, to apply: %v", i+1, due, todo.Drifted)
+					t.Fatalf("report %d: due: %v, to apply: %v", i+1, due, todo.Drifted)
 				}
 				b.finished(web, plan.Outcome{Done: true, Desired: w, UID: "d", Generation: 1}, todo)
 				if todo, due := b.due(web, w); due {
-					t.Fatalf("time %d: the same mark is due again: %v", i+1, todo.Drifted)
+					t.Fatalf("report %d: the same drift is due again: %v", i+1, todo.Drifted)
 				}
 			}
 			if _, contested := b.histories.of(web); contested != "" {
-				t.Errorf("it counts as a contest: %s", contested)
+				t.Errorf("the object counts as contested: %s", contested)
 			}
 			b.there(1, "1", true, drift(v1alpha1.DriftChanged, "by another client"))
 			if _, due := b.due(web, w); due != (policy == v1alpha1.DriftRepair) {
-				t.Errorf("a change of another client is repaired at once: %t", due)
+				t.Errorf("a change of another client is due: %t", due)
 			}
 		})
 	}
 }
 
-func TestAnUnfinishedPushThatIsRefusedIsTriedAgainWhereDriftIsOnlyTold(t *testing.T) {
+func TestARefusedUnfinishedPushIsTriedAgainUnderDriftReport(t *testing.T) {
 	b := newBench(t)
 	w := wish("1")
 	w.Drift = v1alpha1.DriftReport
@@ -222,7 +225,7 @@ func TestAnUnfinishedPushThatIsRefusedIsTriedAgainWhereDriftIsOnlyTold(t *testin
 	b.there(1, "1", true, o)
 	b.ended(w, 1, plan.Outcome{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Retry: plan.RetryLater, Unrepaired: []plan.ObjectID{objectA}})
 	if todo, due := b.due(web, w); due {
-		t.Errorf("before its time: %v", todo.Drifted)
+		t.Errorf("due before the retry: %v", todo.Drifted)
 	}
 	b.clock.Step(plan.RetryLater)
 	if todo, due := b.due(web, w); !due || todo.Drifted[objectA] == "" {

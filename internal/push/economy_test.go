@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// What a thousand wrappers need a thousand times is counted here.
+// These tests count requests: each one costs a thousand wrappers a thousand requests.
 func TestANewPairCostsTheMemberThreeRequests(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
@@ -26,31 +26,31 @@ func TestANewPairCostsTheMemberThreeRequests(t *testing.T) {
 	deliver := func(name string) []string {
 		s.wrapper.Name = name
 		s.wire.begin(nil)
-		out, err := (&pass{conn: s.conn, want: s.want(configMap(name, "1")), doors: d, isNew: true}).run(t.Context())
+		out, err := (&pass{conn: s.conn, want: s.want(configMap(name, "1")), namespaces: d, isNew: true}).run(t.Context())
 		if err != nil || !out.Done {
 			t.Fatalf("%+v, %v", out, err)
 		}
 		return s.wire.all()
 	}
-	asked := func(name string, first ...string) []string {
+	wanted := func(name string, first ...string) []string {
 		delivery := "fed." + s.namespace + "." + name
 		return append(first, "POST fairlead-system/deliveries", "PATCH configmaps/"+name, "PATCH deliveries/"+delivery)
 	}
-	deliver("none") // which finds out how the member serves the kind
-	if diff := cmp.Diff(asked("one"), deliver("one")); diff != "" {
-		t.Errorf("with a namespace that was found open (-want +got):\n%s", diff)
+	deliver("none") // after which the mapping of the kind is cached
+	if diff := cmp.Diff(wanted("one"), deliver("one")); diff != "" {
+		t.Errorf("while the namespace is cached as open (-want +got):\n%s", diff)
 	}
 	clock.Step(10 * time.Second)
-	if diff := cmp.Diff(asked("two", "GET namespaces/"+s.namespace), deliver("two")); diff != "" {
-		t.Errorf("a while later (-want +got):\n%s", diff)
+	if diff := cmp.Diff(wanted("two", "GET namespaces/"+s.namespace), deliver("two")); diff != "" {
+		t.Errorf("after the cache has expired (-want +got):\n%s", diff)
 	}
 }
 
-func TestBringingBackWhatIsGoneCostsTheMemberThreeRequests(t *testing.T) {
+func TestTheRepairOfADeletedObjectCostsTheMemberThreeRequests(t *testing.T) {
 	s := newSite(t)
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	d := apply.NewNamespaceCache(clock)
-	bringBack := func(name string) []string {
+	repair := func(name string) []string {
 		t.Helper()
 		s.wrapper.Name = name
 		want := s.want(configMap(name, "1"))
@@ -59,27 +59,27 @@ func TestBringingBackWhatIsGoneCostsTheMemberThreeRequests(t *testing.T) {
 		s.delete("v1", "ConfigMap", name)
 		s.wire.begin(nil)
 		id := plan.ObjectID{Group: "", Kind: "ConfigMap", Name: name}
-		out, err := (&pass{conn: s.conn, want: want, doors: d, drifted: map[plan.ObjectID]v1alpha1.DriftKind{id: v1alpha1.DriftGone},
+		out, err := (&pass{conn: s.conn, want: want, namespaces: d, drifted: map[plan.ObjectID]v1alpha1.DriftKind{id: v1alpha1.DriftGone},
 			gone: map[plan.ObjectID]types.UID{id: uid}, recalled: s.recall(), seals: s.seals}).run(t.Context())
 		if err != nil || !out.Done {
 			t.Fatalf("%+v, %v", out, err)
 		}
 		return s.wire.all()
 	}
-	asked := func(name string, namespace ...string) []string {
+	wanted := func(name string, namespace ...string) []string {
 		delivery := "deliveries/fed." + s.namespace + "." + name
 		return append(namespace, "PATCH "+delivery, "PATCH configmaps/"+name, "PATCH "+delivery)
 	}
-	look := "GET namespaces/" + s.namespace
-	if diff := cmp.Diff(asked("one", look), bringBack("one")); diff != "" {
-		t.Errorf("the first (-want +got):\n%s", diff)
+	check := "GET namespaces/" + s.namespace
+	if diff := cmp.Diff(wanted("one", check), repair("one")); diff != "" {
+		t.Errorf("the first object (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(asked("two"), bringBack("two")); diff != "" {
-		t.Errorf("one that went with it (-want +got):\n%s", diff)
+	if diff := cmp.Diff(wanted("two"), repair("two")); diff != "" {
+		t.Errorf("an object that was deleted with it (-want +got):\n%s", diff)
 	}
 	clock.Step(time.Second)
-	if diff := cmp.Diff(asked("three", look), bringBack("three")); diff != "" {
-		t.Errorf("a moment later (-want +got):\n%s", diff)
+	if diff := cmp.Diff(wanted("three", check), repair("three")); diff != "" {
+		t.Errorf("a second later (-want +got):\n%s", diff)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestAChangedContentCostsTheMemberThreeRequests(t *testing.T) {
 	change := func(objects ...string) []string {
 		t.Helper()
 		s.wire.begin(nil)
-		out, err := (&pass{conn: s.conn, want: s.want(objects...), doors: d, recalled: s.recall(), seals: s.seals}).run(t.Context())
+		out, err := (&pass{conn: s.conn, want: s.want(objects...), namespaces: d, recalled: s.recall(), seals: s.seals}).run(t.Context())
 		if err != nil || !out.Done {
 			t.Fatalf("%+v, %v", out, err)
 		}
@@ -114,7 +114,7 @@ func TestAChangedContentWithoutAnIntentCostsTheMemberTwoRequests(t *testing.T) {
 	change := func(objects ...string) []string {
 		t.Helper()
 		s.wire.begin(nil)
-		out, err := (&pass{conn: s.conn, want: s.want(objects...), doors: d, recalled: s.recall(), omits: true, seals: s.seals}).run(t.Context())
+		out, err := (&pass{conn: s.conn, want: s.want(objects...), namespaces: d, recalled: s.recall(), omitsIntent: true, seals: s.seals}).run(t.Context())
 		if err != nil || !out.Done || !out.Recorded {
 			t.Fatalf("%+v, %v", out, err)
 		}
@@ -136,7 +136,7 @@ func TestAChangedContentWithoutAnIntentCostsTheMemberTwoRequests(t *testing.T) {
 	}
 }
 
-func TestADeliveryThatNobodyHasSeenIsNotWrittenOver(t *testing.T) {
+func TestANewPairDoesNotOverwriteAnExistingDelivery(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1")))
 	before := s.delivery()
@@ -152,24 +152,24 @@ func TestADeliveryThatNobodyHasSeenIsNotWrittenOver(t *testing.T) {
 	s.mustDeliver(s.want(configMap("a", "2")))
 }
 
-func TestAPassThatMeetsTroubleHasTheNamespaceLookedAtAgain(t *testing.T) {
+func TestTheNextPassChecksTheNamespaceAgainAfterTrouble(t *testing.T) {
 	s := newSite(t)
 	d := apply.NewNamespaceCache(clocktesting.NewFakeClock(time.Now()))
 	asks := func(w *Desired) bool {
 		s.wire.begin(nil)
-		if _, err := (&pass{conn: s.conn, want: w, seals: s.seals, doors: d}).run(t.Context()); err != nil {
+		if _, err := (&pass{conn: s.conn, want: w, seals: s.seals, namespaces: d}).run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		return slices.Contains(s.wire.all(), "GET namespaces/"+s.namespace)
 	}
 	if !asks(s.want(configMap("a", "1"))) || asks(s.want(configMap("a", "2"))) {
-		t.Fatal("what was found open is not remembered, or was not asked for at all")
+		t.Fatal("the pass does not check the namespace once, and then use the cache")
 	}
 	bad := fmt.Sprintf("{apiVersion: v1, kind: Service, metadata: {name: %q}, spec: {ports: [{port: 70000}]}}", "web")
 	if asks(s.want(bad)) {
-		t.Fatal("what was found open is not remembered")
+		t.Fatal("the cache has lost the open namespace")
 	}
 	if !asks(s.want(configMap("a", "3"))) {
-		t.Error("it is not looked at again")
+		t.Error("the next pass does not check the namespace again")
 	}
 }

@@ -27,7 +27,7 @@ const (
 	unanswered
 )
 
-var errWire = errors.New("the wire broke")
+var errWire = errors.New("the connection broke")
 
 // wire records every request, and lets the test decide its fate.
 type wire struct {
@@ -35,7 +35,7 @@ type wire struct {
 
 	mu       sync.Mutex
 	requests []string
-	// decide returns the fate of each request, counted from 1; nil passes all on.
+	// decide returns the fate of each request, counted from 1. A nil decide lets all requests through.
 	decide func(n int, req *http.Request) fate
 	// answer may answer instead of the member. If it is nil, or returns nil, the member answers.
 	answer func(req *http.Request) *http.Response
@@ -111,7 +111,7 @@ func refusal(req *http.Request, err *apierrors.StatusError) *http.Response {
 	}
 }
 
-// atOnce calls do just before the first request of that name is sent.
+// atOnce calls do just before the first request of that name.
 func (s *site) atOnce(name string, do func()) func(int, *http.Request) fate {
 	return s.atOnceWhere(func(is string) bool { return is == name }, do)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// A Delivery is untrusted: the member can write anything into it. A false one may harm its own pair only.
+// A Delivery is untrusted: the member can write anything into it. A false Delivery may affect only its own pair.
 func FuzzDelivery(f *testing.F) {
 	f.Add([]byte(`{"metadata":{"name":"fed.shop.web","uid":"u"},"spec":{"wrapper":{"kind":"Federated","namespace":"shop","name":"web","uid":"w"},
 		"target":{"revision":"r","rendering":"d"},"inventory":[{"kind":"Secret","name":"s","state":"Applied"},{"group":"apps","kind":"Deployment","name":"d"}]},

@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// owned makes an object that belongs to another one.
+// owned makes an object with an ownerReference to another object.
 func (s *site) owned(text string, owner *unstructured.Unstructured) *unstructured.Unstructured {
 	s.Helper()
 	u := s.parse(text)
@@ -32,7 +32,7 @@ func (s *site) owned(text string, owner *unstructured.Unstructured) *unstructure
 	return u
 }
 
-// crates has the member serve Crates, in a group of the test's own.
+// crates installs the CRD of Crates, in an API group of this site.
 func (s *site) crates() (group string) {
 	s.Helper()
 	group = s.namespace + ".example.com"
@@ -42,8 +42,8 @@ func (s *site) crates() (group string) {
 	return group
 }
 
-// A custom resource, and what its operator makes for it.
-func TestAnObjectThatAClaimLeadsToIsKept(t *testing.T) {
+// A custom resource owns the objects that its operator makes for it.
+func TestARemovalKeepsAnObjectThatOwnsAClaim(t *testing.T) {
 	const pod = `{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}`
 	claimOf := func(annotations string) func(*site, *unstructured.Unstructured) {
 		return func(s *site, crate *unstructured.Unstructured) { s.owned(claimNamed(annotations), crate) }
@@ -54,20 +54,20 @@ func TestAnObjectThatAClaimLeadsToIsKept(t *testing.T) {
 		makes  func(*site, *unstructured.Unstructured)
 		kept   bool
 	}{
-		"the claim is its own": {makes: claimOf(""), kept: true},
-		"over two owners in between": {kept: true, makes: func(s *site, crate *unstructured.Unstructured) {
+		"it owns a claim": {makes: claimOf(""), kept: true},
+		"it owns a claim through two other owners": {kept: true, makes: func(s *site, crate *unstructured.Unstructured) {
 			between := s.owned(configMap("operator", "1"), crate)
 			s.owned(claimNamed(""), s.owned(fmt.Sprintf("{apiVersion: %s, kind: Crate, metadata: {name: inner}}", crate.GetAPIVersion()), between))
 		}},
-		"it has no claim": {makes: func(*site, *unstructured.Unstructured) {}},
-		"a claim is somebody else's": {makes: func(s *site, _ *unstructured.Unstructured) {
+		"it owns no claim": {makes: func(*site, *unstructured.Unstructured) {}},
+		"another object owns the claim": {makes: func(s *site, _ *unstructured.Unstructured) {
 			s.owned(claimNamed(""), s.create(configMap("other", "1")))
 		}},
-		"a claim is a pod's, and goes with that":     {makes: func(s *site, crate *unstructured.Unstructured) { s.owned(claimNamed(""), s.owned(pod, crate)) }},
-		"the claim may go":                           {makes: claimOf(`, annotations: {federation.fairlead.dev/keep: "false"}`)},
-		"its author releases it":                     {keep: `, annotations: {federation.fairlead.dev/keep: "false"}`, makes: claimOf("")},
-		"everything is to go":                        {policy: v1alpha1.DeleteAll, makes: claimOf("")},
-		"everything is to go, but what is annotated": {policy: v1alpha1.DeleteAll, kept: true, makes: claimOf(""), keep: `, annotations: {federation.fairlead.dev/keep: "true"}`},
+		"its Pod owns the claim":                            {makes: func(s *site, crate *unstructured.Unstructured) { s.owned(claimNamed(""), s.owned(pod, crate)) }},
+		"the author releases the claim":                     {makes: claimOf(`, annotations: {federation.fairlead.dev/keep: "false"}`)},
+		"the author releases the object":                    {keep: `, annotations: {federation.fairlead.dev/keep: "false"}`, makes: claimOf("")},
+		"DeleteAll":                                         {policy: v1alpha1.DeleteAll, makes: claimOf("")},
+		"DeleteAll, and the object is annotated to be kept": {policy: v1alpha1.DeleteAll, kept: true, makes: claimOf(""), keep: `, annotations: {federation.fairlead.dev/keep: "true"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
@@ -87,33 +87,33 @@ func TestAnObjectThatAClaimLeadsToIsKept(t *testing.T) {
 			}
 			after := s.get(group+"/v1", "Crate", "c")
 			if got := after != nil; got != test.kept {
-				t.Fatalf("it is there: %v (%v)", got, out.Kept)
+				t.Fatalf("the Crate still exists: %v (%v)", got, out.Kept)
 			}
 			if s.configMap("a") != nil || s.delivery() != nil {
-				t.Error("the ConfigMap, or the Delivery, is still there")
+				t.Error("the ConfigMap or the Delivery still exists")
 			}
 			if test.kept && (after.GetLabels()[v1alpha1.LabelUID] != string(s.wrapper.UID) || len(out.Kept) != 1 ||
 				out.Kept[0].Object != "Crate c" || test.keep == "" && !strings.Contains(out.Kept[0].Why, "PersistentVolumeClaim data")) {
-				t.Errorf("labels %v, said to be kept: %q", after.GetLabels(), out.Kept)
+				t.Errorf("labels %v, reported as kept: %q", after.GetLabels(), out.Kept)
 			}
 			if !test.kept && len(out.Kept) > 0 {
-				t.Errorf("said to be kept: %q", out.Kept)
+				t.Errorf("reported as kept: %q", out.Kept)
 			}
 		})
 	}
 }
 
-func TestACustomResourceOnWhichAControllerHasPutAFinalizerIsKept(t *testing.T) {
+func TestARemovalKeepsACustomResourceWithAFinalizer(t *testing.T) {
 	for name, test := range map[string]struct {
 		policy v1alpha1.DeletionPolicy
 		keep   string
 		held   bool
 		kept   bool
 	}{
-		"with a finalizer":                     {held: true, kept: true},
-		"without one":                          {},
-		"with one, and its author releases it": {held: true, keep: `, annotations: {federation.fairlead.dev/keep: "false"}`},
-		"with one, where everything is to go":  {held: true, policy: v1alpha1.DeleteAll},
+		"with a finalizer": {held: true, kept: true},
+		"without one":      {},
+		"with a finalizer, and the author releases it": {held: true, keep: `, annotations: {federation.fairlead.dev/keep: "false"}`},
+		"with a finalizer, under DeleteAll":            {held: true, policy: v1alpha1.DeleteAll},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
@@ -140,14 +140,14 @@ func TestACustomResourceOnWhichAControllerHasPutAFinalizerIsKept(t *testing.T) {
 				t.Fatalf("deleted: %v (%+v)", deleted, out)
 			}
 			if test.kept && (!out.Done || len(out.Kept) != 1 || !strings.Contains(out.Kept[0].Why, "operator.example.com/backup")) {
-				t.Errorf("done %v, said to be kept: %q", out.Done, out.Kept)
+				t.Errorf("done %v, reported as kept: %q", out.Done, out.Kept)
 			}
 		})
 	}
 }
 
-// A finalizer on a kind of Kubernetes' own is no operator's.
-func TestABuiltInObjectWithAFinalizerIsRemoved(t *testing.T) {
+// A finalizer on a built-in kind does not belong to an operator.
+func TestARemovalDeletesABuiltInObjectWithAFinalizer(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1")))
 	s.edit("v1", "ConfigMap", "a", "admin", func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.com/hold"}) })
@@ -156,8 +156,8 @@ func TestABuiltInObjectWithAFinalizerIsRemoved(t *testing.T) {
 	s.eventually(s.leave())
 }
 
-// Nothing is deleted on ignorance.
-func TestNothingIsDeletedWhileItIsNotKnownWhetherAClaimGoesWithIt(t *testing.T) {
+// A claim's owner that the manager cannot read may belong to any object.
+func TestNothingIsDeletedWhileTheOwnersOfClaimsAreUnknown(t *testing.T) {
 	forbidden := func(name, resource, group string) func(*http.Request) *http.Response {
 		return func(req *http.Request) *http.Response {
 			if !strings.HasPrefix(nameOf(req), name) {
@@ -172,19 +172,19 @@ func TestNothingIsDeletedWhileItIsNotKnownWhetherAClaimGoesWithIt(t *testing.T) 
 		reason string
 		words  []string
 	}{
-		"the claims may not be listed": {
+		"the host may not list claims": {
 			answer: func(string) func(*http.Request) *http.Response {
 				return forbidden("GET ", "persistentvolumeclaims", "")
 			},
 			reason: v1alpha1.ReasonNotGranted, words: []string{"ConfigMap a", "resources: [persistentvolumeclaims]", "verbs: [list]", `keep: "false"`},
 		},
-		"an owner may not be read": {
+		"the host may not read an owner": {
 			answer: func(group string) func(*http.Request) *http.Response {
 				return forbidden("GET crates/", "crates", group)
 			},
 			reason: v1alpha1.ReasonNotGranted, words: []string{"ConfigMap a", "resources: [crates]", "verbs: [get]", "claim data belongs to Crate theirs"},
 		},
-		"the server makes an error of them": {
+		"the server answers the list of claims with an error": {
 			answer: func(string) func(*http.Request) *http.Response {
 				return func(req *http.Request) *http.Response {
 					return refusal(req, apierrors.NewInternalError(errors.New("etcd")))
@@ -208,13 +208,13 @@ func TestNothingIsDeletedWhileItIsNotKnownWhetherAClaimGoesWithIt(t *testing.T) 
 			}
 			out := s.mustFail(s.leave(), test.reason, test.words...)
 			if s.configMap("a") == nil || out.Retry == 0 {
-				t.Fatalf("it was deleted, or nobody comes back (retry %s)", out.Retry)
+				t.Fatalf("the object was deleted, or the pass is not tried again (retry %s)", out.Retry)
 			}
 			if s.configMap("z") != nil {
-				t.Error("what its author has released is still there")
+				t.Error("the object that the author released still exists")
 			}
 			if test.reason == v1alpha1.ReasonNotGranted && strings.Index(out.Message, "aggregate-to-host") > 220 {
-				t.Errorf("the way out is cut off: %s", out.Message)
+				t.Errorf("a status line cuts the remedy off: %s", out.Message)
 			}
 			s.wire.answer = nil
 			s.eventually(s.leave())
@@ -222,7 +222,7 @@ func TestNothingIsDeletedWhileItIsNotKnownWhetherAClaimGoesWithIt(t *testing.T) 
 	}
 }
 
-func TestTheClaimsAreListedOnceAPassAndOnlyForWhatWouldBeDeleted(t *testing.T) {
+func TestAPassListsTheClaimsOnceAndOnlyIfItDeletesObjects(t *testing.T) {
 	list := func(s *site) (n int) {
 		for _, r := range s.wire.all() {
 			if strings.HasSuffix(r, "/persistentvolumeclaims") {
@@ -236,10 +236,10 @@ func TestTheClaimsAreListedOnceAPassAndOnlyForWhatWouldBeDeleted(t *testing.T) {
 		policy  v1alpha1.DeletionPolicy
 		want    int
 	}{
-		"three objects to delete":   {[]string{configMap("a", "1"), configMap("b", "1"), configMap("c", "1")}, v1alpha1.KeepData, 1},
-		"all that is there is kept": {[]string{claimNamed("")}, v1alpha1.KeepData, 0},
-		"everything goes":           {[]string{configMap("a", "1")}, v1alpha1.DeleteAll, 0},
-		"everything stays":          {[]string{configMap("a", "1")}, v1alpha1.KeepAll, 0},
+		"three objects to delete": {[]string{configMap("a", "1"), configMap("b", "1"), configMap("c", "1")}, v1alpha1.KeepData, 1},
+		"all objects are kept":    {[]string{claimNamed("")}, v1alpha1.KeepData, 0},
+		"DeleteAll":               {[]string{configMap("a", "1")}, v1alpha1.DeleteAll, 0},
+		"KeepAll":                 {[]string{configMap("a", "1")}, v1alpha1.KeepAll, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
@@ -255,7 +255,7 @@ func TestTheClaimsAreListedOnceAPassAndOnlyForWhatWouldBeDeleted(t *testing.T) {
 	}
 }
 
-func TestAWrapperMadeAnewTakesItsClaimsBack(t *testing.T) {
+func TestAWrapperMadeAgainTakesItsClaimsBack(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1"), claimNamed("")))
 	before := s.get("v1", "PersistentVolumeClaim", "data").GetUID()
@@ -263,7 +263,7 @@ func TestAWrapperMadeAnewTakesItsClaimsBack(t *testing.T) {
 	if !out.Done || !slices.ContainsFunc(out.Kept, func(k Kept) bool {
 		return strings.HasPrefix(k.String(), "PersistentVolumeClaim data: of a kind that holds data")
 	}) {
-		t.Fatalf("done %v, said to be kept: %q", out.Done, out.Kept)
+		t.Fatalf("done %v, reported as kept: %q", out.Done, out.Kept)
 	}
 	s.wrapper.UID += types.UID("-anew")
 	s.mustDeliver(s.want(configMap("a", "1"), claimNamed("")))
@@ -276,7 +276,7 @@ func TestAWrapperMadeAnewTakesItsClaimsBack(t *testing.T) {
 	}
 	for _, e := range s.delivery().Spec.Inventory {
 		if e.Adopted != "" {
-			t.Errorf("%s counts as adopted, and would not be removed", e.Name)
+			t.Errorf("%s counts as adopted, and the manager would not remove it", e.Name)
 		}
 	}
 }

@@ -11,15 +11,15 @@ import (
 )
 
 // The recorder folds events about one member in quick succession into the first. So one event reports all kept objects.
-func TestWhatWasKeptIsToldWhenNothingMoreIsUnderWay(t *testing.T) {
+func TestTakeKeptWaitsUntilThePassesOfThePairAreDone(t *testing.T) {
 	b := newBench(t)
 	leave := &Desired{Wrapper: webID}
 	b.pusher.SetDesired("east", leave)
 	class, claim := Kept{Object: "StorageClass fast", Why: "it holds data"}, Kept{Object: "PersistentVolumeClaim data", Why: "it holds data"}
 	b.pusher.kept.note(web, "east", []Kept{class})
 	b.finished(web, plan.Outcome{Desired: leave}, plan.Work{})
-	if told := b.pusher.TakeKept(web); len(told) > 0 {
-		t.Fatalf("told while the member is still being left: %v", told)
+	if taken := b.pusher.TakeKept(web); len(taken) > 0 {
+		t.Fatalf("returned while the wrapper still leaves the member: %v", taken)
 	}
 	b.pusher.kept.note(web, "east", []Kept{class, claim})
 	b.finished(web, plan.Outcome{Desired: leave, Done: true}, plan.Work{})
@@ -29,7 +29,7 @@ func TestWhatWasKeptIsToldWhenNothingMoreIsUnderWay(t *testing.T) {
 	b.pusher.SetDesired("east", &Desired{Wrapper: webID, Revision: "r3"})
 	b.pusher.kept.note(web, "east", []Kept{class})
 	b.pusher.RemoveDesired(web, "east") // a person has released the wrapper from it
-	if told := b.pusher.TakeKept(web); len(told["east"]) != 1 {
-		t.Errorf("what was kept before the release is not told: %v", told)
+	if taken := b.pusher.TakeKept(web); len(taken["east"]) != 1 {
+		t.Errorf("the object that was kept before the release is missing: %v", taken)
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
-// loseAdoption takes `adopted` out of the wrapper's Delivery for good: the member's CRD loses the field, the collector
-// writes a status, and the CRD has the field again.
+// loseAdoption removes `adopted` from the wrapper's Delivery for good: the member's CRD loses the field, the collector writes
+// a status, and the CRD gets the field back.
 func (s *site) loseAdoption() {
 	s.Helper()
 	mend := withoutField(s.T, inventoryField("adopted")...)
@@ -30,7 +30,7 @@ func (s *site) loseAdoption() {
 	mend()
 	for _, e := range s.delivery().Spec.Inventory {
 		if e.Adopted != "" {
-			s.Fatalf("the member has not lost the adoption of %s", e.Name)
+			s.Fatalf("the Delivery still has the adoption of %s", e.Name)
 		}
 	}
 }
@@ -43,7 +43,7 @@ func (s *site) adopted() *corev1.ConfigMap {
 	before := s.configMap("a")
 	s.mustDeliver(s.adopting())
 	if got := s.configMap("a").Annotations[v1alpha1.AnnotationAdopted]; got != "configmaps/"+s.namespace+"/a" {
-		s.Errorf("the object does not say that it is adopted: %q", got)
+		s.Errorf("the object lacks AnnotationAdopted: %q", got)
 	}
 	return before
 }
@@ -73,7 +73,7 @@ func (s *site) mustBeReleased(before *corev1.ConfigMap) {
 
 // An API server drops a field that its CRD lacks from every Delivery that it serves, and from every Delivery that a
 // client writes. The host must not delete the object then: the object says that it was adopted.
-func TestAnAdoptionThatTheMemberForgotIsRememberedByTheObject(t *testing.T) {
+func TestTheObjectRemembersAnAdoptionThatTheDeliveryLost(t *testing.T) {
 	for name, leaves := range map[string]func(*site){
 		"the wrapper leaves": func(s *site) { s.mustDeliver(s.leave()) },
 		"an update drops the object": func(s *site) {
@@ -82,7 +82,7 @@ func TestAnAdoptionThatTheMemberForgotIsRememberedByTheObject(t *testing.T) {
 		"the object changes, and the wrapper leaves": func(s *site) {
 			s.mustDeliver(s.want(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {note: theirs}}, data: {value: "1"}}`))
 			if got := s.delivery().Spec.Inventory[0].Adopted; got != v1alpha1.AdoptedYes {
-				s.Errorf("the Delivery does not learn of the adoption: %q", got)
+				s.Errorf("the Delivery does not record the adoption again: %q", got)
 			}
 			s.mustDeliver(s.leave())
 		},
@@ -90,13 +90,13 @@ func TestAnAdoptionThatTheMemberForgotIsRememberedByTheObject(t *testing.T) {
 			s.wrapper.UID += "-again"
 			s.mustDeliver(s.adopting())
 			if got := s.delivery().Spec.Inventory[0].Adopted; got != v1alpha1.AdoptedYes {
-				s.Errorf("the Delivery does not learn of the adoption: %q", got)
+				s.Errorf("the Delivery does not record the adoption again: %q", got)
 			}
 			s.mustDeliver(s.leave())
 		},
 		"the wrapper is made again, and leaves before it has pushed": func(s *site) {
 			s.wrapper.UID += "-again"
-			s.cutOff(s.adopting(), "PATCH configmaps/a")
+			s.interrupt(s.adopting(), "PATCH configmaps/a")
 			s.connect(config)
 			s.mustDeliver(s.leave())
 		},
@@ -119,7 +119,7 @@ func TestAnAdoptionThatTheMemberForgotIsRememberedByTheObject(t *testing.T) {
 	}
 }
 
-func TestAnAdoptedObjectGoesWithDeleteAllWhoeverRemembersTheAdoption(t *testing.T) {
+func TestDeleteAllDeletesAnAdoptedObjectEvenIfTheDeliveryLostTheAdoption(t *testing.T) {
 	for name, lose := range map[string]func(*site){"the Delivery and the object": func(*site) {}, "the object alone": (*site).loseAdoption} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
@@ -127,7 +127,7 @@ func TestAnAdoptedObjectGoesWithDeleteAllWhoeverRemembersTheAdoption(t *testing.
 			lose(s)
 			s.mustDeliver(s.leaveWith(v1alpha1.DeleteAll))
 			if s.configMap("a") != nil {
-				t.Error("the object is still there")
+				t.Error("the object still exists")
 			}
 		})
 	}
@@ -144,19 +144,19 @@ func TestAReleaseRemovesTheMarkOfTheAdoption(t *testing.T) {
 	}
 }
 
-// The manager dies after an object says that it is adopted, and before the apply.
-func TestAnAdoptionThatWasCutOffBeforeTheApply(t *testing.T) {
+// The manager dies after it marked an object as adopted, and before the apply.
+func TestAnAdoptionThatWasInterruptedBeforeTheApply(t *testing.T) {
 	for name, then := range map[string]func(*site){
-		"is forgotten by the member, and the wrapper leaves": func(s *site) {
+		"the Delivery loses the adoption, and the wrapper leaves": func(s *site) {
 			s.loseAdoption()
 			s.mustDeliver(s.leave())
 		},
-		"is forgotten by the member, finished, and released": func(s *site) {
+		"the Delivery loses the adoption, a pass finishes it, and the wrapper leaves": func(s *site) {
 			s.loseAdoption()
 			s.mustDeliver(s.adopting())
 			s.mustDeliver(s.leave())
 		},
-		"is taken back when the author wants none any more": func(s *site) {
+		"the author no longer allows the adoption": func(s *site) {
 			s.mustFail(s.want(configMap("a", "1")), v1alpha1.ReasonObjectExists)
 		},
 	} {
@@ -172,10 +172,10 @@ func TestAnAdoptionThatWasCutOffBeforeTheApply(t *testing.T) {
 				return through
 			})
 			if _, err := s.push(s.adopting()); err == nil {
-				t.Fatal("the pass was not cut off")
+				t.Fatal("the pass was not interrupted")
 			}
 			if a := s.configMap("a"); a.Annotations[v1alpha1.AnnotationAdopted] == "" || a.Labels[v1alpha1.LabelUID] != "" {
-				t.Fatalf("the pass was cut off elsewhere: %v %v", a.Labels, a.Annotations)
+				t.Fatalf("the pass was interrupted at another point: %v %v", a.Labels, a.Annotations)
 			}
 			s.connect(config)
 			then(s)
@@ -202,7 +202,7 @@ func TestTheMarkOfAnAdoptionStaysWhileTheObjectIsAdopted(t *testing.T) {
 }
 
 // Clients copy annotations from one object to another.
-func TestAMarkOfAnotherObjectsAdoptionDoesNotCount(t *testing.T) {
+func TestAnAdoptionMarkCopiedFromAnotherObjectDoesNotCount(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1")))
 	patch := fmt.Sprintf(`{"metadata": {"annotations": {%q: "configmaps/%s/other"}}}`, v1alpha1.AnnotationAdopted, s.namespace)
@@ -211,6 +211,6 @@ func TestAMarkOfAnotherObjectsAdoptionDoesNotCount(t *testing.T) {
 	}
 	s.mustDeliver(s.leave())
 	if s.configMap("a") != nil {
-		t.Error("the object is still there")
+		t.Error("the object still exists")
 	}
 }

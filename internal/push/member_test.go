@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 	os.Exit(shared.Main(m))
 }
 
-// prepare makes the cluster a member, as far as pushes are concerned.
+// prepare installs on the cluster what a push needs: the CRD of Deliveries and namespace fairlead-system.
 func prepare(ctx context.Context, s *sandbox.Sandbox) (err error) {
 	if config, err = s.RESTConfig(sandbox.HostName); err != nil {
 		return err
@@ -75,8 +75,7 @@ func prepare(ctx context.Context, s *sandbox.Sandbox) (err error) {
 	})
 }
 
-// site is one wrapper's place on the member: a namespace of its own and a wire that tells what went
-// over it.
+// site is one wrapper and its namespace on the member. Its wire records the requests of the passes.
 type site struct {
 	*testing.T
 	namespace string
@@ -119,7 +118,7 @@ func (s *site) connect(to *rest.Config) {
 	s.conn = conn
 }
 
-// want is what the wrapper wants when it lists these objects.
+// want is the desired state of a wrapper that lists these objects.
 func (s *site) want(objects ...string) *Desired {
 	s.Helper()
 	spec := &v1alpha1.WrapperSpec{}
@@ -143,7 +142,7 @@ func (s *site) want(objects ...string) *Desired {
 	return w
 }
 
-// objectsOf are those that are wanted.
+// objectsOf are the desired objects.
 func objectsOf(t testing.TB, w *Desired) []render.Object {
 	t.Helper()
 	made, err := w.Rendering.Render()
@@ -153,7 +152,7 @@ func objectsOf(t testing.TB, w *Desired) []render.Object {
 	return made.Objects
 }
 
-// leave is what the wrapper wants when it leaves the member.
+// leave is the desired state of a wrapper that leaves the member.
 func (s *site) leave() *Desired {
 	return &Desired{
 		Wrapper: s.wrapper, Drift: v1alpha1.DriftRepair, OnConflict: v1alpha1.ConflictFail,
@@ -161,31 +160,31 @@ func (s *site) leave() *Desired {
 	}
 }
 
-// pass is one as tests set it up.
+// pass has the inputs of a pass, as a test sets them.
 type pass struct {
 	conn       *member.Conn
 	want       *Desired
 	drifted    map[plan.ObjectID]v1alpha1.DriftKind
 	gone       map[plan.ObjectID]types.UID
-	doors      *apply.NamespaceCache
+	namespaces *apply.NamespaceCache
 	native     *apply.NativeKinds
 	hostLabels HostLabels
 	isNew      bool
 	recalled   *deliveries.Summary
-	// omits is whether nothing but the objects themselves may make the pass write its intent.
-	omits      bool
-	unrecorded plan.UnrecordedOf
-	seals      deliveries.Seals
-	wanted     func() bool
+	// omitsIntent reports whether the pass may omit its intent. Properties of the objects may still require one.
+	omitsIntent bool
+	unrecorded  plan.UnrecordedOf
+	seals       deliveries.Seals
+	wanted      func() bool
 }
 
 func (p *pass) run(ctx context.Context) (plan.Outcome, error) {
-	return apply.New(apply.Member{Conn: p.conn, Namespaces: p.doors, Native: p.native, HostLabels: p.hostLabels, Seals: p.seals}, p.want,
+	return apply.New(apply.Member{Conn: p.conn, Namespaces: p.namespaces, Native: p.native, HostLabels: p.hostLabels, Seals: p.seals}, p.want,
 		&plan.Work{Drifted: p.drifted, Gone: p.gone, IsNew: p.isNew, Recalled: p.recalled,
-			IsRecorded: p.omits, IsObserved: p.omits, Unrecorded: p.unrecorded}, p.wanted).Run(ctx)
+			IsRecorded: p.omitsIntent, IsObserved: p.omitsIntent, Unrecorded: p.unrecorded}, p.wanted).Run(ctx)
 }
 
-// recall is what the host remembers of the Delivery, once the watch has brought it.
+// recall is the summary that the host remembers after the watch event for the Delivery.
 func (s *site) recall() *deliveries.Summary {
 	s.Helper()
 	if d := s.delivery(); d != nil {
@@ -199,7 +198,7 @@ func (s *site) push(w *Desired) (plan.Outcome, error) {
 	return (&pass{conn: s.conn, want: w, seals: s.seals}).run(s.Context())
 }
 
-// mustPush makes a pass that must come to its end, whatever the end is.
+// mustPush makes a pass that must end without an error. It accepts any outcome.
 func (s *site) mustPush(w *Desired) plan.Outcome {
 	s.Helper()
 	out, err := s.push(w)
@@ -209,7 +208,7 @@ func (s *site) mustPush(w *Desired) plan.Outcome {
 	return out
 }
 
-// mustDeliver makes a pass after which the member must hold what is wanted.
+// mustDeliver makes a pass that must bring the member to the desired state.
 func (s *site) mustDeliver(w *Desired) {
 	s.Helper()
 	if out := s.mustPush(w); !out.Done {
@@ -217,7 +216,7 @@ func (s *site) mustDeliver(w *Desired) {
 	}
 }
 
-// mustFail makes a pass and wants it to end with this reason, and with these words in the message.
+// mustFail makes a pass that must end with this reason, and with these words in the message.
 func (s *site) mustFail(w *Desired, reason string, words ...string) plan.Outcome {
 	s.Helper()
 	out := s.mustPush(w)
@@ -226,13 +225,13 @@ func (s *site) mustFail(w *Desired, reason string, words ...string) plan.Outcome
 	}
 	for _, word := range words {
 		if !strings.Contains(out.Message, word) {
-			s.Errorf("the message does not say %q: %s", word, out.Message)
+			s.Errorf("the message lacks %q: %s", word, out.Message)
 		}
 	}
 	return out
 }
 
-// eventually pushes until the member holds what is wanted.
+// eventually makes passes until the member has the desired state.
 func (s *site) eventually(w *Desired) {
 	s.Helper()
 	var last string

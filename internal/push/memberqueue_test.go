@@ -30,7 +30,7 @@ var (
 	web    = KeyOf(webID)
 )
 
-// bench is a lane without a member: the test plays both the passes and what the member says.
+// bench is a member queue without a member. The test supplies the outcomes of passes and the Deliveries.
 type bench struct {
 	*memberQueue
 	t     *testing.T
@@ -54,10 +54,10 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// unlisted has nothing known of the member.
+// unlisted makes the queue begin before the Deliveries of the member are listed.
 func (b *bench) unlisted() { b.deliveries = b.pusher.deliveries.Open(b.conn, observer{b.memberQueue}) }
 
-// fixed is a rendering that was made before.
+// fixed is a Rendering with objects that exist already.
 type fixed struct{ made *render.Rendering }
 
 func (f fixed) Digest() string                     { return f.made.Digest }
@@ -76,7 +76,7 @@ func wish(digest string) *Desired {
 		Objects: []render.Object{listed("ConfigMap", "a"), listed("ConfigMap", "b"), listed("Secret", "s")}}}}
 }
 
-// there is what the lane sees of the pair's Delivery.
+// there puts the pair's Delivery into the index, with this content.
 func (b *bench) there(generation int64, digest string, complete bool, objects ...v1alpha1.ObjectStatus) {
 	d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: webID, Target: &v1alpha1.DeliveryTarget{Rendering: digest}}}
 	d.Name, d.UID, d.Generation = web.Delivery(), "d", generation
@@ -93,7 +93,7 @@ func drift(kind v1alpha1.DriftKind, version string) v1alpha1.ObjectStatus {
 	return v1alpha1.ObjectStatus{Kind: "ConfigMap", Name: "a", Drift: &v1alpha1.Drift{Kind: kind, ResourceVersion: version}}
 }
 
-// ended is a pass that came to its end with this outcome and left the Delivery at this generation.
+// ended makes a pass with this outcome, which leaves the Delivery at this generation; 0 means that there is no Delivery.
 func (b *bench) ended(w *Desired, generation int64, out plan.Outcome) {
 	b.t.Helper()
 	todo, due := b.due(web, w)
@@ -107,7 +107,7 @@ func (b *bench) ended(w *Desired, generation int64, out plan.Outcome) {
 	b.finished(web, out, todo)
 }
 
-func TestAStuckPairIsTriedLaterEachTimeAndFromTheStartWhenSomethingElseIsWanted(t *testing.T) {
+func TestTheBackoffOfAPairGrowsAndIsResetByAnotherDesiredState(t *testing.T) {
 	b := newBench(t)
 	var waits []time.Duration
 	try := func(w *Desired, retry time.Duration) {
@@ -131,9 +131,9 @@ func TestAStuckPairIsTriedLaterEachTimeAndFromTheStartWhenSomethingElseIsWanted(
 	}
 }
 
-// The first list comes in while workers judge pairs. A pair whose Delivery is in that list must not pass for a new one: its pass
-// would create what is there, and tell of a refusal.
-func TestAListThatComesInMeanwhileMakesNoPairNew(t *testing.T) {
+// The first list comes in while workers judge pairs. A pair whose Delivery is in that list must not count as new: its pass
+// would try to create an existing Delivery, and report the refusal.
+func TestAListThatArrivesMeanwhileMakesNoPairNew(t *testing.T) {
 	const pairs = 200
 	for range 20 {
 		b := newBench(t)
@@ -166,11 +166,11 @@ func TestAListThatComesInMeanwhileMakesNoPairNew(t *testing.T) {
 	}
 }
 
-func TestAPairThatIsToBeTriedAgainComesUpByItself(t *testing.T) {
+func TestTheQueueTriesAPairAgainByItself(t *testing.T) {
 	b := newBench(t)
-	b.ended(wish("1"), 2, stuck)
+	b.ended(wish("1"), 2, inTrouble)
 	for !b.clock.HasWaiters() {
-		// the queue has not taken it in yet
+		// the queue has not set its timer yet
 	}
 	b.clock.Step(plan.RetryLater)
 	if key, shutdown := b.queue.Get(); shutdown || key != web {
@@ -178,23 +178,23 @@ func TestAPairThatIsToBeTriedAgainComesUpByItself(t *testing.T) {
 	}
 }
 
-func TestTheBreaker(t *testing.T) {
+func TestTheBreakerOpensAfterANetworkErrorAndClosesAfterAProbe(t *testing.T) {
 	refused := apierrors.NewForbidden(schema.GroupResource{}, "x", errors.New("no"))
 	b := newBench(t)
 	if b.park(web) {
-		t.Fatal("parked while the way is open")
+		t.Fatal("parked while the breaker is closed")
 	}
 	b.failed(web, wish("1"), refused)
 	if b.breaker.isOpen() {
-		t.Error("the member's answer to one pair has shut the way for all")
+		t.Error("the refusal of one object has opened the breaker")
 	}
 	b.failed(web, wish("1"), errors.New("connection refused"))
 	if !b.park(web) || !b.park(Key{}) {
-		t.Error("the way is open though the wire broke")
+		t.Error("the breaker is closed after a network error")
 	}
 	b.probed(usable, lostIt)
 	if !b.park(web) {
-		t.Error("the way is open though the probe found nobody")
+		t.Error("the breaker is closed after a failed probe")
 	}
 	for b.queue.Len() > 0 {
 		key, _ := b.queue.Get()
@@ -202,33 +202,33 @@ func TestTheBreaker(t *testing.T) {
 	}
 	b.probed(lostIt, usable)
 	if b.park(web) || b.queue.Len() != 2 || b.breaker.parked.Len() != 0 {
-		t.Errorf("open: %v, queued %d, parked %v", !b.breaker.isOpen(), b.queue.Len(), b.breaker.parked)
+		t.Errorf("closed: %v, queued %d, parked %v", !b.breaker.isOpen(), b.queue.Len(), b.breaker.parked)
 	}
 	if _, due := b.due(web, wish("1")); !due {
-		t.Error("what the wire broke off is not taken up at once")
+		t.Error("the interrupted pair is not due at once")
 	}
 }
 
-// Its address alone is no reason to write to a cluster.
-func TestTheWayIsShutUntilAProbeHasFoundTheMember(t *testing.T) {
+// An address alone does not prove that a cluster is the member.
+func TestTheBreakerIsOpenUntilAProbeHasConfirmedTheMember(t *testing.T) {
 	b := newBench(t)
 	l := newMemberQueue(b.conn, b.pusher, b.clock, member.ProbeResult{})
 	t.Cleanup(l.queue.ShutDown)
 	if !l.park(web) {
-		t.Error("open before there was a probe")
+		t.Error("closed before any probe")
 	}
 	l.probed(member.ProbeResult{}, member.ProbeResult{Probed: true, Reachable: true, Reason: v1alpha1.ReasonOtherHost})
 	if !l.park(web) {
-		t.Error("open to a member of another host")
+		t.Error("closed for a member of another host")
 	}
 	l.probed(member.ProbeResult{Probed: true}, usable)
 	if l.park(web) || l.queue.Len() != 1 {
-		t.Errorf("shut though the probe found it well, or the parked pair is lost (%d queued)", l.queue.Len())
+		t.Errorf("open after a successful probe, or the parked pair is lost (%d queued)", l.queue.Len())
 	}
 }
 
-// A member that is left, placed again and left once more must not pass for left because it was once.
-func TestAnEndBelongsToItsOwnWish(t *testing.T) {
+// A wrapper leaves a member, is placed there again, and leaves once more. The first outcome must not count for the second time.
+func TestAnOutcomeCountsOnlyForItsOwnDesiredState(t *testing.T) {
 	b := newBench(t)
 	leave := func() *Desired { return &Desired{Wrapper: webID} }
 	b.pusher.SetDesired("east", leave())
@@ -236,29 +236,29 @@ func TestAnEndBelongsToItsOwnWish(t *testing.T) {
 	if out := b.pusher.Pair(web, "east").Outcome; out == nil || !out.Done {
 		t.Fatalf("not left: %+v", out)
 	}
-	b.pusher.SetDesired("east", leave()) // said once more
+	b.pusher.SetDesired("east", leave()) // the same desired state again
 	if out := b.pusher.Pair(web, "east").Outcome; out == nil || !out.Done {
-		t.Errorf("saying it once more undid it: %+v", out)
+		t.Errorf("an equal desired state lost the outcome: %+v", out)
 	}
 	b.pusher.SetDesired("east", wish("1"))
-	// A pass is under way for it, while:
+	// While a pass for it runs, the wrapper leaves again.
 	b.pusher.SetDesired("east", leave())
 	if out := b.pusher.Pair(web, "east").Outcome; out != nil {
-		t.Errorf("it passes for left: %+v", out)
+		t.Errorf("the earlier outcome counts: %+v", out)
 	}
 }
 
-func TestWhatAWantWakes(t *testing.T) {
+func TestWhichDesiredStatesQueueAPair(t *testing.T) {
 	for name, test := range map[string]struct {
 		first, second *Desired
 		queued        bool
 	}{
-		"something new":                  {nil, wish("1"), true},
-		"the same again":                 {wish("1"), wish("1"), false},
-		"something else":                 {wish("1"), wish("2"), true},
-		"another generation of the same": {wish("1"), func() *Desired { w := wish("1"); w.Wrapper.Generation++; return w }(), true},
-		"another revision of the same":   {wish("1"), func() *Desired { w := wish("1"); w.Revision = "r"; return w }(), false},
-		"to leave":                       {wish("1"), &Desired{Wrapper: webID, Drift: v1alpha1.DriftRepair}, true},
+		"a new desired state":                {nil, wish("1"), true},
+		"an equal one":                       {wish("1"), wish("1"), false},
+		"another one":                        {wish("1"), wish("2"), true},
+		"another generation of an equal one": {wish("1"), func() *Desired { w := wish("1"); w.Wrapper.Generation++; return w }(), true},
+		"another revision of an equal one":   {wish("1"), func() *Desired { w := wish("1"); w.Revision = "r"; return w }(), false},
+		"leaving":                            {wish("1"), &Desired{Wrapper: webID, Drift: v1alpha1.DriftRepair}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -273,13 +273,13 @@ func TestWhatAWantWakes(t *testing.T) {
 			}
 			b.pusher.RemoveDesired(web, "east")
 			if len(b.pusher.DesiredMembers(web)) > 0 || b.pusher.desired.get(web, "east") != nil {
-				t.Error("dropped, and still wanted")
+				t.Error("the desired state was removed, and is still there")
 			}
 		})
 	}
 }
 
-func TestWhatIsSeenWakesTheWrapperOnlyWhenItIsNews(t *testing.T) {
+func TestADeliveryWakesTheWrapperOnlyWhenItHasChanged(t *testing.T) {
 	b := newBench(t)
 	b.there(1, "1", true)
 	b.there(1, "1", true)
@@ -291,13 +291,13 @@ func TestWhatIsSeenWakesTheWrapperOnlyWhenItIsNews(t *testing.T) {
 	}
 }
 
-// last is how the last pass ended.
+// last is the outcome of the last pass.
 func (b *bench) last() plan.Outcome {
 	last, _ := b.histories.of(web)
 	return last
 }
 
-// due judges a pair without settling what is fought over.
+// due judges a pair without forgetting contested objects.
 func (b *bench) due(key Key, want *Desired) (todo plan.Work, due bool) {
 	if want == nil || !b.deliveries.IsListed() {
 		return plan.Work{}, false
@@ -310,7 +310,7 @@ func (b *bench) due(key Key, want *Desired) (todo plan.Work, due bool) {
 	return todo, due
 }
 
-// settle forgets what has not been fought over for long enough.
+// settle forgets contested objects that have stayed unchanged for long enough.
 func (b *bench) settle(key Key) {
 	b.histories.change(key, func(h *plan.History, now time.Time) { b.wakeAfter(key, h.Settle(b.deliveries.Get(key), now)) })
 }

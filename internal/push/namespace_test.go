@@ -51,7 +51,7 @@ func (s *site) label(key, value string) {
 	})
 }
 
-func TestANamespaceIsAdoptedOnlyWhereItIsOpen(t *testing.T) {
+func TestOnlyAnOpenNamespaceIsAdopted(t *testing.T) {
 	s := newClusterSite(t)
 	s.create(s.bare())
 	w := s.adoptingNamespace(s.bare())
@@ -70,12 +70,12 @@ func TestANamespaceIsAdoptedOnlyWhereItIsOpen(t *testing.T) {
 		t.Errorf("adopted: %q", got)
 	}
 	if got := s.labels(); got[v1alpha1.LabelMade] != "" {
-		t.Errorf("it is said to be made by Fairlead: %v", got)
+		t.Errorf("the adopted namespace has label made: %v", got)
 	}
 	s.inside().mustDeliver(s.inside().want(configMap("a", "1")))
 }
 
-func TestAnyNamespaceIsAdoptedWhereThePolicySaysSo(t *testing.T) {
+func TestUnderPolicyAllAnyNamespaceIsAdopted(t *testing.T) {
 	s := newClusterSite(t)
 	s.create(s.bare())
 	w := s.adoptingNamespace(s.bare())
@@ -85,7 +85,7 @@ func TestAnyNamespaceIsAdoptedWhereThePolicySaysSo(t *testing.T) {
 
 // The member's administrator may close a namespace that the administrator opened, although a wrapper has adopted it
 // meanwhile.
-func TestAnAdoptedNamespaceThatIsClosedIsObeyed(t *testing.T) {
+func TestAPassDoesNotWriteAnAdoptedNamespaceThatWasClosed(t *testing.T) {
 	s := newClusterSite(t)
 	s.openNamespace()
 	s.mustDeliver(s.adoptingNamespace(s.bare()))
@@ -101,7 +101,7 @@ func TestAnAdoptedNamespaceThatIsClosedIsObeyed(t *testing.T) {
 	}
 	entry := s.delivery().Spec.Inventory[0]
 	if entry.UID != s.get("v1", "Namespace", s.namespace).GetUID() || entry.Adopted != v1alpha1.AdoptedYes {
-		t.Errorf("the record of what was adopted is lost: %+v", entry)
+		t.Errorf("the entry lost the adoption: %+v", entry)
 	}
 	s.label(v1alpha1.LabelOpen, "true")
 	s.mustDeliver(changed)
@@ -109,7 +109,7 @@ func TestAnAdoptedNamespaceThatIsClosedIsObeyed(t *testing.T) {
 }
 
 // The member's administrator has closed the namespace. So the manager does not release it, and waits for nothing.
-func TestANamespaceThatIsClosedIsKeptByARemoval(t *testing.T) {
+func TestARemovalKeepsANamespaceThatWasClosed(t *testing.T) {
 	s := newClusterSite(t)
 	s.openNamespace()
 	s.mustDeliver(s.adoptingNamespace(s.bare()))
@@ -125,7 +125,7 @@ func TestANamespaceThatIsClosedIsKeptByARemoval(t *testing.T) {
 	}
 }
 
-func TestANamespaceThatAClusterFederatedBringsIsMarkedInItsCreation(t *testing.T) {
+func TestANamespaceOfAClusterFederatedIsCreatedWithItsLabels(t *testing.T) {
 	s := newClusterSite(t)
 	bodies := s.bodiesTo("/namespaces/" + s.namespace)
 	text := fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {team: x}}}", s.namespace)
@@ -137,15 +137,15 @@ func TestANamespaceThatAClusterFederatedBringsIsMarkedInItsCreation(t *testing.T
 
 	s.mustDeliver(s.want(s.bare()))
 	if got := s.labels(); got[v1alpha1.LabelMade] != "true" || got["team"] != "" {
-		t.Errorf("what was dropped stays, or what Fairlead made is not marked any more: %v", got)
+		t.Errorf("the dropped label stays, or label made is gone: %v", got)
 	}
 	for _, body := range *bodies {
 		if strings.Contains(body, v1alpha1.LabelMade) {
-			t.Errorf("an apply carries the label: %s", body)
+			t.Errorf("an apply has the label made: %s", body)
 		}
 	}
 	if len(*bodies) == 0 {
-		t.Error("no apply was seen")
+		t.Error("the wire saw no apply")
 	}
 }
 
@@ -165,7 +165,7 @@ func (s *site) bodiesTo(path string) *[]string {
 	return &bodies
 }
 
-func TestANamespaceWhosePushIsCutOffAnywhereIsFinishedOrLeftWithoutATrace(t *testing.T) {
+func TestTheNextPassFinishesOrRemovesANamespaceAfterAnyInterruption(t *testing.T) {
 	whole := newClusterSite(t)
 	whole.mustDeliver(whole.want(whole.bare()))
 	for n := range len(whole.wire.all()) {
@@ -190,14 +190,14 @@ func TestANamespaceWhosePushIsCutOffAnywhereIsFinishedOrLeftWithoutATrace(t *tes
 				leave.OnDelete = v1alpha1.DeleteAll
 				s.eventually(leave)
 				if s.get("v1", "Namespace", s.namespace) != nil {
-					t.Error("the namespace is left")
+					t.Error("the namespace still exists")
 				}
 			})
 		}
 	}
 }
 
-func TestANamespaceThatSomebodyMakesMeanwhileIsNotTaken(t *testing.T) {
+func TestAPassDoesNotTakeANamespaceThatAnotherClientCreates(t *testing.T) {
 	s := newClusterSite(t)
 	s.wire.begin(s.atOnce("POST v1/namespaces", func() { s.create(s.bare()) }))
 	w := s.adoptingNamespace(s.bare())
@@ -217,13 +217,13 @@ func TestWhichNamespacesAreOpen(t *testing.T) {
 		marked bool
 		open   bool
 	}{
-		"made by a ClusterFederated of a version before":    {apply: v1alpha1.FieldManager, marked: true, open: true},
-		"marked by one and made by kubectl":                 {marked: true},
-		"marked by one and made by another's apply":         {apply: "argocd", marked: true},
-		"made on the way of a Federated":                    {labels: `federation.fairlead.dev/made: "true"`, open: true},
-		"opened by the member":                              {labels: `federation.fairlead.dev/open: "true"`, open: true},
-		"opened with another word":                          {labels: `federation.fairlead.dev/open: "false"`},
-		"with a mark that the member's administrator wrote": {labels: `federation.fairlead.dev/uid: x`},
+		"made by a ClusterFederated of an earlier version":     {apply: v1alpha1.FieldManager, marked: true, open: true},
+		"made by kubectl, with Fairlead's mark":                {marked: true},
+		"made by another client's apply, with Fairlead's mark": {apply: "argocd", marked: true},
+		"made for a Federated":                                 {labels: `federation.fairlead.dev/made: "true"`, open: true},
+		"opened by the member":                                 {labels: `federation.fairlead.dev/open: "true"`, open: true},
+		"with another value of label open":                     {labels: `federation.fairlead.dev/open: "false"`},
+		"with a mark that the member's administrator wrote":    {labels: `federation.fairlead.dev/uid: x`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)

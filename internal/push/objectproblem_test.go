@@ -23,7 +23,7 @@ import (
 const job = `{apiVersion: batch/v1, kind: Job, metadata: {name: j%s}, spec: {suspend: true, template: {spec: {restartPolicy: Never, ` +
 	`containers: [{name: c, image: %s}]}}}}`
 
-func TestAnImmutableFieldIsNamedAndTheOthersGoOn(t *testing.T) {
+func TestAnImmutableFieldIsReportedAndDelaysNoOtherObject(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1"), fmt.Sprintf(job, "", "one")))
 	uid := s.get("batch/v1", "Job", "j").GetUID()
@@ -33,13 +33,13 @@ func TestAnImmutableFieldIsNamedAndTheOthersGoOn(t *testing.T) {
 		t.Errorf("state %s", out.State)
 	}
 	if got := s.configMap("a").Data["value"]; got != "2" {
-		t.Errorf("the ConfigMap says %q", got)
+		t.Errorf("the ConfigMap has %q", got)
 	}
 	// Undoing the change repairs it.
 	s.mustDeliver(s.want(configMap("a", "2"), fmt.Sprintf(job, "", "one")))
 }
 
-func TestAnObjectWhoseAuthorLetsItBeReplacedIsMadeAgain(t *testing.T) {
+func TestAnObjectWithTheReplaceAnnotationIsMadeAgain(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(fmt.Sprintf(job, "", "one")))
 	uid := s.get("batch/v1", "Job", "j").GetUID()
@@ -47,11 +47,11 @@ func TestAnObjectWhoseAuthorLetsItBeReplacedIsMadeAgain(t *testing.T) {
 	s.mustFail(w, v1alpha1.ReasonRemovalWaits, "made again")
 	s.eventually(w)
 	if s.get("batch/v1", "Job", "j").GetUID() == uid {
-		t.Error("it is still the one of before")
+		t.Error("the Job was not made again")
 	}
 }
 
-func TestAClaimIsNeverReplacedWhateverItsAuthorSays(t *testing.T) {
+func TestAClaimIsNeverReplacedDespiteItsAnnotation(t *testing.T) {
 	s := newSite(t)
 	replace := `, annotations: {federation.fairlead.dev/replace: "true"}`
 	s.mustDeliver(s.want(claimNamed(replace)))
@@ -60,7 +60,7 @@ func TestAClaimIsNeverReplacedWhateverItsAuthorSays(t *testing.T) {
 		`[ReadWriteMany], storageClassName: none, resources: {requests: {storage: 1Gi}}}}`, replace))
 	s.mustFail(w, v1alpha1.ReasonImmutableField)
 	if s.get("v1", "PersistentVolumeClaim", "data").GetUID() != uid {
-		t.Error("it was made anew")
+		t.Error("the claim was made again")
 	}
 }
 
@@ -69,15 +69,15 @@ const deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: d},
 
 // An author who removes the replicas from the wrapper gives up their ownership. The number on the member stays as it
 // is, wherever the push was interrupted.
-func TestReplicasThatTheAuthorStopsNamingStayAsTheyAre(t *testing.T) {
+func TestReplicasThatTheAuthorRemovesStayAsTheyAre(t *testing.T) {
 	replicas := func(s *site) int64 {
 		d := s.get("apps/v1", "Deployment", "d")
 		n, _, _ := unstructured.NestedInt64(d.Object, "spec", "replicas")
 		return n
 	}
 	for name, cut := range map[string]func(int, *http.Request) fate{
-		"in one go": nil,
-		"after a pusher that died before it applied": func(_ int, req *http.Request) fate {
+		"without an interruption": nil,
+		"after a manager that died before the apply": func(_ int, req *http.Request) fate {
 			if nameOf(req) == "PATCH deployments/d" {
 				return lost
 			}
@@ -104,7 +104,7 @@ func TestReplicasThatTheAuthorStopsNamingStayAsTheyAre(t *testing.T) {
 			})
 			s.mustDeliver(s.want(fmt.Sprintf(deployment, "", "three")))
 			if got := replicas(s); got != 5 {
-				t.Errorf("%d replicas after somebody scaled", got)
+				t.Errorf("%d replicas after an autoscaler scaled", got)
 			}
 		})
 	}
@@ -132,11 +132,11 @@ func (s *site) restricted(rules ...rbacv1.PolicyRule) {
 	s.connect(cfg)
 }
 
-func TestWhatTheHostMayNotWriteIsNamedWithTheWayOut(t *testing.T) {
+func TestAMissingGrantIsReportedWithItsRemedy(t *testing.T) {
 	s := newSite(t)
 	s.restricted(rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "patch", "create"}},
 		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: []string{"get"}})
-	s.await("the role counts", func(ctx context.Context) bool {
+	s.await("the role is in effect", func(ctx context.Context) bool {
 		_, err := (&pass{conn: s.conn, want: s.leave()}).run(ctx)
 		return err == nil
 	})
@@ -146,11 +146,11 @@ func TestWhatTheHostMayNotWriteIsNamedWithTheWayOut(t *testing.T) {
 	w = s.want(configMap("a", "1"), `{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {ports: [{port: 80}]}}`)
 	out := s.mustFail(w, v1alpha1.ReasonNotGranted, "Service web", "services", v1alpha1.LabelAggregateToHost)
 	if out.State != v1alpha1.StateStalled || out.Retry == 0 || s.configMap("a") == nil {
-		t.Errorf("state %s, retry %s, the ConfigMap is there: %v", out.State, out.Retry, s.configMap("a") != nil)
+		t.Errorf("state %s, retry %s, the ConfigMap exists: %v", out.State, out.Retry, s.configMap("a") != nil)
 	}
 }
 
-func TestAKindThatIsNotServedHoldsUpNobodyElse(t *testing.T) {
+func TestAKindThatIsNotServedDelaysNoOtherObject(t *testing.T) {
 	s := newSite(t)
 	group := s.namespace + ".example.com"
 	w := s.want(configMap("a", "1"), fmt.Sprintf("{apiVersion: %s/v1, kind: Crate, metadata: {name: c}}", group))
@@ -160,19 +160,19 @@ func TestAKindThatIsNotServedHoldsUpNobodyElse(t *testing.T) {
 	}
 	entries := s.delivery().Spec.Inventory
 	if len(entries) != 2 || entries[1].Resource != "" || entries[1].State != v1alpha1.EntryPending {
-		t.Errorf("the collector does not learn what to wait for: %+v", entries)
+		t.Errorf("the Delivery does not list the object that waits: %+v", entries)
 	}
 	s.wire.begin(nil)
 	s.mustFail(w, v1alpha1.ReasonAPINotServed)
 	if len(s.wire.writes()) > 0 {
-		t.Errorf("waiting writes: %v", s.wire.writes())
+		t.Errorf("a waiting pass writes: %v", s.wire.writes())
 	}
 
 	definition := s.create(crd("crates", "Crate", group, "Namespaced", "v1"))
 	s.served(group+"/v1", "Crate")
 	s.eventually(w)
 	if s.get(group+"/v1", "Crate", "c") == nil {
-		t.Fatal("it is not there")
+		t.Fatal("the Crate was not applied")
 	}
 
 	// The kind is removed again, with all its objects.
@@ -190,14 +190,14 @@ func TestAKindThatIsNotServedHoldsUpNobodyElse(t *testing.T) {
 	}
 	s.mustFail(w, v1alpha1.ReasonAPINotServed)
 	if got := s.configMap("a").Data["value"]; got != "2" {
-		t.Errorf("the ConfigMap says %q", got)
+		t.Errorf("the ConfigMap has %q", got)
 	}
 	s.eventually(s.leave())
 }
 
 // An object that was refused before the first try must not look delivered: after a restart the host asks only whether
 // the summary is complete.
-func TestWhatIsRefusedDoesNotCountAsDelivered(t *testing.T) {
+func TestARefusedObjectDoesNotCountAsDelivered(t *testing.T) {
 	for name, test := range map[string]struct {
 		prepare func(*site)
 		object  string
@@ -229,28 +229,28 @@ func TestWhatIsRefusedDoesNotCountAsDelivered(t *testing.T) {
 			w := s.want(objects...)
 			s.mustFail(w, test.reason)
 			if d := s.delivery(); d != nil && w.IsHeldBy(deliveries.Summarise(d)) {
-				t.Errorf("the member seems to hold what is wanted: %v", s.inventory())
+				t.Errorf("the Delivery counts as complete: %v", s.inventory())
 			}
 			s.wire.begin(nil)
 			s.mustFail(w, test.reason)
 			if len(s.wire.writes()) > 0 {
-				t.Errorf("being refused writes: %v", s.wire.writes())
+				t.Errorf("a refused pass writes: %v", s.wire.writes())
 			}
 			s.mustDeliver(s.leave())
 			if s.delivery() != nil {
-				t.Error("leaving leaves a Delivery")
+				t.Error("the Delivery still exists after leaving")
 			}
 		})
 	}
 }
 
-func TestANamespaceIsClosedUntilItIsOpened(t *testing.T) {
+func TestAPassWritesOnlyIntoAnOpenNamespace(t *testing.T) {
 	s := newSite(t)
 	s.create(fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s}}", s.namespace))
 	w := s.want(configMap("a", "1"))
 	s.mustFail(w, v1alpha1.ReasonNamespaceNotOpen, s.namespace, v1alpha1.LabelOpen)
 	if s.configMap("a") != nil {
-		t.Fatal("it was delivered all the same")
+		t.Fatal("the object was delivered into a closed namespace")
 	}
 	all := s.want(configMap("a", "1"))
 	all.Namespaces = v1alpha1.NamespacesAll
@@ -260,15 +260,15 @@ func TestANamespaceIsClosedUntilItIsOpened(t *testing.T) {
 	w = s.want(configMap("a", "2"))
 	s.mustFail(w, v1alpha1.ReasonNamespaceNotOpen)
 	if got := s.configMap("a"); got == nil || got.Data["value"] != "1" {
-		t.Errorf("it is %v", got)
+		t.Errorf("the ConfigMap is %v", got)
 	}
 	s.mustDeliver(s.leave())
 	if s.configMap("a") != nil {
-		t.Error("leaving a closed namespace leaves something")
+		t.Error("an object or the Delivery is left")
 	}
 }
 
-func TestANamespaceThatIsBeingDeletedIsWaitedFor(t *testing.T) {
+func TestAPassWaitsForANamespaceThatIsBeingDeleted(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
 	s.create(`{apiVersion: v1, kind: ConfigMap, metadata: {name: z, finalizers: [example.com/hold]}}`)
@@ -284,7 +284,7 @@ func TestANamespaceThatIsBeingDeletedIsWaitedFor(t *testing.T) {
 }
 
 // If a webhook on the member does not answer, the API server answers 500 for that one object.
-func TestAnObjectThatMakesTheMemberAnswer500IsTroubleOfThatObjectAlone(t *testing.T) {
+func TestAnObjectThatTheMemberAnswersWith500DelaysNoOtherObject(t *testing.T) {
 	s := newSite(t)
 	s.wire.answer = func(req *http.Request) *http.Response {
 		if nameOf(req) == "PATCH configmaps/a" {
@@ -297,6 +297,6 @@ func TestAnObjectThatMakesTheMemberAnswer500IsTroubleOfThatObjectAlone(t *testin
 		t.Errorf("state %s, retry %s", out.State, out.Retry)
 	}
 	if s.configMap("b") == nil {
-		t.Error("the other object was held up")
+		t.Error("the other object was delayed")
 	}
 }

@@ -18,9 +18,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// An object that is renamed is dropped under one name and added under another. As long as the new one does
-// not stand, the old one is all there is.
-func TestWhatAnUpdateDropsStaysUntilWhatItBringsStands(t *testing.T) {
+// A rename drops an object under one name and adds it under another. Until the new object is applied, the old one must stay.
+func TestADroppedObjectStaysUntilTheNewObjectsAreApplied(t *testing.T) {
 	refused := func(s *site, err *apierrors.StatusError) {
 		s.wire.answer = func(req *http.Request) *http.Response {
 			if nameOf(req) == "PATCH configmaps/new" {
@@ -30,14 +29,14 @@ func TestWhatAnUpdateDropsStaysUntilWhatItBringsStands(t *testing.T) {
 		}
 	}
 	for name, test := range map[string]struct {
-		brings  string // configMap new where it is empty
+		brings  string // the new object; ConfigMap new if empty
 		prepare func(*site)
-		mend    func(*site) // nil where only another wish mends it
+		repair  func(*site) // nil if only another desired state helps
 		reason  string
 	}{
-		"somebody else's is in the way": {
+		"another client's object has the name": {
 			prepare: func(s *site) { s.create(configMap("new", "theirs")) },
-			mend:    func(s *site) { s.delete("v1", "ConfigMap", "new") },
+			repair:  func(s *site) { s.delete("v1", "ConfigMap", "new") },
 			reason:  v1alpha1.ReasonObjectExists,
 		},
 		"it is not granted": {
@@ -45,18 +44,18 @@ func TestWhatAnUpdateDropsStaysUntilWhatItBringsStands(t *testing.T) {
 				refused(s, apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "new",
 					errors.New(`User "u" cannot patch resource "configmaps" in API group ""`)))
 			},
-			mend:   func(s *site) { s.wire.answer = nil },
+			repair: func(s *site) { s.wire.answer = nil },
 			reason: v1alpha1.ReasonNotGranted,
 		},
 		"admission refuses it": {
 			prepare: func(s *site) {
 				refused(s, apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "new", errors.New("denied by policy")))
 			},
-			mend:   func(s *site) { s.wire.answer = nil },
+			repair: func(s *site) { s.wire.answer = nil },
 			reason: v1alpha1.ReasonRefused,
 		},
 		"it is invalid": {brings: `{apiVersion: v1, kind: ConfigMap, metadata: {name: new}, data: {"a/b": "1"}}`, reason: v1alpha1.ReasonInvalid},
-		"its kind is not served": {brings: `{apiVersion: nobody.example.com/v1, kind: Crate, metadata: {name: new}}`,
+		"its kind is not served": {brings: `{apiVersion: unserved.example.com/v1, kind: Crate, metadata: {name: new}}`,
 			reason: v1alpha1.ReasonAPINotServed},
 		"it is of the wrong scope": {brings: `{apiVersion: v1, kind: Namespace, metadata: {name: new}}`, reason: v1alpha1.ReasonScopeMismatch},
 	} {
@@ -71,29 +70,29 @@ func TestWhatAnUpdateDropsStaysUntilWhatItBringsStands(t *testing.T) {
 				brings = configMap("new", "1")
 			}
 			w := s.want(brings, configMap("other", "2"))
-			for range 2 { // the second pass knows it from the Delivery alone
+			for range 2 { // the second pass reads the dropped object in the Delivery
 				s.mustFail(w, test.reason, "the removal of ConfigMap old waits")
 			}
 			if s.configMap("old") == nil || s.configMap("other").Data["value"] != "2" {
-				t.Errorf("old is there: %v, the other says %v", s.configMap("old") != nil, s.configMap("other").Data)
+				t.Errorf("old exists: %v, the other has %v", s.configMap("old") != nil, s.configMap("other").Data)
 			}
-			if test.mend != nil {
-				test.mend(s)
+			if test.repair != nil {
+				test.repair(s)
 				s.mustDeliver(w)
 				if s.configMap("old") != nil || s.configMap("new") == nil {
-					t.Error("the old one is still there, or the new one is not")
+					t.Error("the old object still exists, or the new one does not")
 				}
 				return
 			}
 			s.mustDeliver(s.want(configMap("other", "2")))
 			if s.configMap("old") != nil {
-				t.Error("with nothing in the way the old one is still there")
+				t.Error("the old object still exists after the new one was dropped")
 			}
 		})
 	}
 }
 
-func TestLeavingWaitsForNothingThatWasRefused(t *testing.T) {
+func TestALeavingWrapperDoesNotWaitForARefusedObject(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("old", "1")))
 	s.create(configMap("new", "theirs"))
@@ -103,17 +102,17 @@ func TestLeavingWaitsForNothingThatWasRefused(t *testing.T) {
 	}
 	s.mustDeliver(s.leave())
 	if s.configMap("old") != nil || s.delivery() != nil || s.configMap("new").Data["value"] != "theirs" {
-		t.Error("something of ours is left, or theirs was touched")
+		t.Error("an object or the Delivery is left, or the other client's object was changed")
 	}
 }
 
-// What keeps its own additions out goes first, or such an update would never come to its end.
-func TestWhatOnlyRestrictsIsDroppedWithoutWaiting(t *testing.T) {
+// The quota of the old state blocks the claim of the new one. So the quota must go first, or the update would never be done.
+func TestADroppedKindThatOnlyRestrictsDoesNotWait(t *testing.T) {
 	const quota = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}, spec: {hard: {persistentvolumeclaims: 0}}}"
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("old", "1"), quota))
 	w := s.want(claimNamed(""))
-	s.await("the quota counts", func(context.Context) bool {
+	s.await("the quota is in effect", func(context.Context) bool {
 		u := s.get("v1", "ResourceQuota", "q")
 		_, there, _ := unstructured.NestedString(u.Object, "status", "hard", "persistentvolumeclaims")
 		return there
@@ -123,10 +122,10 @@ func TestWhatOnlyRestrictsIsDroppedWithoutWaiting(t *testing.T) {
 		t.Errorf("message: %s", out.Message)
 	}
 	if s.get("v1", "ResourceQuota", "q") != nil || s.configMap("old") == nil || out.Retry > plan.RetrySoon {
-		t.Errorf("the quota is there: %v, old is there: %v, retry %s", s.get("v1", "ResourceQuota", "q") != nil, s.configMap("old") != nil, out.Retry)
+		t.Errorf("the quota exists: %v, old exists: %v, retry %s", s.get("v1", "ResourceQuota", "q") != nil, s.configMap("old") != nil, out.Retry)
 	}
 	s.eventually(w)
 	if s.configMap("old") != nil || s.get("v1", "PersistentVolumeClaim", "data") == nil {
-		t.Error("it did not come to its end")
+		t.Error("the old object still exists, or the claim does not")
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-func TestANamespaceIsDeletedOnlyWithNothingOfOthersInIt(t *testing.T) {
+func TestANamespaceWithObjectsOfOthersIsNotDeleted(t *testing.T) {
 	s := newClusterSite(t)
 	w := s.want(fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s}}", s.namespace))
 	s.mustDeliver(w)
@@ -33,7 +33,7 @@ func TestANamespaceIsDeletedOnlyWithNothingOfOthersInIt(t *testing.T) {
 	}
 }
 
-func TestANamespaceThatWasAdoptedIsNeverDeleted(t *testing.T) {
+func TestAnAdoptedNamespaceIsNeverDeleted(t *testing.T) {
 	s := newClusterSite(t)
 	s.openNamespace()
 	w := s.want(fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s}}", s.namespace))
@@ -44,14 +44,14 @@ func TestANamespaceThatWasAdoptedIsNeverDeleted(t *testing.T) {
 	s.mustDeliver(leave)
 	ns := s.get("v1", "Namespace", s.namespace)
 	if ns == nil || ns.GetDeletionTimestamp() != nil {
-		t.Fatal("it was deleted, though Fairlead did not make it")
+		t.Fatal("the adopted namespace was deleted")
 	}
 	if ns.GetLabels()[v1alpha1.LabelUID] != "" {
-		t.Errorf("it was not released: %v", ns.GetLabels())
+		t.Errorf("the namespace was not released: %v", ns.GetLabels())
 	}
 }
 
-func TestACRDIsDeletedOnlyWithNothingOfOthersOfItsKind(t *testing.T) {
+func TestACRDWithObjectsOfOthersIsNotDeleted(t *testing.T) {
 	s := newClusterSite(t)
 	group := s.namespace + ".example.com"
 	w := s.want(crd("crates", "Crate", group, "Cluster", "v1"))
@@ -69,8 +69,8 @@ func TestACRDIsDeletedOnlyWithNothingOfOthersOfItsKind(t *testing.T) {
 	}
 }
 
-// The kinds of a group whose server is down cannot be listed. The manager then assumes that they have objects.
-func TestANamespaceIsKeptWhileItCannotBeSeenWhatIsInIt(t *testing.T) {
+// The manager cannot list the kinds of a group whose server is down. It then assumes that they have objects.
+func TestANamespaceIsKeptWhileItsContentsCannotBeListed(t *testing.T) {
 	s := newClusterSite(t)
 	s.mustDeliver(s.want(fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s}}", s.namespace),
 		// a second object, which must not wait for the first
@@ -79,16 +79,16 @@ func TestANamespaceIsKeptWhileItCannotBeSeenWhatIsInIt(t *testing.T) {
 		spec: {group: down.example.com, version: v1, groupPriorityMinimum: 100, versionPriority: 100,
             service: {namespace: default, name: nobody}}}`)
 	t.Cleanup(func() { _ = s.admin.Delete(context.Background(), down) })
-	asking := discovery.NewDiscoveryClientForConfigOrDie(config)
+	discoverer := discovery.NewDiscoveryClientForConfigOrDie(config)
 	s.await("the group is announced", func(context.Context) bool {
-		_, err := asking.ServerPreferredNamespacedResources()
+		_, err := discoverer.ServerPreferredNamespacedResources()
 		return err != nil
 	})
 	leave := s.leave()
 	leave.OnDelete = v1alpha1.DeleteAll
 	s.mustFail(leave, v1alpha1.ReasonNotEmpty, "down.example.com")
 	if s.get("v1", "Namespace", s.namespace).GetDeletionTimestamp() != nil {
-		t.Error("it was deleted")
+		t.Error("the namespace was deleted")
 	}
 	if err := s.admin.Delete(t.Context(), down); err != nil {
 		t.Fatal(err)
@@ -96,8 +96,8 @@ func TestANamespaceIsKeptWhileItCannotBeSeenWhatIsInIt(t *testing.T) {
 	s.eventually(leave)
 }
 
-// An operator's upgrade drops the version in the mapping cache. A 404 is then for the path, not for the object.
-func TestAnObjectWhoseVersionWentIsStillRemoved(t *testing.T) {
+// An operator's upgrade stops serving the version to which the kind is mapped. The 404 is then about the path, not the object.
+func TestARemovalFindsAnObjectWhoseMappedVersionIsNoLongerServed(t *testing.T) {
 	s := newSite(t)
 	group := s.namespace + ".example.com"
 	definition := s.create(crd("crates", "Crate", group, "Namespaced", "v1", "v2"))
@@ -118,6 +118,6 @@ func TestAnObjectWhoseVersionWentIsStillRemoved(t *testing.T) {
 	})
 	s.eventually(s.leave())
 	if s.get(group+"/v1", "Crate", "c") != nil {
-		t.Error("it is still there, and no Delivery lists it")
+		t.Error("the object still exists, and no Delivery lists it")
 	}
 }

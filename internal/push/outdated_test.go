@@ -17,9 +17,9 @@ import (
 	manifests "github.com/fairlead-dev/fairlead/config"
 )
 
-// withoutField takes a field from the member's CRD of Deliveries, as if an older hostctl had joined it, until the test ends. The
+// withoutField removes a field from the member's CRD of Deliveries until the test ends, as if an older hostctl had joined the member. The
 // tests of this package that change the CRD do not run in parallel.
-func withoutField(t *testing.T, path ...string) (mend func()) {
+func withoutField(t *testing.T, path ...string) (restore func()) {
 	t.Helper()
 	name := "deliveries." + v1alpha1.Group
 	apply := func(strip bool) {
@@ -56,15 +56,15 @@ func withoutField(t *testing.T, path ...string) (mend func()) {
 		}
 	}
 	apply(true)
-	mended := false
-	mend = func() {
-		if !mended {
-			mended = true
+	restored := false
+	restore = func() {
+		if !restored {
+			restored = true
 			apply(false)
 		}
 	}
-	t.Cleanup(mend)
-	return mend
+	t.Cleanup(restore)
+	return restore
 }
 
 func inventoryField(name string) []string {
@@ -76,7 +76,7 @@ func TestAnObjectIsNotAdoptedOnAMemberThatCannotRecordIt(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
 	there := s.create(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {value: "1"}}`)
-	mend := withoutField(t, inventoryField("adopted")...)
+	restore := withoutField(t, inventoryField("adopted")...)
 	w := s.want(configMap("a", "1"))
 	w.OnConflict = v1alpha1.ConflictAdoptIfEqual
 	s.mustFail(w, v1alpha1.ReasonMemberOutdated, "spec.inventory[0].adopted", "hostctl join east --cluster-kubeconfig FILE")
@@ -87,24 +87,24 @@ func TestAnObjectIsNotAdoptedOnAMemberThatCannotRecordIt(t *testing.T) {
 	if after := s.configMap("a"); after == nil || after.UID != there.GetUID() {
 		t.Fatal("the object was deleted")
 	}
-	mend()
+	restore()
 	s.mustDeliver(w)
 }
 
 func TestAPushThatTheMemberCannotRecordWritesNothing(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
-	mend := withoutField(t, inventoryField("rendering")...)
+	restore := withoutField(t, inventoryField("rendering")...)
 	w := s.want(configMap("a", "1"))
 	s.mustFail(w, v1alpha1.ReasonMemberOutdated, "spec.inventory[0].rendering")
 	if s.configMap("a") != nil {
 		t.Error("the object was written")
 	}
-	mend()
+	restore()
 	s.mustDeliver(w)
 }
 
-// What the host does not write needs no field: a member that is only a little older is served.
+// A pass that does not write a field does not need it in the CRD. So a slightly older member is served.
 func TestAMemberThatLacksAFieldThatNoPushNeedsIsServed(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()

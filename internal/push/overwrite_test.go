@@ -31,19 +31,19 @@ func TestAPairThatIsHeldNamesTheDeliveryAndTheCommand(t *testing.T) {
 	want := &v1alpha1.DeliveryVersion{UID: d.UID, Generation: d.Generation}
 	command := "hostctl recover web -n " + s.namespace
 	behind := s.mustFail(s.want(configMap("a", "3")), v1alpha1.ReasonHostBehindMember, command)
-	s.wrapper.UID += "-anew"
+	s.wrapper.UID += "-again"
 	replaced := s.mustFail(s.want(configMap("a", "3")), v1alpha1.ReasonWrapperReplaced, command)
 	for _, out := range []plan.Outcome{behind, replaced} {
 		if diff := cmp.Diff(want, out.Overtaken); diff != "" {
 			t.Errorf("%s names the Delivery (-want +got):\n%s", out.Reason, diff)
 		}
 		if at := strings.Index(out.Message, command); at+len(command) > 200 {
-			t.Errorf("the command stands too late, the line is cut at 256: %s", out.Message)
+			t.Errorf("the command is too far to the right, a status line ends after 256 bytes: %s", out.Message)
 		}
 	}
 }
 
-func TestAPersonsWordBringsAMemberBackToWhatTheHostKnows(t *testing.T) {
+func TestAnApprovalBringsAMemberBackToTheHostsState(t *testing.T) {
 	s := newSite(t)
 	s.wrapper.Generation = 5
 	s.mustDeliver(s.want(configMap("a", "5"), configMap("b", "5")))
@@ -56,9 +56,9 @@ func TestAPersonsWordBringsAMemberBackToWhatTheHostKnows(t *testing.T) {
 		t.Errorf("a is %v of uid %s (was %s), b is %v", cm.Data, cm.UID, a, s.configMap("b"))
 	}
 	if got := s.delivery().Spec.Wrapper.Generation; got != 3 {
-		t.Errorf("the Delivery says generation %d", got)
+		t.Errorf("the Delivery has generation %d", got)
 	}
-	// The Approval is used up. A host that is restored once more holds the pair, whichever Approvals the backup has.
+	// The Approval counts once. A host that is restored again holds the pair, even if the backup has that Approval.
 	s.wrapper.Generation = 5
 	s.mustDeliver(s.want(configMap("a", "other")))
 	s.wrapper.Generation = 3
@@ -72,7 +72,7 @@ func TestAPersonsWordBringsAMemberBackToWhatTheHostKnows(t *testing.T) {
 }
 
 // Otherwise the next pass would hold the pair again, although the member already has the desired state.
-func TestAPersonsWordIsWrittenDownAlsoWhereTheObjectsAreEqual(t *testing.T) {
+func TestAnApprovedOverwriteIsRecordedEvenIfTheObjectsAreEqual(t *testing.T) {
 	s := newSite(t)
 	s.wrapper.Generation = 5
 	s.mustDeliver(s.want(configMap("a", "1")))
@@ -81,11 +81,11 @@ func TestAPersonsWordIsWrittenDownAlsoWhereTheObjectsAreEqual(t *testing.T) {
 	s.mustDeliver(s.want(configMap("a", "1")))
 }
 
-func TestAPersonsWordTakesOverWhatAnEarlierWrapperLeft(t *testing.T) {
+func TestAnApprovalTakesOverTheObjectsOfAnEarlierWrapper(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1"), configMap("b", "1")))
 	a := s.configMap("a").UID
-	s.wrapper.UID += "-anew"
+	s.wrapper.UID += "-again"
 	s.mustFail(s.want(configMap("a", "2")), v1alpha1.ReasonWrapperReplaced)
 
 	s.mustDeliver(s.approved(s.want(configMap("a", "2"))))
@@ -94,7 +94,7 @@ func TestAPersonsWordTakesOverWhatAnEarlierWrapperLeft(t *testing.T) {
 		t.Errorf("a: uid %s (was %s), %v, %v", cm.UID, a, cm.Data, cm.Labels)
 	}
 	if s.configMap("b") != nil {
-		t.Error("b stays, though the wrapper does not have it")
+		t.Error("b still exists, and the wrapper does not list it")
 	}
 	if diff := cmp.Diff([]string{"ConfigMap a Applied"}, s.inventory()); diff != "" {
 		t.Errorf("inventory (-want +got):\n%s", diff)
@@ -102,28 +102,28 @@ func TestAPersonsWordTakesOverWhatAnEarlierWrapperLeft(t *testing.T) {
 }
 
 // The first wrapper's push dies after it made b and before it recorded b's uid. The next wrapper does not list b.
-func TestWhatACutOffPushOfAnEarlierWrapperMadeIsRemoved(t *testing.T) {
+func TestARemovalFindsAnObjectOfAnEarlierWrappersInterruptedPush(t *testing.T) {
 	for name, tc := range map[string]struct {
 		changed, stays bool
 	}{
-		"the object is the listed one":                {},
-		"the object is of another rendering and host": {changed: true, stays: true},
+		"the object is the listed one":                      {},
+		"the object has another rendering, of another host": {changed: true, stays: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
-			isCut := false
+			interrupted := false
 			s.wire.begin(func(_ int, req *http.Request) fate {
 				switch {
-				case isCut:
+				case interrupted:
 					return lost
 				case nameOf(req) == "PATCH configmaps/b":
-					isCut = true
+					interrupted = true
 					return unanswered
 				}
 				return through
 			})
 			if _, err := s.push(s.want(configMap("a", "1"), configMap("b", "1"))); err == nil || s.configMap("b") == nil {
-				t.Fatalf("the push was not cut off after b: %v", err)
+				t.Fatalf("the push was not interrupted after b: %v", err)
 			}
 			s.connect(config)
 			if tc.changed {
@@ -134,10 +134,10 @@ func TestWhatACutOffPushOfAnEarlierWrapperMadeIsRemoved(t *testing.T) {
 					})
 				})
 			}
-			s.wrapper.UID += "-anew"
+			s.wrapper.UID += "-again"
 			s.mustDeliver(s.approved(s.want(configMap("a", "1"))))
 			if is := s.configMap("b") != nil; is != tc.stays {
-				t.Errorf("b is there: %t", is)
+				t.Errorf("b exists: %t", is)
 			}
 		})
 	}
@@ -145,13 +145,13 @@ func TestWhatACutOffPushOfAnEarlierWrapperMadeIsRemoved(t *testing.T) {
 
 // An earlier wrapper of the name left an object to the member under KeepAll. A later one of the same content lists the
 // object, but never reaches it, because the member has closed the namespace.
-func TestWhatAnEarlierWrapperLeftIsNotRemovedByOneThatNeverWroteIt(t *testing.T) {
+func TestAWrapperDoesNotRemoveAnEarlierWrappersObjectThatItNeverWrote(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1")))
 	leaves := s.leave()
 	leaves.OnDelete = v1alpha1.KeepAll
 	s.mustDeliver(leaves)
-	s.wrapper.UID += "-anew"
+	s.wrapper.UID += "-again"
 	s.label(v1alpha1.LabelMade, "")
 	s.mustFail(s.want(configMap("a", "1")), v1alpha1.ReasonNamespaceNotOpen)
 	s.mustDeliver(s.leave())
@@ -160,16 +160,16 @@ func TestWhatAnEarlierWrapperLeftIsNotRemovedByOneThatNeverWroteIt(t *testing.T)
 	}
 }
 
-func TestAWordAboutAnotherDeliveryIsNone(t *testing.T) {
+func TestAnApprovalOfAnotherDeliveryDoesNotCount(t *testing.T) {
 	for name, change := range map[string]func(*v1alpha1.DeliveryVersion){
-		"it was written to since":    func(v *v1alpha1.DeliveryVersion) { v.Generation-- },
-		"it was made anew since":     func(v *v1alpha1.DeliveryVersion) { v.UID = "another" },
-		"it was not written to then": func(v *v1alpha1.DeliveryVersion) { v.Generation++ },
+		"it has a later generation now":         func(v *v1alpha1.DeliveryVersion) { v.Generation-- },
+		"it has another uid now":                func(v *v1alpha1.DeliveryVersion) { v.UID = "another" },
+		"the Approval names a later generation": func(v *v1alpha1.DeliveryVersion) { v.Generation++ },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
 			s.mustDeliver(s.want(configMap("a", "1")))
-			s.wrapper.UID += "-anew"
+			s.wrapper.UID += "-again"
 			w := s.approved(s.want(configMap("a", "2")))
 			change(w.Overwrites)
 			s.wire.begin(nil)
@@ -194,7 +194,7 @@ func TestADeliveryThatThisHostHasNotSealedIsNotTakenOver(t *testing.T) {
 			mine := s.seals
 			s.seals = seals
 			s.mustDeliver(s.want(configMap("a", "1")))
-			s.seals, s.wrapper.UID = mine, s.wrapper.UID+"-anew"
+			s.seals, s.wrapper.UID = mine, s.wrapper.UID+"-again"
 			s.wire.begin(nil)
 			s.mustFail(s.want(configMap("a", "1")), v1alpha1.ReasonWrapperReplaced, "not sealed")
 			if len(s.wire.writes()) > 0 {
@@ -206,7 +206,7 @@ func TestADeliveryThatThisHostHasNotSealedIsNotTakenOver(t *testing.T) {
 }
 
 // A Delivery of an earlier version gets its seal with the next change.
-func TestASealIsNoReasonToWrite(t *testing.T) {
+func TestAMissingSealAloneCausesNoWrite(t *testing.T) {
 	s := newSite(t)
 	mine := s.seals
 	s.seals = deliveries.Seals{}

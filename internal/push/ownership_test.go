@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 )
 
-func TestWhatIsInTheWay(t *testing.T) {
+func TestAPassMeetsAnExistingObject(t *testing.T) {
 	for name, test := range map[string]struct {
 		there    string // the object of the member's administrator, as a format with the namespace
 		conflict v1alpha1.ConflictPolicy
@@ -29,23 +29,23 @@ func TestWhatIsInTheWay(t *testing.T) {
 		data     map[string]string
 		adopted  v1alpha1.Adoption
 	}{
-		"nothing": {data: map[string]string{"value": "1"}},
-		"somebody's object is left alone, and named": {
+		"no object": {data: map[string]string{"value": "1"}},
+		"another client's object stays as it is, and the message names the client": {
 			there:  `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {value: "1"}}`,
 			reason: v1alpha1.ReasonObjectExists, words: []string{"ConfigMap a", "managed by admin", "onConflict"},
 			data: map[string]string{"value": "1"},
 		},
-		"somebody's equal object is adopted where the author says so": {
+		"another client's equal object is adopted if the author allows it": {
 			there:    `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {team: red}}, data: {value: "1"}}`,
 			conflict: v1alpha1.ConflictAdoptIfEqual, adopted: v1alpha1.AdoptedYes,
 			data: map[string]string{"value": "1"},
 		},
-		"somebody's object that says more is adopted with what it says": {
+		"another client's object with further fields is adopted with them": {
 			there:    `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {value: "1", more: "yes"}}`,
 			conflict: v1alpha1.ConflictAdoptIfEqual, adopted: v1alpha1.AdoptedYes,
 			data: map[string]string{"value": "1", "more": "yes"},
 		},
-		"somebody's other object is not adopted, and the difference is named": {
+		"another client's different object is not adopted, and the message names the difference": {
 			there:    `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {value: "2"}}`,
 			conflict: v1alpha1.ConflictAdoptIfEqual, reason: v1alpha1.ReasonObjectExists, words: []string{".data.value", "managed by admin"},
 			data: map[string]string{"value": "2"},
@@ -57,27 +57,27 @@ func TestWhatIsInTheWay(t *testing.T) {
 			conflict: v1alpha1.ConflictAdoptIfEqual, reason: v1alpha1.ReasonOwnedByOther, words: []string{"federated/x/y"},
 			data: map[string]string{"value": "1"},
 		},
-		"what a dead wrapper of this name kept, where it is what is wanted": {
+		"an object that a deleted wrapper of this name kept, with the desired rendering": {
 			there: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {federation.fairlead.dev/uid: dead},
 				annotations: {federation.fairlead.dev/wrapper: federated/%[1]s/web, federation.fairlead.dev/rendering: "%[2]s",
                     federation.fairlead.dev/object: configmaps/%[1]s/a}}, data: {value: "0"}}`,
 			data: map[string]string{"value": "1"},
 		},
-		"what another wrapper of this name kept, and is equal but for its marks": {
+		"an object that another wrapper of this name kept, equal except for its marks": {
 			there: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {federation.fairlead.dev/uid: dead},
 				annotations: {federation.fairlead.dev/wrapper: federated/%[1]s/web, federation.fairlead.dev/rendering: another,
                     federation.fairlead.dev/object: configmaps/%[1]s/a}}, data: {value: "1"}}`,
 			conflict: v1alpha1.ConflictAdoptIfEqual, adopted: v1alpha1.AdoptedYes,
 			data: map[string]string{"value": "1"},
 		},
-		"what another wrapper of this name kept, perhaps another host's": {
+		"an object that another wrapper of this name kept, with another content": {
 			there: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {federation.fairlead.dev/uid: dead},
 				annotations: {federation.fairlead.dev/wrapper: federated/%[1]s/web, federation.fairlead.dev/rendering: another,
                     federation.fairlead.dev/object: configmaps/%[1]s/a}}, data: {value: "0"}}`,
 			reason: v1alpha1.ReasonWrapperReplaced, words: []string{"ConfigMap a", "uid dead", "label it federation.fairlead.dev/uid=uid-"},
 			data: map[string]string{"value": "0"},
 		},
-		"a copy that carries the label of the wrapper and is no object of it": {
+		"a copy of an object of this wrapper under another name": {
 			there: `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {federation.fairlead.dev/uid: uid-%[1]s},
 				annotations: {federation.fairlead.dev/object: configmaps/%[1]s/original}}, data: {value: "1"}}`,
 			reason: v1alpha1.ReasonObjectExists, data: map[string]string{"value": "1"},
@@ -99,25 +99,25 @@ func TestWhatIsInTheWay(t *testing.T) {
 			}
 			a, entry := s.configMap("a"), s.delivery().Spec.Inventory[0]
 			if uid != "" && a.UID != uid {
-				t.Error("it was deleted and made anew")
+				t.Error("the object was deleted and made again")
 			}
 			if diff := cmp.Diff(test.data, a.Data); diff != "" {
-				t.Errorf("what is there says (-want +got):\n%s", diff)
+				t.Errorf("the object's data (-want +got):\n%s", diff)
 			}
 			if ours := marks.FieldsDigest(a.ManagedFields) != ""; ours != (test.reason == "") {
-				t.Errorf("fields of ours there: %v", ours)
+				t.Errorf("the object has fields of Fairlead: %v", ours)
 			}
 			if diff := cmp.Diff(test.adopted, entry.Adopted); diff != "" {
 				t.Errorf("adopted (-want +got):\n%s", diff)
 			}
 			if s.configMap("b") == nil {
-				t.Error("the other object was held up")
+				t.Error("the other object was delayed")
 			}
 		})
 	}
 }
 
-func TestAnObjectOnItsWayOutIsWaitedForAndMadeAgain(t *testing.T) {
+func TestAPassWaitsForAnObjectThatIsBeingDeletedAndMakesItAgain(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
 	s.create(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, finalizers: [example.com/hold]}}`)
@@ -125,7 +125,7 @@ func TestAnObjectOnItsWayOutIsWaitedForAndMadeAgain(t *testing.T) {
 	w := s.want(configMap("a", "1"))
 	out := s.mustFail(w, v1alpha1.ReasonRemovalWaits, "example.com/hold")
 	if out.Retry == 0 {
-		t.Error("nobody would come back")
+		t.Error("the pass is not tried again")
 	}
 	cm := s.configMap("a")
 	cm.Finalizers = nil
@@ -134,13 +134,13 @@ func TestAnObjectOnItsWayOutIsWaitedForAndMadeAgain(t *testing.T) {
 	}
 	s.eventually(w)
 	if got := s.configMap("a").Data["value"]; got != "1" {
-		t.Errorf("a says %q", got)
+		t.Errorf("a has %q", got)
 	}
 }
 
-// cutOff makes a pass whose request of that name is lost. So the Delivery lists its object, and the next pass reads the
+// interrupt makes a pass whose request of that name is lost. The Delivery then lists the object, and the next pass reads the
 // object.
-func (s *site) cutOff(w *Desired, name string) {
+func (s *site) interrupt(w *Desired, name string) {
 	s.Helper()
 	s.wire.begin(func(_ int, req *http.Request) fate {
 		if nameOf(req) == name {
@@ -149,15 +149,15 @@ func (s *site) cutOff(w *Desired, name string) {
 		return through
 	})
 	if _, err := s.push(w); err == nil {
-		s.Fatal("the pass was not cut off")
+		s.Fatal("the pass was not interrupted")
 	}
 }
 
 // Another client makes the object after the pass did not find it, and before the pass applies it.
-func TestAnObjectThatSomebodyMakesMeanwhileIsGivenBackAsItWas(t *testing.T) {
+func TestAPassRestoresAnObjectThatAnotherClientCreatedMeanwhile(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
-	s.cutOff(s.want(configMap("a", "1")), "PATCH configmaps/a")
+	s.interrupt(s.want(configMap("a", "1")), "PATCH configmaps/a")
 	var before *corev1.ConfigMap
 	s.wire.begin(s.atOnce("PATCH configmaps/a", func() {
 		s.create(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {note: theirs}}, data: {own: "theirs"}}`)
@@ -175,15 +175,15 @@ func TestAnObjectThatSomebodyMakesMeanwhileIsGivenBackAsItWas(t *testing.T) {
 		return cm
 	}
 	if diff := cmp.Diff(strip(before), strip(after)); diff != "" {
-		t.Errorf("their object (-before +after):\n%s", diff)
+		t.Errorf("the other client's object (-before +after):\n%s", diff)
 	}
 }
 
 // A late request of a manager that died, or that lost its lease, made the object.
-func TestAnObjectThatThisHostMadesMeanwhileIsKept(t *testing.T) {
+func TestAPassKeepsAnObjectThatALateRequestOfThisHostCreated(t *testing.T) {
 	s := newSite(t)
 	w := s.want(configMap("a", "1"))
-	s.cutOff(w, "PATCH configmaps/a")
+	s.interrupt(w, "PATCH configmaps/a")
 	other := *s
 	s.wire.begin(s.atOnce("PATCH configmaps/a", func() {
 		other.connect(config)
@@ -210,17 +210,17 @@ func TestAnObjectThatThisHostMadesMeanwhileIsKept(t *testing.T) {
 	}
 }
 
-func TestARecordedObjectThatIsNotThereAnyMoreIsLookedAtAgain(t *testing.T) {
+func TestAPassReadsARecordedObjectThatIsGoneOrReplaced(t *testing.T) {
 	for name, test := range map[string]struct {
 		meanwhile func(*site)
 		reason    string
 	}{
-		"gone: it is made again": {meanwhile: func(s *site) { s.delete("v1", "ConfigMap", "a") }},
-		"replaced by somebody: theirs is left alone": {
+		"gone: the pass makes it again": {meanwhile: func(s *site) { s.delete("v1", "ConfigMap", "a") }},
+		"replaced by another client: the pass does not write it": {
 			meanwhile: func(s *site) { s.delete("v1", "ConfigMap", "a"); s.create(configMap("a", "theirs")) },
 			reason:    v1alpha1.ReasonObjectExists,
 		},
-		"replaced by a copy with our marks: it is ours": {
+		"replaced by a copy with Fairlead's marks: the pass applies it": {
 			meanwhile: func(s *site) {
 				cm := s.configMap("a")
 				s.delete("v1", "ConfigMap", "a")
@@ -239,20 +239,20 @@ func TestARecordedObjectThatIsNotThereAnyMoreIsLookedAtAgain(t *testing.T) {
 			if test.reason != "" {
 				s.mustFail(w, test.reason)
 				if got := s.configMap("a").Data["value"]; got != "theirs" {
-					t.Errorf("theirs says %q", got)
+					t.Errorf("the other client's object has %q", got)
 				}
 				return
 			}
 			s.mustDeliver(w)
 			cm := s.configMap("a")
 			if cm.Data["value"] != "2" || s.delivery().Spec.Inventory[0].UID != cm.UID {
-				t.Errorf("a says %q, recorded %s, there %s", cm.Data["value"], s.delivery().Spec.Inventory[0].UID, cm.UID)
+				t.Errorf("a has %q, recorded uid %s, actual uid %s", cm.Data["value"], s.delivery().Spec.Inventory[0].UID, cm.UID)
 			}
 		})
 	}
 }
 
-func TestAnObjectThatKeepsChangingHandsIsLeftForLater(t *testing.T) {
+func TestAPassGivesUpOnAnObjectThatOthersKeepReplacing(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
 	s.wire.begin(func(_ int, req *http.Request) fate {
@@ -268,11 +268,11 @@ func TestAnObjectThatKeepsChangingHandsIsLeftForLater(t *testing.T) {
 	})
 	out := s.mustFail(s.want(configMap("a", "1")), v1alpha1.ReasonPushError, "changed or replaced ConfigMap a 3 times")
 	if out.Retry == 0 {
-		t.Error("nobody would come back")
+		t.Error("the pass is not tried again")
 	}
 }
 
-func TestReleaseLeavesEveryValueAndTakesOurHandsOff(t *testing.T) {
+func TestReleaseKeepsEveryValueAndGivesUpOwnership(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {own: "1"}, annotations: {own: "1"}}, data: ` +
 		`{value: "1"}}`))
@@ -284,7 +284,7 @@ func TestReleaseLeavesEveryValueAndTakesOurHandsOff(t *testing.T) {
 	}
 	after := s.configMap("a")
 	if marks.FieldsDigest(after.ManagedFields) != "" {
-		t.Errorf("we still own fields: %v", after.ManagedFields)
+		t.Errorf("Fairlead still owns fields: %v", after.ManagedFields)
 	}
 	want := []any{map[string]string{"own": "1"}, map[string]string{"own": "1"}, map[string]string{"value": "1"}}
 	if diff := cmp.Diff(want, []any{after.Labels, after.Annotations, after.Data}); diff != "" {

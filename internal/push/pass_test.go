@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
-func TestAFirstPushMakesTheNamespaceTheObjectsAndTheirRecord(t *testing.T) {
+func TestAFirstPushMakesTheNamespaceTheObjectsAndTheDelivery(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1"), configMap("b", "1")))
 
@@ -33,7 +33,7 @@ func TestAFirstPushMakesTheNamespaceTheObjectsAndTheirRecord(t *testing.T) {
 	if !marks.IsOurs(cm, s.wrapper.UID,
 		"configmaps/"+s.namespace+"/a") || cm.Annotations[v1alpha1.AnnotationRendering] != entry.Rendering ||
 		cm.Annotations[v1alpha1.AnnotationWrapper] != "federated/"+s.namespace+"/web" {
-		t.Errorf("the marks are not all there: %v %v", cm.Labels, cm.Annotations)
+		t.Errorf("marks are missing: %v %v", cm.Labels, cm.Annotations)
 	}
 	ns := s.get("v1", "Namespace", s.namespace)
 	if ns.GetLabels()[v1alpha1.LabelMade] != "true" {
@@ -52,13 +52,13 @@ func TestAChangeCostsOneWriteForEachChangedObjectAndTwoOfTheDelivery(t *testing.
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
 	if got := s.configMap("b").Data["value"]; got != "2" {
-		t.Errorf("b says %q", got)
+		t.Errorf("b has %q", got)
 	}
 }
 
-func TestWhatIsThereAlreadyCostsNoWrite(t *testing.T) {
+func TestAPassWritesNothingIfTheMemberHasTheDesiredState(t *testing.T) {
 	for name, renew := range map[string]func(*Desired){
-		"the very same want":                         func(*Desired) {},
+		"the same desired state":                     func(*Desired) {},
 		"another generation with the same rendering": func(w *Desired) { w.Wrapper.Generation = 7 },
 		"another revision with the same rendering":   func(w *Desired) { w.Revision = "rev-other" },
 		"another policy about conflicts and deletions": func(w *Desired) {
@@ -80,7 +80,7 @@ func TestWhatIsThereAlreadyCostsNoWrite(t *testing.T) {
 	}
 }
 
-func TestASuspendedPairIsReadAndNotWritten(t *testing.T) {
+func TestAPassWritesNothingForASuspendedPair(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1")))
 	for name, w := range map[string]*Desired{"a change": s.want(configMap("a", "2")), "leaving": s.leave()} {
@@ -93,7 +93,7 @@ func TestASuspendedPairIsReadAndNotWritten(t *testing.T) {
 	}
 }
 
-func TestAHostThatKnowsAnOlderGenerationThanTheMemberIsHeld(t *testing.T) {
+func TestAPairIsHeldIfTheMemberHasALaterGeneration(t *testing.T) {
 	s := newSite(t)
 	s.wrapper.Generation = 5
 	s.mustDeliver(s.want(configMap("a", "5")))
@@ -107,13 +107,13 @@ func TestAHostThatKnowsAnOlderGenerationThanTheMemberIsHeld(t *testing.T) {
 	}
 }
 
-func TestAWrapperMadeAnewUnderTheSameName(t *testing.T) {
+func TestAWrapperMadeAgainTakesOverOrIsHeld(t *testing.T) {
 	for name, test := range map[string]struct {
 		value  string
 		reason string // "" = it takes over
 	}{
-		"takes over what renders the same":      {value: "1"},
-		"is held where it holds something else": {value: "2", reason: v1alpha1.ReasonWrapperReplaced},
+		"takes over equal objects":                {value: "1"},
+		"is held if the member has other objects": {value: "2", reason: v1alpha1.ReasonWrapperReplaced},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
@@ -131,16 +131,16 @@ func TestAWrapperMadeAnewUnderTheSameName(t *testing.T) {
 			s.mustDeliver(s.want(configMap("a", test.value)))
 			cm := s.configMap("a")
 			if cm.UID != uid || cm.Labels[v1alpha1.LabelUID] != string(s.wrapper.UID) {
-				t.Errorf("the object is not the wrapper's now: uid %s (was %s), labels %v", cm.UID, uid, cm.Labels)
+				t.Errorf("the object does not belong to the wrapper: uid %s (was %s), labels %v", cm.UID, uid, cm.Labels)
 			}
 			if got := s.delivery().Spec.Wrapper.UID; got != s.wrapper.UID {
-				t.Errorf("the Delivery is of %s", got)
+				t.Errorf("the Delivery belongs to %s", got)
 			}
 		})
 	}
 }
 
-func TestLeavingTouchesNothingOfAnotherWrapperOfThatName(t *testing.T) {
+func TestALeavingWrapperDoesNotTouchAnotherWrapperOfItsName(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1")))
 	s.wrapper.UID += "-anew"
@@ -151,9 +151,8 @@ func TestLeavingTouchesNothingOfAnotherWrapperOfThatName(t *testing.T) {
 	}
 }
 
-// The collector writes the status of a Delivery while a push is under way: that is no reason to
-// begin the push again.
-func TestAStatusWrittenMeanwhileDoesNotBreakAPush(t *testing.T) {
+// The collector may write the status of a Delivery during a pass. The pass must not fail because of that.
+func TestAStatusWrittenMeanwhileDoesNotFailAPass(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1")))
 	w := s.want(configMap("a", "2"))
@@ -167,14 +166,14 @@ func TestAStatusWrittenMeanwhileDoesNotBreakAPush(t *testing.T) {
 	s.mustDeliver(w)
 	d := s.delivery()
 	if diff := cmp.Diff("sha256:seen", d.Status.ObservedRendering); diff != "" {
-		t.Errorf("the status was written over (-want +got):\n%s", diff)
+		t.Errorf("the status was overwritten (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"ConfigMap a Applied"}, s.inventory()); diff != "" {
 		t.Errorf("inventory (-want +got):\n%s", diff)
 	}
 }
 
-func TestASpecWrittenMeanwhileBreaksThePush(t *testing.T) {
+func TestASpecWrittenMeanwhileFailsThePass(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1")))
 	w := s.want(configMap("a", "2"))
@@ -187,23 +186,23 @@ func TestASpecWrittenMeanwhileBreaksThePush(t *testing.T) {
 		}
 	}))
 	if _, err := s.push(w); err == nil {
-		t.Error("another pusher's record was written over")
+		t.Error("the other manager's record was overwritten")
 	}
 	if diff := cmp.Diff([]string{"ConfigMap a Pending", "ConfigMap z Pending"}, s.inventory()); diff != "" {
 		t.Errorf("inventory (-want +got):\n%s", diff)
 	}
 }
 
-func TestARecordThatChangedMeanwhileIsNotWithdrawn(t *testing.T) {
+func TestADeliveryWithAChangedSpecIsNotWithdrawn(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*site, *v1alpha1.Delivery) error
 		stays  bool
 	}{
-		"another pusher wrote an entry": {func(s *site, d *v1alpha1.Delivery) error {
+		"another manager wrote an entry": {func(s *site, d *v1alpha1.Delivery) error {
 			d.Spec.Inventory = []v1alpha1.InventoryEntry{{Kind: "ConfigMap", Resource: "configmaps", Name: "z", State: v1alpha1.EntryPending}}
 			return s.admin.Update(s.Context(), d)
 		}, true},
-		"only the collector wrote its status": {func(s *site, d *v1alpha1.Delivery) error {
+		"the collector wrote the status": {func(s *site, d *v1alpha1.Delivery) error {
 			d.Status.ObservedRendering = "sha256:seen"
 			return s.admin.Status().Update(s.Context(), d)
 		}, false},
@@ -218,7 +217,7 @@ func TestARecordThatChangedMeanwhileIsNotWithdrawn(t *testing.T) {
 			}))
 			_, err := s.push(s.leave())
 			if stays := s.delivery() != nil; stays != test.stays || (err != nil) != test.stays {
-				t.Errorf("it stays: %v (%v)", stays, err)
+				t.Errorf("the Delivery stays: %v (%v)", stays, err)
 			}
 		})
 	}

@@ -16,31 +16,31 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-func TestANamespaceMadeOnTheWayGetsTheHostsPodSecurity(t *testing.T) {
+func TestANamespaceCreatedForAFederatedGetsTheHostsPodSecurityLabels(t *testing.T) {
 	s := newSite(t)
 	asked := 0
 	push := func(w *Desired, labels map[string]string, err error) plan.Outcome {
 		out, wire := (&pass{conn: s.conn, want: w, hostLabels: func(_ context.Context, name string) (map[string]string, error) {
 			if asked++; name != s.namespace {
-				t.Errorf("asked for %s", name)
+				t.Errorf("read the labels of %s", name)
 			}
 			return labels, err
 		}}).run(t.Context())
 		if wire != nil {
-			t.Fatalf("the member is blamed: %v", wire)
+			t.Fatalf("the pass ended with an error: %v", wire)
 		}
 		return out
 	}
 
 	w := s.want(configMap("a", "1"))
-	if out := push(w, nil, errors.New("the host is away")); out.Reason != v1alpha1.ReasonPushError || out.Retry == 0 {
+	if out := push(w, nil, errors.New("the host does not answer")); out.Reason != v1alpha1.ReasonPushError || out.Retry == 0 {
 		t.Errorf("%s %s", out.Reason, out.Message)
 	}
 	if out := push(w, nil, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, s.namespace)); out.Reason != v1alpha1.ReasonNamespaceTerminating {
 		t.Errorf("%s %s", out.Reason, out.Message)
 	}
 	if s.get("v1", "Namespace", s.namespace) != nil {
-		t.Fatal("the namespace was made without knowing its standard")
+		t.Fatal("the namespace was created without the labels of the host")
 	}
 	push(w, map[string]string{
 		"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/enforce-version": "v1.30",
@@ -54,11 +54,11 @@ func TestANamespaceMadeOnTheWayGetsTheHostsPodSecurity(t *testing.T) {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
 
-	// From here on they are the member's: nothing is read, and nothing changed.
+	// From here on the member decides: the manager neither reads nor changes the labels.
 	asked = 0
 	push(s.want(configMap("a", "2")), map[string]string{"pod-security.kubernetes.io/enforce": "privileged"}, nil)
 	if asked != 0 || s.labels()["pod-security.kubernetes.io/enforce"] != "restricted" {
-		t.Errorf("asked %d times, labels %v", asked, s.labels())
+		t.Errorf("read %d times, labels %v", asked, s.labels())
 	}
 	if slices.Contains(s.wire.writes(), "PATCH v1/namespaces") {
 		t.Error("the namespace was written again")

@@ -20,17 +20,17 @@ const claim1 = `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: d
 
 func claimNamed(annotations string) string { return fmt.Sprintf(claim1, annotations) }
 
-func TestWhatLeavingTakesAndKeeps(t *testing.T) {
+func TestWhatAWrapperRemovesAndKeepsWhenItLeaves(t *testing.T) {
 	for name, test := range map[string]struct {
 		policy v1alpha1.DeletionPolicy
 		keep   string
 		claim  bool // still there
 		config bool
 	}{
-		"KeepData keeps claims and takes the rest": {policy: v1alpha1.KeepData, claim: true},
-		"KeepData takes a claim whose author lets it": {policy: v1alpha1.KeepData,
+		"KeepData keeps claims and removes the rest": {policy: v1alpha1.KeepData, claim: true},
+		"KeepData removes a claim whose author allows it": {policy: v1alpha1.KeepData,
 			keep: `, annotations: {federation.fairlead.dev/keep: "false"}`},
-		"DeleteAll takes claims too": {policy: v1alpha1.DeleteAll},
+		"DeleteAll removes claims too": {policy: v1alpha1.DeleteAll},
 		"DeleteAll keeps a claim whose author wants that": {policy: v1alpha1.DeleteAll,
 			keep: `, annotations: {federation.fairlead.dev/keep: "true"}`, claim: true},
 		"KeepAll keeps everything": {policy: v1alpha1.KeepAll, claim: true, config: true},
@@ -46,30 +46,30 @@ func TestWhatLeavingTakesAndKeeps(t *testing.T) {
 			s.eventually(w)
 			claim := s.get("v1", "PersistentVolumeClaim", "data")
 			if got := claim != nil; got != test.claim {
-				t.Errorf("the claim is there: %v", got)
+				t.Errorf("the claim exists: %v", got)
 			}
 			if got := s.configMap("a") != nil; got != test.config {
-				t.Errorf("the ConfigMap is there: %v", got)
+				t.Errorf("the ConfigMap exists: %v", got)
 			}
 			if claim != nil && claim.GetLabels()[v1alpha1.LabelUID] != string(s.wrapper.UID) {
-				t.Errorf("what is kept lost its marks: %v", claim.GetLabels())
+				t.Errorf("the kept claim lost its marks: %v", claim.GetLabels())
 			}
 			if s.delivery() != nil {
-				t.Error("the Delivery is still there")
+				t.Error("the Delivery still exists")
 			}
 			if s.get("v1", "Namespace", s.namespace) == nil {
-				t.Error("the namespace made on the way went too")
+				t.Error("the namespace that the manager created was deleted")
 			}
 		})
 	}
 }
 
-func TestAnObjectMadeAnewBySomebodyIsNotDeleted(t *testing.T) {
+func TestAnObjectThatAnotherClientMadeAgainIsNotDeleted(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1")))
 	cm := s.configMap("a")
 	s.delete("v1", "ConfigMap", "a")
-	// However much it looks like ours.
+	// Even if the new object has Fairlead's marks.
 	cm.ObjectMeta = metav1.ObjectMeta{Namespace: cm.Namespace, Name: cm.Name, Labels: cm.Labels, Annotations: cm.Annotations}
 	if err := s.admin.Create(t.Context(), cm); err != nil {
 		t.Fatal(err)
@@ -78,12 +78,12 @@ func TestAnObjectMadeAnewBySomebodyIsNotDeleted(t *testing.T) {
 	w.OnDelete = v1alpha1.DeleteAll
 	s.mustDeliver(w)
 	if got := s.configMap("a"); got == nil || got.DeletionTimestamp != nil {
-		t.Error("it was deleted")
+		t.Error("the object was deleted")
 	}
 }
 
-// The object is replaced between the look and the delete: the precondition holds it back.
-func TestADeletionNamesTheUIDThatWasLookedAt(t *testing.T) {
+// Another client replaces the object after the pass read it. The precondition of the deletion protects the new object.
+func TestADeletionNamesTheUIDThatThePassRead(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1")))
 	s.wire.begin(s.atOnce("DELETE configmaps/a", func() {
@@ -94,11 +94,11 @@ func TestADeletionNamesTheUIDThatWasLookedAt(t *testing.T) {
 	s.mustFail(w, v1alpha1.ReasonPushError)
 	s.mustDeliver(w)
 	if got := s.configMap("a"); got == nil || got.Data["value"] != "theirs" {
-		t.Errorf("theirs is %v", got)
+		t.Errorf("the other client's object is %v", got)
 	}
 }
 
-func TestWhatWasAdoptedIsReleasedUnlessEverythingIsToGo(t *testing.T) {
+func TestAnAdoptedObjectIsReleasedExceptUnderDeleteAll(t *testing.T) {
 	const kept = `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {federation.fairlead.dev/keep: "true"}}, data: {value: "1"}}`
 	for name, test := range map[string]struct {
 		policy v1alpha1.DeletionPolicy
@@ -124,21 +124,21 @@ func TestWhatWasAdoptedIsReleasedUnlessEverythingIsToGo(t *testing.T) {
 			s.mustDeliver(w)
 			cm := s.configMap("a")
 			if (cm != nil) != test.there {
-				t.Fatalf("it is there: %v", cm != nil)
+				t.Fatalf("the object exists: %v", cm != nil)
 			}
 			if cm == nil {
 				return
 			}
 			delete(cm.Annotations, v1alpha1.AnnotationKeep)
 			if cm.Labels[v1alpha1.LabelUID] != "" || len(cm.Annotations) > 0 || cm.Data["value"] != "1" {
-				t.Errorf("it is not as it was: %v %v %v", cm.Labels, cm.Annotations, cm.Data)
+				t.Errorf("the released object was changed: %v %v %v", cm.Labels, cm.Annotations, cm.Data)
 			}
 		})
 	}
 }
 
 // A wrapper leaves an adopted object on the member, and a later wrapper of that name adopts it and leaves in turn.
-func TestAnObjectIsAdoptedAgainByALaterWrapperAndReleasedAgain(t *testing.T) {
+func TestALaterWrapperAdoptsAndReleasesAnObjectAgain(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
 	s.create(configMap("a", "1"))
@@ -159,7 +159,7 @@ func TestAnObjectIsAdoptedAgainByALaterWrapperAndReleasedAgain(t *testing.T) {
 	}
 }
 
-// KeepAll is the way out where a kind is not served, so an adopted object of such a kind does not wait for its release.
+// KeepAll is the remedy if a kind is not served. So it must not wait for the release of an adopted object of that kind.
 func TestKeepAllDoesNotWaitForTheKindOfAnAdoptedObject(t *testing.T) {
 	s := newSite(t)
 	group := s.namespace + ".example.com"
@@ -175,13 +175,13 @@ func TestKeepAllDoesNotWaitForTheKindOfAnAdoptedObject(t *testing.T) {
 	w.OnDelete = v1alpha1.KeepAll
 	s.mustDeliver(w)
 	if s.delivery() != nil {
-		t.Error("the Delivery is still there")
+		t.Error("the Delivery still exists")
 	}
 }
 
-func TestRemovalGoesInReverseInstallOrderAndStepByStep(t *testing.T) {
+func TestRemovalGoesRankByRankInReverseInstallOrder(t *testing.T) {
 	s := newSite(t)
-	// The Job's rung comes after the ConfigMap's; a finalizer holds it.
+	// A Job is installed after a ConfigMap, so it is removed first. A finalizer delays its removal.
 	job := `{apiVersion: batch/v1, kind: Job, metadata: {name: j, finalizers: [example.com/hold]}, spec: {suspend: true, template: ` +
 		`{spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}`
 	w := s.want(configMap("a", "1"), strings.Replace(job, ", finalizers: [example.com/hold]", "", 1))
@@ -189,7 +189,7 @@ func TestRemovalGoesInReverseInstallOrderAndStepByStep(t *testing.T) {
 	s.edit("batch/v1", "Job", "j", "admin", func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.com/hold"}) })
 	out := s.mustFail(s.leave(), v1alpha1.ReasonRemovalWaits, "Job j", "example.com/hold")
 	if s.configMap("a") == nil || out.Retry == 0 {
-		t.Errorf("the ConfigMap went before the Job, or nobody comes back (retry %s)", out.Retry)
+		t.Errorf("the ConfigMap was removed before the Job, or the pass is not tried again (retry %s)", out.Retry)
 	}
 	if diff := cmp.Diff([]string{"ConfigMap a Removing", "Job j Removing"}, s.inventory()); diff != "" {
 		t.Errorf("inventory (-want +got):\n%s", diff)
@@ -201,7 +201,7 @@ func TestRemovalGoesInReverseInstallOrderAndStepByStep(t *testing.T) {
 	}
 }
 
-func TestDroppingAnObjectRemovesIt(t *testing.T) {
+func TestAPassRemovesAnObjectThatTheWrapperDropped(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1"), configMap("b", "1")))
 	s.wire.begin(nil)

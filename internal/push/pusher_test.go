@@ -24,7 +24,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// engage runs a lane to the site's member, as a manager that was just started would.
+// engage runs a member queue for the site's member, as a manager does after its start.
 func (s *site) engage() *Pusher {
 	s.Helper()
 	p := New(member.NewFleet(member.Host{}, clock.RealClock{}), deliveries.NewStore(clock.RealClock{}), clock.RealClock{}, Host{}, func(Key) {})
@@ -36,7 +36,7 @@ func (s *site) engage() *Pusher {
 	return p
 }
 
-func TestALaneServesItsPairsAndRests(t *testing.T) {
+func TestAMemberQueueServesItsPairsAndThenSendsNothing(t *testing.T) {
 	s := newSite(t)
 	other := *s
 	other.wrapper.Name, other.wrapper.UID = "other", s.wrapper.UID+"-other"
@@ -53,7 +53,7 @@ func TestALaneServesItsPairsAndRests(t *testing.T) {
 		return p.Pair(KeyOf(s.wrapper), "east").Holds && p.Pair(KeyOf(other.wrapper), "east").Holds
 	})
 
-	// A manager that is started anew reads one list and writes nothing.
+	// A restarted manager reads one list and writes nothing.
 	s.connect(config)
 	p = s.engage()
 	p.SetDesired("east", s.want(configMap("a", "1")))
@@ -70,12 +70,12 @@ func TestALaneServesItsPairsAndRests(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]string(nil), asked); diff != "" {
-		t.Errorf("a restart asks for more than the Deliveries (-want +got):\n%s", diff)
+		t.Errorf("a restart reads more than the Deliveries (-want +got):\n%s", diff)
 	}
 }
 
 // One object that the member cannot take, because a webhook of its own is broken.
-func TestAPairThatMakesTheMemberAnswer500DoesNotStarveTheOthers(t *testing.T) {
+func TestAPairThatTheMemberAnswersWith500DoesNotDelayOthers(t *testing.T) {
 	s := newSite(t)
 	other := *s
 	other.wrapper.Name, other.wrapper.UID = "other", s.wrapper.UID+"-other"
@@ -90,38 +90,38 @@ func TestAPairThatMakesTheMemberAnswer500DoesNotStarveTheOthers(t *testing.T) {
 	p := s.engage()
 	p.probed("east", member.ProbeResult{}, usable)
 	p.SetDesired("east", s.want(configMap("a", "1")))
-	s.await("it was tried", func(context.Context) bool { return tries.Load() > 0 })
+	s.await("the pair was tried", func(context.Context) bool { return tries.Load() > 0 })
 	p.SetDesired("east", other.want(configMap("b", "1")))
-	s.await("the other is served", func(context.Context) bool { return p.Pair(KeyOf(other.wrapper), "east").Holds })
-	s.await("it is told", func(context.Context) bool {
+	s.await("the other pair is served", func(context.Context) bool { return p.Pair(KeyOf(other.wrapper), "east").Holds })
+	s.await("the outcome is reported", func(context.Context) bool {
 		out := p.Pair(KeyOf(s.wrapper), "east").Outcome
 		return out != nil && out.Reason == v1alpha1.ReasonPushError
 	})
 	if p.queues["east"].breaker.isOpen() {
-		t.Error("the way is shut for all")
+		t.Error("the breaker is open")
 	}
 	if n := tries.Load(); n > 2 {
-		t.Errorf("it was tried %d times at once", n)
+		t.Errorf("the pair was tried %d times at once", n)
 	}
 }
 
-func TestADeletedDeliveryIsWrittenAgain(t *testing.T) {
+func TestTheManagerWritesADeletedDeliveryAgain(t *testing.T) {
 	s := newSite(t)
 	p := s.engage()
 	p.probed("east", member.ProbeResult{}, usable)
 	p.SetDesired("east", s.want(configMap("a", "1")))
 	key := KeyOf(s.wrapper)
-	s.await("it is served", func(context.Context) bool { return p.Pair(key, "east").Holds })
+	s.await("the pair is served", func(context.Context) bool { return p.Pair(key, "east").Holds })
 	uid := s.delivery().UID
 	if err := s.admin.Delete(t.Context(), s.delivery()); client.IgnoreNotFound(err) != nil {
 		t.Fatal(err)
 	}
-	s.await("it is there again", func(context.Context) bool {
+	s.await("the Delivery exists again", func(context.Context) bool {
 		pair := p.Pair(key, "east")
 		return pair.Holds && pair.Summary.UID != uid
 	})
 	p.SetDesired("east", s.leave())
-	s.await("it is left", func(context.Context) bool {
+	s.await("the wrapper has left", func(context.Context) bool {
 		out := p.Pair(key, "east").Outcome
 		return out != nil && out.Done
 	})
@@ -130,13 +130,13 @@ func TestADeletedDeliveryIsWrittenAgain(t *testing.T) {
 	}
 }
 
-func TestAsManyPassesAreUnderWayAsTheMemberBears(t *testing.T) {
+func TestThePassesOfAMemberRunUpToItsLimit(t *testing.T) {
 	const pairs = 3 * inflight.First
 	s := newSite(t)
 	var underWay atomic.Int64
 	goOn := make(chan struct{})
 	s.wire.answer = func(req *http.Request) *http.Response {
-		if nameOf(req) == "POST fairlead-system/deliveries" { // with which a new pair begins
+		if nameOf(req) == "POST fairlead-system/deliveries" { // the first request of a new pair
 			underWay.Add(1)
 			<-goOn
 		}
@@ -151,22 +151,22 @@ func TestAsManyPassesAreUnderWayAsTheMemberBears(t *testing.T) {
 		keys = append(keys, KeyOf(one.wrapper))
 		p.SetDesired("east", one.want(configMap(one.wrapper.Name, "1")))
 	}
-	s.await("all places are taken, and the others wait", func(context.Context) bool {
+	s.await("the limit is reached, and the other pairs wait", func(context.Context) bool {
 		const handedOut = inflight.First + 1 // the next one waits for its place
 		return underWay.Load() == inflight.First && p.queues["east"].queue.Len() == pairs-handedOut
 	})
 	close(goOn)
-	s.await("all are served", func(context.Context) bool {
+	s.await("all pairs are served", func(context.Context) bool {
 		return !slices.ContainsFunc(keys, func(key Key) bool { return !p.Pair(key, "east").Holds })
 	})
 	p.queues["east"].queue.ShutDownWithDrain()
 	limit := s.conn.Limit()
 	for range limit.Places() {
-		s.await("all places were given back", func(ctx context.Context) bool { return limit.Enter(ctx) == nil })
+		s.await("the limit is free again", func(ctx context.Context) bool { return limit.Enter(ctx) == nil })
 	}
 }
 
-func TestALaneThatEndsWhileItWaitsForAPlaceLeavesNothingRunning(t *testing.T) {
+func TestAMemberQueueThatEndsWhileAPairWaitsLeavesNothingRunning(t *testing.T) {
 	b := newBench(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	for range b.conn.Limit().Places() {
@@ -178,11 +178,11 @@ func TestALaneThatEndsWhileItWaitsForAPlaceLeavesNothingRunning(t *testing.T) {
 	ended := make(chan struct{})
 	go func() { b.run(ctx); close(ended) }()
 	for b.queue.Len() > 0 {
-		// it has not taken the pair yet, for which there is no place
+		// the queue has not taken the pair yet, which has to wait
 	}
 	cancel()
 	<-ended
 	if !b.queue.ShuttingDown() {
-		t.Error("its queue lives on")
+		t.Error("the queue still runs")
 	}
 }

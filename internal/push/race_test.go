@@ -17,8 +17,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// Both passes find every name free. Each could then take the other's new object for its own.
-func TestOfTwoWrappersThatRaceForAnObjectOneGetsItAndTheOtherIsToldWhose(t *testing.T) {
+// Both passes find every name free. Without a lock each could take the new object of the other for its own.
+func TestOneOfTwoRacingWrappersGetsTheObjectAndTheOtherReportsTheOwner(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
 	other := *s
@@ -35,7 +35,7 @@ func TestOfTwoWrappersThatRaceForAnObjectOneGetsItAndTheOtherIsToldWhose(t *test
 		pair := p.Pair(key, "east")
 		return pair.Holds || pair.Outcome != nil
 	}
-	s.await("both have had their turn", func(context.Context) bool { return settled(KeyOf(s.wrapper)) && settled(KeyOf(other.wrapper)) })
+	s.await("both pairs had a pass", func(context.Context) bool { return settled(KeyOf(s.wrapper)) && settled(KeyOf(other.wrapper)) })
 	p.queues["east"].queue.ShutDownWithDrain()
 
 	owned := make(map[string]int)
@@ -55,16 +55,16 @@ func TestOfTwoWrappersThatRaceForAnObjectOneGetsItAndTheOtherIsToldWhose(t *test
 		}
 		out := p.Pair(KeyOf(one.wrapper), "east").Outcome
 		if n < len(objects) && (out == nil || out.Reason != v1alpha1.ReasonOwnedByOther) {
-			t.Errorf("%s lacks some and says %+v", one.wrapper.Name, out)
+			t.Errorf("%s lacks objects, and its outcome is %+v", one.wrapper.Name, out)
 		}
 	}
 	if diff := cmp.Diff(owned, claimed); diff != "" {
-		t.Errorf("what is recorded is not what is there (-there +recorded):\n%s", diff)
+		t.Errorf("the Deliveries differ from the objects (-objects +Deliveries):\n%s", diff)
 	}
 }
 
-// A manager that has lost its lease ends its member queues. One of its passes may be under way.
-func TestAPusherThatIsDeposedInMidPushStops(t *testing.T) {
+// A manager that has lost its lease ends its member queues. A pass may be running.
+func TestAPassStopsWhenItsManagerLosesTheLease(t *testing.T) {
 	s := newSite(t)
 	ctx, depose := context.WithCancel(t.Context())
 	s.wire.begin(func(_ int, req *http.Request) fate {
@@ -75,12 +75,12 @@ func TestAPusherThatIsDeposedInMidPushStops(t *testing.T) {
 	})
 	w := s.want(configMap("a", "1"), configMap("b", "1"), configMap("c", "1"))
 	if _, err := (&pass{conn: s.conn, want: w}).run(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("it ended with %v", err)
+		t.Errorf("the pass ended with %v", err)
 	}
 	if writes := s.wire.writes(); slices.Contains(writes, "PATCH configmaps/c") || writes[len(writes)-1] != "PATCH configmaps/b" {
-		t.Errorf("it went on: %v", writes)
+		t.Errorf("the pass wrote after that: %v", writes)
 	}
-	// The present leader finds in the Delivery the objects that may exist.
+	// The new leader reads in the Delivery which objects may exist.
 	if diff := cmp.Diff([]string{"ConfigMap a Pending", "ConfigMap b Pending", "ConfigMap c Pending"}, s.inventory()); diff != "" {
 		t.Errorf("inventory (-want +got):\n%s", diff)
 	}
@@ -88,8 +88,8 @@ func TestAPusherThatIsDeposedInMidPushStops(t *testing.T) {
 	s.mustDeliver(w)
 }
 
-// The frozen manager continues after another one has pushed a newer state, and its last apply still succeeds.
-func TestWhatADeposedPusherWroteLateIsRepaired(t *testing.T) {
+// A frozen manager continues after the new leader has pushed a newer state. Its last apply still succeeds.
+func TestALateApplyOfAFormerLeaderIsRepaired(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1")))
 	old := *s
@@ -97,14 +97,14 @@ func TestWhatADeposedPusherWroteLateIsRepaired(t *testing.T) {
 	older := s.want(configMap("a", "0"))
 	old.wire.begin(s.atOnce("PATCH configmaps/a", func() { s.mustDeliver(s.want(configMap("a", "2"))) }))
 	if _, err := (&pass{conn: old.conn, want: older}).run(t.Context()); err == nil {
-		t.Error("it wrote over the newer record")
+		t.Error("the former leader overwrote the newer record")
 	}
 	if got := s.configMap("a").Data["value"]; got != "0" {
 		t.Fatalf("the late apply did not get through: %s", got)
 	}
 	d := s.delivery()
 	if got := s.configMap("a").Annotations[v1alpha1.AnnotationRendering]; got == d.Spec.Inventory[0].Rendering {
-		t.Error("no collector could tell that it is not as recorded")
+		t.Error("the object's annotation does not show the drift to a collector")
 	}
 	// The drift that the collector reports makes the pass apply the object again.
 	p := &pass{conn: s.conn, want: s.want(configMap("a", "2")), drifted: map[plan.ObjectID]v1alpha1.DriftKind{objectA: v1alpha1.DriftChanged}}
@@ -112,19 +112,19 @@ func TestWhatADeposedPusherWroteLateIsRepaired(t *testing.T) {
 		t.Fatalf("%+v %v", out, err)
 	}
 	if got := s.configMap("a").Data["value"]; got != "2" {
-		t.Errorf("a says %s", got)
+		t.Errorf("a has %s", got)
 	}
 }
 
-func TestWhatWasKeptIsToldOnce(t *testing.T) {
+func TestAKeptObjectIsReportedOnce(t *testing.T) {
 	s := newSite(t)
 	p := s.engage()
 	p.probed("east", member.ProbeResult{}, usable)
 	p.SetDesired("east", s.want(configMap("a", "1"), claimNamed("")))
 	key := KeyOf(s.wrapper)
-	s.await("it is served", func(context.Context) bool { return p.Pair(key, "east").Holds })
+	s.await("the pair is served", func(context.Context) bool { return p.Pair(key, "east").Holds })
 	p.SetDesired("east", s.leave())
-	s.await("it is left", func(context.Context) bool {
+	s.await("the wrapper has left", func(context.Context) bool {
 		out := p.Pair(key, "east").Outcome
 		return out != nil && out.Done
 	})
@@ -134,12 +134,12 @@ func TestWhatWasKeptIsToldOnce(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if again := p.TakeKept(key); len(again) > 0 {
-		t.Errorf("told again: %v", again)
+		t.Errorf("reported again: %v", again)
 	}
 }
 
 // A person releases the wrapper from a member while a removal there is under way.
-func TestARemovalThatIsCalledOffHalfWayStops(t *testing.T) {
+func TestARemovalStopsWhenTheDesiredStateChanges(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1"), configMap("b", "1"), configMap("c", "1")))
 	asked := 0

@@ -29,13 +29,13 @@ func TestAPassThatRecallsTheDeliveryWritesTheSameIntent(t *testing.T) {
 		gone       bool
 		generation int64
 	}{
-		"one object changes":            {after: func(s *site) *Desired { return three(s, "1", "2", "1") }},
-		"all objects change":            {after: func(s *site) *Desired { return three(s, "2", "2", "2") }},
-		"a later generation":            {after: func(s *site) *Desired { return three(s, "1", "1", "2") }, generation: 5},
-		"an object is gone":             {after: func(s *site) *Desired { return three(s, "1", "1", "1") }, gone: true},
-		"one is gone, another changes":  {after: func(s *site) *Desired { return three(s, "1", "2", "1") }, gone: true},
-		"what is gone changes, too":     {after: func(s *site) *Desired { return three(s, "2", "1", "1") }, gone: true},
-		"another revision at that time": {after: func(s *site) *Desired { w := three(s, "2", "1", "1"); w.Revision = "rev-other"; return w }},
+		"one object changes":              {after: func(s *site) *Desired { return three(s, "1", "2", "1") }},
+		"all objects change":              {after: func(s *site) *Desired { return three(s, "2", "2", "2") }},
+		"a later generation":              {after: func(s *site) *Desired { return three(s, "1", "1", "2") }, generation: 5},
+		"an object is gone":               {after: func(s *site) *Desired { return three(s, "1", "1", "1") }, gone: true},
+		"one is gone, another changes":    {after: func(s *site) *Desired { return three(s, "1", "2", "1") }, gone: true},
+		"the object that is gone changes": {after: func(s *site) *Desired { return three(s, "2", "1", "1") }, gone: true},
+		"another revision at that time":   {after: func(s *site) *Desired { w := three(s, "2", "1", "1"); w.Revision = "rev-other"; return w }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
@@ -82,17 +82,17 @@ func TestAPassThatRecallsTheDeliveryWritesTheSameIntent(t *testing.T) {
 	}
 }
 
-func TestAPassReadsTheDeliveryWhereItRemembersTooLittle(t *testing.T) {
+func TestAPassReadsTheDeliveryIfItsSummaryDoesNotSuffice(t *testing.T) {
 	for name, test := range map[string]struct {
 		before   func(*site)               // changes the member after the push
-		recalled func(*deliveries.Summary) // changes what is remembered
+		recalled func(*deliveries.Summary) // changes the remembered summary
 		pass     func(*site, *pass)        // changes the pass
 		tried    bool                      // whether the remembered Delivery is patched first
 		reason   string                    // "" = the push is done
 	}{
-		"nothing is remembered of the inventory": {recalled: func(is *deliveries.Summary) { is.Inventory = "" }},
-		"an earlier generation is remembered":    {recalled: func(is *deliveries.Summary) { is.Generation-- }, tried: true},
-		"another Delivery is remembered":         {recalled: func(is *deliveries.Summary) { is.UID = "another" }, tried: true},
+		"the summary has no inventory":          {recalled: func(is *deliveries.Summary) { is.Inventory = "" }},
+		"the summary has an earlier generation": {recalled: func(is *deliveries.Summary) { is.Generation-- }, tried: true},
+		"the summary is of another Delivery":    {recalled: func(is *deliveries.Summary) { is.UID = "another" }, tried: true},
 		"the Delivery is gone": {before: func(s *site) {
 			if err := s.admin.Delete(s.Context(), s.delivery()); err != nil {
 				s.Fatal(err)
@@ -153,14 +153,14 @@ func TestAPassReadsTheDeliveryWhereItRemembersTooLittle(t *testing.T) {
 	}
 }
 
-// The Delivery that the watch has brought is recalled, and only once. With a ready collector the pass writes no intent.
-func TestAChangeOfAPairAtRestIsPushedWithoutARead(t *testing.T) {
+// A pass uses the summary of the last watch event once. If a collector is ready, the pass writes no intent.
+func TestTheQueuePushesAChangeWithoutReadingTheDelivery(t *testing.T) {
 	for name, test := range map[string]struct {
 		observed bool
 		want     func(record string) []string
 	}{
-		"nothing observes the member":     {false, func(record string) []string { return []string{record, "PATCH configmaps/a", record} }},
-		"a collector observes the member": {true, func(record string) []string { return []string{"PATCH configmaps/a", record} }},
+		"no collector observes the member": {false, func(record string) []string { return []string{record, "PATCH configmaps/a", record} }},
+		"a collector observes the member":  {true, func(record string) []string { return []string{"PATCH configmaps/a", record} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
@@ -180,7 +180,7 @@ func TestAChangeOfAPairAtRestIsPushedWithoutARead(t *testing.T) {
 				w := s.want(configMap("a", value))
 				s.wire.begin(nil)
 				p.SetDesired("east", w)
-				s.await("it is served, and the watch has brought it", func(context.Context) bool {
+				s.await("the pair is served, and its watch event has arrived", func(context.Context) bool {
 					record := p.Pair(key, "east")
 					return record.Holds && record.Summary.Revision == w.Revision && record.Outcome != nil && record.Outcome.Done
 				})

@@ -20,7 +20,7 @@ import (
 )
 
 // The reflector alone would list again only after its backoff.
-func TestTheDeliveriesOfAMemberAreListedAgainAfterAnOutage(t *testing.T) {
+func TestTheIndexListsTheDeliveriesAgainAfterAnOutage(t *testing.T) {
 	var lists atomic.Int32
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/render"
 )
 
-// rendered returns an object of a rendering that nothing has checked.
+// rendered returns a rendered object that admission has not checked.
 func (s *site) rendered(text string) render.Object {
 	s.Helper()
 	obj := s.parse(text)
@@ -22,10 +22,10 @@ func (s *site) rendered(text string) render.Object {
 	return render.Object{GVK: obj.GroupVersionKind(), Name: obj.GetName(), JSON: data, Digest: "sha256:" + obj.GetName()}
 }
 
-func TestReservedObjectsAreNotPushedWhoeverRenderedThem(t *testing.T) {
+func TestAPassRefusesReservedObjectsThatBypassedAdmission(t *testing.T) {
 	for name, text := range map[string]string{
 		"the host's own role":      "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: fairlead-host}, rules: []}",
-		"a role that widens it":    "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: wide, labels: {federation.fairlead.dev/aggregate-to-host: 'true'}}, rules: []}",
+		"a role that extends it":   "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: wide, labels: {federation.fairlead.dev/aggregate-to-host: 'true'}}, rules: []}",
 		"a system namespace":       "{apiVersion: v1, kind: Namespace, metadata: {name: kube-extra}}",
 		"a namespace that is open": "{apiVersion: v1, kind: Namespace, metadata: {name: opened, labels: {federation.fairlead.dev/open: 'true'}}}",
 		"a webhook configuration":  "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: fairlead}}",
@@ -37,10 +37,10 @@ func TestReservedObjectsAreNotPushedWhoeverRenderedThem(t *testing.T) {
 			w.Rendering = fixed{&render.Rendering{Digest: "sha256:both", Objects: append(slices.Clone(objectsOf(t, w)), reserved)}}
 			s.mustFail(w, v1alpha1.ReasonSpecInvalid, reserved.String()+" is not federated: /metadata/")
 			if s.get("rbac.authorization.k8s.io/v1", "ClusterRole", s.namespace) == nil {
-				t.Error("the other object was held up")
+				t.Error("the other object was delayed")
 			}
 			if got := s.get(reserved.GVK.GroupVersion().String(), reserved.GVK.Kind, reserved.Name); got != nil {
-				t.Error("it is there")
+				t.Error("the reserved object was applied")
 			}
 			for _, call := range s.wire.writes() {
 				if strings.HasSuffix(call, "/"+reserved.Name) {
@@ -52,7 +52,7 @@ func TestReservedObjectsAreNotPushedWhoeverRenderedThem(t *testing.T) {
 }
 
 // An earlier version may have pushed the host's own role. The manager must not delete the role that gives it access.
-func TestReservedObjectsAreKeptByRemovals(t *testing.T) {
+func TestARemovalKeepsReservedObjects(t *testing.T) {
 	s := newClusterSite(t)
 	name := "fairlead-host-" + s.namespace
 	role := s.create("{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: " + name + "}, rules: []}")
@@ -70,9 +70,9 @@ func TestReservedObjectsAreKeptByRemovals(t *testing.T) {
 		t.Errorf("done %v, kept %q: %s", out.Done, out.Kept, out.Message)
 	}
 	if s.get("rbac.authorization.k8s.io/v1", "ClusterRole", name) == nil {
-		t.Error("it was deleted")
+		t.Error("the reserved object was deleted")
 	}
 	if s.get("rbac.authorization.k8s.io/v1", "ClusterRole", s.namespace) != nil {
-		t.Error("the wrapper's own is still there")
+		t.Error("the wrapper's own object still exists")
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// As in plan.
+// The same values as in package plan.
 const (
 	resyncInterval = 10 * time.Minute
 	resyncGap      = 100 * time.Millisecond
@@ -28,16 +28,16 @@ const (
 
 var midnight = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// hours is a site whose host has a clock that the test moves.
-type hours struct {
+// clockedSite is a site whose pusher has a clock that the test moves.
+type clockedSite struct {
 	*site
 	*Pusher
 	fake *clocktesting.FakeClock
 }
 
-func engageAt(s *site, now time.Time) *hours {
+func engageAt(s *site, now time.Time) *clockedSite {
 	s.Helper()
-	h := &hours{site: s, fake: clocktesting.NewFakeClock(now)}
+	h := &clockedSite{site: s, fake: clocktesting.NewFakeClock(now)}
 	h.Pusher = New(member.NewFleet(member.Host{}, h.fake), deliveries.NewStore(h.fake), h.fake, Host{}, func(Key) {})
 	ctx, cancel := context.WithCancel(s.Context())
 	ended := make(chan struct{})
@@ -50,14 +50,14 @@ func engageAt(s *site, now time.Time) *hours {
 	return h
 }
 
-func (h *hours) serve(w *Desired) {
+func (h *clockedSite) serve(w *Desired) {
 	h.Helper()
 	h.SetDesired("east", w)
-	h.await("it is served", func(context.Context) bool { return h.Pair(KeyOf(h.wrapper), "east").Holds })
+	h.await("the pair is served", func(context.Context) bool { return h.Pair(KeyOf(h.wrapper), "east").Holds })
 }
 
-// passes moves the clock until a condition holds.
-func (h *hours) passes(step time.Duration, what string, is func() bool) {
+// stepUntil moves the clock on until a condition holds.
+func (h *clockedSite) stepUntil(step time.Duration, what string, is func() bool) {
 	h.Helper()
 	h.await(what, func(context.Context) bool {
 		h.fake.Step(step)
@@ -89,7 +89,7 @@ func (s *site) password(name string) string {
 	return got
 }
 
-func TestASecretThatWasChangedByHandIsPutRight(t *testing.T) {
+func TestTheManagerRepairsASecretThatAnotherClientChanged(t *testing.T) {
 	const wanted, other = "MQ==", "Mg=="
 	spoil := func(s *site) {
 		s.edit("v1", "Secret", "a", "admin", func(u *unstructured.Unstructured) {
@@ -101,15 +101,15 @@ func TestASecretThatWasChangedByHandIsPutRight(t *testing.T) {
 		meanwhile func(*site)
 	}{
 		"data":                  {`data: {p: "MQ=="}`, spoil},
-		"what was stringData":   {`stringData: {p: "1"}`, spoil},
-		"a Secret that is gone": {`data: {p: "MQ=="}`, func(s *site) { s.delete("v1", "Secret", "a") }},
+		"written as stringData": {`stringData: {p: "1"}`, spoil},
+		"a deleted Secret":      {`data: {p: "MQ=="}`, func(s *site) { s.delete("v1", "Secret", "a") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
 			h := engageAt(s, midnight)
 			h.serve(s.want(secret("a", test.data), configMap("b", "1")))
 			test.meanwhile(s)
-			h.passes(time.Minute, "it is put right", func() bool { return s.password("a") == wanted })
+			h.stepUntil(time.Minute, "the Secret is repaired", func() bool { return s.password("a") == wanted })
 			if passed := h.fake.Since(midnight); passed < time.Minute {
 				t.Errorf("after %s", passed)
 			}
@@ -117,12 +117,12 @@ func TestASecretThatWasChangedByHandIsPutRight(t *testing.T) {
 	}
 }
 
-func TestALookAtASecretThatNobodyTouchedWritesNothing(t *testing.T) {
+func TestACheckOfAnUnchangedSecretWritesNothing(t *testing.T) {
 	s := newSite(t)
 	h := engageAt(s, midnight)
 	h.serve(s.want(secret("a", `data: {p: "MQ=="}`), configMap("b", "1")))
 	s.wire.begin(nil)
-	h.passes(time.Minute, "it was looked at three times", func() bool { return len(s.asked()) >= 3 })
+	h.stepUntil(time.Minute, "the Secret was checked three times", func() bool { return len(s.asked()) >= 3 })
 	if diff := cmp.Diff([]string{"GET secrets/a", "GET secrets/a", "GET secrets/a"}, s.asked()[:3]); diff != "" || len(s.wire.writes()) > 0 {
 		t.Errorf("asked (-want +got):\n%s\nwrites: %v", diff, s.wire.writes())
 	}
@@ -132,7 +132,7 @@ func TestALookAtASecretThatNobodyTouchedWritesNothing(t *testing.T) {
 	s.connect(config)
 	h = engageAt(s, midnight)
 	h.serve(s.want(secret("a", `data: {p: "MQ=="}`), configMap("b", "1")))
-	h.passes(time.Minute, "it was looked at three times", func() bool { return len(s.asked()) >= 3 })
+	h.stepUntil(time.Minute, "the Secret was checked three times", func() bool { return len(s.asked()) >= 3 })
 	if diff := cmp.Diff([]string{"PATCH secrets/a", "GET secrets/a", "GET secrets/a"}, s.asked()[:3]); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
@@ -141,9 +141,9 @@ func TestALookAtASecretThatNobodyTouchedWritesNothing(t *testing.T) {
 	}
 }
 
-func TestWhichSecretsAreLeftAlone(t *testing.T) {
+func TestTheManagerDoesNotCheckSecretsThatItMustNotRepair(t *testing.T) {
 	report, suspended := func(w *Desired) { w.Drift = v1alpha1.DriftReport }, func(w *Desired) { w.Suspended = true }
-	for name, change := range map[string]func(*Desired){"of a pair that only reports": report, "of a pair that is suspended": suspended} {
+	for name, change := range map[string]func(*Desired){"of a pair with drift: Report": report, "of a pair that is suspended": suspended} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
 			h := engageAt(s, midnight)
@@ -157,7 +157,7 @@ func TestWhichSecretsAreLeftAlone(t *testing.T) {
 			beside := *s
 			beside.wrapper.Name, beside.wrapper.UID = "beside", s.wrapper.UID+"-beside"
 			h.SetDesired("east", beside.want(secret("b", `data: {p: "MQ=="}`)))
-			h.passes(time.Minute, "the other was looked at", func() bool {
+			h.stepUntil(time.Minute, "the other Secret was checked", func() bool {
 				return slices.Contains(s.asked(), "GET secrets/b") && h.fake.Since(midnight) > 2*resyncInterval
 			})
 			for _, r := range s.asked() {
@@ -170,7 +170,7 @@ func TestWhichSecretsAreLeftAlone(t *testing.T) {
 }
 
 // Many Secrets are due at once, as after a long outage of the connection.
-func TestSecretsAreLookedAtTenASecondOverAllPairs(t *testing.T) {
+func TestTheManagerChecksTenSecretsASecondOverAllPairs(t *testing.T) {
 	s := newSite(t)
 	beside := *s
 	beside.wrapper.Name, beside.wrapper.UID = "beside", s.wrapper.UID+"-beside"
@@ -181,23 +181,23 @@ func TestSecretsAreLookedAtTenASecondOverAllPairs(t *testing.T) {
 	}
 	h := engageAt(s, midnight)
 	h.serve(s.want(mine...))
-	(&hours{site: &beside, Pusher: h.Pusher}).serve(beside.want(theirs...))
+	(&clockedSite{site: &beside, Pusher: h.Pusher}).serve(beside.want(theirs...))
 	s.wire.begin(nil)
 	h.fake.Step(time.Hour)
 	hour := h.fake.Now()
-	h.passes(20*time.Millisecond, "all were looked at", func() bool {
-		looks, most := len(s.asked()), 1+int(h.fake.Since(hour)/resyncGap)
-		if looks > most {
-			t.Fatalf("%d looks within %s", looks, h.fake.Since(hour))
+	h.stepUntil(20*time.Millisecond, "all Secrets were checked", func() bool {
+		checks, most := len(s.asked()), 1+int(h.fake.Since(hour)/resyncGap)
+		if checks > most {
+			t.Fatalf("%d checks within %s", checks, h.fake.Since(hour))
 		}
-		return looks == 30
+		return checks == 30
 	})
 }
 
-func TestTheSecretsOfAPairThatEndsAreForgotten(t *testing.T) {
+func TestTheScheduleDropsTheSecretsOfAPairThatEnds(t *testing.T) {
 	for name, end := range map[string]func(*bench){
-		"it is wanted no more":        func(b *bench) { b.pusher.RemoveDesired(web, "east") },
-		"it is to be left":            func(b *bench) { b.pusher.SetDesired("east", &Desired{Wrapper: webID, Drift: v1alpha1.DriftRepair}) },
+		"it has no desired state":     func(b *bench) { b.pusher.RemoveDesired(web, "east") },
+		"its wrapper leaves":          func(b *bench) { b.pusher.SetDesired("east", &Desired{Wrapper: webID, Drift: v1alpha1.DriftRepair}) },
 		"its Delivery is gone":        func(b *bench) { b.deliveries.Remove(web.Delivery()) },
 		"it lists no Secret any more": func(b *bench) { b.there(2, "1", true) },
 	} {
@@ -209,33 +209,33 @@ func TestTheSecretsOfAPairThatEndsAreForgotten(t *testing.T) {
 			d.Name, d.UID, d.Generation = web.Delivery(), "d", 1
 			b.deliveries.Put(d)
 			if b.pusher.secrets.schedule.Len() != 1 {
-				t.Fatal("it is not enlisted")
+				t.Fatal("the Secret is not scheduled")
 			}
 			end(b)
 			if b.pusher.secrets.schedule.Len() != 0 {
-				t.Error("it is still enlisted")
+				t.Error("the Secret is still scheduled")
 			}
 		})
 	}
 }
 
 // The Secrets that fall due while the breaker is open must not all be checked at once when it closes.
-func TestLooksThatFindTheWayShutAreNotMadeUpFor(t *testing.T) {
+func TestChecksThatTheOpenBreakerSkippedAreNotMadeUpFor(t *testing.T) {
 	b := newBench(t)
 	b.pusher.SetDesired("east", wish("1"))
 	b.there(1, "1", true)
 	at := plan.Pair{Member: "east", Key: web}
 	if !b.pusher.secrets.mayCheck(at) {
-		t.Fatal("it may not be looked at")
+		t.Fatal("the Secret may not be checked")
 	}
 	b.pusher.secrets.enqueue(plan.Turn{Pair: at, Name: "s"})
 	b.breaker.trip()
 	if b.pusher.secrets.mayCheck(at) {
-		t.Error("it may be looked at though the way is shut")
+		t.Error("the Secret may be checked while the breaker is open")
 	}
 	b.park(web)
 	b.probed(lostIt, usable)
 	if todo, due := b.due(web, wish("1")); due {
-		t.Errorf("to look at: %v", todo.Secrets)
+		t.Errorf("Secrets to check: %v", todo.Secrets)
 	}
 }

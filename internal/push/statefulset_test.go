@@ -29,49 +29,49 @@ func (s *site) ownersOf(claim string) int {
 }
 
 // The member's own StatefulSet controller writes and removes the ownerReferences.
-func TestAStatefulSetThatWouldTakeItsClaimsAlongLetsGoOfThemFirst(t *testing.T) {
+func TestARemovalMakesAStatefulSetRetainItsClaimsFirst(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1"), fmt.Sprintf(database, "Delete")))
-	s.await("its claims are its own", func(context.Context) bool { return s.ownersOf("data-db-0") == 1 && s.ownersOf("data-db-1") == 1 })
+	s.await("the StatefulSet owns its claims", func(context.Context) bool { return s.ownersOf("data-db-0") == 1 && s.ownersOf("data-db-1") == 1 })
 	out := s.mustFail(s.leave(), v1alpha1.ReasonRemovalWaits, "StatefulSet db", "whenDeleted: Retain")
 	if out.Retry == 0 || s.get("apps/v1", "StatefulSet", "db") == nil {
-		t.Fatalf("it went at once, or nobody comes back (retry %s)", out.Retry)
+		t.Fatalf("the StatefulSet was deleted at once, or the pass is not tried again (retry %s)", out.Retry)
 	}
 	s.eventually(s.leave())
 	if s.get("apps/v1", "StatefulSet", "db") != nil || s.configMap("a") != nil || s.delivery() != nil {
 		t.Error("something is left")
 	}
 	if a, b := s.ownersOf("data-db-0"), s.ownersOf("data-db-1"); a != 0 || b != 0 {
-		t.Errorf("the claims have %d and %d owners (-1: they go)", a, b)
+		t.Errorf("the claims have %d and %d owners (-1: they are being deleted)", a, b)
 	}
 }
 
-func TestAStatefulSetWaitsForAClaimThatStillNamesIt(t *testing.T) {
+func TestARemovalWaitsWhileAClaimNamesTheStatefulSetAsOwner(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(fmt.Sprintf(database, "Delete")))
-	// As of a replica that was scaled away: the controller no longer updates that claim.
+	// The claim of a replica that was scaled away: the StatefulSet controller no longer updates it.
 	s.owned(strings.Replace(claimNamed(""), "name: data", "name: data-db-7", 1), s.get("apps/v1", "StatefulSet", "db"))
 	s.mustFail(s.leave(), v1alpha1.ReasonRemovalWaits)
-	s.await("it says which claim", func(ctx context.Context) bool {
+	s.await("the message names the claim", func(ctx context.Context) bool {
 		out, err := (&pass{conn: s.conn, want: s.leave()}).run(ctx)
 		return err == nil && out.Reason == v1alpha1.ReasonRemovalWaits && strings.Contains(out.Message, "PersistentVolumeClaim data-db-7")
 	})
 	s.edit("v1", "PersistentVolumeClaim", "data-db-7", "admin", func(u *unstructured.Unstructured) { u.SetOwnerReferences(nil) })
 	s.eventually(s.leave())
 	if s.ownersOf("data-db-7") != 0 {
-		t.Error("the claim goes")
+		t.Error("the claim is being deleted")
 	}
 }
 
-func TestAStatefulSetIsLeftAsItIsWhere(t *testing.T) {
+func TestWhenARemovalChangesTheRetentionPolicyOfAStatefulSet(t *testing.T) {
 	for name, test := range map[string]struct {
 		policy v1alpha1.DeletionPolicy
 		when   string
 		patch  bool
 	}{
-		"it keeps its claims anyhow": {v1alpha1.KeepData, "Retain", false},
-		"everything is to go":        {v1alpha1.DeleteAll, "Delete", false},
-		"it would take them along":   {v1alpha1.KeepData, "Delete", true},
+		"its policy retains claims": {v1alpha1.KeepData, "Retain", false},
+		"the policy is DeleteAll":   {v1alpha1.DeleteAll, "Delete", false},
+		"its policy deletes claims": {v1alpha1.KeepData, "Delete", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
@@ -88,23 +88,22 @@ func TestAStatefulSetIsLeftAsItIsWhere(t *testing.T) {
 	}
 }
 
-// The author lets the manager delete the object and make it again, and may not expect that its deletion would delete
-// claims.
-func TestAnObjectThatAClaimLeadsToIsNotMadeAgain(t *testing.T) {
+// An author who annotates an object with replace may not know that its deletion would delete claims.
+func TestAnObjectThatOwnsAClaimIsNotReplaced(t *testing.T) {
 	replaced := strings.Replace(database, "name: db}", `name: db, annotations: {federation.fairlead.dev/replace: "true"}}`, 1)
 	s := newSite(t)
 	s.mustDeliver(s.want(fmt.Sprintf(replaced, "Delete")))
 	before := s.get("apps/v1", "StatefulSet", "db").GetUID()
-	s.await("its claims are its own", func(context.Context) bool { return s.ownersOf("data-db-0") == 1 && s.ownersOf("data-db-1") == 1 })
+	s.await("the StatefulSet owns its claims", func(context.Context) bool { return s.ownersOf("data-db-0") == 1 && s.ownersOf("data-db-1") == 1 })
 	other := s.want(strings.Replace(fmt.Sprintf(replaced, "Delete"), "serviceName: db", "serviceName: other", 1))
 	s.mustFail(other, v1alpha1.ReasonImmutableField, "StatefulSet db", "PersistentVolumeClaim data-db-")
 	if u := s.get("apps/v1", "StatefulSet", "db"); u == nil || u.GetUID() != before || u.GetDeletionTimestamp() != nil {
-		t.Fatal("it was deleted")
+		t.Fatal("the StatefulSet was deleted")
 	}
 	s.mustDeliver(s.want(fmt.Sprintf(replaced, "Retain")))
-	s.await("it has let go of its claims", func(context.Context) bool { return s.ownersOf("data-db-0") == 0 && s.ownersOf("data-db-1") == 0 })
+	s.await("the StatefulSet does not own its claims any more", func(context.Context) bool { return s.ownersOf("data-db-0") == 0 && s.ownersOf("data-db-1") == 0 })
 	s.eventually(s.want(strings.Replace(fmt.Sprintf(replaced, "Retain"), "serviceName: db", "serviceName: other", 1)))
 	if u := s.get("apps/v1", "StatefulSet", "db"); u == nil || u.GetUID() == before || s.ownersOf("data-db-0") < 0 {
-		t.Error("it was not made again, or its claim goes")
+		t.Error("the StatefulSet was not made again, or its claim is being deleted")
 	}
 }

@@ -26,40 +26,40 @@ func unrepairedDrift(t *testing.T) *bench {
 	return b
 }
 
-func TestADriftThatCouldNotBeMendedIsNotForgotten(t *testing.T) {
+func TestAFailedRepairIsTriedAgainAfterAnotherPass(t *testing.T) {
 	secretDue := func(b *bench) plan.Work {
 		b.dueSecrets.add(web, "s")
 		todo, due := b.due(web, wish("1"))
 		if !due {
-			b.t.Fatal("the Secret is not looked at")
+			b.t.Fatal("the Secret is not due")
 		}
 		todo.Drifted[plan.SecretID("s")] = v1alpha1.DriftChanged
 		return todo
 	}
 	for name, meanwhile := range map[string]func(*bench){
-		"over a Secret that was put right": func(b *bench) {
+		"after the repair of a Secret": func(b *bench) {
 			b.finished(web, plan.Outcome{Done: true, Desired: wish("1"), UID: "d", Generation: 1}, secretDue(b))
 		},
-		"over another drift that was mended": func(b *bench) {
+		"after the repair of another object": func(b *bench) {
 			other := drift(v1alpha1.DriftChanged, "8")
 			other.Name = "b"
 			b.there(1, "1", true, drift(v1alpha1.DriftChanged, "7"), other)
 			b.ended(wish("1"), 1, plan.Outcome{Done: true})
 		},
-		"over a pass that the wire broke off": func(b *bench) { b.failed(web, wish("1"), errors.New("reset")) },
+		"after a pass that a network error interrupted": func(b *bench) { b.failed(web, wish("1"), errors.New("reset")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := unrepairedDrift(t)
 			meanwhile(b)
 			b.clock.Step(plan.RetryLater)
 			if todo, _ := b.due(web, wish("1")); todo.Drifted[objectA] == "" {
-				t.Errorf("nobody repairs it any more: %v", todo.Drifted)
+				t.Errorf("the object is not due any more: %v", todo.Drifted)
 			}
 		})
 	}
 }
 
-func TestAnotherPassDoesNotHideADriftThatCouldNotBeMended(t *testing.T) {
+func TestAnotherPassDoesNotHideAFailedRepair(t *testing.T) {
 	b := unrepairedDrift(t)
 	other := drift(v1alpha1.DriftChanged, "8")
 	other.Name = "b"
@@ -78,13 +78,12 @@ func TestAnotherPassDoesNotHideADriftThatCouldNotBeMended(t *testing.T) {
 	}())
 	b.ended(wish("1"), 1, plan.Outcome{Done: true})
 	if out := b.pusher.Pair(web, "east").Outcome; out == nil || !out.Done {
-		t.Errorf("it went by itself, and is still told: %+v", out)
+		t.Errorf("the drift is gone, and is still reported: %+v", out)
 	}
 }
 
-// Nobody tells of a Secret, so its own outcome is all there is to come back for.
-// As when somebody makes an object anew that is dropped at that very moment.
-func TestADriftOfWhatIsNotWantedAnyMoreIsForgotten(t *testing.T) {
+// The wrapper drops an object whose repair was refused. The outcome of the next pass must not list the object.
+func TestTheDriftOfAnObjectThatIsNoLongerDesiredIsForgotten(t *testing.T) {
 	b := unrepairedDrift(t)
 	without := wish("2")
 	made, _ := without.Rendering.Render()
@@ -105,7 +104,7 @@ func TestASecretWhoseRepairWasRefusedIsTriedAgain(t *testing.T) {
 	b.finished(web, plan.Outcome{Reason: v1alpha1.ReasonRefused, Retry: plan.RetryLater, Desired: wish("1"), UID: "d", Generation: 1,
 		Unrepaired: []plan.ObjectID{plan.SecretID("s")}}, todo)
 	if todo, due := b.due(web, wish("1")); due {
-		t.Errorf("before its time: %v", todo.Drifted)
+		t.Errorf("due before the retry: %v", todo.Drifted)
 	}
 	b.clock.Step(plan.RetryLater)
 	if todo, due := b.due(web, wish("1")); !due || todo.Drifted[plan.SecretID("s")] == "" {
@@ -113,7 +112,7 @@ func TestASecretWhoseRepairWasRefusedIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestALookThatTheWireBrokeOffSaysNothingOfThePair(t *testing.T) {
+func TestAFailedCheckOfASecretKeepsTheOutcomeOfThePair(t *testing.T) {
 	b := unrepairedDrift(t)
 	before := *b.histories.all[web]
 	b.checkFailed(t.Context(), web, errors.New("reset"))
@@ -121,16 +120,16 @@ func TestALookThatTheWireBrokeOffSaysNothingOfThePair(t *testing.T) {
 		t.Errorf("%+v, and was %+v", got, before)
 	}
 	if !b.breaker.isOpen() {
-		t.Error("the way is open though the wire broke")
+		t.Error("the breaker is closed after a network error")
 	}
 }
 
-func TestADriftSeenWhileTheHostWasBehindIsRepairedWhenItHasCaughtUp(t *testing.T) {
+func TestADriftReportedWhileTheHostWasBehindIsRepairedLater(t *testing.T) {
 	b := newBench(t)
 	b.there(4, "1", true, drift(v1alpha1.DriftChanged, "7"))
 	b.ended(wish("1"), 4, plan.Outcome{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonHostBehindMember, Unrepaired: []plan.ObjectID{objectA}})
 	if todo, due := b.due(web, wish("1")); due {
-		t.Fatalf("while it is behind: %v", todo.Drifted)
+		t.Fatalf("due while the host is behind: %v", todo.Drifted)
 	}
 	caughtUp := wish("1")
 	caughtUp.Wrapper.Generation++
@@ -139,35 +138,35 @@ func TestADriftSeenWhileTheHostWasBehindIsRepairedWhenItHasCaughtUp(t *testing.T
 	}
 }
 
-func TestSecretsAreLookedAfterWhileSomethingElseOfThePairWaits(t *testing.T) {
+func TestSecretsAreCheckedWhileAnotherObjectOfThePairWaits(t *testing.T) {
 	b := newBench(t)
 	b.pusher.SetDesired("east", wish("1"))
 	b.ended(wish("1"), 2, plan.Outcome{State: v1alpha1.StateWaiting, Reason: v1alpha1.ReasonAPINotServed})
 	b.there(2, "1", false)
 	at := plan.Pair{Member: "east", Key: web}
 	if !b.pusher.secrets.mayCheck(at) {
-		t.Fatal("it may not be looked at")
+		t.Fatal("the Secret may not be checked")
 	}
 	b.pusher.secrets.enqueue(plan.Turn{Pair: at, Name: "s"})
 	if todo, due := b.due(web, wish("1")); !due || len(todo.Secrets) != 1 {
-		t.Errorf("due: %v, to look at: %v", due, todo.Secrets)
+		t.Errorf("due: %v, Secrets to check: %v", due, todo.Secrets)
 	}
 	b.there(2, "0", false)
 	if b.pusher.secrets.mayCheck(at) {
-		t.Error("it may be looked at though something else is delivered")
+		t.Error("the Secret may be checked although another pass is due")
 	}
 }
 
-// The collector's news woke the wrapper before the lane had judged them.
-func TestTheBeginningOfAContestIsTold(t *testing.T) {
-	r := &rival{bench: newBench(t), kind: v1alpha1.DriftChanged}
+// The event about the drift woke the wrapper before the queue judged the drift. So the queue wakes the wrapper once more.
+func TestTheQueueWakesTheWrapperWhenAnObjectBecomesContested(t *testing.T) {
+	r := &otherClient{bench: newBench(t), kind: v1alpha1.DriftChanged}
 	r.pusher.desired.set(web, "east", wish("1"))
-	for range maxFights {
-		r.strikes()
+	for range maxRepairs {
+		r.changesAgain()
 		r.clock.Step(time.Second)
 	}
-	r.blows++
-	r.there(1, "1", true, r.says())
+	r.changes++
+	r.there(1, "1", true, r.reported())
 	r.woken = nil
 	r.push(t.Context(), web)
 	if r.pusher.Pair(web, "east").Contested == "" || len(r.woken) != 1 {
@@ -175,12 +174,11 @@ func TestTheBeginningOfAContestIsTold(t *testing.T) {
 	}
 }
 
-// What a pass says of itself.
-func TestAPassSaysWhichDriftItDidNotMend(t *testing.T) {
+func TestAnOutcomeListsTheDriftsThatThePassDidNotRepair(t *testing.T) {
 	s := newSite(t)
 	w := s.want(configMap("a", "1"), configMap("b", "1"))
 	s.mustDeliver(w)
-	unmended := func(w *Desired, drifted map[plan.ObjectID]v1alpha1.DriftKind) []plan.ObjectID {
+	unrepaired := func(w *Desired, drifted map[plan.ObjectID]v1alpha1.DriftKind) []plan.ObjectID {
 		t.Helper()
 		out, err := (&pass{conn: s.conn, want: w, drifted: drifted}).run(t.Context())
 		if err != nil {
@@ -192,16 +190,16 @@ func TestAPassSaysWhichDriftItDidNotMend(t *testing.T) {
 
 	held := *w
 	held.Suspended = true
-	if diff := cmp.Diff([]plan.ObjectID{objectA}, unmended(&held, gone), cmp.AllowUnexported(plan.ObjectID{})); diff != "" {
+	if diff := cmp.Diff([]plan.ObjectID{objectA}, unrepaired(&held, gone), cmp.AllowUnexported(plan.ObjectID{})); diff != "" {
 		t.Errorf("a pass that is held (-want +got):\n%s", diff)
 	}
 	s.delete("v1", "ConfigMap", "a")
-	s.create(configMap("a", "somebody's"))
-	if diff := cmp.Diff([]plan.ObjectID{objectA}, unmended(w, gone), cmp.AllowUnexported(plan.ObjectID{})); diff != "" {
-		t.Errorf("somebody is in the way (-want +got):\n%s", diff)
+	s.create(configMap("a", "theirs"))
+	if diff := cmp.Diff([]plan.ObjectID{objectA}, unrepaired(w, gone), cmp.AllowUnexported(plan.ObjectID{})); diff != "" {
+		t.Errorf("another client's object has the name (-want +got):\n%s", diff)
 	}
 	s.delete("v1", "ConfigMap", "a")
-	if got := unmended(w, gone); len(got) > 0 {
-		t.Errorf("%v was mended", got)
+	if got := unrepaired(w, gone); len(got) > 0 {
+		t.Errorf("%v counts as not repaired", got)
 	}
 }

@@ -40,15 +40,15 @@ func (s *site) serve(definition string, served bool) {
 
 func (s *site) unserved(group string) {
 	s.Helper()
-	s.await("it is served no more", func(context.Context) bool {
+	s.await("the kind is not served any more", func(context.Context) bool {
 		s.conn.ForgetMappings()
 		_, err := s.conn.Mapping(s.Context(), schema.GroupKind{Group: group, Kind: "Crate"})
 		return meta.IsNoMatchError(err)
 	})
 }
 
-// While a kind is not served, its objects are hidden. They are there again when it is served again.
-func TestAnObjectWhoseKindIsAwayIsNotForgotten(t *testing.T) {
+// While the member does not serve a kind, its objects cannot be read. They are still in etcd.
+func TestTheDeliveryKeepsAnObjectWhoseKindIsNotServed(t *testing.T) {
 	s := newSite(t)
 	group := s.namespace + ".example.com"
 	definition := s.create(crd("crates", "Crate", group, "Namespaced", "v1"))
@@ -60,7 +60,7 @@ func TestAnObjectWhoseKindIsAwayIsNotForgotten(t *testing.T) {
 	s.unserved(group)
 	out := s.mustFail(s.leave(), v1alpha1.ReasonRemovalWaits, "Crate c", definition.GetName())
 	if d := s.delivery(); d == nil || out.Retry == 0 || !strings.Contains(fmt.Sprint(s.inventory()), "Crate c Removing") {
-		t.Fatalf("it is forgotten, or nobody comes back (retry %s): %v", out.Retry, s.inventory())
+		t.Fatalf("the Delivery has lost the object, or the pass is not tried again (retry %s): %v", out.Retry, s.inventory())
 	}
 	s.serve(definition.GetName(), true)
 	s.served(group+"/v1", "Crate")
@@ -70,8 +70,8 @@ func TestAnObjectWhoseKindIsAwayIsNotForgotten(t *testing.T) {
 	}
 }
 
-// The cached discovery of the group is from before its second version.
-func TestAKindThatIsNotRememberedIsAskedForAgain(t *testing.T) {
+// The member's API group got a second version after the connection cached its discovery.
+func TestAPassDiscoversAKindThatTheCacheLacks(t *testing.T) {
 	s := newSite(t)
 	group := s.namespace + ".example.com"
 	define := func(text string) {
@@ -79,7 +79,7 @@ func TestAKindThatIsNotRememberedIsAskedForAgain(t *testing.T) {
 		t.Cleanup(func() { _ = s.admin.Delete(context.Background(), definition) })
 	}
 	define(crd("boxes", "Box", group, "Namespaced", "v1"))
-	s.await("the group is remembered", func(context.Context) bool {
+	s.await("the discovery of the group is cached", func(context.Context) bool {
 		_, err := s.conn.Mapping(t.Context(), schema.GroupKind{Group: group, Kind: "Box"})
 		return err == nil
 	})
@@ -91,7 +91,7 @@ func TestAKindThatIsNotRememberedIsAskedForAgain(t *testing.T) {
 	s.conn = old
 	s.mustDeliver(s.leave())
 	if s.get(group+"/v2", "Crate", "c") != nil {
-		t.Error("it is still there, and no Delivery lists it")
+		t.Error("the object still exists, and no Delivery lists it")
 	}
 }
 
@@ -121,33 +121,33 @@ func (s *site) aggregate(group string) client.Object {
 	return down
 }
 
-func TestAnObjectOfAnAPIThatDoesNotAnswerIsNotForgotten(t *testing.T) {
+func TestTheDeliveryKeepsAnObjectWhoseAPIDoesNotAnswer(t *testing.T) {
 	s := newSite(t)
 	group := s.namespace + ".example.com"
 	s.recorded(group)
 	down := s.aggregate(group)
 	for range 2 { // first without a cache, then with it
 		if out := s.mustFail(s.leave(), v1alpha1.ReasonRemovalWaits, "Crate c"); out.Retry == 0 {
-			t.Error("nobody would come back")
+			t.Error("the pass is not tried again")
 		}
 	}
 	if s.delivery() == nil {
-		t.Fatal("it is forgotten")
+		t.Fatal("the Delivery is gone")
 	}
 	if err := s.admin.Delete(t.Context(), down); err != nil {
 		t.Fatal(err)
 	}
 	s.eventually(s.leave())
 	if s.delivery() != nil {
-		t.Error("the API is gone with all that was in it, and the Delivery is still there")
+		t.Error("the API was removed with all its objects, and the Delivery still exists")
 	}
 }
 
-func TestAKindIsNotTakenForGoneWhereItsDefinitionCannotBeRead(t *testing.T) {
+func TestAKindCountsAsGoneOnlyIfItsCRDCanBeRead(t *testing.T) {
 	s := newSite(t)
 	s.recorded(s.namespace + ".example.com")
 	s.restricted(rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"*"}})
-	s.await("the role counts", func(ctx context.Context) bool {
+	s.await("the role is in effect", func(ctx context.Context) bool {
 		_, err := memberapi.Metadata(ctx, s.conn, []string{"/api/v1/namespaces", s.namespace, "configmaps", "a"})
 		return err == nil
 	})
@@ -158,7 +158,7 @@ func TestAKindIsNotTakenForGoneWhereItsDefinitionCannotBeRead(t *testing.T) {
 }
 
 // One API that does not answer must not make the whole member count as lost.
-func TestAnAPIThatDoesNotAnswerIsTroubleOfItsOwnObjectsAlone(t *testing.T) {
+func TestAnAPIThatDoesNotAnswerDelaysOnlyItsOwnObjects(t *testing.T) {
 	s := newSite(t)
 	group := s.namespace + ".example.com"
 	down := s.aggregate(group)
@@ -170,19 +170,19 @@ func TestAnAPIThatDoesNotAnswerIsTroubleOfItsOwnObjectsAlone(t *testing.T) {
 		}
 	}
 	if s.configMap("a") == nil {
-		t.Error("the other object was held up")
+		t.Error("the other object was delayed")
 	}
 	if err := s.admin.Delete(t.Context(), down); err != nil {
 		t.Fatal(err)
 	}
-	s.await("it is only not served", func(ctx context.Context) bool {
+	s.await("the member does not announce the group any more", func(ctx context.Context) bool {
 		out, err := (&pass{conn: s.conn, want: w}).run(ctx)
 		return err == nil && out.Reason == v1alpha1.ReasonAPINotServed && out.Retry == 0
 	})
 }
 
-// The mapping of the kind is cached from before its server went away.
-func TestARequestThatOneAPIDoesNotAnswerIsTroubleOfThatObjectAlone(t *testing.T) {
+// The connection cached the mapping of the kind before the server of the API stopped.
+func TestAnUnansweredRequestToOneAPIDelaysOnlyThatObject(t *testing.T) {
 	for _, method := range []string{"GET", "PATCH"} {
 		t.Run(method, func(t *testing.T) {
 			s := newSite(t)
@@ -202,7 +202,7 @@ func TestARequestThatOneAPIDoesNotAnswerIsTroubleOfThatObjectAlone(t *testing.T)
 			w := s.want(configMap("z", "1"), s.crate(group))
 			s.mustFail(w, v1alpha1.ReasonPushError, "Crate c", "no endpoints available")
 			if s.configMap("z") == nil {
-				t.Error("the other object was held up")
+				t.Error("the other object was delayed")
 			}
 			s.wire.answer = nil
 			s.mustDeliver(w)
@@ -219,8 +219,8 @@ func TestARequestThatOneAPIDoesNotAnswerIsTroubleOfThatObjectAlone(t *testing.T)
 	}
 }
 
-// The deletion of the definition would delete objects that cannot be listed.
-func TestACRDIsKeptWhileItCannotBeSeenWhatIsOfItsKind(t *testing.T) {
+// Deleting the CRD would delete objects that the manager cannot list.
+func TestACRDIsKeptWhileItsObjectsCannotBeListed(t *testing.T) {
 	for name, test := range map[string]struct {
 		hide, show func(s *site, definition string)
 	}{
@@ -228,7 +228,7 @@ func TestACRDIsKeptWhileItCannotBeSeenWhatIsOfItsKind(t *testing.T) {
 			hide: func(s *site, definition string) { s.serve(definition, false) },
 			show: func(s *site, definition string) { s.serve(definition, true) },
 		},
-		"they are not served any more": {
+		"the kind is not served any more": {
 			hide: func(s *site, _ string) {
 				s.wire.answer = func(req *http.Request) *http.Response {
 					if nameOf(req) == "GET v1/crates" {
@@ -239,7 +239,7 @@ func TestACRDIsKeptWhileItCannotBeSeenWhatIsOfItsKind(t *testing.T) {
 			},
 			show: func(s *site, _ string) { s.wire.answer = nil },
 		},
-		"the definition cannot be read": {
+		"the CRD cannot be read": {
 			hide: func(s *site, definition string) {
 				s.wire.answer = func(req *http.Request) *http.Response {
 					if nameOf(req) == "GET customresourcedefinitions/"+definition && !strings.Contains(req.Header.Get("Accept"), "Metadata") {
@@ -261,10 +261,10 @@ func TestACRDIsKeptWhileItCannotBeSeenWhatIsOfItsKind(t *testing.T) {
 			leave := s.leave()
 			leave.OnDelete = v1alpha1.DeleteAll
 			if out := s.mustFail(leave, v1alpha1.ReasonNotEmpty, "CustomResourceDefinition "+definition); out.Retry == 0 {
-				t.Error("nobody would come back")
+				t.Error("the pass is not tried again")
 			}
 			if u := s.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", definition); u == nil || u.GetDeletionTimestamp() != nil {
-				t.Fatal("it was deleted")
+				t.Fatal("the CRD was deleted")
 			}
 			test.show(s, definition)
 			s.eventually(leave)

@@ -16,29 +16,29 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// memory is what one process remembers of a pair that it pushes without an intent.
-type memory struct {
+// processSite is a site with the unrecorded objects that one manager process remembers.
+type processSite struct {
 	*site
 	unrecorded plan.Unrecorded
 }
 
-func newMemory(t *testing.T) *memory { return &memory{site: newSite(t)} }
+func newProcessSite(t *testing.T) *processSite { return &processSite{site: newSite(t)} }
 
-func (m *memory) of() plan.UnrecordedOf { return m.unrecorded.Of(plan.Pair{Member: "east"}) }
+func (m *processSite) of() plan.UnrecordedOf { return m.unrecorded.Of(plan.Pair{Member: "east"}) }
 
-// omitting is a pass that may write no intent.
-func (m *memory) omitting(w *Desired) *pass {
-	return &pass{conn: m.conn, want: w, recalled: m.recall(), omits: true, unrecorded: m.of(), seals: m.seals}
+// omitting is a pass that may omit its intent.
+func (m *processSite) omitting(w *Desired) *pass {
+	return &pass{conn: m.conn, want: w, recalled: m.recall(), omitsIntent: true, unrecorded: m.of(), seals: m.seals}
 }
 
-// next is the pass after one that could not record.
-func (m *memory) next(w *Desired) *pass {
+// next is the pass after a pass that could not record.
+func (m *processSite) next(w *Desired) *pass {
 	p := m.omitting(w)
-	p.omits = false
+	p.omitsIntent = false
 	return p
 }
 
-func (m *memory) mustEnd(p *pass) plan.Outcome {
+func (m *processSite) mustEnd(p *pass) plan.Outcome {
 	m.Helper()
 	out, err := p.run(m.Context())
 	if err != nil {
@@ -47,16 +47,16 @@ func (m *memory) mustEnd(p *pass) plan.Outcome {
 	return out
 }
 
-// A wrapper that is reverted while the manager lives does not count as delivered while an object holds something else.
-func TestAPushWithoutAnIntentThatIsCutOffIsRevertedByTheSameProcess(t *testing.T) {
+// The author reverts the wrapper while the manager runs. The wrapper must not count as delivered while an object has the other content.
+func TestTheSameProcessRevertsAnInterruptedPushWithoutAnIntent(t *testing.T) {
 	before := func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) }
 	after := func(s *site) *Desired { return s.want(configMap("a", "2"), configMap("b", "2")) }
 	for n := 1; n <= 4; n++ { // the namespace, a, b, the record
 		for how, cut := range cuts(n) {
 			for _, held := range []bool{false, true} {
-				m := newMemory(t)
+				m := newProcessSite(t)
 				m.mustDeliver(before(m.site))
-				want := m.stage()
+				want := m.memberState()
 				m.connect(config)
 				m.wire.begin(cut)
 				_, err := m.omitting(after(m.site)).run(t.Context())
@@ -64,7 +64,7 @@ func TestAPushWithoutAnIntentThatIsCutOffIsRevertedByTheSameProcess(t *testing.T
 				m.nothingIsLost(when)
 				sent := len(m.wire.writes()) > 0
 				if err == nil || sent != m.of().Any() {
-					t.Errorf("%s: %v is remembered", when, m.of().Any())
+					t.Errorf("%s: unrecorded objects are remembered: %v", when, m.of().Any())
 				}
 
 				m.connect(config)
@@ -72,30 +72,30 @@ func TestAPushWithoutAnIntentThatIsCutOffIsRevertedByTheSameProcess(t *testing.T
 					suspended := before(m.site)
 					suspended.Suspended = true
 					if out := m.mustEnd(m.next(suspended)); out.Recorded || sent != m.of().Any() {
-						t.Errorf("%s: the held pass forgets", when)
+						t.Errorf("%s: the held pass changes the remembered objects", when)
 					}
 				}
 				m.wire.begin(nil)
 				if out := m.mustEnd(m.next(before(m.site))); !out.Done {
 					t.Fatalf("%s: %+v", when, out)
 				}
-				if diff := cmp.Diff(want, m.stage()); diff != "" {
-					t.Errorf("%s: the end differs (-want +got):\n%s", when, diff)
+				if diff := cmp.Diff(want, m.memberState()); diff != "" {
+					t.Errorf("%s: the state after the next pass differs (-want +got):\n%s", when, diff)
 				}
 				if writes := m.wire.writes(); sent && !strings.HasPrefix(writes[0], "PATCH deliveries/") {
 					t.Errorf("%s: the pass has no intent: %v", when, writes)
 				}
 				if m.of().Any() {
-					t.Errorf("%s: something stays remembered", when)
+					t.Errorf("%s: an unrecorded object stays remembered", when)
 				}
 			}
 		}
 	}
 }
 
-// The record is refused as long as another manager has written the Delivery, and so is what the pass would write after that.
-func TestARecordWithoutAnIntentDoesNotOverwriteAnotherManagers(t *testing.T) {
-	m := newMemory(t)
+// Another manager has written the Delivery. So the API server refuses the record, and the pass must not write after that either.
+func TestARecordWithoutAnIntentDoesNotOverwriteAnotherManagersRecord(t *testing.T) {
+	m := newProcessSite(t)
 	m.mustDeliver(m.want(configMap("a", "1")))
 	var theirs *v1alpha1.Delivery
 	m.wire.begin(m.atOnce("PATCH deliveries/"+m.delivery().Name, func() {
@@ -113,17 +113,17 @@ func TestARecordWithoutAnIntentDoesNotOverwriteAnotherManagers(t *testing.T) {
 		t.Errorf("(-theirs +is):\n%s", diff)
 	}
 	if !m.of().Has(objectA) {
-		t.Error("what was applied is forgotten")
+		t.Error("the applied object is not remembered as unrecorded")
 	}
 }
 
-func TestAnObjectThatCannotBeAppliedByItsUIDGetsAnIntent(t *testing.T) {
+func TestAPassWritesAnIntentForAnObjectWhoseUIDIsGone(t *testing.T) {
 	for name, meanwhile := range map[string]func(*site){
-		"it is gone":           func(s *site) { s.delete("v1", "ConfigMap", "b") },
-		"another has its name": func(s *site) { s.delete("v1", "ConfigMap", "b"); s.create(configMap("b", "somebody's")) },
+		"it is gone":                           func(s *site) { s.delete("v1", "ConfigMap", "b") },
+		"another client's object has its name": func(s *site) { s.delete("v1", "ConfigMap", "b"); s.create(configMap("b", "somebody's")) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := newMemory(t)
+			m := newProcessSite(t)
 			m.mustDeliver(m.want(configMap("a", "1"), configMap("b", "1")))
 			meanwhile(m.site)
 			m.wire.begin(nil)
@@ -136,15 +136,15 @@ func TestAnObjectThatCannotBeAppliedByItsUIDGetsAnIntent(t *testing.T) {
 				t.Errorf("%+v", out)
 			}
 			if m.of().Has(objectA) {
-				t.Error("what is recorded now stays remembered")
+				t.Error("the recorded object stays remembered")
 			}
 		})
 	}
 }
 
 // After a record that the member refused, the manager writes no object without an intent.
-func TestAfterARefusedRecordTheIntentComesFirst(t *testing.T) {
-	m := newMemory(t)
+func TestAfterARefusedRecordThePassWritesAnIntentFirst(t *testing.T) {
+	m := newProcessSite(t)
 	m.mustDeliver(m.want(configMap("a", "1")))
 	m.wire.answer = func(req *http.Request) *http.Response {
 		if req.Method != http.MethodPatch || !strings.Contains(req.URL.Path, "/deliveries/") {
@@ -173,8 +173,8 @@ func TestAfterARefusedRecordTheIntentComesFirst(t *testing.T) {
 }
 
 // A member that was restored may have a Delivery of the same uid and generation with another inventory.
-func TestARecordThatDoesNotCompleteTheDeliveryIsFollowedByAnIntent(t *testing.T) {
-	m := newMemory(t)
+func TestAPassWritesAnIntentIfItsRecordDoesNotCompleteTheDelivery(t *testing.T) {
+	m := newProcessSite(t)
 	m.mustDeliver(m.want(configMap("a", "1"), configMap("b", "1")))
 	p := m.omitting(m.want(configMap("a", "2"), configMap("b", "1")))
 	d := m.delivery()

@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-func TestANamespaceIsTakenToBeOpenForAWhileOnly(t *testing.T) {
+func TestTheNamespaceCacheForgetsAnOpenNamespaceAfterAWhile(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	d := NewNamespaceCache(clock)
 	shop := namespaceKey{v1alpha1.NamespacesManaged, "shop"}
@@ -21,14 +21,14 @@ func TestANamespaceIsTakenToBeOpenForAWhileOnly(t *testing.T) {
 			t.Errorf("%s: open is %v", when, !want)
 		}
 	}
-	is(false, "before anybody looked", shop)
+	is(false, "before any pass found it open", shop)
 	d.found(shop)
-	is(true, "just found", shop)
+	is(true, "found just now", shop)
 	is(false, "under another policy", namespaceKey{v1alpha1.NamespacesAll, "shop"})
-	is(false, "another one", namespaceKey{v1alpha1.NamespacesManaged, "bank"})
+	is(false, "another namespace", namespaceKey{v1alpha1.NamespacesManaged, "bank"})
 	d.doubt(shop)
 	is(false, "in doubt", shop)
 	d.found(shop)
 	clock.Step(openForPushes)
-	is(false, "a while later", shop)
+	is(false, "after the cache has expired", shop)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-func TestExplain(t *testing.T) {
+func TestExplainTurnsARefusalIntoTrouble(t *testing.T) {
 	invalid := func(field, message string, kind metav1.CauseType) error {
 		err := apierrors.NewInvalid(schema.GroupKind{Kind: "X"}, "x", nil)
 		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: kind, Field: field, Message: message}}
@@ -42,21 +42,21 @@ func TestExplain(t *testing.T) {
 		"RBAC": {apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "x",
 			errors.New(`User "u" cannot patch resource "services" in API group "" in the namespace "n"`)), v1alpha1.ReasonNotGranted,
 			v1alpha1.StateStalled},
-		"RBAC that the host does not hold itself": {apierrors.NewForbidden(schema.GroupResource{Resource: "roles"}, "x",
+		"a grant of rights that the host lacks": {apierrors.NewForbidden(schema.GroupResource{Resource: "roles"}, "x",
 			errors.New(`user "u" is attempting to grant RBAC permissions not currently held`)), v1alpha1.ReasonNotGranted, v1alpha1.StateStalled},
 		"a quota": {apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "x",
 			errors.New("exceeded quota: q")), v1alpha1.ReasonRefused, v1alpha1.StateStalled},
 		"an admission policy": {apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "x", errors.New("denied by policy")),
 			v1alpha1.ReasonRefused, v1alpha1.StateStalled},
-		"the policy by which the member keeps the host to what is open": {apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "x",
+		"the policy that restricts the host to open namespaces": {apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "x",
 			errors.New("ValidatingAdmissionPolicy 'fairlead-host' with binding 'fairlead-host' denied request: namespace n is not open to the host")),
 			v1alpha1.ReasonNamespaceNotOpen, v1alpha1.StateStalled},
-		"a validating policy, whose words may be any": {&apierrors.StatusError{ErrStatus: metav1.Status{Code: 422, Reason: metav1.StatusReasonInvalid,
+		"a validating policy with a misleading message": {&apierrors.StatusError{ErrStatus: metav1.Status{Code: 422, Reason: metav1.StatusReasonInvalid,
 			Message: `x "x" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: this is immutable, you cannot change it in API group`,
 			Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Message: "this is immutable"}}}}}, v1alpha1.ReasonRefused, v1alpha1.StateStalled},
 		"a webhook, which chooses its code": {&apierrors.StatusError{ErrStatus: metav1.Status{Code: 500, Reason: metav1.StatusReasonInternalError,
 			Message: `admission webhook "w.example.com" denied the request: no`}}, v1alpha1.ReasonRefused, v1alpha1.StateStalled},
-		"a value of another form than the schema's": {&apierrors.StatusError{ErrStatus: metav1.Status{Code: 500,
+		"a value of another type than in the schema": {&apierrors.StatusError{ErrStatus: metav1.Status{Code: 500,
 			Message: "failed to create typed patch object (n/x; /v1, Kind=X): .data.x: expected string, got &value.valueUnstructured{Value:5}"}},
 			v1alpha1.ReasonInvalid, v1alpha1.StateStalled},
 		"a namespace that terminates": {apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "x",
@@ -74,14 +74,14 @@ func TestExplain(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if got.Retry == 0 {
-				t.Error("nobody would come back")
+				t.Error("the pass is not tried again")
 			}
 		})
 	}
 }
 
-// An API that the member's API server only passes on fails alone.
-func TestWhatConcernsOneGroupAlone(t *testing.T) {
+// If the server of an aggregated API fails, only its group is in trouble.
+func TestWhichErrorsConcernOneAPIGroupOnly(t *testing.T) {
 	status := func(code int32) error {
 		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code}}
 	}
@@ -90,17 +90,17 @@ func TestWhatConcernsOneGroupAlone(t *testing.T) {
 		err   error
 		alone bool
 	}{
-		"its server is away":                        {"shop.example.com", apierrors.NewServiceUnavailable("no endpoints"), true},
-		"its server is away, explained":             {"shop.example.com", fmt.Errorf("applying: %w", status(503)), true},
-		"its server talks nonsense":                 {"shop.example.com", status(502), true},
-		"its server takes too long":                 {"shop.example.com", status(504), true},
-		"a refusal":                                 {"shop.example.com", apierrors.NewBadRequest("no"), true},
-		"nobody answers at all":                     {"shop.example.com", errors.New("connection refused"), false},
-		"too many requests":                         {"shop.example.com", apierrors.NewTooManyRequests("slow", 1), false},
-		"the credentials":                           {"shop.example.com", apierrors.NewUnauthorized("no"), false},
-		"the API server itself is away":             {"apps", apierrors.NewServiceUnavailable("bye"), false},
-		"the API server itself is away, core":       {"", apierrors.NewServiceUnavailable("bye"), false},
-		"where our own record is cannot be reached": {v1alpha1.Group, apierrors.NewServiceUnavailable("bye"), false},
+		"its server does not answer":                        {"shop.example.com", apierrors.NewServiceUnavailable("no endpoints"), true},
+		"its server does not answer, wrapped":               {"shop.example.com", fmt.Errorf("applying: %w", status(503)), true},
+		"its server sends an invalid answer":                {"shop.example.com", status(502), true},
+		"its server takes too long":                         {"shop.example.com", status(504), true},
+		"a refusal":                                         {"shop.example.com", apierrors.NewBadRequest("no"), true},
+		"the member does not answer":                        {"shop.example.com", errors.New("connection refused"), false},
+		"too many requests":                                 {"shop.example.com", apierrors.NewTooManyRequests("slow", 1), false},
+		"the credentials":                                   {"shop.example.com", apierrors.NewUnauthorized("no"), false},
+		"the API server itself does not answer":             {"apps", apierrors.NewServiceUnavailable("bye"), false},
+		"the API server itself does not answer, core group": {"", apierrors.NewServiceUnavailable("bye"), false},
+		"the group of Deliveries":                           {v1alpha1.Group, apierrors.NewServiceUnavailable("bye"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := AnsweredAbout(test.group, test.err); got != test.alone {
@@ -110,7 +110,7 @@ func TestWhatConcernsOneGroupAlone(t *testing.T) {
 	}
 }
 
-func TestWhatAMemberSaysOfAFormIsWithoutGosOwnNames(t *testing.T) {
+func TestExplainRemovesGoTypesFromAMembersMessage(t *testing.T) {
 	got := Explain("applying", "ConfigMap a", &apierrors.StatusError{ErrStatus: metav1.Status{Code: 500,
 		Message: "failed to create typed patch object (n/a; /v1, Kind=ConfigMap): .data.x: expected string, got &value.valueUnstructured{Value:5}"}})
 	want := "applying ConfigMap a: failed to create typed patch object (n/a; /v1, Kind=ConfigMap): .data.x: expected string, got 5"
@@ -119,8 +119,8 @@ func TestWhatAMemberSaysOfAFormIsWithoutGosOwnNames(t *testing.T) {
 	}
 }
 
-func TestARefusalOfNullsNamesThemAndTheWayOut(t *testing.T) {
-	// The words are those of a real API server.
+func TestExplainNamesNullFieldsAndTheRemedy(t *testing.T) {
+	// A real API server uses these messages.
 	null := func(field, form string) *kfield.Error {
 		return &kfield.Error{Type: kfield.ErrorTypeTypeInvalid, Field: field, BadValue: "null", Detail: fmt.Sprintf("%s in body must be of type %s: \"null\"", field, form)}
 	}
@@ -144,31 +144,31 @@ func TestARefusalOfNullsNamesThemAndTheWayOut(t *testing.T) {
 				t.Errorf("%s %s: %s", got.State, got.Reason, got.Message)
 			}
 			if !strings.Contains(got.Message, test.err.Error()) {
-				t.Errorf("the API server's words are missing in %s", got.Message)
+				t.Errorf("the API server's message is missing in %s", got.Message)
 			}
 		})
 	}
 }
 
-func TestWhatConcernsTheMemberAsAWhole(t *testing.T) {
+func TestWhichErrorsConcernTheWholeMember(t *testing.T) {
 	for name, test := range map[string]struct {
 		err      error
 		concerns bool
 	}{
 		"no error":                      {nil, false},
 		"the network":                   {errors.New("connection refused"), true},
-		"the network, explained":        {fmt.Errorf("applying: %w", errors.New("connection refused")), true},
-		"time ran out":                  {context.DeadlineExceeded, true},
-		"we were told to stop":          {fmt.Errorf("applying: %w", context.Canceled), false},
+		"the network, wrapped":          {fmt.Errorf("applying: %w", errors.New("connection refused")), true},
+		"a timeout":                     {context.DeadlineExceeded, true},
+		"the manager stops":             {fmt.Errorf("applying: %w", context.Canceled), false},
 		"the credentials":               {apierrors.NewUnauthorized("no"), true},
 		"too many requests":             {apierrors.NewTooManyRequests("slow", 1), true},
 		"the server shuts down":         {apierrors.NewServiceUnavailable("bye"), true},
-		"the server's own time ran out": {apierrors.NewTimeoutError("etcd", 1), true},
+		"a timeout of the server":       {apierrors.NewTimeoutError("etcd", 1), true},
 		"a refusal":                     {apierrors.NewForbidden(schema.GroupResource{}, "x", nil), false},
 		"a failure with one object":     {apierrors.NewInternalError(errors.New("webhook")), false},
-		"our own lease":                 {fmt.Errorf("applying: %w", &member.HeldBackError{Why: errors.New("it is old")}), false},
+		"the lease of the manager":      {fmt.Errorf("applying: %w", &member.HeldBackError{Why: errors.New("it is old")}), false},
 		"discovery that cannot be used": {fmt.Errorf("finding: %w", &discovery.InvalidError{What: "group x", Why: "it has too many"}), false},
-		"a refusal, explained":          {fmt.Errorf("applying: %w", apierrors.NewBadRequest("no")), false},
+		"a refusal, wrapped":            {fmt.Errorf("applying: %w", apierrors.NewBadRequest("no")), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := ConcernsMember(test.err); got != test.concerns {
@@ -178,14 +178,14 @@ func TestWhatConcernsTheMemberAsAWhole(t *testing.T) {
 	}
 }
 
-// What a refusal says ends up in status and in events, which more people read than Secrets.
-func TestARefusalDoesNotQuoteASecret(t *testing.T) {
+// A refusal is shown in a status and in events. More people can read those than Secrets.
+func TestExplainQuotesNoValueOfASecret(t *testing.T) {
 	err := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 500, Message: "failed to create typed patch object (n/x; /v1, Kind=Secret): " +
 		"errors:\n  .data.p: expected string, got &value.valueUnstructured{Value:123456}\n  .stringData.q: expected string, got &value.valueUnstructured{Value:654321}"}}
 	for object, quoted := range map[string]bool{"Secret x": false, "ConfigMap x": true} {
 		got := Explain("applying", object, err)
 		if strings.Contains(got.Message, "123456") != quoted || strings.Contains(got.Message, "654321") != quoted || !strings.Contains(got.Message, ".stringData.q") {
-			t.Errorf("of %s it says: %s", object, got.Message)
+			t.Errorf("the message about %s: %s", object, got.Message)
 		}
 	}
 }

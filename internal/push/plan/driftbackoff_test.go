@@ -13,9 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/health"
 )
 
-// A rival that changes the object back a while after every repair, told by how long each repair waits after
-// it was found undone.
-func TestHowLongRepairsWait(t *testing.T) {
+// Another client changes the object back a while after each repair. The table has the wait of each repair after the new drift.
+func TestHowLongContestedRepairsWait(t *testing.T) {
 	seconds := func(all ...int) []time.Duration {
 		var waits []time.Duration
 		for _, s := range all {
@@ -35,26 +34,26 @@ func TestHowLongRepairsWait(t *testing.T) {
 		want      []time.Duration
 		contested bool
 	}{
-		"five fights are fought at once, the sixth waits, each next one twice as long, half an hour at most": {
+		"five repairs are immediate, the sixth waits, and each wait doubles up to half an hour": {
 			pauses: every(time.Second, 13), contested: true,
 			want: seconds(0, 0, 0, 0, 0, 59, 119, 239, 479, 959, 1799, 1799, 1799),
 		},
-		"an object that drifts every three minutes is only repaired": {
+		"an object that drifts every three minutes is repaired at once": {
 			pauses: every(3*time.Minute, 9), want: seconds(0, 0, 0, 0, 0, 0, 0, 0, 0),
 		},
-		"ten quiet minutes end it": {
+		"ten minutes without drift end the contest": {
 			pauses: append(every(time.Second, 6), 10*time.Minute, time.Second, time.Second),
 			want:   seconds(0, 0, 0, 0, 0, 59, 0, 0, 0),
 		},
-		"a little less than ten quiet minutes do not": {
+		"a little less than ten minutes without drift do not": {
 			pauses: append(every(time.Second, 6), 10*time.Minute-time.Second, time.Second), contested: true,
 			want: seconds(0, 0, 0, 0, 0, 59, 0, 239),
 		},
-		"repairs that are further apart need as long a peace": {
+		"a longer pause between repairs needs as long a time without drift": {
 			pauses: append(every(time.Second, 10), 20*time.Minute, time.Second), contested: true,
 			want: seconds(0, 0, 0, 0, 0, 59, 119, 239, 479, 959, 600, 1799),
 		},
-		"which ends it too": {
+		"which then ends the contest": {
 			pauses: append(every(time.Second, 10), 30*time.Minute, time.Second),
 			want:   seconds(0, 0, 0, 0, 0, 59, 119, 239, 479, 959, 0, 0),
 		},
@@ -71,7 +70,7 @@ func TestHowLongRepairsWait(t *testing.T) {
 					t.Fatalf("asked twice it says %s, then %s", wait, again)
 				}
 				if now = now.Add(wait); c.drifted(&o, now) != 0 {
-					t.Fatal("its time has come, and it still waits")
+					t.Fatal("the repair is due, and still waits")
 				}
 				c.repaired(now)
 			}
@@ -85,18 +84,18 @@ func TestHowLongRepairsWait(t *testing.T) {
 	}
 }
 
-func TestTheHistoryOfAnObjectEnds(t *testing.T) {
+func TestWhenTheHistoryOfAnObjectEnds(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	o := drift(v1alpha1.DriftChanged, "1")
 	for name, test := range map[string]struct {
 		play func(*driftBackoff)
 		want time.Duration // from start on
 	}{
-		"after a repair":                       {func(c *driftBackoff) { c.repaired(start) }, repairWindow},
-		"not while it has drifted":             {func(c *driftBackoff) { c.repaired(start.Add(-time.Hour)); c.drifted(&o, start) }, repairWindow},
-		"after the other side took it back":    {func(c *driftBackoff) { c.drifted(&o, start); c.resolved(start) }, repairWindow},
-		"after as long as repairs are apart":   {func(c *driftBackoff) { c.apart = 8 * time.Minute; c.repaired(start) }, 16 * time.Minute},
-		"long ago, where nothing has happened": {func(*driftBackoff) {}, 0},
+		"after a repair":                          {func(c *driftBackoff) { c.repaired(start) }, repairWindow},
+		"not while it has drifted":                {func(c *driftBackoff) { c.repaired(start.Add(-time.Hour)); c.drifted(&o, start) }, repairWindow},
+		"after the other client undid its change": {func(c *driftBackoff) { c.drifted(&o, start); c.resolved(start) }, repairWindow},
+		"after a long pause between repairs":      {func(c *driftBackoff) { c.apart = 8 * time.Minute; c.repaired(start) }, 16 * time.Minute},
+		"without any drift":                       {func(*driftBackoff) {}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &driftBackoff{}
@@ -118,7 +117,7 @@ func TestTheContestedMessageNamesTheOtherClientAndTheRemedies(t *testing.T) {
 			Fields: []string{".spec.replicas"}}}, "Deployment web: hpa changes .spec.replicas after every repair: "},
 		"more": {v1alpha1.ObjectStatus{Kind: "Deployment", Name: "web", Drift: &v1alpha1.Drift{Kind: v1alpha1.DriftChanged, Manager: "hpa",
 			Fields: []string{".a", ".b", ".c"}}}, "Deployment web: hpa changes .a and 2 more after every repair: "},
-		"our own name": {v1alpha1.ObjectStatus{Kind: "ConfigMap", Name: "a", Drift: &v1alpha1.Drift{Kind: v1alpha1.DriftChanged, Manager: "fairlead"}},
+		"Fairlead's field manager": {v1alpha1.ObjectStatus{Kind: "ConfigMap", Name: "a", Drift: &v1alpha1.Drift{Kind: v1alpha1.DriftChanged, Manager: "fairlead"}},
 			"ConfigMap a: another client with Fairlead's field manager changes it after every repair: "},
 		"deleted": {drift(v1alpha1.DriftGone, "1"), "ConfigMap a is deleted after every repair: "},
 		"replaced": {v1alpha1.ObjectStatus{Kind: "ConfigMap", Name: "a", Drift: &v1alpha1.Drift{Kind: v1alpha1.DriftReplaced, Manager: "helm"}},
@@ -132,7 +131,7 @@ func TestTheContestedMessageNamesTheOtherClientAndTheRemedies(t *testing.T) {
 				t.Errorf("%s", got)
 			}
 			if line := health.Clean(got, 256); !strings.Contains(line, "set drift: Report") {
-				t.Errorf("the way out has no room in a line: %s", line)
+				t.Errorf("a status line cuts the remedy off: %s", line)
 			}
 		})
 	}

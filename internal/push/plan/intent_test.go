@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-func TestWhereAPassNeedsAnIntent(t *testing.T) {
+func TestWhenAPassNeedsAnIntent(t *testing.T) {
 	const uid = "5f0e8a6c-2c4b-4d0f-9a3e-0123456789ab"
 	pair := Pair{Member: "east"}
 	for name, test := range map[string]struct {
@@ -19,8 +19,8 @@ func TestWhereAPassNeedsAnIntent(t *testing.T) {
 		"contents of several objects": {func(c *Change) {
 			c.Objects = append(c.Objects, ChangedObject{ID: ObjectID{"apps", "Deployment", "d"}, UID: uid})
 		}, false},
-		"nothing is remembered": {func(c *Change) { c.Work.Recalled = nil }, true},
-		"the first pass of a process, or after one without a record": {func(c *Change) { c.Work.IsRecorded = false }, true},
+		"no summary": {func(c *Change) { c.Work.Recalled = nil }, true},
+		"the last pass is not known, or did not record all": {func(c *Change) { c.Work.IsRecorded = false }, true},
 		"an earlier pass left objects unrecorded": {func(c *Change) {
 			c.Work.Unrecorded = (&Unrecorded{}).Of(pair)
 			c.Work.Unrecorded.Add(ObjectID{Kind: "ConfigMap", Name: "a"})
@@ -31,14 +31,14 @@ func TestWhereAPassNeedsAnIntent(t *testing.T) {
 		"an object is gone": {func(c *Change) {
 			c.Work.Drifted = map[ObjectID]v1alpha1.DriftKind{{Kind: "ConfigMap", Name: "b"}: v1alpha1.DriftGone}
 		}, true},
-		"no collector observes":     {func(c *Change) { c.Work.IsObserved = false }, true},
-		"an object says keep":       {func(c *Change) { c.SaysKeep = true }, true},
-		"a rollout":                 {func(c *Change) { c.IsPaced = true }, true},
-		"a uid is not known":        {func(c *Change) { c.Objects[0].UID = "" }, true},
-		"a Secret":                  {func(c *Change) { c.Objects[0].ID.Kind = "Secret" }, true},
-		"a Secret of another group": {func(c *Change) { c.Objects[0].ID = ObjectID{"example.org", "Secret", "a"} }, false},
-		"a Namespace":               {func(c *Change) { c.Objects[0].ID.Kind = "Namespace" }, true},
-		"replicas that others set":  {func(c *Change) { c.Objects[0].GivesReplicas = true }, true},
+		"no collector observes":                {func(c *Change) { c.Work.IsObserved = false }, true},
+		"an object says keep":                  {func(c *Change) { c.SaysKeep = true }, true},
+		"a rollout":                            {func(c *Change) { c.IsPaced = true }, true},
+		"a uid is not known":                   {func(c *Change) { c.Objects[0].UID = "" }, true},
+		"a Secret":                             {func(c *Change) { c.Objects[0].ID.Kind = "Secret" }, true},
+		"a Secret of another group":            {func(c *Change) { c.Objects[0].ID = ObjectID{"example.org", "Secret", "a"} }, false},
+		"a Namespace":                          {func(c *Change) { c.Objects[0].ID.Kind = "Namespace" }, true},
+		"replicas that another client may set": {func(c *Change) { c.Objects[0].GivesReplicas = true }, true},
 		"a kind that is not watched": {func(c *Change) {
 			c.Work.Recalled = holding(v1alpha1.ObjectStatus{Kind: "ConfigMap", Name: "a", Reason: v1alpha1.ReasonNotGranted})
 		}, true},
@@ -58,32 +58,32 @@ func TestWhereAPassNeedsAnIntent(t *testing.T) {
 	}
 }
 
-func TestWhatIsUnrecordedStaysRememberedUntilItIsRecorded(t *testing.T) {
+func TestUnrecordedObjectsAreRememberedUntilTheyAreRecorded(t *testing.T) {
 	var all Unrecorded
 	a, b, pair := ObjectID{Kind: "ConfigMap", Name: "a"}, ObjectID{Kind: "ConfigMap", Name: "b"}, Pair{Member: "east"}
 	of := all.Of(pair)
 	of.Add(a)
 	of.Add(b)
 	if other := all.Of(Pair{Member: "west"}); other.Any() || other.Has(a) {
-		t.Error("another pair has it")
+		t.Error("another pair has the object")
 	}
 	of.KeepOnly(func(id ObjectID) bool { return id == b })
 	if of.Has(a) || !of.Has(b) || !all.Of(pair).Any() {
-		t.Error("it has to have b and not a")
+		t.Error("the memory must have b and not a")
 	}
 	of.KeepOnly(func(ObjectID) bool { return false })
 	if of.Any() || len(all.all) > 0 {
-		t.Error("something is left")
+		t.Error("an object is left")
 	}
 	var none UnrecordedOf
 	none.Add(a)
 	none.KeepOnly(func(ObjectID) bool { return true })
 	if none.Any() || none.Has(a) {
-		t.Error("the zero value remembers something")
+		t.Error("the zero value has an object")
 	}
 }
 
-func TestAPairWithUnrecordedObjectsNeedsAPassUntilOneRests(t *testing.T) {
+func TestAPairWithUnrecordedObjectsNeedsAPass(t *testing.T) {
 	leaving, suspended := desired(), desired()
 	leaving.Rendering, suspended.Suspended = nil, true
 	for name, test := range map[string]struct {
@@ -94,9 +94,9 @@ func TestAPairWithUnrecordedObjectsNeedsAPassUntilOneRests(t *testing.T) {
 		"after a pass for another state": {desired(), Outcome{}, true},
 		"after a pass that failed":       {desired(), Outcome{Desired: desired()}, true},
 		"after a pass that was held":     {desired(), Outcome{Desired: desired(), UID: "d", Generation: 1}, false},
-		"it is suspended":                {suspended, Outcome{}, false},
+		"the pair is suspended":          {suspended, Outcome{}, false},
 		"it leaves":                      {leaving, Outcome{}, false},
-		"it is wanted no more":           {nil, Outcome{}, false},
+		"there is no desired state":      {nil, Outcome{}, false},
 	} {
 		if got := (&History{last: test.last}).NeedsRecord(test.desired, holding(), midnight); got != test.needs {
 			t.Errorf("%s: %v", name, got)

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
-// digest is a rendering that lists every object.
+// digest is a Rendering that lists every object.
 type digest string
 
 func (d digest) Digest() string                     { return string(d) }
@@ -25,13 +25,13 @@ func desired() *Desired {
 	return &Desired{Wrapper: v1alpha1.WrapperIdentity{UID: "w"}, Drift: v1alpha1.DriftRepair, Rendering: digest("1")}
 }
 
-// holding is a Delivery that holds what desired wants, with these drifts.
+// holding is the summary of a Delivery with the state of desired, and with these drifts.
 func holding(drifts ...v1alpha1.ObjectStatus) *deliveries.Summary {
 	return &deliveries.Summary{UID: "d", Generation: 1, Wrapper: desired().Wrapper, Rendering: "1", Complete: true,
 		Status: &v1alpha1.DeliveryStatus{Objects: drifts}}
 }
 
-func TestTheFirstPassOfAPairIsToldThatItIsNewUnlessAListIsUnderWay(t *testing.T) {
+func TestTheFirstPassOfAPairIsNewUnlessAListIsUnderWay(t *testing.T) {
 	for isListing, isNew := range map[bool]bool{false: true, true: false} {
 		todo, due, wake := (&History{}).Due(desired(), nil, nil, isListing, midnight)
 		if !due || todo.IsNew != isNew || wake != 0 {
@@ -40,12 +40,12 @@ func TestTheFirstPassOfAPairIsToldThatItIsNewUnlessAListIsUnderWay(t *testing.T)
 	}
 }
 
-func TestSecretsAreCheckedOnlyOnceAPairHoldsWhatIsWanted(t *testing.T) {
+func TestSecretsAreCheckedOnlyAfterThePairIsDelivered(t *testing.T) {
 	for name, test := range map[string]struct {
 		seen *deliveries.Summary
 		want []string
 	}{
-		"it holds it":  {holding(), []string{"s"}},
+		"delivered":    {holding(), []string{"s"}},
 		"nothing held": {nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestSecretsAreCheckedOnlyOnceAPairHoldsWhatIsWanted(t *testing.T) {
 	}
 }
 
-func TestARepairThatHasToWaitSaysForHowLong(t *testing.T) {
+func TestDueReturnsTheWaitOfAContestedRepair(t *testing.T) {
 	h, now := &History{}, midnight
 	for range maxRepairs {
 		seen := holding(drift(v1alpha1.DriftChanged, now.String()))
@@ -73,14 +73,14 @@ func TestARepairThatHasToWaitSaysForHowLong(t *testing.T) {
 	if due || wake != firstApart-time.Second || h.Contested() == "" {
 		t.Errorf("due %v, wake after %s, contested: %q", due, wake, h.Contested())
 	}
-	// After as long a peace nothing is kept of it.
+	// After the same time without drift the history is empty.
 	h.Settle(holding(), now)
 	if wake := h.Settle(holding(), now.Add(repairWindow)); wake != 0 || len(h.backoffs) != 0 || h.Contested() != "" {
 		t.Errorf("wake after %s, %d objects kept, contested: %q", wake, len(h.backoffs), h.Contested())
 	}
 }
 
-func TestWhatTheWireBreaksOffIsTriedLaterEachTime(t *testing.T) {
+func TestTheWaitAfterAFailedPassGrowsWithEachFailure(t *testing.T) {
 	h := &History{}
 	var waits []time.Duration
 	for range 9 {

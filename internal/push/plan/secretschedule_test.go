@@ -22,47 +22,47 @@ func pairNo(i int) Pair {
 	return Pair{fmt.Sprint("member-", i%100), deliveries.Key{NamespacedName: types.NamespacedName{Namespace: "n", Name: fmt.Sprint(i)}}}
 }
 
-// walk takes every turn that comes up until a time, and says when each Secret had its turns.
-func walk(r *SecretSchedule, from, until time.Time) (looks map[Pair][]time.Duration, perSecond int) {
-	looks = make(map[Pair][]time.Duration)
+// walk takes every turn until a time. It returns the times of each pair's turns.
+func walk(r *SecretSchedule, from, until time.Time) (checks map[Pair][]time.Duration, perSecond int) {
+	checks = make(map[Pair][]time.Duration)
 	inSecond := make(map[int64]int)
 	for now := from; now.Before(until); {
 		t, wait, ok := r.Next(now)
 		if !ok {
 			if wait == 0 {
-				return looks, 0
+				return checks, 0
 			}
 			now = now.Add(wait)
 			continue
 		}
 		r.Taken(now)
-		looks[t.Pair] = append(looks[t.Pair], now.Sub(from))
+		checks[t.Pair] = append(checks[t.Pair], now.Sub(from))
 		inSecond[now.Unix()]++
 		perSecond = max(perSecond, inSecond[now.Unix()])
 	}
-	return looks, perSecond
+	return checks, perSecond
 }
 
-func TestEachSecretComesUpOnceInAnIntervalAndNotAllAtOnce(t *testing.T) {
+func TestTheScheduleSpreadsTheChecksOverTheInterval(t *testing.T) {
 	var r SecretSchedule
 	for i := range 600 {
 		r.Enlist(pairNo(i), []string{"s"}, midnight)
 	}
-	looks, perSecond := walk(&r, midnight, midnight.Add(3*resyncInterval))
+	checks, perSecond := walk(&r, midnight, midnight.Add(3*resyncInterval))
 	inMinute := make([]int, 10)
 	for i := range 600 {
-		turns := looks[pairNo(i)]
+		turns := checks[pairNo(i)]
 		if len(turns) != 3 {
-			t.Fatalf("Secret %d came up %v", i, turns)
+			t.Fatalf("the turns of Secret %d: %v", i, turns)
 		}
 		if apart := turns[2] - turns[1]; apart < resyncInterval || apart > resyncInterval+time.Second {
-			t.Fatalf("Secret %d came up %s apart", i, apart)
+			t.Fatalf("the turns of Secret %d are %s apart", i, apart)
 		}
 		inMinute[turns[0]/time.Minute]++
 	}
 	for minute, n := range inMinute {
 		if n < 30 || n > 90 {
-			t.Errorf("%d of 600 come up in minute %d", n, minute)
+			t.Errorf("%d of 600 turns are in minute %d", n, minute)
 		}
 	}
 	if perSecond > 10 {
@@ -70,51 +70,51 @@ func TestEachSecretComesUpOnceInAnIntervalAndNotAllAtOnce(t *testing.T) {
 	}
 }
 
-func TestAFleetWithTooManySecretsIsLookedAtInTurnsTenASecond(t *testing.T) {
+func TestTheScheduleOfTooManySecretsIsTenChecksASecondInTurn(t *testing.T) {
 	const many = 10_000 // six thousand fit into an interval
 	var r SecretSchedule
 	for i := range many {
 		r.Enlist(pairNo(i), []string{"s"}, midnight)
 	}
-	looks, perSecond := walk(&r, midnight, midnight.Add(time.Hour))
+	checks, perSecond := walk(&r, midnight, midnight.Add(time.Hour))
 	if perSecond != 10 {
 		t.Errorf("%d in one second", perSecond)
 	}
 	total := 0
 	for i := range many {
-		turns := looks[pairNo(i)]
+		turns := checks[pairNo(i)]
 		total += len(turns)
 		if len(turns) < 2 || len(turns) > 4 {
-			t.Fatalf("Secret %d came up %d times: the one that was left alone for longest goes first", i, len(turns))
+			t.Fatalf("Secret %d had %d turns: the Secret with the longest wait must come first", i, len(turns))
 		}
 	}
 	if total < 35_000 || total > 36_000 {
-		t.Errorf("%d looks in an hour", total)
+		t.Errorf("%d checks in an hour", total)
 	}
 }
 
-func TestWhoIsEnlisted(t *testing.T) {
+func TestWhichSecretsAreScheduled(t *testing.T) {
 	one, two := pairNo(1), pairNo(2)
 	for name, test := range map[string]struct {
 		play func(*SecretSchedule)
 		want map[Pair]int
 	}{
-		"nobody":                {func(*SecretSchedule) {}, map[Pair]int{}},
+		"none":                  {func(*SecretSchedule) {}, map[Pair]int{}},
 		"two Secrets of a pair": {func(r *SecretSchedule) { r.Enlist(one, []string{"a", "b"}, midnight) }, map[Pair]int{one: 2}},
-		"each once": {func(r *SecretSchedule) {
+		"the same Secret twice": {func(r *SecretSchedule) {
 			r.Enlist(one, []string{"a"}, midnight)
 			r.Enlist(one, []string{"a"}, midnight)
 		}, map[Pair]int{one: 1}},
-		"not one that is listed no more": {func(r *SecretSchedule) {
+		"a Secret that is no longer listed": {func(r *SecretSchedule) {
 			r.Enlist(one, []string{"a", "b"}, midnight)
 			r.Enlist(one, []string{"b"}, midnight)
 		}, map[Pair]int{one: 1}},
-		"not a pair that has ended": {func(r *SecretSchedule) {
+		"a pair that has ended": {func(r *SecretSchedule) {
 			r.Enlist(one, []string{"a"}, midnight)
 			r.Enlist(two, []string{"a"}, midnight)
 			r.Enlist(one, nil, midnight)
 		}, map[Pair]int{two: 1}},
-		"not those of a member that is gone": {func(r *SecretSchedule) {
+		"a member that has left": {func(r *SecretSchedule) {
 			r.Enlist(one, []string{"a"}, midnight)
 			r.Enlist(two, []string{"a"}, midnight)
 			r.Leave(one.Member)
@@ -123,9 +123,9 @@ func TestWhoIsEnlisted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var r SecretSchedule
 			test.play(&r)
-			looks, _ := walk(&r, midnight, midnight.Add(resyncInterval))
+			checks, _ := walk(&r, midnight, midnight.Add(resyncInterval))
 			got := make(map[Pair]int)
-			for at, turns := range looks {
+			for at, turns := range checks {
 				got[at] = len(turns)
 			}
 			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(Pair{})); diff != "" {
@@ -147,9 +147,9 @@ func (r *SecretSchedule) flat() (all []string) {
 	return all
 }
 
-func TestWhatIsKnownOfASecret(t *testing.T) {
+func TestTheScheduleStoresTheVersionOfAScheduledSecret(t *testing.T) {
 	var r SecretSchedule
-	r.Note(noPlace, "a", "7") // nobody enlisted it
+	r.Note(noPlace, "a", "7") // it is not scheduled
 	before := r.Version(noPlace, "a")
 	r.Enlist(noPlace, []string{"a"}, midnight)
 	r.Note(noPlace, "a", "8")

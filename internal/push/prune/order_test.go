@@ -10,10 +10,10 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-func TestTheOrderOfRemovalIsTheSameEachTime(t *testing.T) {
+func TestTheOrderOfRemovalIsDeterministic(t *testing.T) {
 	var want []string
 	for range 50 {
-		listed := make(map[string]*Removal) // in whatever order it comes
+		listed := make(map[string]*Removal) // a map has a random order
 		for _, group := range []string{"a.example.com", "b.example.com", "c.example.com", "d.example.com"} {
 			listed[group] = &Removal{Entry: v1alpha1.InventoryEntry{Group: group, Kind: "Cluster", Name: "x"}}
 		}
