@@ -49,7 +49,7 @@ func (o observer) vanished(was *deliveries.Summary) {
 
 // Listed implements deliveries.Listener.
 func (o observer) Listed(_ *deliveries.Index, generations map[string]int64) {
-	for _, key := range o.histories.forgetOutcomesBeside(generations) {
+	for _, key := range o.histories.forgetContradicted(generations) {
 		o.queue.Add(key)
 	}
 }

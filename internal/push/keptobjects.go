@@ -35,10 +35,10 @@ func (k *keptObjects) note(key Key, memberName string, kept []Kept) {
 		k.all[key] = make(map[string][]Kept)
 	}
 	all := k.all[key][memberName]
-	for _, what := range kept {
+	for _, one := range kept {
 		// If a pass could not record that it kept an object, the next pass reports it again.
-		if len(all) < maxKept && !slices.Contains(all, what) {
-			all = append(all, what)
+		if len(all) < maxKept && !slices.Contains(all, one) {
+			all = append(all, one)
 		}
 	}
 	k.all[key][memberName] = all
@@ -63,11 +63,11 @@ func (k *keptObjects) take(key Key, memberName string) []Kept {
 	return kept
 }
 
-// noteKept stores the objects that a pass kept. It runs before the outcome is known: after a done outcome the wrapper
-// may be gone, and the controller may never call TakeKept for it again.
+// noteKept stores the objects that a pass kept. It runs before the queue records the outcome of the pass. An outcome that
+// is done may end the wrapper, and then the controller never calls TakeKept for it again.
 func (q *memberQueue) noteKept(ctx context.Context, key Key, kept []Kept) {
-	for _, what := range kept {
-		log.FromContext(ctx).Info("kept on a member", "member", q.conn.Name(), "wrapper", key.String(), "object", what.Object, "why", what.Why)
+	for _, one := range kept {
+		log.FromContext(ctx).Info("kept on a member", "member", q.conn.Name(), "wrapper", key.String(), "object", one.Object, "why", one.Why)
 	}
 	q.pusher.kept.note(key, q.conn.Name(), kept)
 }

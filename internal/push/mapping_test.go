@@ -19,7 +19,7 @@ import (
 
 // The compiled-in kinds are those that a real API server serves: every kind of a stable version that has objects, and
 // no other.
-func TestBuiltInKindsAreThoseOfARealAPIServer(t *testing.T) {
+func TestTheCompiledInKindsAreThoseOfARealAPIServer(t *testing.T) {
 	s := newSite(t)
 	lists, err := discovery.NewDiscoveryClientForConfigOrDie(config).ServerPreferredResources()
 	if err != nil {
@@ -47,7 +47,7 @@ func TestBuiltInKindsAreThoseOfARealAPIServer(t *testing.T) {
 			before := len(s.wire.all())
 			found, err := s.conn.Mapping(t.Context(), gk)
 			if err != nil || *found != served[gk] || len(s.wire.all()) != before {
-				t.Errorf("%s: it is %+v, and is known as %+v after %d requests (%v)", gk, served[gk], found, len(s.wire.all())-before, err)
+				t.Errorf("%s: the server has %+v, the mapping is %+v after %d requests (%v)", gk, served[gk], found, len(s.wire.all())-before, err)
 			}
 		}
 	}
@@ -58,13 +58,13 @@ func TestBuiltInKindsAreThoseOfARealAPIServer(t *testing.T) {
 		before := len(s.wire.all())
 		found, err := s.conn.Mapping(t.Context(), gvk.GroupKind())
 		if len(s.wire.all()) == before && (err != nil || *found != served[gvk.GroupKind()]) {
-			t.Errorf("%s: nobody serves it as %+v (%v)", gvk, found, err)
+			t.Errorf("%s: no server has it as %+v (%v)", gvk, found, err)
 		}
 	}
 }
 
 // A member that is older, or has an API switched off, lacks a kind that others have.
-func TestABuiltInKindThatAMemberLacksIsToldAndHoldsUpNobodyElse(t *testing.T) {
+func TestABuiltInKindThatAMemberLacksIsReportedAndDelaysNoOtherObject(t *testing.T) {
 	s := newSite(t)
 	lacking := atomic.Bool{}
 	lacking.Store(true)
@@ -78,14 +78,14 @@ func TestABuiltInKindThatAMemberLacksIsToldAndHoldsUpNobodyElse(t *testing.T) {
 	want := s.want(configMap("a", "1"), `{apiVersion: batch/v1, kind: CronJob, metadata: {name: j}, spec: {schedule: "0 0 * * *", jobTemplate: {spec: {template:
 		{spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}}}`)
 	s.mustFail(want, v1alpha1.ReasonAPINotServed, "CronJob j")
-	out := s.mustFail(want, v1alpha1.ReasonAPINotServed, "CronJob j: the member does not serve CronJob in batch/v1; it follows by itself")
+	out := s.mustFail(want, v1alpha1.ReasonAPINotServed, "CronJob j: the member does not serve CronJob in batch/v1; the manager delivers it once")
 	if s.get("v1", "ConfigMap", "a") == nil {
-		t.Errorf("the other object waits: %+v", out)
+		t.Errorf("the other object was delayed: %+v", out)
 	}
 	lacking.Store(false)
 	s.eventually(want)
 	if s.get("batch/v1", "CronJob", "j") == nil {
-		t.Error("it does not follow")
+		t.Error("the CronJob was not delivered after its API was back")
 	}
 	lacking.Store(true)
 	for range 3 {
@@ -94,6 +94,6 @@ func TestABuiltInKindThatAMemberLacksIsToldAndHoldsUpNobodyElse(t *testing.T) {
 	lacking.Store(false)
 	s.eventually(s.leave())
 	if s.get("batch/v1", "CronJob", "j") != nil {
-		t.Error("it was forgotten")
+		t.Error("the CronJob was not removed after its API was back")
 	}
 }

@@ -36,7 +36,7 @@ type memberQueue struct {
 	breaker   *breaker
 	histories histories
 	approvals approvals
-	// due are the Secrets whose turn has come.
+	// dueSecrets are the Secrets that the manager has to check now.
 	dueSecrets dueSecrets
 }
 
@@ -59,7 +59,7 @@ func newMemberQueue(conn *member.Conn, pusher *Pusher, clk clock.WithTicker, is 
 	return q
 }
 
-// run makes passes until ctx ends, as many at once as the member bears.
+// run makes passes until ctx ends, as many at once as the member's limit allows.
 func (q *memberQueue) run(ctx context.Context) {
 	go q.deliveries.Follow(ctx)
 	defer q.queue.ShutDown()
@@ -69,7 +69,7 @@ func (q *memberQueue) run(ctx context.Context) {
 			q.push(ctx, key)
 		}
 	})
-	<-ctx.Done() // what is seen of the member is good until then
+	<-ctx.Done() // the caller closes the index of the member's Deliveries when run returns
 }
 
 // park sets a pair aside while the breaker is open, and drops its due Secrets. Otherwise all of them would come up at
@@ -112,7 +112,7 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 	q.pusher.secrets.note(ctx, plan.Pair{Member: q.conn.Name(), Key: key}, desired, &todo, p.Secrets())
 	q.noteKept(ctx, key, p.Kept())
 	if err != nil {
-		log.FromContext(ctx).Info("push did not get through", "member", q.conn.Name(), "wrapper", key.String(), "error", err.Error())
+		log.FromContext(ctx).Info("a push failed", "member", q.conn.Name(), "wrapper", key.String(), "error", err.Error())
 		q.failed(key, desired, err)
 	} else {
 		q.finished(key, outcome, todo)
@@ -127,14 +127,14 @@ func (q *memberQueue) shared() apply.Member {
 		Seals: deliveries.NewSeals(host.SealKey, host.UID, q.breaker.uid())}
 }
 
-// isObserved reports whether a collector tells of objects whose content the Delivery does not record.
+// isObserved reports whether a ready collector observes the member, and reports objects that a pass applied and did not record.
 func (q *memberQueue) isObserved() bool {
 	observes := q.pusher.host.Observes
 	return observes != nil && observes(q.conn.Name())
 }
 
-// judge reports whether a pair needs a pass, what that pass is to repair, and whether the contested objects have
-// changed.
+// judge decides whether a pair needs a pass (due) and what that pass repairs (todo). news reports whether the message about
+// contested objects has changed.
 func (q *memberQueue) judge(key Key, desired *plan.Desired) (todo plan.Work, due, news bool) {
 	q.histories.change(key, func(h *plan.History, now time.Time) {
 		// The summary is read after IsListed. Otherwise a list that ends between the two would make a Delivery look
@@ -185,7 +185,7 @@ func (q *memberQueue) failed(key Key, desired *plan.Desired, err error) {
 // checkFailed records that a Secret could not be checked. The outcome of the pair's last pass stays valid. The Secret
 // comes up again at its next turn.
 func (q *memberQueue) checkFailed(ctx context.Context, key Key, err error) {
-	log.FromContext(ctx).Info("a Secret could not be looked at", "member", q.conn.Name(), "wrapper", key.String(), "error", err.Error())
+	log.FromContext(ctx).Info("could not check a Secret", "member", q.conn.Name(), "wrapper", key.String(), "error", err.Error())
 	q.suspect(err)
 }
 

@@ -73,10 +73,10 @@ func (h *histories) rests(key Key, desired *plan.Desired, seen *deliveries.Summa
 	return rests
 }
 
-// forgetOutcomesBeside drops the outcomes of passes that a complete list contradicts, and returns their pairs. A
+// forgetContradicted drops the outcomes of passes that a complete list contradicts, and returns their pairs. A
 // member that was restored from a backup is older than these passes. The list may also be older than the pass; the
 // next pass then finds nothing to do.
-func (h *histories) forgetOutcomesBeside(generations map[string]int64) (keys []Key) {
+func (h *histories) forgetContradicted(generations map[string]int64) (keys []Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for key, of := range h.all {

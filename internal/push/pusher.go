@@ -48,8 +48,8 @@ type Host struct {
 	// Labels reads the labels of a namespace of the host, when the manager creates one on a member. It is nil if the
 	// pusher cannot read them.
 	Labels HostLabels
-	// Observes reports whether a ready collector observes a member that marks unrecorded objects as unfinished. If it is nil,
-	// none does.
+	// Observes reports whether a ready collector observes a member, and reports unrecorded objects as unfinished. A nil
+	// Observes means that no collector does.
 	Observes func(memberName string) bool
 }
 
@@ -134,8 +134,8 @@ type Result struct {
 	Outcome *plan.Outcome
 	// Contested is the status message about the client that undoes repairs; "" when no client does.
 	Contested string
-	// Unrecorded reports whether an earlier pass applied objects that it could not record. What the Delivery says of them may be
-	// wrong then.
+	// Unrecorded reports whether an earlier pass applied objects that it could not record. Their entries in the Delivery may then
+	// be wrong.
 	Unrecorded bool
 	// Approval is why the manager does not approve a pending InstallPlan of spec.upgrade; nil when there is no such reason.
 	Approval *memberapi.Trouble

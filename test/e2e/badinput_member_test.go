@@ -33,7 +33,7 @@ var _ = Describe("When members refuse objects of a wrapper", func() {
 	It("a kind that no member serves is reported for each, with a likely typing error, and the rest is delivered", needsThirdMember, func(ctx SpecContext) {
 		shop := newShop(ctx)
 		w := author(ctx, build.Federated("mystery").In(shop).ToMatching().With(custom("Wigdet", "x"), build.ConfigMap("settings")))
-		words := []string{"Wigdet x: the member does not serve Wigdet in e2e.fairlead.dev/v1", "CRD or operator", "apiVersion or kind is a slip"}
+		words := []string{"Wigdet x: the member does not serve Wigdet in e2e.fairlead.dev/v1", "CRD or operator", "if apiVersion or kind is wrong, correct it"}
 		Eventually(ctx, reread(ctx, w)).Should(And(
 			haveLine("member-1", v1alpha1.StateWaiting, v1alpha1.ReasonAPINotServed, words...),
 			haveLine("member-2", v1alpha1.StateWaiting, v1alpha1.ReasonAPINotServed, words...),

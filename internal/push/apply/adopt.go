@@ -31,10 +31,10 @@ func (l *looker) compareForAdoption(
 	if err != nil {
 		return 0, nil, err
 	}
-	before, err := l.objects.whole(ctx, it)
+	before, err := l.objects.read(ctx, it)
 	if err == nil {
 		var after *unstructured.Unstructured
-		if after, err = l.objects.rehearse(ctx, it, body); err == nil {
+		if after, err = l.objects.dryRun(ctx, it, body); err == nil {
 			differing := differences(before.Object, after.Object)
 			if len(differing) == 0 {
 				return adoptable, found, nil
@@ -124,7 +124,7 @@ func (a *applier) disclaim(ctx context.Context, it *item, found *metav1.PartialO
 }
 
 // differences are the paths, two levels deep, at which two states of an object differ. Fairlead's marks and the
-// server's own bookkeeping do not count. It returns the first five.
+// fields that the API server sets do not count. It returns the first five.
 func differences(before, after map[string]any) []string {
 	var found []string
 	for _, key := range keysOf(before, after) {
@@ -168,7 +168,7 @@ func keysOf(maps ...map[string]any) []string {
 	return keys
 }
 
-// plainMetadata is metadata without Fairlead's marks and without the fields that the server counts by itself.
+// plainMetadata is metadata without Fairlead's marks and without the fields that the API server changes on every write.
 func plainMetadata(value any) any {
 	meta, ok := value.(map[string]any)
 	if !ok {
@@ -220,7 +220,7 @@ func (a *applier) takeBack(ctx context.Context, it *item, merged *metav1.Partial
 		"metadata":   map[string]any{"name": it.object.Name, "namespace": it.object.Namespace, "uid": merged.UID},
 	})
 	if err != nil {
-		return fmt.Errorf("encoding nothing: %w", err)
+		return fmt.Errorf("encoding an empty apply: %w", err)
 	}
 	_, err = member.Do(ctx, a.objects.request(it, nothing, true), true)
 	switch {

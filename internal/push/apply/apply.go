@@ -58,15 +58,16 @@ func (a *applier) apply(ctx context.Context, items []*item) error {
 	return nil
 }
 
-// applied ends the apply of one object: a CustomResourceDefinition changes which kinds the member serves.
+// applied ends the apply of one object. After a CustomResourceDefinition it drops the cached mappings: the member may now
+// serve other kinds.
 func (a *applier) applied(it *item) {
 	if it.entry.Kind == "CustomResourceDefinition" && it.entry.State == v1alpha1.EntryApplied {
 		a.conn.ForgetMappings()
 	}
 }
 
-// applyItem applies one object: a recorded object by its uid, an unlisted one only where there is none, and any other
-// after a look.
+// applyItem applies one object: a recorded object by its uid, an unlisted object only if the name is free, and any other
+// object after a look.
 func (a *applier) applyItem(ctx context.Context, it *item) error {
 	if it.recorded {
 		if it.isNamespace() {
@@ -215,8 +216,8 @@ func (a *applier) applyOver(ctx context.Context, it *item, uid types.UID, resour
 	return false, a.refusedApply(ctx, it, uid, err)
 }
 
-// applyExactly sends one apply by force, to exactly the object with the given uid. marked reports whether the object says that
-// it is adopted.
+// applyExactly sends one apply by force, to exactly the object with the given uid. marked reports whether the object has
+// AnnotationAdopted.
 func (a *applier) applyExactly(ctx context.Context, it *item, uid types.UID, resourceVersion string) (marked bool, err error) {
 	body, err := a.objects.stamped(it, uid, resourceVersion)
 	if err != nil {
@@ -251,7 +252,7 @@ func (a *applier) refusedApply(ctx context.Context, it *item, uid types.UID, err
 	return nil
 }
 
-// replace deletes an object that its author allows to be made again; the next pass makes it.
+// replace deletes an object whose author allows the manager to make it again. The next pass makes it.
 func (a *applier) replace(ctx context.Context, it *item, uid types.UID) error {
 	if spared, err := a.pruner.SpareReplaced(ctx, it.String(), uid); spared || err != nil {
 		return err

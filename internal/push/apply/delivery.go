@@ -23,14 +23,13 @@ import (
 type delivery struct {
 	conn    *member.Conn
 	desired *plan.Desired
-	// isNew says that no Delivery of the pair was ever seen on the member. The pass then reads none, and creates one;
-	// if one exists after all, that fails.
+	// isNew reports whether the host knows of no Delivery of the pair on the member. The pass then creates one without
+	// a read. If one exists after all, the API server refuses that.
 	isNew bool
 	// seals are the keys that seal Deliveries on this member; the zero value seals none and trusts none.
 	seals deliveries.Seals
 
-	// there is the Delivery as it is on the member, kept up to date by every write; nil when there
-	// is none. Set by read.
+	// there is the Delivery as it is on the member; nil when there is none. Set by read, and updated by every write.
 	there *v1alpha1.Delivery
 }
 
@@ -39,8 +38,8 @@ func (d *delivery) isSealed() bool {
 	return d.seals.Verify(d.there.Spec.Seal, &d.there.Spec.Wrapper, d.there.Spec.Target)
 }
 
-// read gets the pair's Delivery. When the member is to be left, a Delivery of another wrapper of the same name counts
-// as none: its objects belong to that wrapper.
+// read gets the pair's Delivery. If the wrapper leaves the member, a Delivery of another wrapper of the same name
+// counts as absent: its objects belong to that wrapper.
 func (d *delivery) read(ctx context.Context) error {
 	if d.isNew && d.there == nil {
 		return nil
@@ -72,14 +71,14 @@ func (d *delivery) read(ctx context.Context) error {
 // overwrite each other. A status that the collector wrote meanwhile changes neither, and is no conflict.
 func (d *delivery) write(ctx context.Context, spec v1alpha1.DeliverySpec) error {
 	err := d.writeOnce(ctx, spec)
-	for tries := 0; tries < looksAgain && apierrors.IsConflict(err) && d.standsAsKnown(ctx); tries++ {
+	for tries := 0; tries < looksAgain && apierrors.IsConflict(err) && d.isUnchanged(ctx); tries++ {
 		err = d.writeOnce(ctx, spec)
 	}
 	return err
 }
 
-// standsAsKnown reads the Delivery again, and reports whether its spec is still the known one.
-func (d *delivery) standsAsKnown(ctx context.Context) bool {
+// isUnchanged reads the Delivery again, and reports whether its spec is still the known one.
+func (d *delivery) isUnchanged(ctx context.Context) bool {
 	if d.there == nil {
 		return false
 	}
@@ -140,7 +139,7 @@ func (d *delivery) withdraw(ctx context.Context) error {
 		return nil
 	}
 	err := d.withdrawOnce(ctx)
-	for tries := 0; tries < looksAgain && apierrors.IsConflict(err) && d.standsAsKnown(ctx); tries++ {
+	for tries := 0; tries < looksAgain && apierrors.IsConflict(err) && d.isUnchanged(ctx); tries++ {
 		err = d.withdrawOnce(ctx)
 	}
 	if err != nil && !apierrors.IsNotFound(err) {

@@ -6,11 +6,11 @@
 // there? namespace: does it exist, and is it open to the host? intend: write the planned changes into the Delivery.
 // look: find out to whom unrecorded objects belong; adopt. apply. remove: package prune, after all desired objects
 // are there. record: write the result into the Delivery. A Delivery lists every object of the pass before the object
-// exists. If a pass dies half-way, the next one finds in the Delivery where to go on.
+// exists. If a pass dies half-way, the next pass reads in the Delivery where to continue.
 //
-// Two steps are left out where they would only confirm what is known. A pass that changes contents does not read the
-// Delivery (recall.go). An object that no Delivery listed before is applied without a look, and only where there is none
-// (createonly.go).
+// A pass leaves out three steps where it can. A pass that only changes contents does not read the Delivery: the host
+// remembers it (recall.go). If a lost record could do no harm either, the pass writes no intent (withoutintent.go). An object that
+// no Delivery listed before is applied without a look, by an apply that only creates (createonly.go).
 //
 // Words: an *item* is one desired object during a pass. *Trouble* is a problem with one item; the others go on. An
 // error concerns the member as a whole, and ends the pass.

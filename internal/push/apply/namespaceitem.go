@@ -28,8 +28,8 @@ func (a *applier) makeNamespace(ctx context.Context, it *item) (again bool, err 
 	return a.applyOver(ctx, it, made.UID, "")
 }
 
-// closesNamespace reports whether the member has closed a namespace that is recorded as this wrapper's. The apply
-// finds out when the namespace is gone or another one.
+// closesNamespace reports whether the member has closed a namespace that is recorded as this wrapper's. If the
+// namespace is gone or replaced, the apply finds that out.
 func (a *applier) closesNamespace(ctx context.Context, it *item) (bool, error) {
 	found, err := a.namespaces.get(ctx, it.object.Name)
 	switch {

@@ -24,7 +24,7 @@ func (p *Pass) openNamespace(ctx context.Context) error {
 		return nil
 	}
 	if overrides.IsSystemNamespace(namespace) {
-		p.refuseAll(memberapi.Stalled(v1alpha1.ReasonNamespaceNotOpen, "namespace %s is the system's: nothing is federated into it", namespace))
+		p.refuseAll(memberapi.Stalled(v1alpha1.ReasonNamespaceNotOpen, "namespace %s is a system namespace: Fairlead delivers nothing into it", namespace))
 		return nil
 	}
 	way := namespaceKey{p.desired.Namespaces, namespace}
@@ -33,7 +33,7 @@ func (p *Pass) openNamespace(ctx context.Context) error {
 	}
 	found, err := p.namespaces.get(ctx, namespace)
 	if apierrors.IsNotFound(err) {
-		found, err = p.namespaces.makeOnTheWay(ctx, namespace)
+		found, err = p.namespaces.createForFederated(ctx, namespace)
 	}
 	if unread := (*unreadLabelsError)(nil); errors.As(err, &unread) {
 		p.refuseAll(unread.trouble())
@@ -44,9 +44,9 @@ func (p *Pass) openNamespace(ctx context.Context) error {
 		p.refuseAll(memberapi.Explain("making", memberapi.Ref("Namespace", namespace), err))
 		return nil
 	case err != nil:
-		return fmt.Errorf("entering namespace %s on member %s: %w", namespace, p.member.Conn.Name(), err)
+		return fmt.Errorf("preparing namespace %s on member %s: %w", namespace, p.member.Conn.Name(), err)
 	case found.DeletionTimestamp != nil:
-		p.member.Namespaces.doubt(way) // for passes that are under way; conclude does so for later ones
+		p.member.Namespaces.doubt(way) // for passes that run now; conclude does so for later passes
 		p.refuseAll(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonNamespaceTerminating, "namespace %s is being deleted on the member", namespace))
 	case !p.namespaces.isOpen(found):
 		p.member.Namespaces.doubt(way)

@@ -57,8 +57,8 @@ func (o *objects) request(it *item, body []byte, force bool) *rest.Request {
 		Body(body)
 }
 
-// whole reads an object.
-func (o *objects) whole(ctx context.Context, it *item) (*unstructured.Unstructured, error) {
+// read reads an object.
+func (o *objects) read(ctx context.Context, it *item) (*unstructured.Unstructured, error) {
 	answer, err := member.Do(ctx, o.conn.REST().Get().AbsPath(it.path()...), false)
 	if err != nil {
 		return nil, err
@@ -67,8 +67,8 @@ func (o *objects) whole(ctx context.Context, it *item) (*unstructured.Unstructur
 	return obj, answer.Into(obj)
 }
 
-// rehearse sends the same apply as a dry run.
-func (o *objects) rehearse(ctx context.Context, it *item, body []byte) (*unstructured.Unstructured, error) {
+// dryRun sends an apply as a dry run.
+func (o *objects) dryRun(ctx context.Context, it *item, body []byte) (*unstructured.Unstructured, error) {
 	answer, err := member.Do(ctx, o.request(it, body, true).Param("dryRun", metav1.DryRunAll), false)
 	if err != nil {
 		return nil, err
@@ -112,12 +112,12 @@ func (i *item) record(answer member.Answer) error {
 	return err
 }
 
-// recordOver stores the API server's answer to an apply. marked reports whether the object says that it is adopted. Its
-// entry then says so too: the member may have lost that from the Delivery.
+// recordOver stores the API server's answer to an apply. marked reports whether the object has AnnotationAdopted.
+// recordOver then marks its entry as adopted too, because the member may have dropped that field of the Delivery.
 func (i *item) recordOver(answer member.Answer) (marked bool, err error) {
 	there := metav1.PartialObjectMetadata{}
 	if err := answer.Into(&there); err != nil {
-		return false, fmt.Errorf("reading what applying %s brought back: %w", i, err)
+		return false, fmt.Errorf("reading the API server's answer to the apply of %s: %w", i, err)
 	}
 	i.entry.State = v1alpha1.EntryApplied
 	i.entry.UID, i.entry.Fields = there.UID, marks.FieldsDigest(there.ManagedFields)

@@ -52,10 +52,10 @@ type looker struct {
 func (l *looker) look(ctx context.Context, it *item) (claim, *metav1.PartialObjectMetadata, error) {
 	found, err := memberapi.Metadata(ctx, l.conn, it.path())
 	if memberapi.IsPathGone(err) {
-		// The kind is served in another way than it was mapped: whether the object is there is not known.
+		// The member does not serve the path to which the kind was mapped. So it is not known whether the object exists.
 		l.conn.DoubtMapping(it.groupKind())
 		l.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonAPINotServed,
-			"%s: the member serves %s in another way than before", it, it.entry.Kind))
+			"%s: the member no longer serves %s where it did; the manager looks the kind up again", it, it.entry.Kind))
 		return dying, nil, nil
 	}
 	if apierrors.IsNotFound(err) {
@@ -95,7 +95,7 @@ func (l *looker) judge(ctx context.Context, it *item, found *metav1.PartialObjec
 			"%s belongs to %s: an object can be in one wrapper only", it, found.Annotations[v1alpha1.AnnotationWrapper]))
 		return taken, found, nil
 	case it.isNamespace() && found.Labels[v1alpha1.LabelMade] == "true":
-		// Made on the way of some Federated, in no inventory: it was waiting for a wrapper of its own.
+		// The manager made it for a Federated (createForFederated). No inventory lists it, so this wrapper may have it.
 		return ours, found, nil
 	case l.desired.OnConflict == v1alpha1.ConflictAdoptIfEqual:
 		return l.compareForAdoption(ctx, it, found)
@@ -130,7 +130,7 @@ func managedBy(found metav1.Object) string {
 		}
 	}
 	if last == nil {
-		return "by whom is not recorded"
+		return "no client is recorded as its manager"
 	}
 	return "managed by " + last.Manager
 }

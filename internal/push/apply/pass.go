@@ -139,7 +139,7 @@ func (p *Pass) run(ctx context.Context) (plan.Outcome, error) {
 	return p.conclude(nil), nil
 }
 
-// prepare takes the pair through all steps before the first object that needs an intent. held says why the pass must write nothing.
+// prepare makes all steps before apply. held is the reason why the pass must write nothing; nil when it may write.
 func (p *Pass) prepare(ctx context.Context) (held *memberapi.Trouble, err error) {
 	if prepared, err := p.prepareRecalled(ctx); prepared || err != nil {
 		return nil, err
@@ -175,8 +175,8 @@ func (p *Pass) remove(ctx context.Context) error {
 	return p.pruner.Remove(ctx, p.leaving, slices.ContainsFunc(p.items, (*item).isMissing))
 }
 
-// render makes the desired objects. It succeeded when the desired state was made. For an earlier revision it may have to read the
-// host again, which can fail for a time.
+// render makes the desired objects. The controller rendered them once already, without an error. But render may have to read an
+// earlier revision from the host again, and that can fail for a time.
 func (p *Pass) render() *memberapi.Trouble {
 	if p.desired.Leaving() {
 		return nil
@@ -227,7 +227,7 @@ func (p *Pass) conclude(held *memberapi.Trouble) plan.Outcome {
 	return out
 }
 
-// hold says why the pass must write nothing at all, nil when it may write.
+// hold returns the reason why the pass must write nothing at all; nil when it may write.
 func (p *Pass) hold() *memberapi.Trouble {
 	if p.desired.Suspended {
 		return &memberapi.Trouble{State: v1alpha1.StateHeld, Reason: v1alpha1.ReasonSuspended,

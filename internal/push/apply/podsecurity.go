@@ -41,12 +41,12 @@ func (e *unreadLabelsError) trouble() memberapi.Trouble {
 	return memberapi.Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonPushError, Message: e.Error(), Retry: plan.RetrySoon}
 }
 
-// makeOnTheWay creates the wrapper's namespace. No inventory lists it and a Federated never deletes it: other clients
-// may have put objects into it.
+// createForFederated creates the namespace of a Federated. No inventory lists it, and the Federated never deletes it: other
+// clients may have put objects into it.
 //
 // It gets the Pod Security labels that the host's namespace has at this moment. A pod that the host would refuse must
 // not run on a member because its author federated it. Later changes of the labels are up to the member.
-func (n *namespaces) makeOnTheWay(ctx context.Context, name string) (*metav1.PartialObjectMetadata, error) {
+func (n *namespaces) createForFederated(ctx context.Context, name string) (*metav1.PartialObjectMetadata, error) {
 	ns := &unstructured.Unstructured{Object: map[string]any{}}
 	ns.SetName(name)
 	if n.hostLabels != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 )
 
-// prepareRecalled makes the steps before the first object without reading the Delivery, from what the host remembers of it. The
-// pass then writes its intent from that, or applies and records the objects without one.
+// prepareRecalled makes the steps before apply without a read of the Delivery: it uses the summary that the host remembers. The
+// pass then writes its intent from the summary, or applies and records the objects without an intent.
 //
-// prepared is false where the pass has to read the Delivery and make these steps again.
+// prepared is false if the pass has to read the Delivery and make these steps again.
 func (p *Pass) prepareRecalled(ctx context.Context) (prepared bool, err error) {
 	if !p.mayRecall() || p.render() != nil {
 		return false, nil
@@ -43,7 +43,7 @@ func (p *Pass) prepareRecalled(ctx context.Context) (prepared bool, err error) {
 // intendRecalled patches the entries that change. The patch names the uid and the generation, so it fails when the remembered
 // Delivery is not the present one. The answer brings the whole Delivery, and must be what intend would have written.
 //
-// intended is false where the pass has to read the Delivery. Nothing else has happened then.
+// intended is false if the pass has to read the Delivery. It has then written nothing.
 func (p *Pass) intendRecalled(ctx context.Context, intent []memberapi.Operation) (intended bool, err error) {
 	err = p.delivery.patch(ctx, p.recalled.UID, p.recalled.Generation, intent)
 	if err != nil {
@@ -55,15 +55,15 @@ func (p *Pass) intendRecalled(ctx context.Context, intent []memberapi.Operation)
 	return p.acceptRecalled(), nil
 }
 
-// mayRecall reports whether the summary tells all that a pass without a read needs. Where a person may have to decide,
-// the pass reads.
+// mayRecall reports whether the summary has all that a pass without a read needs. If a person may have to decide about
+// the pair, the pass reads the Delivery.
 func (p *Pass) mayRecall() bool {
 	is, want := p.recalled, p.desired
 	return is != nil && !p.todo.Unrecorded.Any() && is.Complete && is.Inventory != "" && !want.Leaving() && !want.Suspended && want.Overwrites == nil &&
 		is.Wrapper.UID == want.Wrapper.UID && is.Wrapper.Generation <= want.Wrapper.Generation
 }
 
-// recalledPatch decides about each item, as compare does, and returns the change to the Delivery. It is nil where the
+// recalledPatch decides about each item, as compare does, and returns the change to the Delivery. It is nil if the
 // pass has to read: when the set of objects changes, when there is nothing to apply, and for drift that leaves the
 // Delivery as it is.
 func (p *Pass) recalledPatch() []memberapi.Operation {
@@ -115,8 +115,8 @@ func patchTarget(next *v1alpha1.DeliverySpec) []memberapi.Operation {
 	}
 }
 
-// acceptRecalled takes the uids and fields from the patched Delivery. It reports whether that is now exactly what a
-// pass that reads the Delivery would have written.
+// acceptRecalled takes the uids and fields from the patched Delivery. It reports whether the Delivery is now
+// exactly as a pass that reads it would have written it.
 func (p *Pass) acceptRecalled() bool {
 	inventory := p.delivery.there.Spec.Inventory
 	if len(inventory) != len(p.items) {

@@ -26,8 +26,8 @@ func (p *Pass) record(ctx context.Context) error {
 	return nil
 }
 
-// writeRecord writes the Delivery, unless that is as it should be. When the member is left and no entry remains, it deletes
-// the Delivery.
+// writeRecord writes the Delivery, unless it has the right content already. When the wrapper leaves and no entry remains, it
+// deletes the Delivery.
 func (p *Pass) writeRecord(ctx context.Context) error {
 	next := p.spec()
 	if p.desired.Leaving() && len(next.Inventory) == 0 {

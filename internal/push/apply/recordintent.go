@@ -63,7 +63,7 @@ func (p *Pass) compare(it *item, entry v1alpha1.InventoryEntry, takeover bool) {
 	if it.entry.Resource == "" {
 		it.entry.Resource = entry.Resource
 	}
-	// What the Delivery records of an object that a pass applied and could not record may be wrong.
+	// An earlier pass may have applied the object without recording that. Its entry may then be wrong.
 	current := it.recorded && entry.Rendering == it.entry.Rendering && !p.todo.Unrecorded.Has(it.id())
 	switch {
 	case it.refused:

@@ -39,7 +39,7 @@ func (a *applier) handOverReplicas(ctx context.Context, it *item, uid types.UID)
 	if !it.mayGiveReplicas() {
 		return nil
 	}
-	live, err := a.objects.whole(ctx, it)
+	live, err := a.objects.read(ctx, it)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -62,19 +62,19 @@ func (r *resolver) mapItem(ctx context.Context, it *item) error {
 	if meta.IsNoMatchError(err) {
 		// A group whose server does not answer looks like a group that does not exist, and no event reports that it
 		// is back.
-		switch _, unheard := discovery.Serves(ctx, r.conn.REST(), gvk.GroupKind()); {
-		case apierrors.IsNotFound(unheard):
-			retry = plan.RetrySoon // it is on its way, or out
-		case unheard != nil:
-			err = unheard
+		switch _, discoveryErr := discovery.Serves(ctx, r.conn.REST(), gvk.GroupKind()); {
+		case apierrors.IsNotFound(discoveryErr):
+			retry = plan.RetrySoon // the member is adding or removing the group
+		case discoveryErr != nil:
+			err = discoveryErr
 		}
 	}
 	switch {
 	case meta.IsNoMatchError(err):
 		it.refused = true
 		r.trouble.Add(memberapi.Waiting(retry, v1alpha1.ReasonAPINotServed,
-			"%s: the member does not serve %s in %s; it follows by itself once its CRD or operator is installed there, "+
-				"unless apiVersion or kind is a slip: mend it then", memberapi.Ref(gvk.Kind, it.object.Name), gvk.Kind, gvk.GroupVersion()))
+			"%s: the member does not serve %s in %s; the manager delivers it once its CRD or operator is installed there; "+
+				"if apiVersion or kind is wrong, correct it", memberapi.Ref(gvk.Kind, it.object.Name), gvk.Kind, gvk.GroupVersion()))
 		return nil
 	case err != nil && memberapi.AnsweredAbout(gvk.Group, err):
 		it.refused = true

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// whyIntent says why the pass has to write its intent before the first object; "" where nothing could be lost without it.
+// whyIntent returns the reason why the pass has to write its intent before the first object; "" if it may omit the intent.
 func (p *Pass) whyIntent() string {
 	change := plan.Change{Work: p.todo, SaysKeep: p.saysKeep(), IsPaced: p.desired.IsPaced}
 	for i, it := range p.items {
@@ -27,18 +27,18 @@ func (p *Pass) whyIntent() string {
 	return change.WhyIntent()
 }
 
-// saysKeep reports whether an object of the rendering has the annotation keep. A removal reads that on the object, so the object must not
-// have another value than a Delivery that lists it as applied.
+// saysKeep reports whether an object of the rendering has the annotation keep. A removal decides by the annotation of the object on
+// the member. So it must never differ from the annotation in the rendering that the Delivery records.
 func (p *Pass) saysKeep() bool {
 	return p.rendering != nil && slices.ContainsFunc(p.rendering.Objects, func(o render.Object) bool { return o.Keep != "" })
 }
 
 // applyWithoutIntent applies the changed objects by their recorded uids, and then records them in one patch of the Delivery. The
-// Delivery lists all of them before, so a pass that dies in between leaves no object without a record. What it leaves is another
-// content than the recorded one, which the next pass and the collector find.
+// Delivery lists all of them already, so a pass that dies in between leaves no object without a record. It may leave an object
+// whose content differs from the recorded one. The next pass and the collector find that.
 //
 // recorded is false when the member refuses an object or the record, and when an object turns out to be adopted. The pass then
-// reads the Delivery, and begins again with an intent. Until a Delivery records what it applied, todo.Unrecorded has it.
+// reads the Delivery, and begins again with an intent. todo.Unrecorded has each applied object until a Delivery records it.
 func (p *Pass) applyWithoutIntent(ctx context.Context) (recorded bool, err error) {
 	var applied []int
 	for i, it := range p.items {
@@ -77,7 +77,8 @@ func (p *Pass) applyWithoutIntent(ctx context.Context) (recorded bool, err error
 	return true, nil
 }
 
-// recordRecalled is the change to the Delivery after these items were applied. Each entry has to be of the object that was applied.
+// recordRecalled is the change to the Delivery after these items were applied. The patch fails if an entry has another uid than
+// the applied object.
 func (p *Pass) recordRecalled(applied []int) []memberapi.Operation {
 	next := p.spec()
 	patch := patchTarget(&next)
@@ -91,8 +92,8 @@ func (p *Pass) recordRecalled(applied []int) []memberapi.Operation {
 	return patch
 }
 
-// forgetRecorded forgets the objects that the Delivery records now. An object that the pass could not apply stays: its entry may
-// record an earlier content.
+// forgetRecorded removes from Unrecorded the objects that the Delivery records now. An object that the pass could not apply stays
+// there: its entry may record an earlier content.
 func (p *Pass) forgetRecorded() {
 	missing := make(map[plan.ObjectID]bool)
 	for _, it := range p.items {

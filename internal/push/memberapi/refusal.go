@@ -43,7 +43,7 @@ func AnsweredAbout(group string, err error) bool {
 	return Answered(err) || IsAway(err) && !member.Scheme.IsGroupRegistered(group)
 }
 
-// IsAway recognises the API server's answers when a server behind it, as of an aggregated API, does not answer.
+// IsAway reports whether a server behind the API server does not answer, for example the server of an aggregated API.
 func IsAway(err error) bool {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) {
@@ -62,10 +62,11 @@ func ConcernsMember(err error) bool {
 	return err != nil && !errors.Is(err, context.Canceled) && !Answered(err)
 }
 
-// unknownField is how an API server refuses a strict write with a field that the schema lacks.
+// unknownField matches an API server's refusal of a strict write whose field the schema lacks.
 var unknownField = regexp.MustCompile(`strict decoding error:.*unknown field "([^"]{1,200})"`)
 
-// MissingField is the field for which an API server refused a strict write, because its CRD lacks it; "" for every other error.
+// MissingField is the field that the member's CRD lacks, if the API server refused a strict write for that; "" for every other
+// error.
 func MissingField(err error) string {
 	if !apierrors.IsBadRequest(err) && !apierrors.IsInvalid(err) {
 		return ""
@@ -122,12 +123,12 @@ func ExplainWithout(rights, verb, object string, err error) Trouble {
 	}
 }
 
-// notGranted says which rule is missing, and where to add it. A line has no room for more: the API server's own
-// message names the account and the verb at length, and would push the remedy off its end.
+// notGranted names the missing rule, and the place to add it. If it knows the rule, it leaves out the API server's own
+// message: that names the account and the verb at length, and a status line would have no room for the remedy.
 func notGranted(object, rights string, err error) string {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || status.Status().Details == nil || strings.Contains(err.Error(), "attempting to grant") {
-		return fmt.Sprintf("%s: the host may not: %s", object, err)
+		return fmt.Sprintf("%s: the host has no permission: %s", object, err)
 	}
 	group, resource := status.Status().Details.Group, status.Status().Details.Kind // of a refusal it is the resource
 	if group == "" {

@@ -34,8 +34,8 @@ func Metadata(ctx context.Context, conn *member.Conn, path []string) (*metav1.Pa
 	return found, nil
 }
 
-// IsBuiltIn reports whether a kind is Kubernetes' own. It is known what a deletion of its objects does, and the API
-// server itself serves it.
+// IsBuiltIn reports whether a kind is Kubernetes' own. The API server itself serves such a kind, and the effect of deleting
+// its objects is known.
 func IsBuiltIn(gk schema.GroupKind) bool {
 	return member.Scheme.IsGroupRegistered(gk.Group) || gk.Group == "apiextensions.k8s.io" || gk.Group == "apiregistration.k8s.io"
 }
@@ -45,8 +45,8 @@ func CRDPath(name string) []string {
 	return member.Path(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}, "", name)
 }
 
-// IsPathGone reports whether a 404 is about the path itself and not about the object. For a path the API server
-// answers in plain text.
+// IsPathGone reports whether a 404 is about the path itself and not about the object. The API server answers in plain text
+// if it does not serve the path.
 func IsPathGone(err error) bool {
 	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

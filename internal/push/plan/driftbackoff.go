@@ -28,13 +28,13 @@ const (
 type driftBackoff struct {
 	// repairs are the times of the last repairs, at most maxRepairs of them.
 	repairs []time.Time
-	// since is when the last contest ended: by a repair, or because the drift disappeared without one.
+	// since is when the drift last ended: by a repair, or because it disappeared without one.
 	since time.Time
-	// undone is when the drift was first seen after the last repair; zero while the object has not drifted.
+	// undone is when the drift was first seen after since; zero while the object does not drift.
 	undone time.Time
 	// apart is the pause between repairs; zero while the object is not contested.
 	apart time.Duration
-	// message is the text about the other client and its change, as of the last contest.
+	// message is the text about the other client and its change, as of the last drift.
 	message string
 }
 

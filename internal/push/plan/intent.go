@@ -8,7 +8,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
-// Change is what a pass is about to do to objects that a Delivery lists and keeps listing. The pass has not read the Delivery.
+// Change describes a pass that has not read the Delivery. The pass changes objects that the Delivery lists, and adds and drops
+// none.
 type Change struct {
 	// Work is the work of the pass.
 	Work *Work
@@ -25,13 +26,13 @@ type ChangedObject struct {
 	ID ObjectID
 	// UID is the recorded uid; "" when the host does not remember it.
 	UID types.UID
-	// GivesReplicas reports whether the apply has to be preceded by another write to the object.
+	// GivesReplicas reports whether the pass may have to write the object's replicas before the apply.
 	GivesReplicas bool
 }
 
-// WhyIntent returns why the pass has to write its intent before the first object, and "" where nothing could be lost without it:
-// the Delivery lists each object by its uid before the pass and after it, and the collector tells of each object whose
-// content it does not record.
+// WhyIntent returns the reason why the pass has to write its intent before the first object. It returns "" if an interrupted pass
+// without an intent would lose nothing: the Delivery lists each object by its uid before and after the pass, and the collector
+// reports each object whose content the Delivery does not record.
 func (c *Change) WhyIntent() string {
 	w := c.Work
 	switch {
@@ -44,11 +45,11 @@ func (c *Change) WhyIntent() string {
 	case len(w.Drifted) > 0:
 		return "objects are repaired"
 	case c.SaysKeep:
-		return "a removal reads on the object whether to keep it"
+		return "an object has the annotation keep, by which a removal decides"
 	case c.IsPaced:
-		return "after a restart the rollout reads in the Delivery what the member was told"
+		return "after a restart the rollout reads the target of the member in the Delivery"
 	case !w.IsObserved:
-		return "no collector of this version observes the member"
+		return "no collector that reports unrecorded objects observes the member"
 	}
 	for i := range c.Objects {
 		if why := c.Objects[i].whyIntent(w.Recalled); why != "" {

@@ -30,8 +30,8 @@ func (k Kept) String() string { return k.Object + ": " + k.Why }
 type Outcome struct {
 	// Done reports whether the member holds exactly the desired state (or was left), as of this pass.
 	Done bool
-	// Recorded reports whether the Delivery records all that the pass did, and none of the objects says keep: a change that drops
-	// that annotation needs an intent.
+	// Recorded reports whether the Delivery records all that the pass did, and no object has the annotation keep. A change that
+	// drops that annotation needs an intent.
 	Recorded bool
 	// State, Reason and Message describe the problem when Done is false.
 	State   v1alpha1.ClusterState
@@ -65,9 +65,9 @@ func (o *Outcome) isOvertakenBy(w *Desired) bool {
 	return o.Reason == v1alpha1.ReasonHostBehindMember && w.Wrapper.Generation > o.Desired.Wrapper.Generation
 }
 
-// beside is the outcome of a pass that did not try the repairs that the last pass failed to make. Those remain the
-// trouble if this pass had none, and keep the time of their next try.
-func (o Outcome) beside(last Outcome, still []ObjectID) Outcome {
+// withUnrepaired adds the repairs that the last pass failed to make and that this pass did not try. If this pass has no
+// trouble of its own, they are still the reported trouble. They keep the time of their next try.
+func (o Outcome) withUnrepaired(last Outcome, still []ObjectID) Outcome {
 	if len(still) == 0 {
 		return o
 	}

@@ -23,13 +23,13 @@ func (b driftBackoffs) drifted(id ObjectID, o *v1alpha1.ObjectStatus, now time.T
 
 // repaired records a repair, and returns the time until its history may be forgotten.
 func (b driftBackoffs) repaired(id ObjectID, now time.Time) time.Duration {
-	fought := b[id]
-	if fought == nil {
-		fought = &driftBackoff{}
-		b[id] = fought
+	backoff := b[id]
+	if backoff == nil {
+		backoff = &driftBackoff{}
+		b[id] = backoff
 	}
-	fought.repaired(now)
-	return fought.endsIn(now)
+	backoff.repaired(now)
+	return backoff.endsIn(now)
 }
 
 // settle forgets the objects that have stayed unchanged for long enough. It returns the time until the next object

@@ -31,17 +31,17 @@ type Work struct {
 	Drifted map[ObjectID]v1alpha1.DriftKind
 	Marks   map[ObjectID]string
 	Gone    map[ObjectID]types.UID
-	// Unfinished are the drifted objects that the manager itself left so: it did not record what it applied. They are applied
-	// again whatever spec.drift says, and count for no drift backoff.
+	// Unfinished are drifted objects that the manager itself applied and did not record. The pass applies them again under every
+	// spec.drift, and they do not count for the drift backoff.
 	Unfinished sets.Set[ObjectID]
 	// Secrets are the Secrets to check, of a pair that needs no other pass.
 	Secrets []string
-	// IsNew says that no object and no Delivery of the pair was ever seen on the member, and that no pass was tried.
+	// IsNew reports whether the host knows of no Delivery and of no earlier pass of the pair.
 	IsNew bool
 	// Recalled is the summary of the Delivery, for a pass that writes it without a read; nil when the pass has to read.
 	Recalled *deliveries.Summary
 	// IsRecorded reports whether the Delivery is as the last pass left it, and that pass recorded all that it did. IsObserved
-	// reports whether a ready collector observes the member that marks unrecorded objects as unfinished.
+	// reports whether a ready collector observes the member, and reports unrecorded objects as unfinished.
 	IsRecorded, IsObserved bool
 	// Unrecorded are the objects that earlier passes applied and could not record. The pass adds its own.
 	Unrecorded UnrecordedOf
@@ -70,8 +70,8 @@ func (h *History) IsEmpty() bool {
 	return h.last.Desired == nil && h.failures == 0 && len(h.repaired) == 0 && len(h.backoffs) == 0
 }
 
-// Settle forgets contests that have ended: the object has stayed as the last repair left it for long enough. wake is the time
-// until the next contest can end; zero when there is none.
+// Settle forgets contested objects that have stayed unchanged for long enough. wake is the time until the next one can be
+// forgotten; zero when there is none.
 func (h *History) Settle(seen *deliveries.Summary, now time.Time) (wake time.Duration) {
 	return h.backoffs.settle(seen.Drifts(), now)
 }
@@ -135,7 +135,7 @@ func (h *History) Rests(desired *Desired, seen *deliveries.Summary, now time.Tim
 func (h *History) repairs(desired *Desired, seen *deliveries.Summary, retry bool, now time.Time) (todo Work, wake time.Duration) {
 	todo = Work{Drifted: make(map[ObjectID]v1alpha1.DriftKind), Marks: make(map[ObjectID]string), Gone: make(map[ObjectID]types.UID)}
 	if seen == nil || seen.Wrapper.UID != desired.Wrapper.UID {
-		return todo, 0 // what the Delivery of another wrapper says of its objects is nothing to this one
+		return todo, 0 // the Delivery of another wrapper reports that wrapper's objects, not this one's
 	}
 	for _, o := range seen.Drifts() {
 		id, mark, unfinished := ObjectID{o.Group, o.Kind, o.Name}, deliveries.DriftID(&o), deliveries.IsUnfinished(&o)
@@ -170,7 +170,7 @@ func (h *History) repairs(desired *Desired, seen *deliveries.Summary, retry bool
 // Finished records a pass that ended without an error that concerns the whole member. wake is the time until the pair
 // is judged again; zero when it waits for a change.
 func (h *History) Finished(outcome Outcome, todo *Work, seen *deliveries.Summary, now time.Time) (wake time.Duration) {
-	h.last = outcome.beside(h.last, h.stillUnrepaired(outcome.Desired, todo, seen))
+	h.last = outcome.withUnrepaired(h.last, h.stillUnrepaired(outcome.Desired, todo, seen))
 	for _, mark := range todo.Marks {
 		if h.repaired == nil {
 			h.repaired = sets.New[string]()

@@ -8,24 +8,24 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// Unrecorded remembers the objects that passes applied without an intent, or tried to, until a Delivery records what they hold.
-// Until then the content that the Delivery records for them may be wrong. It outlives connections and desired states. The zero
-// value remembers none.
+// Unrecorded remembers the objects that passes applied without an intent, or tried to apply, until a Delivery records their content.
+// Until then their entries in the Delivery may be wrong. Unrecorded outlives connections and desired states. The zero value has no
+// objects.
 type Unrecorded struct {
 	mu  sync.Mutex
 	all map[Pair]sets.Set[ObjectID]
 }
 
-// Of is the memory about one pair.
+// Of returns the unrecorded objects of one pair.
 func (u *Unrecorded) Of(pair Pair) UnrecordedOf { return UnrecordedOf{u, pair} }
 
-// UnrecordedOf is the memory about one pair. The zero value remembers none.
+// UnrecordedOf has the unrecorded objects of one pair. The zero value has none.
 type UnrecordedOf struct {
 	in   *Unrecorded
 	pair Pair
 }
 
-// Any reports whether there is such an object.
+// Any reports whether there are any.
 func (u UnrecordedOf) Any() bool {
 	if u.in == nil {
 		return false

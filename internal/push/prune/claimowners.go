@@ -60,7 +60,7 @@ func (p *Pruner) spare(ctx context.Context, r *Removal, path []string, found *me
 				"The StatefulSet controller should remove that ownerReference now. If it does not, remove it by hand",
 			r, p.conn.Name(), memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64))))
 	case leads:
-		p.keep(r, memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64))+" would go with it, by its ownerReferences")
+		p.keep(r, memberapi.Ref("PersistentVolumeClaim", health.Clean(claim, 64))+" would be deleted with it, by its ownerReferences")
 	case known.cause != nil:
 		p.trouble.Add(known.cannotKnow("removing", r.String()))
 	default:
@@ -139,7 +139,7 @@ func (p *Pruner) retain(ctx context.Context, r *Removal, path []string, found *m
 
 func (p *Pruner) tellToRetain(ctx context.Context, path []string, uid types.UID) error {
 	body, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": uid}, // another one's is not changed
+		"metadata": map[string]any{"uid": uid}, // an object with another uid is not changed
 		"spec": map[string]any{"persistentVolumeClaimRetentionPolicy": map[string]any{
 			"whenDeleted": appsv1.RetainPersistentVolumeClaimRetentionPolicyType}},
 	})

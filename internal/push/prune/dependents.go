@@ -57,7 +57,7 @@ func (c *claimOwners) lead(ctx context.Context) (*dependents, error) {
 	found := &dependents{claim: make(map[types.UID]string)}
 	err := member.EachMetadata(ctx, c.conn, member.Path(claims, c.namespace, ""), func(claim *metav1.PartialObjectMetadata) error {
 		if claim.DeletionTimestamp != nil || claim.Annotations[v1alpha1.AnnotationKeep] == "false" {
-			return nil // it goes anyhow, or may
+			return nil // it is being deleted already, or its author allows that
 		}
 		return c.follow(ctx, found, claim.Name, claim, 0)
 	})
@@ -75,7 +75,7 @@ func (c *claimOwners) lead(ctx context.Context) (*dependents, error) {
 func (c *claimOwners) follow(ctx context.Context, found *dependents, claim string, owned *metav1.PartialObjectMetadata, depth int) error {
 	for _, ref := range owned.OwnerReferences {
 		if ref.Kind == "Pod" && ref.APIVersion == "v1" {
-			continue // an ephemeral volume, or one that is being scaled away: it goes with that Pod on any day
+			continue // an ephemeral volume, or a replica that is scaled away: it is deleted with that Pod anyway
 		}
 		if _, seen := found.claim[ref.UID]; seen {
 			continue
@@ -105,7 +105,7 @@ func (c *claimOwners) follow(ctx context.Context, found *dependents, claim strin
 func (c *claimOwners) owner(ctx context.Context, namespace string, ref metav1.OwnerReference) (*metav1.PartialObjectMetadata, error) {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	if err != nil {
-		return nil, nil //nolint:nilerr // garbage collection cannot read it either
+		return nil, nil //nolint:nilerr // the garbage collector cannot read it either
 	}
 	gk := schema.GroupKind{Group: gv.Group, Kind: ref.Kind}
 	mapping, err := c.conn.Mapping(ctx, gk, gv.Version)
@@ -115,7 +115,7 @@ func (c *claimOwners) owner(ctx context.Context, namespace string, ref metav1.Ow
 	if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
 		namespace = ""
 	} else if namespace == "" {
-		return nil, nil // what stands in no namespace has no owner in one
+		return nil, nil // a cluster-scoped object has no namespaced owner
 	}
 	owner, err := memberapi.Metadata(ctx, c.conn, member.Path(mapping.Resource, namespace, ref.Name))
 	switch {
@@ -129,7 +129,7 @@ func (c *claimOwners) owner(ctx context.Context, namespace string, ref metav1.Ow
 }
 
 func groupOf(ref metav1.OwnerReference) string {
-	gv, _ := schema.ParseGroupVersion(ref.APIVersion) // one that cannot be parsed is not read
+	gv, _ := schema.ParseGroupVersion(ref.APIVersion) // owner reads no object of an apiVersion that cannot be parsed
 	return gv.Group
 }
 
@@ -140,13 +140,13 @@ func (d *dependents) cannotKnow(verb, object string) memberapi.Trouble {
 		right = "list"
 	}
 	t := memberapi.ExplainWithout(right, verb, object, d.cause)
-	what := "its claims cannot be listed"
+	cause := "the claims cannot be listed"
 	if d.unread != "" {
-		what = health.Clean(d.unread, 80)
+		cause = health.Clean(d.unread, 80)
 	}
-	t.Message += fmt.Sprintf("; nothing is deleted while it is not known whether a claim goes with it (%s)", what)
-	if verb != "replacing" { // its annotation says no more than that it may be replaced
-		t.Message += fmt.Sprintf(": or annotate it %s: \"false\"", v1alpha1.AnnotationKeep)
+	t.Message += fmt.Sprintf("; the manager deletes nothing while a claim might be deleted with it (%s)", cause)
+	if verb != "replacing" { // its annotation allows the replacement only
+		t.Message += fmt.Sprintf("; to allow that, annotate it %s: \"false\"", v1alpha1.AnnotationKeep)
 	}
 	t.Retry = plan.RetrySoon
 	return t

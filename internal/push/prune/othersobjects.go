@@ -22,39 +22,39 @@ import (
 )
 
 // othersContents names the objects in a Namespace or a CRD that do not belong to this wrapper, nil when there are
-// none. Deleting the Namespace or CRD would delete them, whoever made them.
+// none. Deleting the Namespace or CRD would delete them too.
 func (p *Pruner) othersContents(ctx context.Context, r *Removal, found *metav1.PartialObjectMetadata) (*memberapi.Trouble, error) {
-	var inside []schema.GroupVersionResource
+	var contents []schema.GroupVersionResource
 	namespace := ""
 	var err error
 	switch r.GroupKind() {
 	case schema.GroupKind{Kind: "Namespace"}:
 		namespace = found.Name
-		inside, err = namespacedResources(ctx, p.conn)
+		contents, err = namespacedResources(ctx, p.conn)
 	case schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
-		inside, err = resourceOf(ctx, p.conn, found.Name)
+		contents, err = resourceOf(ctx, p.conn, found.Name)
 	default:
 		return nil, nil
 	}
 	if errors.Is(err, errNotServed) || err != nil && (memberapi.Answered(err) || memberapi.IsAway(err)) {
 		t := memberapi.Stalled(v1alpha1.ReasonNotEmpty,
-			"%s is not deleted: what is in it cannot be found out (%s); mend that, or set onDelete: KeepData", r, err)
+			"%s is not deleted: the manager cannot list its contents (%s); repair that, or set onDelete: KeepData", r, err)
 		return &t, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("finding out what is in %s on member %s: %w", r, p.conn.Name(), err)
+		return nil, fmt.Errorf("listing the contents of %s on member %s: %w", r, p.conn.Name(), err)
 	}
 	var names []string
-	unheard := false
-	for _, gvr := range inside {
+	unserved := false
+	for _, gvr := range contents {
 		found, err := others(ctx, p.conn, gvr, namespace, p.desired.Wrapper.UID)
 		if apierrors.IsNotFound(err) {
 			// The member served it a moment ago: its objects may still exist, and would be deleted with the CRD or
 			// the Namespace.
-			found, err, unheard = []string{gvr.Resource + " (they are not served any more)"}, nil, true
+			found, err, unserved = []string{gvr.Resource + " (they are not served any more)"}, nil, true
 		}
 		if err != nil {
-			return nil, fmt.Errorf("finding out what is in %s on member %s: %w", r, p.conn.Name(), err)
+			return nil, fmt.Errorf("listing the contents of %s on member %s: %w", r, p.conn.Name(), err)
 		}
 		names = append(names, found...)
 		if len(names) > 3 {
@@ -64,9 +64,9 @@ func (p *Pruner) othersContents(ctx context.Context, r *Removal, found *metav1.P
 	if len(names) == 0 {
 		return nil, nil
 	}
-	t := memberapi.Stalled(v1alpha1.ReasonNotEmpty, "%s is not deleted: in it are others' things (%s); move them, or set onDelete: KeepData",
+	t := memberapi.Stalled(v1alpha1.ReasonNotEmpty, "%s is not deleted: it contains objects of other clients (%s); move them, or set onDelete: KeepData",
 		r, strings.Join(names[:min(3, len(names))], ", "))
-	if unheard {
+	if unserved {
 		t.Retry = plan.RetrySoon
 	}
 	return &t, nil

@@ -125,7 +125,7 @@ func (p *Pruner) removeOne(ctx context.Context, r *Removal) error {
 		// The member no longer serves the version in which the kind was mapped; the object may still exist.
 		p.conn.DoubtMapping(r.GroupKind())
 		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits,
-			"%s: the member serves %s in another way than before", r, r.Entry.Kind))
+			"%s: the member no longer serves %s where it did; the manager looks the kind up again", r, r.Entry.Kind))
 		return nil
 	case err != nil:
 		return p.refused(r, "removing", err)
@@ -176,9 +176,9 @@ func (p *Pruner) removeExisting(ctx context.Context, r *Removal, path []string, 
 	if settled, err := p.spare(ctx, r, path, found); settled || err != nil {
 		return err
 	}
-	if inside, err := p.othersContents(ctx, r, found); err != nil || inside != nil {
-		if inside != nil {
-			p.trouble.Add(*inside)
+	if contained, err := p.othersContents(ctx, r, found); err != nil || contained != nil {
+		if contained != nil {
+			p.trouble.Add(*contained)
 		}
 		return err
 	}
@@ -191,8 +191,8 @@ func (r *Removal) isAdopted(found *metav1.PartialObjectMetadata) bool {
 	return r.Entry.Adopted == v1alpha1.AdoptedYes || marks.IsAdopted(found, r.mark(found))
 }
 
-// isReleased reports whether an adopted object stays and loses Fairlead's marks. A member's people expect that an object
-// which Fairlead has left carries none. A Namespace that the member has closed is the exception, since the host must not
+// isReleased reports whether an adopted object stays and loses Fairlead's marks. The member's users expect no marks on
+// an object that Fairlead has left. A Namespace that the member has closed is the exception, since the host must not
 // write to it.
 func (p *Pruner) isReleased(r *Removal, found *metav1.PartialObjectMetadata) bool {
 	if !r.isAdopted(found) || r.GroupKind() == (schema.GroupKind{Kind: "Namespace"}) && !p.isOpen(found) {
@@ -227,7 +227,7 @@ func (r *Removal) mark(found *metav1.PartialObjectMetadata) string {
 
 // Identify completes entries of a Delivery that is being taken over from an earlier wrapper of this name. A push of that
 // wrapper may have made an object and died before it recorded the uid. The object carries the marks of that wrapper and
-// the listed rendering. Later nobody could tell it from an object that the earlier wrapper left to the member.
+// the listed rendering. Later the manager could not tell it from an object that the earlier wrapper left to the member.
 func (p *Pruner) Identify(ctx context.Context, leaving []*Removal, earlier types.UID) error {
 	for _, r := range leaving {
 		if r.Entry.UID != "" || r.Entry.Resource == "" || p.desired.OnDelete == v1alpha1.KeepAll {

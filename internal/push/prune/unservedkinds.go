@@ -69,7 +69,7 @@ func (p *Pruner) withoutKind(ctx context.Context, r *Removal) error {
 	}
 	switch {
 	case err == nil && served:
-		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits, "%s: the member serves %s again", r, r.Entry.Kind))
+		p.trouble.Add(memberapi.Waiting(plan.RetrySoon, v1alpha1.ReasonRemovalWaits, "%s is not removed yet: the member has begun to serve %s again", r, r.Entry.Kind))
 	case err == nil:
 		r.Gone = true
 	case memberapi.AnsweredAbout(r.Entry.Group, err):
