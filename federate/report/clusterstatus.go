@@ -4,6 +4,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -238,14 +239,17 @@ var stateOf = map[v1alpha1.Health]v1alpha1.ClusterState{
 	v1alpha1.Degraded:    v1alpha1.StateDegraded,
 }
 
-// unapproved takes the place of InstallPlanPending, which only says that the manager has not answered yet.
+// unapproved takes the place of InstallPlanPending, which only says that the manager has not answered yet. It hides no object that
+// is Degraded.
 func unapproved(m *Member) (v1alpha1.ClusterStatus, bool) {
 	if m.Approval.Reason == "" || m.Status == nil {
 		return v1alpha1.ClusterStatus{}, false
 	}
-	worst := worstObject(m.Status.Objects)
-	return v1alpha1.ClusterStatus{State: m.Approval.State, Reason: m.Approval.Reason, Message: m.Approval.Message},
-		worst != nil && worst.Reason == v1alpha1.ReasonInstallPlanPending
+	if worst := worstObject(m.Status.Objects); worst != nil && worst.Health == v1alpha1.Degraded {
+		return v1alpha1.ClusterStatus{}, false
+	}
+	pending := slices.ContainsFunc(m.Status.Objects, func(o v1alpha1.ObjectStatus) bool { return o.Reason == v1alpha1.ReasonInstallPlanPending })
+	return v1alpha1.ClusterStatus{State: m.Approval.State, Reason: m.Approval.Reason, Message: m.Approval.Message}, pending
 }
 
 func unwell(m *Member) (v1alpha1.ClusterStatus, bool) {

@@ -37,6 +37,8 @@ func judged(objects ...v1alpha1.ObjectStatus) *v1alpha1.DeliveryStatus {
 func TestTheLineOfAMember(t *testing.T) {
 	drift := v1alpha1.ObjectStatus{Kind: "ConfigMap", Name: "a", Drift: &v1alpha1.Drift{Kind: v1alpha1.DriftChanged, Manager: "kubectl",
 		Fields: []string{".data.x", ".data.y"}}}
+	pendingPlan := v1alpha1.ObjectStatus{Kind: "Subscription", Name: "db", Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstallPlanPending}
+	unapprovable := Push{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonInstallPlanBundlesOthers, Message: "it also changes Subscription cache"}
 	for name, test := range map[string]struct {
 		m      Member
 		state  v1alpha1.ClusterState
@@ -106,6 +108,13 @@ func TestTheLineOfAMember(t *testing.T) {
 		"a fight, and something is not delivered at all": {m: with(func(m *Member) {
 			m.Held, m.Contested, m.Push = false, "kubectl", Push{State: v1alpha1.StateStalled, Reason: v1alpha1.ReasonInvalid, Message: "no"}
 		}), state: v1alpha1.StateStalled, reason: v1alpha1.ReasonInvalid},
+		"an InstallPlan that the manager may not approve": {m: with(func(m *Member) {
+			m.Status, m.Approval = judged(v1alpha1.ObjectStatus{Kind: "Job", Name: "j", Health: v1alpha1.Progressing}, pendingPlan), unapprovable
+		}), state: v1alpha1.StateStalled, reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: "Subscription cache"},
+		"an InstallPlan that the manager may not approve, and an object that is Degraded": {m: with(func(m *Member) {
+			m.Status, m.Approval = judged(pendingPlan, v1alpha1.ObjectStatus{Kind: "Job", Name: "j", Health: v1alpha1.Degraded, Reason: "Failed"}), unapprovable
+		}), state: v1alpha1.StateDegraded, reason: "Failed"},
+		"an InstallPlan that is not pending any more": {m: with(func(m *Member) { m.Approval = unapprovable }), state: v1alpha1.StateHealthy},
 		"a fight with a member that does not answer": {m: with(func(m *Member) {
 			m.Contested, m.Reachability = "kubectl", Reachability{Known: true, Reason: v1alpha1.ReasonUnreachable}
 		}), state: v1alpha1.StateUnreachable, reason: v1alpha1.ReasonUnreachable},

@@ -128,6 +128,13 @@ func (b *Builder[T]) InWaves(onFailure v1alpha1.FailurePolicy, waves ...v1alpha1
 	return b
 }
 
+// UpTo gives a Subscription of the wrapper a target CSV.
+func (b *Builder[T]) UpTo(subscription, csv string) *Builder[T] {
+	upgrade := &b.obj.WrapperSpec().Upgrade
+	upgrade.Subscriptions = append(upgrade.Subscriptions, v1alpha1.SubscriptionUpgrade{Name: subscription, TargetCSV: csv})
+	return b
+}
+
 // Wave is a wave of these members; without members it has all that are left.
 func Wave(name string, members ...string) v1alpha1.RolloutWave {
 	wave := v1alpha1.RolloutWave{Name: name}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/operator-framework/api/crds"
+	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/push/installplan"
+	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
+)
+
+const olmVersion = operators.GroupName + "/" + operators.GroupVersion
+
+// olmKinds makes the member serve OLM's kinds. OLM itself does not run there.
+func (s *site) olmKinds() {
+	s.Helper()
+	for _, crd := range []*apiextensionsv1.CustomResourceDefinition{crds.Subscription(), crds.InstallPlan()} {
+		crd.TypeMeta = metav1.TypeMeta{APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition"}
+		crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(crd)
+		if err != nil {
+			s.Fatal(err)
+		}
+		applied := &unstructured.Unstructured{Object: content}
+		unstructured.RemoveNestedField(applied.Object, "status")
+		unstructured.RemoveNestedField(applied.Object, "metadata", "creationTimestamp")
+		if err := s.admin.Apply(s.Context(), client.ApplyConfigurationFromUnstructured(applied), client.FieldOwner("test"), client.ForceOwnership); err != nil {
+			s.Fatal(err)
+		}
+	}
+	s.served(olmVersion, "Subscription")
+	s.served(olmVersion, "InstallPlan")
+}
+
+// subscribed makes a Subscription of the wrapper with a target, of which OLM has put the next version into a plan.
+func (s *site) subscribed(name, installed, next, target, plan string) {
+	s.Helper()
+	sub := s.parse(`{apiVersion: ` + olmVersion + `, kind: Subscription, metadata: {name: ` + name + `},
+		spec: {name: ` + name + `, channel: stable, source: operators, sourceNamespace: olm, installPlanApproval: Manual}}`)
+	if target != "" {
+		sub.SetAnnotations(map[string]string{v1alpha1.AnnotationTargetCSV: target})
+		sub.SetLabels(map[string]string{v1alpha1.LabelUID: string(s.wrapper.UID)})
+	}
+	if err := s.admin.Create(s.Context(), sub); err != nil {
+		s.Fatal(err)
+	}
+	sub.Object["status"] = map[string]any{"installedCSV": installed, "currentCSV": next, "state": "UpgradePending", "lastUpdated": "2026-01-01T00:00:00Z",
+		"installPlanRef": map[string]any{"name": plan, "namespace": s.namespace}}
+	if err := s.admin.Status().Update(s.Context(), sub); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// pending makes a plan that waits for approval.
+func (s *site) pending(name string, csvs ...string) {
+	s.Helper()
+	plan := s.create(`{apiVersion: ` + olmVersion + `, kind: InstallPlan, metadata: {name: ` + name + `},
+		spec: {approval: Manual, approved: false, clusterServiceVersionNames: [` + strings.Join(csvs, ", ") + `]}}`)
+	plan.Object["status"] = map[string]any{"phase": "RequiresApproval", "catalogSources": []any{}}
+	if err := s.admin.Status().Update(s.Context(), plan); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *site) isApproved(plan string) bool {
+	s.Helper()
+	approved, _, _ := unstructured.NestedBool(s.get(olmVersion, "InstallPlan", plan).Object, "spec", "approved")
+	return approved
+}
+
+// approvePlans tries to approve the plans of a Subscription db.
+func (s *site) approvePlans(target string) *memberapi.Trouble {
+	s.Helper()
+	trouble, err := installplan.Approve(s.Context(), s.conn, s.wrapper.UID, installplan.Targets{s.namespace: {"db": target}})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return trouble
+}
+
+func TestAnInstallPlanOnTheWayToTheTargetIsApprovedInThreeRequests(t *testing.T) {
+	s := newSite(t)
+	s.openNamespace()
+	s.olmKinds()
+	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.2.0", "install-1")
+	s.pending("install-1", "db.v1.1.0")
+	s.wire.begin(nil)
+	if trouble := s.approvePlans("db.v1.2.0"); trouble != nil || !s.isApproved("install-1") {
+		t.Fatalf("approved %v, trouble %+v", s.isApproved("install-1"), trouble)
+	}
+	want := []string{"GET " + s.namespace + "/subscriptions", "GET installplans/install-1", "PATCH installplans/install-1"}
+	if is := s.wire.all(); !slices.Equal(is, want) {
+		t.Errorf("the member was asked for %v, not for %v", is, want)
+	}
+	s.wire.begin(nil)
+	if s.approvePlans("db.v1.2.0"); len(s.wire.writes()) > 0 {
+		t.Errorf("an approved plan was written again: %v", s.wire.writes())
+	}
+}
+
+func TestAnInstallPlanThatChangesAnotherOwnersOperatorIsNotApproved(t *testing.T) {
+	s := newSite(t)
+	s.openNamespace()
+	s.olmKinds()
+	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.1.0", "install-1")
+	s.subscribed("cache", "cache.v1.0.0", "cache.v2.0.0", "", "install-1")
+	s.pending("install-1", "db.v1.1.0", "cache.v2.0.0")
+	trouble := s.approvePlans("db.v1.1.0")
+	if trouble == nil || trouble.Reason != v1alpha1.ReasonInstallPlanBundlesOthers || !strings.Contains(trouble.Message, "Subscription cache") {
+		t.Errorf("%+v", trouble)
+	}
+	if s.isApproved("install-1") {
+		t.Error("the other owner's operator is upgraded")
+	}
+}
+
+// OLM never changes the CSVs of a plan. A member's administrator can.
+func TestAnInstallPlanThatChangedSinceItWasReadIsNotApproved(t *testing.T) {
+	s := newSite(t)
+	s.openNamespace()
+	s.olmKinds()
+	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.1.0", "install-1")
+	s.pending("install-1", "db.v1.1.0")
+	s.wire.begin(func(_ int, req *http.Request) fate {
+		if req.Method == http.MethodPatch {
+			s.edit(olmVersion, "InstallPlan", "install-1", "admin", func(u *unstructured.Unstructured) {
+				_ = unstructured.SetNestedStringSlice(u.Object, []string{"db.v1.1.0", "cache.v2.0.0"}, "spec", "clusterServiceVersionNames")
+			})
+		}
+		return through
+	})
+	if trouble := s.approvePlans("db.v1.1.0"); trouble != nil || s.isApproved("install-1") {
+		t.Errorf("approved %v, trouble %+v", s.isApproved("install-1"), trouble)
+	}
+}
+
+func TestThePlanOfASubscriptionThatIsNotTheWrappersAnyMoreIsLeftAlone(t *testing.T) {
+	s := newSite(t)
+	s.openNamespace()
+	s.olmKinds()
+	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.0.0", "install-1") // an earlier revision's target
+	s.pending("install-1", "db.v1.1.0")
+	if trouble := s.approvePlans("db.v1.1.0"); trouble != nil || s.isApproved("install-1") {
+		t.Errorf("approved %v, trouble %+v", s.isApproved("install-1"), trouble)
+	}
+}
+
+func TestWithoutTheRightToApproveTheTroubleNamesTheMissingRule(t *testing.T) {
+	s := newSite(t)
+	s.openNamespace()
+	s.olmKinds()
+	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.1.0", "install-1")
+	s.pending("install-1", "db.v1.1.0")
+	s.restricted(rbacv1.PolicyRule{APIGroups: []string{operators.GroupName}, Resources: []string{"subscriptions", "installplans"}, Verbs: []string{"get", "list"}})
+	trouble := s.approvePlans("db.v1.1.0")
+	if trouble == nil || trouble.Reason != v1alpha1.ReasonNotGranted || !strings.Contains(trouble.Message, "resources: [installplans], verbs: [get, list, patch]") {
+		t.Errorf("%+v", trouble)
+	}
+}
+
+func TestAMemberThatDoesNotAnswerApprovesNothingAndIsNoTroubleOfThePlan(t *testing.T) {
+	s := newSite(t)
+	s.openNamespace()
+	s.olmKinds()
+	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.1.0", "install-1")
+	s.pending("install-1", "db.v1.1.0")
+	for point := 1; point <= 3; point++ {
+		s.wire.begin(func(n int, _ *http.Request) fate { return map[bool]fate{true: lost, false: through}[n == point] })
+		_, err := installplan.Approve(context.WithoutCancel(t.Context()), s.conn, s.wrapper.UID, installplan.Targets{s.namespace: {"db": "db.v1.1.0"}})
+		if err == nil || !memberapi.ConcernsMember(err) {
+			t.Errorf("request %d lost: %v", point, err)
+		}
+	}
+	if s.wire.begin(nil); s.isApproved("install-1") {
+		t.Error("it was approved by a lost request")
+	}
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
+	"github.com/fairlead-dev/fairlead/internal/sandbox/olm"
+	"github.com/fairlead-dev/fairlead/internal/testing/build"
+)
+
+// demoCSV is the CSV of a version of the demo operator.
+func demoCSV(version string) string { return demooperator.Name + "." + version }
+
+// publishUpTo publishes the versions of the demo operator, up to this one, in the catalogs of members.
+func publishUpTo(ctx context.Context, last string, members ...string) {
+	GinkgoHelper()
+	for _, member := range members {
+		target, err := fleet.Sandbox.OLMCluster(member)
+		Expect(err).NotTo(HaveOccurred())
+		for _, version := range demooperator.Versions() {
+			_, err := olm.Publish(ctx, target, version)
+			Expect(err).NotTo(HaveOccurred())
+			if version == last {
+				break
+			}
+		}
+	}
+}
+
+// aim changes the target of the Subscription demo.
+func aim(ctx context.Context, w *v1alpha1.Federated, version string) {
+	GinkgoHelper()
+	edit(ctx, w, func(w *v1alpha1.Federated) { w.Spec.Upgrade.Subscriptions[0].TargetCSV = demoCSV(version) })
+}
+
+// subscriptionField returns a field of the status of the Subscription demo on a member.
+func subscriptionField(w *v1alpha1.Federated, member string, field ...string) func(context.Context) any {
+	return func(ctx context.Context) any {
+		return fleet.Member(member).field("Subscription", w.Namespace, "demo", append([]string{"status"}, field...)...)(ctx)
+	}
+}
+
+// haveVersion matches a wrapper by a member's version and state.
+func haveVersion(member, version string) types.GomegaMatcher {
+	return WithTransform(func(w *v1alpha1.Federated) v1alpha1.ClusterStatus { return lineOf(w, member) },
+		And(HaveField("State", v1alpha1.StateHealthy), HaveField("Version", demoCSV(version))))
+}
+
+var _ = Describe("When OLM upgrades operators up to a target", needsOLM, func() {
+	It("goes up to the target wave after wave, step by step, and never past it", func(ctx SpecContext) {
+		last := build.Wave("last")
+		last.Approval = v1alpha1.WaveManual
+		shop := newShop(ctx)
+		publishUpTo(ctx, "v1.2.0", "member-1", "member-2") // v1.1.0 and v1.2.0 are in both catalogs from the beginning
+		w := author(ctx, build.Federated("operator").In(shop).To("member-1", "member-2").
+			With(operatorGroup(shop), subscription(demooperator.Name, "Manual")).UpTo("demo", demoCSV("v1.0.0")).
+			InWaves("", build.Wave("canary", "member-1"), last))
+
+		By("installing the target itself, although later versions are in the catalogs")
+		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(And(haveVersion("member-1", "v1.0.0"),
+			haveRollout(v1alpha1.RolloutProgressing, "last", v1alpha1.ReasonWaveNeedsApproval)))
+		Expect(fleet.Member("member-2").csvPhase(ctx, shop, demoCSV("v1.0.0"))).To(BeEmpty())
+		approve(ctx, "operator", "-n", shop, "--wave", "last")
+		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(And(beReady(), haveVersion("member-2", "v1.0.0"),
+			haveRollout(v1alpha1.RolloutComplete, "", "")))
+
+		By("leaving alone the plan beyond the target, which OLM makes at once")
+		for _, member := range []string{"member-1", "member-2"} {
+			Eventually(ctx, subscriptionField(w, member, "currentCSV")).WithTimeout(olmPatience).Should(Equal(demoCSV("v1.1.0")))
+		}
+		Expect(reread(ctx, w)(Default)).To(beReady())
+
+		By("approving both steps to the new target on the canary, and none elsewhere")
+		aim(ctx, w, "v1.2.0")
+		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(And(haveVersion("member-1", "v1.2.0"), haveVersion("member-2", "v1.0.0"),
+			haveRollout(v1alpha1.RolloutProgressing, "last", v1alpha1.ReasonWaveNeedsApproval)))
+		Expect(subscriptionField(w, "member-2", "installedCSV")(ctx)).To(Equal(demoCSV("v1.0.0")))
+		approve(ctx, "operator", "-n", shop, "--wave", "last")
+		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(And(beReady(), haveVersion("member-2", "v1.2.0")))
+
+		By("stopping at the canary where the catalog does not have the target")
+		aim(ctx, w, "v9.9.9")
+		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(And(
+			haveLine("member-1", v1alpha1.StateDegraded, v1alpha1.ReasonTargetNotInCatalog, "Subscription demo"), haveVersion("member-2", "v1.2.0")))
+
+		By("telling that OLM cannot downgrade")
+		aim(ctx, w, "v1.1.0")
+		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(And(
+			haveLine("member-1", v1alpha1.StateDegraded, v1alpha1.ReasonAheadOfTarget, demoCSV("v1.2.0")), haveVersion("member-2", "v1.2.0")))
+	}, SpecTimeout(8*time.Minute))
+
+	It("goes on where it was after the manager is killed", needsProcesses, func(ctx SpecContext) {
+		shop := newShop(ctx)
+		publishUpTo(ctx, "v1.2.0", "member-1")
+		w := author(ctx, build.Federated("operator").In(shop).To("member-1").
+			With(operatorGroup(shop), subscription(demooperator.Name, "Manual")).UpTo("demo", demoCSV("v1.0.0")))
+		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(And(beReady(), haveVersion("member-1", "v1.0.0")))
+		aim(ctx, w, "v1.2.0")
+		Eventually(ctx, subscriptionField(w, "member-1", "installedCSV")).WithTimeout(olmPatience).Should(Equal(demoCSV("v1.1.0")))
+		killManager(ctx)
+		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(And(beReady(), haveVersion("member-1", "v1.2.0")))
+	}, SpecTimeout(6*time.Minute))
+})
