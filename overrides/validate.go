@@ -47,6 +47,10 @@ func Validate(spec *v1alpha1.WrapperSpec, namespace string, kind v1alpha1.Wrappe
 		}
 		errs = append(errs, validateOverride(&spec.Overrides[i], objects, matched, at)...)
 	}
+	// If not all objects could be read, the Subscription may be one of the others.
+	if len(objects) == len(spec.Objects) {
+		errs = append(errs, validateUpgrade(spec, objects, path)...)
+	}
 	return errs
 }
 

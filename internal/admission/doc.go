@@ -11,7 +11,6 @@
 // MemberCluster: it may be a typing error, or the name of a member that joins later.
 //
 // Why it is so: neither webhook has a side effect, so that `kubectl diff` and `--dry-run=server` show the true result.
-// Why it is so: neither webhook has a side effect, so that `kubectl diff` and `--dry-run=server` show the true result.
 // Neither is a boundary on its own: a client can bypass a webhook, and the controller checks again. The webhook never
 // refuses an update that leaves the spec unchanged, or a wrapper that is being deleted. Otherwise a rule of a later
 // version could block the removal of its finalizer.

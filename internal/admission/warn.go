@@ -55,6 +55,7 @@ func (m Members) warnings(ctx context.Context, spec *v1alpha1.WrapperSpec) []str
 		}
 	}
 	out = append(out, overrides.Warnings(spec)...)
+	out = append(out, unorderedTargets(spec)...)
 	if over := len(out) - maxWarnings; over > 0 {
 		out = append(out[:maxWarnings], fmt.Sprintf("%d more warnings are left out", over))
 	}

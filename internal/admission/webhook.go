@@ -90,6 +90,7 @@ func (m Members) validate(ctx context.Context, q *question) *admissionv1.Admissi
 	if _, err := rollout.Compile(rollout.StrategyOf(&spec.Rollout)); err != nil {
 		faults = append(faults, field.Forbidden(field.NewPath("spec", "rollout"), err.Error()))
 	}
+	faults = append(faults, validateStartingCSVs(spec)...)
 	if len(faults) == 0 {
 		faults = overrides.ValidateWork(spec)
 	}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package overrides
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+)
+
+// validateUpgrade checks spec.upgrade against the objects of the wrapper and its rollout. objects are all objects, in
+// the order of the spec.
+func validateUpgrade(spec *v1alpha1.WrapperSpec, objects []*unstructured.Unstructured, path *field.Path) field.ErrorList {
+	upgrade := &spec.Upgrade
+	if len(upgrade.Subscriptions) == 0 && upgrade.SharedNamespace == "" {
+		return nil
+	}
+	var names []string
+	for _, obj := range objects {
+		if isSubscription(obj) {
+			names = append(names, obj.GetName())
+		}
+	}
+	at := path.Child("upgrade")
+	if len(names) == 0 {
+		return field.ErrorList{field.Forbidden(at,
+			"the wrapper has no Subscription (operators.coreos.com) that could be upgraded: add the Subscription to objects, or leave upgrade out")}
+	}
+	var errs field.ErrorList
+	for i := range upgrade.Subscriptions {
+		name := upgrade.Subscriptions[i].Name
+		if !slices.Contains(names, name) {
+			errs = append(errs, field.Invalid(at.Child("subscriptions").Index(i).Child("name"), name,
+				"it is the metadata.name of a Subscription in spec.objects; the wrapper has "+strings.Join(names, ", ")))
+			continue
+		}
+		for j, obj := range objects {
+			if isSubscription(obj) && obj.GetName() == name {
+				errs = append(errs, validateManual(obj, path.Child("objects").Index(j))...)
+			}
+		}
+	}
+	if spec.Rollout.OnFailure == v1alpha1.FailureRollback {
+		errs = append(errs, field.Forbidden(path.Child("rollout", "onFailure"),
+			"OLM cannot downgrade an operator, so a wrapper with upgrade cannot roll back: write onFailure: Pause"))
+	}
+	return errs
+}
+
+// validateManual checks that OLM waits for the manager before it upgrades this Subscription.
+func validateManual(obj *unstructured.Unstructured, at *field.Path) field.ErrorList {
+	const wayOut = "spec.upgrade names this Subscription: write installPlanApproval: Manual, or OLM upgrades past targetCSV by itself"
+	if _, ok := obj.Object["spec"].(map[string]any); !ok {
+		return field.ErrorList{field.Required(at.Child("spec"), "it has to be an object with channel, name, source and sourceNamespace")}
+	}
+	at = at.Child("spec", "installPlanApproval")
+	switch value, _ := installPlanApproval.Lookup(obj.Object); value {
+	case "Manual":
+		return nil
+	case nil, "":
+		return field.ErrorList{field.Required(at, wayOut)}
+	default:
+		return field.ErrorList{field.Invalid(at, value, wayOut)}
+	}
+}
+
+func isSubscription(obj *unstructured.Unstructured) bool {
+	return obj.GroupVersionKind().GroupKind() == schema.GroupKind{Group: "operators.coreos.com", Kind: "Subscription"}
+}
