@@ -24,5 +24,8 @@
 // installing. It reports CSVs as Failed that succeed half a second later. So only the CSV's phase, debounced, shows
 // that an operator is well.
 //
+// A Subscription with a target (package upgrade) is Healthy only at the target. A plan that waits is Progressing there, and
+// not Waiting: the manager approves it.
+//
 // Text from a member is data: Clean bounds it and removes the characters that a terminal would obey.
 package health

@@ -26,7 +26,7 @@ type Verdict struct {
 
 // Around are the related objects that the rules of the object's kind use.
 type Around struct {
-	// CSV is the ClusterServiceVersion that the Subscription's status names as current, and InstallPlan the plan it
+	// CSV is the ClusterServiceVersion that NeededCSV names, and InstallPlan the plan that the Subscription's status
 	// refers to; nil if there is none.
 	CSV, InstallPlan *unstructured.Unstructured
 	// OperatorGroups is the number of OperatorGroups in the Subscription's namespace.

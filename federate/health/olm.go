@@ -23,23 +23,27 @@ const (
 // the CSV as installed, even while the CSV is still installing, or hangs.
 func judgeSubscription(sub *unstructured.Unstructured, around Around, now time.Time) Verdict {
 	installed, current := text(sub.Object, "status", "installedCSV"), text(sub.Object, "status", "currentCSV")
+	target, needed := targetOf(sub), NeededCSV(sub, around.InstallPlan)
 	switch {
 	case around.OperatorGroups == 0:
 		return degraded(v1alpha1.ReasonNoOperatorGroup,
 			"its namespace has no OperatorGroup, without which OLM does nothing; federate one with the Subscription")
-	case waitsForApproval(around.InstallPlan, installed, current):
-		return waiting(v1alpha1.ReasonApprovalRequired,
-			"InstallPlan "+around.InstallPlan.GetName()+" for "+current+" waits for approval")
-	case around.CSV != nil && current != "" && around.CSV.GetName() == current:
-		return judgeCSV(around.CSV, installed, now)
-	case around.CSV == nil && current != "" && installed == current:
-		return degraded(v1alpha1.ReasonCSVMissing, "OLM records "+current+
+	case !reached(installed, target) && waitsForApproval(around.InstallPlan, installed, current):
+		return judgePendingPlan(around, installed, current, target, now)
+	case around.CSV != nil && needed != "" && around.CSV.GetName() == needed:
+		v := judgeCSV(around.CSV, installed, now)
+		if target != "" && v.Health == v1alpha1.Healthy {
+			return judgeStep(sub, around.CSV, target, now)
+		}
+		return v
+	case around.CSV == nil && needed != "" && installed == needed:
+		return degraded(v1alpha1.ReasonCSVMissing, "OLM records "+needed+
 			" as installed, but that CSV is gone and OLM does not create it again; delete the Subscription, and the manager pushes it again")
 	}
-	return judgeResolution(sub, around.InstallPlan, now)
+	return judgeResolution(sub, around.InstallPlan, target, now)
 }
 
-// waitsForApproval reports whether a person has to approve the plan of the next CSV.
+// waitsForApproval reports whether the plan of the next CSV has to be approved.
 func waitsForApproval(plan *unstructured.Unstructured, installed, current string) bool {
 	if plan == nil || installed == current && installed != "" {
 		return false
@@ -53,10 +57,7 @@ func judgeCSV(csv *unstructured.Unstructured, installed string, now time.Time) V
 	name := csv.GetName()
 	phase, reason := text(csv.Object, "status", "phase"), text(csv.Object, "status", "reason")
 	words := text(csv.Object, "status", "message")
-	lasted := now.Sub(moment(csv.Object, "status", "lastTransitionTime"))
-	if moment(csv.Object, "status", "lastTransitionTime").IsZero() {
-		lasted = now.Sub(csv.GetCreationTimestamp().Time)
-	}
+	lasted := inPhase(csv, now)
 	if reason == "" {
 		reason = v1alpha1.ReasonInstalling
 	}
@@ -91,8 +92,28 @@ func judgeCSV(csv *unstructured.Unstructured, installed string, now time.Time) V
 	return v
 }
 
+// inPhase returns how long a CSV has been in its phase.
+func inPhase(csv *unstructured.Unstructured, now time.Time) time.Duration {
+	since := moment(csv.Object, "status", "lastTransitionTime")
+	if since.IsZero() {
+		since = csv.GetCreationTimestamp().Time
+	}
+	return now.Sub(since)
+}
+
 // judgeResolution judges a Subscription without a CSV: OLM is choosing one, or cannot.
-func judgeResolution(sub, plan *unstructured.Unstructured, now time.Time) Verdict {
+func judgeResolution(sub, plan *unstructured.Unstructured, target string, now time.Time) Verdict {
+	if v, ok := judgeTrouble(sub, target, now); ok {
+		return v
+	}
+	if plan != nil {
+		return judgePlan(sub, plan, target, now)
+	}
+	return progressing(v1alpha1.ReasonInstalling, "OLM has not chosen a CSV yet")
+}
+
+// judgeTrouble judges by the first condition that reports trouble; ok is false if none does.
+func judgeTrouble(sub *unstructured.Unstructured, target string, now time.Time) (v Verdict, ok bool) {
 	// The cause comes first: if the catalog is unhealthy or a bundle cannot be unpacked, the resolution fails too.
 	for _, kind := range []string{
 		string(operators.SubscriptionBundleUnpackFailed),
@@ -108,17 +129,17 @@ func judgeResolution(sub, plan *unstructured.Unstructured, now time.Time) Verdic
 		if c.reason != "" {
 			said = c.reason + ": " + c.message
 		}
+		if lacksTarget(c, target) {
+			kind, said = v1alpha1.ReasonTargetNotInCatalog, c.message
+		}
 		if lasted := now.Sub(c.since); lasted < olmDebounce {
 			v := progressing(kind, said)
 			v.Recheck = min(olmDebounce-lasted, olmDebounce)
-			return v
+			return v, true
 		}
-		return degraded(kind, said)
+		return degraded(kind, said), true
 	}
-	if plan != nil {
-		return progressing(v1alpha1.ReasonInstalling, "InstallPlan "+plan.GetName()+" is "+text(plan.Object, "status", "phase"))
-	}
-	return progressing(v1alpha1.ReasonInstalling, "OLM has not chosen a CSV yet")
+	return Verdict{}, false
 }
 
 // judgeCatalogSource judges by the state of the connection to the catalog's server.

@@ -110,12 +110,13 @@ func (r *related) read(ctx context.Context, obj *unstructured.Unstructured, ref 
 func (r *related) readOfSubscription(ctx context.Context, sub *unstructured.Unstructured) (health.Around, error) {
 	var a health.Around
 	var err error
-	current, _, _ := unstructured.NestedString(sub.Object, "status", "currentCSV")
-	if a.CSV, err = r.readNamed(ctx, csvsGVR, sub.GetNamespace(), current); err != nil {
-		return a, err
+	if health.NeedsPlan(sub) {
+		plan, _, _ := unstructured.NestedString(sub.Object, "status", "installPlanRef", "name")
+		if a.InstallPlan, err = r.readNamed(ctx, installPlansGVR, sub.GetNamespace(), plan); err != nil {
+			return a, err
+		}
 	}
-	plan, _, _ := unstructured.NestedString(sub.Object, "status", "installPlanRef", "name")
-	if a.InstallPlan, err = r.readNamed(ctx, installPlansGVR, sub.GetNamespace(), plan); err != nil {
+	if a.CSV, err = r.readNamed(ctx, csvsGVR, sub.GetNamespace(), health.NeededCSV(sub, a.InstallPlan)); err != nil {
 		return a, err
 	}
 	if a.CSV != nil {

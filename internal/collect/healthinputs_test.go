@@ -17,12 +17,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
+	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/collect/deliveryindex"
 	"github.com/fairlead-dev/fairlead/internal/collect/memberclient"
+	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
+	"github.com/fairlead-dev/fairlead/internal/inflight"
 )
 
 const olmNamespace = "ops"
@@ -105,6 +109,108 @@ func TestReadingTheObjectsRelatedToASubscription(t *testing.T) {
 			}
 			if (got.CSV != nil) != tt.csv || (got.InstallPlan != nil) != tt.plan || got.OperatorGroups != tt.wantGroups {
 				t.Errorf("read is %+v", got)
+			}
+		})
+	}
+}
+
+// toward is a Subscription with a target, at an installed CSV.
+func toward(target, installed, current, plan string) *unstructured.Unstructured {
+	sub := subscription(current, plan)
+	sub.SetAnnotations(map[string]string{v1alpha1.AnnotationTargetCSV: target})
+	sub.Object["status"].(map[string]any)["installedCSV"] = installed
+	return sub
+}
+
+func TestReadingForASubscriptionWithATarget(t *testing.T) {
+	waits := olmObject("InstallPlan", "waits")
+	waits.Object["spec"] = map[string]any{"approval": "Manual", "approved": false}
+	for name, tt := range map[string]struct {
+		subscription *unstructured.Unstructured
+		csv          string
+		asked        []string
+	}{
+		"the target alone once it is installed, whatever comes after it": {
+			subscription: toward("one", "one", "two", "waits"), csv: "one", asked: []string{"clusterserviceversions one"},
+		},
+		"the installed CSV while the plan of the next one waits": {
+			subscription: toward("three", "one", "two", "waits"), csv: "one", asked: []string{"installplans waits", "clusterserviceversions one"},
+		},
+		"the next CSV once its plan is approved": {
+			subscription: toward("three", "one", "two", "runs"), csv: "two", asked: []string{"installplans runs", "clusterserviceversions two"},
+		},
+		"no CSV while the first plan waits": {
+			subscription: toward("two", "", "two", "waits"), asked: []string{"installplans waits"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme(), waits, olmObject("InstallPlan", "runs"),
+				olmObject("ClusterServiceVersion", "one"), olmObject("ClusterServiceVersion", "two"))
+			about := metadatafake.NewSimpleMetadataClient(metadatafake.NewTestScheme())
+			r := newRelated(&memberclient.Client{Dynamic: objects, Metadata: about}, nil, nil)
+			got, err := r.read(t.Context(), tt.subscription, subscriptionRef)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var csv string
+			if got.CSV != nil {
+				csv = got.CSV.GetName()
+			}
+			var asked []string
+			for _, action := range objects.Actions() {
+				asked = append(asked, action.GetResource().Resource+" "+action.(clienttesting.GetAction).GetName())
+			}
+			if csv != tt.csv || !slices.Equal(asked, tt.asked) {
+				t.Errorf("the CSV is %q, and asked was %q", csv, asked)
+			}
+		})
+	}
+}
+
+// The member sends no event when a debounce ends, so the collector has to come back by itself.
+func TestTheCollectorLooksAgainWhenADebounceOfATargetEnds(t *testing.T) {
+	for name, tt := range map[string]struct {
+		target string
+		want   v1alpha1.Health
+		after  time.Duration
+	}{
+		"the target has succeeded long enough":  {target: "db.v1.1.0", want: v1alpha1.Healthy, after: 10 * time.Second},
+		"OLM has had time to offer a next step": {target: "db.v1.2.0", want: v1alpha1.Degraded, after: 30 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+			sub := toward(tt.target, "db.v1.1.0", "db.v1.1.0", "")
+			sub.Object["status"].(map[string]any)["state"] = "AtLatestKnown"
+			csv := olmObject("ClusterServiceVersion", "db.v1.1.0")
+			csv.Object["status"] = map[string]any{"phase": "Succeeded", "lastTransitionTime": began.Format(time.RFC3339)}
+			clk := clocktesting.NewFakeClock(began)
+			client, err := memberclient.New(&rest.Config{Host: "https://member.invalid"}, nil, nil, clk, inflight.New(clk, 0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			client.Dynamic = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
+				map[schema.GroupVersionResource]string{eventsGVR: "EventList"}, sub, csv)
+			reader := &healthReader{client: client, clock: clk, related: newRelated(client, nil, nil)}
+
+			entry := &v1alpha1.InventoryEntry{Group: subscriptionRef.Group, Kind: "Subscription", Name: subscriptionRef.Name}
+			seen := objectcache.Sighting{GVR: subscriptionRef.WithVersion("v1alpha1"), Found: true}
+			remembered := newMemory()
+			for {
+				p := &pass{memory: remembered, complete: true}
+				got, err := reader.verdict(t.Context(), p, entry, subscriptionRef, seen)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got.Health != v1alpha1.Progressing {
+					if lasted := clk.Since(began); got.Health != tt.want || lasted != tt.after {
+						t.Errorf("after %s it is %s (%s)", lasted, got.Health, got.Message)
+					}
+					return
+				}
+				if p.again == 0 || clk.Since(began) > time.Minute {
+					t.Fatalf("the collector does not come back for %q", got.Message)
+				}
+				clk.Step(p.again)
 			}
 		})
 	}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package health_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/health"
+)
+
+// target is the target of all Subscriptions of TestSubscriptionWithATarget.
+const target = "db.v1.2.0"
+
+func targeted(status string) string {
+	return `
+apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata: {name: db, namespace: shop, generation: 1, annotations: {"` + v1alpha1.AnnotationTargetCSV + `": ` + target + `}}
+spec: {name: db, channel: stable, source: demo, sourceNamespace: olm, installPlanApproval: Manual, startingCSV: ` + target + `}
+status: ` + status
+}
+
+// settled is the status between two steps: OLM has recorded the CSV, and knows no later one.
+func settled(csv string, updated time.Duration) string {
+	return "{state: AtLatestKnown, installedCSV: " + csv + ", currentCSV: " + csv + ", lastUpdated: '" + ago(updated) + "', installPlanRef: {name: install-1}}"
+}
+
+// offered is the status while OLM has a plan for a later CSV than the installed one.
+func offered(installed, current string) string {
+	return "{state: UpgradePending, installedCSV: " + installed + ", currentCSV: " + current + ", installPlanRef: {name: install-2}}"
+}
+
+func succeeded(name string, lasted time.Duration) string {
+	return csv(name, "{phase: Succeeded, reason: InstallSucceeded"+since(lasted))
+}
+
+func TestSubscriptionWithATarget(t *testing.T) {
+	const (
+		first    = "{state: UpgradePending, currentCSV: db.v1.2.0, installPlanRef: {name: install-2}}"
+		notFound = "constraints not satisfiable: subscription db exists, no operators found with name db.v1.2.0 in channel stable " +
+			"of package db in the catalog referenced by subscription db"
+	)
+	waits := plan("install-2", "{approval: Manual, approved: false}", "{phase: RequiresApproval}")
+	runs := func(status string) string { return plan("install-2", "{approval: Manual, approved: true}", status) }
+	resolutionFailed := func(message string) string {
+		return "{conditions: [{type: ResolutionFailed, status: 'True', reason: ConstraintsNotSatisfiable, message: '" + message +
+			"', lastTransitionTime: '" + ago(time.Minute) + "'}]}"
+	}
+	tests := map[string]struct {
+		sub, csv, plan string
+		noGroup        bool
+		want           health.Verdict
+	}{
+		"is degraded without an OperatorGroup": {
+			sub: "{}", noGroup: true,
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonNoOperatorGroup,
+				Message: "its namespace has no OperatorGroup, without which OLM does nothing; federate one with the Subscription",
+			},
+		},
+		"is healthy at the target": {
+			sub: settled(target, time.Hour), csv: succeeded(target, 10*time.Second),
+			want: health.Verdict{Health: v1alpha1.Healthy, Version: target},
+		},
+		"is healthy at the target while a plan beyond it waits": {
+			sub: offered(target, "db.v1.3.0"), csv: succeeded(target, time.Hour), plan: waits,
+			want: health.Verdict{Health: v1alpha1.Healthy, Version: target},
+		},
+		"is on its way until the target has succeeded for a while": {
+			sub: settled(target, 0), csv: succeeded(target, 4*time.Second),
+			want: health.Verdict{
+				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling,
+				Message: "db.v1.2.0 has succeeded; it counts after 10s", Recheck: 6 * time.Second,
+			},
+		},
+		"does not wait longer because the member's clock is ahead": {
+			sub: settled(target, 0), csv: succeeded(target, -time.Hour),
+			want: health.Verdict{
+				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling,
+				Message: "db.v1.2.0 has succeeded; it counts after 10s", Recheck: 10 * time.Second,
+			},
+		},
+		"is degraded when the target fails, although a plan beyond it waits": {
+			sub: offered(target, "db.v1.3.0"), csv: csv(target, "{phase: Failed, reason: InstallCheckFailed, message: install timeout"+since(time.Minute)),
+			plan: waits,
+			want: health.Verdict{Health: v1alpha1.Degraded, Reason: "InstallCheckFailed", Message: "db.v1.2.0 is Failed: install timeout"},
+		},
+		"is degraded when the target hangs": {
+			sub:  settled(target, time.Hour),
+			csv:  csv(target, "{phase: Pending, reason: RequirementsNotMet, message: needs Kubernetes 99"+since(10*time.Minute)),
+			want: health.Verdict{Health: v1alpha1.Degraded, Reason: "RequirementsNotMet", Message: "db.v1.2.0 is Pending: needs Kubernetes 99 (for more than 10m0s)"},
+		},
+		"is degraded where somebody deleted the CSV of the target": {
+			sub: offered(target, "db.v1.3.0"), plan: waits,
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonCSVMissing,
+				Message: "OLM records db.v1.2.0 as installed, but that CSV is gone and OLM does not create it again; " +
+					"delete the Subscription, and the manager pushes it again",
+			},
+		},
+		"waits for the manager with the first plan": {
+			sub: first, plan: waits,
+			want: health.Verdict{
+				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstallPlanPending,
+				Message: "InstallPlan install-2 for db.v1.2.0 waits for the manager",
+			},
+		},
+		"waits for the manager with the plan of a step": {
+			sub: offered("db.v1.0.0", "db.v1.1.0"), csv: succeeded("db.v1.0.0", time.Second), plan: waits,
+			want: health.Verdict{
+				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstallPlanPending,
+				Message: "InstallPlan install-2 for db.v1.1.0 waits for the manager", Version: "db.v1.0.0",
+			},
+		},
+		"waits for the manager where the CSV to replace is gone": {
+			sub: offered("db.v1.0.0", "db.v1.1.0"), plan: waits,
+			want: health.Verdict{
+				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstallPlanPending,
+				Message: "InstallPlan install-2 for db.v1.1.0 waits for the manager",
+			},
+		},
+		"waits for the manager where the names do not tell which is later": {
+			sub: offered("database.v9.0.0", "db.v1.1.0"), csv: succeeded("database.v9.0.0", time.Hour), plan: waits,
+			want: health.Verdict{
+				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstallPlanPending,
+				Message: "InstallPlan install-2 for db.v1.1.0 waits for the manager", Version: "database.v9.0.0",
+			},
+		},
+		"first finishes the step that is installing": {
+			sub:  offered("db.v1.0.0", "db.v1.1.0"),
+			csv:  csv("db.v1.0.0", "{phase: Installing, reason: InstallWaiting, message: waiting"+since(time.Minute)),
+			plan: waits,
+			want: health.Verdict{
+				Health: v1alpha1.Progressing, Reason: "InstallWaiting", Recheck: 9 * time.Minute,
+				Message: "db.v1.0.0 is Installing: waiting; InstallPlan install-2 for db.v1.1.0 waits until it has succeeded",
+			},
+		},
+		"names the step that failed, and not the plan behind it": {
+			sub:  offered("db.v1.0.0", "db.v1.1.0"),
+			csv:  csv("db.v1.0.0", "{phase: Failed, reason: InstallCheckFailed, message: install timeout"+since(time.Minute)),
+			plan: waits,
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: "InstallCheckFailed",
+				Message: "db.v1.0.0 is Failed: install timeout; InstallPlan install-2 for db.v1.1.0 waits until it has succeeded",
+			},
+		},
+		"is ahead of the target, and the manager approves no further plan": {
+			sub: offered("db.v1.3.0", "db.v1.4.0"), csv: succeeded("db.v1.3.0", time.Hour), plan: waits,
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonAheadOfTarget,
+				Message: "installed db.v1.3.0 is later than target db.v1.2.0; OLM cannot downgrade: raise the target, or remove the operator on the member",
+			},
+		},
+		"is ahead of the target at once": {
+			sub: settled("db.v1.3.0", 0), csv: succeeded("db.v1.3.0", 0),
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonAheadOfTarget, Version: "db.v1.3.0",
+				Message: "installed db.v1.3.0 is later than target db.v1.2.0; OLM cannot downgrade: raise the target, or remove the operator on the member",
+			},
+		},
+		"installs the approved plan": {
+			sub: offered("db.v1.0.0", "db.v1.1.0"), plan: runs("{phase: Installing}"),
+			want: health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling, Message: "InstallPlan install-2 is Installing"},
+		},
+		"passes on why an approved plan does not go on": {
+			sub:  offered("db.v1.0.0", "db.v1.1.0"),
+			plan: runs("{phase: Installing, startTime: '" + ago(4*time.Minute) + "', message: 'retrying execution due to error: roles is forbidden'}"),
+			want: health.Verdict{
+				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling, Recheck: 6 * time.Minute,
+				Message: "InstallPlan install-2 is Installing: retrying execution due to error: roles is forbidden",
+			},
+		},
+		"is degraded when an approved plan hangs": {
+			sub:  offered("db.v1.0.0", "db.v1.1.0"),
+			plan: runs("{phase: Installing, startTime: '" + ago(10*time.Minute) + "', message: roles is forbidden}"),
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonInstalling,
+				Message: "InstallPlan install-2 is Installing: roles is forbidden (for more than 10m0s)",
+			},
+		},
+		"is degraded when the bundles of an approved plan are not found": {
+			sub: "{state: UpgradePending, currentCSV: db.v1.2.0, installPlanRef: {name: install-2}, conditions: [{type: InstallPlanPending, status: 'True', " +
+				"reason: Installing, message: 'unpack job not completed.', lastTransitionTime: '" + ago(time.Hour) + "'}]}",
+			plan: runs("{phase: Installing}"),
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonInstalling,
+				Message: "InstallPlan install-2 is Installing: unpack job not completed. (for more than 10m0s)",
+			},
+		},
+		"passes on why a plan failed": {
+			sub: "{state: UpgradePending, installedCSV: db.v1.0.0, currentCSV: db.v1.1.0, installPlanRef: {name: install-2}, conditions: [" +
+				"{type: InstallPlanFailed, status: 'True', reason: InstallComponentFailed, message: no such kind, lastTransitionTime: '" + ago(time.Minute) + "'}]}",
+			plan: runs("{phase: Failed, startTime: '" + ago(time.Minute) + "'}"),
+			want: health.Verdict{Health: v1alpha1.Degraded, Reason: "InstallPlanFailed", Message: "InstallComponentFailed: no such kind"},
+		},
+		"installs the CSV of a step": {
+			sub:  settled("db.v1.1.0", time.Minute),
+			csv:  csv("db.v1.1.0", "{phase: Installing, reason: InstallWaiting, message: waiting"+since(time.Minute)),
+			want: health.Verdict{Health: v1alpha1.Progressing, Reason: "InstallWaiting", Message: "db.v1.1.0 is Installing: waiting", Recheck: 9 * time.Minute},
+		},
+		"gives OLM time to offer the next step": {
+			sub: settled("db.v1.1.0", time.Hour), csv: succeeded("db.v1.1.0", 20*time.Second), plan: runs("{phase: Complete}"),
+			want: health.Verdict{
+				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling, Version: "db.v1.1.0", Recheck: 10 * time.Second,
+				Message: "db.v1.1.0 is installed; OLM has not offered the next version on the way to db.v1.2.0 yet",
+			},
+		},
+		"gives OLM time after every change of its status": {
+			sub: settled("db.v1.1.0", time.Second), csv: succeeded("db.v1.1.0", time.Hour),
+			want: health.Verdict{
+				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling, Version: "db.v1.1.0", Recheck: 29 * time.Second,
+				Message: "db.v1.1.0 is installed; OLM has not offered the next version on the way to db.v1.2.0 yet",
+			},
+		},
+		"waits for OLM while it says nothing": {
+			sub: "{installedCSV: db.v1.1.0, currentCSV: db.v1.1.0}", csv: succeeded("db.v1.1.0", time.Hour),
+			want: health.Verdict{
+				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling, Version: "db.v1.1.0",
+				Message: "db.v1.1.0 is installed; OLM has not offered the next version on the way to db.v1.2.0 yet",
+			},
+		},
+		"waits while OLM unpacks the next step, at AtLatestKnown": {
+			sub: "{state: AtLatestKnown, installedCSV: db.v1.1.0, currentCSV: db.v1.1.0, conditions: [" +
+				"{type: BundleUnpacking, status: 'True', reason: UnpackingInProgress, message: Bundle image pull failed.}]}",
+			csv: succeeded("db.v1.1.0", time.Hour),
+			want: health.Verdict{
+				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonInstalling, Version: "db.v1.1.0",
+				Message: "db.v1.1.0 is installed; OLM unpacks the next version: Bundle image pull failed.",
+			},
+		},
+		"passes on why OLM offers no next step": {
+			sub: "{state: AtLatestKnown, installedCSV: db.v1.1.0, currentCSV: db.v1.1.0, conditions: [" +
+				"{type: BundleUnpackFailed, status: 'True', reason: BundleUnpackFailed, message: no image, lastTransitionTime: '" + ago(time.Minute) + "'}]}",
+			csv:  succeeded("db.v1.1.0", time.Hour),
+			want: health.Verdict{Health: v1alpha1.Degraded, Reason: "BundleUnpackFailed", Message: "BundleUnpackFailed: no image", Version: "db.v1.1.0"},
+		},
+		"is degraded when the channel ends before the target": {
+			sub: settled("db.v1.1.0", 30*time.Second), csv: succeeded("db.v1.1.0", time.Hour), plan: runs("{phase: Complete}"),
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonTargetNotInCatalog, Version: "db.v1.1.0",
+				Message: "channel stable of package db in catalog olm/demo does not lead from db.v1.1.0, which is installed, to db.v1.2.0",
+			},
+		},
+		"is degraded when the names do not tell that it is ahead": {
+			sub: settled("database.v9.0.0", time.Hour), csv: succeeded("database.v9.0.0", time.Hour),
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonTargetNotInCatalog, Version: "database.v9.0.0",
+				Message: "channel stable of package db in catalog olm/demo does not lead from database.v9.0.0, which is installed, to db.v1.2.0",
+			},
+		},
+		"is degraded when the catalog lacks the target at the first install": {
+			sub:  resolutionFailed(notFound),
+			want: health.Verdict{Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonTargetNotInCatalog, Message: notFound},
+		},
+		"passes on a failed resolution that is about another name": {
+			sub: resolutionFailed("no operators found with name db.v1.2.0-rc.1 in channel stable of package db in the catalog referenced by subscription db"),
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: "ResolutionFailed",
+				Message: "ConstraintsNotSatisfiable: no operators found with name db.v1.2.0-rc.1 in channel stable of package db in the catalog referenced by subscription db",
+			},
+		},
+		"passes on that the channel is unknown": {
+			sub: resolutionFailed("no operators found in channel stable of package db"),
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: "ResolutionFailed",
+				Message: "ConstraintsNotSatisfiable: no operators found in channel stable of package db",
+			},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			sub := object(t, targeted(test.sub))
+			around := health.Around{OperatorGroups: 1}
+			if test.noGroup {
+				around.OperatorGroups = 0
+			}
+			if test.plan != "" {
+				around.InstallPlan = object(t, test.plan)
+			}
+			if test.csv != "" {
+				around.CSV = object(t, test.csv)
+				if needed := health.NeededCSV(sub, around.InstallPlan); needed != around.CSV.GetName() {
+					t.Errorf("the collector reads %q, and the verdict is about %s", needed, around.CSV.GetName())
+				}
+			}
+			if diff := cmp.Diff(test.want, health.Judge(sub, around, now)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestTheCSVThatTheVerdictNeeds(t *testing.T) {
+	waits := object(t, plan("install-2", "{approval: Manual}", "{phase: RequiresApproval}"))
+	runs := object(t, plan("install-2", "{approval: Manual, approved: true}", "{phase: Installing}"))
+	tests := map[string]struct {
+		sub  string
+		plan *unstructured.Unstructured
+		want string
+	}{
+		"the current one without a target":                       {sub: subscription(upgrading), plan: waits, want: "op.v2"},
+		"the current one while it is installed":                  {sub: targeted(offered("db.v1.0.0", "db.v1.1.0")), plan: runs, want: "db.v1.1.0"},
+		"the installed one while the plan of the current waits":  {sub: targeted(offered("db.v1.0.0", "db.v1.1.0")), plan: waits, want: "db.v1.0.0"},
+		"the target once it is installed":                        {sub: targeted(offered(target, "db.v1.3.0")), want: target},
+		"none while the first plan waits":                        {sub: targeted("{currentCSV: db.v1.2.0}"), plan: waits},
+		"none before OLM has chosen one":                         {sub: targeted("{}")},
+		"the current one when the plan is gone":                  {sub: targeted(offered("db.v1.0.0", "db.v1.1.0")), want: "db.v1.1.0"},
+		"the installed one, which is current, between two steps": {sub: targeted(settled("db.v1.1.0", 0)), plan: runs, want: "db.v1.1.0"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := health.NeededCSV(object(t, test.sub), test.plan); got != test.want {
+				t.Errorf("it is %q, want %q", got, test.want)
+			}
+		})
+	}
+}
