@@ -42,10 +42,10 @@ type author struct {
 	// atDeath is the state of the members when the manager died. kept is the part of it that has to stay. died sets
 	// both.
 	atDeath, kept fleetState
-	// settled is the rendering that the Delivery on east recorded before the wishes of during, and recordedAtDeath the one at
+	// settled is the rendering that the Delivery on east recorded before the states of during, and recordedAtDeath the one at
 	// the death.
 	settled, recordedAtDeath string
-	// wrappers are the names of the wrappers. claims reports whether there may be claims. wish sets both.
+	// wrappers are the names of the wrappers. claims reports whether there may be claims. write sets both.
 	wrappers map[string]bool
 	claims   bool
 	// approved are the Deliveries for which the author has written an Approval.
@@ -53,7 +53,7 @@ type author struct {
 	// poll, if set, is called on every look at the fleet.
 	poll func()
 	// last is the last desired state that was written.
-	last *wish
+	last *desiredState
 
 	mu sync.Mutex
 	// foreign are the objects of another owner that have the names of ours, by member.
@@ -104,8 +104,8 @@ func (a *author) deliveryOf(wrapper string) *v1alpha1.Delivery {
 	}}
 }
 
-// wish writes the desired state to the host.
-func (a *author) wish(w *wish) {
+// write writes the desired state to the host.
+func (a *author) write(w *desiredState) {
 	a.t.Helper()
 	a.last = w
 	ctx := a.t.Context()
@@ -135,8 +135,8 @@ func (a *author) wish(w *wish) {
 	}
 }
 
-// manifests are the objects of a wish.
-func (w *wish) manifests() []*unstructured.Unstructured {
+// manifests are the objects of a desired state.
+func (w *desiredState) manifests() []*unstructured.Unstructured {
 	var objects []*unstructured.Unstructured
 	for _, name := range slices.Sorted(maps.Keys(w.objects)) {
 		content := build.ConfigMap(name, "content", w.objects[name])
@@ -155,10 +155,10 @@ func (w *wish) manifests() []*unstructured.Unstructured {
 	return objects
 }
 
-// usurp replaces our object by one of another owner.
-func (a *author) usurp(member, name string) {
+// takeOver replaces our object by one of another owner.
+func (a *author) takeOver(member, name string) {
 	ctx, c := context.Background(), a.members[member]
-	theirs := build.ConfigMap(name, "content", somebodys)
+	theirs := build.ConfigMap(name, "content", foreignContent)
 	theirs.SetNamespace(a.shop)
 	err := client.IgnoreAlreadyExists(c.Create(ctx, build.Namespace(a.shop)))
 	if err == nil {
@@ -177,8 +177,8 @@ func (a *author) usurp(member, name string) {
 	a.uids[member+"/"+name] = theirs.GetUID()
 }
 
-// harm changes an object of ours on east by hand, or deletes it if content is empty.
-func (a *author) harm(name, content string) {
+// changeByHand changes an object of ours on east by hand, or deletes it if content is empty.
+func (a *author) changeByHand(name, content string) {
 	a.t.Helper()
 	ctx, c := a.t.Context(), a.members["east"]
 	is := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: a.shop, Name: name}}
@@ -198,25 +198,25 @@ func (a *author) harm(name, content string) {
 }
 
 // history returns what users have done so far.
-func (a *author) history(wishes ...[]*wish) history {
+func (a *author) history(states ...[]*desiredState) history {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	h := history{wishes: slices.Concat(wishes...), foreign: make(map[string][]string, len(a.foreign)), kept: a.kept}
+	h := history{states: slices.Concat(states...), foreign: make(map[string][]string, len(a.foreign)), kept: a.kept}
 	for member, names := range a.foreign {
 		h.foreign[member] = slices.Clone(names)
 	}
 	return h
 }
 
-// rest waits until the members hold the objects that the model computes for these wishes, and the wrapper's status
+// rest waits until the members hold the objects that the model computes for these desired states, and the wrapper's status
 // agrees.
-func (a *author) rest(wishes ...[]*wish) {
+func (a *author) rest(states ...[]*desiredState) {
 	a.t.Helper()
-	a.restOr(nil, wishes...)
+	a.restOr(nil, states...)
 }
 
 // restOr is rest that another condition can end early.
-func (a *author) restOr(cut <-chan struct{}, wishes ...[]*wish) {
+func (a *author) restOr(cut <-chan struct{}, states ...[]*desiredState) {
 	a.t.Helper()
 	a.eventually(a.t, "what the model says", func(ctx context.Context) string {
 		select {
@@ -227,8 +227,8 @@ func (a *author) restOr(cut <-chan struct{}, wishes ...[]*wish) {
 		if a.poll != nil {
 			a.poll()
 		}
-		h := a.history(wishes...)
-		last := h.wishes[len(h.wishes)-1]
+		h := a.history(states...)
+		last := h.states[len(h.states)-1]
 		if last != nil && slices.Contains(slices.Collect(maps.Values(last.objects)), refused) {
 			return a.stalled(ctx, last)
 		}
@@ -244,6 +244,6 @@ func (a *author) restOr(cut <-chan struct{}, wishes ...[]*wish) {
 		if diff := cmp.Diff(model(h).String(), is.String()); diff != "" {
 			return "(-model +fleet)\n" + diff + a.statusLines(ctx)
 		}
-		return a.said(ctx, h)
+		return a.checkStatus(ctx, h)
 	})
 }

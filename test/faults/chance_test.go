@@ -31,7 +31,7 @@ func TestTheManagerMayDieInAnyHistory(t *testing.T) {
 	var sum pointCounter
 	for n := range histories {
 		chance := rand.New(rand.NewPCG(seed, uint64(n))) //nolint:gosec // the histories must be repeatable
-		s := madeUp(chance)
+		s := randomHistory(chance)
 		sum.begin()
 		t.Run(fmt.Sprintf("history %d of seed %d: %s", n+1, seed, s.String()), func(t *testing.T) {
 			whole := len(f.play(t, s))
@@ -53,15 +53,15 @@ func death(chance *rand.Rand) proxyVerdict { return []proxyVerdict{lost, unanswe
 // String describes an end for the name of a test.
 func (e end) String() string { return fmt.Sprintf("%s call %d", e.how, e.at) }
 
-// String lists the wishes of each phase.
+// String lists the states of each phase.
 func (s *scenario) String() string {
 	words := ""
 	for _, phase := range []struct {
 		name   string
-		wishes []*wish
+		states []*desiredState
 	}{{"", s.before}, {" | ", s.during}, {" | dead: ", s.dead}} {
 		words += phase.name
-		for i, w := range phase.wishes {
+		for i, w := range phase.states {
 			if i > 0 {
 				words += ", "
 			}
@@ -71,21 +71,21 @@ func (s *scenario) String() string {
 	return words
 }
 
-// String describes a wish in a few characters.
-func (w *wish) String() string {
+// String describes a desired state in a few characters.
+func (w *desiredState) String() string {
 	if w == nil {
 		return "nothing"
 	}
 	return fmt.Sprintf("%v on %v", w.objects, w.members)
 }
 
-// madeUp returns a random history. It deletes a wrapper only when all is settled, or at the end: an author cannot
+// randomHistory returns a random history. It deletes a wrapper only when all is settled, or at the end: an author cannot
 // create a wrapper again while the old one is still being deleted. At the end of the history, no object is left that
 // the API server refuses, because the model does not cover that.
-func madeUp(chance *rand.Rand) scenario {
+func randomHistory(chance *rand.Rand) scenario {
 	var s scenario
 	for range chance.IntN(3) {
-		s.before = append(s.before, madeUpWish(chance, len(s.before) > 0, false))
+		s.before = append(s.before, randomState(chance, len(s.before) > 0, false))
 	}
 	if n := len(s.before); n > 1 && s.before[n-1] == nil && s.before[n-2] == nil {
 		s.before = s.before[:n-1]
@@ -93,7 +93,7 @@ func madeUp(chance *rand.Rand) scenario {
 	there := len(s.before) > 0 && s.before[len(s.before)-1] != nil
 	goesOn := chance.IntN(2) == 0
 	for range 1 + chance.IntN(2) {
-		s.during = append(s.during, madeUpWish(chance, false, goesOn))
+		s.during = append(s.during, randomState(chance, false, goesOn))
 	}
 	if !goesOn {
 		if there && chance.IntN(4) == 0 {
@@ -101,14 +101,14 @@ func madeUp(chance *rand.Rand) scenario {
 		}
 		return s
 	}
-	return scenario{before: s.before, during: s.during, dead: []*wish{madeUpWish(chance, true, false)}}
+	return scenario{before: s.before, during: s.during, dead: []*desiredState{randomState(chance, true, false)}}
 }
 
-func madeUpWish(chance *rand.Rand, mayDelete, mayRefuse bool) *wish {
+func randomState(chance *rand.Rand, mayDelete, mayRefuse bool) *desiredState {
 	if mayDelete && chance.IntN(4) == 0 {
 		return nil
 	}
-	w := &wish{objects: make(map[string]string), members: [][]string{{"east"}, {"west"}, both, both}[chance.IntN(4)]}
+	w := &desiredState{objects: make(map[string]string), members: [][]string{{"east"}, {"west"}, both, both}[chance.IntN(4)]}
 	names := []string{"a", "b", "c", "d"}
 	for _, i := range chance.Perm(len(names))[:1+chance.IntN(len(names))] {
 		w.objects[names[i]] = strconv.Itoa(1 + chance.IntN(3))

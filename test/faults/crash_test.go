@@ -33,7 +33,7 @@ func TestTheCollectorMayDieAtAnyCall(t *testing.T) {
 	defer born(t, manager, f.manager, end{}).kill()
 	defer born(t, collector, f.collectors["west"], end{}).kill()
 	ofCollectors := maps.Clone(scenarios)
-	maps.DeleteFunc(ofCollectors, func(_ string, s scenario) bool { return s.usurp != "" || s.inTheWay != "" })
+	maps.DeleteFunc(ofCollectors, func(_ string, s scenario) bool { return s.takeOver != "" || s.inTheWay != "" })
 	f.tryAll(t, ofCollectors)
 }
 
@@ -103,7 +103,7 @@ func (s *pointCounter) tellAll(of string) {
 }
 
 func (s *scenario) ends() []proxyVerdict {
-	if s.usurp != "" {
+	if s.takeOver != "" {
 		return []proxyVerdict{through}
 	}
 	if s.late {
@@ -125,20 +125,20 @@ func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 	a.report, a.foreground = s.report, s.foreground
 	a.approves = s.unmadeBefore || s.unmadeDead || s.restored
 	if s.inTheWay != "" {
-		a.usurp("east", s.inTheWay)
+		a.takeOver("east", s.inTheWay)
 	}
 	l := f.mortal(t, end{})
 	defer func() { l.kill() }()
 	for i, w := range s.before {
-		a.wish(w)
+		a.write(w)
 		a.rest(s.before[:i+1])
 	}
 	if len(ends) == 0 {
 		ends = []end{{}}
 	}
 	e := ends[0]
-	if s.usurp != "" {
-		e.meanwhile = func() { a.usurp("east", s.usurp) }
+	if s.takeOver != "" {
+		e.meanwhile = func() { a.takeOver("east", s.takeOver) }
 	}
 	a.kept, a.settled = s.leaves, a.recorded()
 	restore, accept := func() {}, func() {}
@@ -156,12 +156,12 @@ func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 	}
 	l.count(e)
 	for _, w := range s.during {
-		a.wish(w)
+		a.write(w)
 	}
-	if s.harm != nil {
-		s.harm(a)
+	if s.changeByHand != nil {
+		s.changeByHand(a)
 	}
-	if s.usurp != "" {
+	if s.takeOver != "" {
 		a.rest(s.before, s.during)
 		return l.calls()
 	}
@@ -184,11 +184,11 @@ func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 		a.unmake()
 	}
 	dead := s.dead
-	if s.restored { // the host has the wishes of before again
-		dead = slices.Concat([]*wish{nil}, s.before, s.dead)
+	if s.restored { // the host has the states of before again
+		dead = slices.Concat([]*desiredState{nil}, s.before, s.dead)
 	}
 	for _, w := range s.dead {
-		a.wish(w)
+		a.write(w)
 	}
 	for _, e := range ends[1:] {
 		l = f.mortal(t, e)
@@ -207,7 +207,7 @@ func (f *proxiedFleet) play(t *testing.T, s scenario, ends ...end) []string {
 	if s.later != nil {
 		a.kept = s.staysLater(a.atDeath)
 		for _, w := range s.later {
-			a.wish(w)
+			a.write(w)
 		}
 		a.rest(s.before, s.during, dead, s.later)
 	}
@@ -230,14 +230,14 @@ func (f *proxiedFleet) lastLife(t *testing.T, s *scenario, a *author, overtaken 
 	case s.away:
 		east := f.proxies["east"]
 		east.cutOff()
-		defer east.mood.Store(nil)
+		defer east.misbehavior.Store(nil)
 		l := f.mortal(t, end{})
 		a.eventually(t, "the other is served", func(ctx context.Context) string { // the status waits for a member that is away
 			is, err := a.look(ctx)
 			if err != nil {
 				return err.Error()
 			}
-			return cmp.Diff(model(history{wishes: s.dead})["west"], is["west"])
+			return cmp.Diff(model(history{states: s.dead})["west"], is["west"])
 		})
 		return l
 	case overtaken != "":

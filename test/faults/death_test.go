@@ -78,7 +78,7 @@ func (a *author) approve(ctx context.Context, is fleetState) error {
 
 // checkAsked compares the questions of the manager with those that it must ask. It must ask before it writes over a Delivery of a restored
 // host or of an earlier wrapper, if the Delivery lists other objects than the wrapper wants now.
-func (a *author) checkAsked(s *scenario, last *wish) {
+func (a *author) checkAsked(s *scenario, last *desiredState) {
 	a.t.Helper()
 	must := s.omits && (a.recordedAtDeath == a.settled) == (last == s.during[0])
 	for member, state := range a.atDeath {
@@ -155,7 +155,7 @@ func (a *author) revisionsGo() {
 	})
 }
 
-// unmake deletes the wrapper web at once, without the manager: the next wish makes one with another uid.
+// unmake deletes the wrapper web at once, without the manager: the next desired state makes one with another uid.
 func (a *author) unmake() {
 	a.t.Helper()
 	ctx := a.t.Context()
@@ -175,7 +175,7 @@ const refusalMessage = "this Delivery stays as it is"
 // refuse makes the members refuse writes of the author's Delivery, until accept is called.
 func (a *author) refuse(what refusal) (accept func()) {
 	written := &atomic.Bool{}
-	var refuse mood = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	var refuse misbehavior = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.Method == http.MethodGet || !strings.Contains(r.URL.Path, "/deliveries") {
 			if r.Method != http.MethodGet && strings.Contains(r.URL.Path, "/"+a.shop+"/configmaps/") {
 				written.Store(true)
@@ -193,11 +193,11 @@ func (a *author) refuse(what refusal) (accept func()) {
 	}
 	accept = func() {
 		for _, p := range a.proxies {
-			p.mood.Store(nil)
+			p.misbehavior.Store(nil)
 		}
 	}
 	for _, p := range a.proxies {
-		p.mood.Store(&refuse)
+		p.misbehavior.Store(&refuse)
 	}
 	a.t.Cleanup(accept)
 	return accept

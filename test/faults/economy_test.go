@@ -19,11 +19,11 @@ func TestAWrapperCostsTheHostThreeWrites(t *testing.T) {
 	l := born(t, managerBy(clk), f.manager, end{})
 	defer l.kill()
 	a := f.newAuthor(t)
-	ready := &wish{objects: map[string]string{"a": "0"}, members: both}
-	a.wish(ready) // the manager runs now and has discovered the kind on the members
-	a.rest([]*wish{ready})
-	a.wish(nil)
-	a.rest([]*wish{ready, nil})
+	ready := &desiredState{objects: map[string]string{"a": "0"}, members: both}
+	a.write(ready) // the manager runs now and has discovered the kind on the members
+	a.rest([]*desiredState{ready})
+	a.write(nil)
+	a.rest([]*desiredState{ready, nil})
 
 	// The manager writes a status of unfinished work after a second. The clock stands still, so that a busy machine causes no such write.
 	clk.freeze(true)
@@ -34,22 +34,22 @@ func TestAWrapperCostsTheHostThreeWrites(t *testing.T) {
 		status    = "PATCH federateds/web/status"
 		isCRD     = "GET customresourcedefinitions/federateds.federation.fairlead.dev"
 	)
-	history := []*wish{ready, nil}
+	history := []*desiredState{ready, nil}
 	for _, step := range []struct {
-		what string
-		wish *wish
-		want []string
+		what         string
+		desiredState *desiredState
+		want         []string
 	}{
-		{"is created", &wish{objects: map[string]string{"a": "1"}, members: both}, []string{finalizer, revision, status, status}},
-		{"is changed", &wish{objects: map[string]string{"a": "2"}, members: both}, []string{revision, status}},
+		{"is created", &desiredState{objects: map[string]string{"a": "1"}, members: both}, []string{finalizer, revision, status, status}},
+		{"is changed", &desiredState{objects: map[string]string{"a": "2"}, members: both}, []string{revision, status}},
 		{"is deleted", nil, []string{isCRD, finalizer}},
 	} {
 		l.count(end{})
-		a.wish(step.wish)
-		history = append(history, step.wish)
+		a.write(step.desiredState)
+		history = append(history, step.desiredState)
 		a.rest(history)
 		got := onHost(l.calls())
-		if step.wish == nil {
+		if step.desiredState == nil {
 			// A cache that is behind may show the wrapper once more. The manager then reads objects that are gone, and writes nothing.
 			got = slices.Compact(got)
 		}

@@ -20,40 +20,40 @@ func TestAMemberThatComesAndGoesCostsOnlyItself(t *testing.T) {
 	l := born(t, manager, f.manager, end{})
 	defer l.kill()
 	east, west, a := f.proxies["east"], f.proxies["west"], f.newAuthor(t)
-	wishes := []*wish{first}
-	a.wish(first)
-	a.rest(wishes)
+	states := []*desiredState{first}
+	a.write(first)
+	a.rest(states)
 	// change pushes a change of a to west, and returns the number of calls about objects. It does not count calls about the Delivery:
 	// host and collector both write it, and the second of them has to read and write again.
 	change := func() int {
 		t.Helper()
-		w := &wish{objects: map[string]string{"a": fmt.Sprint(len(wishes) + 1), "b": "1", "c": "1"}, members: both}
-		wishes = append(wishes, w)
+		w := &desiredState{objects: map[string]string{"a": fmt.Sprint(len(states) + 1), "b": "1", "c": "1"}, members: both}
+		states = append(states, w)
 		west.count()
-		a.wish(w)
+		a.write(w)
 		a.eventually(t, "the other is served", func(ctx context.Context) string { return a.served(ctx, "west") })
 		return len(slices.DeleteFunc(west.counted(), func(call string) bool { return strings.Contains(call, "/deliveries/") }))
 	}
 	needed := 0
 	for range 2 {
 		needed = change()
-		a.rest(wishes)
+		a.rest(states)
 	}
 
-	var gone mood = func(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) }
+	var gone misbehavior = func(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) }
 	for round := range 6 {
-		is, mood := "gone", &gone
+		is, misbehavior := "gone", &gone
 		if round%2 == 1 {
-			is, mood = "there", nil
+			is, misbehavior = "there", nil
 		}
-		east.mood.Store(mood)
+		east.misbehavior.Store(misbehavior)
 		east.server.CloseClientConnections()
 		if got := change(); got != needed {
 			t.Errorf("round %d, it is %s: %d calls, and %d when all are well: %v", round, is, got, needed, west.counted())
 		}
 	}
-	east.mood.Store(nil)
-	a.rest(wishes)
-	a.wish(nil)
-	a.rest(wishes, []*wish{nil})
+	east.misbehavior.Store(nil)
+	a.rest(states)
+	a.write(nil)
+	a.rest(states, []*desiredState{nil})
 }

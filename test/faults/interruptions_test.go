@@ -20,12 +20,12 @@ var (
 	one  = map[string]string{"a": "1"}
 	two  = map[string]string{"a": "1", "b": "1"}
 	// adopted has an object that is the same as the other owner's.
-	adopted = map[string]string{"a": "1", "b": somebodys}
+	adopted = map[string]string{"a": "1", "b": foreignContent}
 	// update changes a and adds b.
 	update = map[string]string{"a": "2", "b": "1"}
 	// updated is the update of the wrapper on east that most of the scenarios cut off.
-	updated = []*wish{{objects: update, members: east}}
-	settled = []*wish{{objects: one, members: east}}
+	updated = []*desiredState{{objects: update, members: east}}
+	settled = []*desiredState{{objects: one, members: east}}
 )
 
 // interruptions interrupt a push and then change the desired state, before the manager is back. If a manager wrote
@@ -33,31 +33,31 @@ var (
 // them.
 var interruptions = map[string]scenario{
 	"an object is dropped before the first push ended": {
-		during: []*wish{{objects: two, members: east}},
+		during: []*desiredState{{objects: two, members: east}},
 		dead:   settled, steady: true,
 	},
 	"an object is renamed before the update ended": {
 		before: settled,
 		during: updated,
-		dead:   []*wish{{objects: map[string]string{"a": "2", "c": "1"}, members: east}}, steady: true,
+		dead:   []*desiredState{{objects: map[string]string{"a": "2", "c": "1"}, members: east}}, steady: true,
 	},
 	"an object moves to another wrapper before the update ended": {
 		before:  settled,
 		during:  updated,
-		dead:    []*wish{{objects: one, members: east}, {wrapper: other, objects: map[string]string{"b": "1"}, members: east}},
+		dead:    []*desiredState{{objects: one, members: east}, {wrapper: other, objects: map[string]string{"b": "1"}, members: east}},
 		patient: true,
 	},
 	"the wrapper moves to another member before the update ended": {
 		before: settled,
 		during: updated,
-		dead:   []*wish{{objects: update, members: west}}, steady: true,
+		dead:   []*desiredState{{objects: update, members: west}}, steady: true,
 	},
-	"the update is reverted where drift is repaired": {
+	"the update is reverted under drift: Repair": {
 		before: settled,
 		during: updated,
 		dead:   settled, steady: true,
 	},
-	"the update is reverted where drift is only told": {
+	"the update is reverted under drift: Report": {
 		before: settled,
 		during: updated,
 		dead:   settled, steady: true, report: true,
@@ -65,25 +65,25 @@ var interruptions = map[string]scenario{
 	"the wrapper is deleted before the update ended": {
 		before: settled,
 		during: updated,
-		dead:   []*wish{nil}, steady: true,
+		dead:   []*desiredState{nil}, steady: true,
 	},
 	"the wrapper is deleted in the foreground before the update ended": {
 		before: settled,
 		during: updated,
-		dead:   []*wish{nil}, steady: true, foreground: true,
+		dead:   []*desiredState{nil}, steady: true, foreground: true,
 	},
-	"the wrapper is made anew as it was before the update ended": {
+	"the wrapper is made again as it was before the update ended": {
 		before: settled,
 		during: updated,
 		dead:   updated, steady: true, unmadeDead: true,
 	},
-	"the wrapper is made anew without an object before the update ended": {
+	"the wrapper is made again without an object before the update ended": {
 		before: settled,
 		during: updated,
 		dead:   settled, steady: true, unmadeDead: true,
 	},
 	"a claim is dropped before the first push ended": {
-		during: []*wish{{objects: one, claims: []string{"data"}, members: east}},
+		during: []*desiredState{{objects: one, claims: []string{"data"}, members: east}},
 		dead:   settled, steady: true,
 		stays: func(death fleetState) fleetState {
 			if slices.Contains(death["east"].Objects, "claim data of web") {
@@ -94,13 +94,13 @@ var interruptions = map[string]scenario{
 	},
 	"an object is adopted, and then the wrapper moves to another member": {
 		inTheWay: "b",
-		during:   []*wish{{objects: adopted, members: east, onConflict: v1alpha1.ConflictAdoptIfEqual}},
-		dead:     []*wish{{objects: adopted, members: west, onConflict: v1alpha1.ConflictAdoptIfEqual}}, steady: true,
+		during:   []*desiredState{{objects: adopted, members: east, onConflict: v1alpha1.ConflictAdoptIfEqual}},
+		dead:     []*desiredState{{objects: adopted, members: west, onConflict: v1alpha1.ConflictAdoptIfEqual}}, steady: true,
 	},
 	"a member is left under KeepAll, and then served at a later revision under DeleteAll": {
-		before: []*wish{{objects: two, members: both, onDelete: v1alpha1.KeepAll}},
-		during: []*wish{{objects: two, members: west, onDelete: v1alpha1.KeepAll}},
-		dead:   []*wish{{objects: map[string]string{"a": "2"}, members: both, onDelete: v1alpha1.DeleteAll}}, steady: true,
+		before: []*desiredState{{objects: two, members: both, onDelete: v1alpha1.KeepAll}},
+		during: []*desiredState{{objects: two, members: west, onDelete: v1alpha1.KeepAll}},
+		dead:   []*desiredState{{objects: map[string]string{"a": "2"}, members: both, onDelete: v1alpha1.DeleteAll}}, steady: true,
 		leaves: fleetState{"east": {Objects: []string{"a=1 of web", "b=1 of web"}}},
 		stays: func(death fleetState) fleetState {
 			// The member has not left the objects that the Delivery still lists. DeleteAll applies to them.
@@ -111,24 +111,24 @@ var interruptions = map[string]scenario{
 		},
 	},
 	"an object that cannot be changed is made again, and then dropped": {
-		before: []*wish{{objects: two, members: east, replaced: true}},
-		during: []*wish{{objects: map[string]string{"a": "1", "b": "2"}, members: east, replaced: true}},
-		dead:   []*wish{{objects: one, members: east, replaced: true}},
+		before: []*desiredState{{objects: two, members: east, replaced: true}},
+		during: []*desiredState{{objects: map[string]string{"a": "1", "b": "2"}, members: east, replaced: true}},
+		dead:   []*desiredState{{objects: one, members: east, replaced: true}},
 	},
 	"an object that a user deleted is made again, and then dropped": {
-		before: []*wish{{objects: two, members: east}},
-		harm:   func(a *author) { a.harm("b", "") },
-		dead:   settled,
+		before:       []*desiredState{{objects: two, members: east}},
+		changeByHand: func(a *author) { a.changeByHand("b", "") },
+		dead:         settled,
 	},
 	"a Delivery is taken over, and then the wrapper drops an object": {
-		before: []*wish{{objects: two, members: east}},
-		during: []*wish{{objects: two, members: east}},
+		before: []*desiredState{{objects: two, members: east}},
+		during: []*desiredState{{objects: two, members: east}},
 		dead:   settled, steady: true, unmadeBefore: true,
 	},
 	"a Delivery is taken over, and then the wrapper is deleted": {
-		before: []*wish{{objects: two, members: east}},
-		during: []*wish{{objects: two, members: east}},
-		dead:   []*wish{nil}, steady: true, unmadeBefore: true,
+		before: []*desiredState{{objects: two, members: east}},
+		during: []*desiredState{{objects: two, members: east}},
+		dead:   []*desiredState{nil}, steady: true, unmadeBefore: true,
 		stays: func(death fleetState) fleetState {
 			// While the Delivery names the earlier wrapper, no object on the member belongs to the wrapper that is
 			// deleted.
@@ -144,18 +144,18 @@ var interruptions = map[string]scenario{
 		dead:   settled, steady: true, refuses: refusesRecords,
 	},
 	"the member refuses the intent, and then the wrapper drops an object": {
-		during: []*wish{{objects: two, members: east}},
+		during: []*desiredState{{objects: two, members: east}},
 		dead:   settled, steady: true, refuses: refusesAll,
 	},
 	"another manager leads while a request of the first is under way": {
 		before: settled,
 		during: updated,
-		dead:   []*wish{{objects: map[string]string{"a": "3"}, members: east}}, steady: true, late: true,
+		dead:   []*desiredState{{objects: map[string]string{"a": "3"}, members: east}}, steady: true, late: true,
 	},
 	"a member is away while the update is replaced": {
-		before: []*wish{{objects: one, members: both}},
-		during: []*wish{{objects: update, members: both}},
-		dead:   []*wish{{objects: map[string]string{"a": "3"}, members: both}}, steady: true, away: true,
+		before: []*desiredState{{objects: one, members: both}},
+		during: []*desiredState{{objects: update, members: both}},
+		dead:   []*desiredState{{objects: map[string]string{"a": "3"}, members: both}}, steady: true, away: true,
 	},
 	"the host is restored to its state before the update": {
 		before:   settled,
@@ -163,9 +163,9 @@ var interruptions = map[string]scenario{
 		restored: true, steady: true,
 	},
 	"the host is restored to its state before the wrapper": {
-		during:   []*wish{{objects: two, members: east}},
+		during:   []*desiredState{{objects: two, members: east}},
 		restored: true, steady: true,
-		dead: []*wish{{wrapper: other, objects: map[string]string{"c": "1"}, members: east}},
+		dead: []*desiredState{{wrapper: other, objects: map[string]string{"c": "1"}, members: east}},
 		stays: func(death fleetState) fleetState {
 			var is holding
 			for _, o := range death["east"].Objects {

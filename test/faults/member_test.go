@@ -16,9 +16,9 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Some of the moods for a short run; CRASH=all runs all of them.
-var daily = []string{"never answers", "breaks every answer off in the middle", "answers 503", "answers another kind", "lists without an end",
-	"lies in discovery"}
+// daily are the misbehaviors that a short run tries. CRASH=all tries all of them.
+var daily = []string{"never answers", "breaks off every answer in the middle", "answers 503", "answers another kind", "sends lists without an end",
+	"sends false discovery"}
 
 // A member that misbehaves in any way must not change the calls to the other members. The member itself is served once
 // it behaves again.
@@ -26,7 +26,7 @@ func TestAMemberThatMisbehavesCostsOnlyItself(t *testing.T) {
 	f := newFleet(t, v1alpha1.CollectorHost)
 	names := daily
 	if all {
-		names = slices.Sorted(maps.Keys(moods))
+		names = slices.Sorted(maps.Keys(misbehaviors))
 	}
 	l := born(t, manager, f.manager, end{})
 	defer l.kill()
@@ -35,26 +35,26 @@ func TestAMemberThatMisbehavesCostsOnlyItself(t *testing.T) {
 	for range 2 { // during the first one the manager still starts
 		well := f.newAuthor(t)
 		f.proxies["west"].count()
-		well.wish(first)
-		well.rest([]*wish{first})
+		well.write(first)
+		well.rest([]*desiredState{first})
 		needed = len(f.proxies["west"].counted())
 	}
 
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
-			east, bad := f.proxies["east"], moods[name]
-			east.mood.Store(&bad)
-			defer east.mood.Store(nil)
+			east, bad := f.proxies["east"], misbehaviors[name]
+			east.misbehavior.Store(&bad)
+			defer east.misbehavior.Store(nil)
 			east.server.CloseClientConnections() // otherwise open watches would go on
 			a := f.newAuthor(t)
 			f.proxies["west"].count()
-			a.wish(first)
+			a.write(first)
 			a.eventually(t, "the other is served", func(ctx context.Context) string { return a.served(ctx, "west") })
 			if got := len(f.proxies["west"].counted()); got != needed {
 				t.Errorf("%d calls, and %d when all are well: %v", got, needed, f.proxies["west"].counted())
 			}
-			changed := &wish{objects: map[string]string{"a": "2", "b": "1"}, members: both}
-			a.wish(changed)
+			changed := &desiredState{objects: map[string]string{"a": "2", "b": "1"}, members: both}
+			a.write(changed)
 			a.eventually(t, "the other is served again", func(ctx context.Context) string { return a.served(ctx, "west") })
 			var heap runtime.MemStats
 			runtime.ReadMemStats(&heap)
@@ -62,10 +62,10 @@ func TestAMemberThatMisbehavesCostsOnlyItself(t *testing.T) {
 				t.Errorf("%d MiB of heap are in use", heap.HeapInuse>>20)
 			}
 
-			east.mood.Store(nil)
-			a.rest([]*wish{first, changed})
-			a.wish(nil)
-			a.rest([]*wish{first, changed, nil})
+			east.misbehavior.Store(nil)
+			a.rest([]*desiredState{first, changed})
+			a.write(nil)
+			a.rest([]*desiredState{first, changed, nil})
 		})
 	}
 }
@@ -76,16 +76,16 @@ func TestFalseDiscoveryOfAMemberDoesNotAffectOthers(t *testing.T) {
 	f := newFleet(t, v1alpha1.CollectorHost)
 	for _, liar := range members { // the manager may connect to either one first
 		liar := f.proxies[liar]
-		lies := moods["lies in discovery"]
-		liar.mood.Store(&lies)
+		lies := misbehaviors["sends false discovery"]
+		liar.misbehavior.Store(&lies)
 		l := born(t, manager, f.manager, end{})
 		a := f.newAuthor(t)
-		a.wish(first)
-		a.rest([]*wish{first})
-		a.wish(nil)
-		a.rest([]*wish{first, nil})
+		a.write(first)
+		a.rest([]*desiredState{first})
+		a.write(nil)
+		a.rest([]*desiredState{first, nil})
 		l.kill()
-		liar.mood.Store(nil)
+		liar.misbehavior.Store(nil)
 	}
 }
 

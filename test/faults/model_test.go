@@ -11,8 +11,9 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// wish is a desired state of one wrapper: objects by name with their content, on members. A nil wish is a deleted wrapper "web".
-type wish struct {
+// desiredState is a desired state of one wrapper: objects by name with their content, on members. A nil state means that the
+// wrapper "web" is deleted.
+type desiredState struct {
 	objects map[string]string
 	members []string
 	// wrapper is the name of the wrapper; "" means "web".
@@ -26,11 +27,11 @@ type wish struct {
 	onDelete   v1alpha1.DeletionPolicy
 }
 
-// web is the name of the wrapper of most wishes.
+// web is the name of the wrapper in most states.
 const web = "web"
 
-// of is the name of the wish's wrapper.
-func (w *wish) of() string {
+// of is the name of the wrapper.
+func (w *desiredState) of() string {
 	if w == nil || w.wrapper == "" {
 		return web
 	}
@@ -38,29 +39,29 @@ func (w *wish) of() string {
 }
 
 // adopts reports whether the wrapper adopts another owner's object of that name.
-func (w *wish) adopts(name string) bool {
-	return w.onConflict == v1alpha1.ConflictAdoptIfEqual && w.objects[name] == somebodys
+func (w *desiredState) adopts(name string) bool {
+	return w.onConflict == v1alpha1.ConflictAdoptIfEqual && w.objects[name] == foreignContent
 }
 
 // refused is a content that every API server refuses.
 const refused = "refused"
 
-// somebodys is the content of an object of another owner.
-const somebodys = "somebody's"
+// foreignContent is the content of an object of another owner.
+const foreignContent = "somebody's"
 
 // history is what users did, in order.
 type history struct {
-	wishes []*wish
+	states []*desiredState
 	// foreign are objects of another owner in the place of ours, by member and name.
 	foreign map[string][]string
 	// kept are the objects that wrappers have left on members for good, in the form of look.
 	kept fleetState
 }
 
-// last returns the last wish of each wrapper, by name; nil for a wrapper that is deleted.
-func (h history) last() map[string]*wish {
-	all := make(map[string]*wish)
-	for _, w := range h.wishes {
+// last returns the last desired state of each wrapper, by name; nil for a wrapper that is deleted.
+func (h history) last() map[string]*desiredState {
+	all := make(map[string]*desiredState)
+	for _, w := range h.states {
 		all[w.of()] = w
 	}
 	return all
@@ -116,7 +117,7 @@ func model(h history) fleetState {
 		}
 		for _, name := range h.foreign[member] {
 			if !adopted[name] {
-				is.Objects = append(is.Objects, name+"="+somebodys)
+				is.Objects = append(is.Objects, name+"="+foreignContent)
 			}
 		}
 		slices.Sort(is.Objects)
@@ -126,8 +127,8 @@ func model(h history) fleetState {
 	return state
 }
 
-// inTheWay reports whether an object of another owner is in the place of an object of a wish.
-func (h history) inTheWay(w *wish) bool {
+// inTheWay reports whether an object of another owner is in the place of an object of a desired state.
+func (h history) inTheWay(w *desiredState) bool {
 	for member, names := range h.foreign {
 		if slices.Contains(w.members, member) && slices.ContainsFunc(names, func(name string) bool {
 			_, wanted := w.objects[name]

@@ -65,13 +65,13 @@ func isProbe(r *http.Request) bool {
 // cutOff makes a member unreachable, and counts the probes to it.
 func (p *proxy) cutOff() *atomic.Int64 {
 	tries := &atomic.Int64{}
-	var cut mood = func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
+	var cut misbehavior = func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 		if isProbe(r) {
 			tries.Add(1)
 		}
 		panic(http.ErrAbortHandler)
 	}
-	p.mood.Store(&cut)
+	p.misbehavior.Store(&cut)
 	p.server.CloseClientConnections()
 	return tries
 }
@@ -84,12 +84,12 @@ func TestAPartitionOfAnHourHealsWithinOneProbe(t *testing.T) {
 	p := f.newPartition(t)
 
 	tries := f.proxies["east"].cutOff()
-	defer f.proxies["east"].mood.Store(nil)
+	defer f.proxies["east"].misbehavior.Store(nil)
 	p.change()
 	for began := clk.Now(); clk.Since(began) < time.Hour; {
 		before := tries.Load()
 		clk.Step(member.RetryInterval)
-		f.eventually(t, "it is probed again", func(context.Context) string {
+		f.eventually(t, "the manager probes the member again", func(context.Context) string {
 			if tries.Load() == before {
 				return "nobody has"
 			}
@@ -100,19 +100,19 @@ func TestAPartitionOfAnHourHealsWithinOneProbe(t *testing.T) {
 	clk.freeze(true)
 	heard := make(chan struct{})
 	var once sync.Once
-	var healed mood = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	var healed misbehavior = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if isProbe(r) {
 			once.Do(func() { close(heard) })
 		}
 		next.ServeHTTP(w, r)
 	}
 	f.proxies["east"].count()
-	f.proxies["east"].mood.Store(&healed)
+	f.proxies["east"].misbehavior.Store(&healed)
 	clk.Step(member.RetryInterval)
 	select {
 	case <-heard:
 	case <-time.After(settleWithin):
-		t.Fatalf("nobody asks, though %s have passed", member.RetryInterval)
+		t.Fatalf("the manager has not probed again within %s", member.RetryInterval)
 	}
 	clk.freeze(false)
 	p.heals()
@@ -129,11 +129,11 @@ func TestAPartitionOfAMinuteHeals(t *testing.T) {
 	p := f.newPartition(t)
 
 	f.proxies["east"].cutOff()
-	defer f.proxies["east"].mood.Store(nil)
+	defer f.proxies["east"].misbehavior.Store(nil)
 	p.change()
 	<-time.After(time.Minute)
 	f.proxies["east"].count()
-	f.proxies["east"].mood.Store(nil)
+	f.proxies["east"].misbehavior.Store(nil)
 	p.heals()
 }
 
@@ -142,29 +142,29 @@ type partition struct {
 	*proxiedFleet
 	t                                *testing.T
 	edited, made, deleted, untouched *author
-	third                            *wish
+	third                            *desiredState
 }
 
 func (f *proxiedFleet) newPartition(t *testing.T) *partition {
 	t.Helper()
 	p := &partition{proxiedFleet: f, t: t, edited: f.newAuthor(t), made: f.newAuthor(t), deleted: f.newAuthor(t), untouched: f.newAuthor(t)}
-	p.third = &wish{objects: map[string]string{"a": "3", "b": "1", "d": "1"}, members: both}
+	p.third = &desiredState{objects: map[string]string{"a": "3", "b": "1", "d": "1"}, members: both}
 	for _, a := range []*author{p.edited, p.deleted, p.untouched} {
-		a.wish(first)
+		a.write(first)
 	}
 	for _, a := range []*author{p.edited, p.deleted, p.untouched} {
-		a.rest([]*wish{first})
+		a.rest([]*desiredState{first})
 	}
 	return p
 }
 
 func (p *partition) change() {
 	p.t.Helper()
-	p.edited.wish(&wish{objects: map[string]string{"a": "2", "b": "2"}, members: both})
+	p.edited.write(&desiredState{objects: map[string]string{"a": "2", "b": "2"}, members: both})
 	p.edited.eventually(p.t, "the other is served", func(ctx context.Context) string { return p.edited.served(ctx, "west") })
-	p.edited.wish(p.third)
-	p.made.wish(first)
-	p.deleted.wish(nil)
+	p.edited.write(p.third)
+	p.made.write(first)
+	p.deleted.write(nil)
 	for _, a := range []*author{p.edited, p.made} {
 		a.eventually(p.t, "the other is served", func(ctx context.Context) string { return a.served(ctx, "west") })
 	}
@@ -172,14 +172,14 @@ func (p *partition) change() {
 
 func (p *partition) heals() {
 	p.t.Helper()
-	p.edited.rest([]*wish{first, p.third})
-	p.made.rest([]*wish{first})
-	p.deleted.rest([]*wish{first, nil})
-	p.untouched.rest([]*wish{first})
+	p.edited.rest([]*desiredState{first, p.third})
+	p.made.rest([]*desiredState{first})
+	p.deleted.rest([]*desiredState{first, nil})
+	p.untouched.rest([]*desiredState{first})
 	writes := make(map[string]int)
 	for _, call := range p.proxies["east"].counted() {
 		if strings.Contains(call, p.untouched.shop) && !strings.HasPrefix(call, http.MethodGet) {
-			p.t.Errorf("%s, though nothing of that has changed", call)
+			p.t.Errorf("the manager sent %s, and nothing there has changed", call)
 		}
 		if strings.Contains(call, "/configmaps/") && !strings.HasPrefix(call, http.MethodGet) {
 			writes[call]++
@@ -195,7 +195,7 @@ func (p *partition) heals() {
 		p.t.Errorf("of %d writes twice: %v", len(writes), twice)
 	}
 	for _, a := range []*author{p.edited, p.made, p.untouched} {
-		a.wish(nil)
-		a.rest([]*wish{first, nil})
+		a.write(nil)
+		a.rest([]*desiredState{first, nil})
 	}
 }

@@ -44,16 +44,16 @@ type proxy struct {
 	server *httptest.Server
 	// decide returns the verdict on a request. It may act on the fleet before.
 	decide func(*http.Request) proxyVerdict
-	// mood is the misbehaviour of the cluster towards Fairlead's programs; nil means none.
-	mood atomic.Pointer[mood]
+	// misbehavior is the misbehavior of the cluster towards Fairlead's programs; nil means none.
+	misbehavior atomic.Pointer[misbehavior]
 
 	mu sync.Mutex
 	// calls are the calls that belong to the work, see comesByItself.
 	calls []string
 }
 
-// mood answers requests in place of the cluster. next forwards a request to the cluster.
-type mood func(w http.ResponseWriter, r *http.Request, next http.Handler)
+// misbehavior answers requests in place of the cluster. next forwards a request to the cluster.
+type misbehavior func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
 // count forgets the calls so far.
 func (p *proxy) count() {
@@ -115,7 +115,7 @@ func newProxy(t *testing.T, upstream *rest.Config, decide func(*http.Request) pr
 	}
 	p := &proxy{decide: decide}
 	p.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		m := p.mood.Load()
+		m := p.misbehavior.Load()
 		if !isOurs(r) {
 			m = nil
 		} else if !comesByItself(r) && !isConfirmation(r) {

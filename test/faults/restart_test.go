@@ -21,7 +21,7 @@ import (
 func (p *proxy) slowList(t *testing.T) (lists *atomic.Int64, release func()) {
 	t.Helper()
 	lists, open := &atomic.Int64{}, make(chan struct{})
-	var slow mood = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	var slow misbehavior = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/deliveries") && r.URL.Query().Get("watch") == "" {
 			lists.Add(1)
 			select {
@@ -32,9 +32,9 @@ func (p *proxy) slowList(t *testing.T) (lists *atomic.Int64, release func()) {
 		}
 		next.ServeHTTP(w, r)
 	}
-	p.mood.Store(&slow)
-	t.Cleanup(func() { p.mood.Store(nil) })
-	return lists, func() { close(open); p.mood.Store(nil) }
+	p.misbehavior.Store(&slow)
+	t.Cleanup(func() { p.misbehavior.Store(nil) })
+	return lists, func() { close(open); p.misbehavior.Store(nil) }
 }
 
 // wake makes the manager reconcile the wrapper without a change of its spec.
@@ -71,8 +71,8 @@ func TestARestartWithASlowMemberWritesNothingToTheHost(t *testing.T) {
 	f, clk := newFleet(t, v1alpha1.CollectorHost), newRunning(t)
 	before := born(t, managerBy(clk), f.manager, end{})
 	a, other := f.newAuthor(t), f.newAuthor(t)
-	a.wish(first)
-	a.rest([]*wish{first})
+	a.write(first)
+	a.rest([]*desiredState{first})
 	before.kill()
 
 	lists, release := f.proxies["west"].slowList(t)
@@ -85,22 +85,22 @@ func TestARestartWithASlowMemberWritesNothingToTheHost(t *testing.T) {
 		return ""
 	})
 	a.wake() // starts the interval between statuses
-	east := &wish{objects: map[string]string{"a": "1"}, members: []string{"east"}}
-	other.wish(east)
-	other.rest([]*wish{east}) // the manager is at work
-	clk.Step(2 * time.Second) // more than the interval between statuses, and far less than the grace
+	east := &desiredState{objects: map[string]string{"a": "1"}, members: []string{"east"}}
+	other.write(east)
+	other.rest([]*desiredState{east}) // the manager is at work
+	clk.Step(2 * time.Second)         // more than the interval between statuses, and far less than the grace
 	a.wake()
-	east2 := &wish{objects: map[string]string{"a": "2"}, members: []string{"east"}}
-	other.wish(east2)
-	other.rest([]*wish{east, east2})
+	east2 := &desiredState{objects: map[string]string{"a": "2"}, members: []string{"east"}}
+	other.write(east2)
+	other.rest([]*desiredState{east, east2})
 	release()
-	both := &wish{objects: map[string]string{"a": "3"}, members: both}
-	other.wish(both)
-	other.rest([]*wish{east, east2, both}) // the slow one is served again
+	both := &desiredState{objects: map[string]string{"a": "3"}, members: both}
+	other.write(both)
+	other.rest([]*desiredState{east, east2, both}) // the slow one is served again
 	if got := l.writesAbout(a.shop); len(got) > 0 {
-		t.Errorf("a restart is told of: %v", got)
+		t.Errorf("the manager wrote about its restart: %v", got)
 	}
-	a.rest([]*wish{first})
+	a.rest([]*desiredState{first})
 }
 
 // The manager reports a member that is unreachable at its start once the grace is over, and not before.
@@ -108,22 +108,22 @@ func TestAMemberThatIsDownAtARestartIsReported(t *testing.T) {
 	f, clk := newFleet(t, v1alpha1.CollectorHost), newRunning(t)
 	before := born(t, managerBy(clk), f.manager, end{})
 	a := f.newAuthor(t)
-	a.wish(first)
-	a.rest([]*wish{first})
+	a.write(first)
+	a.rest([]*desiredState{first})
 	before.kill()
 
 	tries := f.proxies["west"].cutOff()
-	defer f.proxies["west"].mood.Store(nil)
+	defer f.proxies["west"].misbehavior.Store(nil)
 	l := born(t, managerBy(clk), f.manager, end{})
 	defer l.kill()
-	f.eventually(t, "the member is asked", func(context.Context) string {
+	f.eventually(t, "the manager lists the Deliveries of the member", func(context.Context) string {
 		if tries.Load() == 0 {
 			return "nobody has"
 		}
 		return ""
 	})
 	clk.Step(time.Minute)
-	f.eventually(t, "the wrapper says so", func(ctx context.Context) string {
+	f.eventually(t, "the wrapper reports the member", func(ctx context.Context) string {
 		a.wake()
 		w := a.wrapper()
 		if err := f.host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
@@ -136,7 +136,7 @@ func TestAMemberThatIsDownAtARestartIsReported(t *testing.T) {
 		}
 		return fmt.Sprintf("%+v", w.Status.Clusters)
 	})
-	f.proxies["west"].mood.Store(nil)
+	f.proxies["west"].misbehavior.Store(nil)
 	clk.Step(time.Minute)
-	a.rest([]*wish{first})
+	a.rest([]*desiredState{first})
 }

@@ -5,12 +5,12 @@ package faults
 // scenario is a history around one death: the state before it, the work during which the program died, and the changes of users while it
 // was dead.
 type scenario struct {
-	before, during, dead []*wish
-	// harm, if set, changes objects of ours right after the wishes of during.
-	harm func(*author)
-	// usurp, if set, is an object of ours on east that another owner replaces just before the point's call. The call then goes through
+	before, during, dead []*desiredState
+	// changeByHand, if set, changes objects of ours right after the states of during.
+	changeByHand func(*author)
+	// takeOver, if set, is an object of ours on east that another owner replaces just before the point's call. The call then goes through
 	// and the program lives on, but its knowledge is outdated.
-	usurp string
+	takeOver string
 	// report sets spec.drift to Report, so that no repair of drift hides work that the manager left unfinished.
 	report bool
 	// inTheWay, if set, is an object of another owner on east, from the beginning.
@@ -18,10 +18,10 @@ type scenario struct {
 
 	// foreground deletes the wrapper with propagation policy Foreground.
 	foreground bool
-	// unmade deletes the wrapper at once, without the manager, so that the next wish makes one with another uid: before the wishes of
-	// during, or before those of dead.
+	// unmadeBefore and unmadeDead delete the wrapper at once, without the manager, before the states of during or of dead. The next
+	// desired state then makes a wrapper with another uid.
 	unmadeBefore, unmadeDead bool
-	// restored puts the host back to its state before during. The wishes of dead follow.
+	// restored puts the host back to its state before during. The states of dead follow.
 	restored bool
 	// refuses makes the members refuse writes of the Delivery until the program is dead: all of them, or those that follow the first
 	// write of an object.
@@ -32,16 +32,16 @@ type scenario struct {
 	late bool
 	// patient moves the clock of the last life on, because it waits for minutes before it tries again.
 	patient bool
-	// steady says that every object that was there at the death keeps its uid as long as it is there.
+	// steady makes the test check that every object that exists at the death keeps its uid as long as it exists.
 	steady bool
-	// leaves is what the wishes of during leave on members for good.
+	// leaves has the objects that the states of during leave on members for good.
 	leaves fleetState
-	// stays, if set, returns what the wishes of dead leave on members for good, given the state at the death.
+	// stays, if set, returns what the states of dead leave on members for good, given the state at the death.
 	stays func(fleetState) fleetState
-	// omits says that the update needs no intent: the manager applies the objects before it writes the Delivery.
+	// omits makes the test check that the update writes no intent: the manager applies the objects before it writes the Delivery.
 	omits bool
-	// later are wishes after those of dead have come true, and staysLater is stays for them.
-	later      []*wish
+	// later are desired states that follow after the members have those of dead. staysLater is stays for them.
+	later      []*desiredState
 	staysLater func(fleetState) fleetState
 }
 
@@ -56,75 +56,75 @@ const (
 
 var (
 	both  = []string{"east", "west"}
-	first = &wish{objects: map[string]string{"a": "1", "b": "1", "c": "1"}, members: both}
+	first = &desiredState{objects: map[string]string{"a": "1", "b": "1", "c": "1"}, members: both}
 )
 
 var scenarios = map[string]scenario{
 	"create": {
-		during: []*wish{first},
+		during: []*desiredState{first},
 	},
-	"create where drift is only told": {
-		during: []*wish{first},
+	"create under drift: Report": {
+		during: []*desiredState{first},
 		report: true,
 	},
-	"update where drift is only told": {
-		before: []*wish{first},
-		during: []*wish{{objects: map[string]string{"a": "2", "b": "1", "d": "1"}, members: both}},
+	"update under drift: Report": {
+		before: []*desiredState{first},
+		during: []*desiredState{{objects: map[string]string{"a": "2", "b": "1", "d": "1"}, members: both}},
 		report: true,
 	},
 	"update with one dropped, one added and one refused, then reverted": {
-		before: []*wish{first},
-		during: []*wish{{objects: map[string]string{"a": "2", "b": refused, "d": "1"}, members: both}},
-		dead:   []*wish{first},
+		before: []*desiredState{first},
+		during: []*desiredState{{objects: map[string]string{"a": "2", "b": refused, "d": "1"}, members: both}},
+		dead:   []*desiredState{first},
 	},
 	"update with one dropped and one added": {
-		before: []*wish{first},
-		during: []*wish{{objects: map[string]string{"a": "2", "b": "1", "d": "1"}, members: both}},
+		before: []*desiredState{first},
+		during: []*desiredState{{objects: map[string]string{"a": "2", "b": "1", "d": "1"}, members: both}},
 	},
 	"re-place before the first push ended": {
-		during: []*wish{{objects: first.objects, members: []string{"east"}}},
-		dead:   []*wish{{objects: first.objects, members: []string{"west"}}},
+		during: []*desiredState{{objects: first.objects, members: []string{"east"}}},
+		dead:   []*desiredState{{objects: first.objects, members: []string{"west"}}},
 	},
 	"delete": {
-		before: []*wish{first},
-		during: []*wish{nil},
+		before: []*desiredState{first},
+		during: []*desiredState{nil},
 	},
-	"delete what is being made": {
-		during: []*wish{first},
-		dead:   []*wish{nil},
+	"delete during the first push": {
+		during: []*desiredState{first},
+		dead:   []*desiredState{nil},
 	},
 	"leave and come back": {
-		before: []*wish{first},
-		during: []*wish{{objects: first.objects, members: []string{"west"}}},
-		dead:   []*wish{{objects: map[string]string{"a": "2", "c": "1"}, members: both}},
+		before: []*desiredState{first},
+		during: []*desiredState{{objects: first.objects, members: []string{"west"}}},
+		dead:   []*desiredState{{objects: map[string]string{"a": "2", "c": "1"}, members: both}},
 	},
-	"repair what somebody changed, and what somebody deleted": {
-		before: []*wish{first},
-		harm:   func(a *author) { a.harm("a", "spoilt"); a.harm("b", "") },
+	"repair an object that another client changed, and one that it deleted": {
+		before:       []*desiredState{first},
+		changeByHand: func(a *author) { a.changeByHand("a", "by hand"); a.changeByHand("b", "") },
 	},
-	"repair what is being changed": {
-		before: []*wish{first},
-		during: []*wish{{objects: map[string]string{"a": "2", "b": "2"}, members: both}},
-		harm:   func(a *author) { a.harm("a", "spoilt") },
-		dead:   []*wish{{objects: map[string]string{"a": "3", "b": "2"}, members: both}},
+	"repair an object during its update": {
+		before:       []*desiredState{first},
+		during:       []*desiredState{{objects: map[string]string{"a": "2", "b": "2"}, members: both}},
+		changeByHand: func(a *author) { a.changeByHand("a", "by hand") },
+		dead:         []*desiredState{{objects: map[string]string{"a": "3", "b": "2"}, members: both}},
 	},
-	"somebody's object is in the way": {
-		during:   []*wish{first},
+	"another owner's object has the name": {
+		during:   []*desiredState{first},
 		inTheWay: "b",
 	},
-	"somebody takes the place of what is changed": {
-		before: []*wish{first},
-		during: []*wish{{objects: map[string]string{"a": "1", "b": "1", "c": "2"}, members: both}},
-		usurp:  "c",
+	"another owner replaces an object during its update": {
+		before:   []*desiredState{first},
+		during:   []*desiredState{{objects: map[string]string{"a": "1", "b": "1", "c": "2"}, members: both}},
+		takeOver: "c",
 	},
-	"somebody takes the place of what is dropped": {
-		before: []*wish{first},
-		during: []*wish{{objects: map[string]string{"a": "1", "b": "1"}, members: both}},
-		usurp:  "c",
+	"another owner replaces an object that is dropped": {
+		before:   []*desiredState{first},
+		during:   []*desiredState{{objects: map[string]string{"a": "1", "b": "1"}, members: both}},
+		takeOver: "c",
 	},
-	"somebody takes the place of what is deleted": {
-		before: []*wish{first},
-		during: []*wish{nil},
-		usurp:  "c",
+	"another owner replaces an object while the wrapper is deleted": {
+		before:   []*desiredState{first},
+		during:   []*desiredState{nil},
+		takeOver: "c",
 	},
 }

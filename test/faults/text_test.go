@@ -21,7 +21,7 @@ import (
 func TestBadTextOfAMemberDoesNotBlockItsStatus(t *testing.T) {
 	f := newFleet(t, v1alpha1.CollectorHost)
 	east := f.proxies["east"]
-	var boasts mood = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	var lies misbehavior = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		isVersion, isMembership := r.URL.Path == "/version", strings.HasSuffix(r.URL.Path, "/memberships/self")
 		if r.Method != http.MethodGet || !isVersion && !isMembership {
 			next.ServeHTTP(w, r)
@@ -29,21 +29,21 @@ func TestBadTextOfAMemberDoesNotBlockItsStatus(t *testing.T) {
 		}
 		answer := httptest.NewRecorder()
 		next.ServeHTTP(answer, r)
-		said := map[string]any{}
-		if err := json.Unmarshal(answer.Body.Bytes(), &said); err != nil {
+		fields := map[string]any{}
+		if err := json.Unmarshal(answer.Body.Bytes(), &fields); err != nil {
 			panic(http.ErrAbortHandler)
 		}
-		if spec, ok := said["spec"].(map[string]any); ok {
+		if spec, ok := fields["spec"].(map[string]any); ok {
 			spec["grants"] = []string{"any", "any", "", "\x1b[31m" + strings.Repeat("x", 500)}
 		}
 		if isVersion {
-			said["gitVersion"] = "v1.36.3\x1b]0;owned\x07" + strings.Repeat("x", 200)
+			fields["gitVersion"] = "v1.36.3\x1b]0;owned\x07" + strings.Repeat("x", 200)
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(said) // the client notices an error
+		_ = json.NewEncoder(w).Encode(fields) // the client notices an error
 	}
-	east.mood.Store(&boasts)
-	defer east.mood.Store(nil)
+	east.misbehavior.Store(&lies)
+	defer east.misbehavior.Store(nil)
 	defer born(t, manager, f.manager, end{}).kill()
 	f.eventually(t, "the status is written", func(ctx context.Context) string {
 		mc := &v1alpha1.MemberCluster{}

@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// moods are the ways in which a member can misbehave.
-var moods = map[string]mood{
+// misbehaviors has, by name, the ways in which a member can misbehave.
+var misbehaviors = map[string]misbehavior{
 	"never answers": func(_ http.ResponseWriter, r *http.Request, _ http.Handler) { <-r.Context().Done() },
 	"answers after half a minute": func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		select {
@@ -24,20 +24,20 @@ var moods = map[string]mood{
 			next.ServeHTTP(w, r)
 		}
 	},
-	"answers with the head only": func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+	"sends only the header of an answer": func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusOK)
 		w.(http.Flusher).Flush() //nolint:forcetypeassert // the server's is one
 		<-r.Context().Done()
 	},
-	"does what it is asked, and never says so": func(_ http.ResponseWriter, r *http.Request, next http.Handler) {
+	"executes every request, and never answers": func(_ http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.URL.Query().Get("watch") == "" {
 			next.ServeHTTP(httptest.NewRecorder(), r)
 		}
 		<-r.Context().Done()
 	},
 	"breaks every connection": func(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) },
-	"breaks every answer off in the middle": func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	"breaks off every answer in the middle": func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.URL.Query().Get("watch") != "" {
 			panic(http.ErrAbortHandler)
 		}
@@ -49,15 +49,15 @@ var moods = map[string]mood{
 		w.(http.Flusher).Flush()                                  //nolint:forcetypeassert // the server's is one
 		panic(http.ErrAbortHandler)
 	},
-	"answers 429":           status(http.StatusTooManyRequests, "Retry-After", "1"),
-	"answers 410":           status(http.StatusGone, "", ""),
-	"answers 500":           status(http.StatusInternalServerError, "", ""),
-	"answers 503":           status(http.StatusServiceUnavailable, "", ""),
-	"answers a login page":  text("text/html", "<html><body>Please log in</body></html>"),
-	"answers another kind":  text("application/json", `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"x"}}]}`),
-	"answers with nothing":  text("application/json", ""),
-	"answers with nonsense": text("application/json", strings.Repeat(`{"items":[`, 10_000)),
-	"answers each third request": func() mood {
+	"answers 429":          status(http.StatusTooManyRequests, "Retry-After", "1"),
+	"answers 410":          status(http.StatusGone, "", ""),
+	"answers 500":          status(http.StatusInternalServerError, "", ""),
+	"answers 503":          status(http.StatusServiceUnavailable, "", ""),
+	"answers a login page": text("text/html", "<html><body>Please log in</body></html>"),
+	"answers another kind": text("application/json", `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"x"}}]}`),
+	"sends empty answers":  text("application/json", ""),
+	"sends invalid JSON":   text("application/json", strings.Repeat(`{"items":[`, 10_000)),
+	"answers each third request": func() misbehavior {
 		var n atomic.Int64
 		return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if n.Add(1)%3 != 0 {
@@ -66,7 +66,7 @@ var moods = map[string]mood{
 			next.ServeHTTP(w, r)
 		}
 	}(),
-	"says everything of its watches twice, and the older word last": func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	"sends every watch event twice, and then the event before it": func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.URL.Query().Get("watch") == "" {
 			next.ServeHTTP(w, r)
 			return
@@ -74,7 +74,7 @@ var moods = map[string]mood{
 		stutter := &stutterer{ResponseWriter: w}
 		next.ServeHTTP(stutter, r)
 	},
-	"lies in discovery": func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	"sends false discovery": func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		gv, core := strings.CutPrefix(r.URL.Path, "/api/")
 		if !core {
 			gv = strings.TrimPrefix(r.URL.Path, "/apis/")
@@ -90,7 +90,7 @@ var moods = map[string]mood{
 		}
 		_, _ = io.WriteString(w, `{"name":"last","kind":"Last","verbs":[]}]}`)
 	},
-	"lists without an end": func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	"sends lists without an end": func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/deliveries") || r.URL.Query().Get("watch") != "" {
 			next.ServeHTTP(w, r)
 			return
@@ -108,18 +108,18 @@ var moods = map[string]mood{
 	},
 }
 
-func status(code int, header, value string) mood {
+func status(code int, header, value string) misbehavior {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		if header != "" {
 			w.Header().Set(header, value)
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(code)
-		_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"message":"a bad day \u001b[31m"}`, code)
+		_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"message":"a failure \u001b[31m"}`, code)
 	}
 }
 
-func text(kind, body string) mood {
+func text(kind, body string) misbehavior {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		w.Header().Set("Content-Type", kind)
 		_, _ = io.WriteString(w, body)

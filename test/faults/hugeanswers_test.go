@@ -23,15 +23,15 @@ import (
 // oneMember is the memory that one member may take in the manager, whatever it answers; see docs/design.md, section 4.
 const oneMember = 512 << 20
 
-// glutton is a member whose answers are larger than the memory of the host.
-type glutton struct {
-	// answers reports whether a request gets such an answer. All other requests pass.
+// hugeAnswer is an answer of a member that is larger than the memory of the host.
+type hugeAnswer struct {
+	// answers reports whether a request gets this answer. All other requests reach the member.
 	answers func(r *http.Request) bool
 	// piece returns the n-th piece of an answer, or "" at its end. Most answers have no end.
 	piece func(n int) string
 }
 
-var gluttons = map[string]glutton{
+var hugeAnswers = map[string]hugeAnswer{
 	"a gigabyte": {answers: aRead, piece: func(int) string { return `{"kind":"` + strings.Repeat("x", 1<<20) }},
 	"a list of empty things": {answers: aList, piece: func(n int) string { // 20 MB
 		switch {
@@ -68,8 +68,8 @@ var gluttons = map[string]glutton{
 
 const listOfDeliveries = `{"kind":"DeliveryList","apiVersion":"` + v1alpha1.Group + `/v1alpha1","metadata":{"resourceVersion":"1","continue":"more"},"items":[`
 
-// A short run tries some of these; CRASH=all tries all.
-var dailyGluttons = []string{"a list of empty things", "events without an end"}
+// dailyHugeAnswers are the answers that a short run tries. CRASH=all tries all.
+var dailyHugeAnswers = []string{"a list of empty things", "events without an end"}
 
 func aWatch(r *http.Request) bool { return r.URL.Query().Has("watch") }
 
@@ -116,23 +116,23 @@ var words = strings.Repeat("much ado ", 113) // 1 KiB
 // Answers larger than the host's memory must harm neither the host nor the other members.
 func TestAMemberCannotFillTheHostsMemory(t *testing.T) {
 	f := newFleet(t, v1alpha1.CollectorHost)
-	names := dailyGluttons
+	names := dailyHugeAnswers
 	if all {
-		names = slices.Sorted(maps.Keys(gluttons))
+		names = slices.Sorted(maps.Keys(hugeAnswers))
 	}
 	l := born(t, manager, f.manager, end{})
 	defer l.kill()
 	well := f.newAuthor(t)
-	well.wish(first)
-	well.rest([]*wish{first})
+	well.write(first)
+	well.rest([]*desiredState{first})
 	defer debug.SetGCPercent(debug.SetGCPercent(25)) // so that little garbage counts as memory in use
 
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
-			east, g := f.proxies["east"], gluttons[name]
+			east, g := f.proxies["east"], hugeAnswers[name]
 			heap := watchHeap()
 			var offered, refused atomic.Int64
-			var bad mood = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			var bad misbehavior = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 				switch {
 				case g.answers(r):
 				case aWatch(r): // refuse to resume, so that the client lists again
@@ -158,14 +158,14 @@ func TestAMemberCannotFillTheHostsMemory(t *testing.T) {
 					}
 				}
 			}
-			east.mood.Store(&bad)
-			defer east.mood.Store(nil)
+			east.misbehavior.Store(&bad)
+			defer east.misbehavior.Store(nil)
 			east.server.CloseClientConnections()
 			a := f.newAuthor(t)
-			a.wish(first)
+			a.write(first)
 			a.eventually(t, "the other is served", func(ctx context.Context) string { return a.served(ctx, "west") })
 			// If the manager does not stop reading, the heap grows beyond the limit.
-			a.eventually(t, "it is refused again and again", func(context.Context) string {
+			a.eventually(t, "the manager breaks answers off again and again", func(context.Context) string {
 				if refused.Load() < 5 && heap.most() < oneMember {
 					return fmt.Sprintf("%d MiB were taken, and %d answers broken off", offered.Load()>>20, refused.Load())
 				}
@@ -177,11 +177,11 @@ func TestAMemberCannotFillTheHostsMemory(t *testing.T) {
 			if most > oneMember {
 				t.Errorf("the heap has grown by %d MiB", most>>20)
 			}
-			east.mood.Store(nil)
+			east.misbehavior.Store(nil)
 			east.server.CloseClientConnections()
-			a.rest([]*wish{first})
-			a.wish(nil)
-			a.rest([]*wish{first, nil})
+			a.rest([]*desiredState{first})
+			a.write(nil)
+			a.rest([]*desiredState{first, nil})
 		})
 	}
 }

@@ -129,14 +129,14 @@ func (a *author) statusLines(ctx context.Context) string {
 	return text
 }
 
-// said compares the status of the wrappers with the state of the members.
-func (a *author) said(ctx context.Context, h history) string {
+// checkStatus compares the status of the wrappers with the state of the members.
+func (a *author) checkStatus(ctx context.Context, h history) string {
 	for name, last := range h.last() {
 		w := build.Federated(name).In(a.shop).Obj()
 		err := a.host.Get(ctx, client.ObjectKeyFromObject(w), w)
 		if last == nil {
 			if !apierrors.IsNotFound(err) {
-				return fmt.Sprintf("the wrapper is there: %v", err)
+				return fmt.Sprintf("reading the wrapper: %v", err)
 			}
 			continue
 		}
@@ -149,24 +149,24 @@ func (a *author) said(ctx context.Context, h history) string {
 			want = metav1.ConditionFalse
 		}
 		if len(last.claims) == 0 && (ready == nil || ready.Status != want || ready.ObservedGeneration != w.Generation) {
-			return fmt.Sprintf("the wrapper says %+v", ready)
+			return fmt.Sprintf("the wrapper has %+v", ready)
 		}
 		if diff := cmp.Diff(last.members, w.Status.Placement.Clusters); diff != "" {
-			return "the decision (-wish +is)\n" + diff
+			return "the decision (-desired +is)\n" + diff
 		}
 	}
 	return ""
 }
 
 // stalled waits until the status reports each member's refusal.
-func (a *author) stalled(ctx context.Context, last *wish) string {
+func (a *author) stalled(ctx context.Context, last *desiredState) string {
 	w := a.wrapper()
 	if err := a.host.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
 		return err.Error()
 	}
 	for _, line := range w.Status.Clusters {
 		if slices.Contains(last.members, line.Name) && line.State != v1alpha1.StateStalled {
-			return fmt.Sprintf("%s says %s %s %s", line.Name, line.State, line.Reason, line.Message)
+			return fmt.Sprintf("%s has %s %s %s", line.Name, line.State, line.Reason, line.Message)
 		}
 	}
 	if w.Status.ObservedGeneration != w.Generation {
