@@ -42,8 +42,19 @@ func (o *Object) Unstructured() (*unstructured.Unstructured, error) {
 // String is kind and name for a message: Deployment web.
 func (o *Object) String() string { return o.GVK.Kind + " " + o.Name }
 
-// ObjectID names an object of a wrapper.
+// ObjectID identifies an object of one wrapper. It needs no namespace: all objects of a wrapper are in the same one.
 type ObjectID struct{ Group, Kind, Name string }
+
+// SecretID is the ID of a Secret.
+func SecretID(name string) ObjectID { return ObjectID{Kind: "Secret", Name: name} }
+
+// IsSecret reports whether the object is a Secret.
+func (id ObjectID) IsSecret() bool { return id == SecretID(id.Name) }
+
+// Compare orders IDs by kind, name and group.
+func (id ObjectID) Compare(other ObjectID) int {
+	return cmp.Or(cmp.Compare(id.Kind, other.Kind), cmp.Compare(id.Name, other.Name), cmp.Compare(id.Group, other.Group))
+}
 
 // identity identifies an object on a member.
 type identity struct{ group, kind, namespace, name string }

@@ -17,7 +17,7 @@ func TestWhenAPassNeedsAnIntent(t *testing.T) {
 	}{
 		"contents change": {func(*Change) {}, false},
 		"contents of several objects": {func(c *Change) {
-			c.Objects = append(c.Objects, ChangedObject{ID: ObjectID{"apps", "Deployment", "d"}, UID: uid})
+			c.Objects = append(c.Objects, ChangedObject{ID: ObjectID{Group: "apps", Kind: "Deployment", Name: "d"}, UID: uid})
 		}, false},
 		"no summary": {func(c *Change) { c.Work.Recalled = nil }, true},
 		"the last pass is not known, or did not record all": {func(c *Change) { c.Work.IsRecorded = false }, true},
@@ -36,7 +36,7 @@ func TestWhenAPassNeedsAnIntent(t *testing.T) {
 		"a rollout":                            {func(c *Change) { c.IsPaced = true }, true},
 		"a uid is not known":                   {func(c *Change) { c.Objects[0].UID = "" }, true},
 		"a Secret":                             {func(c *Change) { c.Objects[0].ID.Kind = "Secret" }, true},
-		"a Secret of another group":            {func(c *Change) { c.Objects[0].ID = ObjectID{"example.org", "Secret", "a"} }, false},
+		"a Secret of another group":            {func(c *Change) { c.Objects[0].ID = ObjectID{Group: "example.org", Kind: "Secret", Name: "a"} }, false},
 		"a Namespace":                          {func(c *Change) { c.Objects[0].ID.Kind = "Namespace" }, true},
 		"replicas that another client may set": {func(c *Change) { c.Objects[0].GivesReplicas = true }, true},
 		"a kind that is not watched": {func(c *Change) {

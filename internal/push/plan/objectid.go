@@ -3,25 +3,17 @@
 package plan
 
 import (
-	"cmp"
-
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/render"
 )
 
 // ObjectID identifies an object within one Delivery.
-type ObjectID struct {
-	Group, Kind, Name string
-}
+type ObjectID = render.ObjectID
 
 // IDOf is the ID of an entry's object.
-func IDOf(e *v1alpha1.InventoryEntry) ObjectID { return ObjectID{e.Group, e.Kind, e.Name} }
+func IDOf(e *v1alpha1.InventoryEntry) ObjectID {
+	return ObjectID{Group: e.Group, Kind: e.Kind, Name: e.Name}
+}
 
 // SecretID is the ID of a Secret.
-func SecretID(name string) ObjectID { return ObjectID{Kind: "Secret", Name: name} }
-
-// IsSecret reports whether the object is a Secret.
-func (id ObjectID) IsSecret() bool { return id == SecretID(id.Name) }
-
-func (id ObjectID) compare(other ObjectID) int {
-	return cmp.Or(cmp.Compare(id.Kind, other.Kind), cmp.Compare(id.Name, other.Name), cmp.Compare(id.Group, other.Group))
-}
+func SecretID(name string) ObjectID { return render.SecretID(name) }

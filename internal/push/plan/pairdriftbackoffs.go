@@ -40,7 +40,7 @@ func (b driftBackoffs) settle(drifts []v1alpha1.ObjectStatus, now time.Time) (wa
 	}
 	drifting := make(map[ObjectID]bool)
 	for _, o := range drifts {
-		drifting[ObjectID{o.Group, o.Kind, o.Name}] = !deliveries.IsUnfinished(&o)
+		drifting[ObjectID{Group: o.Group, Kind: o.Kind, Name: o.Name}] = !deliveries.IsUnfinished(&o)
 	}
 	for id, c := range b {
 		if !drifting[id] {
@@ -65,7 +65,7 @@ func (b driftBackoffs) contested() string {
 		if !c.isContested() {
 			continue
 		}
-		if n++; n == 1 || id.compare(first) < 0 {
+		if n++; n == 1 || id.Compare(first) < 0 {
 			first = id
 		}
 	}

@@ -138,7 +138,7 @@ func (h *History) repairs(desired *Desired, seen *deliveries.Summary, retry bool
 		return todo, 0 // the Delivery of another wrapper reports that wrapper's objects, not this one's
 	}
 	for _, o := range seen.Drifts() {
-		id, mark, unfinished := ObjectID{o.Group, o.Kind, o.Name}, deliveries.DriftID(&o), deliveries.IsUnfinished(&o)
+		id, mark, unfinished := ObjectID{Group: o.Group, Kind: o.Kind, Name: o.Name}, deliveries.DriftID(&o), deliveries.IsUnfinished(&o)
 		if desired.Drift != v1alpha1.DriftRepair && !unfinished {
 			continue
 		}
@@ -210,7 +210,7 @@ func (h *History) ForgetRepairs() { h.repaired = nil }
 func (h *History) stillUnrepaired(desired *Desired, todo *Work, seen *deliveries.Summary) []ObjectID {
 	drifting := make(map[ObjectID]bool)
 	for _, o := range seen.Drifts() {
-		drifting[ObjectID{o.Group, o.Kind, o.Name}] = true
+		drifting[ObjectID{Group: o.Group, Kind: o.Kind, Name: o.Name}] = true
 	}
 	var still []ObjectID
 	for _, id := range h.last.Unrepaired {
