@@ -4,22 +4,23 @@ package author
 
 import "fmt"
 
-// homes notes the namespaces that the wrappers need at the host. hasNamespace reports whether the host has a namespace;
-// it is nil if the host is not to be asked. A Namespace in the input goes to the members, so the host may lack it.
-func homes(items []*item, wrappers []*Wrapper, hasNamespace func(string) (bool, error)) ([]Note, error) {
-	brought := map[string]bool{}
+// hostNamespaceNotes are notes about namespaces that the wrappers need on the host, and that it lacks or may lack. hasNamespace reports
+// whether the host has a namespace; it is nil if the command does not connect to the host. A Namespace in the input goes to the
+// members, so the host may lack it.
+func hostNamespaceNotes(items []*item, wrappers []*Wrapper, hasNamespace func(string) (bool, error)) ([]Note, error) {
+	inInput := map[string]bool{}
 	for _, i := range items {
 		if i.gk() == core("Namespace") {
-			brought[i.Object.GetName()] = true
+			inInput[i.Object.GetName()] = true
 		}
 	}
 	var notes []Note
-	told := map[string]bool{"": true}
+	checked := map[string]bool{"": true}
 	for _, w := range wrappers {
-		if told[w.Namespace] {
+		if checked[w.Namespace] {
 			continue
 		}
-		told[w.Namespace] = true
+		checked[w.Namespace] = true
 		switch {
 		case hasNamespace != nil:
 			has, err := hasNamespace(w.Namespace)
@@ -30,7 +31,7 @@ func homes(items []*item, wrappers []*Wrapper, hasNamespace func(string) (bool, 
 				notes = append(notes, Note{Text: fmt.Sprintf("%s %s: the host has no namespace %s for the wrapper: run `kubectl create namespace %s` there first",
 					w.Kind, w.Name, w.Namespace, w.Namespace)})
 			}
-		case brought[w.Namespace]:
+		case inInput[w.Namespace]:
 			notes = append(notes, Note{Text: fmt.Sprintf("%s %s: Namespace %s of the input goes to the members; the wrapper itself needs a namespace of that name on the host: "+
 				"run `kubectl create namespace %s` there first, if the host lacks it", w.Kind, w.Name, w.Namespace, w.Namespace)})
 		}

@@ -106,7 +106,7 @@ func Wrap(manifests []Manifest, options Options) ([]*Wrapper, []Note, error) {
 	} else {
 		wrappers = singles(items)
 	}
-	missing, err := homes(items, wrappers, options.HasNamespace)
+	missing, err := hostNamespaceNotes(items, wrappers, options.HasNamespace)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -17,8 +17,8 @@ import (
 // maxNames is the number of members that a message names.
 const maxNames = 10
 
-// said is the content of one condition.
-type said struct {
+// conditionContent is the status, the reason and the message of one condition.
+type conditionContent struct {
 	ok bool
 	// unknown reports whether the condition was not judged: it is then neither True nor False.
 	unknown bool
@@ -26,7 +26,7 @@ type said struct {
 	message string
 }
 
-func (s said) status() metav1.ConditionStatus {
+func (s conditionContent) status() metav1.ConditionStatus {
 	switch {
 	case s.unknown:
 		return metav1.ConditionUnknown
@@ -44,22 +44,22 @@ func conditions(in Input, t tally, lines []v1alpha1.ClusterStatus, now time.Time
 			all = append(all, c)
 		}
 	}
-	set := func(kind string, s said) {
+	set := func(kind string, s conditionContent) {
 		meta.SetStatusCondition(&all, metav1.Condition{Type: kind, Status: s.status(), Reason: s.reason, Message: Condition(s.message),
 			ObservedGeneration: in.Generation, LastTransitionTime: metav1.NewTime(now)})
 	}
 	worst := worstLine(lines)
-	placed, pushed, healthy := placedSays(in), pushedSays(in, t, lines, worst), healthySays(t, worst)
-	ready := readySays(in, placed, pushed, healthy)
+	placed, pushed, healthy := placedContent(in), pushedContent(in, t, lines, worst), healthyContent(t, worst)
+	ready := readyContent(in, placed, pushed, healthy)
 	if in.Deleting {
-		pushed, healthy, ready = leftSays(in, t, lines, worst), unjudgedSays(), deletingSays(in, t, lines, worst)
+		pushed, healthy, ready = pushedWhileDeleting(in, t, lines, worst), healthyWhileDeleting(), readyWhileDeleting(in, t, lines, worst)
 	}
 	set(v1alpha1.ConditionPlaced, placed)
 	set(v1alpha1.ConditionPushed, pushed)
 	set(v1alpha1.ConditionHealthy, healthy)
 	set(v1alpha1.ConditionReady, ready)
 
-	keep := func(kind string, was *metav1.Condition, s said) {
+	keep := func(kind string, was *metav1.Condition, s conditionContent) {
 		c := metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: s.reason, Message: Condition(s.message),
 			ObservedGeneration: in.Generation, LastTransitionTime: metav1.NewTime(now)}
 		if was != nil {
@@ -77,38 +77,38 @@ func conditions(in Input, t tally, lines []v1alpha1.ClusterStatus, now time.Time
 	return all
 }
 
-func placedSays(in Input) said {
-	return said{ok: in.PlacedOK, reason: in.PlacedReason, message: in.PlacedMessage}
+func placedContent(in Input) conditionContent {
+	return conditionContent{ok: in.PlacedOK, reason: in.PlacedReason, message: in.PlacedMessage}
 }
 
-func pushedSays(in Input, t tally, lines []v1alpha1.ClusterStatus, worst *v1alpha1.ClusterStatus) said {
+func pushedContent(in Input, t tally, lines []v1alpha1.ClusterStatus, worst *v1alpha1.ClusterStatus) conditionContent {
 	if t.updated == t.placed && t.leaving == 0 {
-		return said{ok: true, reason: v1alpha1.ReasonAllUpdated, message: fmt.Sprintf("%s the update revision", holds(t.placed))}
+		return conditionContent{ok: true, reason: v1alpha1.ReasonAllUpdated, message: fmt.Sprintf("%s the update revision", holds(t.placed))}
 	}
-	s := said{reason: v1alpha1.ReasonPushing, message: fmt.Sprintf("%d of %d clusters hold the update revision", t.updated, t.placed)}
+	s := conditionContent{reason: v1alpha1.ReasonPushing, message: fmt.Sprintf("%d of %d clusters hold the update revision", t.updated, t.placed)}
 	if words := leavingWords(in, lines); words != "" {
 		s.message += "," + words
 	}
 	if in.Rollout != nil && in.Rollout.Reason != "" {
-		return in.Rollout.pushedSays(s, worst)
+		return in.Rollout.pushedContent(s, worst)
 	}
 	return blame(s, worst)
 }
 
-func healthySays(t tally, worst *v1alpha1.ClusterStatus) said {
+func healthyContent(t tally, worst *v1alpha1.ClusterStatus) conditionContent {
 	if t.healthy == t.placed {
-		return said{ok: true, reason: v1alpha1.ReasonAllHealthy, message: fmt.Sprintf("%d of %d clusters are healthy", t.healthy, t.placed)}
+		return conditionContent{ok: true, reason: v1alpha1.ReasonAllHealthy, message: fmt.Sprintf("%d of %d clusters are healthy", t.healthy, t.placed)}
 	}
-	return blame(said{reason: v1alpha1.ReasonApplying, message: fmt.Sprintf("%d of %d clusters are healthy", t.healthy, t.placed)}, worst)
+	return blame(conditionContent{reason: v1alpha1.ReasonApplying, message: fmt.Sprintf("%d of %d clusters are healthy", t.healthy, t.placed)}, worst)
 }
 
-// readySays is Ready of a wrapper that is not being deleted: the first problem that a person has to know.
-func readySays(in Input, placed, pushed, healthy said) said {
+// readyContent is Ready of a wrapper that is not being deleted: the first problem that a person has to know.
+func readyContent(in Input, placed, pushed, healthy conditionContent) conditionContent {
 	switch {
 	case in.Invalid != "":
-		return said{reason: v1alpha1.ReasonSpecInvalid, message: in.Invalid}
+		return conditionContent{reason: v1alpha1.ReasonSpecInvalid, message: in.Invalid}
 	case !placed.ok:
-		return said{reason: placed.reason, message: placed.message}
+		return conditionContent{reason: placed.reason, message: placed.message}
 	case !pushed.ok:
 		return pushed
 	case !healthy.ok:
@@ -116,32 +116,32 @@ func readySays(in Input, placed, pushed, healthy said) said {
 	case in.Notice != "":
 		// Ready stays True. The override may be meant for a member that joins later. And a member that left must not
 		// make every wrapper wait whose overrides name it. `kubectl get` shows the reason.
-		return said{ok: true, reason: v1alpha1.ReasonClusterNotFound, message: healthy.message + "; " + in.Notice}
+		return conditionContent{ok: true, reason: v1alpha1.ReasonClusterNotFound, message: healthy.message + "; " + in.Notice}
 	}
-	return said{ok: true, reason: v1alpha1.ReasonAllHealthy, message: healthy.message}
+	return conditionContent{ok: true, reason: v1alpha1.ReasonAllHealthy, message: healthy.message}
 }
 
-// leftSays is Pushed of a wrapper that is being deleted: it has no placed members to count.
-func leftSays(in Input, t tally, lines []v1alpha1.ClusterStatus, worst *v1alpha1.ClusterStatus) said {
-	s := said{reason: v1alpha1.ReasonLeaving, message: "no cluster is placed any more"}
+// pushedWhileDeleting is Pushed of a wrapper that is being deleted: it has no placed members to count.
+func pushedWhileDeleting(in Input, t tally, lines []v1alpha1.ClusterStatus, worst *v1alpha1.ClusterStatus) conditionContent {
+	s := conditionContent{reason: v1alpha1.ReasonLeaving, message: "no cluster is placed any more"}
 	if t.leaving > 0 {
 		s.message += "," + leavingWords(in, lines)
 	}
 	return blame(s, worst)
 }
 
-// unjudgedSays is Healthy of a wrapper that is being deleted. The collectors no longer judge its objects, so their
+// healthyWhileDeleting is Healthy of a wrapper that is being deleted. The collectors no longer judge its objects, so their
 // health is unknown.
-func unjudgedSays() said {
-	return said{unknown: true, reason: v1alpha1.ReasonDeleting,
+func healthyWhileDeleting() conditionContent {
+	return conditionContent{unknown: true, reason: v1alpha1.ReasonDeleting,
 		message: "the wrapper is being deleted: the collectors no longer judge its objects"}
 }
 
-// deletingSays names the members that the deletion waits for.
-func deletingSays(in Input, t tally, lines []v1alpha1.ClusterStatus, worst *v1alpha1.ClusterStatus) said {
-	s := said{reason: v1alpha1.ReasonDeleting, message: "no cluster is left to wait for"}
+// readyWhileDeleting is Ready of a wrapper that is being deleted. It names the members that the deletion waits for.
+func readyWhileDeleting(in Input, t tally, lines []v1alpha1.ClusterStatus, worst *v1alpha1.ClusterStatus) conditionContent {
+	s := conditionContent{reason: v1alpha1.ReasonDeleting, message: "no cluster is left to wait for"}
 	if t.leaving > 0 {
-		s.message = blame(said{message: "waiting for" + leavingWords(in, lines)}, worst).message
+		s.message = blame(conditionContent{message: "waiting for" + leavingWords(in, lines)}, worst).message
 	}
 	return s
 }
@@ -173,7 +173,7 @@ func leavingWords(in Input, lines []v1alpha1.ClusterStatus) string {
 }
 
 // blame adds the worst line: its member and its message.
-func blame(s said, worst *v1alpha1.ClusterStatus) said {
+func blame(s conditionContent, worst *v1alpha1.ClusterStatus) conditionContent {
 	if worst == nil {
 		return s
 	}

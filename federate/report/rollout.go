@@ -29,9 +29,9 @@ func (r *Rollout) isUnderWay() bool {
 	return r != nil && (r.State == v1alpha1.RolloutProgressing || r.State == v1alpha1.RolloutRollingBack)
 }
 
-// pushedSays is the condition Pushed while not all members are updated. The worst member comes after it, because the rollout is the
+// pushedContent is the condition Pushed while not all members are updated. The worst member comes after it, because the rollout is the
 // reason why the others wait.
-func (r *Rollout) pushedSays(s said, worst *v1alpha1.ClusterStatus) said {
+func (r *Rollout) pushedContent(s conditionContent, worst *v1alpha1.ClusterStatus) conditionContent {
 	s.message += "; " + r.Message
 	s = blame(s, worst)
 	s.reason = r.Reason

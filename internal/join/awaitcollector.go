@@ -22,8 +22,8 @@ import (
 var errHopeless = errors.New("it does not change")
 
 const (
-	// lookEvery is the time between two reads of the collector's Deployment.
-	lookEvery = time.Second
+	// readInterval is the time between two reads of the collector's Deployment.
+	readInterval = time.Second
 	// patience is how long a pod may fail for one reason, or the manager may fail to reach the member, before the join gives up. A
 	// kubelet tries to pull an image again after 10 and after 20 seconds, so one failure of a registry does not end the join.
 	patience = 40 * time.Second
@@ -33,8 +33,8 @@ const (
 type collectorRollout struct {
 	joiner *joiner
 	state  membercollector.State
-	// looked is when the join read the state, since is when the state got its reason.
-	looked, since time.Time
+	// lastRead is when the join read the state, since is when the state got its reason.
+	lastRead, since time.Time
 }
 
 // look reports whether the collector on the member runs as this join installed it; it is true where the collector runs elsewhere.
@@ -45,15 +45,15 @@ func (r *collectorRollout) look(ctx context.Context) (done bool, err error) {
 		return true, nil
 	}
 	now := p.now()
-	if now.Sub(r.looked) < lookEvery {
-		return !r.looked.IsZero() && r.state.Reason == "", nil
+	if now.Sub(r.lastRead) < readInterval {
+		return !r.lastRead.IsZero() && r.state.Reason == "", nil
 	}
 	before := r.state
 	state, err := p.collectorState(ctx)
 	if err != nil { // the next look may succeed; the join has written everything
 		state = membercollector.State{Reason: v1alpha1.ReasonCollectorStarting, Message: err.Error()}
 	}
-	r.state, r.looked = state, now
+	r.state, r.lastRead = state, now
 	fails := slices.Contains([]string{v1alpha1.ReasonImageNotPulled, v1alpha1.ReasonPodRefused, v1alpha1.ReasonPodUnschedulable, v1alpha1.ReasonCollectorCrashed}, r.state.Reason)
 	if r.state.Reason != before.Reason {
 		r.since = now

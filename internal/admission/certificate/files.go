@@ -12,8 +12,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// lookEvery is the longest time until Files serves a renewed certificate.
-const lookEvery = time.Minute
+// checkInterval is the longest time until Files serves a renewed certificate.
+const checkInterval = time.Minute
 
 // Files serves the certificate in the files tls.crt and tls.key of a folder. It reads the files from time to time and
 // does not watch them. The kernel allows a user 128 inotify watchers by default, and several control planes on one
@@ -22,9 +22,9 @@ type Files struct {
 	dir   string
 	clock clock.PassiveClock
 
-	mu     sync.Mutex
-	loaded *tls.Certificate
-	looked time.Time
+	mu        sync.Mutex
+	loaded    *tls.Certificate
+	lastCheck time.Time
 }
 
 // NewFiles serves the certificate of a folder. The files may appear later. Until then connections fail.
@@ -34,13 +34,13 @@ func NewFiles(dir string, clk clock.PassiveClock) *Files { return &Files{dir: di
 func (p *Files) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.loaded != nil && p.clock.Since(p.looked) < lookEvery {
+	if p.loaded != nil && p.clock.Since(p.lastCheck) < checkInterval {
 		return p.loaded, nil
 	}
 	cert, err := tls.LoadX509KeyPair(filepath.Join(p.dir, "tls.crt"), filepath.Join(p.dir, "tls.key"))
 	switch {
 	case err == nil:
-		p.loaded, p.looked = &cert, p.clock.Now()
+		p.loaded, p.lastCheck = &cert, p.clock.Now()
 	case p.loaded == nil:
 		return nil, fmt.Errorf("reading the webhooks' certificate in %s: %w", p.dir, err)
 	}

@@ -35,7 +35,7 @@ func TestTheCertificateOfTheWebhooksFollowsItsFiles(t *testing.T) {
 	if got := name(); got != "first" {
 		t.Errorf("the files are read for every connection: %s", got)
 	}
-	now.SetTime(now.Now().Add(lookEvery))
+	now.SetTime(now.Now().Add(checkInterval))
 	if err := os.Truncate(filepath.Join(dir, "tls.key"), 0); err != nil {
 		t.Fatal(err)
 	}
