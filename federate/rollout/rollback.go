@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+// takeBack sets the targets of a rollout that failed. The waves go back in reverse order, each after the one behind it.
+func (d *decider) takeBack() {
+	good := func(m *Member) Target { return Target{Revision: d.out.State.LastGood, Rendering: m.Good} }
+	started := d.inFlight(good, false)
+	held, all := false, true // held: a later wave is not back
+	for w := len(d.waves) - 1; w >= 0; w-- {
+		back := true
+		for _, costly := range []bool{false, true} {
+			for i := range d.Members {
+				m := &d.Members[i]
+				if int(d.wave[i]) != w || costly != d.costs(m) {
+					continue
+				}
+				back = d.takeMemberBack(i, good(m), held, started) && back
+			}
+		}
+		held, all = held || !back, all && back
+	}
+	d.out.State.Wave, d.out.State.Begun = "", false
+	// A fleet that is back stays so when a member falls ill: nothing goes back then.
+	if all || d.out.State.Phase == RolledBack && !d.movesAny() {
+		d.out.State.Phase = RolledBack
+	} else {
+		d.out.State.Phase = RollingBack
+	}
+}
+
+// movesAny reports whether the decision gives a member another target.
+func (d *decider) movesAny() bool {
+	for i := range d.Members {
+		if d.out.Targets[i].Rendering != d.Members[i].Target {
+			return true
+		}
+	}
+	return false
+}
+
+// takeMemberBack sets the target of one member, and reports whether the waves before it need not wait for it.
+func (d *decider) takeMemberBack(i int, good Target, held bool, started []int) bool {
+	m, keep := &d.Members[i], Target{Revision: d.Members[i].Revision, Rendering: d.Members[i].Target}
+	d.out.Targets[i] = keep
+	switch {
+	case m.Good == "":
+		d.out.Targets[i].Reason = WaitsNoRendering
+		return true
+	case m.unread():
+		d.out.Targets[i].Reason = WaitsForMember
+		return false
+	case m.Target == m.Good:
+		// A member that had the last good revision before the failure holds no other member back, however it fares.
+		return m.healthy() || !m.reachable() || d.failed(m) || d.skipped(m) || m.waits() ||
+			m.ProgressFrom.Before(d.out.State.Failure.At)
+	case !m.reachable():
+		d.out.Targets[i].Reason = WaitsForMember
+		return true
+	case held:
+		d.out.Targets[i].Reason = WaitsForWave
+		return false
+	}
+	if reason := d.start(m, good, started, int(d.wave[i])); reason != "" {
+		d.out.Targets[i].Reason = reason
+		return false
+	}
+	d.out.Targets[i] = good
+	return false
+}
