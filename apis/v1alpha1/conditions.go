@@ -144,7 +144,7 @@ const (
 	// ReasonNotEmpty surfaces when onDelete: DeleteAll does not delete a Namespace or CRD, because the deletion would
 	// also delete objects that do not belong to the wrapper.
 	ReasonNotEmpty = "NotEmpty"
-	// ReasonUnreachable surfaces when the member's API server does not answer.
+	// ReasonUnreachable surfaces when the member's API server does not answer, or the manager cannot use its answer.
 	ReasonUnreachable = "Unreachable"
 	// ReasonRedirected surfaces when the member's endpoint answers with a redirect, which the manager does not follow.
 	ReasonRedirected = "Redirected"

@@ -93,7 +93,7 @@ func (w *pageOnWire) read(result rest.Result) error {
 		return err
 	}
 	if w.Kind != "DeliveryList" {
-		return fmt.Errorf("the answer is a %s and not a DeliveryList: is spec.endpoint that of a Kubernetes API server?", cut(w.Kind, maxName))
+		return fmt.Errorf("the answer is a %s and not a DeliveryList. Does spec.endpoint lead to a Kubernetes API server?", cut(w.Kind, maxName))
 	}
 	return nil
 }

@@ -146,7 +146,7 @@ type Answer struct {
 // an answer comes from a server that is no Kubernetes API server, or from another path of one.
 func (a Answer) Into(obj any) error {
 	if err := json.Unmarshal(a.Body, obj); err != nil {
-		return err
+		return &unusableError{fmt.Errorf("the answer is not the expected JSON (%w). "+isItKubernetes, err)}
 	}
 	typed, ok := obj.(runtime.Object)
 	if !ok {
@@ -162,8 +162,17 @@ func (a Answer) Into(obj any) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the answer is a %s and not a %s: is spec.endpoint that of a Kubernetes API server?", is.Kind, kinds[0].Kind)
+	return &unusableError{fmt.Errorf("the answer is a %s and not a %s. "+isItKubernetes, is.Kind, kinds[0].Kind)}
 }
+
+const isItKubernetes = "Does spec.endpoint lead to a Kubernetes API server?"
+
+// unusableError is the error for an answer that the manager cannot use: it has another encoding, or is another object.
+type unusableError struct{ err error }
+
+func (e *unusableError) Error() string { return e.err.Error() }
+
+func (e *unusableError) Unwrap() error { return e.err }
 
 // RequestTimeout is how long a member may take to answer one request.
 const RequestTimeout = 15 * time.Second

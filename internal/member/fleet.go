@@ -52,10 +52,10 @@ type tracked struct {
 	joined    types.UID
 	lastProbe ProbeResult
 
-	// telling is held while listeners receive the result of a probe. It guards over. Once over is true, the listeners
-	// receive no further results.
+	// telling is held while listeners receive the result of a probe. It guards the field ended. Once ended is true, the
+	// listeners receive no further results.
 	telling sync.Mutex
-	over    bool
+	ended   bool
 }
 
 var (
@@ -202,7 +202,7 @@ func (f *Fleet) Disconnect(name string) {
 	t.cancel()
 	t.telling.Lock()
 	defer t.telling.Unlock()
-	t.over = true
+	t.ended = true
 }
 
 // LastProbe returns the result of the last probe of a member; false when the member is not connected.
@@ -225,7 +225,7 @@ func (f *Fleet) Conn(name string) *Conn {
 	return nil
 }
 
-// ProbeNow makes the fleet probe a member at once, and not at the next interval. Call it when a request to the member
+// ProbeNow makes the fleet probe a member immediately, and not at the next interval. Call it when a request to the member
 // has failed.
 func (f *Fleet) ProbeNow(name string) {
 	f.mu.RLock()

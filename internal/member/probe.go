@@ -40,11 +40,12 @@ type Host struct {
 type ProbeResult struct {
 	// Probed reports whether there was a probe at all.
 	Probed bool
-	// Reachable reports whether the API server answers. Valid reports whether it accepts the host's credentials and
-	// belongs to the cluster that this host joined.
+	// Reachable reports whether the API server gives answers that the manager can use. Valid reports whether it accepts
+	// the host's credentials and belongs to the cluster that this host joined.
 	Reachable, Valid bool
-	// Ours reports whether the last answer that identified the cluster came from the cluster that this host joined.
-	// An outage leaves it as it is; an answer of another cluster does not.
+	// Ours reports whether the last Membership that a probe read is that of the cluster that this host joined. A probe
+	// that reads no Membership leaves Ours unchanged, unless the member has none. If the Membership has a new uid, and
+	// the probe cannot read the uid of kube-system, Ours is false: another cluster may have answered.
 	Ours bool
 	// Reason is one of the reasons of MemberCluster conditions. Message is a sentence for the on-call if there is a
 	// problem.

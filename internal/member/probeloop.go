@@ -44,7 +44,7 @@ func (f *Fleet) keepProbing(ctx context.Context, t *tracked) {
 func (f *Fleet) tell(t *tracked, was, found ProbeResult) (is ProbeResult, told bool) {
 	t.telling.Lock()
 	defer t.telling.Unlock()
-	if t.over {
+	if t.ended {
 		return was, false
 	}
 	f.mu.Lock()

@@ -5,11 +5,13 @@ package member
 import (
 	"crypto/ed25519"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -18,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/internal/boundedread"
 )
 
 // anotherAuthority returns the certificate of an authority that signed nothing here, in PEM.
@@ -50,7 +53,7 @@ func TestTheMessageAboutAnUnreachableMemberNamesTheFieldToCheck(t *testing.T) {
 		"no server listens": {func(c *rest.Config) { c.Host = "https://" + free },
 			[]string{"the API server does not answer: dial tcp " + free, "connection refused"}},
 		"another authority": {func(c *rest.Config) { c.CAData = other },
-			[]string{"not signed by spec.caBundle", "correct spec.endpoint", "hostctl join east"}},
+			[]string{"not signed by spec.caBundle", "Correct spec.endpoint", "hostctl join east"}},
 		"another name": {func(c *rest.Config) { c.ServerName = "east.example.org" },
 			[]string{`not for spec.tlsServerName "east.example.org"`, "hostctl join east", "example.com"}},
 		"a host that the certificate does not have": {func(c *rest.Config) { c.Host = strings.Replace(c.Host, "127.0.0.1", "localhost", 1) },
@@ -70,6 +73,67 @@ func TestTheMessageAboutAnUnreachableMemberNamesTheFieldToCheck(t *testing.T) {
 				if !strings.Contains(is.Message, words) {
 					t.Errorf("%s\ndoes not say %s", is.Message, words)
 				}
+			}
+		})
+	}
+}
+
+func TestTheMessageAboutAnAnswerThatTheManagerCannotUseSaysWhy(t *testing.T) {
+	const isIt = "Does spec.endpoint lead to a Kubernetes API server?"
+	for name, test := range map[string]struct{ path, kind, body, words string }{
+		"a page for people":        {membershipPath, "text/html", "<html>Log in</html>", "not the expected JSON (invalid character '<'"},
+		"a version that is a page": {"/version", "text/html", "<html>Log in</html>", "reading the version of member east: the answer is not the expected JSON"},
+		"another encoding":         {membershipPath, "application/cbor", "{}", `has the content type "application/cbor"`},
+		"another object":           {membershipPath, "application/json", `{"kind":"Pod","apiVersion":"v1"}`, "is a Pod and not a Membership"},
+		"a body without an end":    {membershipPath, "application/json", strings.Repeat(" ", boundedread.MaxAnswer+1), "it is larger than 8Mi"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := newAPIServer(t)
+			server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+				if req.URL.Path != test.path {
+					server.ServeHTTP(w, req)
+					return
+				}
+				w.Header().Set("Content-Type", test.kind)
+				_, _ = w.Write([]byte(test.body)) // if it cannot be sent, the probe's message is another one
+			})
+			is := connected(t, server.config("t")).probe(t.Context(), thisHost, ProbeResult{}, now)
+			if is.Reachable || is.Reason != v1alpha1.ReasonUnreachable || !strings.HasPrefix(is.Message, "the manager cannot use the API server's answer: ") ||
+				!strings.Contains(is.Message, test.words) || !strings.HasSuffix(is.Message, isIt) {
+				t.Errorf("%+v", is)
+			}
+		})
+	}
+}
+
+func TestTheMessageAboutACertificateThatIsNotValidSaysWhoMendsIt(t *testing.T) {
+	for name, test := range map[string]struct {
+		until time.Time
+		usage x509.ExtKeyUsage
+		words string
+	}{
+		"it has expired":         {time.Now().Add(-time.Minute), x509.ExtKeyUsageServerAuth, "has expired or is not valid yet. Renew it on the member, or correct the host's clock: "},
+		"it is one for a client": {time.Now().Add(time.Hour), x509.ExtKeyUsageClientAuth, "is not valid. Renew it on the member: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			public, private, err := ed25519.GenerateKey(rand.Reader)
+			if err != nil {
+				t.Fatal(err)
+			}
+			template := &x509.Certificate{SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+				NotBefore: time.Now().Add(-time.Hour), NotAfter: test.until, ExtKeyUsage: []x509.ExtKeyUsage{test.usage}}
+			der, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
+			if err != nil {
+				t.Fatal(err)
+			}
+			server := httptest.NewUnstartedServer(http.NotFoundHandler())
+			server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: private}}}
+			server.StartTLS()
+			t.Cleanup(server.Close)
+			config := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}}
+			is := connected(t, config).probe(t.Context(), thisHost, ProbeResult{}, now)
+			if is.Reachable || is.Reason != v1alpha1.ReasonUnreachable || !strings.HasPrefix(is.Message, "the API server's certificate "+test.words) {
+				t.Errorf("%+v", is)
 			}
 		})
 	}
