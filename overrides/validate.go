@@ -59,11 +59,11 @@ func validateSelection(s *v1alpha1.ClusterSelection, path *field.Path, required 
 	var errs field.ErrorList
 	switch {
 	case s == nil && required:
-		return append(errs, field.Required(path, "give the members: names, or selectors ([{}] is every member)"))
+		return append(errs, field.Required(path, "name the members in names, or select them in selectors (selectors: [{}] selects every member)"))
 	case s == nil:
 		return nil
 	case len(s.Names) == 0 && len(s.Selectors) == 0:
-		return append(errs, field.Required(path, "clusters is empty: give names or selectors; every member is written as selectors: [{}]"))
+		return append(errs, field.Required(path, "clusters is empty: name the members in names, or select them in selectors (selectors: [{}] selects every member)"))
 	}
 	for i, name := range s.Names {
 		if name == "" {

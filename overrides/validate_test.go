@@ -111,7 +111,7 @@ func TestValidateWrapper(t *testing.T) {
 		"a home of Kubernetes":               {"kube-public", placed + object, []string{"metadata.namespace: Forbidden: nothing is federated into kube-public"}},
 		"Fairlead's home":                    {"fairlead-system", placed + object, []string{"metadata.namespace: Forbidden"}},
 		"no objects":                         {"shop", placed, []string{"spec.objects: Required value"}},
-		"no placement":                       {"shop", object, []string{"spec.placement.clusters: Required value: give the members"}},
+		"no placement":                       {"shop", object, []string{"spec.placement.clusters: Required value: name the members"}},
 		"an empty placement":                 {"shop", object + "placement: {clusters: {}}", []string{"spec.placement.clusters: Required value: clusters is empty"}},
 		"a selector that is none":            {"shop", object + "placement: {clusters: {selectors: [{}, {matchLabels: {'a b': c}}]}}", []string{"spec.placement.clusters.selectors[1]: Invalid value"}},
 		"an operator that is none":           {"shop", object + "placement: {clusters: {selectors: [{matchExpressions: [{key: a, operator: Near}]}]}}", []string{`spec.placement.clusters.selectors[0]: Invalid value: "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Near\"}]}"`}},

@@ -144,14 +144,14 @@ type InventoryEntry struct {
 	// +kubebuilder:validation:MaxLength=253
 	Group string `json:"group,omitempty"`
 
-	// kind is the kind, as in PersistentVolumeClaim.
+	// kind is the object's kind, as in PersistentVolumeClaim.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind,omitempty"`
 
-	// resource is the plural name of the kind in the API, as in persistentvolumeclaims. It is absent while the member
-	// does not serve the kind. Then the object is not on the member.
+	// resource is the plural name of the kind in the API, as in persistentvolumeclaims. The manager sets it when it
+	// first finds the kind on the member. While it is absent, the manager has not written the object.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63

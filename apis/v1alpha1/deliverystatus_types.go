@@ -38,7 +38,7 @@ type ObjectStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	Group string `json:"group,omitempty"`
 
-	// kind is the kind.
+	// kind is the object's kind.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -81,7 +81,7 @@ type ObjectStatus struct {
 //
 // +kubebuilder:validation:AtLeastOneOf=kind
 type Drift struct {
-	// kind is the kind of the difference. Changed: Fairlead's marks or the fields that it owns are not as recorded.
+	// kind says how the object differs. Changed: Fairlead's marks or the fields that it owns are not as recorded.
 	// Gone: the object does not exist. Replaced: an object of the same name with another uid exists.
 	// +optional
 	// +kubebuilder:validation:Enum=Changed;Gone;Replaced

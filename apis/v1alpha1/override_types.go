@@ -43,7 +43,7 @@ type OverrideTarget struct {
 	// +kubebuilder:validation:MaxLength=253
 	Group *string `json:"group,omitempty"`
 
-	// kind is the kind, as in PersistentVolumeClaim.
+	// kind is the kind of the objects, as in PersistentVolumeClaim.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63

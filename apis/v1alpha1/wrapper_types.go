@@ -89,7 +89,7 @@ type Placement struct {
 // ClusterSelection selects members: the named ones, and those that any of the selectors matches.
 //
 // +kubebuilder:validation:MinProperties=0
-// +kubebuilder:validation:XValidation:rule="has(self.names) || has(self.selectors)",message="clusters is empty: give names or selectors; every member is written as selectors: [{}]"
+// +kubebuilder:validation:XValidation:rule="has(self.names) || has(self.selectors)",message="clusters is empty: name the members in names, or select them in selectors (selectors: [{}] selects every member)"
 type ClusterSelection struct {
 	// names are names of MemberClusters. A name without a MemberCluster is reported as ClusterNotFound; the manager
 	// serves the others.

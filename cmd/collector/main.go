@@ -75,7 +75,7 @@ func load(kubeconfig string) (*rest.Config, error) {
 	if kubeconfig == "" {
 		config, err := rest.InClusterConfig()
 		if err != nil {
-			return nil, fmt.Errorf("finding the cluster: give --kubeconfig outside a pod: %w", err)
+			return nil, fmt.Errorf("the collector does not run in a pod, so it needs --kubeconfig with the member's cluster: %w", err)
 		}
 		return config, nil
 	}

@@ -93,7 +93,7 @@ func New(kind v1alpha1.WrapperKind, mgr ctrl.Manager, d Dependencies) *Reconcile
 
 // SetupWithManager adds the loop to the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	// Status is ours alone: our own writes are no news.
+	// Only this controller writes the status. So a change of the status alone starts no reconcile.
 	authored := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, deletionOrFinalizersChanged)
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(string(r.kind)).

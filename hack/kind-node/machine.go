@@ -86,7 +86,8 @@ func (m machine) check() error {
 		reasons = append(reasons, errors.New("/sys/fs/cgroup has neither cgroup v1 nor v2: containers cannot run here"))
 	}
 	if m.inotifySettable != nil {
-		reasons = append(reasons, fmt.Errorf("the limits of inotify are too low for kind and cannot be raised: %w", m.inotifySettable))
+		reasons = append(reasons, fmt.Errorf("kind needs fs.inotify.max_user_instances of %d and fs.inotify.max_user_watches of %d, and they cannot be raised here. Raise them with sysctl on the machine itself: %w",
+			inotifyInstances, inotifyWatches, m.inotifySettable))
 	}
 	if len(reasons) == 0 {
 		return nil

@@ -24,29 +24,29 @@ var kept = []string{"CustomResourceDefinition", "Namespace"}
 func compare(fromKustomize, fromHelm []object) (differences []string) {
 	left, twice := byKey(fromKustomize)
 	for _, key := range twice {
-		differences = append(differences, key+": twice from kustomize")
+		differences = append(differences, key+": kustomize renders it twice")
 	}
 	right, twice := byKey(fromHelm)
 	for _, key := range twice {
-		differences = append(differences, key+": twice from Helm")
+		differences = append(differences, key+": the chart renders it twice")
 	}
 	for _, key := range slices.Sorted(maps.Keys(right)) {
 		kind, _ := right[key].content["kind"].(string)
 		policy := takePolicy(right[key])
 		if slices.Contains(kept, kind) && policy != keep {
-			differences = append(differences, fmt.Sprintf("%s: from Helm without the annotation %s: %s, so helm uninstall deletes it", key, keepPolicy, keep))
+			differences = append(differences, fmt.Sprintf("%s: the chart lacks the annotation %s=%s, so `helm uninstall` would delete the object", key, keepPolicy, keep))
 		}
 		if !slices.Contains(kept, kind) && policy != nil {
-			differences = append(differences, fmt.Sprintf("%s: from Helm with the annotation %s: %v", key, keepPolicy, policy))
+			differences = append(differences, fmt.Sprintf("%s: the chart sets the annotation %s=%v, but `helm uninstall` has to delete the object", key, keepPolicy, policy))
 		}
 		if _, ok := left[key]; !ok {
-			differences = append(differences, key+": only from Helm")
+			differences = append(differences, key+": only the chart renders it")
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(left)) {
 		other, ok := right[key]
 		if !ok {
-			differences = append(differences, key+": only from kustomize")
+			differences = append(differences, key+": only kustomize renders it")
 			continue
 		}
 		if diff := cmp.Diff(left[key].content, other.content); diff != "" {

@@ -38,12 +38,12 @@ func TestCompareNamesEachDifference(t *testing.T) {
 	}{
 		"nothing":            {[]object{configMap("a", "1"), configMap("b", "1")}, []object{configMap("b", "1"), configMap("a", "1")}, nil},
 		"another value":      {[]object{configMap("a", "1")}, []object{configMap("a", "2")}, []string{"v1 ConfigMap <nil>/a (-kustomize +helm)"}},
-		"one has more":       {[]object{configMap("a", "1")}, nil, []string{"a: only from kustomize"}},
-		"the other has more": {nil, []object{configMap("a", "1")}, []string{"a: only from Helm"}},
-		"one twice":          {[]object{configMap("a", "1"), configMap("a", "1")}, []object{configMap("a", "1")}, []string{"a: twice from kustomize"}},
+		"one has more":       {[]object{configMap("a", "1")}, nil, []string{"a: only kustomize renders it"}},
+		"the other has more": {nil, []object{configMap("a", "1")}, []string{"a: only the chart renders it"}},
+		"one twice":          {[]object{configMap("a", "1"), configMap("a", "1")}, []object{configMap("a", "1")}, []string{"a: kustomize renders it twice"}},
 		"a kept namespace":   {[]object{namespace(nil)}, []object{namespace(kept)}, nil},
 		"a namespace that uninstall deletes": {[]object{namespace(nil)}, []object{namespace(nil)},
-			[]string{"fairlead-system: from Helm without the annotation helm.sh/resource-policy: keep"}},
+			[]string{"fairlead-system: the chart lacks the annotation helm.sh/resource-policy=keep"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := compare(tc.kustomize, tc.helm)

@@ -14,13 +14,13 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Fingerprint is what the host remembers of an inventory: which objects it lists, in which order, and the rendering and the uid of
+// Fingerprint is the part of an inventory that the host keeps in memory: which objects it lists, in which order, and the rendering and the uid of
 // each. It tells which entries a new rendering changes, so that the host need not read the Delivery. It has 8 bytes for the list,
-// and for each entry 8 bytes for the rendering and 16 for the uid. The hashes are of this process only, so that the author of a
-// wrapper cannot choose names whose hashes are equal.
+// and for each entry 8 bytes for the rendering and 16 for the uid. Each process hashes with its own random seed. So the author of
+// a wrapper cannot choose names whose hashes are equal.
 //
-// It is "" for an inventory that the host reads before it writes: one with an entry that is not Applied or is adopted, and one
-// with no entry or more than maxFingerprinted.
+// It is "" if an entry is not Applied, is adopted or has no uid. It is also "" for no entries, or more than maxFingerprinted. The
+// host then reads the Delivery before it writes.
 type Fingerprint string
 
 const (
@@ -49,8 +49,8 @@ func fingerprintOf(inventory []v1alpha1.InventoryEntry) Fingerprint {
 	return Fingerprint(is)
 }
 
-// Differing are the indexes of the entries whose rendering is not the remembered one. ok is false when the inventory lists other
-// objects than the remembered one, or lists them in another order.
+// Differing are the indexes of the entries whose rendering is not the one in the fingerprint. ok is false when the inventory lists
+// other objects than the fingerprint, or lists them in another order.
 func (f Fingerprint) Differing(inventory []v1alpha1.InventoryEntry) (differing []int, ok bool) {
 	if len(inventory) == 0 || len(f) != hashSize+entrySize*len(inventory) || f.hashAt(0) != hashOfList(inventory) {
 		return nil, false

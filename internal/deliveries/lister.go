@@ -22,7 +22,7 @@ import (
 // errTooMuch is the error of a member whose Deliveries need more memory than the host has for one member.
 var errTooMuch = fmt.Errorf("its Deliveries take more than the %d MiB of memory that the host has for the Deliveries of one member", maxWeight>>20)
 
-// lister lists and watches the Deliveries of a member. It summarises each Delivery at once. Only one reflector may use it.
+// lister lists and watches the Deliveries of a member. It makes a summary of each Delivery of a page, and drops the Delivery. Only one reflector may use it.
 type lister struct {
 	index *Index
 	conn  *member.Conn
@@ -60,8 +60,8 @@ func (d *lister) page(ctx context.Context, options metav1.ListOptions) (runtime.
 	whole, page := &pageOnWire{}, &metainternal.List{}
 	req := d.request(&options)
 	if options.Limit == 0 {
-		// The reflector asks for everything at once when the continue token has expired. The limit tells package boundedread that
-		// the answer is a list, which may be large.
+		// The reflector asks for all Deliveries in one answer when the continue token has expired. The limit tells package
+		// boundedread that the answer is a list, which may be large.
 		req.Param("limit", "0")
 	}
 	err := whole.read(req.Do(ctx))

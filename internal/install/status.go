@@ -40,7 +40,7 @@ type Status struct {
 	Webhooks string        `json:"webhooks"` // "Answer", or why they do not answer, or "not asked: " and the right that the user lacks
 	Members  []Group       `json:"members"`
 	Wrappers []Group       `json:"wrappers"`
-	// Clusters sums up the counts of all wrappers: one for each member that a wrapper is placed on.
+	// Clusters adds up the member counts of all wrappers. A member counts once for each wrapper that is placed on it.
 	Clusters ClusterSums `json:"clusters"`
 }
 

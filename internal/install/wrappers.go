@@ -248,8 +248,11 @@ func (u *uninstaller) awaitGone(ctx context.Context, objects ...client.Object) e
 			err := u.Get(ctx, client.ObjectKeyFromObject(obj), obj)
 			return apierrors.IsNotFound(err), transient(client.IgnoreNotFound(err))
 		})
-		if err != nil {
-			return fmt.Errorf("waiting until %s is gone: %w", obj.GetName(), err)
+		switch {
+		case wait.Interrupted(err) && ctx.Err() == nil:
+			return fmt.Errorf("%s is still being deleted after %s. See its finalizers, then run uninstall again: %w", describeObject(obj), u.opts.Wait, err)
+		case err != nil:
+			return fmt.Errorf("waiting until %s is gone: %w", describeObject(obj), err)
 		}
 	}
 	return nil

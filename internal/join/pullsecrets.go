@@ -81,7 +81,7 @@ func (p *joiner) putPullSecret(ctx context.Context, name string) (Outcome, error
 	err := p.host.get(ctx, source)
 	switch {
 	case errors.Is(err, errAbsent):
-		return "", fmt.Errorf("neither the host nor %s has the Secret %s/%s: create it on one of them, or give another --image-pull-secret (none uses no Secret)",
+		return "", fmt.Errorf("neither the host nor %s has the Secret %s/%s: create it on one of them, or give another --image-pull-secret (the value \"none\" means no Secret)",
 			p.member.cluster, source.Namespace, name)
 	case err != nil:
 		return "", fmt.Errorf("reading %s at the host: %w", describe(source), err)

@@ -28,8 +28,8 @@ type Renewal struct {
 	// Shared is true if the Secret holds no token of the collector's account. A collector inside the manager then uses the host's
 	// credentials. This is the case if an earlier version joined the member.
 	Shared bool
-	// Unbound is true if the host's token is bound to no Secret on the member, so that it cannot be revoked by itself. This is the
-	// case if an earlier version joined the member: its Role does not allow the host to create such Secrets.
+	// Unbound is true if the host's token is bound to no Secret on the member. Then nobody can revoke this token alone. The Role
+	// of an earlier version does not let the host create such Secrets.
 	Unbound bool
 	// Overdue and CollectorOverdue tell why the host's token and the collector's are not renewed, nil where they are.
 	Overdue, CollectorOverdue *Overdue

@@ -30,7 +30,7 @@ func Compare(a, b string) (int, error) {
 	return semver.Compare(first, second), nil
 }
 
-// ordered returns a semantic version with the same place as v in the order of versions.
+// ordered returns the semantic version by which Compare orders v.
 func ordered(v string) (string, error) {
 	if m := developed.FindStringSubmatch(v); m != nil {
 		return development + "." + m[1], nil
@@ -38,11 +38,11 @@ func ordered(v string) (string, error) {
 	switch {
 	case !semver.IsValid(v), strings.HasPrefix(v, development):
 		// An order by the text of a commit would call one build newer than another by chance.
-		return "", fmt.Errorf("%q has no place in the order of versions", v)
+		return "", fmt.Errorf("version %q cannot be compared with other versions", v)
 	case module.IsPseudoVersion(v) && semver.Major(v)+semver.MajorMinor(v) == "v0v0.0":
 		t, err := module.PseudoVersionTime(v)
 		if err != nil {
-			return "", fmt.Errorf("%q has no place in the order of versions: %w", v, err)
+			return "", fmt.Errorf("version %q cannot be compared with other versions: %w", v, err)
 		}
 		return development + "." + t.UTC().Format(timeLayout), nil
 	}

@@ -182,7 +182,7 @@ spec:
 		Expect(run.Stderr).To(ContainSubstring("--all-clusters"))
 		refused := fleet.KubectlWith(ctx, run.Stdout, "create", "-f", "-")
 		Expect(refused.Code).NotTo(Equal(0))
-		Expect(refused.Stderr).To(ContainSubstring("clusters is empty: give names or selectors; every member is written as selectors: [{}]"))
+		Expect(refused.Stderr).To(ContainSubstring("clusters is empty: name the members in names, or select them in selectors (selectors: [{}] selects every member)"))
 	})
 
 	DescribeTable("notes on stderr what the author may not intend, and goes on", needsOLM, needsSimulation, needsOpenMembers, func(ctx SpecContext, manifest string, words ...string) {

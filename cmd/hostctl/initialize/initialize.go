@@ -76,7 +76,7 @@ Fairlead elsewhere, and says how to bring that over. It needs cluster-admin righ
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Image, "image", "", "image of the manager, as in registry.your.org/fairlead/manager:v0.1.0 (default that of the values)")
+	f.StringVar(&o.Image, "image", "", "image of the manager, as in registry.your.org/fairlead/manager:v0.1.0 (default the image in the values file)")
 	f.StringVar(&o.ValuesFile, "values", "", "file of values, as for the Helm chart; - reads standard input (default the values of the last init)")
 	f.BoolVar(&o.AllowDowngrade, "allow-downgrade", false, "replace a newer version by the one of this hostctl")
 	f.BoolVar(&o.DryRun, "dry-run", false, "show what would be done, let the API server check it, and write nothing")

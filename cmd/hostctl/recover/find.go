@@ -28,7 +28,7 @@ const unnamedHeld = "Held"
 // notReady is what column WHAT says of a member that is not Ready: the host does not know what the member holds now.
 const notReady = "NotReady"
 
-// finding is one difference between a member and what the host remembers.
+// finding is one difference between a Delivery on a member and the wrappers of the host.
 type finding struct {
 	member string
 	// what is orphan, or the reason of the wrapper's line.
@@ -59,15 +59,16 @@ type inventory struct {
 func find(ctx context.Context, host client.Reader) (f inventory, err error) {
 	members, feds, cfeds := &v1alpha1.MemberClusterList{}, &v1alpha1.FederatedList{}, &v1alpha1.ClusterFederatedList{}
 	for _, of := range []struct {
-		list client.ObjectList
-		kind v1alpha1.WrapperKind
-	}{{list: members}, {feds, v1alpha1.KindFederated}, {cfeds, v1alpha1.KindClusterFederated}} {
+		list   client.ObjectList
+		kind   v1alpha1.WrapperKind
+		plural string
+	}{{members, "", "MemberClusters"}, {feds, v1alpha1.KindFederated, "Federateds"}, {cfeds, v1alpha1.KindClusterFederated, "ClusterFederateds"}} {
 		err := host.List(ctx, of.list)
 		switch {
 		case of.kind != "" && (meta.IsNoMatchError(err) || apierrors.IsNotFound(err)):
 			f.unserved = append(f.unserved, of.kind)
 		case err != nil:
-			return inventory{}, fmt.Errorf("reading what the host remembers: %w", err)
+			return inventory{}, fmt.Errorf("listing the %s of the host: %w", of.plural, err)
 		}
 	}
 	known := make(map[string]v1alpha1.Wrapper, len(feds.Items)+len(cfeds.Items))

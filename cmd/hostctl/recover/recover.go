@@ -62,10 +62,10 @@ func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
 	}
 	cmd := &cobra.Command{
 		Use:   "recover [NAME | cfed/NAME]",
-		Short: "Show what members hold that the host does not remember, and decide whose state counts",
+		Short: "List Deliveries on members that no wrapper of the host explains, and choose the host's or the members' state",
 		Long: `recover is for a host that lost wrappers or was restored from a backup. Members lose nothing by that: Fairlead deletes nothing
-there only because the host has no wrapper for it. Without NAME, recover lists what members hold that the host does not
-remember, in all namespaces:
+there only because the host has no wrapper for it. Without NAME, recover lists the Deliveries on members that
+no wrapper of the host explains, in all namespaces:
 
   Orphan            a Delivery that no wrapper of the host accounts for
   HostBehindMember  the member holds a newer generation of the wrapper than the host knows
@@ -116,7 +116,7 @@ func (o *Options) Complete(args []string) error {
 	case o.Keep != "" && o.Keep != keepHost && o.Keep != keepMembers:
 		return exit.Usagef("--keep %q: give host or members", o.Keep)
 	case o.Keep != "" && o.name == "":
-		return exit.Usagef("--keep needs the NAME of a wrapper: decide for each wrapper by itself")
+		return exit.Usagef("--keep needs the NAME of a wrapper: decide for one wrapper at a time")
 	case o.Keep == "" && (len(o.Clusters) > 0 || o.Yes || o.DryRun):
 		return exit.Usagef("--cluster, --yes and --dry-run go with --keep")
 	case o.Keep == keepHost && !o.Yes && !o.DryRun && !o.CanAsk():
@@ -190,7 +190,7 @@ func (o *Options) keep(ctx context.Context, host client.Client, namespace string
 
 func (o *Options) well() string {
 	if o.name != "" {
-		return "No member holds anything of " + o.name + " that the host does not remember."
+		return "Nothing to recover for " + o.name + ": the host's wrapper explains each Delivery on members."
 	}
-	return "Members hold nothing that the host does not remember."
+	return "Nothing to recover: the host's wrappers explain each Delivery on members."
 }

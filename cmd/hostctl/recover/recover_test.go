@@ -119,7 +119,7 @@ func TestRecoverReportsThatNothingIsMissing(t *testing.T) {
 	w := held()
 	w.Status.Clusters = w.Status.Clusters[1:2]
 	got := run(t, []client.Object{w, member("east", 0)}, false, "")
-	if got.err != nil || got.out != "" || !strings.Contains(got.said, "nothing that the host does not remember") {
+	if got.err != nil || got.out != "" || !strings.Contains(got.said, "explain each Delivery on members") {
 		t.Errorf("%v, %q, %q", got.err, got.out, got.said)
 	}
 }
@@ -183,7 +183,7 @@ func TestKeepHostWritesAnApprovalForThePresentDeliveries(t *testing.T) {
 		"--keep for all at once":        {args: []string{"--keep", "host", "--yes"}, code: exit.Usage},
 		"--yes without --keep":          {args: []string{"web", "--yes"}, code: exit.Usage},
 		"a kind that is none":           {args: []string{"pod/web"}, code: exit.Usage},
-		"a wrapper without a finding":   {args: []string{"other", "--keep", "host", "--yes"}, says: "No member holds anything of other"},
+		"a wrapper without a finding":   {args: []string{"other", "--keep", "host", "--yes"}, says: "Nothing to recover for other"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := run(t, []client.Object{held()}, test.terminal, test.answer, test.args...)

@@ -65,7 +65,7 @@ a GitOps agent manages the wrapper, undo says that the agent will write the spec
 		},
 	}
 	f := cmd.Flags()
-	f.Int64Var(&o.ToRevision, "to-revision", 0, "the revision to take (default the last good one, or the one before the present one)")
+	f.Int64Var(&o.ToRevision, "to-revision", 0, "number of the revision to write as the spec (default the last good revision; if that is the present one, the one before it)")
 	f.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
 	f.BoolVar(&o.DryRun, "dry-run", false, "show the difference, let the API server check it, and write nothing")
 	o.addTo(cmd)

@@ -16,7 +16,7 @@ func newSnapshot(streams genericiooptions.IOStreams) *cobra.Command {
 		Long: `Stops the host, writes its etcd's data into FILE, and starts the host again. Members keep running. Only the owner can read
 FILE, because it holds Secrets. The sandbox's keys are not in it, so it can be restored only into the same sandbox.`,
 		Example: `  hostctl sandbox snapshot before.tar.gz`,
-	}, "taking a snapshot of the host into %s", "%s holds what the host remembers now", nil, (*sandbox.Sandbox).Snapshot)
+	}, "taking a snapshot of the host into %s", "%s holds the host's present state", nil, (*sandbox.Sandbox).Snapshot)
 }
 
 func newRestore(streams genericiooptions.IOStreams) *cobra.Command {
@@ -27,5 +27,5 @@ func newRestore(streams genericiooptions.IOStreams) *cobra.Command {
 keep running and keep their objects, so they can be ahead of the host then: "hostctl recover" shows where. A file that is
 damaged or belongs to another sandbox is refused. If the host does not start with the new data, it gets its own data back.`,
 		Example: `  hostctl sandbox restore before.tar.gz`,
-	}, "restoring the host from %s", "the host remembers what %s holds", nil, (*sandbox.Sandbox).Restore)
+	}, "restoring the host from %s", "the host has the state that %s holds", nil, (*sandbox.Sandbox).Restore)
 }

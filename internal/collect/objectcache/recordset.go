@@ -46,7 +46,7 @@ func (r *records) drop(key types.NamespacedName, resourceVersion string) bool {
 	return true
 }
 
-// dropGone removes an object that a read did not find. It keeps another object of that name that arrived meanwhile.
+// dropGone removes the object with this uid, because a read did not find it. It keeps a newer object of that name.
 func (r *records) dropGone(key types.NamespacedName, uid types.UID) {
 	if old, ok := r.held[key]; ok && old.UID == uid {
 		r.gone[key] = uid

@@ -80,7 +80,7 @@ func (r *Resource) Drop(key types.NamespacedName, resourceVersion string) bool {
 	return r.records.drop(key, resourceVersion)
 }
 
-// DropGone removes an object that a read did not find.
+// DropGone removes the object with this uid, because a read did not find it. It keeps a newer object of that name.
 func (r *Resource) DropGone(key types.NamespacedName, uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

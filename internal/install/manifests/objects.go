@@ -65,7 +65,7 @@ func Objects(v Values, tag string) ([]*unstructured.Unstructured, error) {
 	}
 	for _, obj := range all {
 		if !slices.Contains(order, obj.GetKind()) {
-			return nil, fmt.Errorf("ordering the objects: the kind of %s %s has no place in the order", obj.GetKind(), obj.GetName())
+			return nil, fmt.Errorf("ordering the objects: the list of kinds to install lacks the kind of %s %s", obj.GetKind(), obj.GetName())
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *unstructured.Unstructured) int {

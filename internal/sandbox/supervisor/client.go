@@ -85,7 +85,7 @@ func (c *Client) retire(ctx context.Context) error {
 		return err
 	}
 	if err := r.Supervisor.End(ctx, 3*stopGrace); err != nil {
-		return fmt.Errorf("ending the supervisor of an older build: %w", err)
+		return fmt.Errorf("hostctl could not end the supervisor of the sandbox in %s, which another hostctl version started: %w", c.dir, err)
 	}
 	return nil
 }

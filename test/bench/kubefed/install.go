@@ -126,8 +126,8 @@ func clusterObject(name, server string, ca []byte) *unstructured.Unstructured {
 	}}
 }
 
-// NotReady returns what the controller manager has not reported yet, or "": every member Ready, and a propagation controller for
-// every type.
+// NotReady names an object that is not ready yet, or returns "". It waits for two reports of the controller manager: each member is
+// Ready, and the propagation controller of each type runs.
 func NotReady(ctx context.Context, host client.Client) (string, error) {
 	for kind, ready := range map[string]func(*unstructured.Unstructured) bool{
 		"KubeFedCluster": func(obj *unstructured.Unstructured) bool { return isTrue(obj, "Ready") },
