@@ -231,7 +231,7 @@ const (
 	ReasonTargetNotInCatalog = "TargetNotInCatalog"
 	// ReasonAheadOfTarget surfaces when a later version than the target is installed: OLM v0 cannot downgrade.
 	ReasonAheadOfTarget = "AheadOfTarget"
-	// ReasonNamespaceShared surfaces when a Manual Subscription of another owner is in the namespace.
+	// ReasonNamespaceShared surfaces when the namespace has a Subscription of another owner, whose upgrades would wait for approval.
 	ReasonNamespaceShared = "NamespaceShared"
 	// ReasonOperatorGroupExists surfaces when the namespace has an OperatorGroup of another owner beside the wrapper's.
 	ReasonOperatorGroupExists = "OperatorGroupExists"

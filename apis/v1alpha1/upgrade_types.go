@@ -14,9 +14,9 @@ type Upgrade struct {
 	// +kubebuilder:validation:MaxItems=64
 	Subscriptions []SubscriptionUpgrade `json:"subscriptions,omitempty"`
 
-	// sharedNamespace set to Allow lets the wrapper have a Subscription in a namespace where another owner has one with
-	// installPlanApproval: Manual. OLM then makes one InstallPlan for both, and the manager approves none that also
-	// changes the other owner's operator. Defaults to Refuse.
+	// sharedNamespace set to Allow lets the manager create these Subscriptions in a namespace that has Subscriptions of
+	// other owners. OLM makes one InstallPlan for all of them, and all of them then wait for approval. The manager approves no
+	// plan that changes the operator of an owner who has not agreed. Defaults to Refuse.
 	// +optional
 	// +kubebuilder:validation:Enum=Refuse;Allow
 	SharedNamespace SharedNamespacePolicy `json:"sharedNamespace,omitempty"`
@@ -39,7 +39,7 @@ type SubscriptionUpgrade struct {
 	TargetCSV string `json:"targetCSV,omitempty"`
 }
 
-// SharedNamespacePolicy is what the manager does in a namespace with Manual Subscriptions of other owners.
+// SharedNamespacePolicy is what the manager does in a namespace with Subscriptions of other owners.
 type SharedNamespacePolicy string
 
 // The policies for shared namespaces.

@@ -129,15 +129,16 @@ func refusal(err error) report.Refusal {
 func (p *reconciliation) desiredOn(mc *v1alpha1.MemberCluster) *push.Desired {
 	spec := p.wrapper.WrapperSpec()
 	return &push.Desired{
-		Wrapper:    v1alpha1.Identity(p.wrapper),
-		Revision:   p.revision,
-		Drift:      spec.Drift,
-		OnConflict: spec.OnConflict,
-		OnDelete:   spec.OnDelete,
-		Namespaces: mc.Spec.NamespacePolicy,
-		Overwrites: p.overwrites[mc.Name],
-		IsPaced:    spec.Rollout.IsPaced(),
-		Suspended:  spec.Suspend == v1alpha1.SuspendAll || mc.Spec.Suspend == v1alpha1.SuspendPushes,
+		Wrapper:         v1alpha1.Identity(p.wrapper),
+		Revision:        p.revision,
+		Drift:           spec.Drift,
+		OnConflict:      spec.OnConflict,
+		OnDelete:        spec.OnDelete,
+		Namespaces:      mc.Spec.NamespacePolicy,
+		Overwrites:      p.overwrites[mc.Name],
+		IsPaced:         spec.Rollout.IsPaced(),
+		SharesNamespace: spec.Upgrade.SharedNamespace == v1alpha1.SharedNamespaceAllow,
+		Suspended:       spec.Suspend == v1alpha1.SuspendAll || mc.Spec.Suspend == v1alpha1.SuspendPushes,
 	}
 }
 

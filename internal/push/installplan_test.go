@@ -28,7 +28,7 @@ const olmVersion = operators.GroupName + "/" + operators.GroupVersion
 // olmKinds makes the member serve OLM's kinds. OLM itself does not run there.
 func (s *site) olmKinds() {
 	s.Helper()
-	for _, crd := range []*apiextensionsv1.CustomResourceDefinition{crds.Subscription(), crds.InstallPlan()} {
+	for _, crd := range []*apiextensionsv1.CustomResourceDefinition{crds.Subscription(), crds.InstallPlan(), crds.OperatorGroup()} {
 		crd.TypeMeta = metav1.TypeMeta{APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition"}
 		crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
 		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(crd)
@@ -44,6 +44,7 @@ func (s *site) olmKinds() {
 	}
 	s.served(olmVersion, "Subscription")
 	s.served(olmVersion, "InstallPlan")
+	s.served("operators.coreos.com/v1", "OperatorGroup")
 }
 
 // subscribed makes a Subscription of the wrapper with a target, of which OLM has put the next version into a plan.
@@ -188,4 +189,33 @@ func TestAMemberThatDoesNotAnswerApprovesNothingAndIsNoTroubleOfThePlan(t *testi
 	if s.wire.begin(nil); s.isApproved("install-1") {
 		t.Error("it was approved by a lost request")
 	}
+}
+
+func TestAnObjectThatBreaksTheOperatorsOfOthersIsNotCreated(t *testing.T) {
+	s := newSite(t)
+	s.openNamespace()
+	s.olmKinds()
+	group := func(name string) string {
+		return `{apiVersion: operators.coreos.com/v1, kind: OperatorGroup, metadata: {name: ` + name + `}, spec: {targetNamespaces: [` + s.namespace + `]}}`
+	}
+	wanted := `{apiVersion: ` + olmVersion + `, kind: Subscription, metadata: {name: db, annotations: {` + v1alpha1.AnnotationTargetCSV + `: db.v1.0.0}},
+		spec: {name: db, channel: stable, source: operators, sourceNamespace: olm, installPlanApproval: Manual}}`
+	theirs := s.create(group("theirs"))
+	s.subscribed("cache", "cache.v1.0.0", "cache.v1.0.0", "", "install-1")
+
+	s.mustFail(s.want(group("ours"), configMap("a", "1")), v1alpha1.ReasonOperatorGroupExists, "OperatorGroup ours", "has OperatorGroup theirs")
+	if s.get("operators.coreos.com/v1", "OperatorGroup", "ours") != nil || s.get("v1", "ConfigMap", "a") == nil {
+		t.Error("the second OperatorGroup is there, or it held up another object")
+	}
+	s.delete("operators.coreos.com/v1", "OperatorGroup", theirs.GetName())
+	s.mustDeliver(s.want(group("ours"), configMap("a", "1")))
+	s.mustDeliver(s.want(group("renamed"), configMap("a", "1"))) // the wrapper's own earlier one is no neighbour
+
+	s.mustFail(s.want(wanted), v1alpha1.ReasonNamespaceShared, "Subscription db", "has Subscription cache", "sharedNamespace: Allow")
+	if s.get(olmVersion, "Subscription", "db") != nil {
+		t.Error("it was created")
+	}
+	shared := s.want(wanted)
+	shared.SharesNamespace = true
+	s.mustDeliver(shared)
 }

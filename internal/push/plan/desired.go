@@ -36,6 +36,8 @@ type Desired struct {
 	Namespaces v1alpha1.NamespacePolicy
 	// Overwrites is the member's Delivery that a person has allowed the host to overwrite; nil when there is none.
 	Overwrites *v1alpha1.DeliveryVersion
+	// SharesNamespace reports whether the wrapper may have Subscriptions beside those of other owners.
+	SharesNamespace bool
 	// IsPaced reports whether a rollout paces the wrapper.
 	IsPaced bool
 	// Suspended stops every write. Leaving because the wrapper was deleted is never suspended.
@@ -58,7 +60,7 @@ func (d *Desired) Same(other *Desired) bool {
 	return d != nil && other != nil &&
 		d.Wrapper.UID == other.Wrapper.UID && (d.Rendering == other.Rendering || d.Digest() == other.Digest()) &&
 		d.Drift == other.Drift && d.OnConflict == other.OnConflict && d.OnDelete == other.OnDelete &&
-		d.Namespaces == other.Namespaces && d.Suspended == other.Suspended &&
+		d.Namespaces == other.Namespaces && d.Suspended == other.Suspended && d.SharesNamespace == other.SharesNamespace &&
 		(d.Overwrites == nil) == (other.Overwrites == nil) && (d.Overwrites == nil || *d.Overwrites == *other.Overwrites)
 }
 
