@@ -3,6 +3,7 @@
 package olm
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -33,8 +34,8 @@ const (
 )
 
 // newCSV makes a version's ClusterServiceVersion.
-func newCSV(release, replaces string) (*unstructured.Unstructured, error) {
-	number := version.OperatorVersion{}
+func newCSV(bundle Bundle, replaces string) (*unstructured.Unstructured, error) {
+	release, number := bundle.Version, version.OperatorVersion{}
 	if err := number.UnmarshalJSON([]byte(`"` + strings.TrimPrefix(release, "v") + `"`)); err != nil {
 		return nil, fmt.Errorf("reading version %s: %w", release, err)
 	}
@@ -56,7 +57,7 @@ func newCSV(release, replaces string) (*unstructured.Unstructured, error) {
 			DisplayName:    "Demo operator",
 			Description:    description,
 			Version:        number,
-			MinKubeVersion: minKubeVersion,
+			MinKubeVersion: cmp.Or(bundle.MinKubeVersion, minKubeVersion),
 			Maturity:       Channel,
 			Replaces:       replaces,
 			Keywords:       []string{"demo"},

@@ -51,24 +51,32 @@ type (
 // csvName is the name of a version's ClusterServiceVersion and of its bundle.
 func csvName(version string) string { return demooperator.Name + "." + version }
 
-// renderCatalog writes the catalog with these versions, each replacing the one before it.
-func renderCatalog(versions []string) ([]byte, error) {
+// Bundle is one version of the demo operator in a catalog.
+type Bundle struct {
+	Version string
+	// MinKubeVersion is the oldest Kubernetes version on which OLM installs it; "" for one that every sandbox has.
+	MinKubeVersion string
+}
+
+// renderCatalog writes the catalog with these bundles, each replacing the one before it.
+func renderCatalog(bundles []Bundle) ([]byte, error) {
 	channel := channelEntry{Schema: "olm.channel", Package: demooperator.Name, Name: Channel}
 	documents := []any{packageEntry{
 		Schema: "olm.package", Name: demooperator.Name, DefaultChannel: Channel, Description: description,
 	}}
-	var bundles []any
+	var entries []any
 	replaces := ""
-	for _, version := range versions {
-		bundle, err := newBundle(version, replaces)
+	for _, bundle := range bundles {
+		name := csvName(bundle.Version)
+		entry, err := newBundle(bundle, replaces)
 		if err != nil {
-			return nil, fmt.Errorf("rendering bundle %s: %w", csvName(version), err)
+			return nil, fmt.Errorf("rendering bundle %s: %w", name, err)
 		}
-		bundles = append(bundles, bundle)
-		channel.Entries = append(channel.Entries, upgrade{Name: csvName(version), Replaces: replaces})
-		replaces = csvName(version)
+		entries = append(entries, entry)
+		channel.Entries = append(channel.Entries, upgrade{Name: name, Replaces: replaces})
+		replaces = name
 	}
-	documents = append(append(documents, channel), bundles...)
+	documents = append(append(documents, channel), entries...)
 
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -83,17 +91,17 @@ func renderCatalog(versions []string) ([]byte, error) {
 
 // newBundle makes an inline bundle. It uses olm.bundle.object and not olm.csv.metadata: OLM installs from the first,
 // and refuses the second in a bundle without an image.
-func newBundle(version, replaces string) (bundleEntry, error) {
+func newBundle(of Bundle, replaces string) (bundleEntry, error) {
 	bundle := bundleEntry{
-		Schema: "olm.bundle", Package: demooperator.Name, Name: csvName(version),
+		Schema: "olm.bundle", Package: demooperator.Name, Name: csvName(of.Version),
 		Properties: []property{
-			{Type: "olm.package", Value: map[string]string{"packageName": demooperator.Name, "version": strings.TrimPrefix(version, "v")}},
+			{Type: "olm.package", Value: map[string]string{"packageName": demooperator.Name, "version": strings.TrimPrefix(of.Version, "v")}},
 			{Type: "olm.gvk", Value: map[string]string{
 				"group": demooperator.GroupVersion.Group, "version": demooperator.GroupVersion.Version, "kind": demooperator.Kind,
 			}},
 		},
 	}
-	csv, err := newCSV(version, replaces)
+	csv, err := newCSV(of, replaces)
 	if err != nil {
 		return bundleEntry{}, err
 	}
@@ -137,21 +145,30 @@ func (c Cluster) catalogFile() string {
 	return filepath.Join(c.catalogDir(), demooperator.Name+".json")
 }
 
-// writeCatalog replaces the catalog's file in one step, so that the server never reads an incomplete one. The temporary file is beside
-// the catalog's folder, because the server serves every file in the folder.
+// writeCatalog replaces the sandbox's catalog.
 func (c Cluster) writeCatalog(versions []string) error {
-	content, err := renderCatalog(versions)
+	var bundles []Bundle
+	for _, version := range versions {
+		bundles = append(bundles, Bundle{Version: version})
+	}
+	return writeCatalog(bundles, c.catalogFile(), c.home())
+}
+
+// writeCatalog replaces a catalog's file in one step, so that the server never reads an incomplete one. The temporary file is in another
+// folder than the catalog, because the server serves every file there.
+func writeCatalog(bundles []Bundle, file, temporaryDir string) error {
+	content, err := renderCatalog(bundles)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(c.catalogDir(), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return fmt.Errorf("writing the catalog: %w", err)
 	}
-	temporary := filepath.Join(c.home(), ".catalog.new")
+	temporary := filepath.Join(temporaryDir, ".catalog.new")
 	if err := os.WriteFile(temporary, content, 0o644); err != nil {
 		return fmt.Errorf("writing the catalog: %w", err)
 	}
-	if err := os.Rename(temporary, c.catalogFile()); err != nil {
+	if err := os.Rename(temporary, file); err != nil {
 		return fmt.Errorf("writing the catalog: %w", err)
 	}
 	return nil

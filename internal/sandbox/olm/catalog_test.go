@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
 )
@@ -29,7 +30,11 @@ type catalogDocument struct {
 
 func documentsOf(t *testing.T, versions ...string) []catalogDocument {
 	t.Helper()
-	content, err := renderCatalog(versions)
+	var bundles []Bundle
+	for _, version := range versions {
+		bundles = append(bundles, Bundle{Version: version})
+	}
+	content, err := renderCatalog(bundles)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,6 +108,19 @@ func TestBundlesAreInlineAndWhole(t *testing.T) {
 				t.Errorf("the ClusterServiceVersion owns %v, the CRD is %s", owned, crd.Name)
 			}
 		})
+	}
+}
+
+func TestABundleMayNeedALaterKubernetes(t *testing.T) {
+	for needs, want := range map[string]string{"": minKubeVersion, "99.0.0": "99.0.0"} {
+		csv, err := newCSV(Bundle{Version: "v1.3.0", MinKubeVersion: needs}, "demo-operator.v1.2.0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _, _ := unstructured.NestedString(csv.Object, "spec", "minKubeVersion")
+		if got != want || csv.GetName() != "demo-operator.v1.3.0" {
+			t.Errorf("%s needs Kubernetes %s, want %s", csv.GetName(), got, want)
+		}
 	}
 }
 

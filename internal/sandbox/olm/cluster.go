@@ -42,12 +42,16 @@ const portKey = "catalogserver"
 // home is the folder with all files of this package for a cluster.
 func (c Cluster) home() string { return filepath.Join(c.Dir, "olm") }
 
-// catalogDir is the folder that catalogserver serves. It must hold only the catalog.
-func (c Cluster) catalogDir() string { return filepath.Join(c.home(), "catalog") }
+// catalogFolder is the folder that a catalogserver serves. It must hold only the catalog.
+const catalogFolder = "catalog"
+
+func (c Cluster) catalogDir() string { return filepath.Join(c.home(), catalogFolder) }
 
 // address is the address of catalogserver.
-func (c Cluster) address() (string, error) {
-	port, err := c.FreePort(portKey)
+func (c Cluster) address() (string, error) { return c.addressOf(portKey) }
+
+func (c Cluster) addressOf(key string) (string, error) {
+	port, err := c.FreePort(key)
 	if err != nil {
 		return "", fmt.Errorf("choosing a port for the catalog of %s: %w", c.Name, err)
 	}
@@ -64,28 +68,35 @@ var unset = []string{
 	"GLOBAL_CATALOG_NAMESPACE",
 }
 
+// small keeps the processes small: memory is scarce in a sandbox of several members. Garbage collection runs at a quarter of
+// the usual growth, which costs these idle processes little.
+var small = []string{"GOGC=25", "GOMAXPROCS=2"}
+
+// catalogServer returns the process that serves the folder catalog in home.
+func (c Cluster) catalogServer(name, address, home string) Command {
+	return Command{
+		Name: name, Path: filepath.Join(c.Binaries, "catalogserver"),
+		Args: []string{"--dir=" + filepath.Join(home, catalogFolder), "--listen=" + address, "--cache-dir=" + filepath.Join(home, "index")},
+		Env:  small, Unset: unset,
+	}
+}
+
 // processes returns OLM's three processes, for a cluster whose catalog is served on address.
 //
-// The intervals are OLM's resync intervals; OLM sees changes by watches. Memory is scarce in a sandbox of several
-// members. So garbage collection runs at a quarter of the usual growth, which costs these idle processes little.
+// The intervals are OLM's resync intervals; OLM sees changes by watches.
 func (c Cluster) processes(address string) []Command {
-	env := []string{"GOGC=25", "GOMAXPROCS=2"}
 	return []Command{
-		{
-			Name: "catalogserver", Path: filepath.Join(c.Binaries, "catalogserver"),
-			Args: []string{"--dir=" + c.catalogDir(), "--listen=" + address, "--cache-dir=" + filepath.Join(c.home(), "index")},
-			Env:  env, Unset: unset,
-		},
+		c.catalogServer("catalogserver", address, c.home()),
 		{
 			Name: "olm", Path: filepath.Join(c.Binaries, "olm"),
 			Args: []string{"--namespace=" + systemNamespace, "--interval=30s"},
 			// The only way to set the cluster: there is no flag.
-			Env: append([]string{"KUBECONFIG=" + c.Kubeconfig}, env...), Unset: unset,
+			Env: append([]string{"KUBECONFIG=" + c.Kubeconfig}, small...), Unset: unset,
 		},
 		{
 			Name: "catalog", Path: filepath.Join(c.Binaries, "catalog"),
 			Args: []string{"--kubeconfig=" + c.Kubeconfig, "--namespace=" + systemNamespace, "--interval=1m"},
-			Env:  env, Unset: unset,
+			Env:  small, Unset: unset,
 		},
 	}
 }

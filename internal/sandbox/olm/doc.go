@@ -10,7 +10,8 @@
 // Each member has three processes. olm installs the objects of ClusterServiceVersions. catalog resolves Subscriptions to InstallPlans.
 // catalogserver serves the folder over gRPC; its source is in the control-planes module, with operator-registry, because the product
 // must not have the dependencies of operator-registry. The caller's supervisor runs the processes. It restarts olm and catalog also
-// when they end with 0: they do that once, on purpose, after they have labelled the objects of an older OLM.
+// when they end with 0: they do that once, on purpose, after they have labelled the objects of an older OLM. A test can have another
+// catalog, with a server of its own, for versions that no Subscription to the sandbox's catalog must find (ServeOwn).
 //
 // Why it is so. Bundles are inline: every manifest is a property of the bundle, so that OLM needs neither an image nor an unpack
 // Job. The CatalogSource has an address and no image, so that OLM makes no pod for it. The only pod is the operator's own, which

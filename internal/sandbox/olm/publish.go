@@ -128,8 +128,12 @@ func (c Cluster) waitListed(ctx context.Context, version string) error {
 	if err != nil {
 		return err
 	}
+	return c.waitListedAt(ctx, address, version)
+}
+
+func (c Cluster) waitListedAt(ctx context.Context, address, version string) error {
 	var last error
-	err = wait.PollUntilContextTimeout(ctx, lookAgain, servedWithin, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, lookAgain, servedWithin, true, func(ctx context.Context) (bool, error) {
 		listed, err := c.listed(ctx, address)
 		last = err
 		return slices.Contains(listed, csvName(version)), nil

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package olm
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
+)
+
+// ServeOwn serves another catalog of the demo operator on a cluster, and returns its address for a CatalogSource. The catalog has
+// these bundles in one channel, each replacing the one before it, and they may be versions that no program serves. Subscriptions
+// to the sandbox's own catalog do not see them.
+//
+// The supervisor runs the server as a process of the returned name until the caller removes it. A call with other bundles replaces
+// the catalog. OLM reads it again when it connects to the server again.
+func ServeOwn(ctx context.Context, c Cluster, name string, bundles ...Bundle) (process, address string, err error) {
+	process = portKey + "-" + name
+	if address, err = c.addressOf(process); err != nil {
+		return "", "", err
+	}
+	home := filepath.Join(c.home(), "own", name)
+	if err := writeCatalog(bundles, filepath.Join(home, catalogFolder, demooperator.Name+".json"), home); err != nil {
+		return "", "", fmt.Errorf("serving catalog %s on %s: %w", name, c.Name, err)
+	}
+	if err := c.AddProcess(ctx, c.catalogServer(process, address, home)); err != nil {
+		return "", "", fmt.Errorf("starting %s on %s: %w", process, c.Name, err)
+	}
+	for _, bundle := range bundles {
+		if err := c.waitListedAt(ctx, address, bundle.Version); err != nil {
+			return "", "", fmt.Errorf("serving catalog %s on %s: %w", name, c.Name, err)
+		}
+	}
+	return process, address, nil
+}
