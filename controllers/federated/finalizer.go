@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// addFinalizer puts our finalizer on the wrapper before the first push, because only the manager can remove what it pushed.
+// addFinalizer puts Fairlead's finalizer on the wrapper before the first push, because only the manager can remove what it pushed.
 // The webhook does so at creation. This is for wrappers that bypassed the webhook.
 func (p *reconciliation) addFinalizer(ctx context.Context) error {
 	obj := p.object()
@@ -29,7 +29,7 @@ func (p *reconciliation) addFinalizer(ctx context.Context) error {
 	return nil
 }
 
-// removeFinalizer takes our finalizer off. The wrapper has left all members, or an Approval released them.
+// removeFinalizer takes Fairlead's finalizer off. The wrapper has left all members, or an Approval released them.
 func (p *reconciliation) removeFinalizer(ctx context.Context) error {
 	obj := p.object()
 	if !controllerutil.ContainsFinalizer(obj, v1alpha1.Finalizer) {

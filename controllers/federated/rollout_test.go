@@ -172,7 +172,7 @@ func TestAMemberOutOfReachIsGivenNoTarget(t *testing.T) {
 }
 
 // The member went away between the decision and the first write. The revision is not what cut it off.
-func TestAMemberThatWentAwayBeforeItsDeliveryHadTheTargetWasToldNothing(t *testing.T) {
+func TestAMemberLostBeforeItsDeliveryHadTheTargetDoesNotHaveTheTarget(t *testing.T) {
 	r, _ := inWaves(t)
 	w := rendered("u", object, 1)
 	renderer, err := r.renderers.of(web, w, nil)
@@ -185,7 +185,7 @@ func TestAMemberThatWentAwayBeforeItsDeliveryHadTheTargetWasToldNothing(t *testi
 	}
 	r.pusher.SetDesired("east", &push.Desired{Wrapper: v1alpha1.Identity(w), Revision: "fed-web-1", Rendering: newest})
 	p := &reconciliation{Reconciler: r, key: web, wrapper: w, now: now}
-	if revision, rendering := p.told("east"); revision != "" || rendering != "" {
+	if revision, rendering := p.target("east"); revision != "" || rendering != "" {
 		t.Errorf("it was told %s %s", revision, rendering)
 	}
 }

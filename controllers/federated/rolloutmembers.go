@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// rolloutMembers describes each placed member to the rollout: what it was told to have, and how it fares with that.
+// rolloutMembers describes each placed member to the rollout: its target, and its state with that target.
 func (p *reconciliation) rolloutMembers(ctx context.Context, state *rollout.State, mayRollBack bool, now time.Time) ([]rollout.Member, error) {
 	before := make(map[string]*v1alpha1.ClusterStatus)
 	for i, lines := 0, p.wrapper.WrapperStatus().Clusters; i < len(lines); i++ {
@@ -30,7 +30,7 @@ func (p *reconciliation) rolloutMembers(ctx context.Context, state *rollout.Stat
 		if newest := p.desired[name]; newest != nil {
 			m.Newest = newest.Rendering.Digest()
 		}
-		m.Revision, m.Target = p.told(name)
+		m.Revision, m.Target = p.target(name)
 		was := before[name]
 		if was != nil && was.Revision != m.Revision {
 			was = nil // it is about another revision
@@ -51,10 +51,10 @@ func (p *reconciliation) rolloutMembers(ctx context.Context, state *rollout.Stat
 	return members, nil
 }
 
-// told is the revision and the rendering that the manager last told a member to have. After a restart it is what the member's
-// Delivery has. So it is for a member that went out of reach before its Delivery had the target: the revision did not cut it off, and it
-// gets its target when it is back.
-func (p *reconciliation) told(name string) (revision, rendering string) {
+// target is the revision and the rendering that the manager last told a member to have. After a restart it is the target in the
+// member's Delivery. The same holds for a member that went out of reach before its Delivery had the new target: the new revision
+// cannot be the cause, and the member gets it when it is back.
+func (p *reconciliation) target(name string) (revision, rendering string) {
 	record := p.deliveries.Record(p.key, name)
 	if desired := p.pusher.DesiredState(p.key, name); desired != nil && !desired.Leaving() && desired.Wrapper.UID == p.wrapper.GetUID() &&
 		(desired.IsRecordedBy(record.Summary) || p.reachability(name, record).Usable) {
@@ -66,8 +66,8 @@ func (p *reconciliation) told(name string) (revision, rendering string) {
 	return "", ""
 }
 
-// lineOfTarget is how a member fares with what it was told to have. The line in the status says how it fares with what this
-// reconcile decides.
+// lineOfTarget is a member's line for the target that it has. The line in the status is for the target that this reconcile
+// decides.
 func (p *reconciliation) lineOfTarget(name, target string, before *v1alpha1.ClusterStatus, now time.Time) v1alpha1.ClusterStatus {
 	m := p.observe(name, false)
 	m.Refusal, m.Wait, m.Rendering = report.Refusal{}, report.Wait{}, target
@@ -112,8 +112,8 @@ func (p *reconciliation) good(ctx context.Context, m *rollout.Member, lastGood s
 	return digest, err
 }
 
-// rolloutMemory remembers how the members of paced wrappers fare, because a status has neither a line for each member nor the
-// beginning of its deadline. What it forgets at a restart of the manager only makes soak times and deadlines longer.
+// rolloutMemory remembers the states of the members of paced wrappers. A status has neither a line for each member nor the
+// beginning of its deadline. A restart of the manager empties the memory, and that only makes soak times and deadlines longer.
 type rolloutMemory struct {
 	mu    sync.Mutex
 	byKey map[push.Key]*rolloutNotes

@@ -76,7 +76,7 @@ func (p *reconciliation) publish(ctx context.Context) (ctrl.Result, error) {
 	return ctrl.Result{}, nil
 }
 
-// learning is how much longer the manager holds back a status that only knows less than the present one.
+// learning is how much longer after its start the manager holds back a status that only has less information than the present one.
 func (r *Reconciler) learning(now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -166,7 +166,7 @@ func (p *reconciliation) observeUnrendered(m *report.Member, seen *deliveries.Su
 	}
 }
 
-// reachability is whether a member can be asked, by its last probe and its connection.
+// reachability reports whether the manager can reach a member, by the last probe and the connection.
 func (p *reconciliation) reachability(name string, record deliveries.Record) report.Reachability {
 	probe, connected := p.fleet.LastProbe(name)
 	if !connected {

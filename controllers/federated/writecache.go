@@ -13,18 +13,18 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push"
 )
 
-// writeCache keeps the last write of this process to each wrapper until the cache has caught up. The cache lags behind our
-// own writes: compared with an old status, the next one would be written twice, or not at all.
+// writeCache keeps the last write of this process to each wrapper until the cache has caught up. The cache lags behind these
+// writes. Without writeCache the manager would compare a new status with an old one, and write it twice or not at all.
 type writeCache struct {
 	mu   sync.Mutex
 	last map[push.Key]*lastWrite
 }
 
-// lastWrite is the last state that the API server returned to us.
+// lastWrite is the last state that the API server returned to this process.
 type lastWrite struct {
 	// uid is that of the wrapper.
 	uid types.UID
-	// wrapper is nil once the cache has it. cached is the last resourceVersion that the cache has brought.
+	// wrapper is nil once the cache has it. cached is the last resourceVersion that arrived in the cache.
 	wrapper v1alpha1.Wrapper
 	cached  string
 	// revision is the last ControllerRevision that this process wrote. The status names it only later.
@@ -37,7 +37,7 @@ type lastWrite struct {
 	started time.Time
 }
 
-// newest is the newer one of the cache's copy and our last write.
+// newest is the newer one of the cache's copy and the last write of this process.
 func (m *writeCache) newest(cached v1alpha1.Wrapper) v1alpha1.Wrapper {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,7 +56,7 @@ func (m *writeCache) newest(cached v1alpha1.Wrapper) v1alpha1.Wrapper {
 	return cached
 }
 
-// caughtUp records a copy that the cache has brought. It drops our last write unless that is newer.
+// caughtUp records a copy that has arrived in the cache. It drops the last write unless that is newer.
 func (m *writeCache) caughtUp(cached v1alpha1.Wrapper) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -67,7 +67,7 @@ func (m *writeCache) caughtUp(cached v1alpha1.Wrapper) {
 	}
 }
 
-// noteWritten keeps what the API server returned, unless the cache has brought it already.
+// noteWritten keeps the wrapper that the API server returned, unless the cache has it already.
 func (m *writeCache) noteWritten(w v1alpha1.Wrapper) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

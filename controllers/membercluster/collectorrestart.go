@@ -26,8 +26,8 @@ type ending struct {
 	at time.Time
 }
 
-// unlessHeardOf returns nil if the collector has written a heartbeat after this end: it was restarted and works. heard
-// is the time of the last new heartbeat.
+// unlessHeardOf returns nil if the collector has written a heartbeat after this end, since the restarted collector works then.
+// heard is the time of the last new heartbeat.
 func (e *ending) unlessHeardOf(heard time.Time) *ending {
 	if e != nil && heard.After(e.at) {
 		return nil

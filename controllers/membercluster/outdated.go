@@ -89,10 +89,10 @@ func (d statusWriter) memberCollectorReady(mc *v1alpha1.MemberCluster) metav1.Co
 		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the collector on the member has been silent since %s: see its log on the member, "+
 			"`kubectl --namespace %s logs deployment/%s`", s.HeartbeatChanged.UTC().Format(time.RFC3339), v1alpha1.SystemNamespace, membercollector.Name)
 	case fails:
-		return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "collector %s is at work on the member, but its Deployment does not roll out: %s: %s",
+		return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "collector %s runs on the member, but its Deployment does not roll out: %s: %s",
 			s.CollectorVersion, state.Reason, state.Message)
 	}
-	return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "collector %s is at work on the member", s.CollectorVersion)
+	return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "collector %s runs on the member", s.CollectorVersion)
 }
 
 // remedy tells a person what to do about a collector that does not run.

@@ -31,14 +31,14 @@ func TestACollectorOnTheMemberIsReady(t *testing.T) {
 		wantReady  bool
 		wantWords  []string
 	}{
-		"it works":                        {state: &works, wantReason: v1alpha1.ReasonCollecting, wantReady: true, wantWords: []string{"collector v0.1.0 is at work on the member"}},
+		"it works":                        {state: &works, wantReason: v1alpha1.ReasonCollecting, wantReady: true, wantWords: []string{"collector v0.1.0 runs on the member"}},
 		"never read, and silent":          {probe: silent, was: true, wantReason: v1alpha1.ReasonNoHeartbeat, wantWords: []string{"silent since"}},
 		"the manager has just started":    {was: true, wantReason: v1alpha1.ReasonCollecting, wantReady: true, wantWords: []string{"as before"}},
 		"the manager has not read it yet": {wantReason: v1alpha1.ReasonCollecting, wantReady: true},
 		"its image cannot be pulled": {state: &pulling, wantReason: v1alpha1.ReasonImageNotPulled,
 			wantWords: []string{"member east: node w cannot pull image r/c:v2", "run `hostctl join east --cluster-kubeconfig FILE` again", "--image"}},
 		"an update whose image cannot be pulled": {state: &updating, wantReason: v1alpha1.ReasonCollecting, wantReady: true,
-			wantWords: []string{"collector v0.1.0 is at work on the member, but its Deployment does not roll out: ImageNotPulled: node w cannot pull"}},
+			wantWords: []string{"collector v0.1.0 runs on the member, but its Deployment does not roll out: ImageNotPulled: node w cannot pull"}},
 		"a pod that moves to another node":  {state: &starting, wantReason: v1alpha1.ReasonCollecting, wantReady: true},
 		"a pod that never starts":           {state: &starting, probe: silent, wantReason: v1alpha1.ReasonCollectorStarting, wantWords: []string{"not ready yet; wait"}},
 		"a pod runs and has never reported": {state: &works, probe: never, wantReason: v1alpha1.ReasonNoHeartbeat, wantWords: []string{"has not reported", "logs deployment/fairlead-collector"}},

@@ -241,7 +241,7 @@ func (d statusWriter) hostCollectorReady(mc *v1alpha1.MemberCluster) metav1.Cond
 		return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the collector in the manager uses the host's account, because the host's Secret has no token "+
 			"of the account %[2]s: run `hostctl join %[1]s --cluster-kubeconfig FILE` again to give it one", mc.Name, collectorAccount)
 	}
-	return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the collector in the manager is at work%s", notRenewed(mc.Name, d.renewal.CollectorOverdue))
+	return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "the collector in the manager runs%s", notRenewed(mc.Name, d.renewal.CollectorOverdue))
 }
 
 // externalCollectorReady returns the condition CollectorReady for a collector elsewhere. Only its heartbeat shows that
@@ -259,7 +259,7 @@ func (d statusWriter) externalCollectorReady(mc *v1alpha1.MemberCluster) metav1.
 			"and that the member still accepts its token (account %s)",
 			s.HeartbeatChanged.UTC().Format(time.RFC3339), collectorAccount)
 	}
-	return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "collector %s is at work", s.CollectorVersion)
+	return collectorFound(metav1.ConditionTrue, v1alpha1.ReasonCollecting, "collector %s runs", s.CollectorVersion)
 }
 
 // acceptedUntil returns a message with the end of the credentials. If the end moves, they were renewed.

@@ -236,7 +236,7 @@ func TestCollectorReady(t *testing.T) {
 			reason: v1alpha1.ReasonCollecting, words: "the collector in the manager uses the host's account"},
 		"the host's collector has its own token, and nothing changed for long": {mode: v1alpha1.CollectorHost, ok: true,
 			change: func(s *member.ProbeResult) { s.HeartbeatChanged = now.Add(-time.Hour) },
-			reason: v1alpha1.ReasonCollecting, words: "the collector in the manager is at work"},
+			reason: v1alpha1.ReasonCollecting, words: "the collector in the manager runs"},
 		"the member refuses the token of the host's collector": {mode: v1alpha1.CollectorHost, change: func(s *member.ProbeResult) { s.CollectorRefused = true },
 			reason: v1alpha1.ReasonUnauthorized, words: "run `hostctl join east --cluster-kubeconfig FILE` again"},
 		"a heartbeat just in time": {mode: v1alpha1.CollectorExternal,

@@ -4,7 +4,7 @@ package rollout
 
 import "time"
 
-// advance passes waves until it finds one that is not done.
+// advance passes one wave after the other, up to the first wave that is not done.
 func (d *decider) advance() {
 	s := &d.out.State
 	if s.Phase != Progressing {
@@ -18,8 +18,8 @@ func (d *decider) advance() {
 	}
 }
 
-// noticeSuccess notes a revision that is Healthy on every member that the manager can reach. It waits while a member is Unknown: a
-// manager that has just started has reached none yet.
+// noticeSuccess records the revision as the last good one, if it is Healthy on every member that the manager can reach. It waits
+// while a member is Unknown: a manager that has just started has read no member yet.
 func (d *decider) noticeSuccess() {
 	if d.out.State.Phase != Complete {
 		return
@@ -36,7 +36,7 @@ func (d *decider) noticeSuccess() {
 	d.out.State.LastGood = d.out.State.Revision
 }
 
-// passes reports whether a wave holds no later wave back. It notes what the wave waits for, if that is its soak.
+// passes reports whether later waves need not wait for a wave. If the wave still soaks, passes records that as the reason to wait.
 func (d *decider) passes(wave int) bool {
 	var healthySince time.Time
 	done := true
@@ -68,8 +68,8 @@ func (d *decider) passes(wave int) bool {
 	return true
 }
 
-// mayPass reports whether a wave may pass although members of it are not updated. They will be when they can be reached, so the wave
-// needs first what it needs to begin.
+// mayPass reports whether a wave may pass although some of its members are not updated. The manager updates them when it can reach
+// them. So the wave must be allowed to begin: it needs its approval, and no suspension.
 func (d *decider) mayPass(wave int) bool {
 	if d.out.State.Begun && d.out.State.Wave == d.waves[wave].Name {
 		return true

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Input is what a decision is made of, besides the state.
+// Input has the inputs of a decision, except for the state.
 type Input struct {
 	// Revision is the newest revision.
 	Revision string
@@ -23,18 +23,18 @@ type Input struct {
 	Suspended bool
 }
 
-// Decision is what each member has to have now.
+// Decision has the target of each member, and the new state of the rollout.
 type Decision struct {
 	State State
 	// Targets are in the order of the members.
 	Targets []Target
-	// Waits is why nothing more happens now; "" when every member is updated and Healthy. Waiting is one member that it is about,
-	// or "". It may change with each member, so State does not have it.
+	// Waits is the reason why no further member changes now; "" when every member is updated and Healthy. Waiting is one of the
+	// members that wait for this reason, or "". Both may change with each member, so they are not in State.
 	Waits   Reason
 	Waiting string
-	// SoakUntil is when the current wave has soaked; zero when Waits is another reason.
+	// SoakUntil is the end of the soak of the current wave; zero when Waits is another reason.
 	SoakUntil time.Time
-	// Again is when time alone changes the decision; zero when it does not.
+	// Again is when the decision changes although no input does; zero when it does not.
 	Again time.Time
 }
 
@@ -116,7 +116,7 @@ func (d *decider) survey() {
 }
 
 // begin begins a rollout: for a new revision, for another rendering of the same revision after the rollout was complete, and for a
-// retry. A fresh member, and one that the rollout was passed over, begin none: they get what their wave has passed.
+// retry. A member that is fresh, or that a wave has passed over, begins none: it is updated without a new rollout.
 func (d *decider) begin() {
 	s := &d.out.State
 	retry := s.Failure != nil && d.Approvals.Retry.After(s.RetrySeen)
@@ -127,7 +127,7 @@ func (d *decider) begin() {
 	case s.Revision != d.Revision || outdated:
 		s.ID = newID(s.ID, d.now)
 		s.Retried, s.RetrySeen = time.Time{}, time.Time{}
-		d.Approvals, d.isNew = Approvals{}, true // the Approvals are for the rollout before
+		d.Approvals, d.isNew = Approvals{}, true // the Approvals name the previous rollout
 	case retry:
 		s.Retried, s.RetrySeen = d.now, d.Approvals.Retry
 	case s.Plan != d.identity && s.Phase == Progressing: // the author edited the waves
@@ -167,7 +167,7 @@ func (d *decider) enter(wave int) {
 // that fails after its soak must not go further.
 func (d *decider) noticeFailure() {
 	s := &d.out.State
-	if s.Phase != Progressing { // after the end of a rollout a failure is the member's own: the revision was Healthy there
+	if s.Phase != Progressing { // the revision was Healthy on each member of a complete rollout, so a later failure is the member's own
 		return
 	}
 	for w := range d.waves {

@@ -10,21 +10,22 @@
 // *last good* revision is the newest one that was Healthy on every member that the manager could reach. A member *fails* when it is
 // Stalled on the newest revision, or not Healthy when its progress deadline ends.
 //
-// What holds, and what the exploration in the tests proves for small fleets:
+// These rules hold. The exploration in the tests proves them for small fleets:
 //
 //   - The manager starts the update of a Healthy or a fresh member only while fewer members than maxUnavailable are not Healthy.
-//     The update of a member that is not Healthy costs nothing: otherwise a correction could not go out.
+//     The update of a member that is not Healthy uses none of this budget: otherwise a correction could not reach such members.
 //   - No member is updated before each earlier wave is Healthy, has soaked, and has the approvals that it needs.
-//   - A member that is not updated keeps what it has. Two revisions never stand on one member.
-//   - If nothing happens, the decision names what it waits for.
+//   - A member that is not updated keeps its revision. A member never has objects of two revisions.
+//   - If no member changes, the decision gives the reason.
 //
-// Choices where the design leaves one:
+// The design leaves these choices open:
 //
-//   - A fresh member costs budget, and counts as not Healthy until it is. So a first delivery is paced like any other update.
+//   - A fresh member uses budget, and counts as not Healthy until it is Healthy. So a first delivery is paced like any other update.
 //   - A failure in a passed wave stops the later waves, too. A failure after the last wave has passed stops nothing: the revision
-//     was Healthy there, and another one would not be reached by going back.
-//   - A member that was passed over, or joins a passed wave, is updated when it can be, and holds no wave back.
-//   - Editing the waves makes the first one current that is not done. What it needs, such as an approval, it needs then.
+//     was Healthy on that member, so the revision is not the likely cause.
+//   - A member that was passed over, or joins a passed wave, is updated when it can be, and no wave waits for it.
+//   - After an edit of the waves, the first wave that is not done is the current one. It needs its approval even if it had begun
+//     before the edit.
 //
 // The package is pure. It gets the time as a value, and everything that a restart of the manager must not forget is in State.
 package rollout

@@ -13,20 +13,20 @@ import (
 type Member struct {
 	selection.Member
 	// Target is the digest of the rendering that the manager last told the member to have, and Revision its revision. Both are ""
-	// for a fresh member. After a restart they come from the Delivery: what no Delivery has was never told.
+	// for a fresh member. After a restart they come from the Delivery. A target that no Delivery has counts as never told.
 	Target, Revision string
 	// Newest is the digest of the member's rendering of the newest revision, and Good that of State.LastGood. They are "" when the
 	// manager cannot make the rendering; Good also when it would not be as it was.
 	Newest, Good string
-	// State is how the member fares with Target, and Since when that state began. Reason is the reason of the state.
+	// State is the member's state with Target, and Since is when that state began. Reason is the reason of the state.
 	State  v1alpha1.ClusterState
 	Since  time.Time
 	Reason string
 	// ProgressFrom is when the deadline began: when Target changed, or when the member was last Healthy, whichever is later,
 	// moved forward by the time that the member was Waiting, Held or not reachable since then.
 	ProgressFrom time.Time
-	// Unchanged reports whether the manager knows that Target did not change in this rollout. However the member fares, the rollout is
-	// not the cause.
+	// Unchanged reports whether the manager knows that Target did not change in this rollout. Then the rollout is not the cause of the
+	// member's state.
 	Unchanged bool
 }
 
@@ -38,7 +38,7 @@ func (m *Member) reachable() bool {
 }
 
 // unavailable reports whether a member has the wrapper and is not Healthy with it. A member that the manager cannot reach may have
-// it: after a restart the manager does not know what such a member was told.
+// it: after a restart the manager does not know the target of such a member.
 func (m *Member) unavailable() bool { return !m.healthy() && (!m.fresh() || !m.reachable()) }
 
 // unread reports whether the manager has not read the member since it started.
@@ -62,7 +62,7 @@ func (m *Member) failed(deadline time.Duration, from, now time.Time) bool {
 	return ok && !now.Before(at)
 }
 
-// waits reports whether the member waits for something that is not of the revision: a kind, a consumer, a person.
+// waits reports whether the member waits for something outside the revision: a kind, a consumer, a person.
 func (m *Member) waits() bool {
 	return m.State == v1alpha1.StateWaiting || m.State == v1alpha1.StateHeld
 }

@@ -4,16 +4,16 @@ package rollout
 
 import "time"
 
-// State is what a restart of the manager must not forget. It changes once per wave and per change of phase, and not per member:
-// each change is a write to the host.
+// State is the part of a rollout that survives a restart of the manager. It changes with the wave and the phase, and not with each
+// member: each change is a write to the host.
 type State struct {
 	// ID identifies this rollout in approvals. An approval of an earlier rollout of the same revision does not count.
 	ID string
 	// Revision is the revision that goes out.
 	Revision string
 	Phase    Phase
-	// Wave is the name of the current wave; "" when all are passed. Begun is true from when its first member may be updated: a wave
-	// that has begun goes on when an Approval is deleted or the rollout is suspended. Since is when the wave became the current one.
+	// Wave is the name of the current wave; "" when all are passed. Begun is true as soon as its first member may be updated: a
+	// wave that has begun continues when an Approval is deleted or the rollout is suspended. Since is when the wave became the current one.
 	Wave  string
 	Begun bool
 	Since time.Time
@@ -21,7 +21,7 @@ type State struct {
 	Plan string
 	// LastGood is the newest revision that was Healthy on every placed member that the manager could reach.
 	LastGood string
-	// Failure is why the phase is Paused, RollingBack or RolledBack.
+	// Failure is the reason for the phases Paused, RollingBack and RolledBack.
 	Failure *Failure
 	// Retried is when the manager last tried the revision again. Deadlines count from it.
 	Retried time.Time
@@ -30,7 +30,7 @@ type State struct {
 	RetrySeen time.Time
 }
 
-// Phase is where a rollout stands.
+// Phase is the phase of a rollout.
 type Phase string
 
 // The phases.
@@ -53,7 +53,7 @@ type Failure struct {
 	NoGoodRevision bool
 }
 
-// Approvals are what persons allow for one rollout. The caller takes only those that name the wrapper and State.ID.
+// Approvals are the permissions of persons for one rollout. The caller takes only those that name the wrapper and State.ID.
 type Approvals struct {
 	// Waves are names of waves that may begin. Skip are members that no wave waits for, and whose failure does not count.
 	Waves, Skip []string

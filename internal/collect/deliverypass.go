@@ -134,7 +134,7 @@ func (o *observer) observe(ctx context.Context, p *pass, e *v1alpha1.InventoryEn
 // the kind now.
 func (o *observer) observeMissing(p *pass, e *v1alpha1.InventoryEntry) {
 	if o.served.has(deliveryindex.KindOf(e)) {
-		p.say(o.clock.Now(), e, health.Verdict{
+		p.addLine(o.clock.Now(), e, health.Verdict{
 			Health: v1alpha1.Waiting, Reason: v1alpha1.ReasonAPIServed, Message: "the cluster serves " + e.Kind + " now",
 		}, nil)
 	}
@@ -152,7 +152,7 @@ func (o *observer) observeApplied(ctx context.Context, p *pass, e *v1alpha1.Inve
 		p.complete = p.complete && !hasProgress
 		return
 	case objectcache.Forbidden:
-		p.say(o.clock.Now(), e, notGranted(ref.GroupResource), nil)
+		p.addLine(o.clock.Now(), e, notGranted(ref.GroupResource), nil)
 		return
 	}
 	if o.isBeingPushed(p, e, &seen, hasProgress) {
@@ -166,7 +166,7 @@ func (o *observer) observeApplied(ctx context.Context, p *pass, e *v1alpha1.Inve
 	if drift != nil && isUnrecorded(e, &seen) {
 		if !o.isBeingPushed(p, e, &seen, hasProgress) { // the read may have brought a later apply
 			p.complete = p.complete && !hasProgress
-			p.say(o.clock.Now(), e, unfinished(e), drift)
+			p.addLine(o.clock.Now(), e, unfinished(e), drift)
 		}
 		return
 	}
@@ -186,18 +186,18 @@ func (o *observer) observeApplied(ctx context.Context, p *pass, e *v1alpha1.Inve
 	if p.version == "" {
 		p.version = verdict.Version
 	}
-	p.say(o.clock.Now(), e, verdict, drift)
+	p.addLine(o.clock.Now(), e, verdict, drift)
 }
 
 // giveUp keeps the line of an object that could not be read. If the member refused the read, the line reports that.
 func (o *observer) giveUp(p *pass, e *v1alpha1.InventoryEntry, ref deliveryindex.Ref, err error) {
 	var refused *refusal
 	if errors.As(err, &refused) {
-		p.say(o.clock.Now(), e, notGranted(refused.GroupResource), nil)
+		p.addLine(o.clock.Now(), e, notGranted(refused.GroupResource), nil)
 		return
 	}
 	if apierrors.IsForbidden(err) {
-		p.say(o.clock.Now(), e, notGranted(ref.GroupResource), nil)
+		p.addLine(o.clock.Now(), e, notGranted(ref.GroupResource), nil)
 		return
 	}
 	p.keep(e)
@@ -221,8 +221,8 @@ func notGranted(gr schema.GroupResource) health.Verdict {
 	}
 }
 
-// say makes a line from a verdict and a drift. It makes none for an object that is healthy and has not drifted.
-func (p *pass) say(now time.Time, e *v1alpha1.InventoryEntry, v health.Verdict, drift *v1alpha1.Drift) {
+// addLine makes a line from a verdict and a drift. It makes none for an object that is healthy and has not drifted.
+func (p *pass) addLine(now time.Time, e *v1alpha1.InventoryEntry, v health.Verdict, drift *v1alpha1.Drift) {
 	if v.Health == v1alpha1.Healthy && drift == nil {
 		return
 	}

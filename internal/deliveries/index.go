@@ -24,16 +24,16 @@ type Change struct {
 	IsNews bool
 }
 
-// Listener is told of changes to what members have on record. The goroutine that follows a member makes the calls, one at a time,
+// Listener receives changes to the Deliveries of members. The goroutine that follows a member makes the calls, one at a time,
 // after the index has the new state. A call must not block.
 type Listener interface {
-	// Changed tells of each event of the watch, and of each Delivery of a list.
+	// Changed reports each event of the watch, and each Delivery of a list.
 	Changed(x *Index, change Change)
-	// Listed tells that the index has a complete list, with the generations of the Deliveries by name.
+	// Listed reports that the index has a complete list, with the generations of the Deliveries by name.
 	Listed(x *Index, generations map[string]int64)
-	// Readable tells that the host can read the member's Deliveries: for the first time, or again.
+	// Readable reports that the host can read the member's Deliveries: for the first time, or again.
 	Readable(x *Index, first bool)
-	// Unreadable tells that the host cannot read the member's Deliveries, for a new reason.
+	// Unreadable reports that the host cannot read the member's Deliveries, for a new reason.
 	Unreadable(x *Index)
 }
 
@@ -44,7 +44,7 @@ type Index struct {
 	notify   func(func(Listener))
 	liveness liveness
 	orphans  orphanNames
-	// reconnect makes Follow list and watch anew.
+	// reconnect makes Follow list and watch again.
 	reconnect chan struct{}
 
 	mu sync.Mutex

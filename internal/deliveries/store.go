@@ -26,17 +26,17 @@ func NewStore(clk clock.PassiveClock) *Store {
 	return &Store{clock: clk, indexes: make(map[string]*Index)}
 }
 
-// Subscribe adds a listener for all members. It is told of what changes from now on.
+// Subscribe adds a listener for all members. It receives the changes from now on.
 func (s *Store) Subscribe(l Listener) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.listeners = append(slices.Clip(s.listeners), l)
 }
 
-// OnNews calls told from now on with each wrapper whose Delivery changes on a member.
-func (s *Store) OnNews(told func(Key)) { s.Subscribe(news(told)) }
+// OnNews calls wake from now on with each wrapper whose Delivery changes on a member.
+func (s *Store) OnNews(wake func(Key)) { s.Subscribe(news(wake)) }
 
-// news is a Listener that passes on the wrapper of each change.
+// news is a Listener that only passes on the wrapper of each change.
 type news func(Key)
 
 // Changed implements Listener.
@@ -59,8 +59,8 @@ func (news) Readable(*Index, bool) {}
 // Unreadable implements Listener.
 func (news) Unreadable(*Index) {}
 
-// Open makes the index of a member. It replaces the index of an earlier connection. The listener first is told before all
-// subscribers; it may be nil. The index is empty until Follow runs.
+// Open makes the index of a member. It replaces the index of an earlier connection. The listener first gets each change before
+// all subscribers; it may be nil. The index is empty until Follow runs.
 func (s *Store) Open(conn *member.Conn, first Listener) *Index {
 	x := newIndex(conn, s.clock, func(call func(Listener)) {
 		if first != nil {

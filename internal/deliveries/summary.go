@@ -95,12 +95,12 @@ func DriftID(o *v1alpha1.ObjectStatus) string {
 	return o.Group + "/" + o.Kind + "/" + o.Name + "@" + string(o.Drift.Kind) + o.Drift.ResourceVersion
 }
 
-// IsUnfinished reports whether a mark of drift says that the manager itself changed the object and did not record that.
+// IsUnfinished reports whether the collector reports that the manager itself changed the object and did not record that.
 func IsUnfinished(o *v1alpha1.ObjectStatus) bool {
 	return o.Drift != nil && o.Reason == v1alpha1.ReasonUnfinished
 }
 
-// IsObserved reports whether the collector has not said that it may not watch an object.
+// IsObserved reports whether the collector may watch an object, as far as the status of the Delivery shows.
 func (s *Summary) IsObserved(group, kind, name string) bool {
 	if s.Status == nil {
 		return true

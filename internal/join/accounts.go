@@ -52,11 +52,11 @@ func (p *joiner) putAccounts(ctx context.Context) error {
 }
 
 // dropCollectorAccount deletes the collector's account if the wrong side may hold its tokens: the host, although the
-// collector runs elsewhere, or the reverse. The join then makes the account anew, so that the API server refuses
+// collector runs elsewhere, or the reverse. The join then makes the account again, so that the API server refuses
 // every earlier token of the collector. It also deletes an account whose owner is an earlier host account: the
 // garbage collector is about to delete that.
 //
-// A collector on the member is deleted with the account, and before it: otherwise its pods would go on with tokens that no
+// A collector on the member is deleted with the account, and before it: otherwise its pods would continue with tokens that no
 // API server accepts.
 func (p *joiner) dropCollectorAccount(ctx context.Context) (Outcome, error) {
 	present, err := p.presentCollector(ctx)

@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/credentials"
 )
 
-// maxExchanges bounds how often a join chooses the tokens anew because another client wrote the Secret at the host.
+// maxExchanges bounds how often a join chooses the tokens again because another client wrote the Secret at the host.
 const maxExchanges = 5
 
 // errSecretMoved: another client wrote, created or deleted the Secret at the host after the join had read it.
@@ -54,8 +54,8 @@ func (p *joiner) exchangeTokens(ctx context.Context) error {
 	}
 }
 
-// readAccounts reads the accounts again: another join may have made the collector's anew. Where the host's account is
-// another one or gone, the objects of this join belong to none, and only another join mends that.
+// readAccounts reads the accounts again: another join may have made the collector's account again. If the host's account was
+// replaced or is gone, no account owns the objects of this join. Only another join repairs that.
 func (p *joiner) readAccounts(ctx context.Context) error {
 	for _, name := range []string{HostAccount, CollectorAccount} {
 		account := serviceAccount(name)

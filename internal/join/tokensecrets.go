@@ -69,7 +69,7 @@ func issue(
 	got, err := readToken(request.Status.Token)
 	if err == nil && account.UID != "" && got.account != account.UID {
 		// The earlier account owns the Secret, so the member's garbage collector is about to delete it, which revokes the token.
-		err = fmt.Errorf("the member's service account %s was made anew: run `hostctl join NAME --cluster-kubeconfig FILE` again", account.Name)
+		err = fmt.Errorf("the member's service account %s was replaced meanwhile: run `hostctl join NAME --cluster-kubeconfig FILE` again", account.Name)
 	}
 	if err != nil {
 		return credential{}, errors.Join(err, dropTokenSecret(ctx, member, held))

@@ -87,7 +87,7 @@ func (o *SuspendOptions) Run(ctx context.Context, policy v1alpha1.SuspendPolicy)
 	_, _ = fmt.Fprintf(o.Out, "%s: spec.suspend is %s%s\n", title, policy, dryRunMark(o.DryRun))
 	r := &w.WrapperStatus().Rollout
 	if policy == v1alpha1.SuspendRollout && r.State == v1alpha1.RolloutProgressing && r.Begun == v1alpha1.Yes {
-		_, _ = fmt.Fprintf(o.ErrOut, "• wave %s has begun, and goes on to its end\n", r.Wave)
+		_, _ = fmt.Fprintf(o.ErrOut, "• wave %s has begun, and continues to its end\n", r.Wave)
 	}
 	return nil
 }

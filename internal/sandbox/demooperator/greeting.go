@@ -84,7 +84,7 @@ func greetingSchema() *apiextensionsv1.JSONSchemaProps {
 	text := func(description string) apiextensionsv1.JSONSchemaProps {
 		return apiextensionsv1.JSONSchemaProps{Type: "string", Description: description}
 	}
-	message := text("What is said to every recipient.")
+	message := text("The text of the greeting.")
 	message.MinLength, message.MaxLength = ptr.To[int64](1), ptr.To[int64](256)
 	recipient := text("A name of letters, digits, '-', '_' and '.': it becomes part of a key of the ConfigMap.")
 	recipient.MinLength, recipient.MaxLength, recipient.Pattern = ptr.To[int64](1), ptr.To[int64](63), `^[A-Za-z0-9._-]+$`
