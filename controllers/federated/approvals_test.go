@@ -80,7 +80,7 @@ func depart(t *testing.T, r *Reconciler, c client.Client) (left bool) {
 	return apierrors.IsNotFound(err)
 }
 
-func TestADeletedWrapperWaitsForNobodyWhoWasReleased(t *testing.T) {
+func TestADeletedWrapperDoesNotWaitForAReleasedMember(t *testing.T) {
 	release := func(name string, clusters ...string) *v1alpha1.Approval {
 		return approval(name, v1alpha1.ApprovalSpec{Wrapper: aboutWeb, Allow: v1alpha1.AllowRelease, Clusters: clusters})
 	}

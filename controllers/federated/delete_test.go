@@ -40,7 +40,7 @@ func (r things) Get(_ context.Context, key client.ObjectKey, obj client.Object, 
 	return nil
 }
 
-func TestAWrapperThatGoesWithItsNamespaceOrKindIsSweptAway(t *testing.T) {
+func TestWhetherAWrapperWasDeletedWithItsNamespaceOrCRD(t *testing.T) {
 	const crd = "federateds.federation.fairlead.dev"
 	for name, test := range map[string]struct {
 		deleted map[string]time.Time
@@ -48,17 +48,17 @@ func TestAWrapperThatGoesWithItsNamespaceOrKindIsSweptAway(t *testing.T) {
 		fail    error
 		want    bool
 	}{
-		"deleted by itself":                              {deleted: map[string]time.Time{"shop": {}, crd: {}}},
-		"deleted, and its namespace after it":            {deleted: map[string]time.Time{"shop": now.Add(time.Second), crd: {}}},
-		"deleted with its namespace":                     {deleted: map[string]time.Time{"shop": now, crd: {}}, want: true},
-		"its namespace was deleted before it":            {deleted: map[string]time.Time{"shop": now.Add(-time.Second), crd: {}}, want: true},
-		"its namespace is gone":                          {deleted: map[string]time.Time{crd: {}}, want: true},
-		"its kind was deleted before it":                 {deleted: map[string]time.Time{"shop": {}, crd: now.Add(-time.Minute)}, want: true},
-		"its kind was deleted after it":                  {deleted: map[string]time.Time{"shop": {}, crd: now.Add(time.Minute)}},
-		"both were made anew since":                      {deleted: map[string]time.Time{"shop": {}, crd: {}}, made: now.Add(time.Second), want: true},
-		"both were made in the second of its deletion":   {deleted: map[string]time.Time{"shop": {}, crd: {}}, made: now},
-		"both were made while the clock was ahead":       {deleted: map[string]time.Time{"shop": {}, crd: {}}, made: now.Add(time.Hour)},
-		"it cannot be found out, and nothing is decided": {fail: errors.New("no answer")},
+		"deleted by itself":                            {deleted: map[string]time.Time{"shop": {}, crd: {}}},
+		"deleted, and its namespace after it":          {deleted: map[string]time.Time{"shop": now.Add(time.Second), crd: {}}},
+		"deleted with its namespace":                   {deleted: map[string]time.Time{"shop": now, crd: {}}, want: true},
+		"its namespace was deleted before it":          {deleted: map[string]time.Time{"shop": now.Add(-time.Second), crd: {}}, want: true},
+		"its namespace is gone":                        {deleted: map[string]time.Time{crd: {}}, want: true},
+		"its kind was deleted before it":               {deleted: map[string]time.Time{"shop": {}, crd: now.Add(-time.Minute)}, want: true},
+		"its kind was deleted after it":                {deleted: map[string]time.Time{"shop": {}, crd: now.Add(time.Minute)}},
+		"both were made again since":                   {deleted: map[string]time.Time{"shop": {}, crd: {}}, made: now.Add(time.Second), want: true},
+		"both were made in the second of its deletion": {deleted: map[string]time.Time{"shop": {}, crd: {}}, made: now},
+		"both were made while the clock was ahead":     {deleted: map[string]time.Time{"shop": {}, crd: {}}, made: now.Add(time.Hour)},
+		"the host does not answer":                     {fail: errors.New("no answer")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := wrapper("u", "1", 1)
@@ -66,18 +66,18 @@ func TestAWrapperThatGoesWithItsNamespaceOrKindIsSweptAway(t *testing.T) {
 			p := &reconciliation{Reconciler: &Reconciler{live: things{deleted: test.deleted, made: test.made, fail: test.fail}}, key: web, wrapper: w, now: now.Add(time.Minute)}
 			got, err := p.isDeletedByCascade(t.Context())
 			if got != test.want || (err != nil) != (test.fail != nil) {
-				t.Errorf("swept away: %v, %v", got, err)
+				t.Errorf("deleted by a cascade: %v, %v", got, err)
 			}
 		})
 	}
 }
 
-func TestWhatAWrapperStandsInIsAskedForOnceForEachDeletion(t *testing.T) {
+func TestTheManagerReadsNamespaceAndCRDOnceForEachDeletion(t *testing.T) {
 	const crd = "federateds.federation.fairlead.dev"
 	w := wrapper("u", "1", 1)
 	w.DeletionTimestamp = &metav1.Time{Time: now}
 	r := &Reconciler{live: things{deleted: map[string]time.Time{"shop": {}, crd: {}}}}
-	swept := func() bool {
+	isCascade := func() bool {
 		t.Helper()
 		is, err := (&reconciliation{Reconciler: r, key: web, wrapper: w}).isDeletedByCascade(t.Context())
 		if err != nil {
@@ -85,22 +85,22 @@ func TestWhatAWrapperStandsInIsAskedForOnceForEachDeletion(t *testing.T) {
 		}
 		return is
 	}
-	if swept() {
-		t.Fatal("it was deleted by itself")
+	if isCascade() {
+		t.Fatal("the wrapper alone was deleted")
 	}
-	r.live = things{fail: errors.New("nobody is to ask")}
-	if swept() {
-		t.Fatal("it was deleted by itself before")
+	r.live = things{fail: errors.New("a second read")}
+	if isCascade() {
+		t.Fatal("the first answer was not kept")
 	}
 	// The host was restored from a backup, and now its namespace goes.
 	w.DeletionTimestamp = &metav1.Time{Time: now.Add(time.Hour)}
 	r.live = things{deleted: map[string]time.Time{"shop": now.Add(time.Hour), crd: {}}}
-	if !swept() {
-		t.Error("another deletion is taken for the first one")
+	if !isCascade() {
+		t.Error("the answer about the first deletion is used for another one")
 	}
 }
 
-func TestWhomADepartingWrapperLeaves(t *testing.T) {
+func TestWhichMembersADeletedWrapperLeaves(t *testing.T) {
 	w := wrapper("u", "1", 1)
 	w.Status.Placement = v1alpha1.PlacementStatus{Clusters: []string{"west", "gone"}, Leaving: []string{"east"}}
 	r, _ := host(t, nil)
@@ -110,7 +110,7 @@ func TestWhomADepartingWrapperLeaves(t *testing.T) {
 	}
 }
 
-func TestAMemberThatNobodyHasLeftIsNotLeft(t *testing.T) {
+func TestAMemberThatIsNotConnectedDoesNotCountAsLeft(t *testing.T) {
 	r, _ := host(t, nil)
 	p := &reconciliation{Reconciler: r, key: web, wrapper: wrapper("u", "1", 1)}
 	if p.left("east") {

@@ -7,15 +7,15 @@ import "github.com/fairlead-dev/fairlead/apis/v1alpha1"
 // overwritesOf are the Deliveries that Approvals allow to overwrite, by member. Of two Approvals for one member the later
 // one counts.
 func overwritesOf(approvals []v1alpha1.Approval) map[string]*v1alpha1.DeliveryVersion {
-	overwrites, said := make(map[string]*v1alpha1.DeliveryVersion), make(map[string]*v1alpha1.Approval)
+	overwrites, latest := make(map[string]*v1alpha1.DeliveryVersion), make(map[string]*v1alpha1.Approval)
 	for i := range approvals {
 		a := &approvals[i]
 		if a.Spec.Allow != v1alpha1.AllowOverwrite || a.DeletionTimestamp != nil {
 			continue
 		}
 		for _, o := range a.Spec.Overwrites {
-			if before := said[o.Cluster]; before == nil || later(a, before) {
-				said[o.Cluster], overwrites[o.Cluster] = a, &v1alpha1.DeliveryVersion{UID: o.UID, Generation: o.Generation}
+			if before := latest[o.Cluster]; before == nil || later(a, before) {
+				latest[o.Cluster], overwrites[o.Cluster] = a, &v1alpha1.DeliveryVersion{UID: o.UID, Generation: o.Generation}
 			}
 		}
 	}

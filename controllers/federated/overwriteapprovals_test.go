@@ -15,8 +15,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// word is a person's word about what two members hold for web.
-func word(change func(*v1alpha1.Approval)) *v1alpha1.Approval {
+// overwriteApproval allows the manager to overwrite the Deliveries of web on two members.
+func overwriteApproval(change func(*v1alpha1.Approval)) *v1alpha1.Approval {
 	a := &v1alpha1.Approval{Spec: v1alpha1.ApprovalSpec{
 		Wrapper: v1alpha1.ApprovedWrapper{Kind: v1alpha1.KindFederated, Name: "web", UID: "u"}, Allow: v1alpha1.AllowOverwrite,
 		Clusters: []string{"east", "west"},
@@ -30,28 +30,28 @@ func word(change func(*v1alpha1.Approval)) *v1alpha1.Approval {
 	return a
 }
 
-func TestWhichWordsAboutAWrapperAreHeard(t *testing.T) {
+func TestWhichApprovalsAllowAnOverwrite(t *testing.T) {
 	all := map[string]*v1alpha1.DeliveryVersion{"east": {UID: "d-east", Generation: 7}, "west": {UID: "d-west", Generation: 2}}
 	none := map[string]*v1alpha1.DeliveryVersion{}
 	for name, test := range map[string]struct {
-		words []*v1alpha1.Approval
-		want  map[string]*v1alpha1.DeliveryVersion
+		approvals []*v1alpha1.Approval
+		want      map[string]*v1alpha1.DeliveryVersion
 	}{
-		"none":                               {nil, none},
-		"one":                                {[]*v1alpha1.Approval{word(nil)}, all},
-		"one about a wrapper before this":    {[]*v1alpha1.Approval{word(func(a *v1alpha1.Approval) { a.Spec.Wrapper.UID = "t" })}, none},
-		"one about another wrapper":          {[]*v1alpha1.Approval{word(func(a *v1alpha1.Approval) { a.Spec.Wrapper.Name = "api" })}, none},
-		"one about a cluster-scoped one":     {[]*v1alpha1.Approval{word(func(a *v1alpha1.Approval) { a.Spec.Wrapper.Kind = v1alpha1.KindClusterFederated })}, none},
-		"one about something else":           {[]*v1alpha1.Approval{word(func(a *v1alpha1.Approval) { a.Spec.Allow = v1alpha1.AllowRelease })}, none},
-		"one of another namespace's writers": {[]*v1alpha1.Approval{word(func(a *v1alpha1.Approval) { a.Namespace = "other" })}, none},
-		"of two the later one": {[]*v1alpha1.Approval{word(nil), word(func(a *v1alpha1.Approval) {
+		"none":                              {nil, none},
+		"an Approval":                       {[]*v1alpha1.Approval{overwriteApproval(nil)}, all},
+		"of an earlier wrapper of the name": {[]*v1alpha1.Approval{overwriteApproval(func(a *v1alpha1.Approval) { a.Spec.Wrapper.UID = "t" })}, none},
+		"of another wrapper":                {[]*v1alpha1.Approval{overwriteApproval(func(a *v1alpha1.Approval) { a.Spec.Wrapper.Name = "api" })}, none},
+		"of a ClusterFederated":             {[]*v1alpha1.Approval{overwriteApproval(func(a *v1alpha1.Approval) { a.Spec.Wrapper.Kind = v1alpha1.KindClusterFederated })}, none},
+		"for something else":                {[]*v1alpha1.Approval{overwriteApproval(func(a *v1alpha1.Approval) { a.Spec.Allow = v1alpha1.AllowRelease })}, none},
+		"in another namespace":              {[]*v1alpha1.Approval{overwriteApproval(func(a *v1alpha1.Approval) { a.Namespace = "other" })}, none},
+		"two: the later one counts": {[]*v1alpha1.Approval{overwriteApproval(nil), overwriteApproval(func(a *v1alpha1.Approval) {
 			a.Name, a.CreationTimestamp = "web-0", metav1.NewTime(now.Add(time.Hour))
 			a.Spec.Overwrites = []v1alpha1.OverwrittenDelivery{{Cluster: "east", UID: "d-east", Generation: 9}}
 		})}, map[string]*v1alpha1.DeliveryVersion{"east": {UID: "d-east", Generation: 9}, "west": {UID: "d-west", Generation: 2}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var objects []client.Object
-			for _, a := range test.words {
+			for _, a := range test.approvals {
 				objects = append(objects, a)
 			}
 			r, _ := host(t, nil, objects...)
@@ -66,26 +66,26 @@ func TestWhichWordsAboutAWrapperAreHeard(t *testing.T) {
 	}
 }
 
-func TestWhomAWordWakes(t *testing.T) {
+func TestWhichWrapperAnApprovalWakes(t *testing.T) {
 	cluster := func(namespace string) *v1alpha1.Approval {
-		return word(func(a *v1alpha1.Approval) {
+		return overwriteApproval(func(a *v1alpha1.Approval) {
 			a.Namespace, a.Spec.Wrapper.Kind = namespace, v1alpha1.KindClusterFederated
 		})
 	}
 	for name, test := range map[string]struct {
-		kind v1alpha1.WrapperKind
-		word *v1alpha1.Approval
-		want []reconcile.Request
+		kind     v1alpha1.WrapperKind
+		approval *v1alpha1.Approval
+		want     []reconcile.Request
 	}{
-		"its wrapper":                         {v1alpha1.KindFederated, word(nil), []reconcile.Request{{NamespacedName: web.NamespacedName}}},
-		"nobody of the other scope":           {v1alpha1.KindClusterFederated, word(nil), nil},
-		"a cluster-scoped one":                {v1alpha1.KindClusterFederated, cluster(v1alpha1.SystemNamespace), []reconcile.Request{{NamespacedName: types.NamespacedName{Name: "web"}}}},
-		"none of these from anywhere outside": {v1alpha1.KindClusterFederated, cluster("shop"), nil},
+		"its wrapper":                                {v1alpha1.KindFederated, overwriteApproval(nil), []reconcile.Request{{NamespacedName: web.NamespacedName}}},
+		"no wrapper of the other scope":              {v1alpha1.KindClusterFederated, overwriteApproval(nil), nil},
+		"a ClusterFederated":                         {v1alpha1.KindClusterFederated, cluster(v1alpha1.SystemNamespace), []reconcile.Request{{NamespacedName: types.NamespacedName{Name: "web"}}}},
+		"no ClusterFederated from another namespace": {v1alpha1.KindClusterFederated, cluster("shop"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, _ := host(t, nil)
 			r.kind = test.kind
-			if diff := cmp.Diff(test.want, r.approved(t.Context(), test.word)); diff != "" {
+			if diff := cmp.Diff(test.want, r.approved(t.Context(), test.approval)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

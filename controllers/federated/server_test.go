@@ -200,7 +200,7 @@ func TestAHugeSpecInvalidIsStored(t *testing.T) {
 
 // One event for each of three members reports the objects that stayed there, although nothing else changes in between.
 // The names of 60 objects do not fit into an event.
-func TestWhatWasKeptIsToldOfEveryMember(t *testing.T) {
+func TestKeptObjectsAreReportedForEachMember(t *testing.T) {
 	s := newSite(t)
 	p := s.pass(v1alpha1.PlacementStatus{})
 	for n, name := range []string{"east", "north", "west"} {

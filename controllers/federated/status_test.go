@@ -202,7 +202,7 @@ func TestAStartHoldsNoNewsBack(t *testing.T) {
 	}
 }
 
-func TestAStatusThatMeetsAConflictIsTriedAgain(t *testing.T) {
+func TestAStatusWriteIsTriedAgainAfterAConflict(t *testing.T) {
 	w := wrapper("u", "", 1)
 	conflict := apierrors.NewConflict(schema.GroupResource{}, "web", nil)
 	r, c := host(t, func() error { return conflict }, w)

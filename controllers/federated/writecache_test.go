@@ -23,7 +23,7 @@ func wrapper(uid types.UID, resourceVersion string, generation int64) *v1alpha1.
 	return w
 }
 
-func TestTheNewestOfCacheAndMemory(t *testing.T) {
+func TestNewestIsTheNewerOfCacheAndLastWrite(t *testing.T) {
 	for name, test := range map[string]struct {
 		noted, cached *v1alpha1.Federated
 		want          string // the resourceVersion
@@ -32,7 +32,7 @@ func TestTheNewestOfCacheAndMemory(t *testing.T) {
 		"the cache lags behind what was written": {wrapper("u", "9", 1), wrapper("u", "5", 1), "9"},
 		"the cache has caught up":                {wrapper("u", "9", 1), wrapper("u", "9", 1), "9"},
 		"the cache is ahead":                     {wrapper("u", "9", 1), wrapper("u", "10", 2), "10"},
-		"the wrapper was made anew":              {wrapper("u", "9", 1), wrapper("v", "5", 1), "5"},
+		"the wrapper was made again":             {wrapper("u", "9", 1), wrapper("v", "5", 1), "5"},
 		"versions that are no numbers":           {wrapper("u", "x9", 1), wrapper("u", "5", 1), "5"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestTheNewestOfCacheAndMemory(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotedIsNobodyElsesToChange(t *testing.T) {
+func TestTheWriteCacheKeepsItsOwnCopy(t *testing.T) {
 	var m writeCache
 	w := wrapper("u", "9", 1)
 	m.noteWritten(w)
@@ -55,22 +55,22 @@ func TestWhatIsNotedIsNobodyElsesToChange(t *testing.T) {
 	first := m.newest(wrapper("u", "1", 1))
 	first.WrapperStatus().UpdateRevision = "changed by a pass"
 	if got := m.newest(wrapper("u", "1", 1)).WrapperStatus().UpdateRevision; got != "" {
-		t.Errorf("the memory says %q", got)
+		t.Errorf("the cache has %q", got)
 	}
 }
 
-func TestAWrapperMadeAnewRemembersNothing(t *testing.T) {
+func TestTheWriteCacheForgetsRevisions(t *testing.T) {
 	var m writeCache
 	m.noteWritten(wrapper("u", "9", 1))
 	m.noteRevision(web, "fed-web-1")
 	m.newest(wrapper("v", "12", 1))
 	if m.hasRevision(web, "fed-web-1") {
-		t.Error("the revision of the wrapper before it counts as written: it goes with that one")
+		t.Error("the revision of the earlier wrapper counts as written")
 	}
 	m.noteRevision(web, "fed-web-2")
 	m.forget(web)
 	if m.hasRevision(web, "fed-web-2") {
-		t.Error("what was forgotten is remembered")
+		t.Error("a forgotten revision is remembered")
 	}
 }
 
@@ -83,7 +83,7 @@ func TestPacingOfStatuses(t *testing.T) {
 		want   time.Duration
 	}{
 		"work that has just begun is held back": {before: func(*writeCache) {}, want: interval},
-		"work that began a while ago is told": {
+		"work that began an interval ago is reported": {
 			before: func(m *writeCache) { m.dueIn(web, now, interval) }, at: interval, want: 0,
 		},
 		"work that began less than that ago waits for the rest": {
@@ -93,7 +93,7 @@ func TestPacingOfStatuses(t *testing.T) {
 			before: func(m *writeCache) { m.dueIn(web, now, interval); m.notePublished(web, at(time.Second), false) },
 			at:     1200 * time.Millisecond, want: 800 * time.Millisecond,
 		},
-		"work that goes on for long is told once in an interval": {
+		"long work is reported once in an interval": {
 			before: func(m *writeCache) {
 				m.dueIn(web, now, interval)
 				for i := range 10 {
@@ -101,7 +101,7 @@ func TestPacingOfStatuses(t *testing.T) {
 				}
 			}, at: 11 * time.Second, want: 0,
 		},
-		"after rest the next work is held back anew": {
+		"after the work is done, the next work is held back again": {
 			before: func(m *writeCache) { m.dueIn(web, now, interval); m.notePublished(web, at(time.Second), true) },
 			at:     time.Hour, want: interval,
 		},
@@ -118,18 +118,18 @@ func TestPacingOfStatuses(t *testing.T) {
 
 // The write cache keeps a copy only until the cache has caught up. A copy of every wrapper forever would be a second
 // cache.
-func TestWhatTheCacheHasBroughtIsNotKept(t *testing.T) {
+func TestTheWriteCacheDropsAWriteThatTheCacheHas(t *testing.T) {
 	written := wrapper("u", "9", 1)
 	for name, test := range map[string]struct {
 		play func(*writeCache)
 		kept bool
 	}{
-		"it was written":                            {func(m *writeCache) { m.noteWritten(written) }, true},
-		"the cache has brought what was before":     {func(m *writeCache) { m.noteWritten(written); m.caughtUp(wrapper("u", "8", 1)) }, true},
-		"the cache has brought it":                  {func(m *writeCache) { m.noteWritten(written); m.caughtUp(wrapper("u", "9", 1)) }, false},
-		"the cache has brought what came after":     {func(m *writeCache) { m.noteWritten(written); m.caughtUp(wrapper("u", "10", 1)) }, false},
-		"the cache brought it before it was noted":  {func(m *writeCache) { m.caughtUp(wrapper("u", "9", 1)); m.noteWritten(written) }, false},
-		"the cache has brought it, and nobody told": {func(m *writeCache) { m.noteWritten(written); m.newest(wrapper("u", "9", 1)) }, false},
+		"it was written":                                 {func(m *writeCache) { m.noteWritten(written) }, true},
+		"the cache has the state before it":              {func(m *writeCache) { m.noteWritten(written); m.caughtUp(wrapper("u", "8", 1)) }, true},
+		"the cache has it":                               {func(m *writeCache) { m.noteWritten(written); m.caughtUp(wrapper("u", "9", 1)) }, false},
+		"the cache has a later state":                    {func(m *writeCache) { m.noteWritten(written); m.caughtUp(wrapper("u", "10", 1)) }, false},
+		"the cache had it before it was noted":           {func(m *writeCache) { m.caughtUp(wrapper("u", "9", 1)); m.noteWritten(written) }, false},
+		"a read finds it in the cache, without an event": {func(m *writeCache) { m.noteWritten(written); m.newest(wrapper("u", "9", 1)) }, false},
 		"it was written again after the cache had it": {func(m *writeCache) {
 			m.caughtUp(wrapper("u", "9", 1))
 			m.noteWritten(wrapper("u", "11", 1))
@@ -147,15 +147,15 @@ func TestWhatTheCacheHasBroughtIsNotKept(t *testing.T) {
 }
 
 // An entry about a wrapper is not used for the next wrapper of its name, with or without a copy in the entry.
-func TestNothingIsKnownOfAWrapperThatWasMadeAnew(t *testing.T) {
+func TestTheWriteCacheForgetsAWrapperThatWasMadeAgain(t *testing.T) {
 	var m writeCache
 	m.newest(wrapper("u", "9", 1))
 	m.noteRevision(web, "fed-web-1")
 	if !m.hasRevision(web, "fed-web-1") {
-		t.Fatal("it is forgotten")
+		t.Fatal("the revision is forgotten")
 	}
 	m.newest(wrapper("v", "10", 1))
 	if m.hasRevision(web, "fed-web-1") {
-		t.Error("the revision of the wrapper before is taken for its own")
+		t.Error("the revision of the earlier wrapper counts as its own")
 	}
 }

@@ -64,7 +64,7 @@ func TestEveryObjectIsFound(t *testing.T) {
 	}
 }
 
-func TestFaultsNameThePlaceAndTheWayOut(t *testing.T) {
+func TestParsingErrorsNameThePlaceAndTheRemedy(t *testing.T) {
 	deep := strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1)
 	for name, tc := range map[string]struct{ text, want string }{
 		"nothing at all": {"# only a comment\n", "reading in.yaml: there is no object in it"},

@@ -40,7 +40,7 @@ func raw(what, object string) string {
 	return fmt.Sprintf("{\"type\":%q,\"object\":%s}\n", what, object)
 }
 
-func TestAWatchTellsWhatBecomesOfDeliveries(t *testing.T) {
+func TestWhichEventsOfAWatchAreDecoded(t *testing.T) {
 	one := func(version string) string {
 		return fmt.Sprintf(`{"kind":"Delivery","apiVersion":"federation.fairlead.dev/v1alpha1","metadata":{"name":"fed.shop.web",
 			"resourceVersion":%q,"uid":"u","generation":3,"managedFields":[{"manager":"fairlead","time":"never"}]},

@@ -23,7 +23,7 @@ func inventoryOf(renderings ...string) []v1alpha1.InventoryEntry {
 	return all
 }
 
-func TestAFingerprintTellsWhichEntriesARenderingChanges(t *testing.T) {
+func TestAFingerprintShowsWhichEntriesARenderingChanges(t *testing.T) {
 	is := fingerprintOf(inventoryOf("1", "2", "3"))
 	if len(is) != 80 {
 		t.Errorf("three entries take %d bytes", len(is))

@@ -78,7 +78,7 @@ func delivery(id v1alpha1.WrapperIdentity, generation int64) *v1alpha1.Delivery 
 // there has the watch bring the wrapper's Delivery.
 func (b *bench) there(generation int64) { b.Put(delivery(webIdentity, generation)) }
 
-func TestAListTellsWhatIsGone(t *testing.T) {
+func TestAListReportsTheDeliveriesThatAreGone(t *testing.T) {
 	b := newBench(t)
 	b.there(1)
 	if b.IsListed() {
@@ -105,7 +105,7 @@ func TestAListTellsWhatIsGone(t *testing.T) {
 	}
 }
 
-func TestOfADeliveryThatWasNeverThereNothingIsTold(t *testing.T) {
+func TestTheIndexReportsNoDeletionOfAnUnknownDelivery(t *testing.T) {
 	b := newBench(t)
 	b.Remove(web.Delivery())
 	if len(b.heard) > 0 {

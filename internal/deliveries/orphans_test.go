@@ -168,7 +168,7 @@ func TestADeliveryUnderAnotherNameThanItsWrappersIsAnOrphan(t *testing.T) {
 	o.want("by-hand")
 }
 
-func TestThousandsOfDeliveriesAreToldOfOnceEach(t *testing.T) {
+func TestEachOfThousandsOfOrphansIsReportedOnce(t *testing.T) {
 	const many = 3000
 	o := newOrphanage(t)
 	for i := range many {

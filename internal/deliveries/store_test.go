@@ -33,7 +33,7 @@ func TestAnIndexThatWasReplacedTakesNothingAlong(t *testing.T) {
 	}
 }
 
-func TestNewsOfADeliveryIsToldOnce(t *testing.T) {
+func TestAChangeOfADeliveryIsReportedOnce(t *testing.T) {
 	b := newBench(t)
 	var told []Key
 	b.store.OnNews(func(key Key) { told = append(told, key) })
@@ -63,7 +63,7 @@ func TestARecordIsEmptyWhereNothingIsKnown(t *testing.T) {
 	}
 }
 
-func TestASubscriberIsToldOfAllMembers(t *testing.T) {
+func TestASubscriberGetsTheChangesOfAllMembers(t *testing.T) {
 	b := newBench(t)
 	west := b.store.Open(connect(t, "west"), nil)
 	later := &bench{}

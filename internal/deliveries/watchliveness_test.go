@@ -27,7 +27,7 @@ func (b *bench) beginsAnew(was, is member.ProbeResult) bool {
 
 // Something between host and member may hold a watch open and forward nothing. That looks like a member where nothing changes,
 // until the host writes there.
-func TestAWatchThatDoesNotBringWhatWasWrittenIsBegunAnew(t *testing.T) {
+func TestAWatchThatMissesAWriteIsRestarted(t *testing.T) {
 	for name, test := range map[string]struct {
 		meanwhile func(*bench)
 		after     time.Duration
@@ -58,7 +58,7 @@ func TestAWatchThatDoesNotBringWhatWasWrittenIsBegunAnew(t *testing.T) {
 }
 
 // A Delivery that the watch has not brought proves nothing while a list is under way, or after a list without it.
-func TestAListIsGivenItsTimeAndItsWord(t *testing.T) {
+func TestTheWatchIsNotRestartedDuringOrByAList(t *testing.T) {
 	b := newBench(t)
 	b.Written(web, "d", 3)
 	b.liveness.setListing(true)
@@ -77,7 +77,7 @@ func TestAListIsGivenItsTimeAndItsWord(t *testing.T) {
 	}
 }
 
-func TestAWatchIsBegunAnewAfterAnOutage(t *testing.T) {
+func TestAWatchIsRestartedAfterAnOutage(t *testing.T) {
 	for name, test := range map[string]struct {
 		was, is member.ProbeResult
 		anew    bool

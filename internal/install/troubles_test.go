@@ -69,7 +69,7 @@ func TestATroubleIsCertainOnceItHasLasted(t *testing.T) {
 	}
 }
 
-func TestATroubleThatEndedBeginsAnew(t *testing.T) {
+func TestTheTimeOfATroubleBeginsAgainAfterItEnded(t *testing.T) {
 	w, began := newRolloutWatch(), time.Now()
 	pull := troubles(&appsv1.Deployment{}, []corev1.Pod{waiting("ImagePullBackOff")})
 	w.observe(pull, began)

@@ -71,7 +71,7 @@ func TestAWrapperIsDeletedOnlyAsKeepAll(t *testing.T) {
 }
 
 // A GitOps tool creates the wrapper again after each deletion.
-func TestAWrapperThatIsMadeAnewIsNamed(t *testing.T) {
+func TestTheErrorNamesAWrapperThatAnotherClientRestores(t *testing.T) {
 	wrapper := &v1alpha1.Federated{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(wrapper.DeepCopy()).WithInterceptorFuncs(interceptor.Funcs{
 		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, options ...client.DeleteOption) error {

@@ -78,7 +78,7 @@ func TestErrorsThatAreNotAboutTheConnectionStayAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestRefusedGrantsNameTheWayOut(t *testing.T) {
+func TestRefusedGrantsNameTheRemedy(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "clusterroles"}, "fairlead-host-core", errors.New(strings.Repeat("rule ", 500)))
 	err := explainGrant(forbidden, "member east")
 	var grant *GrantError

@@ -79,7 +79,7 @@ func TestAWallClockThatIsSetDoesNotMoveTheFenceBack(t *testing.T) {
 // Two managers act at random times. Their clocks are as wrong as the fence tolerates. The leader freezes, and some
 // renewals get no answer. Once the other manager can take the lease, the old leader begins no write, and has canceled
 // all earlier ones.
-func TestNoWriteOfTheOldLeaderMeetsTheNewOne(t *testing.T) {
+func TestNoWriteOfTheOldLeaderReachesAMemberAfterTheNewLeaderBegan(t *testing.T) {
 	d := Default()
 	random := rand.New(rand.NewPCG(1, 2))
 	rate := func() float64 { return 1 + (2*random.Float64()-1)/maxClockError }

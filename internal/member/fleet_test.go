@@ -134,7 +134,7 @@ func TestAConnectedMemberIsEngagedAndProbed(t *testing.T) {
 }
 
 // The end of the old connection must not end the new one.
-func TestAMemberWithAnotherConfigurationIsConnectedAnewAndStaysConnected(t *testing.T) {
+func TestAMemberWithAnotherConfigurationIsConnectedAgain(t *testing.T) {
 	r, server := newRunning(t), newAPIServer(t)
 	agents := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 	for _, agent := range agents {

@@ -24,7 +24,7 @@ func TestOperatorsAreFoundAgainAmongProcesses(t *testing.T) {
 	}
 }
 
-func TestAnOperatorStartsAnewWhenItIsAnother(t *testing.T) {
+func TestAChangedOperatorIsStartedAgain(t *testing.T) {
 	base := demooperator.Instance{
 		Namespace: "shop", Deployment: "demo-operator", UID: "d-1", Version: "v1.0.0", WatchNamespace: "shop", Kubeconfig: "/k",
 	}

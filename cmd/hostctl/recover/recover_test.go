@@ -125,7 +125,7 @@ func TestRecoverReportsThatNothingIsMissing(t *testing.T) {
 }
 
 // A person runs recover after such a loss.
-func TestRecoverReportsAMissingWrapperCRDAndTheWayOut(t *testing.T) {
+func TestRecoverReportsAMissingWrapperCRDAndTheRemedy(t *testing.T) {
 	for name, orphans := range map[string]int32{"with an orphan in the status": 1, "before the orphans are counted": 0} {
 		got := runAt(t, unserving, []client.Object{member("east", orphans, []string{"fed.shop.web"}[:orphans]...)}, false, "")
 		if !strings.Contains(got.said, "does not serve Federateds") || !strings.Contains(got.said, "kubectl apply --server-side -k config/crd") ||

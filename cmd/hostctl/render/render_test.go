@@ -249,7 +249,7 @@ func TestJSONHasAnEntryPerMember(t *testing.T) {
 	}
 }
 
-func TestErrorsOfRenderNameTheWayOut(t *testing.T) {
+func TestErrorsOfRenderNameTheRemedy(t *testing.T) {
 	open := fleet
 	open.wrapper = wrapperAt(&v1alpha1.ClusterSelection{})
 	file := Options{Files: []string{samples + "shop.yaml"}}

@@ -57,7 +57,7 @@ func TestStatusShowsTheClustersInTheOrderOfTheirWaves(t *testing.T) {
 	}
 }
 
-func TestStatusSaysWhatTheRolloutWaitsForAndTheWayOut(t *testing.T) {
+func TestStatusNamesTheReasonOfAWaitAndTheRemedy(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*v1alpha1.Federated)
 		code   int

@@ -71,7 +71,7 @@ func TestStderrIsReadByLines(t *testing.T) {
 }
 
 // Go itself is asked, because the counts depend on what it prints.
-func TestGoTellsWhichPackagesAreBuilt(t *testing.T) {
+func TestWhichPackagesGoReportsAsBuilt(t *testing.T) {
 	unique := rand.Text() // so that no earlier run has built the module's packages
 	source := t.TempDir()
 	for name, content := range map[string]string{

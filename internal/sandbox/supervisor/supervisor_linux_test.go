@@ -25,7 +25,7 @@ func TestWhatEndsIsStartedAgain(t *testing.T) {
 	}
 }
 
-func TestSupervisorKilledLeavesNothingAndTheNextOneGoesOn(t *testing.T) {
+func TestTheNextSupervisorContinuesAfterAKilledOne(t *testing.T) {
 	c, dir := launched(t)
 	apply(t, c, shell("server", forEver))
 	if err := c.WaitReady(t.Context(), "member-1"); err != nil {
@@ -104,7 +104,7 @@ func TestStoppedClusterStaysStoppedUntilStart(t *testing.T) {
 	}
 }
 
-func TestUnchangedProcessKeepsRunningAndAChangedOneIsStartedAnew(t *testing.T) {
+func TestOnlyAChangedProcessIsStartedAgain(t *testing.T) {
 	c, _ := launched(t)
 	p := shell("server", forEver)
 	pid := func() int {
