@@ -93,7 +93,7 @@ func (r Revision) Spec() (*v1alpha1.WrapperSpec, error) {
 
 func newRevision(content map[string]any, data []byte) Revision {
 	sum := sha256.Sum256(data)
-	return Revision{Hash: revisionHash(sum[:]), HoldsSecret: holdsSecret(content), Data: data}
+	return Revision{Hash: revisionHash(sum[:]), HoldsSecret: HoldsSecret(content), Data: data}
 }
 
 // revisionOfContent returns the revision that the plain content of a ControllerRevision describes.
@@ -112,9 +112,9 @@ func revisionHash(sum []byte) string {
 	return rand.SafeEncodeString(base32.StdEncoding.EncodeToString(sum)[:hashLength])
 }
 
-// holdsSecret reports whether a decoded value has a Secret anywhere, also within another object (a List, a Template).
+// HoldsSecret reports whether a decoded value has a Secret anywhere, also within another object (a List, a Template).
 // It also reports an override that can target a Secret.
-func holdsSecret(value any) bool {
+func HoldsSecret(value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
 		if kind := v["kind"]; kind == "Secret" || kind == "SecretList" {
@@ -125,12 +125,12 @@ func holdsSecret(value any) bool {
 			}
 		}
 		for key := range v {
-			if holdsSecret(v[key]) {
+			if HoldsSecret(v[key]) {
 				return true
 			}
 		}
 	case []any:
-		return slices.ContainsFunc(v, holdsSecret)
+		return slices.ContainsFunc(v, HoldsSecret)
 	}
 	return false
 }

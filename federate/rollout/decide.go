@@ -112,7 +112,8 @@ func (d *decider) survey() {
 			d.reachable++
 		}
 	}
-	d.budget = amountOf(d.maxUnavailable, len(d.Members)) - d.unavailable
+	limit, _ := d.Unavailable(len(d.Members))
+	d.budget = limit - d.unavailable
 }
 
 // begin begins a rollout: for a new revision, for another rendering of the same revision after the rollout was complete, and for a

@@ -93,7 +93,7 @@ func (d *decider) start(m *Member, target Target, started []int, wave int) Reaso
 		return WaitsNoRendering
 	case !m.reachable():
 		return WaitsForMember
-	case started[wave] >= amountOf(d.waves[wave].MaxConcurrent, d.inWave[wave]):
+	case started[wave] >= d.waves[wave].Concurrent(d.inWave[wave]):
 		return WaitsForTurn
 	case d.costs(m) && d.budget <= 0:
 		return WaitsForBudget

@@ -193,6 +193,24 @@ func amountOf(a *intstr.IntOrString, all int) int {
 // MayRollBack reports whether a failure may take members back to the last good revision.
 func (p *Plan) MayRollBack() bool { return p.onFailure == Rollback }
 
+// Waves are the waves in order, also Rest where the plan adds it.
+func (p *Plan) Waves() []Wave {
+	waves := make([]Wave, 0, len(p.waves))
+	for i := range p.waves {
+		waves = append(waves, p.waves[i].Wave)
+	}
+	return waves
+}
+
+// Concurrent is how many members of the wave are updated at once, when it has that many.
+func (w *Wave) Concurrent(members int) int { return amountOf(w.MaxConcurrent, members) }
+
+// Unavailable is how many of that many placed members may be not Healthy when another update starts. limited is false if the plan has no
+// limit.
+func (p *Plan) Unavailable(placed int) (count int, limited bool) {
+	return amountOf(p.maxUnavailable, placed), p.maxUnavailable != nil
+}
+
 // EmptyWaves are the names of the waves that select none of these members, except Rest.
 func (p *Plan) EmptyWaves(members []Member) []string {
 	used := make([]bool, len(p.waves))

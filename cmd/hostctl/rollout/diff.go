@@ -4,6 +4,7 @@ package rollout
 
 import (
 	"fmt"
+	"io"
 	"reflect"
 	"slices"
 	"strings"
@@ -43,24 +44,14 @@ func diff(before, after side) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	compare := func(was, is *part) error {
-		unified := difflib.UnifiedDiff{FromFile: nothing, ToFile: nothing, Context: diffContext}
-		if was != nil {
-			unified.FromFile, unified.A = was.title+" ("+before.name+")", slices.Collect(strings.Lines(was.text))
-		}
-		if is != nil {
-			unified.ToFile, unified.B = is.title+" ("+after.name+")", slices.Collect(strings.Lines(is.text))
-		}
-		return difflib.WriteUnifiedDiff(&b, unified)
-	}
 	for i := range present {
-		if err := compare(find(old, present[i].key), &present[i]); err != nil {
+		if err := writeDiff(&b, find(old, present[i].key), &present[i], before.name, after.name); err != nil {
 			return "", err
 		}
 	}
 	for i := range old {
 		if find(present, old[i].key) == nil {
-			if err := compare(&old[i], nil); err != nil {
+			if err := writeDiff(&b, &old[i], nil, before.name, after.name); err != nil {
 				return "", err
 			}
 		}
@@ -69,6 +60,18 @@ func diff(before, after side) (string, error) {
 		return "only the order of the objects differs\n", nil
 	}
 	return b.String(), nil
+}
+
+// writeDiff writes the unified diff between two states of a part. A part that is nil does not exist on that side.
+func writeDiff(out io.Writer, was, is *part, before, after string) error {
+	unified := difflib.UnifiedDiff{FromFile: nothing, ToFile: nothing, Context: diffContext}
+	if was != nil {
+		unified.FromFile, unified.A = was.title+" ("+before+")", slices.Collect(strings.Lines(was.text))
+	}
+	if is != nil {
+		unified.ToFile, unified.B = is.title+" ("+after+")", slices.Collect(strings.Lines(is.text))
+	}
+	return difflib.WriteUnifiedDiff(out, unified)
 }
 
 func find(parts []part, key string) *part {

@@ -101,7 +101,7 @@ func (o *StatusOptions) progressOf(w v1alpha1.Wrapper, plan *rollout.Plan, label
 }
 
 // describe says where the rollout stands, what it waits for, and how a person lets it go on.
-func (o *StatusOptions) describe(p *progress, w v1alpha1.Wrapper) {
+func (t *Target) describe(p *progress, w v1alpha1.Wrapper) {
 	r := &w.WrapperStatus().Rollout
 	switch {
 	case w.GetDeletionTimestamp() != nil:
@@ -112,9 +112,9 @@ func (o *StatusOptions) describe(p *progress, w v1alpha1.Wrapper) {
 		return
 	}
 	p.Revision, p.State, p.Wave, p.Since, p.WaitingFor = r.Revision, r.State, r.Wave, r.Since, r.WaitingFor
-	p.Message = report.NewRollout(r, messages.ApproveCommand(o.kind, o.namespace, o.name)).Message
+	p.Message = report.NewRollout(r, messages.ApproveCommand(t.kind, t.namespace, t.name)).Message
 	if p.WaitingFor == v1alpha1.ReasonSuspended && w.WrapperSpec().Suspend == v1alpha1.SuspendRollout {
-		p.Message += fmt.Sprintf("; `%s` lets it go on", o.commandLine("resume"))
+		p.Message += fmt.Sprintf("; `%s` lets it go on", t.commandLine("resume"))
 	}
 	p.WaitsForPerson = p.isStopped() || p.WaitingFor == v1alpha1.ReasonWaveNeedsApproval || p.WaitingFor == v1alpha1.ReasonSuspended
 }

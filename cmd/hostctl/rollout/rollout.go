@@ -5,6 +5,7 @@ package rollout
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ import (
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/connect"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/exit"
 	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
+	"github.com/fairlead-dev/fairlead/internal/plain"
 )
 
 var (
@@ -35,7 +37,8 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 		Short: "Show and steer how a change of a wrapper goes out to its clusters",
 		Long: `rollout shows how far a change of a wrapper has come, shows the wrapper's revisions, and steers both. It reads and writes only the
 host. To let a wave begin, see hostctl approve --wave.`,
-		Example: `  hostctl rollout status shop -n shop -w        # until it is complete, or has failed
+		Example: `  hostctl rollout preview -f shop.yaml          # what the change would do, and in which order
+  hostctl rollout status shop -n shop -w        # until it is complete, or has failed
   hostctl rollout suspend shop -n shop          # no further wave begins
   hostctl rollout history shop -n shop          # its revisions
   hostctl rollout undo shop -n shop             # back to the last good one
@@ -50,6 +53,7 @@ host. To let a wave begin, see hostctl approve --wave.`,
 	}
 	cmd.AddCommand(
 		newHistoryCommand(newHistory(streams)),
+		newPreviewCommand(newPreview(streams)),
 		newResumeCommand(newSuspend(streams)),
 		newRetryCommand(approve.NewOptions(streams)),
 		newSkipCommand(approve.NewOptions(streams)),
@@ -84,7 +88,9 @@ func newTarget(streams genericiooptions.IOStreams) Target {
 		if err := errors.Join(v1alpha1.AddToScheme(scheme), appsv1.AddToScheme(scheme)); err != nil {
 			return nil, err
 		}
-		return connect.HostWith(flags, scheme)
+		return connect.HostWith(flags, scheme, connect.WithWarnings(func(text string) {
+			_, _ = fmt.Fprintf(streams.ErrOut, "• the host's API server warns: %s\n", plain.Error(errors.New(text)))
+		}))
 	}}
 }
 

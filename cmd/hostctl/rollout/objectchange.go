@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/render"
+	"github.com/fairlead-dev/fairlead/federate/retention"
+	"github.com/fairlead-dev/fairlead/federate/revision"
+)
+
+// The words for what happens to an object.
+const (
+	objectAdded   = "added"
+	objectChanged = "changed"
+	objectDropped = "dropped"
+)
+
+// objectChange is what happens to one object on some members.
+type objectChange struct {
+	Object string `json:"object"`
+	Change string `json:"change"`
+	// Stays says why a dropped object stays on the cluster; empty if the manager deletes it.
+	Stays string `json:"stays,omitempty"`
+	// Diff is the difference as a unified diff. Instead of it Fields names what changes of an object that holds a Secret.
+	Diff   string   `json:"diff,omitempty"`
+	Fields []string `json:"fields,omitempty"`
+	// Hidden is true if the object holds a Secret, so that no value of it is shown.
+	Hidden bool `json:"hidden,omitempty"`
+}
+
+// names are the two sides of a difference.
+type names struct{ before, after string }
+
+// objectChanges compares two renderings. Those that are added or changed come first, in install order.
+func objectChanges(was, is []render.Object, sides names, policy v1alpha1.DeletionPolicy) ([]objectChange, error) {
+	var changes []objectChange
+	for i := range is {
+		after := &is[i]
+		before := sameObject(was, after)
+		switch {
+		case before == nil:
+			changes = append(changes, objectChange{Object: after.String(), Change: objectAdded})
+		case before.Digest != after.Digest:
+			c, err := objectDiff(before, after, sides)
+			if err != nil {
+				return nil, err
+			}
+			changes = append(changes, c)
+		}
+	}
+	for i := range was {
+		if before := &was[i]; sameObject(is, before) == nil {
+			changes = append(changes, objectChange{Object: before.String(), Change: objectDropped, Stays: whyItStays(before, policy)})
+		}
+	}
+	return changes, nil
+}
+
+// sameObject finds an object by its identity. Another version of its group is a change of the object, and not another object.
+func sameObject(list []render.Object, of *render.Object) *render.Object {
+	i := slices.IndexFunc(list, func(o render.Object) bool {
+		return o.GVK.GroupKind() == of.GVK.GroupKind() && o.Namespace == of.Namespace && o.Name == of.Name
+	})
+	if i < 0 {
+		return nil
+	}
+	return &list[i]
+}
+
+func whyItStays(o *render.Object, policy v1alpha1.DeletionPolicy) string {
+	switch {
+	case !retention.IsKept(policy, o.GVK.GroupKind(), o.Keep):
+		return ""
+	case policy == v1alpha1.KeepAll:
+		return "spec.onDelete is KeepAll"
+	}
+	return retention.WhyKept(o.Keep)
+}
+
+// objectDiff is the difference between two states of an object. It shows no value of an object that is a Secret, or that holds one.
+func objectDiff(before, after *render.Object, sides names) (objectChange, error) {
+	c := objectChange{Object: after.String(), Change: objectChanged}
+	was, err := before.Unstructured()
+	if err != nil {
+		return c, err
+	}
+	is, err := after.Unstructured()
+	if err != nil {
+		return c, err
+	}
+	if revision.HoldsSecret(was.Object) || revision.HoldsSecret(is.Object) {
+		c.Hidden, c.Fields = true, differingFields(was.Object, is.Object)
+		return c, nil
+	}
+	from, to := part{title: before.String()}, part{title: after.String()}
+	if from.text, err = asYAML(was.Object); err != nil {
+		return c, err
+	}
+	if to.text, err = asYAML(is.Object); err != nil {
+		return c, err
+	}
+	var b strings.Builder
+	err = writeDiff(&b, &from, &to, sides.before, sides.after)
+	c.Diff = b.String()
+	return c, err
+}
+
+// differingFields are the names of the fields that differ, at most two deep, as in data.password.
+func differingFields(was, is map[string]any) []string {
+	var fields []string
+	for _, key := range keysOf(was, is) {
+		if equality.Semantic.DeepEqual(was[key], is[key]) {
+			continue
+		}
+		before, wasMap := was[key].(map[string]any)
+		after, isMap := is[key].(map[string]any)
+		if !wasMap && !isMap {
+			fields = append(fields, key)
+			continue
+		}
+		for _, inner := range keysOf(before, after) {
+			if !equality.Semantic.DeepEqual(before[inner], after[inner]) {
+				fields = append(fields, key+"."+inner)
+			}
+		}
+	}
+	return fields
+}
+
+func keysOf(a, b map[string]any) []string {
+	all := maps.Clone(a)
+	if all == nil {
+		all = make(map[string]any)
+	}
+	maps.Copy(all, b)
+	return slices.Sorted(maps.Keys(all))
+}

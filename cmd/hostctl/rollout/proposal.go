@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/federate/files"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
+	"github.com/fairlead-dev/fairlead/federate/author"
+	"github.com/fairlead-dev/fairlead/internal/plain"
+	"github.com/fairlead-dev/fairlead/overrides"
+)
+
+// proposal is a wrapper to preview.
+type proposal struct {
+	Target
+
+	// wrapper is the wrapper as it would be, and present as it is on the host; nil if it is not there. Without a file they are the same.
+	wrapper, present v1alpha1.Wrapper
+	// source is the file of the wrapper; "" if it comes from the host.
+	source string
+}
+
+// proposals are the wrapper with the name of the argument, or those of the files. With an error it may still return some.
+func (o *PreviewOptions) proposals(ctx context.Context) ([]proposal, error) {
+	if len(o.Files) == 0 {
+		w, err := o.wrapper(ctx)
+		if err == nil && w.GetDeletionTimestamp() != nil {
+			err = fmt.Errorf("previewing %s: %w", render.TitleOf(w), errDeleted)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return []proposal{{Target: o.Target, wrapper: w, present: w}}, nil
+	}
+	sources, err := files.Read(o.Files, o.Recursive, o.In, author.MaxOutput)
+	if err != nil {
+		return nil, err
+	}
+	found, notes, err := author.ParseWrappers(sources)
+	if err != nil {
+		return nil, err
+	}
+	for _, note := range notes {
+		_, _ = fmt.Fprintf(o.ErrOut, "• %s\n", note)
+	}
+	var proposals []proposal
+	var failed []error
+	for i := range found {
+		w := found[i].Wrapper
+		if w.WrapperKind() == v1alpha1.KindFederated && w.GetNamespace() == "" {
+			w.SetNamespace(o.namespace)
+		}
+		p := proposal{Target: o.Target, wrapper: w, source: found[i].Source}
+		p.kind, p.namespace, p.name = w.WrapperKind(), w.GetNamespace(), w.GetName()
+		if err := p.check(ctx); err != nil {
+			failed = append(failed, fmt.Errorf("checking %s in %s: %w", render.TitleOf(w), p.source, err))
+			continue
+		}
+		proposals = append(proposals, p)
+	}
+	return proposals, errors.Join(failed...)
+}
+
+// check reads the wrapper that is on the host, and lets the host's API server check the new one by a dry run. The wrapper is then as
+// the API server would store it. If the API server may not or cannot check it, hostctl makes the checks that it shares with admission.
+func (p *proposal) check(ctx context.Context) error {
+	present := p.empty()
+	switch err := p.host.Get(ctx, client.ObjectKey{Namespace: p.namespace, Name: p.name}, present); {
+	case apierrors.IsNotFound(err):
+		*p.wrapper.WrapperStatus() = v1alpha1.WrapperStatus{} // a file may have one, and a create drops it
+	case err != nil:
+		return fmt.Errorf("reading it from the host: %w", err)
+	case present.GetDeletionTimestamp() != nil:
+		return errDeleted
+	default:
+		spec := p.wrapper.WrapperSpec().DeepCopy()
+		p.present, p.wrapper = present, copyOf(present)
+		*p.wrapper.WrapperSpec() = *spec
+	}
+	candidate := copyOf(p.wrapper)
+	var err error
+	if p.present == nil {
+		err = p.host.Create(ctx, candidate, client.DryRunAll, client.FieldOwner(fieldManager))
+	} else {
+		err = p.host.Update(ctx, candidate, client.DryRunAll, client.FieldOwner(fieldManager))
+	}
+	switch {
+	case err == nil:
+		p.wrapper = candidate
+		return nil
+	case isUnchecked(err):
+		_, _ = fmt.Fprintf(p.ErrOut, "• the host's API server did not check %s, so hostctl makes fewer checks: %s\n", render.TitleOf(p.wrapper), plain.Error(err))
+		return overrides.ValidateWork(p.wrapper.WrapperSpec()).ToAggregate() // preview makes the other checks of admission
+	}
+	return err
+}
+
+// isUnchecked reports whether an error of a dry run says nothing about the wrapper: the user may not write it, or a webhook does not
+// answer.
+func isUnchecked(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) ||
+		apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
+}
+
+// clientWrapper is a wrapper of either kind, as the client takes it.
+type clientWrapper interface {
+	client.Object
+	v1alpha1.Wrapper
+}
+
+func (p *proposal) empty() clientWrapper {
+	if p.kind == v1alpha1.KindClusterFederated {
+		return &v1alpha1.ClusterFederated{}
+	}
+	return &v1alpha1.Federated{}
+}
+
+func copyOf(w v1alpha1.Wrapper) clientWrapper {
+	return w.DeepCopyObject().(clientWrapper) //nolint:forcetypeassert // both wrappers are one
+}

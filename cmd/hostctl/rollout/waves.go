@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/cmd/hostctl/render"
+	"github.com/fairlead-dev/fairlead/federate/messages"
+	"github.com/fairlead-dev/fairlead/federate/placement"
+	"github.com/fairlead-dev/fairlead/federate/revision"
+	"github.com/fairlead-dev/fairlead/federate/rollout"
+	"github.com/fairlead-dev/fairlead/overrides"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
+)
+
+// preview is what a wrapper would change.
+type preview struct {
+	Wrapper string `json:"wrapper"`
+	// File is where the wrapper comes from; empty if it comes from the host.
+	File string `json:"file,omitempty"`
+	// New is true if the wrapper is not on the host.
+	New bool `json:"new,omitempty"`
+	// Placement is the message of the condition Placed.
+	Placement string `json:"placement"`
+	// Notes say what else a person has to know, such as where the present rollout stands.
+	Notes []string `json:"notes,omitempty"`
+	// Paced is false if all clusters change at once. There is one wave then.
+	Paced          bool                   `json:"paced"`
+	MaxUnavailable int                    `json:"maxUnavailable,omitempty"`
+	OnFailure      v1alpha1.FailurePolicy `json:"onFailure,omitempty"`
+	Placed         int                    `json:"placed"`
+	Waves          []wavePreview          `json:"waves"`
+	// Leaving are the clusters that the wrapper leaves, and Withheld those that it leaves later because of maxRemoval.
+	Leaving  []string `json:"leaving,omitempty"`
+	Withheld []string `json:"withheld,omitempty"`
+}
+
+// wavePreview is one wave. A wave without clusters is passed.
+type wavePreview struct {
+	Name     string `json:"name"`
+	Clusters int    `json:"clusters"`
+	// MaxConcurrent is how many clusters change at once.
+	MaxConcurrent int   `json:"maxConcurrent"`
+	SoakSeconds   int64 `json:"soakSeconds,omitempty"`
+	MaxFailures   int   `json:"maxFailures,omitempty"`
+	// Stage is how far the present rollout is with the wave; empty if the wave has not begun, or begins anew.
+	Stage waveStage `json:"stage,omitempty"`
+	// Approval is Manual if the wave waits for a person. Approve is the command; empty if the wave needs none now.
+	Approval v1alpha1.WaveApproval `json:"approval,omitempty"`
+	Approve  string                `json:"approve,omitempty"`
+	Changes  []change              `json:"changes"`
+}
+
+// waveStage is how far a rollout is with a wave.
+type waveStage string
+
+const (
+	waveBegun  waveStage = "Begun"
+	wavePassed waveStage = "Passed"
+)
+
+// preview decides on the members, renders for each, and compares that with what the member has. It calls the functions of the manager.
+func (p *proposal) preview(ctx context.Context, members []selection.Member, now time.Time) (*preview, error) {
+	spec := p.wrapper.WrapperSpec()
+	if faults := overrides.Validate(spec, p.namespace, p.kind); len(faults) > 0 {
+		return nil, faults.ToAggregate()
+	}
+	plan, err := rollout.Compile(rollout.StrategyOf(&spec.Rollout))
+	if err != nil {
+		return nil, err
+	}
+	decided, err := p.place(ctx, members, now)
+	if err != nil {
+		return nil, err
+	}
+	out := &preview{
+		Wrapper: render.TitleOf(p.wrapper), File: p.source, New: p.present == nil, Placement: decided.Message, Paced: spec.Rollout.IsPaced(),
+		Placed: len(decided.Status.Clusters), Leaving: decided.Status.Leaving, Withheld: decided.Status.Withheld,
+	}
+	out.limits(plan)
+	isNew, err := p.isNewRevision()
+	if err != nil {
+		return nil, err
+	}
+	out.Notes = p.notes(isNew)
+	byName := make(map[string]selection.Member, len(members))
+	for _, m := range members {
+		byName[m.Name] = m
+	}
+	compared, err := p.newComparison(ctx)
+	if err != nil {
+		return nil, err
+	}
+	waves := plan.Waves()
+	out.Waves = make([]wavePreview, len(waves))
+	for _, name := range decided.Status.Clusters {
+		c, err := compared.of(byName[name])
+		if err != nil {
+			return nil, err
+		}
+		wave, _ := plan.WaveOf(byName[name])
+		out.Waves[wave].add(name, c)
+	}
+	for i := range waves {
+		if !isNew {
+			out.Waves[i].Stage = p.stage(waves, i)
+		}
+		out.Waves[i].describe(&waves[i], messages.ApproveCommand(p.kind, p.namespace, p.name))
+	}
+	return out, nil
+}
+
+// place decides on the members. The decision before it is the one on the host.
+func (p *proposal) place(ctx context.Context, members []selection.Member, now time.Time) (placement.Decision, error) {
+	in := placement.Input{
+		Wrapper: v1alpha1.Identity(p.wrapper), Spec: p.wrapper.WrapperSpec().Placement, Overrides: p.wrapper.WrapperSpec().Overrides,
+		MaxRemoval: p.wrapper.WrapperSpec().Rollout.MaxRemoval, Members: members,
+	}
+	if p.present != nil {
+		in.Previous = *p.present.WrapperStatus().Placement.DeepCopy()
+		list := &v1alpha1.ApprovalList{}
+		if err := p.host.List(ctx, list, client.InNamespace(in.Wrapper.Beside())); err != nil {
+			return placement.Decision{}, fmt.Errorf("listing the approvals: %w", err)
+		}
+		in.Approvals = list.Items
+	}
+	return placement.Decide(in, now)
+}
+
+// limits are what holds for all waves together.
+func (p *preview) limits(plan *rollout.Plan) {
+	if !p.Paced {
+		return
+	}
+	p.OnFailure = v1alpha1.FailurePause
+	if plan.MayRollBack() {
+		p.OnFailure = v1alpha1.FailureRollback
+	}
+	if count, limited := plan.Unavailable(p.Placed); limited {
+		p.MaxUnavailable = count
+	}
+}
+
+// isNewRevision reports whether objects, overrides or upgrade differ from those that the present rollout is about.
+func (p *proposal) isNewRevision() (bool, error) {
+	after, err := revision.Of(p.wrapper.WrapperSpec())
+	if err != nil || p.present == nil || p.present.WrapperStatus().ObservedGeneration != p.present.GetGeneration() {
+		return true, err
+	}
+	before, err := revision.Of(p.present.WrapperSpec())
+	return err != nil || before.Hash != after.Hash, nil //nolint:nilerr // the spec on the host is broken, and another one mends it
+}
+
+// notes say what else decides on when a cluster changes.
+func (p *proposal) notes(isNewRevision bool) []string {
+	var notes []string
+	if p.present != nil && p.present.WrapperStatus().Rollout.Exists() {
+		now := &progress{Wrapper: render.TitleOf(p.present)}
+		p.describe(now, p.present)
+		notes = append(notes, now.sentence(time.Time{}))
+	}
+	if p.source != "" && !isNewRevision {
+		notes = append(notes, "objects, overrides and upgrade are those of the wrapper on the host, so this begins no rollout")
+	}
+	if suspend := p.wrapper.WrapperSpec().Suspend; suspend == v1alpha1.SuspendAll || suspend == v1alpha1.SuspendRollout {
+		notes = append(notes, fmt.Sprintf("spec.suspend is %s, so no wave begins until it is None", suspend))
+	}
+	return notes
+}
+
+// stage is how far the present rollout is with a wave, if it goes on with these waves.
+func (p *proposal) stage(waves []rollout.Wave, i int) waveStage {
+	r := &p.present.WrapperStatus().Rollout
+	current := slices.IndexFunc(waves, func(w rollout.Wave) bool { return w.Name == r.Wave })
+	switch {
+	case r.State == v1alpha1.RolloutComplete:
+		return wavePassed
+	case r.State != v1alpha1.RolloutProgressing || current < 0:
+		return ""
+	case !equality.Semantic.DeepEqual(p.wrapper.WrapperSpec().Rollout.Waves, p.present.WrapperSpec().Rollout.Waves):
+		return "" // the manager looks for the current wave again
+	case i < current:
+		return wavePassed
+	case i == current && r.Begun == v1alpha1.Yes:
+		return waveBegun
+	}
+	return ""
+}
+
+// add adds a cluster to the clusters that have the same change.
+func (w *wavePreview) add(name string, c change) {
+	w.Clusters++
+	for i := range w.Changes {
+		if w.Changes[i].key == c.key {
+			w.Changes[i].Clusters = append(w.Changes[i].Clusters, name)
+			return
+		}
+	}
+	c.Clusters = []string{name}
+	w.Changes = append(w.Changes, c)
+}
+
+func (w *wavePreview) describe(wave *rollout.Wave, approve string) {
+	w.Name, w.SoakSeconds, w.MaxFailures = wave.Name, int64(wave.Soak.Seconds()), wave.MaxFailures
+	w.MaxConcurrent = min(w.Clusters, wave.Concurrent(w.Clusters))
+	if w.Changes == nil {
+		w.Changes = []change{}
+	}
+	if wave.Manual {
+		w.Approval = v1alpha1.WaveManual
+		if w.Stage == "" && w.changesAny() {
+			w.Approve = approve + " --wave " + wave.Name
+		}
+	}
+}
+
+// changesAny reports whether a cluster of the wave changes. Otherwise the wave is passed without an approval.
+func (w *wavePreview) changesAny() bool {
+	return slices.ContainsFunc(w.Changes, func(c change) bool { return c.Change != changeNone })
+}
+
+// refusals are errors for the clusters that get nothing because an override cannot be applied.
+func (p *preview) refusals() []error {
+	var errs []error
+	for i := range p.Waves {
+		for _, c := range p.Waves[i].Changes {
+			if c.Change == changeRefused {
+				errs = append(errs, fmt.Errorf("rendering %s for %s: %s", p.Wrapper, messages.Few(c.Clusters, maxNames), c.Reason))
+			}
+		}
+	}
+	return errs
+}
