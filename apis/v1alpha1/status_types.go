@@ -181,7 +181,7 @@ type ClusterStatus struct {
 	// +optional
 	Delivery *DeliveryVersion `json:"delivery,omitempty"`
 
-	// lastTransitionTime is when the state last changed.
+	// lastTransitionTime is when the state or the revision last changed.
 	// +optional
 	LastTransitionTime metav1.Time `json:"lastTransitionTime,omitempty,omitzero"`
 }

@@ -104,7 +104,7 @@ var rules = []rule{
 // information. The first message stays. Otherwise the status would be written at every try.
 var volatile = map[string]bool{v1alpha1.ReasonPushError: true, v1alpha1.ReasonUnreachable: true}
 
-// Line makes the line of one member. While the state stays the same, the time of the last transition stays.
+// Line makes the line of one member. While state and revision stay the same, the time of the last transition stays.
 func Line(m *Member, before *v1alpha1.ClusterStatus, now time.Time) v1alpha1.ClusterStatus {
 	for _, r := range rules {
 		line, ok := r(m)
@@ -123,7 +123,9 @@ func Line(m *Member, before *v1alpha1.ClusterStatus, now time.Time) v1alpha1.Clu
 		}
 		line.LastTransitionTime = metav1.NewTime(now)
 		if before != nil && before.State == line.State {
-			line.LastTransitionTime = before.LastTransitionTime
+			if before.Revision == line.Revision {
+				line.LastTransitionTime = before.LastTransitionTime
+			}
 			if before.Reason == line.Reason && volatile[line.Reason] && before.Message != "" {
 				line.Message = before.Message
 			}

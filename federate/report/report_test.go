@@ -147,6 +147,20 @@ func TestALineKeepsItsTimeAndVolatileWords(t *testing.T) {
 	}
 }
 
+// A member may be Healthy with the next revision before a reconcile sees it otherwise.
+func TestALineOfAnotherRevisionHasANewTime(t *testing.T) {
+	m := wellMember("east")
+	before := Line(&m, nil, now)
+	later := now.Add(time.Hour)
+	if got := Line(&m, &before, later); !got.LastTransitionTime.Time.Equal(now) {
+		t.Errorf("the same revision has a new time: %s", got.LastTransitionTime)
+	}
+	m.Revision, m.HeldRevision = "r9", "r9"
+	if got := Line(&m, &before, later); got.State != before.State || got.Revision != "r9" || !got.LastTransitionTime.Time.Equal(later) {
+		t.Errorf("another revision has an old time: %+v", got)
+	}
+}
+
 func build(members ...Member) Input {
 	return Input{Generation: 4, UpdateRevision: "r2", PlacedOK: true, PlacedReason: v1alpha1.ReasonPlaced, Members: members,
 		Before: &v1alpha1.WrapperStatus{}}
