@@ -8,7 +8,7 @@
 // controller and hostctl call.
 //
 // The validating webhook also warns of accepted settings that the author may not intend. One is a name without a
-// MemberCluster: it may be a typing error, or the name of a member that joins later.
+// MemberCluster: it may be a typing error, or the name of a member that joins later. Another is a wave without members.
 //
 // Why it is so: neither webhook has a side effect, so that `kubectl diff` and `--dry-run=server` show the true result.
 // Neither is a boundary on its own: a client can bypass a webhook, and the controller checks again. The webhook never

@@ -5,13 +5,16 @@ package admission
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/federate/placement"
+	"github.com/fairlead-dev/fairlead/federate/rollout"
 	"github.com/fairlead-dev/fairlead/overrides"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 const (
@@ -22,36 +25,42 @@ const (
 	maxRegistryWait = time.Second
 )
 
-// Members returns a function that reports whether a MemberCluster is registered. known is false if the registry cannot
-// be read now.
-type Members func(ctx context.Context) (registered func(name string) bool, known bool)
+// Members returns the registered members. known is false if the registry cannot be read now.
+type Members func(ctx context.Context) (fleet []selection.Member, known bool)
 
 // MembersOf reads the registry from a cache.
 func MembersOf(cache client.Reader) Members {
-	return func(ctx context.Context) (func(string) bool, bool) {
+	return func(ctx context.Context) ([]selection.Member, bool) {
 		ctx, cancel := context.WithTimeout(ctx, maxRegistryWait)
 		defer cancel()
 		list := &v1alpha1.MemberClusterList{}
 		if err := cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 			return nil, false
 		}
-		names := make(map[string]bool, len(list.Items))
+		fleet := make([]selection.Member, 0, len(list.Items))
 		for i := range list.Items {
 			// A member that is leaving counts as gone, as it does for the placement.
 			if list.Items[i].DeletionTimestamp == nil {
-				names[list.Items[i].Name] = true
+				fleet = append(fleet, selection.Member{Name: list.Items[i].Name, Labels: list.Items[i].Labels})
 			}
 		}
-		return func(name string) bool { return names[name] }, true
+		return fleet, true
 	}
 }
 
-// warnings returns the warnings for the author of an accepted wrapper.
-func (m Members) warnings(ctx context.Context, spec *v1alpha1.WrapperSpec) []string {
+// warnings returns the warnings for the author of an accepted wrapper. plan is that of its spec.rollout.
+func (m Members) warnings(ctx context.Context, spec *v1alpha1.WrapperSpec, plan *rollout.Plan) []string {
 	var out []string
-	if registered, known := m(ctx); known {
-		for _, unknown := range placement.UnknownNames(spec, registered) {
+	if fleet, known := m(ctx); known {
+		names := make(map[string]bool, len(fleet))
+		for _, member := range fleet {
+			names[member.Name] = true
+		}
+		for _, unknown := range placement.UnknownNames(spec, func(name string) bool { return names[name] }) {
 			out = append(out, unknown.String())
+		}
+		if spec.Rollout.IsPaced() {
+			out = append(out, plan.Warnings(placed(spec, fleet))...)
 		}
 	}
 	out = append(out, overrides.Warnings(spec)...)
@@ -60,4 +69,16 @@ func (m Members) warnings(ctx context.Context, spec *v1alpha1.WrapperSpec) []str
 		out = append(out[:maxWarnings], fmt.Sprintf("%d more warnings are left out", over))
 	}
 	return out
+}
+
+// placed are the members that the placement selects.
+func placed(spec *v1alpha1.WrapperSpec, fleet []selection.Member) []selection.Member {
+	if spec.Placement.Clusters == nil {
+		return nil
+	}
+	selected, err := selection.New(spec.Placement.Clusters)
+	if err != nil {
+		return nil // Validate refuses it
+	}
+	return slices.DeleteFunc(fleet, func(m selection.Member) bool { return !selected.Selects(m) })
 }

@@ -16,11 +16,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/rollout"
 	"github.com/fairlead-dev/fairlead/internal/member"
+	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
 // nobody is a registry that the manager has not read yet.
-var nobody Members = func(context.Context) (func(string) bool, bool) { return nil, false }
+var nobody Members = func(context.Context) ([]selection.Member, bool) { return nil, false }
 
 // override is a wrapper with an override for one cluster.
 func override(clusters string) string {
@@ -54,6 +56,10 @@ func TestANameWithoutAMemberClusterGetsAWarning(t *testing.T) {
 			[]string{"spec.overrides[0].clusters.names: no MemberCluster is named north" + see}},
 		"the placement names an unknown member": {admissionv1.Create, strings.Replace(of(good, ""), "[east]", "[ghost]", 1), "", registry(nil),
 			[]string{"spec.placement.clusters.names: no MemberCluster is named ghost" + see}},
+		"a wave that selects a member without a MemberCluster, and one that stops at no failure": {admissionv1.Create, strings.Replace(of(good, ""), "spec:",
+			"spec:\n  rollout: {waves: [{name: canary, clusters: {names: [north]}}, {name: last, maxFailures: 1}]}", 1), "", registry(nil), []string{
+			"spec.rollout.waves[0].clusters: wave canary has no placed member at present, so it is passed: spec.placement or an earlier wave decides on the members that it selects",
+			"spec.rollout.waves[1].maxFailures: wave last has 1 placed members at present, and 1 of them may fail, so no failure in it stops the rollout"}},
 		"an update that brings the name": {admissionv1.Update, override("ghost"), of(good, ""), registry(nil), []string{"spec.overrides[0].clusters.names: no MemberCluster is named ghost" + see}},
 		"a field is null": {admissionv1.Create, strings.Replace(of(good, ""), "{name: a}}", "{name: a}, data: {x: null}}", 1), "", registry(nil),
 			[]string{"spec.objects[0].data.x of ConfigMap a is null: remove it, because members refuse null in a field that is not nullable"}},
@@ -77,8 +83,12 @@ func TestTheNumberOfWarningsIsBounded(t *testing.T) {
 	for range 14 {
 		spec.Overrides = append(spec.Overrides, v1alpha1.Override{Clusters: &v1alpha1.ClusterSelection{Names: []string{"ghost"}}})
 	}
-	none := Members(func(context.Context) (func(string) bool, bool) { return func(string) bool { return false }, true })
-	got := none.warnings(t.Context(), spec)
+	none := Members(func(context.Context) ([]selection.Member, bool) { return nil, true })
+	plan, err := rollout.Compile(rollout.Strategy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := none.warnings(t.Context(), spec, plan)
 	if len(got) != maxWarnings+1 || got[maxWarnings] != "4 more warnings are left out" {
 		t.Errorf("%d warnings: %q", len(got), got)
 	}

@@ -87,7 +87,8 @@ func (m Members) validate(ctx context.Context, q *question) *admissionv1.Admissi
 		}
 	}
 	faults := overrides.Validate(spec, q.Namespace, kind)
-	if _, err := rollout.Compile(rollout.StrategyOf(&spec.Rollout)); err != nil {
+	plan, err := rollout.Compile(rollout.StrategyOf(&spec.Rollout))
+	if err != nil {
 		faults = append(faults, field.Forbidden(field.NewPath("spec", "rollout"), err.Error()))
 	}
 	faults = append(faults, validateStartingCSVs(spec)...)
@@ -96,7 +97,7 @@ func (m Members) validate(ctx context.Context, q *question) *admissionv1.Admissi
 	}
 	if len(faults) == 0 {
 		response := allowed()
-		response.Warnings = m.warnings(ctx, spec)
+		response.Warnings = m.warnings(ctx, spec, plan)
 		return response
 	}
 	refusal := apierrors.NewInvalid(schema.GroupKind{Group: v1alpha1.Group, Kind: string(kind)}, wrapper.Metadata.Name, faults)
