@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// overwriteApproval allows the manager to overwrite the Deliveries of web on two members.
+// overwriteApproval is an Approval that allows the manager to overwrite the Deliveries of web on two members.
 func overwriteApproval(change func(*v1alpha1.Approval)) *v1alpha1.Approval {
 	a := &v1alpha1.Approval{Spec: v1alpha1.ApprovalSpec{
 		Wrapper: v1alpha1.ApprovedWrapper{Kind: v1alpha1.KindFederated, Name: "web", UID: "u"}, Allow: v1alpha1.AllowOverwrite,

@@ -10,7 +10,7 @@
 // Why it is so:
 //
 // The package is pure. The caller reads the other inputs of the rules (the installed CSV, the class of a claim, the
-// newest warning) and passes them in as Around. It passes in the time too. Debouncing is then a comparison of two
+// newest warning) and passes them in as Related. It passes in the time too. Debouncing is then a comparison of two
 // values, and every trap of OLM is a line in a table of tests.
 //
 // kstatus judges every kind that has no rule here: it knows the built-in workloads, and the conventions that custom

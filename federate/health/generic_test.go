@@ -159,7 +159,7 @@ metadata: {name: hello, deletionTimestamp: "` + ago(time.Minute) + `", finalizer
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := health.Judge(object(t, test.object), health.Around{Warning: test.warning}, now)
+			got := health.Judge(object(t, test.object), health.Related{Warning: test.warning}, now)
 			if test.want.Reason == v1alpha1.ReasonStatusUnreadable {
 				got.Message = "" // kstatus' words
 			}

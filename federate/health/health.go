@@ -24,8 +24,8 @@ type Verdict struct {
 	Recheck time.Duration
 }
 
-// Around are the related objects that the rules of the object's kind use.
-type Around struct {
+// Related has the other objects that the rules of the object's kind use.
+type Related struct {
 	// CSV is the ClusterServiceVersion that NeededCSV names, and InstallPlan the plan that the Subscription's status
 	// refers to; nil if there is none.
 	CSV, InstallPlan *unstructured.Unstructured
@@ -53,7 +53,7 @@ var (
 )
 
 // Judge returns the health of an object of a kind with progress, at a given time.
-func Judge(obj *unstructured.Unstructured, around Around, now time.Time) Verdict {
+func Judge(obj *unstructured.Unstructured, related Related, now time.Time) Verdict {
 	var v Verdict
 	gk := obj.GroupVersionKind().GroupKind()
 	switch {
@@ -63,9 +63,9 @@ func Judge(obj *unstructured.Unstructured, around Around, now time.Time) Verdict
 			v.Message = "it is being deleted; finalizer " + holders[0] + " holds it"
 		}
 	case gk == kindClaim:
-		v = judgeClaim(obj, around)
+		v = judgeClaim(obj, related)
 	case gk == kindSubscription:
-		v = judgeSubscription(obj, around, now)
+		v = judgeSubscription(obj, related, now)
 	case gk == kindCatalogSource:
 		v = judgeCatalogSource(obj)
 	case gk == kindClusterExtension:
@@ -75,7 +75,7 @@ func Judge(obj *unstructured.Unstructured, around Around, now time.Time) Verdict
 	default:
 		v = judgeGeneric(obj, now)
 	}
-	return withWords(v, around.Warning)
+	return withWords(v, related.Warning)
 }
 
 // NeedsWarning reports whether the newest warning event of the object could add to the verdict.

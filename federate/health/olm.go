@@ -21,26 +21,26 @@ const (
 
 // judgeSubscription judges by the CSV, and not by the Subscription's own state. That state is AtLatestKnown, and names
 // the CSV as installed, even while the CSV is still installing, or hangs.
-func judgeSubscription(sub *unstructured.Unstructured, around Around, now time.Time) Verdict {
+func judgeSubscription(sub *unstructured.Unstructured, related Related, now time.Time) Verdict {
 	installed, current := text(sub.Object, "status", "installedCSV"), text(sub.Object, "status", "currentCSV")
-	target, needed := targetOf(sub), NeededCSV(sub, around.InstallPlan)
+	target, needed := targetOf(sub), NeededCSV(sub, related.InstallPlan)
 	switch {
-	case around.OperatorGroups == 0:
+	case related.OperatorGroups == 0:
 		return degraded(v1alpha1.ReasonNoOperatorGroup,
 			"its namespace has no OperatorGroup, without which OLM does nothing; federate one with the Subscription")
-	case !reached(installed, target) && waitsForApproval(around.InstallPlan, installed, current):
-		return judgePendingPlan(around, installed, current, target, now)
-	case around.CSV != nil && needed != "" && around.CSV.GetName() == needed:
-		v := judgeCSV(around.CSV, installed, now)
+	case !reached(installed, target) && waitsForApproval(related.InstallPlan, installed, current):
+		return judgePendingPlan(related, installed, current, target, now)
+	case related.CSV != nil && needed != "" && related.CSV.GetName() == needed:
+		v := judgeCSV(related.CSV, installed, now)
 		if target != "" && v.Health == v1alpha1.Healthy {
-			return judgeStep(sub, around.CSV, target, now)
+			return judgeStep(sub, related.CSV, target, now)
 		}
 		return v
-	case around.CSV == nil && needed != "" && installed == needed:
+	case related.CSV == nil && needed != "" && installed == needed:
 		return degraded(v1alpha1.ReasonCSVMissing, "OLM records "+needed+
 			" as installed, but that CSV is gone and OLM does not create it again; delete the Subscription, and the manager pushes it again")
 	}
-	return judgeResolution(sub, around.InstallPlan, target, now)
+	return judgeResolution(sub, related.InstallPlan, target, now)
 }
 
 // waitsForApproval reports whether the plan of the next CSV has to be approved.

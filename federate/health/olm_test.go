@@ -192,13 +192,13 @@ func TestSubscription(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			around := health.Around{OperatorGroups: test.groups}
-			for text, into := range map[string]**unstructured.Unstructured{test.csv: &around.CSV, test.plan: &around.InstallPlan} {
+			related := health.Related{OperatorGroups: test.groups}
+			for text, into := range map[string]**unstructured.Unstructured{test.csv: &related.CSV, test.plan: &related.InstallPlan} {
 				if text != "" {
 					*into = object(t, text)
 				}
 			}
-			got := health.Judge(object(t, subscription(test.sub)), around, now)
+			got := health.Judge(object(t, subscription(test.sub)), related, now)
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -240,7 +240,7 @@ func TestCatalogSource(t *testing.T) {
 apiVersion: operators.coreos.com/v1alpha1
 kind: CatalogSource
 metadata: {name: catalog, namespace: olm}
-status: `+test.status), health.Around{}, now)
+status: `+test.status), health.Related{}, now)
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -296,7 +296,7 @@ func TestClusterExtension(t *testing.T) {
 apiVersion: olm.operatorframework.io/v1
 kind: ClusterExtension
 metadata: {name: argo, generation: 2}
-status: `+test.status), health.Around{}, now)
+status: `+test.status), health.Related{}, now)
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}

@@ -27,7 +27,7 @@ func targetOf(sub *unstructured.Unstructured) string {
 	return sub.GetAnnotations()[v1alpha1.AnnotationTargetCSV]
 }
 
-// NeededCSV returns the name of the CSV that Judge needs in Around, given the InstallPlan; "" if it needs none. That is the
+// NeededCSV returns the name of the CSV that Judge needs in Related, given the InstallPlan; "" if it needs none. That is the
 // current CSV. With a target it is the installed one once that is the target, or while the plan of the current one waits.
 func NeededCSV(sub, plan *unstructured.Unstructured) string {
 	installed, current := text(sub.Object, "status", "installedCSV"), text(sub.Object, "status", "currentCSV")
@@ -38,7 +38,7 @@ func NeededCSV(sub, plan *unstructured.Unstructured) string {
 	return current
 }
 
-// NeedsPlan reports whether Judge needs the InstallPlan in Around. With the target installed no plan changes the verdict.
+// NeedsPlan reports whether Judge needs the InstallPlan in Related. With the target installed no plan changes the verdict.
 func NeedsPlan(sub *unstructured.Unstructured) bool {
 	return !reached(text(sub.Object, "status", "installedCSV"), targetOf(sub))
 }
@@ -63,8 +63,8 @@ func aheadOfTarget(installed, target string) Verdict {
 // OLM creates the next plan while the installed CSV still installs, but replaces only a CSV that has succeeded (or failed,
 // where the OperatorGroup has upgradeStrategy UnsafeFailForward). Approved too early, the plan would add a second CSV that
 // hangs, and hide why the first one does. So the plan counts once the installed CSV has succeeded.
-func judgePendingPlan(around Around, installed, current, target string, now time.Time) Verdict {
-	said := "InstallPlan " + around.InstallPlan.GetName() + " for " + current + " waits "
+func judgePendingPlan(related Related, installed, current, target string, now time.Time) Verdict {
+	said := "InstallPlan " + related.InstallPlan.GetName() + " for " + current + " waits "
 	switch {
 	case target == "":
 		return waiting(v1alpha1.ReasonApprovalRequired, said+"for approval")
@@ -72,10 +72,10 @@ func judgePendingPlan(around Around, installed, current, target string, now time
 		return aheadOfTarget(installed, target)
 	}
 	pending := progressing(v1alpha1.ReasonInstallPlanPending, said+"for the manager")
-	if around.CSV == nil || around.CSV.GetName() != installed {
+	if related.CSV == nil || related.CSV.GetName() != installed {
 		return pending // the first install, or OLM has lost the installed CSV
 	}
-	if v := judgeCSV(around.CSV, installed, now); v.Health != v1alpha1.Healthy {
+	if v := judgeCSV(related.CSV, installed, now); v.Health != v1alpha1.Healthy {
 		v.Message += "; " + said + "until it has succeeded"
 		return v
 	}

@@ -275,20 +275,20 @@ func TestSubscriptionWithATarget(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			sub := object(t, targeted(test.sub))
-			around := health.Around{OperatorGroups: 1}
+			related := health.Related{OperatorGroups: 1}
 			if test.noGroup {
-				around.OperatorGroups = 0
+				related.OperatorGroups = 0
 			}
 			if test.plan != "" {
-				around.InstallPlan = object(t, test.plan)
+				related.InstallPlan = object(t, test.plan)
 			}
 			if test.csv != "" {
-				around.CSV = object(t, test.csv)
-				if needed := health.NeededCSV(sub, around.InstallPlan); needed != around.CSV.GetName() {
-					t.Errorf("the collector reads %q, and the verdict is about %s", needed, around.CSV.GetName())
+				related.CSV = object(t, test.csv)
+				if needed := health.NeededCSV(sub, related.InstallPlan); needed != related.CSV.GetName() {
+					t.Errorf("the collector reads %q, and the verdict is about %s", needed, related.CSV.GetName())
 				}
 			}
-			if diff := cmp.Diff(test.want, health.Judge(sub, around, now)); diff != "" {
+			if diff := cmp.Diff(test.want, health.Judge(sub, related, now)); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -35,18 +35,18 @@ func ReadClass(obj *unstructured.Unstructured) Class {
 	}
 }
 
-func judgeClaim(obj *unstructured.Unstructured, around Around) Verdict {
+func judgeClaim(obj *unstructured.Unstructured, related Related) Verdict {
 	switch phase := text(obj.Object, "status", "phase"); corev1.PersistentVolumeClaimPhase(phase) {
 	case corev1.ClaimBound:
 		return healthy()
 	case corev1.ClaimLost:
 		return degraded(v1alpha1.ReasonClaimLost, "the volume it was bound to is gone, and the data with it unless the volume comes back")
 	}
-	return judgePending(obj, around)
+	return judgePending(obj, related)
 }
 
 // judgePending finds out why a claim is not bound, as far as that can be known.
-func judgePending(obj *unstructured.Unstructured, around Around) Verdict {
+func judgePending(obj *unstructured.Unstructured, related Related) Verdict {
 	name, named, _ := unstructured.NestedString(obj.Object, "spec", "storageClassName")
 	if text(obj.Object, "spec", "volumeName") != "" {
 		return progressing(v1alpha1.ReasonClaimPending, "it is being bound to volume "+text(obj.Object, "spec", "volumeName"))
@@ -54,32 +54,32 @@ func judgePending(obj *unstructured.Unstructured, around Around) Verdict {
 	if named && name == "" {
 		return waiting(v1alpha1.ReasonClaimPending, `no volume matches it yet; class "" means that none is provisioned`)
 	}
-	if around.Classes == nil {
-		return warned(around, progressing(v1alpha1.ReasonClaimPending, ""))
+	if related.Classes == nil {
+		return warned(related, progressing(v1alpha1.ReasonClaimPending, ""))
 	}
 	if !named {
-		for _, class := range around.Classes {
+		for _, class := range related.Classes {
 			if class.Default {
-				return warned(around, progressing(v1alpha1.ReasonClaimPending, ""))
+				return warned(related, progressing(v1alpha1.ReasonClaimPending, ""))
 			}
 		}
 		return degraded(v1alpha1.ReasonNoDefaultClass,
 			"it names no class, and no StorageClass of this cluster is the default; name one in an override, or mark one as default")
 	}
-	class, ok := around.Classes[name]
+	class, ok := related.Classes[name]
 	if !ok {
 		return degraded(v1alpha1.ReasonClassNotFound,
 			"this cluster has no StorageClass "+name+"; federate the class too, or name another one in an override")
 	}
-	if class.WaitsForConsumer && obj.GetAnnotations()[annotationSelectedNode] == "" && around.Warning == nil {
+	if class.WaitsForConsumer && obj.GetAnnotations()[annotationSelectedNode] == "" && related.Warning == nil {
 		return waiting(v1alpha1.ReasonWaitForFirstConsumer, "class "+name+" provisions a volume when a pod uses the claim")
 	}
-	return warned(around, progressing(v1alpha1.ReasonClaimPending, "waiting for "+class.Provisioner+" to provision a volume"))
+	return warned(related, progressing(v1alpha1.ReasonClaimPending, "waiting for "+class.Provisioner+" to provision a volume"))
 }
 
 // warned adds a claim's newest warning to a verdict: provisioners only write events.
-func warned(around Around, v Verdict) Verdict {
-	if w := around.Warning; w != nil {
+func warned(related Related, v Verdict) Verdict {
+	if w := related.Warning; w != nil {
 		return degraded(w.Reason, w.Message)
 	}
 	return v

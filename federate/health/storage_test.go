@@ -20,14 +20,14 @@ func TestClaim(t *testing.T) {
 	failed := &health.Warning{Reason: "ProvisioningFailed", Message: "quota exceeded", At: now}
 
 	tests := map[string]struct {
-		claim  string
-		around health.Around
-		want   health.Verdict
+		claim   string
+		related health.Related
+		want    health.Verdict
 	}{
 		"is healthy when bound": {
-			claim:  "spec: {storageClassName: fast}\nstatus: {phase: Bound}",
-			around: health.Around{Classes: classes, Warning: failed},
-			want:   health.Verdict{Health: v1alpha1.Healthy},
+			claim:   "spec: {storageClassName: fast}\nstatus: {phase: Bound}",
+			related: health.Related{Classes: classes, Warning: failed},
+			want:    health.Verdict{Health: v1alpha1.Healthy},
 		},
 		"is degraded when its volume is lost": {
 			claim: "spec: {storageClassName: fast}\nstatus: {phase: Lost}",
@@ -37,37 +37,37 @@ func TestClaim(t *testing.T) {
 			},
 		},
 		"waits for a pod where its class does": {
-			claim:  "spec: {storageClassName: lazy}\nstatus: {phase: Pending}",
-			around: health.Around{Classes: classes},
+			claim:   "spec: {storageClassName: lazy}\nstatus: {phase: Pending}",
+			related: health.Related{Classes: classes},
 			want: health.Verdict{
 				Health: v1alpha1.Waiting, Reason: v1alpha1.ReasonWaitForFirstConsumer,
 				Message: "class lazy provisions a volume when a pod uses the claim",
 			},
 		},
 		"is on its way once a pod uses it": {
-			claim:  "metadata: {annotations: {volume.kubernetes.io/selected-node: n1}}\nspec: {storageClassName: lazy}\nstatus: {phase: Pending}",
-			around: health.Around{Classes: classes},
+			claim:   "metadata: {annotations: {volume.kubernetes.io/selected-node: n1}}\nspec: {storageClassName: lazy}\nstatus: {phase: Pending}",
+			related: health.Related{Classes: classes},
 			want: health.Verdict{
 				Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonClaimPending,
 				Message: "waiting for ebs.csi.aws.com to provision a volume",
 			},
 		},
 		"is degraded without a class where there is no default": {
-			claim:  "spec: {}\nstatus: {phase: Pending}",
-			around: health.Around{Classes: classes},
+			claim:   "spec: {}\nstatus: {phase: Pending}",
+			related: health.Related{Classes: classes},
 			want: health.Verdict{
 				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonNoDefaultClass,
 				Message: "it names no class, and no StorageClass of this cluster is the default; name one in an override, or mark one as default",
 			},
 		},
 		"is on its way without a class where there is a default": {
-			claim:  "spec: {}\nstatus: {phase: Pending}",
-			around: health.Around{Classes: withDefault},
-			want:   health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonClaimPending},
+			claim:   "spec: {}\nstatus: {phase: Pending}",
+			related: health.Related{Classes: withDefault},
+			want:    health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonClaimPending},
 		},
 		"is degraded where its class is missing": {
-			claim:  "spec: {storageClassName: gold}\nstatus: {phase: Pending}",
-			around: health.Around{Classes: classes},
+			claim:   "spec: {storageClassName: gold}\nstatus: {phase: Pending}",
+			related: health.Related{Classes: classes},
 			want: health.Verdict{
 				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonClassNotFound,
 				Message: "this cluster has no StorageClass gold; federate the class too, or name another one in an override",
@@ -78,22 +78,22 @@ func TestClaim(t *testing.T) {
 			want:  health.Verdict{Health: v1alpha1.Progressing, Reason: v1alpha1.ReasonClaimPending},
 		},
 		"waits for a volume where provisioning is switched off": {
-			claim:  "spec: {storageClassName: ''}\nstatus: {phase: Pending}",
-			around: health.Around{Classes: withDefault},
+			claim:   "spec: {storageClassName: ''}\nstatus: {phase: Pending}",
+			related: health.Related{Classes: withDefault},
 			want: health.Verdict{
 				Health: v1alpha1.Waiting, Reason: v1alpha1.ReasonClaimPending,
 				Message: `no volume matches it yet; class "" means that none is provisioned`,
 			},
 		},
 		"says what its provisioner says": {
-			claim:  "spec: {storageClassName: fast}\nstatus: {phase: Pending}",
-			around: health.Around{Classes: classes, Warning: failed},
-			want:   health.Verdict{Health: v1alpha1.Degraded, Reason: "ProvisioningFailed", Message: "quota exceeded"},
+			claim:   "spec: {storageClassName: fast}\nstatus: {phase: Pending}",
+			related: health.Related{Classes: classes, Warning: failed},
+			want:    health.Verdict{Health: v1alpha1.Degraded, Reason: "ProvisioningFailed", Message: "quota exceeded"},
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := health.Judge(object(t, "apiVersion: v1\nkind: PersistentVolumeClaim\n"+test.claim), test.around, now)
+			got := health.Judge(object(t, "apiVersion: v1\nkind: PersistentVolumeClaim\n"+test.claim), test.related, now)
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}

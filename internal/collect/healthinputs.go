@@ -97,18 +97,18 @@ func (r *related) forget() {
 }
 
 // read reads the related objects that the rules of an object's kind need.
-func (r *related) read(ctx context.Context, obj *unstructured.Unstructured, ref deliveryindex.Ref) (health.Around, error) {
+func (r *related) read(ctx context.Context, obj *unstructured.Unstructured, ref deliveryindex.Ref) (health.Related, error) {
 	switch ref.GroupResource {
 	case objectcache.Claims:
-		return health.Around{Classes: r.facts.knownClasses()}, nil
+		return health.Related{Classes: r.facts.knownClasses()}, nil
 	case deliveryindex.Subscriptions:
 		return r.readOfSubscription(ctx, obj)
 	}
-	return health.Around{}, nil
+	return health.Related{}, nil
 }
 
-func (r *related) readOfSubscription(ctx context.Context, sub *unstructured.Unstructured) (health.Around, error) {
-	var a health.Around
+func (r *related) readOfSubscription(ctx context.Context, sub *unstructured.Unstructured) (health.Related, error) {
+	var a health.Related
 	var err error
 	if health.NeedsPlan(sub) {
 		plan, _, _ := unstructured.NestedString(sub.Object, "status", "installPlanRef", "name")

@@ -44,7 +44,7 @@ type Result struct {
 	Changes int
 }
 
-// installer is one installation under way. Each step fills what its group says; later steps read it.
+// installer is one installation. Each step sets the group of fields that names it, and later steps read them.
 type installer struct {
 	connection
 	opts     Options

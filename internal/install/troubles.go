@@ -36,7 +36,7 @@ var patience = map[string]time.Duration{
 	"RunContainerError":          30 * time.Second,
 }
 
-// troubles are the reasons for which the pods of a Deployment do not run, as its status and theirs name them.
+// troubles are the reasons for which the pods of a Deployment do not run, by its status and by those of the pods.
 func troubles(d *appsv1.Deployment, pods []corev1.Pod) (all []trouble) {
 	if d == nil {
 		return nil

@@ -105,7 +105,7 @@ func (s search) isMarked(obj *metav1.PartialObjectMetadata, of discovery.Collect
 		marks.IsPushed(obj, marks.ObjectPath(of.Resource, of.Group, obj.Namespace, obj.Name))
 }
 
-// why explains why the object was kept, as far as the object itself tells.
+// why returns the reason why the object was kept, as far as the object itself shows it.
 func why(obj *metav1.PartialObjectMetadata, gk schema.GroupKind) string {
 	keep := obj.Annotations[v1alpha1.AnnotationKeep]
 	switch {

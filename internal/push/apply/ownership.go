@@ -31,7 +31,7 @@ const (
 	adoptable
 	// taken: it belongs to another client and must not be written. There is trouble that names the owner.
 	taken
-	// dying: it is being deleted, or its state cannot be read now. There is trouble that says so.
+	// dying: it is being deleted, or its state cannot be read now. There is trouble with the reason.
 	dying
 	// closed: a namespace that the member has closed to the host. Its entry stays as recorded. There is trouble that
 	// says so.
