@@ -33,8 +33,8 @@ import (
 type Options struct {
 	// Version is the program's. Members see it as the user agent and in Memberships.
 	Version string
-	// MaxInflight is how many pushes to one member, and how many looks at it, are under way at once, at most, see
-	// inflight.Limit; 0 is inflight.Most.
+	// MaxInflight is the highest number of concurrent pushes to one member, and also of concurrent passes of its collector
+	// in the manager. See inflight.Limit. 0 means inflight.Most.
 	MaxInflight int
 	// Predecessor proves that the manager's predecessor is dead. With the zero Proof, it waits until the lease has expired.
 	Predecessor lease.Proof

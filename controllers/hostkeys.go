@@ -55,7 +55,7 @@ func hostKey(ctx context.Context, host client.Client, secretName, field, use str
 	}
 	key := secret.Data[field]
 	if len(key) < keyBytes {
-		return nil, fmt.Errorf("reading Secret %s: its %s has %d bytes, not %d: restore the Secret from a backup; or delete it, and a new key is made",
+		return nil, fmt.Errorf("reading Secret %s: its %s has %d bytes, not %d. Restore the Secret from a backup. Or delete it: the manager then makes a new key",
 			name, field, len(key), keyBytes)
 	}
 	return key, nil

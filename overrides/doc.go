@@ -19,7 +19,7 @@
 //
 //   - Some fields must not change: identity, owners, finalizers, status, Fairlead's marks. Apply compares them before and
 //     after. A check of the paths alone would miss changes, because there are too many ways to write a field. Validate checks
-//     the paths as well, so that the author gets the error at once.
+//     the paths as well, so that the author gets the error when writing the wrapper.
 //   - A target that matches no object is an error, and so is a label that a member lacks. Otherwise an author would notice
 //     a typing error only when it does harm.
 //   - Values in a Secret never appear in an error: errors end up in status, events and logs.

@@ -18,7 +18,7 @@ import (
 func newOperation(from *v1alpha1.PatchOperation) (operation, error) {
 	op := operation{Operation: jsonpatch.Operation{Op: from.Op}}
 	if from.Op == "" {
-		return op, errors.New("op: is missing: give add, remove, replace, move, copy or test")
+		return op, errors.New("op: is missing; give add, remove, replace, move, copy or test")
 	}
 	var err error
 	if op.Path, err = jsonpointer.Parse(from.Path); err != nil {
@@ -33,7 +33,7 @@ func newOperation(from *v1alpha1.PatchOperation) (operation, error) {
 		return op, op.readValue(from)
 	case v1alpha1.PatchRemove:
 	default:
-		return op, fmt.Errorf("op: %q is none of add, remove, replace, move, copy and test", from.Op)
+		return op, fmt.Errorf("op: %q is not add, remove, replace, move, copy or test", from.Op)
 	}
 	return op, nil
 }

@@ -86,7 +86,7 @@ type WrapperIdentity struct {
 	// +kubebuilder:validation:Enum=Federated;ClusterFederated
 	Kind WrapperKind `json:"kind,omitempty"`
 
-	// namespace is the wrapper's namespace, none for a ClusterFederated.
+	// namespace is the wrapper's namespace. It is absent for a ClusterFederated.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63

@@ -73,7 +73,7 @@ const (
 	SecretCert          = "tls.crt"
 	SecretKey           = "tls.key"
 	// SecretCollectorToken is the token of the account that a collector inside the manager uses on the member. A member
-	// that an earlier version joined has none; the collector then uses the host's credentials.
+	// that an earlier version joined has no such token; the collector then uses the host's credentials.
 	SecretCollectorToken = "collectorToken"
 	// SecretSuperseded lists the Secrets on the member that replaced tokens are bound to, as NAME/UID, one a line. The
 	// manager deletes them, which revokes those tokens.

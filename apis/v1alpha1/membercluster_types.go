@@ -219,8 +219,8 @@ type MemberFacts struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	StorageClasses []string `json:"storageClasses,omitempty"`
 
-	// defaultStorageClasses are the names of the classes that are annotated as default. If there is none, a claim
-	// without a class stays Pending. If there are several, Kubernetes uses the newest.
+	// defaultStorageClasses are the names of the classes that are annotated as default. If the list is empty, a claim
+	// without a class stays Pending. If it has several names, Kubernetes uses the newest.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=0

@@ -8,7 +8,7 @@ import (
 )
 
 // Rollout limits how fast members change. With waves, maxUnavailable, progressDeadlineSeconds or onFailure, every
-// change goes out member by member. Otherwise all members change at once.
+// change goes out member by member. Otherwise all members change at the same time.
 type Rollout struct {
 	// waves are groups of members, in the order in which they change. A member belongs to the first wave that selects
 	// it. The members that no wave selects are the last wave, named rest.

@@ -64,7 +64,7 @@ type WrapperSpec struct {
 	// the member, or when it drops an object. KeepData keeps objects that hold data or that data depends on: claims,
 	// volumes, volume snapshots, Namespaces, CRDs, StorageClasses. It also keeps objects that own a claim, and custom
 	// resources with a finalizer. It deletes the others. DeleteAll deletes all objects, except a Namespace or CRD
-	// that holds objects of others. KeepAll deletes none. An object annotated federation.fairlead.dev/keep: "true" is
+	// that holds objects of others. KeepAll deletes no object. An object annotated federation.fairlead.dev/keep: "true" is
 	// always kept; with "false", KeepData deletes it. Defaults to KeepData.
 	// +optional
 	// +default="KeepData"

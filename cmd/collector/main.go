@@ -36,7 +36,7 @@ func run(args []string) error {
 	clusterName := flags.String("cluster-name", "", "the name under which the member joined; the collector refuses a cluster that joined under another name")
 	maxInflight := flags.Int("max-inflight", inflight.Most, "the largest number of Deliveries that the collector judges at the same time; it begins with "+
 		strconv.Itoa(inflight.First)+" and grows while the member answers as quickly as before; a 429 halves it")
-	healthAddress := flags.String("health-address", "", "address of /healthz and /readyz, as in :8081; without it there are none")
+	healthAddress := flags.String("health-address", "", "address of /healthz and /readyz, as in :8081; without it the collector serves neither")
 	showVersion := flags.Bool("version", false, "print the version and exit")
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -28,15 +28,15 @@ func main() {
 	probes := flag.String("health-address", "0", "Address for /healthz and /readyz; 0 disables them.")
 	profiles := flag.String("pprof-address", "0", "Address for /debug/pprof; 0 disables it. Every client that reaches it can read the manager's memory.")
 	webhookAddress := flag.String("webhook-address", "127.0.0.1", "The address that the webhooks listen on.")
-	webhookPort := flag.Int("webhook-port", 9443, "The port that the webhooks listen on; 0 serves none.")
+	webhookPort := flag.Int("webhook-port", 9443, "The port that the webhooks listen on; 0 disables the webhooks.")
 	certDir := flag.String("webhook-cert-dir", "", "The folder with tls.crt and tls.key for the webhooks.")
 	rotate := flag.Bool("webhook-cert-rotate", false, "Keep the certificate of the webhooks in Secret fairlead-system/webhook.tls, renew it, and have the API server trust it. "+
 		"The Secret has to be mounted at --webhook-cert-dir.")
 	elect := flag.Bool("leader-elect", true, "Work only while holding the lease fairlead-system/fairlead-manager.")
-	podUID := flag.String("pod-uid", os.Getenv("POD_UID"), "The uid of the pod, from the downward API, if the manager is its only container. "+
-		"A manager that starts in this pod after another one died takes back its lease at once. The default is $POD_UID.")
+	podUID := flag.String("pod-uid", os.Getenv("POD_UID"), "The uid of the pod, from the downward API, if the manager is its only container (default $POD_UID). "+
+		"A manager that starts in this pod after its predecessor died takes the lease before it expires.")
 	lockFile := flag.String("lock-file", "", "A file that this manager keeps locked, if it does not run in a pod. "+
-		"A manager that starts with the same file after another one died takes back its lease at once.")
+		"A manager that starts with the same file after its predecessor died takes the lease before it expires.")
 	maxInflight := flag.Int("max-inflight-per-member", inflight.Most, "The largest number of wrappers that the manager pushes to one member at the same time. "+
 		"It begins with "+strconv.Itoa(inflight.First)+" and grows while the member answers as quickly as before; a 429 halves it.")
 	said := flag.Bool("version", false, "Print the version and exit.")

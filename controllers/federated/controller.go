@@ -49,7 +49,7 @@ type Reconciler struct {
 
 	writes    writeCache
 	renderers renderers
-	// old renders revisions that members in a rollout still have. rollouts remembers how these members fare.
+	// old renders revisions that members in a rollout still have. rollouts has the health of these members over time.
 	old      *oldrevisions.Store
 	rollouts rolloutMemory
 
@@ -165,7 +165,7 @@ type reconciliation struct {
 	// desired is the desired state of each placed member. refusals is the reason why a member has none. Set by render.
 	desired  map[string]*push.Desired
 	refusals map[string]report.Refusal
-	// rollout is the state of the rollout; the zero value if all members change at once. waits is why a member is not updated, and
+	// rollout is the state of the rollout; the zero value if all members change at the same time. waits is why a member is not updated, and
 	// rolloutAgain when time alone changes that. Set by rollOut.
 	rollout      v1alpha1.RolloutStatus
 	rolloutAgain time.Time

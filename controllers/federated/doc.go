@@ -12,8 +12,8 @@
 //   - render: make what each member gets, and enqueue it at internal/push.
 //   - status: write the status, once.
 //
-// delete takes the place of these steps while a wrapper is being deleted. A reconcile never waits for a member: to enqueue
-// returns at once, and news from members wakes the wrapper.
+// delete takes the place of these steps while a wrapper is being deleted. A reconcile never waits for a member: enqueue
+// returns immediately, and a change on a member wakes the wrapper.
 //
 // Why it is so: a new wrapper costs the host three writes: its revision, the decision, and one status when all is done. A
 // change of its objects costs two, because the decision is not written for its generation alone (ADR 20). An unchanged

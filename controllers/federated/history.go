@@ -29,7 +29,7 @@ import (
 )
 
 const (
-	// historyPage is how many revisions are read at once: each may be as large as a wrapper.
+	// historyPage is how many revisions the manager reads in one page: each may be as large as a wrapper.
 	historyPage = 10
 	// historyRetry is the pause after a failure before the rest is tried again.
 	historyRetry = 30 * time.Second
@@ -132,7 +132,7 @@ func (h *History) encrypt(ctx context.Context, old *appsv1.ControllerRevision) e
 		return refused == nil || apierrors.IsAlreadyExists(refused), nil
 	})
 	if err != nil {
-		return fmt.Errorf("writing revision %s/%s again, encrypted: it is lost from the history: %w", old.Namespace, old.Name, cmp.Or(refused, err))
+		return fmt.Errorf("the manager deleted revision %s/%s and cannot write it again encrypted, so the history has lost it: %w", old.Namespace, old.Name, cmp.Or(refused, err))
 	}
 	return nil
 }

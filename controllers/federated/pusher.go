@@ -14,7 +14,7 @@ type Pusher interface {
 	RemoveDesired(key push.Key, memberName string)
 	// DesiredMembers are the members with a desired state for a wrapper, sorted.
 	DesiredMembers(key push.Key) []string
-	// DesiredState is the desired state of a wrapper on a member; nil when there is none.
+	// DesiredState is the desired state of a wrapper on a member; nil if the member has no desired state.
 	DesiredState(key push.Key, memberName string) *push.Desired
 	// Result is the result of the pushes of a wrapper to a member.
 	Result(key push.Key, memberName string) push.Result

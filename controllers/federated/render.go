@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// renderers keeps the renderer of each wrapper's present generation, so that news from a member costs no rendering. A
+// renderers keeps the renderer of each wrapper's present generation, so that a change on a member costs no rendering. A
 // renderer reads the spec in the cache's own copy, which never changes. It must not read a reconcile's copy: the client
 // decodes the API server's answers into that.
 type renderers struct {

@@ -112,7 +112,7 @@ func (p *reconciliation) good(ctx context.Context, m *rollout.Member, lastGood s
 	return digest, err
 }
 
-// rolloutMemory remembers the states of the members of paced wrappers. A status has neither a line for each member nor the
+// rolloutMemory has the states over time of the members of paced wrappers. A status has neither a line for each member nor the
 // beginning of its deadline. A restart of the manager empties the memory, and that only makes soak times and deadlines longer.
 type rolloutMemory struct {
 	mu    sync.Mutex

@@ -190,7 +190,7 @@ func known(s report.Reachability, record deliveries.Record) report.Reachability 
 	return s
 }
 
-// settled reports whether a status can be written at once, because no push is under way.
+// settled reports whether the manager need not wait with the status, because no push is under way.
 func settled(s *v1alpha1.WrapperStatus) bool {
 	for i := range s.Clusters {
 		switch s.Clusters[i].State {

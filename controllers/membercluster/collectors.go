@@ -82,7 +82,7 @@ type engagement struct {
 var _ multicluster.Aware = &Collectors{}
 
 // NewCollectors makes the Collectors of a manager. The collectors write version into the Membership. Each works on at
-// most maxInflight Deliveries at once. news gets the name of a member whose task has ended, or about which an
+// most maxInflight Deliveries at the same time. news gets the name of a member whose task has ended, or about which an
 // inspection found something new. news must not block.
 func NewCollectors(version string, maxInflight int, clk clock.WithTicker, news func(name string)) *Collectors {
 	c := &Collectors{
@@ -117,7 +117,7 @@ func NewCollectors(version string, maxInflight int, clk clock.WithTicker, news f
 	return c
 }
 
-// all runs several functions at once. When the first of them ends, it ends the others.
+// all runs several functions concurrently. When the first of them ends, it ends the others.
 func all(runs ...func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
@@ -134,7 +134,7 @@ func all(runs ...func(context.Context) error) func(context.Context) error {
 	}
 }
 
-// Start implements manager.Runnable; collectors run by themselves.
+// Start implements manager.Runnable. Set starts the tasks, so Start only waits for the end of ctx.
 func (c *Collectors) Start(ctx context.Context) error {
 	<-ctx.Done()
 	return nil

@@ -61,7 +61,7 @@ func (w *collectorWatch) await(ctx context.Context, version string, atMost time.
 		if is {
 			return pause(ctx, w.clock, settleFor)
 		}
-		// A member that ends every watch at once gets no more requests than one that refuses watches.
+		// A member that ends every watch immediately gets no more requests than one that refuses watches.
 		return pause(ctx, w.clock, inspectEvery)
 	}
 }

@@ -47,7 +47,7 @@ type Reconciler struct {
 }
 
 // New makes the reconciler, and the Collectors that it starts and stops. version is the manager's version. Each collector
-// works on at most maxInflight Deliveries at once.
+// works on at most maxInflight Deliveries at the same time.
 func New(
 	mgr ctrl.Manager, fleet *member.Fleet, orphans *deliveries.Orphans, host member.Host, version string, maxInflight int, clk clock.WithTicker,
 ) *Reconciler {

@@ -127,8 +127,8 @@ func notRenewed(name string, o *join.Overdue) string {
 	if o == nil {
 		return ""
 	}
-	return fmt.Sprintf("; the manager could not renew the token of the member's account %s/%s since %s, and it ends on %s: "+
-		"run `hostctl join %s --cluster-kubeconfig FILE` before that: %v", v1alpha1.SystemNamespace, o.Account,
+	return fmt.Sprintf("; the manager could not renew the token of the member's account %s/%s since %s, and it ends on %s. Run `hostctl join %s "+
+		"--cluster-kubeconfig FILE` before that: %v", v1alpha1.SystemNamespace, o.Account,
 		o.Since.UTC().Format(time.RFC3339), o.Expires.UTC().Format(time.RFC3339), name, o.Err)
 }
 
@@ -250,8 +250,8 @@ func (d statusWriter) externalCollectorReady(mc *v1alpha1.MemberCluster) metav1.
 	s := d.probe
 	switch {
 	case s.Heartbeat.IsZero():
-		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "no collector has written a heartbeat since the member was joined: "+
-			"run `collector --kubeconfig FILE --cluster-name %[1]s` with a token of the member's account %[2]s, or let the host collect: "+
+		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "no collector has written a heartbeat since the member was joined. Run "+
+			"`collector --kubeconfig FILE --cluster-name %[1]s` with a token of the member's account %[2]s, or let the host collect with "+
 			"`hostctl join %[1]s --cluster-kubeconfig FILE --collector Host`",
 			mc.Name, collectorAccount)
 	case d.now.Sub(s.HeartbeatChanged) > member.HeartbeatTimeout:

@@ -30,7 +30,7 @@ func New(w v1alpha1.Wrapper, spec v1alpha1.ApprovalSpec) *v1alpha1.Approval {
 	}
 	if !slices.Contains(w.GetFinalizers(), metav1.FinalizerDeleteDependents) {
 		// The Approval is deleted with its wrapper. If the garbage collector is already deleting the wrapper's
-		// dependents, it would delete an owned Approval at once.
+		// dependents, it would delete an owned Approval immediately.
 		a.OwnerReferences = []metav1.OwnerReference{{
 			APIVersion: v1alpha1.GroupVersion.String(), Kind: string(id.Kind), Name: id.Name, UID: id.UID,
 		}}

@@ -80,7 +80,7 @@ func checkNode(n *yamlv3.Node, path fieldPath, depth int) error {
 		return faultf(path, "YAML anchors (&%s) and aliases (*) are not accepted: write the value out", anchorOf(n))
 	}
 	if n.Style&yamlv3.TaggedStyle != 0 && !isCoreTag(n.ShortTag()) {
-		return faultf(path, "the tag %s is not accepted: Kubernetes objects have none", n.Tag)
+		return faultf(path, "the tag %s is not accepted, because Kubernetes objects have no tags", n.Tag)
 	}
 	switch n.Kind {
 	case yamlv3.DocumentNode:

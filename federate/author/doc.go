@@ -21,7 +21,7 @@
 // table, and a lookup on a cluster, if there is one. It never guesses the scope from an absent namespace, since a
 // ClusterRole pushed as a namespaced kind would fail on every member.
 //
-// The package reports all faults of an input at once. It skips a file of a folder that holds no object, with a note,
+// The package reports all faults of an input together. It skips a file of a folder that holds no object, with a note,
 // since the files of kustomize and Helm are beside manifests. It does not skip a file that the author named. It checks
 // a wrapper in the input against the schema of its CustomResourceDefinition, with the API server's validator.
 //

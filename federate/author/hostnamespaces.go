@@ -28,12 +28,12 @@ func hostNamespaceNotes(items []*item, wrappers []*Wrapper, hasNamespace func(st
 				return nil, fmt.Errorf("asking the host for namespace %s: %w", w.Namespace, err)
 			}
 			if !has {
-				notes = append(notes, Note{Text: fmt.Sprintf("%s %s: the host has no namespace %s for the wrapper: run `kubectl create namespace %s` there first",
+				notes = append(notes, Note{Text: fmt.Sprintf("%s %s: the host has no namespace %s for the wrapper. Run `kubectl create namespace %s` there first",
 					w.Kind, w.Name, w.Namespace, w.Namespace)})
 			}
 		case inInput[w.Namespace]:
-			notes = append(notes, Note{Text: fmt.Sprintf("%s %s: Namespace %s of the input goes to the members; the wrapper itself needs a namespace of that name on the host: "+
-				"run `kubectl create namespace %s` there first, if the host lacks it", w.Kind, w.Name, w.Namespace, w.Namespace)})
+			notes = append(notes, Note{Text: fmt.Sprintf("%s %s: Namespace %s of the input goes to the members. The wrapper itself needs a namespace of that "+
+				"name on the host. If the host lacks it, run `kubectl create namespace %s` there first", w.Kind, w.Name, w.Namespace, w.Namespace)})
 		}
 	}
 	return notes, nil

@@ -99,7 +99,7 @@ func fromKubeFed(m Manifest) (Manifest, error) {
 func kubeFedPlacement(spec map[string]any) (*v1alpha1.ClusterSelection, error) {
 	placement := mapAt(spec, "placement")
 	if placement["clusterNames"] != nil {
-		return nil, fmt.Errorf("clusterNames belongs to an earlier KubeFed: write it as clusters: [{name: CLUSTER}]")
+		return nil, fmt.Errorf("clusterNames belongs to an earlier KubeFed. Write it as clusters: [{name: CLUSTER}]")
 	}
 	if clusters, named := placement["clusters"]; named {
 		selection := &v1alpha1.ClusterSelection{}

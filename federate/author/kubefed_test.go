@@ -108,7 +108,7 @@ func TestKubeFedSettingsWithoutACounterpartAreRefused(t *testing.T) {
 		"no template":                {change("  template:\n", "  templates:\n"), "spec.templates: has no counterpart"},
 		"a kind that is not known":   {change("FederatedDeployment", "FederatedTeapot"), "spec.template.apiVersion: is missing, and Teapot is not known here: give apiVersion and kind in the template"},
 		"an empty list of clusters":  {change("[{name: eu-1}, {name: us-1}]", "[]"), "spec.placement: clusters is empty, so KubeFed places it nowhere"},
-		"names as they once were":    {change("clusters: [{name: eu-1}, {name: us-1}]", "clusterNames: [eu-1]"), "spec.placement: clusterNames belongs to an earlier KubeFed: write it as clusters: [{name: CLUSTER}]"},
+		"names as they once were":    {change("clusters: [{name: eu-1}, {name: us-1}]", "clusterNames: [eu-1]"), "spec.placement: clusterNames belongs to an earlier KubeFed. Write it as clusters: [{name: CLUSTER}]"},
 		"a path with dots":           {change("path: /spec/replicas", "path: spec.replicas"), `spec.overrides[0].clusterOverrides[0].path: "spec.replicas" is no JSON pointer`},
 		"KubeFed's own":              {"apiVersion: core.kubefed.io/v1beta1\nkind: KubeFedCluster\nmetadata: {name: eu-1, namespace: kube-federation-system}\n", "kind: KubeFedCluster is KubeFed's own configuration: leave it out; `hostctl join` registers clusters"},
 	} {

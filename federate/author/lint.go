@@ -137,7 +137,7 @@ func hostPaths(m Manifest) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("hostPath %s: a folder of one node. Nodes of members may lack it, "+
-		"and its data stays behind when the pod moves to another node: use a PersistentVolumeClaim", strings.Join(found, ", "))}
+		"and its data stays behind when the pod moves to another node. Use a PersistentVolumeClaim", strings.Join(found, ", "))}
 }
 
 func fixedAddresses(m Manifest) []string {

@@ -52,7 +52,7 @@ func (s Source) skip(documents []decoded) (why string, skipped bool) {
 	if kustomize {
 		return ownFiles["kustomization.yaml"], true
 	}
-	return "it holds no Kubernetes object: none of its documents has apiVersion, kind and metadata", true
+	return "it holds no Kubernetes object, because no document in it has apiVersion, kind and metadata", true
 }
 
 // groupOf is the API group of a value that looks like an object.

@@ -65,7 +65,7 @@ func parseAll(sources []Source, limit int) ([]Manifest, []Note, *faults) {
 		total += len(s.Data)
 	}
 	if total > limit {
-		found.add(fmt.Errorf("reading %s: the input is larger than %d MiB: split it into parts", messages.Few(names, maxNames), limit>>20))
+		found.add(fmt.Errorf("reading %s: the input is larger than %d MiB. Split it into parts", messages.Few(names, maxNames), limit>>20))
 		return nil, nil, found
 	}
 	for _, s := range sources {

@@ -68,9 +68,9 @@ func TestANamespaceThatTheHostLacksIsNoted(t *testing.T) {
 		want    string
 	}{
 		"the host has it":                     {webMap, Options{HasNamespace: has(true)}, ""},
-		"the host lacks it":                   {webMap, Options{HasNamespace: has(false), Bundle: "all"}, "Federated all: the host has no namespace shop for the wrapper: run `kubectl create namespace shop` there first"},
+		"the host lacks it":                   {webMap, Options{HasNamespace: has(false), Bundle: "all"}, "Federated all: the host has no namespace shop for the wrapper. Run `kubectl create namespace shop` there first"},
 		"nobody is asked":                     {webMap, Options{}, ""},
-		"nobody is asked, the input has it":   {webMap + namespace, Options{Bundle: "all"}, "Federated all: Namespace shop of the input goes to the members; the wrapper itself needs a namespace of that name on the host: run `kubectl create namespace shop` there first, if the host lacks it"},
+		"nobody is asked, the input has it":   {webMap + namespace, Options{Bundle: "all"}, "Federated all: Namespace shop of the input goes to the members. The wrapper itself needs a namespace of that name on the host. If the host lacks it, run `kubectl create namespace shop` there first"},
 		"the input and the host have it":      {webMap + namespace, Options{HasNamespace: has(true)}, ""},
 		"cluster-scoped objects need none":    {namespace, Options{HasNamespace: has(false)}, ""},
 		"two wrappers of one namespace, once": {webMap + strings.Replace("---\n"+webMap, "name: web", "name: other", 1), Options{HasNamespace: has(false)}, "Federated configmap-other: the host has no namespace shop"},

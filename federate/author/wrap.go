@@ -22,7 +22,7 @@ import (
 type Options struct {
 	// Namespace is the namespace of namespaced objects that have none.
 	Namespace string
-	// Bundle, if set, is the name of one wrapper for each namespace, and of one for cluster-scoped objects. Otherwise
+	// Bundle, if set, is the name of one wrapper for each namespace, and of one wrapper for the cluster-scoped objects. Otherwise
 	// each object gets its own wrapper.
 	Bundle string
 	// Clusters is the placement; nil leaves a placeholder that admission refuses.
@@ -161,7 +161,7 @@ func settle(m Manifest, scopes *scopes, options Options) (*item, []string, error
 		clean.SetNamespace("")
 	case scope == Namespaced && namespace == "" && options.Namespace == "":
 		return nil, nil, &Error{Where: m.Where, Field: "metadata.namespace",
-			Text: "is missing: give it there, or with --namespace for all that have none"}
+			Text: "is missing. Give it there, or give --namespace for all objects without a namespace"}
 	case scope == Namespaced && namespace == "":
 		clean.SetNamespace(options.Namespace)
 	}
@@ -203,7 +203,7 @@ func sizeOf(m Manifest) (int, error) {
 	return len(data), nil
 }
 
-// distinct refuses an object that occurs twice: one of the two would silently be lost.
+// distinct refuses an object that occurs twice, because the wrapper would silently lose one copy.
 func distinct(manifests []Manifest, found *faults) {
 	type identity struct {
 		schema.GroupKind
@@ -244,8 +244,8 @@ func singles(items []*item) []*Wrapper {
 	return wrappers
 }
 
-// bundles puts the cluster-scoped objects into one wrapper and the others into one for each namespace. It begins
-// another wrapper when one is full.
+// bundles puts the cluster-scoped objects into one wrapper and the others into one wrapper for each namespace. When a
+// wrapper is full, it begins another.
 func bundles(items []*item, name string) ([]*Wrapper, []Note) {
 	var notes []Note
 	var wrappers []*Wrapper

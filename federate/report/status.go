@@ -33,7 +33,7 @@ type Input struct {
 	Invalid string
 	// Approve is the `hostctl approve` command for the wrapper, without --removal or --release.
 	Approve string
-	// Rollout is the state of the rollout; nil if all members change at once.
+	// Rollout is the state of the rollout; nil if all members change at the same time.
 	Rollout *Rollout
 	// Members are the placed and the leaving members.
 	Members []Member

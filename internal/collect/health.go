@@ -28,8 +28,8 @@ const (
 	unhealthyMost  = 5 * time.Minute
 )
 
-// memory is what the collector remembers of a Delivery between passes. Only the worker of the Delivery uses it. A lost
-// memory costs only reads.
+// memory is what the collector keeps in memory about a Delivery between passes. Only the worker of the Delivery uses
+// it. If it is lost, the collector only reads more.
 type memory struct {
 	// published is when the collector last wrote the status. reread is when it last read the Delivery after a write
 	// conflict.

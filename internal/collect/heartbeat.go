@@ -28,7 +28,7 @@ const (
 	// collector as silent.
 	renewEvery = 60 * time.Second
 	// settle is how long the collector waits after a change of facts before it writes them, because often many facts
-	// change at once.
+	// change together.
 	settle = 2 * time.Second
 	// renewRetry is the wait after a failed renewal.
 	renewRetry = 10 * time.Second

@@ -75,7 +75,7 @@ func (o *objects) lose(r *objectcache.Resource, err error) {
 		}
 	case boundedwatch.IsNotServed(err):
 		if !r.MarkNotServed() {
-			boundedwatch.Signal(r.Kick) // the watch asks the member for the version at once
+			boundedwatch.Signal(r.Kick) // the watch then asks the member for the version without a pause
 			return
 		}
 		boundedwatch.Signal(o.watchesChanged)

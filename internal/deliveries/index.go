@@ -76,7 +76,7 @@ func newIndex(conn *member.Conn, clk clock.PassiveClock, notify func(func(Listen
 // Member is the member's name.
 func (x *Index) Member() string { return x.conn.Name() }
 
-// Get is the summary of a wrapper's Delivery, nil when there is none or none is known.
+// Get returns the summary of a wrapper's Delivery. It is nil if the member has no such Delivery, or the index does not know it.
 func (x *Index) Get(key Key) *Summary { return x.get(key.Delivery()) }
 
 func (x *Index) get(name string) *Summary {
@@ -131,7 +131,7 @@ type Record struct {
 	Listed bool
 	// Unreadable is why the host cannot read the Deliveries, when the reason lies in the Deliveries. Otherwise it is "".
 	Unreadable string
-	// Summary is that of the wrapper's Delivery, nil when there is none or none is known.
+	// Summary is the summary of the wrapper's Delivery. It is nil if the member has no such Delivery, or the index does not know it.
 	Summary *Summary
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // Follow lists and watches the member's Deliveries until ctx ends. When the member comes back after an outage, Follow lists again
-// at once. The reflector alone would wait for its backoff.
+// immediately. The reflector alone would wait for its backoff.
 func (x *Index) Follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		life, cancel := context.WithCancel(ctx)
@@ -26,7 +26,7 @@ func (x *Index) Follow(ctx context.Context) {
 		case <-x.reconnect:
 		}
 		cancel()
-		// Two reflectors at once would overwrite each other, the old one with outdated Deliveries.
+		// Two reflectors at the same time would overwrite each other's Deliveries, the old reflector with outdated ones.
 		running.Wait()
 	}
 }

@@ -20,7 +20,7 @@ const retry = 200 * time.Millisecond
 // Lock is a held lock. Release, or the end of the process, releases it.
 type Lock struct{ file *os.File }
 
-// Try takes the lock at path, or fails with ErrHeld at once.
+// Try takes the lock at path. If another process holds it, Try does not wait, and fails with ErrHeld.
 func Try(path string) (*Lock, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of lock %s: %w", path, err)

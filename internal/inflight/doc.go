@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inflight finds out how many requests one API server can serve at once, and keeps each client below that
-// number.
+// Package inflight finds out how many requests one API server can serve at the same time, and keeps each client below
+// that number.
 //
 // Words: a *pass* is a piece of work that sends its requests one after the other, for example one push. A *Limit*
 // belongs to one client of one API server, and bounds its concurrent passes. The host's pushes to a member have one,

@@ -20,7 +20,7 @@ const (
 	// First is the number of places at first. It keeps a nearby server busy, and does not overload a small server.
 	First = 4
 	// Most is the default for the highest number of places. If a thousand members all reach it, the host runs 16,000
-	// pushes at once.
+	// pushes at the same time.
 	Most = 16
 	// restAtLeast and restAtMost bound the pause after an answer of 429, whatever its Retry-After. No pass begins
 	// during a pause.
@@ -35,7 +35,7 @@ const (
 	slack = 10 * time.Millisecond
 )
 
-// Limit bounds the passes to one API server that are under way at once. It is safe for concurrent use.
+// Limit bounds the concurrent passes to one API server. It is safe for concurrent use.
 type Limit struct {
 	clock clock.Clock
 	most  int

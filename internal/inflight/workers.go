@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Serve calls do with each item of a queue. As many calls run at once as the limit allows. Serve ends when the queue is
+// Serve calls do with each item of a queue. The limit bounds the concurrent calls. Serve ends when the queue is
 // shut or ctx ends, and returns when no call is under way any more.
 func Serve[T comparable](ctx context.Context, queue workqueue.TypedInterface[T], limit *Limit, do func(T)) {
 	var underWay sync.WaitGroup

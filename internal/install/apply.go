@@ -165,9 +165,9 @@ func notServed(err error, obj *unstructured.Unstructured) error {
 	}
 	switch obj.GroupVersionKind().Group {
 	case "cert-manager.io":
-		return fmt.Errorf("the cluster does not serve this kind: install cert-manager first, or leave certManager.enabled at false: %w", err)
+		return fmt.Errorf("the cluster does not serve this kind. Install cert-manager first, or leave certManager.enabled at false: %w", err)
 	case "monitoring.coreos.com":
-		return fmt.Errorf("the cluster does not serve this kind: install the Prometheus operator first, or leave serviceMonitor.enabled at false: %w", err)
+		return fmt.Errorf("the cluster does not serve this kind. Install the Prometheus operator first, or leave serviceMonitor.enabled at false: %w", err)
 	}
 	return err
 }

@@ -105,7 +105,7 @@ func (u *uninstaller) removeManager(ctx context.Context) error {
 		return err == nil && len(pods.Items) == 0, transient(err)
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
-		return fmt.Errorf("pods of the manager are not gone after %s: %s: does their node answer? Run this again afterwards", u.opts.Wait, names(pods.Items))
+		return fmt.Errorf("pods of the manager are not gone after %s: %s. Check that their node answers, then run this again", u.opts.Wait, names(pods.Items))
 	}
 	return err
 }

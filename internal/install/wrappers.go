@@ -156,7 +156,7 @@ func (u *uninstaller) deleteKept(ctx context.Context, w v1alpha1.Wrapper, putBac
 			return fmt.Errorf("reading %s again: %w", nameOf(w), err)
 		}
 	}
-	return fmt.Errorf("deleting %s: it changed %d times between a read and its deletion: run this again. The host part is still there", nameOf(w), maxConflicts)
+	return fmt.Errorf("deleting %s: it changed %d times between a read and its deletion. Run this again. The host part is still there", nameOf(w), maxConflicts)
 }
 
 // stillThere is the error that names the wrappers that are not gone, and why.

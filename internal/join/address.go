@@ -98,8 +98,8 @@ func (a address) checkLoopback(host string) error {
 		return nil
 	}
 	if isLoopback(a.endpoint) {
-		return fmt.Errorf("the member's API server %s is a loopback address: at the host (%s) it leads to the host itself; "+
-			"give the address by which the host reaches the member: --server https://ADDRESS:PORT", a.endpoint, host)
+		return fmt.Errorf("the member's API server %s is a loopback address, which leads at the host (%s) to the host itself. Give the address at which the "+
+			"host reaches the member, with --server https://ADDRESS:PORT", a.endpoint, host)
 	}
 	return nil
 }
@@ -111,14 +111,14 @@ func checkURL(what, raw string, schemes ...string) error {
 	}
 	raw = u.Redacted()
 	if u.Hostname() == "" {
-		return fmt.Errorf("%s: %q is no URL: write %s://HOST:PORT", what, raw, schemes[0])
+		return fmt.Errorf("%s: %q is no URL; write %s://HOST:PORT", what, raw, schemes[0])
 	}
 	for _, s := range schemes {
 		if u.Scheme == s {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s: %s: the scheme is not %s", what, raw, strings.Join(schemes, ", "))
+	return fmt.Errorf("%s: %s has another scheme than %s", what, raw, strings.Join(schemes, ", "))
 }
 
 // isLoopback reports whether a URL, or HOST:PORT as kubeconfigs may have it, leads back to the machine that uses it.

@@ -41,19 +41,20 @@ func explain(err error, cluster, endpoint string) error {
 	case errors.As(err, &elsewhere):
 		return fmt.Errorf("%s: %w", at, err)
 	case apierrors.IsUnauthorized(err):
-		return fmt.Errorf("%s: the credentials of the kubeconfig are not accepted: expired, or those of another cluster: %w", at, err)
+		return fmt.Errorf("%s: the API server does not accept the credentials of the kubeconfig. They have expired, or are those of another cluster: %w", at, err)
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%s: the API server forbids the first request of the kubeconfig's user: does the kubeconfig hold credentials, and does their user have cluster-admin rights? %w", at, err)
+		return fmt.Errorf("%s: the API server forbids the first request of the kubeconfig's user. Check that the kubeconfig holds credentials, and that "+
+			"their user has cluster-admin rights: %w", at, err)
 	case errors.As(err, &dns):
 		return fmt.Errorf("%s: this machine cannot resolve the name %s: %w", at, dns.Name, err)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("%s: nothing listens there: is the cluster up, and is it the right port? %w", at, err)
+		return fmt.Errorf("%s: nothing listens there. Check that the cluster is up and the port is right: %w", at, err)
 	case errors.Is(err, http.ErrSchemeMismatch), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return fmt.Errorf("%s: the server there does not speak TLS: %w", at, err)
 	case timedOut(err):
-		return fmt.Errorf("%s: no answer in time: a firewall, a VPN that is not up, or a proxy that is missing (--proxy-url)? %w", at, err)
+		return fmt.Errorf("%s: no answer came in time. Look for a firewall, a VPN that is not up, or a missing proxy (--proxy-url): %w", at, err)
 	case errors.As(err, &dial):
-		return fmt.Errorf("%s: no connection: %w", at, err)
+		return fmt.Errorf("%s: the connection failed: %w", at, err)
 	}
 	return err
 }
@@ -70,9 +71,9 @@ func certificateTrouble(err error) string {
 	var verification *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &unknown):
-		return "its certificate is not signed by the CA of the kubeconfig: another cluster answers there, or the CA was renewed"
+		return "its certificate is not signed by the CA of the kubeconfig. Another cluster answers there, or the CA was renewed"
 	case errors.As(err, &name):
-		return fmt.Sprintf("its certificate is for %s: give an address among them (--server), or tls-server-name in the kubeconfig", namesOf(name.Certificate))
+		return fmt.Sprintf("its certificate is for %s. Give one of these addresses (--server), or tls-server-name in the kubeconfig", namesOf(name.Certificate))
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return fmt.Sprintf("its certificate is valid only from %s to %s", invalid.Cert.NotBefore.UTC().Format("2006-01-02 15:04"), invalid.Cert.NotAfter.UTC().Format("2006-01-02 15:04"))
 	case errors.As(err, &invalid), errors.As(err, &verification):
@@ -115,8 +116,8 @@ type GrantError struct {
 }
 
 func (e *GrantError) Error() string {
-	return fmt.Sprintf("granting rights on %s: the user of the cluster's kubeconfig must hold every right that the join grants to the host: "+
-		"use a kubeconfig with cluster-admin rights there (--cluster-kubeconfig), or allow less (--allow); Kubernetes says: %s", e.Cluster, e.words)
+	return fmt.Sprintf("granting rights on %s: the user of the cluster's kubeconfig must hold every right that the join grants to the host. "+
+		"Use a kubeconfig with cluster-admin rights there (--cluster-kubeconfig), or allow less (--allow). Kubernetes says: %s", e.Cluster, e.words)
 }
 
 // Unwrap is the error as Kubernetes gave it.

@@ -39,13 +39,13 @@ func TestConnectionErrorsNameTheCause(t *testing.T) {
 		timeout time.Duration
 		want    string
 	}{
-		"a token that is not accepted":     {url: answers.URL, tls: rest.TLSClientConfig{CAData: ca(answers)}, want: "the credentials of the kubeconfig are not accepted"},
+		"a token that is not accepted":     {url: answers.URL, tls: rest.TLSClientConfig{CAData: ca(answers)}, want: "the API server does not accept the credentials of the kubeconfig"},
 		"a CA that is another's":           {url: answers.URL, want: "its certificate is not signed by the CA of the kubeconfig"},
 		"a name that is not in it":         {url: answers.URL, tls: rest.TLSClientConfig{CAData: ca(answers), ServerName: "east"}, want: "its certificate is for example.com"},
 		"nothing listens":                  {url: "https://" + freeAddress(t), want: "nothing listens there"},
 		"a name that nobody knows":         {url: "https://no-such-host.invalid:6443", want: "this machine cannot resolve the name no-such-host.invalid"},
 		"a server that does not speak TLS": {url: strings.Replace(plain.URL, "http:", "https:", 1), want: "the server there does not speak TLS"},
-		"a server that does not answer":    {url: hangs.URL, tls: rest.TLSClientConfig{CAData: ca(hangs)}, timeout: 100 * time.Millisecond, want: "no answer in time"},
+		"a server that does not answer":    {url: hangs.URL, tls: rest.TLSClientConfig{CAData: ca(hangs)}, timeout: 100 * time.Millisecond, want: "no answer came in time"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := serverVersion(&rest.Config{Host: tc.url, TLSClientConfig: tc.tls, Timeout: tc.timeout})
@@ -85,7 +85,7 @@ func TestRefusedGrantsNameTheRemedy(t *testing.T) {
 	if !errors.As(err, &grant) || !apierrors.IsForbidden(err) {
 		t.Fatalf("got %T: %v", err, err)
 	}
-	if diff := wordsDiff("use a kubeconfig with cluster-admin rights there (--cluster-kubeconfig), or allow less (--allow)", err); diff != "" {
+	if diff := wordsDiff("Use a kubeconfig with cluster-admin rights there (--cluster-kubeconfig), or allow less (--allow)", err); diff != "" {
 		t.Error(diff)
 	}
 	if len(err.Error()) > 800 {

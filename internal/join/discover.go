@@ -66,10 +66,10 @@ func (p *joiner) hostSecret(ctx context.Context) (*corev1.Secret, error) {
 	case err != nil:
 		return nil, fmt.Errorf("reading Secret %s at the host: %w", secret.Name, err)
 	case secret.Type != v1alpha1.SecretTypeMember:
-		return nil, fmt.Errorf("reading Secret %s/%s at the host: its type is %q, so no join made it: choose another name for the member, or delete that Secret",
+		return nil, fmt.Errorf("reading Secret %s/%s at the host: its type is %q, so no join made it. Choose another name for the member, or delete that Secret",
 			secret.Namespace, secret.Name, secret.Type)
 	case !credentials.IsFor(secret, p.opts.Name):
-		return nil, fmt.Errorf("reading Secret %s/%s at the host: it holds the credentials of member %q: choose another name for this member, or delete that Secret",
+		return nil, fmt.Errorf("reading Secret %s/%s at the host: it holds the credentials of member %q. Choose another name for this member, or delete that Secret",
 			secret.Namespace, secret.Name, credentials.BindingOf(secret).Cluster)
 	}
 	return secret, nil

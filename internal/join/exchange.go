@@ -134,8 +134,9 @@ func (p *joiner) storeTokens(ctx context.Context) error {
 }
 
 // giveUp writes the Secret at the host before the join deletes a Secret on the member to make room. A renewal may have
-// stored the token that is bound to it since the join read the Secret at the host, or may be about to. Then the write of
-// one of the two fails, and that one chooses again. A host without a Secret renews nothing.
+// stored the token that is bound to it since the join read the Secret at the host, or may be about to. Then the
+// host's API server refuses the second write, and the join or the renewal behind it chooses again. A host without a
+// Secret has no renewal.
 func (p *joiner) giveUp(ctx context.Context, name string) error {
 	if p.stored == nil {
 		return nil

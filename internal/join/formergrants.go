@@ -63,7 +63,7 @@ func (p *joiner) keepFormer(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("keeping what %s grants the host (%s): %w", p.member.cluster, list(more), err)
 	}
-	p.note("%s grants the host more than the profiles hold today: %s. The join keeps it, as %s; to remove it: `hostctl join %s --cluster-kubeconfig FILE --allow %s`",
+	p.note("%s grants the host more than the profiles hold today: %s. The join keeps it, as %s. To remove it, run `hostctl join %s --cluster-kubeconfig FILE --allow %s`",
 		p.member.cluster, list(held), list(more), p.opts.Name, joined(p.grants))
 	p.grants = grants
 	return nil

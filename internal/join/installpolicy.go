@@ -101,8 +101,8 @@ func (p *joiner) awaitEnforced(ctx context.Context) error {
 		return last != nil && strings.Contains(last.Error(), digest), nil
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
-		return fmt.Errorf("%s does not enforce the admission policy %s %s after it was written, and the host gets no token without it: is the admission "+
-			"plugin ValidatingAdmissionPolicy switched off there (--disable-admission-plugins)? Join again when it is on; the API server's last answer: %v",
+		return fmt.Errorf("%s does not enforce the admission policy %s %s after it was written, and the host gets no token without it. Check that "+
+			"--disable-admission-plugins does not switch ValidatingAdmissionPolicy off there, then join again. The API server's last answer: %v",
 			p.member.cluster, v1alpha1.AdmissionPolicy, policyTimeout, last)
 	}
 	return err
@@ -123,12 +123,12 @@ func explainPolicy(err error, cluster string) error {
 	switch {
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("installing the admission policy that keeps the host out of namespaces that are not open to it: the user of the cluster's kubeconfig "+
-			"may not write it: use one with cluster-admin rights (--cluster-kubeconfig), or give that user {apiGroups: [%s], "+
+			"may not write it. Use a kubeconfig with cluster-admin rights (--cluster-kubeconfig), or give that user {apiGroups: [%s], "+
 			"resources: [validatingadmissionpolicies, validatingadmissionpolicybindings], verbs: [get, create, update]}: %w",
 			admissionregistrationv1.GroupName, err)
 	case absent(err):
 		return fmt.Errorf("installing the admission policy that keeps the host out of namespaces that are not open to it: %s does not serve "+
-			"validatingadmissionpolicies of %s: is the API switched off there (--runtime-config)? %w",
+			"validatingadmissionpolicies of %s. Check that its --runtime-config does not switch the API off: %w",
 			cluster, admissionregistrationv1.SchemeGroupVersion, err)
 	}
 	return err

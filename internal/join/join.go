@@ -147,8 +147,7 @@ func newWriter(cfg *rest.Config, cluster string, dry bool) (writer, error) {
 		if told := explain(err, cluster, cfg.Host); told != err { //nolint:errorlint // explain returns an error that it does not know as it is
 			return writer{}, fmt.Errorf("connecting to %s: %w", cluster, told)
 		}
-		return writer{}, fmt.Errorf("connecting to %s at %s: its kubeconfig is not usable: check server, certificate-authority and the "+
-			"user's certificate in it: %w", cluster, cfg.Host, err)
+		return writer{}, fmt.Errorf("connecting to %s at %s: its kubeconfig is not usable. Check server, certificate-authority and the user's certificate in it: %w", cluster, cfg.Host, err)
 	}
 	return writer{client: c, cluster: cluster, dry: dry}, nil
 }

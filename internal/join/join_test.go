@@ -268,11 +268,11 @@ func TestRefusedJoinsNameTheCause(t *testing.T) {
 		"a person with too few rights, in a dry run": {host: f.hostConfig, member: person, opts: join.Options{Name: "west", DryRun: true},
 			want: []string{"granting rights on member west: the user of the cluster's kubeconfig must hold every right"}},
 		"a credential that expired": {host: f.hostConfig, member: withToken(f.westConfig, "nonsense"), opts: join.Options{Name: "west"},
-			want: []string{"reaching member west at ", "the credentials of the kubeconfig are not accepted"}},
+			want: []string{"reaching member west at ", "does not accept the credentials of the kubeconfig"}},
 		"no credentials at all": {host: f.hostConfig, member: rest.AnonymousClientConfig(f.westConfig), opts: join.Options{Name: "west"},
-			want: []string{"reaching member west at ", "does the kubeconfig hold credentials"}},
+			want: []string{"reaching member west at ", "Check that the kubeconfig holds credentials"}},
 		"an address that is none": {host: f.hostConfig, member: &rest.Config{Host: "::nonsense::"}, opts: join.Options{Name: "west"},
-			want: []string{"connecting to member west at ::nonsense::", "check server, certificate-authority"}},
+			want: []string{"connecting to member west at ::nonsense::", "Check server, certificate-authority"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.opts.DefaultHostName = "second"

@@ -50,7 +50,7 @@ func (p *joiner) askHost(ctx context.Context) error {
 		return nil
 	case apierrors.IsInvalid(err):
 		return fmt.Errorf("the host refuses MemberCluster %s, so the join has written nothing. A host that is older than this hostctl does not know every "+
-			"setting: use a hostctl of the host's version, or upgrade the host with `hostctl init`: %w", p.opts.Name, err)
+			"setting. Use a hostctl of the host's version, or upgrade the host with `hostctl init`: %w", p.opts.Name, err)
 	}
 	return wrapf(err, "asking the host whether it takes MemberCluster %s", p.opts.Name)
 }

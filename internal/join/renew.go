@@ -57,7 +57,7 @@ const overdueAfter = time.Hour
 //
 // now is the member's time, because the member dates the tokens. If the clocks differ by more than a token's life,
 // the host's own time would renew the token never, or always. For the same reason Renew does not keep a new token
-// that would be due at once, whichever clock is wrong. accepts tries a new token on the member. If it returns an
+// that would already be due, whichever clock is wrong. accepts tries a new token on the member. If it returns an
 // error, Renew does not keep the token.
 func Renew(
 	ctx context.Context, host, member client.Client, accepts func(ctx context.Context, token string) error, secret *corev1.Secret, now time.Time,
@@ -114,7 +114,8 @@ func (r *renewer) replace(ctx context.Context, key string, have credential) (cre
 		return credential{}, err
 	}
 	if !got.fresh(r.now) {
-		err = fmt.Errorf("the member's new token is valid from %s to %s, and the member's clock says %s: correct the clocks of its control plane", when(got.issued), when(got.expires), when(r.now))
+		err = fmt.Errorf("the member's new token is valid from %s to %s, and the member's clock says %s: correct the clocks of its control "+
+			"plane", when(got.issued), when(got.expires), when(r.now))
 	} else {
 		err = r.accepts(ctx, got.token)
 	}

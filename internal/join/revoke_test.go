@@ -136,7 +136,7 @@ func TestAMemberOfAnEarlierVersionIsServedAndUpgradedByAJoin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(notes(steps), "`hostctl join east --cluster-kubeconfig FILE --rotate` revokes it at once") {
+	if !strings.Contains(notes(steps), "`hostctl join east --cluster-kubeconfig FILE --rotate` revokes it immediately") {
 		t.Errorf("the join does not say that the token before cannot be revoked: %s", notes(steps))
 	}
 	if renewal := f.renew(t); renewal.Unbound {

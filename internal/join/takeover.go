@@ -241,7 +241,7 @@ func (p *joiner) awaitForgotten(ctx context.Context, stopped string) error {
 	if p.opts.tokenMemory != 0 {
 		memory = p.opts.tokenMemory
 	}
-	p.note("%s: for up to %s its API servers may accept the old account's tokens: waiting before the new account is made", p.member.cluster, memory)
+	p.note("%s: for up to %s its API servers may accept the old account's tokens, so the join waits before it makes the new account", p.member.cluster, memory)
 	timer := time.NewTimer(memory)
 	defer timer.Stop()
 	select {

@@ -147,7 +147,7 @@ func TestATakeoverChecksEverythingBeforeItRemovesAnything(t *testing.T) {
 				t.Cleanup(func() { r.eastConfig.Impersonate.UserName = "" })
 				limited(t, r.east, r.eastConfig)
 			}},
-		"somebody's Secret in the way at the host": {want: "choose another name for the member", prepare: func(t *testing.T) {
+		"somebody's Secret in the way at the host": {want: "Choose another name for the member", prepare: func(t *testing.T) {
 			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.SystemNamespace}}
 			if err := r.west.Create(within(t), namespace); err != nil {
 				t.Fatal(err)
@@ -238,7 +238,7 @@ func TestATakeoverRevokesWhatAJoinOfTheOldHostMakesMeanwhile(t *testing.T) {
 	r := newRivals(t, join.Options{})
 	isJoined := false
 	_, err := join.Join(within(t), r.westConfig, r.eastConfig, takingOver("mine"), func(s join.Step) {
-		if isJoined || !strings.Contains(s.What, "waiting before the new account is made") {
+		if isJoined || !strings.Contains(s.What, "waits before it makes the new account") {
 			return
 		}
 		isJoined = true

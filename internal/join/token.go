@@ -82,7 +82,7 @@ func readToken(token string) (credential, error) {
 		return credential{}, errors.New("reading a token: it does not say when it expires")
 	}
 	if claims.IssuedAt < 0 || claims.Expires < 0 || claims.IssuedAt > lastSecond || claims.Expires > lastSecond {
-		return credential{}, errors.New("reading a token: its time of issue or expiry is out of range: look at the member's API server, then join again")
+		return credential{}, errors.New("reading a token: its time of issue or expiry is out of range. Look at the member's API server, then join again")
 	}
 	return credential{
 		token: token, account: claims.Kube.ServiceAccount.UID, secret: tokenSecret{claims.Kube.Secret.Name, claims.Kube.Secret.UID},
@@ -132,7 +132,7 @@ func (p *joiner) obtainToken(ctx context.Context, secret *corev1.Secret, key str
 	}
 	p.done(Created, what, why+"; the new one is valid until "+when(got.expires))
 	if have.secret.name == "" && have.account == account.UID && have.expires.After(p.now()) {
-		p.note("%s: the earlier token stays valid until %s; `hostctl join %s --cluster-kubeconfig FILE --rotate` revokes it at once", p.member.cluster, when(have.expires), p.opts.Name)
+		p.note("%s: the earlier token stays valid until %s; `hostctl join %s --cluster-kubeconfig FILE --rotate` revokes it immediately", p.member.cluster, when(have.expires), p.opts.Name)
 	}
 	return got, nil
 }
@@ -162,7 +162,7 @@ func (p *joiner) keepToken(ctx context.Context, secret *corev1.Secret, key strin
 	}
 	switch {
 	case have.secret.name == "":
-		return "the host's token could not be revoked by itself", have, nil
+		return "nobody could revoke the host's token alone", have, nil
 	case !p.tokenSecrets.mayHold(have.secret): // an API server may take it a few seconds longer, from its cache
 		return "the host's token was revoked", have, nil
 	}

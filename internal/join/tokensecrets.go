@@ -110,7 +110,7 @@ func holdTokenSecret(
 			}
 		}
 	}
-	return tokenSecret{}, fmt.Errorf("making a Secret for a token in %s: other clients created %s at the same time: try again", v1alpha1.SystemNamespace, list(names))
+	return tokenSecret{}, fmt.Errorf("making a Secret for a token in %s: other clients created %s at the same time. Try again", v1alpha1.SystemNamespace, list(names))
 }
 
 // dropTokenSecret deletes a Secret that a token is bound to, which revokes the token. If the uid is known, a newer

@@ -241,6 +241,7 @@ func (e *StillThereError) Error() string {
 		why = e.Ready.Reason + ": " + e.Ready.Message
 	}
 	return fmt.Sprintf("member %s is being deleted and not gone yet (%s). The host's manager continues to try. "+
-		"If you have rights on the member yourself: `hostctl unjoin %s --cluster-kubeconfig FILE`; if it is gone for good, or another host has taken it over: `hostctl unjoin %s --forget`",
+		"If you have rights on the member yourself, run `hostctl unjoin %s --cluster-kubeconfig FILE`. If it is gone for good, or another host has taken it "+
+		"over, run `hostctl unjoin %s --forget`",
 		e.Name, why, e.Name, e.Name)
 }

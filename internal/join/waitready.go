@@ -77,7 +77,7 @@ func (p *joiner) awaitReady(ctx context.Context) error {
 			// The host accepts the first cluster that accepts its credentials, and the host's address may lead to
 			// another cluster than the join's.
 			return false, fmt.Errorf("waiting for MemberCluster %[1]s to be Ready: the host reaches another cluster at %[2]s (uid %[3]s) "+
-				"than this join at %[4]s (uid %[5]s): `hostctl unjoin %[1]s --forget`, then join again with a --server that leads to this one",
+				"than this join at %[4]s (uid %[5]s). Run `hostctl unjoin %[1]s --forget`, then join again with a --server that leads to the cluster of the kubeconfig",
 				p.opts.Name, m.Spec.Endpoint, uid, p.memberConfig.Host, p.memberUID)
 		}
 		last = judged(m)

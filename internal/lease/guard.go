@@ -58,7 +58,7 @@ func NewGuard(config *rest.Config, options *ctrl.Options, timing Timing, proof P
 
 // Get implements resourcelock.Interface. When it reads another holder's name, this manager writes nothing to members
 // until it holds the lease again. If that holder is a predecessor that is proven dead, Get shows the lease as free, so
-// the elector takes it at once. The elector's write carries the resourceVersion of this read, so it fails if another
+// the elector takes it without waiting. The elector's write carries the resourceVersion of this read, so it fails if another
 // manager was faster.
 func (g *Guard) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := g.Interface.Get(ctx)

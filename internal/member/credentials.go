@@ -93,19 +93,21 @@ func mismatch(mc *v1alpha1.MemberCluster, bound credentials.Binding, where strin
 			"the credentials in Secret %s are for %q and are not sent to %q",
 			mc.Name, where, bound.Endpoint, spec.Endpoint)
 	case !bytes.Equal(bytes.TrimSpace(bound.CA), bytes.TrimSpace(spec.CABundle)):
-		return fmt.Sprintf("put spec.caBundle back, or run `hostctl join %s --cluster-kubeconfig FILE` again: the credentials in Secret %s are for another certificate authority and are not sent",
+		return fmt.Sprintf("put spec.caBundle back, or run `hostctl join %s --cluster-kubeconfig FILE` again: the credentials in Secret %s are for another "+
+			"certificate authority and are not sent",
 			mc.Name, where)
 	case bound.TLSServerName != spec.TLSServerName:
 		return fmt.Sprintf("put spec.tlsServerName back, or run `hostctl join %s --cluster-kubeconfig FILE` again with a kubeconfig that has the tls-server-name: "+
 			"the credentials in Secret %s are for the server name %q and are not sent to %q", mc.Name, where, bound.TLSServerName, spec.TLSServerName)
 	case credentials.HasUser(spec.ProxyURL):
-		return fmt.Sprintf("take user and password out of spec.proxyURL, where all who read MemberClusters see them: "+
-			"run `hostctl join %s --cluster-kubeconfig FILE --proxy-url URL` again, which puts them into Secret %s", mc.Name, where)
+		return fmt.Sprintf("take user and password out of spec.proxyURL, because everyone who can read MemberClusters sees them there. Run `hostctl join %s "+
+			"--cluster-kubeconfig FILE --proxy-url URL` again, which puts them into Secret %s", mc.Name, where)
 	case spec.ProxyURL == "" && bound.ProxyURL != "":
 		return fmt.Sprintf("put spec.proxyURL back, or run `hostctl join %s --cluster-kubeconfig FILE --proxy-url none`: the credentials in Secret %s are for %s",
 			mc.Name, where, proxyText(bound.ProxyURL))
 	case credentials.WithoutUser(bound.ProxyURL) != spec.ProxyURL:
-		return fmt.Sprintf("put spec.proxyURL back, or run `hostctl join %s --cluster-kubeconfig FILE --proxy-url URL` again: the credentials in Secret %s are for %s and are not sent through %q",
+		return fmt.Sprintf("put spec.proxyURL back, or run `hostctl join %s --cluster-kubeconfig FILE --proxy-url URL` again: the credentials in Secret %s "+
+			"are for %s and are not sent through %q",
 			mc.Name, where, proxyText(bound.ProxyURL), spec.ProxyURL)
 	}
 	return ""

@@ -222,7 +222,7 @@ func (s ProbeResult) refused(name string, config *rest.Config, err error) ProbeR
 	case apierrors.IsUnauthorized(err):
 		s.Reachable, s.Reason = true, v1alpha1.ReasonUnauthorized
 		s.Message = fmt.Sprintf("the member does not accept the host's credentials: they have expired or were revoked, or another host has taken it over; "+
-			"run `hostctl join %s --cluster-kubeconfig FILE` again: it renews them, or names that host", name)
+			"run `hostctl join %s --cluster-kubeconfig FILE` again, which renews them or names that host", name)
 	case apierrors.IsForbidden(err):
 		s.Reachable, s.Reason = true, v1alpha1.ReasonForbidden
 		s.Message = err.Error() + again

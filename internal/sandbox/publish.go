@@ -19,7 +19,7 @@ import (
 func (s *Sandbox) Publish(ctx context.Context, version string, p *progress.Printer) error {
 	members := s.Members()
 	if !s.Options().OLM || len(members) == 0 {
-		return fmt.Errorf("publishing %s: sandbox %s has no member with OLM: `hostctl sandbox up --name %s --olm` installs it",
+		return fmt.Errorf("publishing %s: sandbox %s has no member with OLM; `hostctl sandbox up --name %s --olm` installs it",
 			version, s.Name, s.Name)
 	}
 	status := map[string]string{}
@@ -38,9 +38,9 @@ func (s *Sandbox) Publish(ctx context.Context, version string, p *progress.Print
 func (s *Sandbox) publishOn(ctx context.Context, name, status, version string, p *progress.Printer) error {
 	switch status {
 	case StatusStopped:
-		return fmt.Errorf("publishing %s on %s: the cluster is stopped: `hostctl sandbox start %s --name %s` starts it", version, name, name, s.Name)
+		return fmt.Errorf("publishing %s on %s: the cluster is stopped; `hostctl sandbox start %s --name %s` starts it", version, name, name, s.Name)
 	case StatusDown:
-		return fmt.Errorf("publishing %s on %s: the sandbox is down: `hostctl sandbox up --name %s` brings it back", version, name, s.Name)
+		return fmt.Errorf("publishing %s on %s: the sandbox is down; `hostctl sandbox up --name %s` starts it", version, name, s.Name)
 	}
 	step := p.Step("%s: publishing %s", name, version)
 	target, err := s.OLMCluster(name)

@@ -24,7 +24,7 @@ const (
 func (s *Sandbox) Snapshot(ctx context.Context, file string) error {
 	return s.withHost(ctx, func(host cluster.Spec) error {
 		if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("taking a snapshot of %s: file %s exists: give the name of a new file", HostName, file)
+			return fmt.Errorf("taking a snapshot of %s: file %s exists; give the name of a new file", HostName, file)
 		}
 		stopped, err := s.isStopped(ctx)
 		if err != nil {

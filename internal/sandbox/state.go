@@ -65,7 +65,7 @@ type NotFoundError struct {
 }
 
 func (e *NotFoundError) Error() string {
-	hint := "there is none at all"
+	hint := "there is no sandbox at all"
 	if len(e.Existing) > 0 {
 		hint = "there is " + strings.Join(e.Existing, ", ")
 	}

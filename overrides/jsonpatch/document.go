@@ -50,7 +50,7 @@ func (d *Document) Do(op *Operation) error {
 	case v1alpha1.PatchTest:
 		return d.test(op.Path, op.Value)
 	}
-	return &Failure{Problem: fmt.Sprintf("%q is none of add, remove, replace, move, copy and test", op.Op)}
+	return &Failure{Problem: fmt.Sprintf("%q is not add, remove, replace, move, copy or test", op.Op)}
 }
 
 func (d *Document) add(path jsonpointer.Pointer, value any) error {

@@ -40,7 +40,7 @@ func main() {
 	flag.StringVar(&o.name, "name", "bench", "The sandbox to measure on; it is made anew.")
 	flag.StringVar(&o.programs, "programs", "bin", "The folder with Fairlead's programs.")
 	flag.StringVar(&o.out, "out", "", "A file for the figures, as one JSON object; it is not written when empty.")
-	flag.StringVar(&o.profiles, "profiles", "", "A folder for profiles of the manager and of API servers; none are taken when empty.")
+	flag.StringVar(&o.profiles, "profiles", "", "A folder for profiles of the manager and of API servers; if empty, the bench takes no profiles.")
 	flag.IntVar(&o.objects, "objects", wholeObjects, "How many objects W1 delivers. The goals are for 1000; with another number the run is only a trial.")
 	flag.StringVar(&o.peer, "peer", "", "A peer to measure beside Fairlead: "+strings.Join(peers, ", ")+". None when empty.")
 	flag.BoolVar(&o.keep, "keep", false, "Leave the sandbox up.")
@@ -67,7 +67,7 @@ func (o *options) check() error {
 		}
 	}
 	if o.objects < 10 {
-		return fmt.Errorf("OBJECTS: %d is less than 10: nothing would be learnt", o.objects)
+		return fmt.Errorf("OBJECTS: %d is less than 10, and the result would mean nothing", o.objects)
 	}
 	if err := o.checkPeer(); err != nil {
 		return err

@@ -69,7 +69,7 @@ func (b *bed) endGracefully(ctx context.Context) (*reading, error) {
 	return r, nil
 }
 
-// kill kills the manager and creates a wrapper at once. It returns the seconds until the object is on every member, and
+// kill kills the manager and immediately creates a wrapper. It returns the seconds until the object is on every member, and
 // deletes the wrapper again.
 func (b *bed) kill(ctx context.Context) (float64, error) {
 	m, err := b.measure(ctx)

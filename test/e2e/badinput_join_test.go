@@ -36,18 +36,18 @@ var _ = Describe("When a join gets a kubeconfig that does not lead to the member
 		Entry("a CA that is no certificate", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
 			c.CertificateAuthorityData = []byte("nonsense")
 		},
-			"check server, certificate-authority"),
+			"Check server, certificate-authority"),
 		Entry("a token that is not accepted any more", func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
 			*u = clientcmdapi.AuthInfo{Token: "expired"}
-		}, "the credentials of the kubeconfig are not accepted: expired, or those of another cluster"),
+		}, "does not accept the credentials of the kubeconfig. They have expired, or are those of another cluster"),
 		Entry("no credentials", func(_ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) { *u = clientcmdapi.AuthInfo{} },
-			"does the kubeconfig hold credentials"),
+			"Check that the kubeconfig holds credentials"),
 		Entry("an address where no server listens", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "https://127.0.0.1:1" },
 			"https://127.0.0.1:1: nothing listens there"),
 		Entry("a host name that does not resolve", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "https://nowhere.invalid:6443" },
 			"this machine cannot resolve the name nowhere.invalid"),
 		Entry("an address that is no URL", func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "::nonsense::" },
-			"check server"),
+			"Check server"),
 	)
 
 	It("names a file without a cluster", func(ctx SpecContext) {

@@ -195,7 +195,7 @@ func TestApproveRefusesWhatDoesNotWait(t *testing.T) {
 		"nothing waits": {[]string{"web", "-n", "shop", "--removal"}, func(w *v1alpha1.Federated) { w.Status.Placement.Withheld = nil },
 			"y\n", exit.Failed, "no removal waits"},
 		"nothing is being left": {[]string{"web", "-n", "shop", "--release", "west"},
-			func(w *v1alpha1.Federated) { w.Status.Placement.Leaving = nil }, "y\n", exit.Failed, "there is none to release"},
+			func(w *v1alpha1.Federated) { w.Status.Placement.Leaving = nil }, "y\n", exit.Failed, "there is nothing to release"},
 		"a decision on an earlier spec": {[]string{"web", "-n", "shop", "--removal"}, func(w *v1alpha1.Federated) { w.Generation++ },
 			"y\n", exit.Failed, "has not decided on the placement of the wrapper's present spec"},
 		"a removal of a wrapper that is being deleted": {[]string{"web", "-n", "shop", "--removal"}, deleted, "y\n", exit.Failed, "a deletion waits for no approval"},

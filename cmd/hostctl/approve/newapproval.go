@@ -58,7 +58,7 @@ func (o *Options) removal(ctx context.Context, w v1alpha1.Wrapper) ([]string, er
 func (o *Options) release(ctx context.Context, w v1alpha1.Wrapper) ([]string, error) {
 	waited := awaited(w)
 	if len(waited) == 0 {
-		return nil, errors.New("the wrapper is not leaving any cluster, so there is none to release: status.placement.leaving is empty")
+		return nil, errors.New("the wrapper is leaving no cluster (status.placement.leaving is empty), so there is nothing to release")
 	}
 	return o.among(ctx, o.Release, waited, "that the wrapper is leaving")
 }

@@ -72,7 +72,7 @@ func canApproveWave(w v1alpha1.Wrapper, name string) error {
 		return nil
 	}
 	if len(manual) == 0 {
-		return fmt.Errorf("it has no wave %s, and none of its waves needs an approval", name)
+		return fmt.Errorf("it has no wave %s, and no wave of it needs an approval", name)
 	}
 	return fmt.Errorf("it has no wave %s; those that need an approval: %s", name, strings.Join(manual, ", "))
 }

@@ -42,7 +42,7 @@ func answered(streams genericiooptions.IOStreams, doing, question string, isYes 
 		return nil
 	}
 	if err != nil && answer == "" {
-		return exit.Usagef("%s: no answer was given: nothing was done", doing)
+		return exit.Usagef("%s: no answer was given, so nothing was done", doing)
 	}
 	return errors.New("nothing was done")
 }

@@ -123,7 +123,7 @@ func hostOf(flags *genericclioptions.ConfigFlags) metadata.Interface {
 	return host
 }
 
-// names lists the names of one kind. It returns none if the host does not answer.
+// names lists the names of one kind. It returns nil if the host does not answer.
 func names(ctx context.Context, host metadata.Interface, resource, namespace string) []string {
 	if host == nil {
 		return nil

@@ -60,7 +60,7 @@ for the cluster-scoped objects. Fields that a cluster filled in (status, uid, cl
 Say with --clusters, --cluster-selector or --all-clusters where the objects go. Without any of these the wrappers get a
 placeholder for the placement, and the host refuses them until you fill it in.
 
-federate reports all errors of the input at once. Notes on stderr point out what you may not have intended, and files of a
+federate reports all errors of the input together. Notes on stderr point out what you may not have intended, and files of a
 folder that it skips because they hold no Kubernetes object. Objects of KubeFed (FederatedDeployment …) become wrappers with
 the same placement and overrides.`,
 		Example: `  # one wrapper for a folder of manifests, on every cluster
@@ -69,7 +69,7 @@ the same placement and overrides.`,
   # what runs in this cluster now, for all clusters in production
   kubectl get deployment,service -n web -o yaml | hostctl federate -f - --cluster-selector env=production
 
-  # on two clusters by name, created on the host at once
+  # on two clusters by name, and created on the host
   hostctl federate -f class.yaml --clusters eu-1,eu-2 | kubectl create -f -`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -196,8 +196,7 @@ func (o *Options) Run() error {
 		fmt.Fprintln(o.ErrOut, "note:", note)
 	}
 	if slices.ContainsFunc(wrappers, func(w *author.Wrapper) bool { return w.Clusters == nil }) {
-		fmt.Fprintln(o.ErrOut, "note: spec.placement.clusters is a placeholder, which the host refuses: "+
-			"fill it in, or give --clusters, --cluster-selector or --all-clusters")
+		fmt.Fprintln(o.ErrOut, "note: spec.placement.clusters is a placeholder, which the host refuses. Fill it in, or give --clusters, --cluster-selector or --all-clusters")
 	}
 	write := map[string]func(io.Writer, []*author.Wrapper) error{"yaml": author.WriteYAML, "json": author.WriteJSON}[o.Output]
 	var out bytes.Buffer
@@ -205,7 +204,7 @@ func (o *Options) Run() error {
 		return err
 	}
 	if out.Len() > author.MaxOutput {
-		return fmt.Errorf("writing %d wrappers: they are %d MiB together, and hostctl render reads at most %d: split the input, or give --bundle",
+		return fmt.Errorf("writing %d wrappers: they are %d MiB together, and hostctl render reads at most %d. Split the input, or give --bundle",
 			len(wrappers), out.Len()>>20, author.MaxOutput>>20)
 	}
 	_, err = o.Out.Write(out.Bytes())

@@ -93,7 +93,7 @@ Fairlead elsewhere, and says how to bring that over. It needs cluster-admin righ
 // Complete checks the flags and reads the values.
 func (o *Options) Complete() error {
 	if ns := *o.flags.Namespace; ns != "" && ns != v1alpha1.SystemNamespace {
-		return exit.Usagef("--namespace %s: the host part is always in %s: leave the flag out", ns, v1alpha1.SystemNamespace)
+		return exit.Usagef("--namespace %s: the host part is always in %s. Leave the flag out", ns, v1alpha1.SystemNamespace)
 	}
 	switch o.Output {
 	case "", "yaml", "json":

@@ -59,7 +59,7 @@ func (c *Connections) Member() (*rest.Config, error) {
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: c.clusterContext})
 	cfg, err := loader.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
-		return nil, fmt.Errorf("reading the cluster's kubeconfig: there is no cluster in %s: give another file with --cluster-kubeconfig, or a context with --cluster-context",
+		return nil, fmt.Errorf("reading the cluster's kubeconfig: there is no cluster in %s. Give another file with --cluster-kubeconfig, or a context with --cluster-context",
 			cmp.Or(rules.ExplicitPath, rules.GetDefaultFilename()))
 	}
 	if err != nil {

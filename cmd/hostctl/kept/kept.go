@@ -183,7 +183,7 @@ func unreached(mc *v1alpha1.MemberCluster, err error) error {
 	if network := (*url.Error)(nil); err == nil || errors.As(err, &status) || !errors.As(err, &network) {
 		return err
 	}
-	return fmt.Errorf("hostctl itself, and not the manager, has to reach its API server at %s: run hostctl where that is possible: %w", mc.Spec.Endpoint, err)
+	return fmt.Errorf("hostctl itself, and not the manager, has to reach its API server at %s. Run hostctl where that is possible: %w", mc.Spec.Endpoint, err)
 }
 
 func printTable(out io.Writer, found []object) error {

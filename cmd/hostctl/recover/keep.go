@@ -44,8 +44,8 @@ func (o *Options) keepHost(ctx context.Context, host client.Client, namespace st
 		_, err := fmt.Fprintln(o.ErrOut, o.well())
 		return err
 	case len(held) == 0:
-		return fmt.Errorf("recovering %s: the host has no such wrapper, or does not place it there, so it has no state to keep: "+
-			"create it again from Git and see whether it is held", marks.WrapperPath(o.kind, namespace, o.name))
+		return fmt.Errorf("recovering %s: the host has no such wrapper, or does not place it there, so it has no state to keep. Create it again from Git "+
+			"and see whether it is held", marks.WrapperPath(o.kind, namespace, o.name))
 	}
 	_, _ = fmt.Fprint(o.ErrOut, planOf(held))
 	approval := approve(held)
@@ -136,7 +136,7 @@ func way(f finding) string {
 	case orphan:
 		return "create the wrapper again from Git, placed there: the manager adopts the objects that equal the wrapper's, and changes no other"
 	case v1alpha1.ReasonHostBehindMember:
-		return "apply the newer manifest from Git: if its objects for this member equal those there, the manager ends the hold at once"
+		return "apply the newer manifest from Git: if its objects for this member equal those there, the manager ends the hold"
 	}
 	return "apply the manifest from Git that the member's objects came from: the manager adopts the objects that equal the wrapper's, if this host sealed the Delivery"
 }

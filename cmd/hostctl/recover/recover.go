@@ -168,8 +168,8 @@ func (o *Options) Run(ctx context.Context) error {
 	return exit.Silently(exit.Waits)
 }
 
-// keep carries out --keep for the members that have a line in the status. It also prints how many members have none, because the user
-// has to run the command again for them.
+// keep carries out --keep for the members that have a line in the status. It also prints how many members have no line,
+// because the user has to run the command again for them.
 func (o *Options) keep(ctx context.Context, host client.Client, namespace string, found findings) error {
 	var later int32
 	for _, f := range found {
@@ -178,7 +178,7 @@ func (o *Options) keep(ctx context.Context, host client.Client, namespace string
 		}
 	}
 	if later > 0 {
-		_, _ = fmt.Fprintf(o.ErrOut, "This covers the %d members that have a line in the status. Up to %d more have none yet: run it again when these are done.\n",
+		_, _ = fmt.Fprintf(o.ErrOut, "This covers the %d members that have a line in the status. Up to %d more members have no line yet. Run the command again when these are done.\n",
 			len(found)-1, later)
 		found = slices.DeleteFunc(found, func(f finding) bool { return f.what == unnamedHeld })
 	}

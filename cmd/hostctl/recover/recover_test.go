@@ -207,7 +207,7 @@ func TestKeepHostWritesAnApprovalForThePresentDeliveries(t *testing.T) {
 func TestTheHostHasNoStateToKeepForAnOrphan(t *testing.T) {
 	objects := []client.Object{member("east", 1, "fed.shop.web")}
 	got := run(t, objects, false, "", "web", "--keep", "host", "--yes")
-	if exit.CodeOf(got.err) != exit.Failed || !strings.Contains(got.err.Error(), "create it again from Git") || len(got.approvals) > 0 {
+	if exit.CodeOf(got.err) != exit.Failed || !strings.Contains(got.err.Error(), "Create it again from Git") || len(got.approvals) > 0 {
 		t.Errorf("%v, %v", got.err, got.approvals)
 	}
 	got = run(t, objects, false, "", "web", "--keep", "members")
@@ -244,11 +244,11 @@ func TestRecoverPrintsHeldMembersThatHaveNoLine(t *testing.T) {
 		}
 	}
 	got := run(t, []client.Object{w}, false, "", "web", "--keep", "host", "--yes")
-	if got.err != nil || !strings.Contains(got.said, "Up to 100 more have none yet") || len(got.approvals) != 1 ||
+	if got.err != nil || !strings.Contains(got.said, "Up to 100 more members have no line yet") || len(got.approvals) != 1 ||
 		len(got.approvals[0].Spec.Overwrites) != 500 {
 		t.Errorf("%v, %d approvals: %.300s", got.err, len(got.approvals), got.said)
 	}
-	if got := run(t, []client.Object{held()}, false, "", "web", "--keep", "host", "--yes"); strings.Contains(got.said, "more have none") {
+	if got := run(t, []client.Object{held()}, false, "", "web", "--keep", "host", "--yes"); strings.Contains(got.said, "more members have no line") {
 		t.Error(got.said)
 	}
 }

@@ -29,7 +29,7 @@ type chosen struct {
 func (o *Options) choose(w sourced, members []selection.Member) ([]chosen, error) {
 	for _, name := range o.Clusters {
 		if !slices.ContainsFunc(members, func(m selection.Member) bool { return m.Name == name }) {
-			return nil, fmt.Errorf("choosing clusters: there is no cluster %s: there %s", name, listed(members))
+			return nil, fmt.Errorf("choosing clusters: there is no cluster %s; there %s", name, listed(members))
 		}
 	}
 	clusters := w.WrapperSpec().Placement.Clusters

@@ -43,8 +43,8 @@ func newUndoCommand(o *UndoOptions) *cobra.Command {
 		Long: `undo writes spec.objects, spec.overrides and spec.upgrade of an earlier revision as the present spec of a wrapper. It shows the
 difference, and asks. The rest of the spec stays as it is. What it writes goes out as any other change does, in waves where the wrapper has them.
 
-Without --to-revision it takes the last good revision of the rollout. If that is the present one, or there is none, it takes the
-revision before the present one.
+Without --to-revision it takes the last good revision of the rollout. If that is the present revision, or the rollout has no last
+good revision, it takes the revision before the present one.
 
 A revision that holds a Secret is stored encrypted, so only the manager can read it: write its content from your repository. Where
 a GitOps agent manages the wrapper, undo says that the agent will write the spec back.`,
@@ -113,7 +113,7 @@ func (o *UndoOptions) Run(ctx context.Context) error {
 }
 
 func (o *UndoOptions) question(w v1alpha1.Wrapper, old side) string {
-	how := "to all clusters at once"
+	how := "to all clusters at the same time"
 	if w.WrapperSpec().Rollout.IsPaced() {
 		how = "as spec.rollout says"
 	}
@@ -141,7 +141,8 @@ func (o *UndoOptions) earlier(ctx context.Context, w v1alpha1.Wrapper) (side, er
 	return sideOf(w, &list[i])
 }
 
-// previous is the index of the last good revision, or of the one before the present one if the present one is good.
+// previous returns the index of the last good revision. If the present revision is good, or no revision is, it returns the index of
+// the revision before the present one.
 func (o *UndoOptions) previous(w v1alpha1.Wrapper, list []appsv1.ControllerRevision) (int, error) {
 	status := w.WrapperStatus()
 	named := func(name string) int {

@@ -87,7 +87,7 @@ func (o *StatusOptions) redraw() func(*progress) error {
 	}
 }
 
-// printChanges prints a line for each cluster that has changed, and one for the rollout.
+// printChanges prints a line for each cluster that has changed, and a line for the rollout.
 func (o *StatusOptions) printChanges() func(*progress) error {
 	before := make(map[string]string)
 	say := func(subject, words string) error {

@@ -77,7 +77,7 @@ func TestErrorsOfSandboxNameTheCause(t *testing.T) {
 		"a version that there is not":     {[]string{"publish", "v9"}, exit.Usage, "there are v1.0.0, v1.1.0, v1.2.0"},
 		"an unknown format":               {[]string{"list", "-o", "xml"}, exit.Usage, `"xml"`},
 		"a sandbox that is not there":     {[]string{"env", "--name", "nope"}, exit.Failed, "hostctl sandbox up --name nope"},
-		"a cluster without a sandbox":     {[]string{"stop", "--name", "nope", "member-1"}, exit.Failed, "there is none at all"},
+		"a cluster without a sandbox":     {[]string{"stop", "--name", "nope", "member-1"}, exit.Failed, "there is no sandbox at all"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

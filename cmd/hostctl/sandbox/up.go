@@ -40,7 +40,7 @@ up builds: Kubernetes ` + binaries.KubernetesVersion + `. Up names each program 
 		},
 	}
 	nameFlag(cmd, &o.Name)
-	cmd.Flags().IntVar(&o.Members, "members", 3, "number of members; a smaller number than before removes none")
+	cmd.Flags().IntVar(&o.Members, "members", 3, "number of members; a smaller number than before removes no member")
 	cmd.Flags().BoolVar(&o.OLM, "olm", false, "install OLM and a small catalog on every member")
 	cmd.Flags().BoolVar(&o.Bare, "bare", false, "start plain clusters without Fairlead")
 	cmd.Flags().BoolVar(&o.Audit, "audit", false, "let the API servers log every request's metadata, one JSON event per line")

@@ -90,7 +90,7 @@ is deleted waits for a manager.
 // Complete reads the kubeconfig and checks the flags.
 func (o *Options) Complete() error {
 	if ns := *o.flags.Namespace; ns != "" && ns != v1alpha1.SystemNamespace {
-		return exit.Usagef("--namespace %s: the host part is always in %s: leave the flag out", ns, v1alpha1.SystemNamespace)
+		return exit.Usagef("--namespace %s: the host part is always in %s. Leave the flag out", ns, v1alpha1.SystemNamespace)
 	}
 	if o.Wait <= 0 {
 		return exit.Usagef("--timeout %s: give a time, as in 5m", o.Wait)
@@ -109,7 +109,7 @@ func (o *Options) Complete() error {
 	o.context = cmp.Or(*o.flags.Context, raw.CurrentContext, o.host.Host)
 	switch {
 	case o.ConfirmName != "" && o.ConfirmName != o.context:
-		return exit.Usagef("--confirm %s: the context is %s: nothing was done", o.ConfirmName, o.context)
+		return exit.Usagef("--confirm %s: the context is %s, so nothing was done", o.ConfirmName, o.context)
 	case o.CanAsk():
 	case !o.Yes:
 		return exit.Usagef("uninstalling needs an answer, and standard input is no terminal: give --yes")

@@ -33,7 +33,7 @@ func TestBeforeAnythingIsRemoved(t *testing.T) {
 		"--confirm of another context":      {args: []string{"--delete-wrappers", "--yes", "--confirm", "x"}, wantErr: "the context is CONTEXT", wantCode: exit.Usage},
 		"both flags go on":                  {args: []string{"--delete-wrappers", "--yes", "--confirm", "CONTEXT"}, wantErr: "nothing listens there", wantCode: exit.Failed},
 		"--confirm without a second answer": {args: []string{"--yes", "--confirm", "CONTEXT"}, wantErr: "--confirm goes with --delete-wrappers", wantCode: exit.Usage},
-		"another namespace":                 {args: []string{"--yes", "-n", "x"}, wantErr: "leave the flag out", wantCode: exit.Usage},
+		"another namespace":                 {args: []string{"--yes", "-n", "x"}, wantErr: "Leave the flag out", wantCode: exit.Usage},
 		"no time to wait":                   {args: []string{"--yes", "--timeout", "0s"}, wantErr: "--timeout 0s", wantCode: exit.Usage},
 	} {
 		t.Run(name, func(t *testing.T) {

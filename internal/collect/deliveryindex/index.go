@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Known is a Delivery and what the collector remembers of it. M is the type of that memory. The index makes a new M for
-// each Delivery, and drops it with the Delivery.
+// Known is a Delivery and the collector's notes about it. M is the type of the notes. The index makes a new M for each
+// Delivery, and drops it with the Delivery.
 type Known[M any] struct {
 	Delivery *v1alpha1.Delivery
 	// Arrived is when the collector first saw this generation.

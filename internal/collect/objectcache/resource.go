@@ -107,7 +107,7 @@ func (r *Resource) MarkForbidden() bool {
 }
 
 // MarkNotServed records that a list did not find the resource. The first time it only doubts the version: the member
-// may serve another version than the mapper remembers. From the second time on the resource is Unserved, and
+// may serve another version than the mapper has cached. From the second time on the resource is Unserved, and
 // MarkNotServed reports true.
 func (r *Resource) MarkNotServed() (unserved bool) {
 	r.mu.Lock()

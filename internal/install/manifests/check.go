@@ -31,24 +31,24 @@ func (v Values) Check() error {
 	}
 	for i, secret := range v.ImagePullSecrets {
 		if secret.Name == "" {
-			refuse("imagePullSecrets[%d].name: it is empty: it is the name of a Secret in fairlead-system", i)
+			refuse("imagePullSecrets[%d].name: the name is empty; give the name of a Secret in fairlead-system", i)
 		}
 	}
 	v.checkProcess(refuse)
 	if v.PodUser != nil && *v.PodUser < 1 {
-		refuse("podUser: %d: the manager never runs as root: it is 1 or more, or null", *v.PodUser)
+		refuse("podUser: %d is not allowed, because the manager never runs as root; give 1 or more, or null", *v.PodUser)
 	}
 	if v.Replicas < 0 {
-		refuse("replicas: %d: it is a number of pods", v.Replicas)
+		refuse("replicas: %d is not a number of pods", v.Replicas)
 	}
 	if v.PriorityClass.Create && v.PriorityClass.Name == "" {
-		refuse("priorityClass.name: it is empty: give the PriorityClass a name, or set priorityClass.create: false")
+		refuse("priorityClass.name: the name is empty; give the PriorityClass a name, or set priorityClass.create: false")
 	}
 	switch level := v.LogLevel; {
 	case level.Type == intstr.Int && level.IntVal >= 1:
 	case level.Type == intstr.String && (level.StrVal == "debug" || level.StrVal == "info" || level.StrVal == "error"):
 	default:
-		refuse("logLevel: %q: it is debug, info, error, or a number from 1 on", level.String())
+		refuse("logLevel: %q is no level; give debug, info, error, or a number from 1 on", level.String())
 	}
 	return errors.Join(wrong...)
 }
@@ -56,22 +56,22 @@ func (v Values) Check() error {
 // checkProcess checks the environment and the flags of the manager's process.
 func (v Values) checkProcess(refuse func(format string, args ...any)) {
 	if !goMemoryForm.MatchString(v.GoMemoryLimit) {
-		refuse("goMemoryLimit: %q: it is a number of bytes as Go writes it, as in 900MiB", v.GoMemoryLimit)
+		refuse("goMemoryLimit: %q is no number of bytes as Go writes it; give, for example, 900MiB", v.GoMemoryLimit)
 	}
 	for i, variable := range v.Env {
 		switch variable.Name {
 		case "":
-			refuse("env[%d].name: it is empty: it is the name of an environment variable", i)
+			refuse("env[%d].name: the name is empty; give the name of an environment variable", i)
 		case "POD_UID", "GOMEMLIMIT":
-			refuse("env[%d]: %s: the installation sets this variable itself (goMemoryLimit)", i, variable.Name)
+			refuse("env[%d]: take %s out; the installation sets this variable itself (goMemoryLimit)", i, variable.Name)
 		}
 	}
 	for i, arg := range v.ExtraArgs {
 		switch {
 		case !flagForm.MatchString(arg):
-			refuse("extraArgs[%d]: %q: it is no flag of the manager, as in --max-inflight-per-member=64", i, arg)
+			refuse("extraArgs[%d]: %q is no flag; give, for example, --max-inflight-per-member=64", i, arg)
 		case ownFlags.MatchString(arg):
-			refuse("extraArgs[%d]: %q: the installation sets this flag itself", i, arg)
+			refuse("extraArgs[%d]: take %q out; the installation sets this flag itself", i, arg)
 		}
 	}
 }
@@ -79,18 +79,18 @@ func (v Values) checkProcess(refuse func(format string, args ...any)) {
 func (i Image) check() error {
 	var wrong []error
 	if !repositoryForm.MatchString(i.Repository) {
-		wrong = append(wrong, fmt.Errorf("image.repository: %q: it is a repository without tag and digest, as in registry.your.org/fairlead/manager", i.Repository))
+		wrong = append(wrong, fmt.Errorf("image.repository: %q is no repository; give it without tag and digest, as in registry.your.org/fairlead/manager", i.Repository))
 	}
 	if i.Tag != "" && !tagForm.MatchString(i.Tag) {
-		wrong = append(wrong, fmt.Errorf("image.tag: %q: no tag of an image looks like this", i.Tag))
+		wrong = append(wrong, fmt.Errorf("image.tag: %q is no valid tag of an image", i.Tag))
 	}
 	if i.Digest != "" && !digestForm.MatchString(i.Digest) {
-		wrong = append(wrong, fmt.Errorf("image.digest: %q: it is sha256: and 64 digits from 0 to f", i.Digest))
+		wrong = append(wrong, fmt.Errorf("image.digest: %q is no digest; give sha256: and 64 digits from 0 to f", i.Digest))
 	}
 	switch i.PullPolicy {
 	case corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever:
 	default:
-		wrong = append(wrong, fmt.Errorf("image.pullPolicy: %q: it is Always, IfNotPresent or Never", i.PullPolicy))
+		wrong = append(wrong, fmt.Errorf("image.pullPolicy: %q is no policy; give Always, IfNotPresent or Never", i.PullPolicy))
 	}
 	return errors.Join(wrong...)
 }

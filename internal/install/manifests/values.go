@@ -146,7 +146,7 @@ func checkAmounts(all map[string]any) error {
 		amounts, _ := resources[part].(map[string]any)
 		for name, amount := range amounts {
 			if _, err := resource.ParseQuantity(fmt.Sprint(amount)); err != nil {
-				return fmt.Errorf("resources.%s.%s: %q: it is no amount, as in 500m or 1Gi", part, name, fmt.Sprint(amount))
+				return fmt.Errorf("resources.%s.%s: %q is no amount; give, for example, 500m or 1Gi", part, name, fmt.Sprint(amount))
 			}
 		}
 	}

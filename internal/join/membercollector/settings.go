@@ -35,7 +35,7 @@ func (g Given) IsZero() bool {
 	return g.Image == "" && g.Registry == "" && len(g.PullSecrets) == 0 && len(g.Tolerations) == 0
 }
 
-// Validate checks the settings by themselves.
+// Validate checks the settings alone, without the host or the member.
 func (g Given) Validate() error {
 	if g.Image != "" && g.Registry != "" {
 		return fmt.Errorf("--image %s and --image-registry %s: give one of them", g.Image, g.Registry)

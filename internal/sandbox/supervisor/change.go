@@ -106,8 +106,9 @@ func (s *supervisor) startCluster(cluster string) {
 	s.save()
 }
 
-// endAll ends every process and leaves the record as it is. With a grace shorter than stopGrace all end at once, in no order. A second
-// call returns immediately, so that a second signal ends the supervisor, and with it every process that still runs.
+// endAll ends every process and leaves the record as it is. With a grace shorter than stopGrace it ends all of them
+// together, in no order. A second call returns immediately, so that a second signal ends the supervisor, and with it
+// every process that still runs.
 func (s *supervisor) endAll(grace time.Duration) {
 	if !s.ending.CompareAndSwap(false, true) {
 		return

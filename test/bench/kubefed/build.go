@@ -38,7 +38,7 @@ type Release struct {
 // needs the module proxy.
 func Build(ctx context.Context, module, program string) (*Release, error) {
 	if _, err := os.Stat(filepath.Join(module, "go.mod")); err != nil {
-		return nil, fmt.Errorf("the module that builds KubeFed is missing: run the benchmark in the root of the source tree: %w", err)
+		return nil, fmt.Errorf("the module that builds KubeFed is missing. Run the benchmark in the root of the source tree: %w", err)
 	}
 	program, err := filepath.Abs(program)
 	if err != nil {

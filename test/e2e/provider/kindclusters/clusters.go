@@ -96,7 +96,7 @@ func Up(ctx context.Context, o Options, p *progress.Printer) (*Clusters, error) 
 
 func (c *Clusters) kindName(name string) string { return c.options.Name + "-" + name }
 
-// create makes the clusters that do not exist, all at once.
+// create makes the clusters that do not exist, concurrently.
 func (c *Clusters) create(existing []string, p *progress.Printer) error {
 	errs := make([]error, len(names()))
 	var wait sync.WaitGroup

@@ -51,7 +51,7 @@ func preflight(ctx context.Context, image string, nodes int) error {
 	}
 	if _, err := docker(ctx, nil, "image", "inspect", "--format", "{{.Id}}", image); err != nil {
 		if _, pulling := docker(ctx, nil, "pull", "--quiet", image); pulling != nil {
-			return fmt.Errorf("the engine has no node image %s and cannot pull it: build one with `make kind-node`, or name another in KIND_NODE_IMAGE: %w", image, pulling)
+			return fmt.Errorf("the engine has no node image %s and cannot pull it. Build an image with `make kind-node`, or name another image in KIND_NODE_IMAGE: %w", image, pulling)
 		}
 	}
 	return nil
