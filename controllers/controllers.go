@@ -31,7 +31,7 @@ import (
 
 // Options are the manager's own options, beside controller-runtime's.
 type Options struct {
-	// Version is the program's. Members see it as the user agent and in Memberships.
+	// Version is the version of the program. Members see it in the user agent and in Memberships.
 	Version string
 	// MaxInflight is the highest number of concurrent pushes to one member, and also of concurrent passes of its collector
 	// in the manager. See inflight.Limit. 0 means inflight.Most.
@@ -102,7 +102,7 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	}
 	for _, once := range []manager.Runnable{federated.NewWrapperIndex(local.GetCache(), orphans, loops...), federated.NewHistory(local, history)} {
 		if err := local.Add(once); err != nil {
-			return nil, fmt.Errorf("adding to the manager: %w", err)
+			return nil, fmt.Errorf("adding %T to the manager: %w", once, err)
 		}
 	}
 	ready := healthz.Ping
@@ -115,7 +115,7 @@ func NewManager(ctx context.Context, config *rest.Config, options ctrl.Options, 
 	}
 	for _, aware := range []mcmanager.Runnable{pusher, registry.Collectors()} {
 		if err := mgr.Add(aware); err != nil {
-			return nil, fmt.Errorf("adding to the manager: %w", err)
+			return nil, fmt.Errorf("adding %T to the manager: %w", aware, err)
 		}
 	}
 	return mgr, nil

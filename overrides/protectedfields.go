@@ -72,7 +72,7 @@ func protectedChange(before, after map[string]any) (jsonpointer.Pointer, *jsonpa
 		}
 	}
 	if r := reserved(&unstructured.Unstructured{Object: after}); r != nil {
-		return r.path, &jsonpatch.Failure{Problem: fmt.Sprintf("this would set %s to a value with which Fairlead federates no object: %s", r.path, r.why)}
+		return r.path, &jsonpatch.Failure{Problem: fmt.Sprintf("this would set %s to a value that no federated object may have: %s", r.path, r.why)}
 	}
 	return malformed(after)
 }

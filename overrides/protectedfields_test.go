@@ -72,7 +72,7 @@ func TestNoOverrideMakesAReservedObject(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Apply([]*unstructured.Unstructured{object(t, crd)}, list, east)
-			if err == nil || !strings.Contains(err.Error(), "for member east: this would set /spec/group to a value with which Fairlead federates no object") {
+			if err == nil || !strings.Contains(err.Error(), "for member east: this would set /spec/group to a value that no federated object may have") {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -51,7 +51,7 @@ type ApprovalList struct {
 // +kubebuilder:validation:XValidation:rule="self.allow == 'Removal' ? has(self.decision) : !has(self.decision)",message="decision goes with allow: Removal, and only with it"
 // +kubebuilder:validation:XValidation:rule="self.allow == 'Overwrite' ? has(self.overwrites) : !has(self.overwrites)",message="overwrites goes with allow: Overwrite, and only with it"
 // +kubebuilder:validation:XValidation:rule="self.allow in ['Wave', 'Retry'] ? !has(self.clusters) : has(self.clusters)",message="clusters names the members of allow: Removal, Release, Overwrite and Skip; Wave and Retry have none"
-// +kubebuilder:validation:XValidation:rule="!has(self.overwrites) || has(self.clusters) && size(self.overwrites) == size(self.clusters)",message="overwrites has one entry for each of clusters"
+// +kubebuilder:validation:XValidation:rule="!has(self.overwrites) || has(self.clusters) && size(self.overwrites) == size(self.clusters)",message="overwrites must have one entry for each name in clusters"
 // +kubebuilder:validation:XValidation:rule="self.allow in ['Wave', 'Skip', 'Retry'] ? has(self.rollout) && has(self.revision) : !has(self.rollout) && !has(self.revision)",message="rollout and revision go with allow: Wave, Skip and Retry, and only with them: take them from status.rollout"
 // +kubebuilder:validation:XValidation:rule="self.allow == 'Wave' ? has(self.wave) : !has(self.wave)",message="wave goes with allow: Wave, and only with it"
 type ApprovalSpec struct {

@@ -20,7 +20,7 @@ func proofOfPredecessor(podUID, lockFile string, log logr.Logger) lease.Proof {
 	)
 	switch {
 	case podUID != "" && lockFile != "":
-		err = errors.New("--pod-uid (or $POD_UID) and --lock-file are both given: give one")
+		err = errors.New("--pod-uid (or $POD_UID) and --lock-file are both given; give only one of them")
 	case podUID != "":
 		proof, err = lease.OfPod(podUID)
 	case lockFile != "":

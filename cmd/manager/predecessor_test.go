@@ -23,7 +23,7 @@ func TestAManagerWithoutAProofSaysThatItWaits(t *testing.T) {
 		"in a pod":                {podUID: uid, proof: "pod-" + uid},
 		"with a lock file":        {lockFile: path, proof: "lock-"},
 		"with neither":            {words: "neither --pod-uid"},
-		"with both":               {podUID: uid, lockFile: path, words: "give one"},
+		"with both":               {podUID: uid, lockFile: path, words: "give only one"},
 		"with a uid that is none": {podUID: "$(POD_UID)", words: "is no uid of a pod"},
 		"with a folder":           {lockFile: func(t *testing.T) string { t.Helper(); return t.TempDir() }, words: "is a directory"},
 		"with a file that is locked": {lockFile: func(t *testing.T) string {

@@ -86,8 +86,9 @@ func (p *reconciliation) setTargets(ctx context.Context, members []rollout.Membe
 	return nil
 }
 
-// earlier is the desired state of a member that keeps, or goes back to, an earlier revision. It is nil for a member that has none.
-// The error wraps oldrevisions.ErrLost if that revision cannot be rendered as it was.
+// earlier is the desired state of a member that keeps, or goes back to, an earlier revision. It is nil for a member
+// without an earlier revision. The error wraps oldrevisions.ErrLost if the manager cannot render that revision as
+// before.
 func (p *reconciliation) earlier(ctx context.Context, m *rollout.Member, target rollout.Target) (*push.Desired, error) {
 	if target.Rendering == "" {
 		return nil, nil //nolint:nilnil // a member without a target has no desired state
@@ -127,7 +128,7 @@ func (p *reconciliation) writeRollout(ctx context.Context, next v1alpha1.Rollout
 	return nil
 }
 
-// rolloutApprovals are the Approvals of this rollout. An Approval for another one does not count, and an event says so.
+// rolloutApprovals are the Approvals of this rollout. An Approval for another rollout does not count, and an event reports it.
 func (p *reconciliation) rolloutApprovals(state *rollout.State) rollout.Approvals {
 	var counted rollout.Approvals
 	for i := range p.approvals {

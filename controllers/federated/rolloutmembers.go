@@ -126,7 +126,7 @@ type rolloutNotes struct {
 	outdated map[string]bool
 }
 
-// observation is how a member fares with its target.
+// observation is the state of a member with its target.
 type observation struct {
 	target string
 	// rollout is the rollout in which the target last changed. After a restart it is the present one: the target may have changed in it.
@@ -136,7 +136,7 @@ type observation struct {
 	since, progressFrom time.Time
 }
 
-// observe notes how a member fares now. It returns that with since when it fares so, and when its progress deadline began.
+// observe notes the present state of a member. It returns that state with the times when the state and its progress deadline began.
 func (r *rolloutMemory) observe(key push.Key, name string, is observation, now time.Time) observation {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -157,8 +157,8 @@ func (p *reconciliation) observe(name string, leaving bool) report.Member {
 	return m
 }
 
-// observeUnrendered is about a member that waits, and whose present revision cannot be rendered, or that has none. Its Delivery
-// alone tells what it holds. The manager repairs no drift there.
+// observeUnrendered observes a member that waits, if the manager cannot render its present revision, or it has no revision. Only
+// its Delivery shows what it holds. The manager repairs no drift there.
 func (p *reconciliation) observeUnrendered(m *report.Member, seen *deliveries.Summary) {
 	m.Revision, m.RepairsDrift = "", false
 	if seen != nil && seen.Wrapper.UID == p.wrapper.GetUID() {

@@ -24,7 +24,7 @@ var collectorTokenExpires = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Help: "When the token of a member's collector inside the manager ends, in seconds since 1970. It is about 30 days ahead while the token is renewed.",
 }, []string{"member"})
 
-func init() { metrics.Registry.MustRegister(credentialsExpire, collectorTokenExpires) } //nolint:gochecknoinits // controller-runtime's registry is filled so
+func init() { metrics.Registry.MustRegister(credentialsExpire, collectorTokenExpires) } //nolint:gochecknoinits // packages register their metrics in init, as controller-runtime asks
 
 // recordExpiry copies the expiry from the status of a member into the metrics.
 func recordExpiry(mc *v1alpha1.MemberCluster) {

@@ -83,8 +83,8 @@ func (d statusWriter) memberCollectorReady(mc *v1alpha1.MemberCluster) metav1.Co
 	case fails && !state.Available && (silent || state.Reason != v1alpha1.ReasonCollectorStarting):
 		return collectorFound(metav1.ConditionFalse, state.Reason, "member %s: %s; %s", mc.Name, state.Message, remedy(state.Reason, again))
 	case s.Heartbeat.IsZero():
-		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the collector on the member has not reported since the member was joined: see its log on the member, "+
-			"`kubectl --namespace %s logs deployment/%s`", v1alpha1.SystemNamespace, membercollector.Name)
+		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the collector on the member has not reported since the member was joined. "+
+			"See its log on the member: `kubectl --namespace %s logs deployment/%s`", v1alpha1.SystemNamespace, membercollector.Name)
 	case silent:
 		return collectorFound(metav1.ConditionFalse, v1alpha1.ReasonNoHeartbeat, "the collector on the member has been silent since %s: see its log on the member, "+
 			"`kubectl --namespace %s logs deployment/%s`", s.HeartbeatChanged.UTC().Format(time.RFC3339), v1alpha1.SystemNamespace, membercollector.Name)

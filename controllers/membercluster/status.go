@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// clockTolerance is how far the clocks of host and member may differ before the status says so.
+// clockTolerance is how far the clocks of host and member may differ before the status reports it.
 const clockTolerance = 5 * time.Minute
 
 // publish writes the state of a member into the status of its MemberCluster, if that changes the status.
@@ -101,7 +101,7 @@ func (d statusWriter) write(mc *v1alpha1.MemberCluster) {
 	case d.leaving != nil && ready.Status == metav1.ConditionTrue:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1alpha1.ReasonLeaving, d.leaving.Error()
 	case d.leaving != nil: // besides the remedy of that problem, there is another way out
-		ready.Message = fmt.Sprintf("unjoining the member waits for this problem (`hostctl unjoin %s --forget` does not wait): %s", mc.Name, ready.Message)
+		ready.Message = fmt.Sprintf("the unjoin of the member cannot finish before this problem is gone (`hostctl unjoin %s --forget` does not wait for it): %s", mc.Name, ready.Message)
 	}
 	ready.Message += d.overdue() + d.enforced(mc) + d.clocks() + d.tellOutdated(mc)
 	d.set(mc, ready)

@@ -145,7 +145,7 @@ func checkMapping(n *yamlv3.Node, path fieldPath, depth int) error {
 			return faultf(path, "the merge key << is not accepted: write the fields out")
 		}
 		if _, twice := seen[key.Value]; twice {
-			return faultf(path.key(key.Value), "is there twice: only one of them can be meant")
+			return faultf(path.key(key.Value), "is there twice; keep one of the two")
 		}
 		seen[key.Value] = struct{}{}
 		if err := checkNode(value, path.key(key.Value), depth+1); err != nil {
@@ -242,7 +242,7 @@ func decodeMapping(decoder *json.Decoder, path fieldPath, depth int) (any, error
 			return nil, io.ErrUnexpectedEOF
 		}
 		if _, twice := mapping[key]; twice {
-			return nil, faultf(path.key(key), "is there twice: only one of them can be meant")
+			return nil, faultf(path.key(key), "is there twice; keep one of the two")
 		}
 		if mapping[key], err = decodeValue(decoder, path.key(key), depth+1); err != nil {
 			return nil, err

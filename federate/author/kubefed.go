@@ -78,7 +78,7 @@ func fromKubeFed(m Manifest) (Manifest, error) {
 	if object.GetAPIVersion() == "" {
 		version, known := kubeFedVersions[kind]
 		if !known {
-			return fail("spec.template.apiVersion", "is missing, and %s is not known here: give apiVersion and kind in the template", kind)
+			return fail("spec.template.apiVersion", "is missing, and hostctl does not know the API version of %s. Give apiVersion and kind in the template", kind)
 		}
 		object.SetAPIVersion(version)
 	}

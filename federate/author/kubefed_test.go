@@ -106,7 +106,7 @@ func TestKubeFedSettingsWithoutACounterpartAreRefused(t *testing.T) {
 		"replicas that members keep": {change("spec:\n", "spec:\n  retainReplicas: true\n"), "spec.retainReplicas: has no counterpart: leave spec.replicas out of the template"},
 		"another field":              {change("spec:\n", "spec:\n  more: true\n"), "spec.more: has no counterpart"},
 		"no template":                {change("  template:\n", "  templates:\n"), "spec.templates: has no counterpart"},
-		"a kind that is not known":   {change("FederatedDeployment", "FederatedTeapot"), "spec.template.apiVersion: is missing, and Teapot is not known here: give apiVersion and kind in the template"},
+		"a kind that is not known":   {change("FederatedDeployment", "FederatedTeapot"), "spec.template.apiVersion: is missing, and hostctl does not know the API version of Teapot. Give apiVersion and kind in the template"},
 		"an empty list of clusters":  {change("[{name: eu-1}, {name: us-1}]", "[]"), "spec.placement: clusters is empty, so KubeFed places it nowhere"},
 		"names as they once were":    {change("clusters: [{name: eu-1}, {name: us-1}]", "clusterNames: [eu-1]"), "spec.placement: clusterNames belongs to an earlier KubeFed. Write it as clusters: [{name: CLUSTER}]"},
 		"a path with dots":           {change("path: /spec/replicas", "path: spec.replicas"), `spec.overrides[0].clusterOverrides[0].path: "spec.replicas" is no JSON pointer`},

@@ -51,7 +51,7 @@ func WaitOf(reason string, s *v1alpha1.RolloutStatus, approve string, fresh bool
 			w.Message = "later waves go back first"
 		}
 	case v1alpha1.ReasonUnreachable:
-		w.Message = "the manager cannot reach it: it is updated when it is back and its wave has begun"
+		w.Message = "the manager cannot reach it; the manager updates it when it is back and its wave has begun"
 	case v1alpha1.ReasonRenderingLost:
 		w.Message = "its present revision cannot be rendered again as it was, so drift is reported and not repaired until it is updated"
 	default:

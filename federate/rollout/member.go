@@ -9,14 +9,14 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// Member is what a decision uses of one placed member.
+// Member is the part of a placed member that a decision uses.
 type Member struct {
 	selection.Member
 	// Target is the digest of the rendering that the manager last told the member to have, and Revision its revision. Both are ""
 	// for a fresh member. After a restart they come from the Delivery. A target that no Delivery has counts as never told.
 	Target, Revision string
 	// Newest is the digest of the member's rendering of the newest revision, and Good that of State.LastGood. They are "" when the
-	// manager cannot make the rendering; Good also when it would not be as it was.
+	// manager cannot make the rendering. Good is also "" when the rendering would differ from that of the time.
 	Newest, Good string
 	// State is the member's state with Target, and Since is when that state began. Reason is the reason of the state.
 	State  v1alpha1.ClusterState

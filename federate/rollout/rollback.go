@@ -51,7 +51,7 @@ func (d *decider) takeMemberBack(i int, good Target, held bool, started []int) b
 		d.out.Targets[i].Reason = WaitsForMember
 		return false
 	case m.Target == m.Good:
-		// A member that had the last good revision before the failure holds no other member back, however it fares.
+		// A member that had the last good revision before the failure holds no other member back, whatever its state.
 		return m.healthy() || !m.reachable() || d.failed(m) || d.skipped(m) || m.waits() ||
 			m.ProgressFrom.Before(d.out.State.Failure.At)
 	case !m.reachable():

@@ -167,7 +167,7 @@ func checkAmount(a *intstr.IntOrString) error {
 	}
 	if a.Type == intstr.Int {
 		if a.IntVal < 1 {
-			return fmt.Errorf("%d allows no update at all: give at least 1, or a percentage", a.IntVal)
+			return fmt.Errorf("%d allows no update at all; give at least 1, or a percentage", a.IntVal)
 		}
 		return nil
 	}

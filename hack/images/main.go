@@ -39,7 +39,7 @@ func run(ctx context.Context, args []string, progress io.Writer) error {
 	root := flags.String("root", ".", "The root of the repository.")
 	out := flags.String("out", "_artifacts/images", "The folder that the images are written to.")
 	push := flags.String("push", "", "REGISTRY/PREFIX to push to, for example registry.example.com/fairlead; empty pushes nothing.")
-	name := flags.String("version", "", "The version that the binaries say and the images are tagged with.")
+	name := flags.String("version", "", "The version that the binaries report. It is also the tag of the images.")
 	commit := flags.String("commit", "", "The commit that is built.")
 	arch := flags.String("arch", strings.Join(architectures, ","), "The architectures to build for.")
 	seconds := flags.Int64("time", 0, "When that commit was made, in seconds since 1970: the time of every file.")

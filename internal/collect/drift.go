@@ -49,7 +49,7 @@ func identity(kind v1alpha1.DriftKind, e *v1alpha1.InventoryEntry, r *objectcach
 }
 
 // find returns the drift of an object, nil if there is none. If the status does not report that drift yet, find
-// confirms it by reading the object. s is then the result of that read.
+// reads the object to confirm it, and stores the result of that read in s.
 func (f *driftFinder) find(ctx context.Context, p *pass, e *v1alpha1.InventoryEntry, ref deliveryindex.Ref, s *objectcache.Sighting) (*v1alpha1.Drift, error) {
 	kind := suspect(e, s)
 	if kind == "" {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// hostWrappers knows the wrappers of the host. The zero value has none.
+// hostWrappers knows the wrappers of the host. The zero value has no wrappers.
 type hostWrappers struct {
 	mu sync.RWMutex
 	// complete is true after all wrappers were added once. Before that, every Delivery would look like an orphan.

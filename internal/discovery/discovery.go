@@ -23,7 +23,7 @@ import (
 const (
 	// MaxGroups is how many API groups a member may serve.
 	MaxGroups = 1000
-	// MaxVersions is how many versions one group may have.
+	// MaxVersions is the highest number of versions that Fairlead accepts of one group.
 	MaxVersions = 32
 	// MaxResources is how many resources one version of a group may have, without subresources.
 	MaxResources = 4096

@@ -115,7 +115,7 @@ type RightsError struct {
 	Remedy string
 }
 
-// remedyInstall is the way out where the host part is to be installed.
+// remedyInstall tells a user without the rights to install the host part how to do it.
 const remedyInstall = "To install the host part a user needs cluster-admin: choose another user with --context, or have an administrator apply the output of " +
 	"`hostctl init --dry-run -o yaml`"
 

@@ -44,7 +44,7 @@ func (p *joiner) discoverHost(ctx context.Context) error {
 	case client.IgnoreNotFound(err) != nil:
 		return fmt.Errorf("reading MemberCluster %s at the host: %w", p.opts.Name, err)
 	case p.known.DeletionTimestamp != nil:
-		return fmt.Errorf("MemberCluster %s is being deleted: wait until it is gone, or `hostctl unjoin %s --forget` if the member is gone for good", p.opts.Name, p.opts.Name)
+		return fmt.Errorf("MemberCluster %s is being deleted. Wait until it is gone, or run `hostctl unjoin %s --forget` if the member is gone for good", p.opts.Name, p.opts.Name)
 	}
 	switch secret, err := p.hostSecret(ctx); {
 	case err != nil:
@@ -146,8 +146,8 @@ func (p *joiner) refuseOthers(ctx context.Context) error {
 			p.member.cluster, p.memberConfig.Host, owner.Host.Name, owner.Host.UID, owner.ClusterName, owner.ClusterName)
 	}
 	if uid := p.known.Status.UID; uid != "" && uid != p.memberUID {
-		return fmt.Errorf("%[1]s is the name of another cluster at this host (uid %[2]s; the one at %[3]s has %[4]s): choose another name, or, "+
-			"if this one is to take the other's place, `hostctl unjoin %[1]s` first (with --forget where the other is gone for good)",
+		return fmt.Errorf("%[1]s is the name of another member of this host: its cluster has uid %[2]s, and the cluster at %[3]s has uid %[4]s. Choose another name. Or, to replace the member, "+
+			"run `hostctl unjoin %[1]s` first (with --forget if its cluster is gone for good)",
 			p.opts.Name, uid, p.memberConfig.Host, p.memberUID)
 	}
 	var members v1alpha1.MemberClusterList

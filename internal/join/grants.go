@@ -84,7 +84,7 @@ func single(grant string) (group, resource string, err error) {
 	case group == "*":
 		return "", "", fmt.Errorf("%q: give the name of a group; to grant all groups, give the profile %s", grant, ProfileAny)
 	case len(validation.IsDNS1123Subdomain(group)) > 0:
-		return "", "", fmt.Errorf("%q: %q is no API group (the one without a name is written %s)", grant, group, coreGroup)
+		return "", "", fmt.Errorf("%q: %q is no API group (write %s for the group without a name)", grant, group, coreGroup)
 	case !resourcePattern.MatchString(resource):
 		return "", "", fmt.Errorf("%q: %q is no resource: give its plural as in `kubectl api-resources`, or *", grant, resource)
 	}

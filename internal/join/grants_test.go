@@ -25,7 +25,7 @@ func TestParseGrants(t *testing.T) {
 		"the group without a name":                     {grants: []string{"core/pods"}, want: []string{"core/pods"}},
 		"a word that is no profile":                    {grants: []string{"network"}, wantErr: `unknown profile "network"`},
 		"every group has a profile of its own":         {grants: []string{"*/*"}, wantErr: "give the profile any"},
-		"a group that is none":                         {grants: []string{"/pods"}, wantErr: `"" is no API group (the one without a name is written core)`},
+		"a group that is none":                         {grants: []string{"/pods"}, wantErr: `"" is no API group (write core for the group without a name)`},
 		"a kind instead of a resource":                 {grants: []string{"example.com/Widget"}, wantErr: `"Widget" is no resource`},
 		"a subresource is no resource":                 {grants: []string{"core/pods/exec"}, wantErr: `"pods/exec" is no resource`},
 		"nothing at all":                               {grants: nil, wantErr: "nothing is allowed"},

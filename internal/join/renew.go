@@ -105,7 +105,7 @@ func (r *renewer) renew(ctx context.Context, key string) (Renewal, error) {
 	return renewal(got, true), nil
 }
 
-// replace gets a new token, and puts it in the place of the one that the Secret holds under the key.
+// replace gets a new token, and writes it to this key of the Secret in place of the old token.
 func (r *renewer) replace(ctx context.Context, key string, have credential) (credential, error) {
 	account := serviceAccount(tokenKeys[key])
 	account.UID = have.account

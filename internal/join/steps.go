@@ -22,7 +22,7 @@ type Step struct {
 	Outcome Outcome
 	// What names the object: "member eu-1: roles of the host (core, storage)".
 	What string
-	// Note adds further information, often none.
+	// Note is further information; it is often "".
 	Note string
 }
 

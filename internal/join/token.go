@@ -82,7 +82,7 @@ func readToken(token string) (credential, error) {
 		return credential{}, errors.New("reading a token: it does not say when it expires")
 	}
 	if claims.IssuedAt < 0 || claims.Expires < 0 || claims.IssuedAt > lastSecond || claims.Expires > lastSecond {
-		return credential{}, errors.New("reading a token: its time of issue or expiry is out of range. Look at the member's API server, then join again")
+		return credential{}, errors.New("reading a token: its time of issue or expiry is out of range. Check the clock of the member's API server, then join again")
 	}
 	return credential{
 		token: token, account: claims.Kube.ServiceAccount.UID, secret: tokenSecret{claims.Kube.Secret.Name, claims.Kube.Secret.UID},
@@ -90,7 +90,7 @@ func readToken(token string) (credential, error) {
 	}, nil
 }
 
-// obtainTokens gets the host's token, and the one for a collector inside the manager.
+// obtainTokens gets the host's token, and the token for a collector inside the manager.
 func (p *joiner) obtainTokens(ctx context.Context) error {
 	if err := p.readTokens(ctx); err != nil {
 		return err

@@ -23,7 +23,7 @@ type NotReadyError struct {
 	Collector v1alpha1.CollectorMode
 	// Reason and Message are those of the condition, empty while the manager has not written the condition.
 	Reason, Message string
-	// Tried is the address at which the manager tries to reach the member, Here the one at which the join has reached it. FromPod
+	// Tried is the address at which the manager tries to reach the member. Here is the address at which the join reached it. FromPod
 	// reports whether the manager runs in a pod of the host.
 	Tried, Here string
 	FromPod     bool

@@ -69,7 +69,7 @@ func leftover(err error) error {
 	return err
 }
 
-// unpack reads a whole snapshot into a new folder. It refuses other files, and snapshots of another sandbox.
+// unpack reads a whole snapshot into a new folder. It refuses a file that is no snapshot, and a snapshot of another sandbox.
 func unpack(file string, want label, dir string) error {
 	in, err := os.Open(file)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // The values of Status of a sandbox or a cluster.
 const (
 	StatusReady    = "Ready"    // all processes answer
-	StatusDegraded = "Degraded" // a process does not answer, or not yet
+	StatusDegraded = "Degraded" // at least one process does not answer, or does not answer yet
 	StatusStopped  = "Stopped"  // by request
 	StatusDown     = "Down"     // no supervisor runs, as after a reboot or a crash; `up` starts it again
 	StatusBroken   = "Broken"   // its folder can't be read; `down` removes it

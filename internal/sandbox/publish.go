@@ -15,7 +15,7 @@ import (
 )
 
 // Publish adds a version of the demo operator to the catalog of every member, in parallel. An error on one member does not stop the
-// others. A version that is in a catalog already is no error; a line says so.
+// others. If a catalog already has the version, Publish prints a line about it, and returns no error for it.
 func (s *Sandbox) Publish(ctx context.Context, version string, p *progress.Printer) error {
 	members := s.Members()
 	if !s.Options().OLM || len(members) == 0 {

@@ -63,7 +63,7 @@ func (b *bed) endGracefully(ctx context.Context) (*reading, error) {
 	}
 	r.More["hostWritesWithoutLeases"] = float64(len(written))
 	if len(written) > 0 || r.HostEvents > 0 {
-		return nil, fmt.Errorf("a restart of a fleet that is well tells of itself: %d events, and %d writes to the host, as in: %s",
+		return nil, fmt.Errorf("a restart of the manager of a healthy fleet caused %d events and %d writes to the host, for example: %s",
 			r.HostEvents, len(written), strings.Join(written[:min(len(written), 10)], "; "))
 	}
 	return r, nil

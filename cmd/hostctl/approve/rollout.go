@@ -63,7 +63,7 @@ func canApproveWave(w v1alpha1.Wrapper, name string) error {
 		case wave.Approval != v1alpha1.WaveManual:
 			return fmt.Errorf("wave %s needs no approval: its approval is not Manual", name)
 		case r.Wave == name && r.Begun == v1alpha1.Yes:
-			return fmt.Errorf("wave %s has begun already", name)
+			return fmt.Errorf("wave %s has already begun", name)
 		case r.State != v1alpha1.RolloutProgressing:
 			return fmt.Errorf("the rollout of %s is %s, so no wave begins", r.Revision, r.State)
 		case passed:

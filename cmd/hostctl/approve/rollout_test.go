@@ -74,7 +74,7 @@ func TestApproveRefusesStepsThatTheRolloutDoesNotWaitFor(t *testing.T) {
 		"a wrapper that is being deleted": {[]string{"--wave", "last"}, deleted, "it is being deleted"},
 		"a wave that needs no approval":   {[]string{"--wave", "canary"}, func(*v1alpha1.Federated) {}, "wave canary needs no approval"},
 		"a wave that is not there":        {[]string{"--wave", "lost"}, func(*v1alpha1.Federated) {}, "it has no wave lost; those that need an approval: last"},
-		"a wave that has begun":           {[]string{"--wave", "last"}, func(w *v1alpha1.Federated) { w.Status.Rollout.Begun = v1alpha1.Yes }, "has begun already"},
+		"a wave that has begun":           {[]string{"--wave", "last"}, func(w *v1alpha1.Federated) { w.Status.Rollout.Begun = v1alpha1.Yes }, "has already begun"},
 		"a wave that has passed": {[]string{"--wave", "last"}, func(w *v1alpha1.Federated) {
 			w.Spec.Rollout.Waves, w.Status.Rollout.Wave = append(w.Spec.Rollout.Waves, build.Wave("end", "south")), "end"
 		}, "wave last has passed already: the current wave is end"},

@@ -139,12 +139,14 @@ func newCommand(streams genericiooptions.IOStreams) (*Options, *cobra.Command) {
 		"join stores its user and password in the member's Secret")
 	f.StringVar(&o.Collector, "collector", "", "collector that observes the member: Member (a Deployment there), Host (inside the host's manager) or External (a collector that you run) "+
 		"(default Member if the host's manager is a Deployment, else Host)")
-	f.StringVar(&o.MemberCollector.Image, "image", "", "image of a collector on the member; without a tag it gets the tag of the manager's image; host selects "+
-		"the image that belongs to the manager's (default the image of the earlier join, else host)")
+	f.StringVar(&o.MemberCollector.Image, "image", "", "image of a collector on the member; without a tag it gets the tag of the manager's image. The "+
+		"value \"host\" selects the image that belongs to the manager's image "+
+		"(default the image of the earlier join, else \"host\")")
 	f.StringVar(&o.MemberCollector.Registry, "image-registry", "", "registry or mirror HOST[:PORT][/PREFIX] that holds the image collector with the tag of the manager's image")
 	f.StringSliceVar(&o.MemberCollector.PullSecrets, "image-pull-secret", nil, "Secrets in "+v1alpha1.SystemNamespace+" of the host with which the member's nodes pull that image; "+
 		"join copies them to the member; the value \"none\" means no Secret (default the Secrets of the earlier join, else those of the manager)")
-	f.StringSliceVar(&o.MemberCollector.Tolerations, "toleration", nil, "taints of nodes that a collector on the member tolerates, as KEY=VALUE:EFFECT or KEY; the value \"none\" removes all of them "+
+	f.StringSliceVar(&o.MemberCollector.Tolerations, "toleration", nil, "taints of nodes that a collector on the member tolerates, as KEY=VALUE:EFFECT "+
+		"or KEY; the value \"none\" removes all of them "+
 		"(default the taints of the earlier join)")
 	f.StringVar(&o.HostName, "host-name", "", "name of the host on the member (default the cluster name of the host's context)")
 	f.BoolVar(&o.TakeOver, "take-over", false, "take the cluster over from its present host, and revoke that host's account there")

@@ -96,7 +96,7 @@ func (o *Options) Complete() error {
 		return exit.Usagef("--timeout %s: give a time, as in 5m", o.Wait)
 	}
 	if o.ConfirmName != "" && !o.DeleteWrappers {
-		return exit.Usagef("--confirm goes with --delete-wrappers: uninstall asks nothing else twice")
+		return exit.Usagef("--confirm goes with --delete-wrappers; nothing else needs a second confirmation")
 	}
 	raw, err := o.flags.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {

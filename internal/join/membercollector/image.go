@@ -148,7 +148,7 @@ func imageOfHost(manager *appsv1.Deployment) (string, error) {
 	}
 	prefix, found := strings.CutSuffix(name.repository, "/manager")
 	if !found {
-		return "", fmt.Errorf("the name of the collector's image does not follow from the manager's image %s, which does not end in /manager: give --image", image)
+		return "", fmt.Errorf("the manager's image %s does not end in /manager, so hostctl cannot derive the collector's image from it. Give --image", image)
 	}
 	return withTagOf(image, prefix+"/collector")
 }

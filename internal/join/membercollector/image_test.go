@@ -53,7 +53,7 @@ func TestTheImageOfACollector(t *testing.T) {
 		"a tag and a digest":                          {manager: managerOf("r/manager:v1@" + digest), want: "r/collector:v1"},
 		"no manager":                                  {wantErr: "the host has no Deployment fairlead-system/fairlead-manager"},
 		"a manager by digest":                         {manager: managerOf("r/manager@" + digest), want: "r/collector:" + strings.ReplaceAll(version.String(), "+", "-")},
-		"a manager of another name":                   {manager: managerOf("r/fairlead:v1"), wantErr: "which does not end in /manager: give --image"},
+		"a manager of another name":                   {manager: managerOf("r/fairlead:v1"), wantErr: "does not end in /manager, so hostctl cannot derive"},
 		"a mirror without a tag":                      {given: Given{Registry: "mirror"}, wantErr: "give --image REPOSITORY:TAG"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -41,8 +41,7 @@ func Args(kubeconfig, health, metrics string) []string {
 	}
 }
 
-// Prepare puts everything on the host that the controller manager needs before it starts. user is the user as which the
-// controller manager runs.
+// Prepare puts everything on the host that the controller manager needs before it starts. user is the user name of the controller manager.
 func (r *Release) Prepare(ctx context.Context, host client.Client, user string) error {
 	crds, err := r.crds()
 	if err != nil {
