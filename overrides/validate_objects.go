@@ -39,7 +39,7 @@ var stamped = []protection{
 	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationObject}, "only Fairlead sets it, on the objects that it pushes; `hostctl federate` leaves it out"},
 	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationRendering}, "only Fairlead sets it, on the objects that it pushes; `hostctl federate` leaves it out"},
 	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationAdopted}, "only Fairlead sets it, on objects that it adopts; `hostctl federate` leaves it out"},
-	{jsonpointer.Pointer{"metadata", "annotations", v1alpha1.AnnotationTargetCSV}, "only Fairlead sets it: write the target as targetCSV in spec.upgrade.subscriptions; `hostctl federate` leaves it out"},
+	{targetCSV, "only Fairlead sets it: write the target as targetCSV in spec.upgrade.subscriptions; `hostctl federate` leaves it out"},
 }
 
 // validateObjects checks the wrapped objects. It returns the objects that it could read, for the targets of overrides.
