@@ -32,8 +32,8 @@ func (p *Plan) Warnings(placed []selection.Member) []string {
 			out = append(out, fmt.Sprintf("%s.clusters: wave %s has no placed member at present, so it is passed: "+
 				"spec.placement or an earlier wave decides on the members that it selects", field, w.Name))
 		case w.MaxFailures > 0 && members[i] > 0 && w.MaxFailures >= members[i]:
-			out = append(out, fmt.Sprintf("%s.maxFailures: wave %s has %d placed members at present, and %d of them may fail, so no failure in it stops the rollout",
-				field, w.Name, members[i], w.MaxFailures))
+			out = append(out, fmt.Sprintf("%s.maxFailures: %d may fail, and wave %s has no more placed members than that at present, so no failure in it stops the rollout",
+				field, w.MaxFailures, w.Name))
 		}
 	}
 	return out

@@ -37,7 +37,7 @@ func TestSettingsThatNeverActGetAWarning(t *testing.T) {
 		"nothing is placed":              {Strategy{Waves: []Wave{of("canary", 3, "moon"), of("last", 0)}}, nil, nil},
 		"no member is left for the rest": {Strategy{Waves: []Wave{of("all", 0, "east", "north", "south"), of(Rest, 0)}}, placed, nil},
 		"as many failures as members": {Strategy{Waves: []Wave{of("canary", 0, "east"), of("last", 2)}}, placed,
-			[]string{"spec.rollout.waves[1].maxFailures: wave last has 2 placed members at present, and 2 of them may fail, so no failure in it stops the rollout"}},
+			[]string{"spec.rollout.waves[1].maxFailures: 2 may fail, and wave last has no more placed members than that at present, so no failure in it stops the rollout"}},
 		"limits of all members": {Strategy{MaxUnavailable: all, Waves: []Wave{{Name: "all", MaxConcurrent: all}}}, placed, []string{
 			"spec.rollout.maxUnavailable: 100% limits nothing: all members may change at once",
 			"spec.rollout.waves[0].maxConcurrent: 100% limits nothing: all members of the wave may change at once"}},

@@ -59,7 +59,7 @@ func TestANameWithoutAMemberClusterGetsAWarning(t *testing.T) {
 		"a wave that selects a member without a MemberCluster, and one that stops at no failure": {admissionv1.Create, strings.Replace(of(good, ""), "spec:",
 			"spec:\n  rollout: {waves: [{name: canary, clusters: {names: [north]}}, {name: last, maxFailures: 1}]}", 1), "", registry(nil), []string{
 			"spec.rollout.waves[0].clusters: wave canary has no placed member at present, so it is passed: spec.placement or an earlier wave decides on the members that it selects",
-			"spec.rollout.waves[1].maxFailures: wave last has 1 placed members at present, and 1 of them may fail, so no failure in it stops the rollout"}},
+			"spec.rollout.waves[1].maxFailures: 1 may fail, and wave last has no more placed members than that at present, so no failure in it stops the rollout"}},
 		"an update that brings the name": {admissionv1.Update, override("ghost"), of(good, ""), registry(nil), []string{"spec.overrides[0].clusters.names: no MemberCluster is named ghost" + see}},
 		"a field is null": {admissionv1.Create, strings.Replace(of(good, ""), "{name: a}}", "{name: a}, data: {x: null}}", 1), "", registry(nil),
 			[]string{"spec.objects[0].data.x of ConfigMap a is null: remove it, because members refuse null in a field that is not nullable"}},

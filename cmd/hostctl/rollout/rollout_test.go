@@ -49,8 +49,8 @@ func web(change func(*v1alpha1.Federated)) *v1alpha1.Federated {
 	}
 	w.Status.Clusters = []v1alpha1.ClusterStatus{
 		line("west", "fed-web-2", v1alpha1.StateRemoving, "Deleting", 90*time.Minute),
-		line("north", "fed-web-2", v1alpha1.StateHeld, v1alpha1.ReasonWaveNeedsApproval, time.Minute),
-		line("south", "fed-web-2", v1alpha1.StateHeld, v1alpha1.ReasonWaveNeedsApproval, time.Minute),
+		line("north", "fed-web-2", v1alpha1.StateHealthy, v1alpha1.ReasonWaveNeedsApproval, time.Minute),
+		line("south", "fed-web-2", v1alpha1.StateHealthy, v1alpha1.ReasonWaveNeedsApproval, time.Minute),
 		line("east", "fed-web-4", v1alpha1.StateHealthy, "", 3*time.Minute),
 	}
 	w.Status.Clusters[3].Version = "crates.v1.1.0"
