@@ -55,4 +55,14 @@ spec: {name: %s, channel: stable, source: own, sourceNamespace: %s, installPlanA
 		Expect(subscriptionField(w, "member-2", "currentCSV")(ctx)).To(Equal(demoCSV("v1.3.0")), "OLM offers the version on the second member too")
 		Expect(fleet.Member("member-2").csvPhase(ctx, shop, demoCSV("v1.3.0"))).To(BeEmpty())
 	}, SpecTimeout(8*time.Minute))
+
+	It("quotes OLM if the catalog lacks the target of a first install, and goes on when the target is mended", func(ctx SpecContext) {
+		shop := newShop(ctx)
+		w := author(ctx, build.Federated("operator").In(shop).To("member-1").
+			With(operatorGroup(shop), subscription(demooperator.Name, "Manual")).UpTo("demo", demoCSV("v9.9.9")))
+		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(haveLine("member-1", v1alpha1.StateDegraded,
+			v1alpha1.ReasonTargetNotInCatalog, "no operators found with name "+demoCSV("v9.9.9")+" in channel stable"))
+		aim(ctx, w, "v1.0.0")
+		Eventually(ctx, reread(ctx, w)).WithTimeout(olmPatience).Should(And(beReady(), haveVersion("member-1", "v1.0.0")))
+	}, SpecTimeout(5*time.Minute))
 })
