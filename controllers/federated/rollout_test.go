@@ -53,7 +53,7 @@ func TestSinceWhenAMemberFaresAsItDoes(t *testing.T) {
 		"and when the member is Healthy no more": {
 			{0, "d1", v1alpha1.StateHealthy, 0, 0}, {8, "d1", v1alpha1.StateHealthy, 0, 8}, {19, "d1", v1alpha1.StateDegraded, 19, 19},
 		},
-		"a soak begins anew with a new target, also if no reconcile saw the member otherwise": {
+		"a soak begins again with a new target, also if no reconcile saw the member otherwise": {
 			{0, "d1", v1alpha1.StateHealthy, 0, 0}, {5, "d2", v1alpha1.StateHealthy, 5, 5},
 		},
 		"the deadline stands still while the member waits": {
@@ -153,7 +153,7 @@ func inWaves(t *testing.T) (*Reconciler, client.Client) {
 	return r, c
 }
 
-// A member that cannot be reached is told nothing: what it was not told, it does not have after a restart.
+// A member that the manager cannot reach gets no target. After a restart it does not count as having one.
 func TestAMemberOutOfReachIsGivenNoTarget(t *testing.T) {
 	r, c := inWaves(t)
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: web.NamespacedName}); err != nil {
@@ -186,7 +186,7 @@ func TestAMemberLostBeforeItsDeliveryHadTheTargetDoesNotHaveTheTarget(t *testing
 	r.pusher.SetDesired("east", &push.Desired{Wrapper: v1alpha1.Identity(w), Revision: "fed-web-1", Rendering: newest})
 	p := &reconciliation{Reconciler: r, key: web, wrapper: w, now: now}
 	if revision, rendering := p.target("east"); revision != "" || rendering != "" {
-		t.Errorf("it was told %s %s", revision, rendering)
+		t.Errorf("its target is %s %s", revision, rendering)
 	}
 }
 

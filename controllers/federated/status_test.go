@@ -39,7 +39,7 @@ func TestSettled(t *testing.T) {
 		"progressing by its own account":        {v1alpha1.StateProgressing, v1alpha1.ReasonInstalling, true},
 		"being pushed":                          {v1alpha1.StatePushing, v1alpha1.ReasonPushing, false},
 		"being left":                            {v1alpha1.StateRemoving, v1alpha1.ReasonLeaving, false},
-		"not heard from":                        {v1alpha1.StateUnknown, v1alpha1.ReasonNotHeardFrom, false},
+		"not read yet":                          {v1alpha1.StateUnknown, v1alpha1.ReasonNotHeardFrom, false},
 		"there, and not looked at yet":          {v1alpha1.StateProgressing, v1alpha1.ReasonApplying, false},
 		"drifted, which is repaired in no time": {v1alpha1.StateProgressing, v1alpha1.ReasonDrifted, false},
 	} {
@@ -175,7 +175,7 @@ func TestAStartWritesNothingThatItOnlyDoesNotKnowYet(t *testing.T) {
 		}
 	}
 	if len(recorder.Events) != 0 {
-		t.Fatalf("an event tells of a restart: %s", <-recorder.Events)
+		t.Fatalf("an event reports a restart: %s", <-recorder.Events)
 	}
 	// It stays silent: now that is the news.
 	if result, err := at(r, w, now.Add(startupGrace), "east").publish(t.Context()); err != nil || result.RequeueAfter != statusInterval {
@@ -185,7 +185,7 @@ func TestAStartWritesNothingThatItOnlyDoesNotKnowYet(t *testing.T) {
 		t.Fatalf("after the grace: %v %q", err, ready(t, c))
 	}
 	if len(recorder.Events) != 1 {
-		t.Fatal("nobody is told that a member was not heard from")
+		t.Fatal("the status does not report that the manager has not read a member")
 	}
 }
 
@@ -208,10 +208,10 @@ func TestAStatusWriteIsTriedAgainAfterAConflict(t *testing.T) {
 	r, c := host(t, func() error { return conflict }, w)
 	result, err := at(r, w, now).publish(t.Context())
 	if err != nil || result.RequeueAfter == 0 {
-		t.Fatalf("nobody comes back: %v %v", result, err)
+		t.Fatalf("the reconcile is not repeated: %v %v", result, err)
 	}
 	if got := r.writes.newest(w.DeepCopy()).WrapperStatus().Conditions; len(got) > 0 {
-		t.Errorf("what was not written is remembered as written: %v", got)
+		t.Errorf("a status that was not written counts as written: %v", got)
 	}
 	if got := ready(t, c); got != "" {
 		t.Errorf("it was written: %s", got)

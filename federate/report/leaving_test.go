@@ -39,7 +39,7 @@ func TestTheLineOfAMemberThatIsWithheld(t *testing.T) {
 		"it cannot be asked": {withheldMember(func(m *Member) { m.Reachability = Reachability{Known: true, Reason: v1alpha1.ReasonUnreachable} }),
 			"Unreachable Unreachable"},
 		"it is still being served": {withheldMember(func(m *Member) { m.Held = false }), "Pushing Pushing"},
-		"a drift that is only told": {withheldMember(func(m *Member) { m.Status, m.RepairsDrift = judged(drift), false }),
+		"a drift under drift: Report": {withheldMember(func(m *Member) { m.Status, m.RepairsDrift = judged(drift), false }),
 			"Held RemovalNeedsApproval"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestTheLineOfAMemberThatIsWithheld(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if got.State == v1alpha1.StateHeld && !strings.HasPrefix(got.Message, "`"+approve+" --removal`") {
-				t.Errorf("the way out comes late: %s", got.Message)
+				t.Errorf("the remedy comes late: %s", got.Message)
 			}
 		})
 	}
@@ -97,12 +97,12 @@ func TestConditionsNameLeavingMembersAndTheCommandThatReleasesThem(t *testing.T)
 		words    string
 		deleting bool
 	}{
-		"it goes on": {[]Member{going}, "waiting for 1 being left (east); east is Removing", true},
+		"the deletion continues": {[]Member{going}, "waiting for 1 being left (east); east is Removing", true},
 		"one is away": {[]Member{going, away("north")}, "waiting for 2 being left (east, north); " +
 			"`hostctl approve web -n shop --release north` stops waiting, and leaves the objects there; north is Unreachable: no route", true},
-		"one is held up":           {[]Member{held}, "`hostctl approve web -n shop --release east`", true},
-		"one was not heard of yet": {[]Member{unheard}, "waiting for 1 being left (east); east is Unknown", true},
-		"one cannot be read":       {[]Member{unread}, "`hostctl approve web -n shop --release east` stops waiting", true},
+		"one is held up":             {[]Member{held}, "`hostctl approve web -n shop --release east`", true},
+		"one member is not read yet": {[]Member{unheard}, "waiting for 1 being left (east); east is Unknown", true},
+		"one cannot be read":         {[]Member{unread}, "`hostctl approve web -n shop --release east` stops waiting", true},
 		"many are away": {many, "m08, m09 and 3 more); `hostctl approve web -n shop --release m00,m01,m02,m03,m04,m05,m06,m07,m08,m09` stops waiting",
 			true},
 		"it is not deleted": {[]Member{wellMember("west"), away("north")}, "1 of 1 clusters hold the update revision, 1 being left (north); " +
@@ -126,7 +126,7 @@ func TestAWrapperThatIsBeingDeletedIsNotCalledHealthy(t *testing.T) {
 		m.Leaving, m.Reachability = true, Reachability{Known: true, Reason: v1alpha1.ReasonUnreachable, Message: "no route"}
 	})
 	for name, members := range map[string][]Member{
-		"it goes on":                    {with(func(m *Member) { m.Leaving = true })},
+		"the deletion continues":        {with(func(m *Member) { m.Leaving = true })},
 		"a member is away":              {away},
 		"every member has been left":    nil,
 		"the others still have objects": {away, with(func(m *Member) { m.Name, m.Leaving, m.Status = "west", true, judged() })},

@@ -45,8 +45,8 @@ func TestTheLineOfAMember(t *testing.T) {
 		reason string
 		words  string
 	}{
-		"it holds what is wanted": {m: with(func(*Member) {}), state: v1alpha1.StateHealthy},
-		"nothing was heard of it": {m: with(func(m *Member) { m.Reachability = Reachability{} }), state: v1alpha1.StateUnknown,
+		"it has the desired state": {m: with(func(*Member) {}), state: v1alpha1.StateHealthy},
+		"the manager has not read it": {m: with(func(m *Member) { m.Reachability = Reachability{} }), state: v1alpha1.StateUnknown,
 			reason: v1alpha1.ReasonNotHeardFrom, words: "the manager has not read this member yet"},
 		"it cannot be asked": {m: with(func(m *Member) {
 			m.Reachability = Reachability{Known: true, Reason: v1alpha1.ReasonUnauthorized, Message: "no"}
@@ -83,16 +83,16 @@ func TestTheLineOfAMember(t *testing.T) {
 					v1alpha1.ObjectStatus{Kind: "Job", Name: "j", Health: v1alpha1.Degraded, Reason: "BackoffLimitExceeded", Message: "no"})
 			}), state: v1alpha1.StateDegraded, reason: "BackoffLimitExceeded", words: "Job j: no",
 		},
-		"an object whose health nobody knows is no reason for a line without a state": {
+		"an object of unknown health gives no line without a state": {
 			m: with(func(m *Member) {
 				m.Judged, m.Status = true, judged(v1alpha1.ObjectStatus{Kind: "Job", Name: "j", Health: "Fabulous"})
 			}), state: v1alpha1.StateHealthy,
 		},
 		"a drift that is repaired": {m: with(func(m *Member) { m.Status = judged(drift) }), state: v1alpha1.StateProgressing,
 			reason: v1alpha1.ReasonDrifted, words: "by kubectl (.data.x and 1 more)"},
-		"a drift that is only told": {m: with(func(m *Member) { m.Status, m.RepairsDrift = judged(drift), false }),
+		"a drift under drift: Report": {m: with(func(m *Member) { m.Status, m.RepairsDrift = judged(drift), false }),
 			state: v1alpha1.StateHealthy, reason: v1alpha1.ReasonDrifted, words: "ConfigMap a was changed"},
-		"a push that was not recorded, where drift is only told": {
+		"a push that was not recorded, under drift: Report": {
 			m: with(func(m *Member) {
 				m.RepairsDrift = false
 				m.Status = judged(drift, v1alpha1.ObjectStatus{Kind: "ConfigMap", Name: "b", Health: v1alpha1.Progressing,
@@ -308,6 +308,6 @@ func TestOmittedLinesAreCountedByState(t *testing.T) {
 		}
 	}
 	if got := Build(build(members[:3]...), now); got.ClustersOmitted != 0 || got.ClustersOmittedByState != nil {
-		t.Errorf("nobody is left out: %+v", got.ClustersOmittedByState)
+		t.Errorf("no member is left out: %+v", got.ClustersOmittedByState)
 	}
 }

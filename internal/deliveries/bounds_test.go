@@ -54,14 +54,14 @@ func TestWhatIsKeptOfAMemberIsSummedUp(t *testing.T) {
 	if another := newDecoded(wordy("d0", 999)); !b.hasRoomFor(another.Name, another.summary) {
 		t.Error("a Delivery that is known cannot become smaller")
 	}
-	b.heard = nil
+	b.calls = nil
 	b.noteUnreadable(errTooMuch.Error())
 	b.noteUnreadable(errTooMuch.Error())
 	if got := b.record(web).Unreadable; !strings.Contains(got, "64 MiB") {
 		t.Errorf("the record does not tell why: %q", got)
 	}
 	b.Replace()
-	if diff := cmp.Diff([]string{"east unreadable", "east readable again"}, slices.DeleteFunc(b.heard, func(s string) bool { return !strings.Contains(s, "readable") })); diff != "" {
+	if diff := cmp.Diff([]string{"east unreadable", "east readable again"}, slices.DeleteFunc(b.calls, func(s string) bool { return !strings.Contains(s, "readable") })); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if b.weight != 0 || b.record(web).Unreadable != "" {

@@ -20,30 +20,30 @@ var (
 	web         = KeyOf(webIdentity)
 )
 
-// bench is the index of a member that cannot be reached. The test plays the member, and reads what a listener is told.
+// bench is the index of a member that cannot be reached. The test supplies the Deliveries, and reads the calls of a listener.
 type bench struct {
 	*Index
 	store *Store
 	clock *clocktesting.FakeClock
-	heard []string
+	calls []string
 }
 
 var _ Listener = &bench{}
 
 func (b *bench) Changed(x *Index, c Change) {
 	news := map[bool]string{true: "news", false: "nothing new"}[c.IsNews]
-	b.heard = append(b.heard, fmt.Sprintf("%s %s: %d, %d, %s", x.Member(), c.Name, generation(c.Was), generation(c.Is), news))
+	b.calls = append(b.calls, fmt.Sprintf("%s %s: %d, %d, %s", x.Member(), c.Name, generation(c.Was), generation(c.Is), news))
 }
 
 func (b *bench) Listed(x *Index, generations map[string]int64) {
-	b.heard = append(b.heard, fmt.Sprintf("%s lists %v", x.Member(), generations))
+	b.calls = append(b.calls, fmt.Sprintf("%s lists %v", x.Member(), generations))
 }
 
 func (b *bench) Readable(x *Index, first bool) {
-	b.heard = append(b.heard, x.Member()+map[bool]string{true: " readable", false: " readable again"}[first])
+	b.calls = append(b.calls, x.Member()+map[bool]string{true: " readable", false: " readable again"}[first])
 }
 
-func (b *bench) Unreadable(x *Index) { b.heard = append(b.heard, x.Member()+" unreadable") }
+func (b *bench) Unreadable(x *Index) { b.calls = append(b.calls, x.Member()+" unreadable") }
 
 func generation(s *Summary) int64 {
 	if s == nil {
@@ -82,7 +82,7 @@ func TestAListReportsTheDeliveriesThatAreGone(t *testing.T) {
 	b := newBench(t)
 	b.there(1)
 	if b.IsListed() {
-		t.Error("all is known before the first list")
+		t.Error("the index counts as listed before the first list")
 	}
 	other := webIdentity
 	other.Name = "other"
@@ -97,8 +97,8 @@ func TestAListReportsTheDeliveriesThatAreGone(t *testing.T) {
 		"east fed.shop.other: 2, 2, nothing new",
 		"east lists map[fed.shop.other:2]",
 	}
-	if diff := cmp.Diff(want, b.heard); diff != "" {
-		t.Errorf("heard (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, b.calls); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 	if !b.IsListed() || b.Get(web) != nil || b.Get(KeyOf(other)) == nil {
 		t.Errorf("listed %v, of web %v, of the other %v", b.IsListed(), b.Get(web), b.Get(KeyOf(other)))
@@ -108,8 +108,8 @@ func TestAListReportsTheDeliveriesThatAreGone(t *testing.T) {
 func TestTheIndexReportsNoDeletionOfAnUnknownDelivery(t *testing.T) {
 	b := newBench(t)
 	b.Remove(web.Delivery())
-	if len(b.heard) > 0 {
-		t.Errorf("heard %v", b.heard)
+	if len(b.calls) > 0 {
+		t.Errorf("the listener was called: %v", b.calls)
 	}
 }
 

@@ -44,7 +44,7 @@ func TestAChangeOfADeliveryIsReportedOnce(t *testing.T) {
 	b.Remove(web.Delivery())
 	b.Replace()
 	if diff := cmp.Diff([]Key{web, web, web}, told); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
+		t.Errorf("keys (-want +got):\n%s", diff)
 	}
 }
 
@@ -71,10 +71,10 @@ func TestASubscriberGetsTheChangesOfAllMembers(t *testing.T) {
 	b.there(1)
 	west.Put(delivery(webIdentity, 2))
 	want := []string{"east fed.shop.web: 0, 1, news", "west fed.shop.web: 0, 2, news"}
-	if diff := cmp.Diff(want, later.heard); diff != "" {
-		t.Errorf("the subscriber heard (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, later.calls); diff != "" {
+		t.Errorf("the calls of the subscriber (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(want[:1], b.heard); diff != "" {
-		t.Errorf("the listener of one member heard (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want[:1], b.calls); diff != "" {
+		t.Errorf("the calls of the listener of one member (-want +got):\n%s", diff)
 	}
 }

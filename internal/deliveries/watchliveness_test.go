@@ -14,8 +14,8 @@ var (
 	lost   = member.ProbeResult{Probed: true, Reason: "Unreachable"}
 )
 
-// beginsAnew reports whether the watch begins anew after these probes.
-func (b *bench) beginsAnew(was, is member.ProbeResult) bool {
+// isRestarted reports whether the index restarts the watch after these probes.
+func (b *bench) isRestarted(was, is member.ProbeResult) bool {
 	b.Probed(was, is)
 	select {
 	case <-b.reconnect:
@@ -31,26 +31,26 @@ func TestAWatchThatMissesAWriteIsRestarted(t *testing.T) {
 	for name, test := range map[string]struct {
 		meanwhile func(*bench)
 		after     time.Duration
-		anew      bool
+		restarted bool
 	}{
-		"nothing comes":                      {func(*bench) {}, watchTimeout, true},
-		"it has time left":                   {func(*bench) {}, watchTimeout - time.Second, false},
-		"it comes":                           {func(b *bench) { b.there(3) }, time.Hour, false},
-		"it came before the write was known": {func(b *bench) { b.there(3); b.Written(web, "d", 3) }, time.Hour, false},
-		"something older comes":              {func(b *bench) { b.there(2) }, watchTimeout, true},
-		"it comes that the Delivery is gone": {func(b *bench) { b.there(2); b.Remove(web.Delivery()) }, time.Hour, false},
-		"it is waited for no more":           {func(b *bench) { b.Forget(web) }, time.Hour, false},
-		"the last write was a deletion":      {func(b *bench) { b.Written(web, "", 0) }, time.Hour, false},
+		"no event arrives":                             {func(*bench) {}, watchTimeout, true},
+		"the timeout has not passed":                   {func(*bench) {}, watchTimeout - time.Second, false},
+		"the event of the write arrives":               {func(b *bench) { b.there(3) }, time.Hour, false},
+		"the event arrived before the write was noted": {func(b *bench) { b.there(3); b.Written(web, "d", 3) }, time.Hour, false},
+		"an older event arrives":                       {func(b *bench) { b.there(2) }, watchTimeout, true},
+		"the deletion of the Delivery arrives":         {func(b *bench) { b.there(2); b.Remove(web.Delivery()) }, time.Hour, false},
+		"the pair was forgotten":                       {func(b *bench) { b.Forget(web) }, time.Hour, false},
+		"the last write was a deletion":                {func(b *bench) { b.Written(web, "", 0) }, time.Hour, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.Written(web, "d", 3)
 			test.meanwhile(b)
 			b.clock.Step(test.after)
-			if got := b.beginsAnew(usable, usable); got != test.anew {
-				t.Errorf("it begins anew: %v", got)
+			if got := b.isRestarted(usable, usable); got != test.restarted {
+				t.Errorf("the watch is restarted: %v", got)
 			}
-			if b.beginsAnew(usable, usable) {
+			if b.isRestarted(usable, usable) {
 				t.Error("the new one was given no time")
 			}
 		})
@@ -63,24 +63,24 @@ func TestTheWatchIsNotRestartedDuringOrByAList(t *testing.T) {
 	b.Written(web, "d", 3)
 	b.liveness.setListing(true)
 	b.clock.Step(watchTimeout)
-	if b.beginsAnew(usable, usable) {
-		t.Error("a list is cut off half-way")
+	if b.isRestarted(usable, usable) {
+		t.Error("the index interrupts a list")
 	}
 	b.liveness.setListing(false)
-	if !b.beginsAnew(usable, usable) {
-		t.Error("it is not begun anew after the list")
+	if !b.isRestarted(usable, usable) {
+		t.Error("the watch is not restarted after the list")
 	}
 	b.Replace()
 	b.clock.Step(watchTimeout)
-	if b.beginsAnew(usable, usable) {
+	if b.isRestarted(usable, usable) {
 		t.Error("a Delivery that is not there is waited for")
 	}
 }
 
 func TestAWatchIsRestartedAfterAnOutage(t *testing.T) {
 	for name, test := range map[string]struct {
-		was, is member.ProbeResult
-		anew    bool
+		was, is   member.ProbeResult
+		restarted bool
 	}{
 		"the first probe":      {member.ProbeResult{}, usable, false},
 		"the member is lost":   {usable, lost, false},
@@ -88,8 +88,8 @@ func TestAWatchIsRestartedAfterAnOutage(t *testing.T) {
 		"the member was there": {usable, usable, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := newBench(t).beginsAnew(test.was, test.is); got != test.anew {
-				t.Errorf("it begins anew: %v", got)
+			if got := newBench(t).isRestarted(test.was, test.is); got != test.restarted {
+				t.Errorf("the watch is restarted: %v", got)
 			}
 		})
 	}
