@@ -192,7 +192,7 @@ func (r *rolloutMemory) of(key push.Key) *rolloutNotes {
 	return notes
 }
 
-// keysOf are the paced wrappers that are placed on a member, or were since the manager started.
+// keysOf returns the paced wrappers that are placed on a member, or have been placed there since the manager started.
 func (r *rolloutMemory) keysOf(name string) []push.Key {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -88,7 +88,7 @@ func parseAll(sources []Source, limit int) ([]Manifest, []Note, *faults) {
 	return manifests, notes, found
 }
 
-// maxNames is the number of files in a message.
+// maxNames is the highest number of files that a message names.
 const maxNames = 5
 
 // decoded is one document: its values, each numbered, or its error.

@@ -86,7 +86,8 @@ func (d *decider) inFlight(target func(*Member) Target, lost bool) []int {
 	return started
 }
 
-// start takes a member's place in its wave and in the budget. It returns why there is none, or "".
+// start counts a member as started in its wave, and takes its part of the budget. If the member has to wait, start returns the reason,
+// and otherwise "".
 func (d *decider) start(m *Member, target Target, started []int, wave int) Reason {
 	switch {
 	case target.Rendering == "":

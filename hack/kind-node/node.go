@@ -40,7 +40,7 @@ func (b *builder) layOutNode(ctx context.Context) error {
 	return nil
 }
 
-// copyKindFiles copies the files of kind's base image, and sets what differs here.
+// copyKindFiles copies the files of kind's base image, and changes the settings that differ in this image.
 func (b *builder) copyKindFiles(context.Context) error {
 	from := filepath.Join(b.versions.kindDir, "images", "base", "files")
 	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {

@@ -27,7 +27,7 @@ type Summary struct {
 	Judged bool
 	// Inventory is the fingerprint of the inventory, "" for one that the host reads before it writes.
 	Inventory Fingerprint
-	// Secrets are the names of the Secrets in the inventory. No collector may read them, so none reports their drift.
+	// Secrets are the names of the Secrets in the inventory. No collector may read them or report their drift.
 	Secrets []string
 	// Status is the status that the collector wrote, nil when it wrote none.
 	Status *v1alpha1.DeliveryStatus
@@ -113,5 +113,5 @@ func (s *Summary) IsObserved(group, kind, name string) bool {
 	return true
 }
 
-// IsSecret reports whether an inventory entry is a Secret. No collector may read Secrets, so none reports their drift.
+// IsSecret reports whether an inventory entry is a Secret. No collector may read Secrets or report their drift.
 func IsSecret(e *v1alpha1.InventoryEntry) bool { return e.Group == "" && e.Kind == "Secret" }

@@ -37,7 +37,7 @@ func checkKubernetes(gitVersion string) error {
 		return fmt.Errorf("reading the version of the API server: %w", err)
 	}
 	if found.LessThan(oldestKubernetes) {
-		return fmt.Errorf("the cluster is Kubernetes %s, and a host needs 1.30 or later: upgrade the cluster, or choose another one with --context. "+
+		return fmt.Errorf("the cluster is Kubernetes %s, and a host needs 1.30 or later. Upgrade the cluster, or choose another cluster with --context. "+
 			"A member may be older than its host", gitVersion)
 	}
 	return nil

@@ -143,7 +143,7 @@ func policySpec(
 // inForce is the CEL expression with which the policy in force answers question.
 func inForce(digest string) string { return "'in force: " + digest + "'" }
 
-// isInForce reports whether a policy is the one of these settings. It compares the digest only: an API server may fill in a default that
+// isInForce reports whether a policy is the policy for these settings. It compares the digest only: an API server may fill in a default that
 // this version of the join does not know.
 func isInForce(policy *admissionregistrationv1.ValidatingAdmissionPolicy, namespaces v1alpha1.NamespacePolicy, collector v1alpha1.CollectorMode) bool {
 	_, digest := policySpec(namespaces, collector)

@@ -21,7 +21,7 @@ type NotReadyError struct {
 	Name string
 	// Collector is where the member's collector runs.
 	Collector v1alpha1.CollectorMode
-	// Reason and Message are those of the condition, empty while the manager has not written the condition.
+	// Reason and Message are the reason and the message of the condition Ready. They are empty while the manager has not written it.
 	Reason, Message string
 	// Tried is the address at which the manager tries to reach the member. Here is the address at which the join reached it. FromPod
 	// reports whether the manager runs in a pod of the host.

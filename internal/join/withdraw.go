@@ -158,8 +158,8 @@ func finalDeletion(ctx context.Context, member client.Client) (client.Object, er
 // refused reports whether the account is gone, or has lost its rights.
 func refused(err error) bool { return apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) }
 
-// AnnotationCleared was on a MemberCluster, in the previous version, once Clear had finished on its member. Anyone
-// who can write MemberClusters can set it, so it proves nothing; see WasCleared.
+// AnnotationCleared is an annotation of the previous version. That version set it on a MemberCluster after Clear had
+// finished on the member. Anyone who can write MemberClusters can set it, so it proves nothing; see WasCleared.
 const AnnotationCleared = v1alpha1.Group + "/cleared"
 
 // WasCleared reports whether Clear has finished on a member that is being left. If so, neither a refusal there nor

@@ -23,7 +23,7 @@ import (
 // object is an object that a member keeps. Its texts have no control characters, whatever the member sends.
 type object struct {
 	member, why string
-	// name has the form that kubectl takes: <resource>.<group>/<name>.
+	// name names the object in the form of kubectl: <resource>.<group>/<name>.
 	name string
 }
 

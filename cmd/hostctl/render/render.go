@@ -161,7 +161,7 @@ func (o *Options) Run(ctx context.Context) error {
 			continue
 		}
 		if len(chosen) == 0 {
-			fmt.Fprintf(o.ErrOut, "note: the placement of %s selects none of the %d clusters: --cluster NAME renders it for a cluster all the same\n",
+			fmt.Fprintf(o.ErrOut, "note: the placement of %s selects none of the %d clusters. --cluster NAME renders it for a cluster anyway\n",
 				w.title(), len(members))
 			continue
 		}

@@ -64,7 +64,7 @@ func judge(d *appsv1.Deployment) (verdict, Instance, error) {
 	}
 	watch, told := pod.Annotations[targetNamespaces]
 	if !told {
-		watch = d.Namespace // not made by OLM: the smallest scope
+		watch = d.Namespace // OLM did not make this Deployment, so the operator watches the smallest scope
 	}
 	if strings.Contains(watch, ",") {
 		return end, Instance{}, fmt.Errorf("reading Deployment %s/%s: its annotation lists the namespaces %s, but %s serves one namespace or all",

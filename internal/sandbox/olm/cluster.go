@@ -90,7 +90,7 @@ func (c Cluster) processes(address string) []Command {
 		{
 			Name: "olm", Path: filepath.Join(c.Binaries, "olm"),
 			Args: []string{"--namespace=" + systemNamespace, "--interval=30s"},
-			// The only way to set the cluster: there is no flag.
+			// OLM's programs read the cluster from this variable only. They have no flag for it.
 			Env: append([]string{"KUBECONFIG=" + c.Kubeconfig}, small...), Unset: unset,
 		},
 		{

@@ -134,8 +134,8 @@ func (c *Clusters) kindKubeconfig(name string) string {
 	return filepath.Join(c.options.Dir, name+".kind.kubeconfig")
 }
 
-// writeKubeconfigs writes a kubeconfig for each cluster, and one for all clusters. Its contexts have the suite's names
-// of the clusters.
+// writeKubeconfigs writes a kubeconfig for each cluster, and a kubeconfig for all clusters. The contexts in it have the
+// suite's names of the clusters.
 func (c *Clusters) writeKubeconfigs() error {
 	all := clientcmdapi.NewConfig()
 	all.CurrentContext = provider.Host
