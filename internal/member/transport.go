@@ -105,7 +105,8 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if kind := resp.Header.Get("Content-Type"); strings.Contains(kind, "protobuf") || strings.Contains(kind, "cbor") {
 		_ = resp.Body.Close() // the body is not read
 		cancel(nil)
-		return nil, &unusableError{fmt.Errorf("%s %s: the answer has the content type %.80q. But the manager asked for JSON, because it cannot bound the size of another encoding. "+isItKubernetes, req.Method, req.URL.Path, kind)}
+		return nil, &unusableError{fmt.Errorf("%s %s: the answer has the content type %.80q. But the manager asked for JSON, because it cannot bound "+
+			"the size of another encoding. "+isItKubernetes, req.Method, req.URL.Path, kind)}
 	}
 	resp.Body = g.answers.Body(req, resp, func() { cancel(nil) })
 	return resp, nil

@@ -52,7 +52,7 @@ func TestPublishingSaysWhatIsMissing(t *testing.T) {
 	}{
 		"a sandbox without OLM":      {Options{Name: "plain", Members: 1}, "hostctl sandbox up --name plain --olm"},
 		"a sandbox without members":  {Options{Name: "alone", OLM: true}, "hostctl sandbox up --name alone --olm"},
-		"one that nobody supervises": {Options{Name: "dead", Members: 2, OLM: true}, "member-2: the sandbox is down: `hostctl sandbox up"},
+		"one that nobody supervises": {Options{Name: "dead", Members: 2, OLM: true}, "member-2: the sandbox is down; `hostctl sandbox up"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -265,7 +265,7 @@ func TestFederateWritesNoMoreThanRenderReads(t *testing.T) {
 		}
 	}
 	// As YAML the second input is indented, and larger than the limit of render.
-	if _, _, err := run(t, nested, "-f", "-", "--all-clusters"); err == nil || !strings.Contains(err.Error(), "hostctl render reads at most 12: split the input") {
+	if _, _, err := run(t, nested, "-f", "-", "--all-clusters"); err == nil || !strings.Contains(err.Error(), "hostctl render reads at most 12. Split the input") {
 		t.Errorf("YAML of great depth: %v", err)
 	}
 }

@@ -271,7 +271,7 @@ func TestErrorsOfRenderNameTheRemedy(t *testing.T) {
 			fleet,
 			Options{Files: file.Files, Clusters: []string{"nowhere"}},
 			nil,
-			"there is no cluster nowhere: there are eu-1, lab-1, lab-2, us-1",
+			"there is no cluster nowhere; there are eu-1, lab-1, lab-2, us-1",
 			exit.Failed,
 		},
 		"no host": {host{err: errors.New("connection refused")}, file, nil, "without a host give --assume-cluster", exit.Failed},
