@@ -225,6 +225,8 @@ const (
 	ReasonInstallPlanPending = "InstallPlanPending"
 	// ReasonInstallPlanBundlesOthers surfaces when an InstallPlan also changes the operator of another owner.
 	ReasonInstallPlanBundlesOthers = "InstallPlanBundlesOthers"
+	// ReasonInstallPlanMissing surfaces when the InstallPlan that a Subscription waits for was deleted.
+	ReasonInstallPlanMissing = "InstallPlanMissing"
 	// ReasonUpgradeSkipsTarget surfaces when OLM's next version is beyond the target.
 	ReasonUpgradeSkipsTarget = "UpgradeSkipsTarget"
 	// ReasonTargetNotInCatalog surfaces when the channel of a Subscription does not lead to the target.

@@ -40,6 +40,10 @@ func judgeSubscription(sub *unstructured.Unstructured, related Related, now time
 		return degraded(v1alpha1.ReasonCSVMissing, "OLM records "+needed+
 			" as installed, but that CSV is gone and OLM does not create it again; delete the Subscription, and the manager pushes it again")
 	}
+	if target != "" && isPlanGone(sub, related.InstallPlan) {
+		return degraded(v1alpha1.ReasonInstallPlanMissing, "OLM waits for InstallPlan "+text(sub.Object, "status", "installPlanRef", "name")+
+			", which was deleted, and makes no other; delete the Subscription and its CSV on the member: the manager creates the Subscription again")
+	}
 	return judgeResolution(sub, related.InstallPlan, target, now)
 }
 

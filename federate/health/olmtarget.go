@@ -57,6 +57,13 @@ func aheadOfTarget(installed, target string) Verdict {
 		"; OLM cannot downgrade: raise the target, or remove the operator on the member")
 }
 
+// isPlanGone reports whether the plan that a Subscription waits for was deleted. OLM makes no other one while the Subscription
+// says UpgradePending (ensureSubscriptionInstallPlanState in pkg/controller/operators/catalog/operator.go of OLM v0.46).
+func isPlanGone(sub, plan *unstructured.Unstructured) bool {
+	return plan == nil && text(sub.Object, "status", "installPlanRef", "name") != "" &&
+		text(sub.Object, "status", "state") == string(operators.SubscriptionStateUpgradePending)
+}
+
 // judgePendingPlan judges a Subscription whose next InstallPlan is not approved. With a target the manager approves it,
 // otherwise a person.
 //

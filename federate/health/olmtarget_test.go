@@ -63,6 +63,14 @@ func TestSubscriptionWithATarget(t *testing.T) {
 				Message: "its namespace has no OperatorGroup, without which OLM does nothing; federate one with the Subscription",
 			},
 		},
+		"is degraded where the plan that OLM waits for was deleted": {
+			sub: offered("db.v1.0.0", "db.v1.1.0"),
+			want: health.Verdict{
+				Health: v1alpha1.Degraded, Reason: v1alpha1.ReasonInstallPlanMissing,
+				Message: "OLM waits for InstallPlan install-2, which was deleted, and makes no other; delete the Subscription and its CSV on the " +
+					"member: the manager creates the Subscription again",
+			},
+		},
 		"is healthy at the target": {
 			sub: settled(target, time.Hour), csv: succeeded(target, 10*time.Second),
 			want: health.Verdict{Health: v1alpha1.Healthy, Version: target},

@@ -9,6 +9,7 @@ import (
 	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
@@ -18,8 +19,10 @@ const maxNamed = 3
 // Decision says what the manager does with an InstallPlan. Without Approve and without a Reason there is nothing to do: OLM has
 // not finished the plan, or it is approved.
 type Decision struct {
-	// Approve reports whether the manager approves the plan.
-	Approve bool
+	// Approve reports whether the manager approves the plan, once each CSV in Installed has succeeded. These are the installed
+	// versions of the wrapper's Subscriptions that the plan upgrades: OLM would replace one that does not run.
+	Approve   bool
+	Installed []string
 	// State, Reason and Message tell why the manager does not approve the plan. A person has to act then.
 	State           v1alpha1.ClusterState
 	Reason, Message string
@@ -35,45 +38,81 @@ func Decide(plan *operators.InstallPlan, subscriptions []operators.Subscription,
 	if plan.Spec.Approved || plan.Spec.Approval != operators.ApprovalManual || plan.Status.Phase != operators.InstallPlanPhaseRequiresApproval {
 		return Decision{}
 	}
-	by := make(map[string]*operators.Subscription, len(subscriptions))
-	for i := range subscriptions {
-		by[subscriptions[i].Status.CurrentCSV] = &subscriptions[i]
-	}
+	bundles := bundlesOf(plan)
 	wanted := false
-	var others, agreed, unnamed []string
+	var others, ahead, agreed, unnamed, installed []string
 	for _, csv := range plan.Spec.ClusterServiceVersionNames {
-		sub := by[csv]
-		if sub == nil {
+		subs := changedBy(csv, bundles[csv], subscriptions)
+		if len(subs) == 0 {
 			unnamed = append(unnamed, csv)
-			continue
 		}
-		target, ours := targets[sub.Name]
-		if !ours {
-			target = sub.Annotations[v1alpha1.AnnotationTargetCSV]
-		}
-		problem := Decision{}
-		if target != "" {
-			problem = step(sub, csv, target)
-		}
-		switch {
-		case ours && problem.Reason != "":
-			return problem
-		case target != "" && problem.Reason == "" && sub.Status.InstalledCSV != target, target == "" && sub.Spec.InstallPlanApproval != operators.ApprovalManual:
-			agreed, wanted = append(agreed, csv), wanted || ours
-		default:
-			others = append(others, fmt.Sprintf("%s of Subscription %s", csv, sub.Name))
+		for _, sub := range subs {
+			target, ours := targets[sub.Name]
+			if ours && sub.Status.CurrentCSV != csv {
+				return Decision{} // OLM writes the Subscriptions one after the other, and is not done
+			}
+			if !ours {
+				target = targetOfOther(sub)
+			}
+			problem := Decision{}
+			if target != "" {
+				problem = step(sub, csv, target)
+			}
+			switch {
+			case ours && problem.Reason != "":
+				return problem
+			case ours && sub.Status.InstalledCSV == target:
+				ahead = append(ahead, sub.Name)
+			case target != "" && problem.Reason == "" && sub.Status.InstalledCSV != target, target == "" && sub.Spec.InstallPlanApproval != operators.ApprovalManual:
+				agreed, wanted = append(agreed, csv), wanted || ours
+			default:
+				others = append(others, fmt.Sprintf("%s of Subscription %s", csv, sub.Name))
+			}
+			if ours && sub.Status.InstalledCSV != "" {
+				installed = append(installed, sub.Status.InstalledCSV)
+			}
 		}
 	}
 	if !wanted {
 		return Decision{} // the wrapper has its targets, and the plan goes beyond them
 	}
-	others = append(others, notRequired(plan, agreed, unnamed)...)
-	if len(others) > 0 {
+	others = append(others, notRequired(bundles, agreed, unnamed)...)
+	switch {
+	case len(others) > 0:
 		slices.Sort(others)
-		return stalled(v1alpha1.ReasonInstallPlanBundlesOthers, "InstallPlan %s also changes %s: approve it on the member if their owners agree, or use another namespace",
-			plan.Name, messages.Few(others, maxNamed))
+		return bundled("InstallPlan %s also changes %s: approve it on the member if their owners agree, or use another namespace", plan.Name, messages.Few(others, maxNamed))
+	case len(ahead) > 0:
+		slices.Sort(ahead)
+		return bundled("InstallPlan %s also takes Subscription %s of this wrapper beyond its targetCSV: raise that targetCSV too, or give it a namespace of its own",
+			plan.Name, messages.Few(ahead, maxNamed))
 	}
-	return Decision{Approve: true}
+	slices.Sort(installed)
+	return Decision{Approve: true, Installed: slices.Compact(installed)}
+}
+
+// changedBy are the Subscriptions whose operator a CSV of a plan installs or upgrades. A Subscription's status names the newest CSV
+// that OLM has found for it, and OLM may have found another one since it made the plan. So its package counts too, and the CSV that
+// the new one replaces.
+func changedBy(csv string, is bundle, subscriptions []operators.Subscription) (subs []*operators.Subscription) {
+	for i := range subscriptions {
+		sub := &subscriptions[i]
+		if sub.Spec == nil {
+			continue
+		}
+		if sub.Status.CurrentCSV == csv || is.provides.Has(packageOf(sub.Spec.Package)) || is.replaces != "" && is.replaces == sub.Status.InstalledCSV {
+			subs = append(subs, sub)
+		}
+	}
+	return subs
+}
+
+// targetOfOther is the target of a Subscription that is not the wrapper's; "" if it has none. A client can copy the annotation to
+// another object, so it counts only where the marks name this very object.
+func targetOfOther(sub *operators.Subscription) string {
+	if !marks.IsPushed(sub, marks.ObjectPath("subscriptions", operators.GroupName, sub.Namespace, sub.Name)) {
+		return ""
+	}
+	return sub.Annotations[v1alpha1.AnnotationTargetCSV]
 }
 
 // step reports why a CSV is no step on the way from what is installed to the target; the zero value if it is one.
@@ -93,14 +132,27 @@ func step(sub *operators.Subscription, csv, target string) Decision {
 		return stalled(v1alpha1.ReasonApprovalRequired, "Subscription %s: OLM offers %s, and its name does not tell whether that is before targetCSV %s; approve its InstallPlan "+
 			"on the member, or make it the target", sub.Name, csv, target)
 	case order > 0:
-		return stalled(v1alpha1.ReasonUpgradeSkipsTarget, "Subscription %s: OLM goes from %s to %s at once, beyond targetCSV %s; choose a target that the channel reaches",
-			sub.Name, orNothing(sub.Status.InstalledCSV), csv, target)
+		return stalled(v1alpha1.ReasonUpgradeSkipsTarget, "Subscription %s: OLM goes from %s to %s at once, beyond targetCSV %s; choose a target that the channel reaches%s",
+			sub.Name, orNothing(sub.Status.InstalledCSV), csv, target, beforeFirstInstall(sub))
 	}
 	return Decision{}
 }
 
+// bundled is not Stalled, which fails a rollout at once: the other Subscription may get the same target soon, or OLM may be writing it.
+func bundled(format string, args ...any) Decision {
+	return Decision{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonInstallPlanBundlesOthers, Message: fmt.Sprintf(format, args...)}
+}
+
 func stalled(reason, format string, args ...any) Decision {
 	return Decision{State: v1alpha1.StateStalled, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// beforeFirstInstall says how OLM comes to take a new target into account: it chooses no other CSV while a plan waits.
+func beforeFirstInstall(sub *operators.Subscription) string {
+	if sub.Status.InstalledCSV != "" {
+		return ""
+	}
+	return ", then delete the Subscription on the member: the manager creates it again"
 }
 
 func orNothing(csv string) string {

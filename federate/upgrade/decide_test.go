@@ -4,6 +4,7 @@ package upgrade_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,13 +12,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
+	"github.com/fairlead-dev/fairlead/federate/marks"
 	"github.com/fairlead-dev/fairlead/federate/upgrade"
 )
 
 // sub returns a Manual Subscription of which OLM has put the next version into the plan.
 func sub(name, installed, next string, change ...func(*operators.Subscription)) operators.Subscription {
 	s := operators.Subscription{ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:   &operators.SubscriptionSpec{InstallPlanApproval: operators.ApprovalManual},
+		Spec:   &operators.SubscriptionSpec{InstallPlanApproval: operators.ApprovalManual, Package: name},
 		Status: operators.SubscriptionStatus{InstalledCSV: installed, CurrentCSV: next}}
 	for _, c := range change {
 		c(&s)
@@ -30,7 +32,9 @@ func automatic(s *operators.Subscription) { s.Spec.InstallPlanApproval = operato
 // wantedElsewhere marks a Subscription as the object of another wrapper with a target.
 func wantedElsewhere(target string) func(*operators.Subscription) {
 	return func(s *operators.Subscription) {
-		s.Annotations = map[string]string{v1alpha1.AnnotationTargetCSV: target}
+		s.Labels = map[string]string{v1alpha1.LabelUID: "uid-2"}
+		s.Annotations = map[string]string{v1alpha1.AnnotationTargetCSV: target,
+			v1alpha1.AnnotationObject: marks.ObjectPath("subscriptions", operators.GroupName, s.Namespace, s.Name)}
 	}
 }
 
@@ -39,6 +43,13 @@ func planOf(csvs ...string) *operators.InstallPlan {
 	return &operators.InstallPlan{ObjectMeta: metav1.ObjectMeta{Name: "install-abcde"},
 		Spec:   operators.InstallPlanSpec{Approval: operators.ApprovalManual, ClusterServiceVersionNames: csvs},
 		Status: operators.InstallPlanStatus{Phase: operators.InstallPlanPhaseRequiresApproval}}
+}
+
+// planOfReplacing returns a plan that waits for approval, for a CSV that replaces another one.
+func planOfReplacing(csv, replaces string) *operators.InstallPlan {
+	plan := planOf(csv)
+	plan.Status.BundleLookups = []operators.BundleLookup{{Identifier: csv, Replaces: replaces}}
+	return plan
 }
 
 // step returns the step of a plan that creates a CSV, with the APIs that it owns and requires.
@@ -80,7 +91,13 @@ func TestAPlanIsApprovedOnTheWayToTheTargetAndOnlyWithTheConsentOfAllItChanges(t
 		"one that another wrapper wants":             {plan: planOf("db.v1.1.0", "cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"), sub("cache", "cache.v1.0.0", "cache.v2.0.0", wantedElsewhere("cache.v2.0.0"))}, approve: true},
 		"one that another wrapper does not want yet": {plan: planOf("db.v1.1.0", "cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"), sub("cache", "cache.v1.0.0", "cache.v2.0.0", wantedElsewhere("cache.v1.0.0"))}, reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: []string{"cache.v2.0.0"}},
 		"another object of the wrapper that is at its target": {plan: planOf("db.v1.1.0", "cache.v2.0.0"), targets: map[string]string{"db": "db.v1.2.0", "cache": "cache.v1.0.0"},
-			subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"), sub("cache", "cache.v1.0.0", "cache.v2.0.0")}, reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: []string{"cache.v2.0.0"}},
+			subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"), sub("cache", "cache.v1.0.0", "cache.v2.0.0")}, reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: []string{"Subscription cache of this wrapper", "raise that targetCSV too"}},
+		"a copy of another wrapper's Subscription": {plan: planOf("db.v1.1.0", "cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0"),
+			sub("cache", "cache.v1.0.0", "cache.v2.0.0", wantedElsewhere("cache.v2.0.0"), func(s *operators.Subscription) { s.Name = "copy" })},
+			reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: []string{"Subscription copy"}},
+		"two Subscriptions to one package, one of which has not agreed": {plan: planOf("db.v1.1.0"), subs: subs{sub("other", "db.v1.0.0", "db.v1.1.0"), sub("db", "db.v1.0.0", "db.v1.1.0")},
+			reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: []string{"Subscription other"}},
+		"a Subscription that OLM has not written yet": {plan: planOfReplacing("db.v1.1.0", "db.v1.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.0.0")}},
 		"an unnamed CSV": {plan: planOf("db.v1.1.0", "cache.v2.0.0"), subs: subs{sub("db", "db.v1.0.0", "db.v1.1.0")}, reason: v1alpha1.ReasonInstallPlanBundlesOthers, words: []string{"cache.v2.0.0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,8 +108,9 @@ func TestAPlanIsApprovedOnTheWayToTheTargetAndOnlyWithTheConsentOfAllItChanges(t
 			if is.Approve != c.approve || is.Reason != c.reason {
 				t.Fatalf("approve %v, reason %q (%s), not %v and %q", is.Approve, is.Reason, is.Message, c.approve, c.reason)
 			}
-			if c.reason != "" && is.State != v1alpha1.StateStalled {
-				t.Errorf("it is %s, and no other try helps", is.State)
+			want := map[string]v1alpha1.ClusterState{"": "", v1alpha1.ReasonInstallPlanBundlesOthers: v1alpha1.StateDegraded}
+			if state, known := want[c.reason]; known && is.State != state || !known && is.State != v1alpha1.StateStalled {
+				t.Errorf("it is %s", is.State)
 			}
 			for _, w := range c.words {
 				if !strings.Contains(is.Message, w) {
@@ -135,6 +153,29 @@ func TestADependencyByPackageIsReadFromTheBundleLookups(t *testing.T) {
 	}
 }
 
+// OLM may have found a later CSV for another owner's Subscription since it made the plan. That one is no dependency.
+func TestAnotherOwnersOperatorIsNotTakenForADependency(t *testing.T) {
+	subs, targets := []operators.Subscription{sub("db", "", "db.v1.0.0"), sub("cache", "cache.v1.0.0", "cache.v3.0.0")}, map[string]string{"db": "db.v1.0.0"}
+	for name, properties := range map[string]string{"by its package": `{"type": "olm.package", "value": {"packageName": "cache"}}`, "by what it replaces": ""} {
+		plan := planOf("db.v1.0.0", "cache.v2.0.0")
+		plan.Status.Plan = []*operators.Step{step("db.v1.0.0", "Db", "Cache"), step("cache.v2.0.0", "Cache", "")}
+		plan.Status.BundleLookups = []operators.BundleLookup{{Identifier: "cache.v2.0.0", Properties: `{"properties": [` + properties + `]}`}}
+		if properties == "" {
+			plan.Status.BundleLookups[0].Replaces = "cache.v1.0.0"
+		}
+		if is := upgrade.Decide(plan, subs, targets); is.Approve || !strings.Contains(is.Message, "Subscription cache") {
+			t.Errorf("%s: %+v", name, is)
+		}
+	}
+}
+
+func TestTheInstalledVersionHasToSucceedBeforeTheNextIsApproved(t *testing.T) {
+	is := upgrade.Decide(planOf("db.v1.1.0"), []operators.Subscription{sub("db", "db.v1.0.0", "db.v1.1.0")}, map[string]string{"db": "db.v1.1.0"})
+	if !slices.Equal(is.Installed, []string{"db.v1.0.0"}) {
+		t.Errorf("%v", is.Installed)
+	}
+}
+
 func TestAPlanThatDoesNotWaitForApprovalIsLeftAlone(t *testing.T) {
 	subs, targets := []operators.Subscription{sub("db", "", "db.v1.0.0")}, map[string]string{"db": "db.v1.0.0"}
 	for name, change := range map[string]func(*operators.InstallPlan){
@@ -145,7 +186,7 @@ func TestAPlanThatDoesNotWaitForApprovalIsLeftAlone(t *testing.T) {
 	} {
 		plan := planOf("db.v1.0.0")
 		change(plan)
-		if is := upgrade.Decide(plan, subs, targets); is != (upgrade.Decision{}) {
+		if is := upgrade.Decide(plan, subs, targets); is.Approve || is.Reason != "" {
 			t.Errorf("%s: %+v", name, is)
 		}
 	}

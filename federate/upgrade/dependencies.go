@@ -11,11 +11,7 @@ import (
 )
 
 // notRequired are the unnamed CSVs of a plan that no agreed CSV requires, also not over other unnamed ones.
-func notRequired(plan *operators.InstallPlan, agreed, unnamed []string) []string {
-	if len(unnamed) == 0 {
-		return nil
-	}
-	bundles := bundlesOf(plan)
+func notRequired(bundles map[string]bundle, agreed, unnamed []string) []string {
 	required := sets.New[string]()
 	for _, csv := range agreed {
 		required = required.Union(bundles[csv].requires)
@@ -37,17 +33,26 @@ func notRequired(plan *operators.InstallPlan, agreed, unnamed []string) []string
 }
 
 // bundle is what one CSV of a plan provides and requires: APIs as "api <group>/<version>/<kind>", packages as "package <name>".
-type bundle struct{ provides, requires sets.Set[string] }
+// replaces is the CSV that it replaces; "" if none.
+type bundle struct {
+	provides, requires sets.Set[string]
+	replaces           string
+}
 
 // bundlesOf reads the plan's CSVs from its steps, and their properties from its bundle lookups. What cannot be read counts as
 // absent: a CSV whose requirements are unknown requires none, so the manager does not approve what comes with it.
 func bundlesOf(plan *operators.InstallPlan) map[string]bundle {
 	all := make(map[string]bundle)
-	of := func(csv string) bundle {
-		if _, known := all[csv]; !known {
-			all[csv] = bundle{provides: sets.New[string](), requires: sets.New[string]()}
+	of := func(csv, replaces string) bundle {
+		b, known := all[csv]
+		if !known {
+			b = bundle{provides: sets.New[string](), requires: sets.New[string]()}
 		}
-		return all[csv]
+		if replaces != "" {
+			b.replaces = replaces
+		}
+		all[csv] = b
+		return b
 	}
 	for _, step := range plan.Status.Plan {
 		if step == nil || step.Resource.Kind != operators.ClusterServiceVersionKind {
@@ -57,7 +62,7 @@ func bundlesOf(plan *operators.InstallPlan) map[string]bundle {
 		if err := json.Unmarshal([]byte(step.Resource.Manifest), &csv); err != nil {
 			continue
 		}
-		b := of(step.Resource.Name)
+		b := of(step.Resource.Name, csv.Spec.Replaces)
 		for _, crd := range csv.Spec.CustomResourceDefinitions.Owned {
 			b.provides.Insert(apiOfCRD(&crd))
 		}
@@ -73,7 +78,7 @@ func bundlesOf(plan *operators.InstallPlan) map[string]bundle {
 	}
 	for i := range plan.Status.BundleLookups {
 		lookup := &plan.Status.BundleLookups[i]
-		readProperties(lookup.Properties, of(lookup.Identifier))
+		readProperties(lookup.Properties, of(lookup.Identifier, lookup.Replaces))
 	}
 	return all
 }
@@ -96,11 +101,11 @@ func readProperties(text string, to bundle) {
 		}
 		switch p.Type {
 		case "olm.package":
-			to.provides.Insert("package " + v.PackageName)
+			to.provides.Insert(packageOf(v.PackageName))
 		case "olm.gvk":
 			to.provides.Insert(apiOf(v.Group, v.Version, v.Kind))
 		case "olm.package.required":
-			to.requires.Insert("package " + v.PackageName)
+			to.requires.Insert(packageOf(v.PackageName))
 		case "olm.gvk.required":
 			to.requires.Insert(apiOf(v.Group, v.Version, v.Kind))
 		}
@@ -114,3 +119,5 @@ func apiOfCRD(crd *operators.CRDDescription) string {
 }
 
 func apiOf(group, version, kind string) string { return "api " + group + "/" + version + "/" + kind }
+
+func packageOf(name string) string { return "package " + name }

@@ -21,6 +21,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 	"github.com/fairlead-dev/fairlead/internal/push/installplan"
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
+	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
 const olmVersion = operators.GroupName + "/" + operators.GroupVersion
@@ -28,7 +29,7 @@ const olmVersion = operators.GroupName + "/" + operators.GroupVersion
 // olmKinds makes the member serve OLM's kinds. OLM itself does not run there.
 func (s *site) olmKinds() {
 	s.Helper()
-	for _, crd := range []*apiextensionsv1.CustomResourceDefinition{crds.Subscription(), crds.InstallPlan(), crds.OperatorGroup()} {
+	for _, crd := range []*apiextensionsv1.CustomResourceDefinition{crds.Subscription(), crds.InstallPlan(), crds.OperatorGroup(), crds.ClusterServiceVersion()} {
 		crd.TypeMeta = metav1.TypeMeta{APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition"}
 		crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
 		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(crd)
@@ -44,6 +45,7 @@ func (s *site) olmKinds() {
 	}
 	s.served(olmVersion, "Subscription")
 	s.served(olmVersion, "InstallPlan")
+	s.served(olmVersion, "ClusterServiceVersion")
 	s.served("operators.coreos.com/v1", "OperatorGroup")
 }
 
@@ -77,6 +79,17 @@ func (s *site) pending(name string, csvs ...string) {
 	}
 }
 
+// installed makes a CSV in a phase.
+func (s *site) installed(name, phase string) {
+	s.Helper()
+	csv := s.create(`{apiVersion: ` + olmVersion + `, kind: ClusterServiceVersion, metadata: {name: ` + name + `},
+		spec: {displayName: db, install: {strategy: deployment, spec: {deployments: []}}}}`)
+	csv.Object["status"] = map[string]any{"phase": phase}
+	if err := s.admin.Status().Update(s.Context(), csv); err != nil {
+		s.Fatal(err)
+	}
+}
+
 func (s *site) isApproved(plan string) bool {
 	s.Helper()
 	approved, _, _ := unstructured.NestedBool(s.get(olmVersion, "InstallPlan", plan).Object, "spec", "approved")
@@ -93,17 +106,18 @@ func (s *site) approvePlans(target string) *memberapi.Trouble {
 	return trouble
 }
 
-func TestAnInstallPlanOnTheWayToTheTargetIsApprovedInThreeRequests(t *testing.T) {
+func TestAnInstallPlanOnTheWayToTheTargetIsApprovedInFourRequests(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
 	s.olmKinds()
 	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.2.0", "install-1")
 	s.pending("install-1", "db.v1.1.0")
+	s.installed("db.v1.0.0", "Succeeded")
 	s.wire.begin(nil)
 	if trouble := s.approvePlans("db.v1.2.0"); trouble != nil || !s.isApproved("install-1") {
 		t.Fatalf("approved %v, trouble %+v", s.isApproved("install-1"), trouble)
 	}
-	want := []string{"GET " + s.namespace + "/subscriptions", "GET installplans/install-1", "PATCH installplans/install-1"}
+	want := []string{"GET " + s.namespace + "/subscriptions", "GET installplans/install-1", "GET clusterserviceversions/db.v1.0.0", "PATCH installplans/install-1"}
 	if is := s.wire.all(); !slices.Equal(is, want) {
 		t.Errorf("the member was asked for %v, not for %v", is, want)
 	}
@@ -136,6 +150,7 @@ func TestAnInstallPlanThatChangedSinceItWasReadIsNotApproved(t *testing.T) {
 	s.olmKinds()
 	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.1.0", "install-1")
 	s.pending("install-1", "db.v1.1.0")
+	s.installed("db.v1.0.0", "Succeeded")
 	s.wire.begin(func(_ int, req *http.Request) fate {
 		if req.Method == http.MethodPatch {
 			s.edit(olmVersion, "InstallPlan", "install-1", "admin", func(u *unstructured.Unstructured) {
@@ -155,6 +170,20 @@ func TestThePlanOfASubscriptionThatIsNotTheWrappersAnyMoreIsLeftAlone(t *testing
 	s.olmKinds()
 	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.0.0", "install-1") // an earlier revision's target
 	s.pending("install-1", "db.v1.1.0")
+	s.installed("db.v1.0.0", "Succeeded")
+	if trouble := s.approvePlans("db.v1.1.0"); trouble == nil || trouble.Reason != v1alpha1.ReasonDrifted || s.isApproved("install-1") {
+		t.Errorf("approved %v, trouble %+v", s.isApproved("install-1"), trouble)
+	}
+}
+
+// The collector's report may be from before the last step.
+func TestTheNextStepIsNotApprovedBeforeTheLastHasSucceeded(t *testing.T) {
+	s := newSite(t)
+	s.openNamespace()
+	s.olmKinds()
+	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.1.0", "install-1")
+	s.pending("install-1", "db.v1.1.0")
+	s.installed("db.v1.0.0", "Failed")
 	if trouble := s.approvePlans("db.v1.1.0"); trouble != nil || s.isApproved("install-1") {
 		t.Errorf("approved %v, trouble %+v", s.isApproved("install-1"), trouble)
 	}
@@ -166,7 +195,8 @@ func TestWithoutTheRightToApproveTheTroubleNamesTheMissingRule(t *testing.T) {
 	s.olmKinds()
 	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.1.0", "install-1")
 	s.pending("install-1", "db.v1.1.0")
-	s.restricted(rbacv1.PolicyRule{APIGroups: []string{operators.GroupName}, Resources: []string{"subscriptions", "installplans"}, Verbs: []string{"get", "list"}})
+	s.installed("db.v1.0.0", "Succeeded")
+	s.restricted(rbacv1.PolicyRule{APIGroups: []string{operators.GroupName}, Resources: []string{"subscriptions", "installplans", "clusterserviceversions"}, Verbs: []string{"get", "list"}})
 	trouble := s.approvePlans("db.v1.1.0")
 	if trouble == nil || trouble.Reason != v1alpha1.ReasonNotGranted || !strings.Contains(trouble.Message, "resources: [installplans], verbs: [get, list, patch]") {
 		t.Errorf("%+v", trouble)
@@ -179,7 +209,8 @@ func TestAMemberThatDoesNotAnswerApprovesNothingAndIsNoTroubleOfThePlan(t *testi
 	s.olmKinds()
 	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.1.0", "install-1")
 	s.pending("install-1", "db.v1.1.0")
-	for point := 1; point <= 3; point++ {
+	s.installed("db.v1.0.0", "Succeeded")
+	for point := 1; point <= 4; point++ {
 		s.wire.begin(func(n int, _ *http.Request) fate { return map[bool]fate{true: lost, false: through}[n == point] })
 		_, err := installplan.Approve(context.WithoutCancel(t.Context()), s.conn, s.wrapper.UID, installplan.Targets{s.namespace: {"db": "db.v1.1.0"}})
 		if err == nil || !memberapi.ConcernsMember(err) {
@@ -218,4 +249,36 @@ func TestAnObjectThatBreaksTheOperatorsOfOthersIsNotCreated(t *testing.T) {
 	shared := s.want(wanted)
 	shared.SharesNamespace = true
 	s.mustDeliver(shared)
+
+	s.delete(olmVersion, "Subscription", "db")
+	id := plan.ObjectID{Group: operators.GroupName, Kind: "Subscription", Name: "db"}
+	out, err := (&pass{conn: s.conn, want: s.want(wanted), drifted: map[plan.ObjectID]v1alpha1.DriftKind{id: v1alpha1.DriftGone}, seals: s.seals}).run(t.Context())
+	if err != nil || !out.Done {
+		t.Errorf("its neighbours keep it from being made again: %+v, %v", out, err)
+	}
+}
+
+func TestASubscriptionThatOLMGeneratedForADependencyIsNoNeighbour(t *testing.T) {
+	s := newSite(t)
+	s.openNamespace()
+	s.olmKinds()
+	s.subscribed("cache", "cache.v1.0.0", "cache.v1.0.0", "", "install-1")
+	s.edit(olmVersion, "Subscription", "cache", "olm", func(u *unstructured.Unstructured) {
+		u.SetAnnotations(map[string]string{"olm.generated-by": "install-1"})
+	})
+	s.mustDeliver(s.want(`{apiVersion: ` + olmVersion + `, kind: Subscription, metadata: {name: db, annotations: {` + v1alpha1.AnnotationTargetCSV + `: db.v1.0.0}},
+		spec: {name: db, channel: stable, source: operators, sourceNamespace: olm, installPlanApproval: Manual}}`))
+}
+
+// The first push of an object may be cut off after the object was made. Later neighbours must not hold it up for good.
+func TestAnObjectThatIsThereAlreadyIsNotHeldUpByItsNeighbours(t *testing.T) {
+	s := newSite(t)
+	s.openNamespace()
+	s.olmKinds()
+	wanted := s.want(`{apiVersion: ` + olmVersion + `, kind: Subscription, metadata: {name: db, annotations: {` + v1alpha1.AnnotationTargetCSV + `: db.v1.0.0}},
+		spec: {name: db, channel: stable, source: operators, sourceNamespace: olm, installPlanApproval: Manual}}`)
+	s.interrupt(wanted, "PATCH deliveries/fed."+s.namespace+".web")
+	s.wire.begin(nil)
+	s.subscribed("cache", "cache.v1.0.0", "cache.v1.0.0", "", "install-1")
+	s.mustDeliver(wanted)
 }

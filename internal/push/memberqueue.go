@@ -97,6 +97,7 @@ func (q *memberQueue) push(ctx context.Context, key Key) {
 		return
 	}
 	if len(todo.Secrets) > 0 && len(todo.Drifted) == 0 {
+		q.approve(ctx, key, desired) // the queue has one entry for both
 		return
 	}
 	todo.Recalled = q.deliveries.Recall(key)

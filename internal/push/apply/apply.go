@@ -82,10 +82,6 @@ func (a *applier) applyItem(ctx context.Context, it *item) error {
 		// The recorded object is gone, or another object has its name.
 		it.recorded, it.entry.State = false, v1alpha1.EntryPending
 	}
-	if disturbs, err := a.disturbsNeighbours(ctx, it); disturbs || err != nil {
-		it.refused = true
-		return err
-	}
 	if a.names != nil {
 		// Two wrappers may both find a name free. Without this lock both would take the object of the first one for
 		// their own.
@@ -138,6 +134,10 @@ func (a *applier) applyLooked(ctx context.Context, it *item, refusal error) (aga
 	case absent:
 		if isAboutObject(refusal) {
 			return false, a.refusedApply(ctx, it, "", refusal)
+		}
+		if disturbs, err := a.disturbsNeighbours(ctx, it); disturbs || err != nil {
+			it.refused = true
+			return false, err
 		}
 		return a.make(ctx, it)
 	case ours:

@@ -23,8 +23,9 @@ const createOnly = "1"
 // admission runs before the check of the resourceVersion, so a webhook may have refused the change of another client's
 // object. A look finds out.
 func (a *applier) applyUnlisted(ctx context.Context, it *item) (refusal, err error) {
-	// A Namespace is created with LabelMade first, and never by an apply (makeNamespace).
-	if !it.unlisted || it.isNamespace() || !a.native.has(ctx, a.conn, it.groupKind(), it.entry.Resource) {
+	// A Namespace is created with LabelMade first, and never by an apply (makeNamespace). An object that may disturb its neighbours
+	// needs the look: only where it is absent the neighbours count.
+	if !it.unlisted || it.isNamespace() || mayDisturb(it) || !a.native.has(ctx, a.conn, it.groupKind(), it.entry.Resource) {
 		return nil, nil
 	}
 	body, err := a.objects.stamped(it, "", createOnly)

@@ -89,6 +89,8 @@ type item struct {
 	// unlisted reports whether no Delivery lists an object of this name, or the pass has just cleared the uid of one that
 	// is gone. Then the object is most likely absent. Set by intend.
 	unlisted bool
+	// wasThere reports whether the Delivery lists the object with a uid: an earlier pass left it on the member.
+	wasThere bool
 	// due reports whether the object has to be applied. Set by intend; a successful apply resets it.
 	due bool
 	// version is the resourceVersion in the answer to an apply; "" if there was none.

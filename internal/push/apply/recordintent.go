@@ -58,6 +58,7 @@ func (p *Pass) intend(ctx context.Context) error {
 // compare decides about an object that the Delivery lists already.
 func (p *Pass) compare(it *item, entry v1alpha1.InventoryEntry, takeover bool) {
 	drift, drifted := p.drifted[it.id()]
+	it.wasThere = entry.UID != ""
 	it.recorded = entry.State == v1alpha1.EntryApplied && entry.UID != "" && !takeover
 	it.entry.UID, it.entry.Fields, it.entry.Adopted = entry.UID, entry.Fields, entry.Adopted
 	if it.entry.Resource == "" {

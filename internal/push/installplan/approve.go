@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	operators "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -25,6 +27,7 @@ const maxSubscriptions = 500
 
 var (
 	subscriptionsGVR = schema.GroupVersionResource{Group: operators.GroupName, Version: operators.GroupVersion, Resource: "subscriptions"}
+	csvsGVR          = schema.GroupVersionResource{Group: operators.GroupName, Version: operators.GroupVersion, Resource: "clusterserviceversions"}
 	installPlansGVR  = schema.GroupVersionResource{Group: operators.GroupName, Version: operators.GroupVersion, Resource: "installplans"}
 )
 
@@ -59,8 +62,8 @@ func TargetsOf(rendering *render.Rendering) (Targets, error) {
 // approve one; nil when there is nothing to tell. An error concerns the member as a whole.
 func Approve(ctx context.Context, conn *member.Conn, wrapper types.UID, targets Targets) (trouble *memberapi.Trouble, err error) {
 	var all []memberapi.Trouble
-	for namespace, of := range targets {
-		found, err := approveIn(ctx, conn, wrapper, namespace, of)
+	for _, namespace := range slices.Sorted(maps.Keys(targets)) { // in one order, so that the same trouble comes first each time
+		found, err := approveIn(ctx, conn, wrapper, namespace, targets[namespace])
 		if err != nil {
 			return nil, err
 		}
@@ -79,20 +82,24 @@ func approveIn(ctx context.Context, conn *member.Conn, wrapper types.UID, namesp
 	if err != nil || trouble != nil {
 		return trouble, err
 	}
+	var all []memberapi.Trouble
 	plans := make(map[string]bool)
 	for i := range subscriptions {
 		sub := &subscriptions[i]
 		target, ours := targets[sub.Name]
 		if !ours || sub.Labels[v1alpha1.LabelUID] != string(wrapper) || sub.Annotations[v1alpha1.AnnotationTargetCSV] != target {
-			delete(targets, sub.Name) // another client changed or replaced it: drift, which is repaired first
+			if ours {
+				all = append(all, memberapi.Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonDrifted,
+					Message: "another client changed or replaced Subscription " + sub.Name + ": the manager approves no InstallPlan for it"})
+			}
+			delete(targets, sub.Name)
 			continue
 		}
 		if ref := sub.Status.InstallPlanRef; ref != nil && ref.Name != "" {
 			plans[ref.Name] = true
 		}
 	}
-	var all []memberapi.Trouble
-	for name := range plans {
+	for _, name := range slices.Sorted(maps.Keys(plans)) {
 		trouble, err := approveOne(ctx, conn, namespace, name, subscriptions, targets)
 		if err != nil {
 			return nil, err
@@ -122,6 +129,11 @@ func approveOne(ctx context.Context, conn *member.Conn, namespace, name string, 
 		}
 		return &memberapi.Trouble{State: decision.State, Reason: decision.Reason, Message: decision.Message}, nil
 	}
+	for _, csv := range decision.Installed {
+		if succeeded, trouble, err := hasSucceeded(ctx, conn, namespace, csv); err != nil || trouble != nil || !succeeded {
+			return trouble, err // the collector tells why the installed version has not succeeded
+		}
+	}
 	body, err := json.Marshal([]memberapi.Operation{
 		{Op: "test", Path: "/metadata/uid", Value: plan.UID},
 		// The plan is as it was read, so it still has the CSVs that the decision is about.
@@ -139,6 +151,24 @@ func approveOne(ctx context.Context, conn *member.Conn, namespace, name string, 
 		return refused("approving", "InstallPlan "+name, conn, err)
 	}
 	return nil, nil
+}
+
+// hasSucceeded reports whether a CSV runs. The collector's report may be from before the last step.
+func hasSucceeded(ctx context.Context, conn *member.Conn, namespace, name string) (bool, *memberapi.Trouble, error) {
+	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(member.Path(csvsGVR, namespace, name)...), false)
+	if err != nil {
+		trouble, err := refused("reading", "ClusterServiceVersion "+name, conn, err)
+		return false, trouble, err
+	}
+	var csv struct {
+		Status struct {
+			Phase operators.ClusterServiceVersionPhase
+		}
+	}
+	if err := answer.Into(&csv); err != nil {
+		return false, nil, fmt.Errorf("reading ClusterServiceVersion %s on member %s: %w", name, conn.Name(), err)
+	}
+	return csv.Status.Phase == operators.CSVPhaseSucceeded, nil, nil
 }
 
 // isChanged recognises the answer to a JSON patch of which a test failed.
