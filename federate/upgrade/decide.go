@@ -38,56 +38,75 @@ func Decide(plan *operators.InstallPlan, subscriptions []operators.Subscription,
 	if plan.Spec.Approved || plan.Spec.Approval != operators.ApprovalManual || plan.Status.Phase != operators.InstallPlanPhaseRequiresApproval {
 		return Decision{}
 	}
-	bundles := bundlesOf(plan)
-	wanted := false
-	var others, ahead, agreed, unnamed, installed []string
+	bundles, t := bundlesOf(plan), tally{targets: targets}
 	for _, csv := range plan.Spec.ClusterServiceVersionNames {
 		subs := changedBy(csv, bundles[csv], subscriptions)
 		if len(subs) == 0 {
-			unnamed = append(unnamed, csv)
+			t.unnamed = append(t.unnamed, csv)
 		}
 		for _, sub := range subs {
-			target, ours := targets[sub.Name]
-			if ours && sub.Status.CurrentCSV != csv {
-				return Decision{} // OLM writes the Subscriptions one after the other, and is not done
-			}
-			if !ours {
-				target = targetOfOther(sub)
-			}
-			problem := Decision{}
-			if target != "" {
-				problem = step(sub, csv, target)
-			}
-			switch {
-			case ours && problem.Reason != "":
-				return problem
-			case ours && sub.Status.InstalledCSV == target:
-				ahead = append(ahead, sub.Name)
-			case target != "" && problem.Reason == "" && sub.Status.InstalledCSV != target, target == "" && sub.Spec.InstallPlanApproval != operators.ApprovalManual:
-				agreed, wanted = append(agreed, csv), wanted || ours
-			default:
-				others = append(others, fmt.Sprintf("%s of Subscription %s", csv, sub.Name))
-			}
-			if ours && sub.Status.InstalledCSV != "" {
-				installed = append(installed, sub.Status.InstalledCSV)
+			if final, is := t.count(csv, sub); final {
+				return is
 			}
 		}
 	}
-	if !wanted {
+	if !t.wanted {
 		return Decision{} // the wrapper has its targets, and the plan goes beyond them
 	}
-	others = append(others, notRequired(bundles, agreed, unnamed)...)
+	others := append(t.others, notRequired(bundles, t.agreed, t.unnamed)...)
 	switch {
 	case len(others) > 0:
 		slices.Sort(others)
 		return bundled("InstallPlan %s also changes %s: approve it on the member if their owners agree, or use another namespace", plan.Name, messages.Few(others, maxNamed))
-	case len(ahead) > 0:
-		slices.Sort(ahead)
+	case len(t.ahead) > 0:
+		slices.Sort(t.ahead)
 		return bundled("InstallPlan %s also takes Subscription %s of this wrapper beyond its targetCSV: raise that targetCSV too, or give it a namespace of its own",
-			plan.Name, messages.Few(ahead, maxNamed))
+			plan.Name, messages.Few(t.ahead, maxNamed))
 	}
-	slices.Sort(installed)
-	return Decision{Approve: true, Installed: slices.Compact(installed)}
+	slices.Sort(t.installed)
+	return Decision{Approve: true, Installed: slices.Compact(t.installed)}
+}
+
+// tally sorts the CSVs of a plan by what their owners say.
+type tally struct {
+	targets map[string]string
+	// wanted reports whether the wrapper wants one of the CSVs.
+	wanted bool
+	// agreed are the CSVs that pass. others are those of owners who have not agreed, ahead the wrapper's Subscriptions that have
+	// their targets, unnamed the CSVs of no Subscription, and installed the CSVs that the plan replaces for the wrapper.
+	agreed, others, ahead, unnamed, installed []string
+}
+
+// count adds a CSV of one Subscription. If final is true, the decision is made.
+func (t *tally) count(csv string, sub *operators.Subscription) (final bool, is Decision) {
+	target, ours := t.targets[sub.Name]
+	if ours && sub.Status.CurrentCSV != csv {
+		return true, Decision{} // OLM writes the Subscriptions one after the other, and is not done
+	}
+	if !ours {
+		target = targetOfOther(sub)
+	}
+	problem := Decision{}
+	if target != "" {
+		problem = step(sub, csv, target)
+	}
+	if ours && problem.Reason != "" {
+		return true, problem
+	}
+	automatic := target == "" && sub.Spec.InstallPlanApproval != operators.ApprovalManual
+	has := target != "" && sub.Status.InstalledCSV == target
+	switch {
+	case automatic, target != "" && problem.Reason == "" && !has:
+		t.agreed, t.wanted = append(t.agreed, csv), t.wanted || ours
+	case ours && has:
+		t.ahead = append(t.ahead, sub.Name)
+	default:
+		t.others = append(t.others, fmt.Sprintf("%s of Subscription %s", csv, sub.Name))
+	}
+	if ours && sub.Status.InstalledCSV != "" {
+		t.installed = append(t.installed, sub.Status.InstalledCSV)
+	}
+	return false, Decision{}
 }
 
 // changedBy are the Subscriptions whose operator a CSV of a plan installs or upgrades. A Subscription's status names the newest CSV
