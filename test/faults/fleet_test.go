@@ -80,6 +80,20 @@ func newFleet(t *testing.T, mode v1alpha1.CollectorMode) *proxiedFleet {
 			t.Fatal(err)
 		}
 	}
+	// A push needs its intent until the manager has read a heartbeat. A collector writes the first one seconds after its start, and
+	// most lives of the manager in these tests are shorter.
+	f.eventually(t, "the collectors' first heartbeats", func(ctx context.Context) string {
+		for _, name := range members {
+			ship := &v1alpha1.Membership{}
+			if err := f.members[name].Get(ctx, client.ObjectKey{Name: v1alpha1.MembershipName}, ship); err != nil {
+				return err.Error()
+			}
+			if ship.Status.RenewTime.IsZero() {
+				return name + " has none"
+			}
+		}
+		return ""
+	})
 	return f
 }
 

@@ -121,16 +121,5 @@ func isWithoutIntent(calls []string) bool {
 func TestTheManagerMayDieBetweenAnApplyAndItsRecord(t *testing.T) {
 	f := newFleet(t, v1alpha1.CollectorHost)
 	f.mortal = func(t *testing.T, e end) *life { return born(t, manager, f.manager, e) }
-	// A push needs its intent until the manager has read a heartbeat of the member's collector, after a join for the first time.
-	for _, member := range [][]string{east, west} {
-		warmUp := withoutIntent["contents are changed"]
-		warmUp.before, warmUp.during = []*desiredState{{objects: old, members: member}}, []*desiredState{{objects: changed, members: member}}
-		warmUp.dead = warmUp.during
-		for range 10 {
-			if isWithoutIntent(f.play(t, warmUp)) {
-				break
-			}
-		}
-	}
 	f.tryAll(t, maps.Clone(withoutIntent))
 }
