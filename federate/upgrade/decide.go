@@ -53,7 +53,7 @@ func Decide(plan *operators.InstallPlan, subscriptions []operators.Subscription,
 	if !t.wanted {
 		return Decision{} // the wrapper has its targets, and the plan goes beyond them
 	}
-	others := append(t.others, notRequired(bundles, t.agreed, t.unnamed)...)
+	others := slices.Concat(t.others, notRequired(bundles, t.agreed, t.unnamed))
 	switch {
 	case len(others) > 0:
 		slices.Sort(others)
