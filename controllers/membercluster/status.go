@@ -221,9 +221,9 @@ func collectorFound(status metav1.ConditionStatus, reason, format string, args .
 	return metav1.Condition{Type: v1alpha1.ConditionCollectorReady, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// hostCollectorReady returns the condition CollectorReady for a collector inside the manager. The collector must not have
-// ended without a new heartbeat, and the member must accept its token. If it uses the host's account, it must also not
-// have gone silent.
+// hostCollectorReady returns the condition CollectorReady for a collector inside the manager. The condition is False if
+// the collector ended and has written no heartbeat since, or if the member refuses the collector's token. It is also False
+// if a collector that uses the host's account has gone silent.
 func (d statusWriter) hostCollectorReady(mc *v1alpha1.MemberCluster) metav1.Condition {
 	s := d.probe
 	switch {

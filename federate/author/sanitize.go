@@ -117,7 +117,7 @@ func withoutLastApplied(c *cleaning) {
 // it.
 func withoutMarks(c *cleaning) {
 	if _, found := mapAt(c.content, "metadata", "labels")[v1alpha1.LabelOpen]; found {
-		c.note("label %s left out: each member's administrator opens namespaces there", v1alpha1.LabelOpen)
+		c.note("hostctl left out label %s: only a member's administrator sets it, to let Fairlead write into a namespace of that member", v1alpha1.LabelOpen)
 	}
 	c.dropLabels(oneOf(v1alpha1.LabelUID, v1alpha1.LabelMade, v1alpha1.LabelOpen))
 	c.dropAnnotations(oneOf(marks.Annotations...))

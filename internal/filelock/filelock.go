@@ -58,6 +58,6 @@ func Acquire(ctx context.Context, path string, waiting func()) (*Lock, error) {
 // Release releases the lock.
 func (l *Lock) Release() error { return l.file.Close() }
 
-// FileID identifies the locked file among the files of this kernel. No other file gets the same id while the lock is
-// held.
+// FileID returns the device and the inode of the locked file. No other file on the same running kernel has this id while
+// the lock is held.
 func (l *Lock) FileID() (string, error) { return fileID(l.file) }

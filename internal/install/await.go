@@ -214,16 +214,16 @@ func (i *installer) awaitWebhooks(ctx context.Context, timeout time.Duration) er
 // ProbeWebhooks creates two wrappers as dry runs. The webhooks have to accept the first and to refuse the second.
 func ProbeWebhooks(ctx context.Context, c client.Client) error {
 	if err := c.Create(ctx, probe(""), client.DryRunAll); err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("the API server did not accept a correct wrapper: %w", err)
+		return fmt.Errorf("hostctl sent a correct test wrapper as a dry run, and the API server did not accept it: %w", err)
 	}
 	err := c.Create(ctx, probe("NoSuchKind"), client.DryRunAll)
 	switch {
 	case err == nil:
-		return errors.New("the API server accepted a wrong wrapper: it does not call the webhooks")
+		return errors.New("the API server accepted a test wrapper that it has to refuse, so it does not call the webhooks")
 	case strings.Contains(err.Error(), "validate-wrappers.") && strings.Contains(err.Error(), "denied the request"):
 		return nil
 	}
-	return fmt.Errorf("the webhook did not refuse a wrong wrapper: %w", err)
+	return fmt.Errorf("hostctl sent a wrong test wrapper as a dry run, and the webhook did not refuse it: %w", err)
 }
 
 // mayNotProbe reports whether the API server refused a probe because the user lacks rights, before it called a webhook. The refusal of

@@ -30,7 +30,7 @@ type unreadLabelsError struct {
 }
 
 func (e *unreadLabelsError) Error() string {
-	return fmt.Sprintf("the manager creates namespace %[1]s on the member only with the labels of namespace %[1]s on the host, and cannot read these: %[2]s", e.namespace, e.err)
+	return fmt.Sprintf("the manager did not create namespace %[1]s on the member, because it cannot read the Pod Security labels of namespace %[1]s on the host: %[2]s", e.namespace, e.err)
 }
 
 // trouble is the error in the form of a status line. When the namespace is gone, its wrapper goes with it.

@@ -25,8 +25,8 @@ const (
 	// minKubeVersion is a version that has the features that the CRD and server-side apply need. It is far below the
 	// sandbox's own.
 	minKubeVersion = "1.28.0"
-	// startsAfterAnnotation is the time that a simulated pod takes to start, see the sandbox's stages. Collectors look at an object
-	// at most every 2 s. An upgrade has to take longer than that, like a real one, or they would miss it.
+	// startsAfterAnnotation tells kwok how long a simulated pod takes to start (the Stages in internal/sandbox/cluster/manifests).
+	// A collector reads an object at most once in 2 s. The start takes longer, or the collector would miss the upgrade.
 	startsAfterAnnotation = "sandbox.fairlead.dev/starts-after"
 	startsAfter           = "4s"
 	// appLabel is the label in the Deployment's selector. It is the same in every version, because a selector cannot be changed.
