@@ -79,10 +79,12 @@ type tally struct {
 
 // count adds a CSV of one Subscription. If final is true, the decision is made.
 func (t *tally) count(csv string, sub *operators.Subscription) (final bool, is Decision) {
-	target, ours := t.targets[sub.Name]
-	if ours && sub.Status.CurrentCSV != csv {
-		return true, Decision{} // OLM writes the Subscriptions one after the other, and is not done
+	if sub.Status.CurrentCSV != csv {
+		// OLM has found a later CSV for this Subscription, and has put it into a newer plan. Executed now, the old plan would install
+		// a CSV that no Subscription names, and OLM could then resolve nothing in the namespace. Or OLM is just writing the status.
+		return true, Decision{}
 	}
+	target, ours := t.targets[sub.Name]
 	if !ours {
 		target = targetOfOther(sub)
 	}
@@ -97,7 +99,7 @@ func (t *tally) count(csv string, sub *operators.Subscription) (final bool, is D
 	has := target != "" && sub.Status.InstalledCSV == target
 	switch {
 	case automatic, target != "" && problem.Reason == "" && !has:
-		t.agreed, t.wanted = append(t.agreed, csv), t.wanted || ours
+		t.agreed, t.wanted = append(t.agreed, csv), t.wanted || ours && sub.Status.InstalledCSV != csv
 	case ours && has:
 		t.ahead = append(t.ahead, sub.Name)
 	default:

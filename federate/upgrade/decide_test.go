@@ -3,6 +3,7 @@
 package upgrade_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -153,7 +154,8 @@ func TestADependencyByPackageIsReadFromTheBundleLookups(t *testing.T) {
 	}
 }
 
-// OLM may have found a later CSV for another owner's Subscription since it made the plan. That one is no dependency.
+// OLM may have found a later CSV for another owner's Subscription since it made the plan. The earlier one is no dependency, and a plan
+// with it is outdated, also if its owner agrees: OLM resolves nothing in a namespace with a CSV that no Subscription names.
 func TestAnotherOwnersOperatorIsNotTakenForADependency(t *testing.T) {
 	subs, targets := []operators.Subscription{sub("db", "", "db.v1.0.0"), sub("cache", "cache.v1.0.0", "cache.v3.0.0")}, map[string]string{"db": "db.v1.0.0"}
 	for name, properties := range map[string]string{"by its package": `{"type": "olm.package", "value": {"packageName": "cache"}}`, "by what it replaces": ""} {
@@ -163,9 +165,48 @@ func TestAnotherOwnersOperatorIsNotTakenForADependency(t *testing.T) {
 		if properties == "" {
 			plan.Status.BundleLookups[0].Replaces = "cache.v1.0.0"
 		}
-		if is := upgrade.Decide(plan, subs, targets); is.Approve || !strings.Contains(is.Message, "Subscription cache") {
+		if is := upgrade.Decide(plan, subs, targets); is.Approve || is.Reason != "" {
 			t.Errorf("%s: %+v", name, is)
 		}
+		newer := planOf("db.v1.0.0", "cache.v3.0.0")
+		if is := upgrade.Decide(newer, subs, targets); is.Approve || !strings.Contains(is.Message, "Subscription cache") {
+			t.Errorf("%s, the newer plan: %+v", name, is)
+		}
+	}
+}
+
+func TestAnOutdatedPlanIsNotApprovedAlsoWhereAllOwnersAgree(t *testing.T) {
+	targets := map[string]string{"db": "db.v1.1.0"}
+	outdated := planOf("db.v1.1.0", "cache.v2.0.0")
+	outdated.Status.BundleLookups = []operators.BundleLookup{{Identifier: "cache.v2.0.0", Replaces: "cache.v1.0.0"}}
+	subs := []operators.Subscription{sub("db", "db.v1.0.0", "db.v1.1.0"), sub("cache", "cache.v1.0.0", "cache.v3.0.0", automatic)}
+	if is := upgrade.Decide(outdated, subs, targets); is.Approve || is.Reason != "" {
+		t.Errorf("%+v", is)
+	}
+	if is := upgrade.Decide(planOf("db.v1.1.0", "cache.v3.0.0"), subs, targets); !is.Approve {
+		t.Errorf("the newest plan: %+v", is)
+	}
+	done := []operators.Subscription{sub("db", "db.v1.1.0", "db.v1.1.0"), sub("cache", "cache.v1.0.0", "cache.v3.0.0", automatic)}
+	if is := upgrade.Decide(planOf("db.v1.1.0", "cache.v3.0.0"), done, map[string]string{"db": "db.v1.2.0"}); is.Approve {
+		t.Error("a plan is approved for a CSV that is installed already")
+	}
+}
+
+func TestADependencyByPackageIsReadFromABundleInTheCatalog(t *testing.T) {
+	plan := planOf("db.v1.0.0", "cache.v2.0.0")
+	of := func(csv, properties string) *operators.Step {
+		manifest, err := json.Marshal(&operators.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
+			"operatorframework.io/properties": `{"properties": [` + properties + `]}`}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &operators.Step{Resource: operators.StepResource{Kind: "ClusterServiceVersion", Name: csv, Manifest: string(manifest)}}
+	}
+	plan.Status.Plan = []*operators.Step{of("db.v1.0.0", `{"type": "olm.package.required", "value": {"packageName": "cache"}}`),
+		of("cache.v2.0.0", `{"type": "olm.package", "value": {"packageName": "cache"}}`)}
+	is := upgrade.Decide(plan, []operators.Subscription{sub("db", "", "db.v1.0.0")}, map[string]string{"db": "db.v1.0.0"})
+	if !is.Approve {
+		t.Errorf("%+v", is)
 	}
 }
 

@@ -63,6 +63,7 @@ func bundlesOf(plan *operators.InstallPlan) map[string]bundle {
 			continue
 		}
 		b := of(step.Resource.Name, csv.Spec.Replaces)
+		readProperties(csv.Annotations[propertiesAnnotation], b)
 		for _, crd := range csv.Spec.CustomResourceDefinitions.Owned {
 			b.provides.Insert(apiOfCRD(&crd))
 		}
@@ -82,6 +83,9 @@ func bundlesOf(plan *operators.InstallPlan) map[string]bundle {
 	}
 	return all
 }
+
+// propertiesAnnotation has the properties of a bundle whose content is in the catalog itself. Such a bundle has no lookup.
+const propertiesAnnotation = "operatorframework.io/properties"
 
 // readProperties adds the properties of a bundle, which OLM keeps as JSON: {"properties": [{"type": …, "value": …}]}.
 func readProperties(text string, to bundle) {

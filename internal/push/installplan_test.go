@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
@@ -189,6 +190,39 @@ func TestTheNextStepIsNotApprovedBeforeTheLastHasSucceeded(t *testing.T) {
 	}
 }
 
+// The wrapper's Subscription still names the earlier plan: OLM writes the newer one only to the Subscriptions that it changes.
+func TestANewerPlanOfTheNamespaceIsApprovedInPlaceOfAnOutdatedOne(t *testing.T) {
+	s := newSite(t)
+	s.openNamespace()
+	s.olmKinds()
+	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.1.0", "install-1")
+	s.subscribed("cache", "cache.v1.0.0", "cache.v3.0.0", "", "install-2")
+	s.edit(olmVersion, "Subscription", "cache", "admin", func(u *unstructured.Unstructured) {
+		_ = unstructured.SetNestedField(u.Object, "Automatic", "spec", "installPlanApproval")
+	})
+	s.pending("install-1", "db.v1.1.0", "cache.v2.0.0")
+	s.pending("install-2", "db.v1.1.0", "cache.v3.0.0")
+	s.installed("db.v1.0.0", "Succeeded")
+	s.approvePlans("db.v1.1.0")
+	if s.isApproved("install-1") {
+		t.Error("the outdated plan is approved")
+	}
+	if !s.isApproved("install-2") {
+		t.Error("the newer plan is not approved")
+	}
+}
+
+func TestAVersionThatIsGoneHoldsUpNoPlan(t *testing.T) {
+	s := newSite(t)
+	s.openNamespace()
+	s.olmKinds()
+	s.subscribed("db", "db.v1.0.0", "db.v1.1.0", "db.v1.1.0", "install-1")
+	s.pending("install-1", "db.v1.1.0")
+	if trouble := s.approvePlans("db.v1.1.0"); trouble != nil || !s.isApproved("install-1") {
+		t.Errorf("approved %v, trouble %+v", s.isApproved("install-1"), trouble)
+	}
+}
+
 func TestWithoutTheRightToApproveTheTroubleNamesTheMissingRule(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
@@ -250,11 +284,17 @@ func TestAnObjectThatBreaksTheOperatorsOfOthersIsNotCreated(t *testing.T) {
 	shared.SharesNamespace = true
 	s.mustDeliver(shared)
 
-	s.delete(olmVersion, "Subscription", "db")
 	id := plan.ObjectID{Group: operators.GroupName, Kind: "Subscription", Name: "db"}
-	out, err := (&pass{conn: s.conn, want: s.want(wanted), drifted: map[plan.ObjectID]v1alpha1.DriftKind{id: v1alpha1.DriftGone}, seals: s.seals}).run(t.Context())
-	if err != nil || !out.Done {
-		t.Errorf("its neighbours keep it from being made again: %+v, %v", out, err)
+	for name, recalled := range map[string]bool{"by a pass that reads the Delivery": false, "by a pass that writes without a read": true} {
+		uid := s.get(olmVersion, "Subscription", "db").GetUID()
+		s.delete(olmVersion, "Subscription", "db")
+		p := &pass{conn: s.conn, want: s.want(wanted), drifted: map[plan.ObjectID]v1alpha1.DriftKind{id: v1alpha1.DriftGone}, seals: s.seals}
+		if recalled {
+			p.gone, p.recalled = map[plan.ObjectID]types.UID{id: uid}, s.recall()
+		}
+		if out, err := p.run(t.Context()); err != nil || !out.Done {
+			t.Errorf("%s: its neighbours keep it from being made again: %+v, %v", name, out, err)
+		}
 	}
 }
 

@@ -86,6 +86,9 @@ func (a *applier) applyItem(ctx context.Context, it *item) error {
 		// Two wrappers may both find a name free. Without this lock both would take the object of the first one for
 		// their own.
 		name := it.mark()
+		if mayDisturb(it) {
+			name = "neighbours in " + it.object.Namespace // of two neighbours the second has to see the first
+		}
 		a.names.LockKey(name)
 		defer func() { _ = a.names.UnlockKey(name) }() // it is held
 	}

@@ -80,6 +80,7 @@ func (p *Pass) recalledPatch() []memberapi.Operation {
 	due := false
 	for i, it := range p.items {
 		path := fmt.Sprintf("/spec/inventory/%d/", i)
+		it.wasThere = true // the recalled Delivery lists every object as Applied
 		drift, drifted := p.drifted[it.id()]
 		gone := p.gone[it.id()]
 		switch {

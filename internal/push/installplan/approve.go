@@ -83,21 +83,23 @@ func approveIn(ctx context.Context, conn *member.Conn, wrapper types.UID, namesp
 		return trouble, err
 	}
 	var all []memberapi.Trouble
-	plans := make(map[string]bool)
+	plans, missing := make(map[string]bool), maps.Clone(targets)
 	for i := range subscriptions {
 		sub := &subscriptions[i]
-		target, ours := targets[sub.Name]
-		if !ours || sub.Labels[v1alpha1.LabelUID] != string(wrapper) || sub.Annotations[v1alpha1.AnnotationTargetCSV] != target {
-			if ours {
-				all = append(all, memberapi.Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonDrifted,
-					Message: "another client changed or replaced Subscription " + sub.Name + ": the manager approves no InstallPlan for it"})
-			}
-			delete(targets, sub.Name)
-			continue
-		}
 		if ref := sub.Status.InstallPlanRef; ref != nil && ref.Name != "" {
+			// A newer plan may have the CSVs of the wrapper too, while its Subscriptions still name the earlier plan.
 			plans[ref.Name] = true
 		}
+		if target, ours := targets[sub.Name]; ours && sub.Labels[v1alpha1.LabelUID] == string(wrapper) && sub.Annotations[v1alpha1.AnnotationTargetCSV] == target {
+			delete(missing, sub.Name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		all = append(all, memberapi.Trouble{State: v1alpha1.StateDegraded, Reason: v1alpha1.ReasonDrifted, Message: "another client changed, replaced or deleted Subscription " +
+			name + ": the manager approves no InstallPlan in its namespace"})
+	}
+	if len(all) > 0 {
+		return all, nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(plans)) {
 		trouble, err := approveOne(ctx, conn, namespace, name, subscriptions, targets)
@@ -153,9 +155,12 @@ func approveOne(ctx context.Context, conn *member.Conn, namespace, name string, 
 	return nil, nil
 }
 
-// hasSucceeded reports whether a CSV runs. The collector's report may be from before the last step.
+// hasSucceeded reports whether OLM can replace a CSV: it runs, or it is gone. The collector's report may be from before the last step.
 func hasSucceeded(ctx context.Context, conn *member.Conn, namespace, name string) (bool, *memberapi.Trouble, error) {
 	answer, err := member.Do(ctx, conn.REST().Get().AbsPath(member.Path(csvsGVR, namespace, name)...), false)
+	if apierrors.IsNotFound(err) {
+		return true, nil, nil // there is no CSV to replace
+	}
 	if err != nil {
 		trouble, err := refused("reading", "ClusterServiceVersion "+name, conn, err)
 		return false, trouble, err
