@@ -121,7 +121,7 @@ func TestAHostThatReachesAnotherClusterThanTheJoinIsNotReady(t *testing.T) {
 	}
 	// A second join reports the way out too.
 	_, _, err = f.join(t, f.eastConfig, join.Options{Name: "east"})
-	for _, want := range []string{"(uid of-another; the one at ", "`hostctl unjoin east` first (with --forget"} {
+	for _, want := range []string{"its cluster has uid of-another, and the cluster at ", "`hostctl unjoin east` first (with --forget"} {
 		if diff := join.WordsDiff(want, err); diff != "" {
 			t.Error(diff)
 		}

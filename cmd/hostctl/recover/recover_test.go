@@ -244,7 +244,7 @@ func TestRecoverPrintsHeldMembersThatHaveNoLine(t *testing.T) {
 		}
 	}
 	got := run(t, []client.Object{w}, false, "", "web", "--keep", "host", "--yes")
-	if got.err != nil || !strings.Contains(got.said, "Up to 100 more members have no line yet") || len(got.approvals) != 1 ||
+	if got.err != nil || !strings.Contains(got.said, "Up to 100 more members are not listed yet") || len(got.approvals) != 1 ||
 		len(got.approvals[0].Spec.Overwrites) != 500 {
 		t.Errorf("%v, %d approvals: %.300s", got.err, len(got.approvals), got.said)
 	}
