@@ -249,15 +249,20 @@ var _ = Describe("The samples", Ordered, needsOpenMembers, func() {
 	}
 
 	BeforeAll(func(ctx SpecContext) {
-		Expect(fleet.Host.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})).To(Succeed())
+		names := []string{"shop", "greetings"} // the namespaces of the samples
+		for _, name := range names {
+			Expect(fleet.Host.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
+		}
 		DeferCleanup(func(ctx SpecContext) {
-			shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
 			everywhere := append(fleet.Members(), fleet.Host)
-			for _, c := range everywhere {
-				Expect(client.IgnoreNotFound(c.Delete(ctx, shop.DeepCopy()))).To(Succeed())
-			}
-			for _, c := range everywhere { // the samples set the name, so another run needs it too
-				Eventually(ctx, c.lacks(shop)).WithTimeout(time.Minute).Should(BeTrue())
+			for _, name := range names {
+				namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+				for _, c := range everywhere {
+					Expect(client.IgnoreNotFound(c.Delete(ctx, namespace.DeepCopy()))).To(Succeed())
+				}
+				for _, c := range everywhere { // the samples set the name, so another run needs it too
+					Eventually(ctx, c.lacks(namespace)).WithTimeout(time.Minute).Should(BeTrue())
+				}
 			}
 		}, NodeTimeout(3*time.Minute))
 	})

@@ -178,8 +178,8 @@ func (o *Options) keep(ctx context.Context, host client.Client, namespace string
 		}
 	}
 	if later > 0 {
-		_, _ = fmt.Fprintf(o.ErrOut, "--keep acts now on the members that the wrapper's status lists. Up to %d more members are not listed yet. Run the command again when the listed members are done.\n",
-			later)
+		_, _ = fmt.Fprintf(o.ErrOut, "--keep acts now on the members that the wrapper's status lists. Up to %d more members are not listed yet. "+
+			"Run the command again when the listed members are done.\n", later)
 		found = slices.DeleteFunc(found, func(f finding) bool { return f.what == unnamedHeld })
 	}
 	if o.Keep == keepHost {
