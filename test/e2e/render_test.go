@@ -156,7 +156,7 @@ spec:
 
 		missing := fleet.Hostctl(ctx, "render", w.Name, "-n", w.Namespace, "--cluster", "member-9")
 		Expect(missing.Code).To(Equal(1))
-		Expect(missing.Stderr).To(ContainSubstring("there is no cluster member-9: there are member-1, member-2, member-3"))
+		Expect(missing.Stderr).To(ContainSubstring("there is no cluster member-9; there are member-1, member-2, member-3"))
 		Expect(fleet.Hostctl(ctx, "render").Code).To(Equal(2))
 	})
 })
