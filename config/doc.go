@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package config carries the manifests of this folder inside the programs: the CRDs, the roles and the registration of
-// the webhook. hostctl installs from it on a host, join takes from it what a member gets, and tests load the very same
-// files into a real API server. So what is installed can't be of another version than the program that installs it.
+// Package config embeds the manifests of this folder in the programs: CRDs, roles, the Deployment of the manager, and
+// webhook configurations. `hostctl init` installs them on a host. `hostctl join` installs the members' CRDs. Tests
+// apply the same files to a real API server. Because the manifests are embedded, a program always installs those of its
+// own version.
 //
-// The folders are the words of this package: Objects(CRD) is what lies in crd/. CRDs are generated from the types in
-// apis/ (make generate); everything else is written by hand. What kustomize needs on top of the manifests
-// (kustomization.yaml) is no object and is skipped.
+// A constant of type Folder names a folder: Objects(CRD) returns the objects in crd/. `make generate` writes the CRDs
+// from the types in apis/. People write all other manifests. Objects skips kustomization.yaml, which only kustomize
+// reads.
 package config

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controllers is the one list of Fairlead's loops, and the only place that joins the pure
-// rooms to the wire: read, call a pure package, write its result.
+// Package controllers makes the manager with all its loops. Loops are the only code that connects the pure packages to
+// clusters: a loop reads objects, calls a pure package, and writes the result.
 //
-// Two loops run on the host: federated, one for both scopes of wrappers, and membercluster, which
-// keeps the registry and the connections. What runs for each member (its queue of pushes, its collector
-// where the host collects for it) is engaged through multicluster-runtime with that member's
-// connection and ends with it.
+// Three loops run on the host: federated (once for each scope of wrappers), membercluster, which keeps the registry and
+// the connections to members, and memberreport, which writes the evidence of members. Each member also has a queue of pushes in the manager and, with collector: Host, a
+// collector in the manager. multicluster-runtime starts that queue and that collector when the manager connects to the
+// member, and stops both when the connection ends.
 package controllers

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// repeated returns 64 overrides. Each repeats one operation 63 times.
+// repeated returns 64 overrides, which each have the same operation 63 times.
 func repeated(kind string, op v1alpha1.PatchOperation) []v1alpha1.Override {
 	one := v1alpha1.Override{Target: v1alpha1.OverrideTarget{Kind: kind}}
 	for range 63 {
@@ -29,7 +29,7 @@ func repeated(kind string, op v1alpha1.PatchOperation) []v1alpha1.Override {
 	return list
 }
 
-// listed is n items that a key tells apart, from the last to the first.
+// listed returns n items with the names KEYn, …, KEY2, KEY1.
 func listed(n int, key string) []any {
 	list := make([]any, n)
 	for i := range list {
@@ -38,7 +38,7 @@ func listed(n int, key string) []any {
 	return list
 }
 
-// pod is a Deployment's pod template with these containers.
+// pod returns a Deployment with these containers in its pod template.
 func pod(containers ...any) map[string]any {
 	return map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "web"},
@@ -80,7 +80,7 @@ func TestOverridesThatTakeTooMuchWorkAreRefused(t *testing.T) {
 		twice = append(twice, container("app", listed(40, fmt.Sprint("e", i, "-"))))
 	}
 	for name, tc := range map[string]struct {
-		object map[string]any // it is there 64 times where the list is as short as that
+		object map[string]any // if list has two overrides, the test makes 64 copies of this object; otherwise one
 		list   []v1alpha1.Override
 	}{
 		"moves from one end of a long list to the other": {widgetWith(numbers),
@@ -140,8 +140,8 @@ func TestOverridesThatTakeTooMuchWorkAreRefused(t *testing.T) {
 	}
 }
 
-// These overrides are larger than those that authors write: 64 objects with a megabyte in total, and 64 overrides that
-// each change all of them.
+// No author writes overrides this large: 64 objects of a megabyte in total, and 64 overrides that each change all objects. The budget must
+// still be enough for them.
 func TestLargeRealisticOverridesFit(t *testing.T) {
 	var objects []*unstructured.Unstructured
 	for i := range 64 {
@@ -174,8 +174,8 @@ func TestLargeRealisticOverridesFit(t *testing.T) {
 	}
 }
 
-// A value is moved below another value, which is moved below the next, and so on. The result is deeper than any of
-// them.
+// Each move puts a deep value below another deep value. Every single value is within the depth limit, but the object as a whole would exceed
+// it.
 func TestMovesCannotExceedTheDepthLimit(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 90) + "1" + strings.Repeat("}", 90)
 	bottom := "/spec/b" + strings.Repeat("/a", 90)

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// Set is a list of overrides, compiled for use with many members. It is safe for concurrent use.
+// Set is a compiled list of overrides. Apply can use one Set for many members, also concurrently.
 type Set struct {
 	overrides []override
 }
@@ -24,16 +24,16 @@ type override struct {
 	selection selection.Selection
 	target    v1alpha1.OverrideTarget
 	patch     []operation
-	merge     map[string]any // nil for a patch
-	directive string         // a directive of the strategic merge in merge, or ""
+	merge     map[string]any // nil if the override has a patch
+	directive string         // the first directive of the strategic merge in merge, for example $patch; "" if there is none
 }
 
 type operation struct {
 	jsonpatch.Operation
-	source *source // nil if the operation has a value
+	source *source // the source of the value (valueFrom); nil if the operation itself has a value
 }
 
-// Compile compiles overrides. It refuses only overrides that Validate refuses too; Validate names the exact field. An
+// Compile parses overrides for Apply. Validate refuses everything that Compile refuses, and more; its errors also name the exact field. Every
 // error of Compile is an *Error.
 func Compile(list []v1alpha1.Override) (*Set, error) {
 	set := &Set{overrides: make([]override, 0, len(list))}
@@ -75,7 +75,7 @@ func compile(index int, from *v1alpha1.Override) (override, error) {
 	return o, nil
 }
 
-// Selecting returns the indexes of the overrides that select a member, in order.
+// Selecting returns the indexes of the overrides that select member m, in the order of the spec.
 func (s *Set) Selecting(m selection.Member) []int {
 	var selecting []int
 	for i := range s.overrides {
@@ -86,8 +86,8 @@ func (s *Set) Selecting(m selection.Member) []int {
 	return selecting
 }
 
-// Variant appends to key the data that distinguishes the renderings of members. These are the overrides that select a
-// member, and the values that they take from it. Members with equal keys get equal objects.
+// Variant appends to key everything in which the renderings of two members can differ: which overrides select the member, and the values that
+// these overrides take from the member. Members with equal keys get equal objects, so the caller renders only once for them.
 func (s *Set) Variant(key []byte, m selection.Member) []byte {
 	for i := range s.overrides {
 		o := &s.overrides[i]
@@ -112,7 +112,7 @@ func (s *Set) Variant(key []byte, m selection.Member) []byte {
 	return key
 }
 
-// Selecting returns the indexes of the overrides in list that select a member, in order.
+// Selecting returns the indexes of the overrides in list that select member m, in the order of list.
 func Selecting(list []v1alpha1.Override, m selection.Member) ([]int, error) {
 	set, err := Compile(list)
 	if err != nil {
@@ -121,7 +121,7 @@ func Selecting(list []v1alpha1.Override, m selection.Member) ([]int, error) {
 	return set.Selecting(m), nil
 }
 
-// Apply applies the overrides in list that select a member to objects. For many members, use Compile.
+// Apply applies the overrides in list that select member m. It compiles list at each call: for many members use Compile and Set.Apply.
 func Apply(objects []*unstructured.Unstructured, list []v1alpha1.Override, m selection.Member) ([]*unstructured.Unstructured, error) {
 	set, err := Compile(list)
 	if err != nil {

@@ -8,37 +8,38 @@ import (
 	"strings"
 )
 
-// ErrTooCostly is the cause of errors about overrides that exceed the work limit.
+// ErrTooCostly is what errors.Is finds in the error of a valid override that exceeds the work limit.
 var ErrTooCostly = errors.New("the overrides take too much work")
 
-// None is the Error.Operation of an error that concerns no single operation of a patch.
+// None is the value of Error.Operation if the error is not about one operation of a patch.
 const None = -1
 
-// Error reports an override that cannot be applied. It names the override and the operation, the object, the member,
-// the value found there, and the remedy.
+// Error is why Apply could not apply an override, or Compile could not parse it. Its text names the override, the operation, the object, the
+// member, the cause and the remedy.
 type Error struct {
-	// Override is the index in spec.overrides, Operation the index in its patch, or None.
+	// Override is the index of the override in spec.overrides. Operation is the index of the operation in the override's
+	// patch; None if the error is not about one operation.
 	Override, Operation int
-	// Part is the part of the override, if Operation is None: "merge", "target", "clusters".
+	// Part is set if Operation is None. It is the field of the override that failed: "merge", "target" or "clusters"; "" for
+	// the override as a whole.
 	Part string
-	// Doing is the action as a gerund: "replacing /spec/replicas".
+	// Doing is what failed, as a gerund: "replacing /spec/replicas".
 	Doing string
-	// Path is the JSON pointer of the action, if it has one.
+	// Path is the JSON pointer of the field in Doing; "" if there is no single field.
 	Path string
-	// Object is kind and name, as in "Deployment web"; empty if the error concerns no object.
+	// Object is the object that could not be changed, for example "Deployment web"; "" if the error is not about one object.
 	Object string
-	// Member is the name of the MemberCluster for which Apply rendered.
+	// Member is the member for which Apply was called; "" in an error of Compile.
 	Member string
-	// Found is the value at the path, as JSON and shortened. It is empty if there is none, or if it belongs to a
-	// Secret.
+	// Found is the value at Path as JSON, shortened. It is "" if there is no value, and for a Secret.
 	Found string
-	// Problem is the cause and the remedy.
+	// Problem is the cause, and what the author can do.
 	Problem string
-	// TooCostly reports whether the override is valid but exceeds the work limit. The error then wraps ErrTooCostly.
+	// TooCostly is true if the override is valid but exceeds the work limit. Unwrap then returns ErrTooCostly.
 	TooCostly bool
 }
 
-// Unwrap lets errors.Is find ErrTooCostly.
+// Unwrap returns ErrTooCostly if the override exceeds the work limit, and otherwise nil.
 func (e *Error) Unwrap() error {
 	if e.TooCostly {
 		return ErrTooCostly
@@ -46,7 +47,7 @@ func (e *Error) Unwrap() error {
 	return nil
 }
 
-// Field is the place in the wrapper's spec: overrides[2].patch[0].
+// Field returns the place of the error below spec, for example overrides[2].patch[0].
 func (e *Error) Field() string {
 	at := fmt.Sprintf("overrides[%d]", e.Override)
 	switch {
@@ -58,7 +59,8 @@ func (e *Error) Field() string {
 	return at
 }
 
-// Error implements error.
+// Error returns the path of the override and what failed, for example "overrides[0].patch[0]: replacing /spec/replicas
+// of Deployment web for member east: …".
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Field())
@@ -67,7 +69,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// inWords is the text of the error without its place.
+// inWords returns the text of Error without the result of Field.
 func (e *Error) inWords() string {
 	var b strings.Builder
 	b.WriteString(e.Doing)
@@ -84,7 +86,8 @@ func (e *Error) inWords() string {
 	return b.String()
 }
 
-// For returns the same error for another member of the same variant.
+// For returns the same error with the name of another member. The other member has to be of the same variant: then the same override fails
+// for it.
 func (e *Error) For(member string) *Error {
 	other := *e
 	other.Member = member

@@ -18,8 +18,8 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// FuzzPatch compares one operation with another implementation of RFC 6902. If both succeed, their results have to be
-// equal. No input may cause a panic, or change the input.
+// FuzzPatch applies one operation, and compares the result with that of another implementation of RFC 6902. If both succeed, the results must
+// be equal. No input may cause a panic or a change of the arguments.
 func FuzzPatch(f *testing.F) {
 	f.Add(`{"a":[1,2]}`, "add", "/spec/a/1", "", `{"x":1}`)
 	f.Add(`{"a":[1,2]}`, "remove", "/spec/a/0", "", ``)
@@ -57,7 +57,7 @@ func FuzzPatch(f *testing.F) {
 	})
 }
 
-// widgetOf is a Widget with that spec, nil when it is no JSON.
+// widgetOf returns a Widget with this JSON as its spec; nil if spec is not JSON.
 func widgetOf(spec string) *unstructured.Unstructured {
 	value, err := strictjson.DecodeValue([]byte(spec))
 	if err != nil {
@@ -68,7 +68,7 @@ func widgetOf(spec string) *unstructured.Unstructured {
 	}}
 }
 
-// reference applies the operation with the json-patch library.
+// reference applies the operation with the library json-patch. The second result is false if the library refuses the operation.
 func reference(doc []byte, op, path, from, value string) ([]byte, bool) {
 	operation := map[string]any{"op": op, "path": path}
 	if from != "" {
@@ -91,8 +91,8 @@ func reference(doc []byte, op, path, from, value string) ([]byte, bool) {
 	return out, err == nil
 }
 
-// FuzzMerge merges any patch into an object of a built-in kind and of a custom kind. Nothing panics, and protected
-// fields stay. For the custom kind, the result is that of another implementation of RFC 7386.
+// FuzzMerge merges a patch into an object of a built-in kind and into one of a custom kind. No patch may cause a panic or change a protected
+// field. For the custom kind, the result must equal that of another implementation of RFC 7386.
 func FuzzMerge(f *testing.F) {
 	f.Add(`{"a":{"b":1}}`, `{"spec":{"a":{"b":null,"c":[1]}}}`)
 	f.Add(`{"replicas":1}`, `{"spec":{"template":{"spec":{"containers":[{"name":"a","$patch":"delete"}]}}}}`)
@@ -139,7 +139,7 @@ func FuzzMerge(f *testing.F) {
 	})
 }
 
-// FuzzValidate checks that nothing panics, and that Apply and render can read everything that Validate accepts.
+// FuzzValidate checks that no spec causes a panic, and that Apply and package render accept every spec that Validate accepts.
 func FuzzValidate(f *testing.F) {
 	f.Add(`{"objects":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}],"placement":{"clusters":{"names":["a"]}}}`)
 	f.Add(`{"objects":[{"apiVersion":"v1","kind":"List","metadata":{"name":"a","labels":{"x":1}},"items":[]}],"overrides":[{"target":{"kind":"List"},"patch":[{"op":"move","path":"/a","from":"/metadata/name"}]}]}`)
@@ -176,7 +176,7 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// FuzzSelector checks that nothing panics, and that a compiled selection selects the same members as a new one.
+// FuzzSelector checks that no selector causes a panic, and that a compiled Selection gives the same answer each time.
 func FuzzSelector(f *testing.F) {
 	f.Add("cloud", "In", "aws", "cloud", "aws", "east")
 	f.Add("cloud", "NotIn", "aws", "cloud", "gcp", "")

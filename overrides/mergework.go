@@ -12,18 +12,19 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/jsonpatch"
 )
 
-// Directives of the strategic merge that belong to the list of another key.
+// These are prefixes of keys that are directives of the strategic merge. After the prefix comes the name of the list that the directive sorts, or
+// from which it deletes items.
 const (
 	orderDirective  = "$setElementOrder/"
 	deleteDirective = "$deleteFromPrimitiveList/"
 )
 
-// perScan is the cost of comparing two items of a list by their merge key.
+// perScan is the cost, in units, to compare the merge keys of two list items.
 const perScan = 16
 
-// takeMerge takes the cost of a strategic merge of patch into object from the budget in advance, because the merge
-// cannot be stopped. The cost is quadratic in the length of lists with a merge key. A patch may have a merge key twice.
-// Then the merge adds items to the lists of object before it reaches them, and more is how many.
+// takeMerge takes the cost of a strategic merge of patch into object from the budget. It does so before the merge, because a running merge cannot
+// be stopped. The cost is quadratic in the length of lists with a merge key. If the patch has two items with the same merge key,
+// the merge first adds items of the patch to object's lists, and then merges these lists. more is how many items it may add.
 func takeMerge(b *jsonpatch.Budget, object, patch map[string]any, schema strategicpatch.LookupPatchMeta, more int) error {
 	for key := range patch {
 		list := strings.TrimPrefix(strings.TrimPrefix(key, orderDirective), deleteDirective)
@@ -31,7 +32,7 @@ func takeMerge(b *jsonpatch.Budget, object, patch map[string]any, schema strateg
 		case map[string]any:
 			below, _, err := schema.LookupPatchMetadataForStruct(key)
 			if err != nil {
-				continue // the merge itself returns the error
+				continue // the merge itself reports the wrong type
 			}
 			there, _ := object[key].(map[string]any)
 			if err := takeMerge(b, there, v, below, more); err != nil {
@@ -56,7 +57,7 @@ func takeMergeOfLists(b *jsonpatch.Budget, there, patch []any, schema strategicp
 		return err
 	}
 	byKey := make(map[any]map[string]any, len(there))
-	for _, item := range slices.Backward(there) { // the merge uses the first item of a key
+	for _, item := range slices.Backward(there) { // backward: of several items with the same key, the merge uses the first
 		if m, ok := item.(map[string]any); ok && isScalar(m[mergeKey]) {
 			byKey[m[mergeKey]] = m
 		}
@@ -105,9 +106,9 @@ func isScalar(value any) bool {
 	return true
 }
 
-// mergeWork is the cost of merging two lists by a key; there and patched are their lengths. The merge searches the
-// list from its start for each item of the patch. Then it sorts the items of the patch: each comparison searches the
-// list again for the positions of both items.
+// mergeWork returns the cost, in units, to merge two lists by a merge key. there is the length of the object's list, and patched the length of the
+// patch's list. The merge searches the object's list once for each item of the patch. Then it sorts the items of the patch, and at
+// each comparison it searches the list for both items again.
 func mergeWork(there, patched int) int64 {
 	all, own := int64(there+patched), int64(patched)
 	return perScan * (all*all + own*own*int64(bits.Len(uint(patched))))

@@ -37,7 +37,7 @@ metadata: {name: cog}
 spec: {size: 9007199254740993, parts: [{name: a, count: 1}, {name: b, count: 2}], limits: {cpu: 1, memory: 2}}
 `
 
-// object reads YAML into an object.
+// object decodes an object from YAML.
 func object(t testing.TB, text string) *unstructured.Unstructured {
 	t.Helper()
 	obj, err := strictjson.Decode(runtime.RawExtension{Raw: fromYAML(t, text)})
@@ -56,7 +56,7 @@ func fromYAML(t testing.TB, text string) []byte {
 	return data
 }
 
-// parse reads a list of overrides as kubectl would send it.
+// parse decodes a list of overrides from YAML.
 func parse(t testing.TB, text string) []v1alpha1.Override {
 	t.Helper()
 	var list []v1alpha1.Override
@@ -66,7 +66,7 @@ func parse(t testing.TB, text string) []v1alpha1.Override {
 	return list
 }
 
-// patchOf is one override for all members with the operations given.
+// patchOf returns one override for all members, whose patch has these operations in YAML. It targets the objects of one kind.
 func patchOf(t testing.TB, kind, operations string) []v1alpha1.Override {
 	t.Helper()
 	var ops []v1alpha1.PatchOperation
@@ -76,7 +76,7 @@ func patchOf(t testing.TB, kind, operations string) []v1alpha1.Override {
 	return []v1alpha1.Override{{Target: v1alpha1.OverrideTarget{Kind: kind}, Patch: ops}}
 }
 
-// mergeOf is one override for all members with the merge given.
+// mergeOf returns one override for all members with this merge in YAML. It targets the objects of one kind.
 func mergeOf(t testing.TB, kind, patch string) []v1alpha1.Override {
 	t.Helper()
 	return []v1alpha1.Override{{

@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// reservedObjects are objects that no wrapper may bring to a member, each with the field that makes it reserved.
+// reservedObjects are objects that no wrapper may have, each with the field that makes it reserved.
 var reservedObjects = map[string]struct{ object, at string }{
 	"the host's ClusterRole":             {"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: fairlead-host}}", "/metadata/name"},
 	"a grant's ClusterRole":              {"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: fairlead-host-core}}", "/metadata/name"},

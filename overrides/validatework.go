@@ -13,14 +13,14 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// ValidateWork returns a fault if the overrides that select every member exceed the work limit. It applies them for a
-// member without name and labels. It skips an operation that fails there, because the operation may work for a real
-// member. Admission and hostctl call ValidateWork after Validate has found no fault. More overrides may select a real
-// member and then exceed the limit: Set.Apply returns that error.
+// ValidateWork returns a fault if the overrides that select every member exceed the work limit. It applies these overrides for a member without a name and
+// without labels. An operation that fails there could work for a real member, so ValidateWork skips it. Admission and hostctl call
+// ValidateWork after Validate has found no fault. More overrides may select a real member, and exceed the limit together; Set.Apply
+// returns that error.
 func ValidateWork(spec *v1alpha1.WrapperSpec) field.ErrorList {
 	set, err := Compile(spec.Overrides)
 	if err != nil {
-		return nil // Validate returns that error
+		return nil // Validate reports this fault
 	}
 	objects := make([]*unstructured.Unstructured, 0, len(spec.Objects))
 	for i := range spec.Objects {

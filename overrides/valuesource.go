@@ -10,9 +10,9 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// source is a compiled ValueSource.
+// source is a parsed ValueSource: where an operation's value comes from.
 type source struct {
-	label    string // "" is the member's name
+	label    string // the key of the member's label; "" means the member's name
 	fallback *string
 	skip     bool
 }
@@ -38,7 +38,8 @@ func newSource(from *v1alpha1.ValueSource) (*source, error) {
 	return s, nil
 }
 
-// value returns the value of the member, or the default if the member has none.
+// value returns the member's name or the value of its label, by default fallback. there is false if the member lacks the label and there is no
+// fallback.
 func (s *source) value(m selection.Member) (value string, there bool) {
 	if s.label == "" {
 		return m.Name, true

@@ -7,17 +7,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Wrapper is the common part of a Federated and a ClusterFederated.
+// Wrapper is what a Federated and a ClusterFederated have in common, so that one function can serve both kinds.
 //
 // +kubebuilder:object:generate=false
 type Wrapper interface {
 	metav1.Object
 	runtime.Object
-	// WrapperKind is the kind. It is known even if the object's TypeMeta is empty.
+	// WrapperKind returns Federated or ClusterFederated. It does not need the TypeMeta, which a typed client leaves empty.
 	WrapperKind() WrapperKind
-	// WrapperSpec is the spec, to read and to change.
+	// WrapperSpec returns a pointer to the spec of the wrapper, not a copy.
 	WrapperSpec() *WrapperSpec
-	// WrapperStatus is the status, to read and to change.
+	// WrapperStatus returns a pointer to the status of the wrapper, not a copy.
 	WrapperStatus() *WrapperStatus
 }
 
@@ -39,7 +39,7 @@ func (f *ClusterFederated) WrapperSpec() *WrapperSpec { return &f.Spec }
 // WrapperStatus implements Wrapper.
 func (f *ClusterFederated) WrapperStatus() *WrapperStatus { return &f.Status }
 
-// Identity returns the identity of a wrapper in the form that Deliveries hold.
+// Identity returns the identity of a wrapper as the manager writes it to spec.wrapper of a Delivery.
 func Identity(w Wrapper) WrapperIdentity {
 	return WrapperIdentity{
 		Kind:       w.WrapperKind(),
@@ -50,8 +50,8 @@ func Identity(w Wrapper) WrapperIdentity {
 	}
 }
 
-// Beside is the namespace that holds a wrapper's revisions and Approvals on the host: the namespace of a Federated, or
-// SystemNamespace for a ClusterFederated.
+// Beside returns the namespace of the host that holds the ControllerRevisions and the Approvals of a wrapper: the
+// namespace of a Federated, or SystemNamespace for a ClusterFederated.
 func (id WrapperIdentity) Beside() string {
 	if id.Kind == KindClusterFederated {
 		return SystemNamespace

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// The on-call has to be able to look up every reason.
+// The on-call person looks up the reason of a status in docs/troubleshooting.md. So each constant Reason… of
+// conditions.go needs a row there.
 func TestEveryReasonIsInTroubleshooting(t *testing.T) {
 	text, err := os.ReadFile("../../docs/troubleshooting.md")
 	if err != nil {

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 is the API of Fairlead: the objects that people write at the host, and the records that host and
-// collector write on a member.
+// Package v1alpha1 is the API of Fairlead: the objects that people write on the host, and the records that the manager
+// and the collector write on a member.
 //
-// At the host, a wrapper holds the objects and selects the members that get them. A Federated holds namespaced objects, a
-// ClusterFederated cluster-scoped ones. A MemberCluster describes one member. On a member, a Delivery is the record of one
-// wrapper. Its spec lists what the host intends, has applied and still has to remove; the host writes it. Its status is the
-// health of the objects; the collector writes it. The Membership, one for each member, names the host that owns the member.
+// On the host, a wrapper holds objects and selects the members that get them. A Federated holds namespaced objects, a
+// ClusterFederated cluster-scoped ones. A MemberCluster describes one member. An Approval is the decision of a person
+// about one wrapper. On a member, a Delivery is the record of one wrapper. The manager writes the spec of the Delivery:
+// what the host intends, what the manager has applied, and what it still has to remove. The collector writes the
+// status: the health and the drift of the objects. Each member has one Membership, which names the host that owns the
+// member.
 //
-// Why it is so: there is never a second kind for a wrapped kind. Otherwise each new CRD would need a federated twin,
-// and a fleet would fall behind its members. There are two wrapper kinds, because the scope of an object is a security
-// boundary. A person who can write in one namespace of the host must not change cluster-scoped objects on a member.
-// State is stored beside the objects: the host stores M wrappers and N members, and no object for each of the M×N
-// pairs.
+// Why it is so:
 //
-// The package holds types, constants and accessors only; it never talks to a cluster.
+//   - A wrapper can hold any kind, so no CRD needs a second, federated CRD. A federated CRD would have to be written
+//     for each new CRD, and the host would always lack some of the kinds that its members have.
+//   - There are two kinds of wrapper, because the scope of an object is a security boundary. A person who can write in
+//     one namespace of the host must not be able to change cluster-scoped objects on a member.
+//   - The host stores an object for each wrapper and an object for each member, and none for each pair of a wrapper and
+//     a member: there can be millions of such pairs. The record of a pair is on the member, beside the objects.
+//
+// The package has types, constants and accessors only. It never talks to a cluster.
 //
 // +kubebuilder:object:generate=true
 // +groupName=federation.fairlead.dev

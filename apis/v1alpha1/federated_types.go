@@ -6,9 +6,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Federated wraps namespaced objects. The manager pushes them to every member that the placement selects, into the
-// namespace of the same name. Overrides change the objects for some members. Ready is True when every selected member
-// has the objects and they are healthy.
+// Federated wraps namespaced objects. The manager pushes the objects to every member that the placement selects. On a
+// member they go into the namespace that has the name of the Federated's namespace. Overrides change the objects for
+// some members. Ready is True when every selected member has the objects and they are healthy.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -49,7 +49,7 @@ type FederatedList struct {
 	// +optional
 	metav1.ListMeta `json:"metadata,omitzero"`
 
-	// items are the wrappers.
+	// items are the Federateds.
 	// +required
 	Items []Federated `json:"items"`
 }
@@ -97,7 +97,7 @@ type ClusterFederatedList struct {
 	// +optional
 	metav1.ListMeta `json:"metadata,omitzero"`
 
-	// items are the wrappers.
+	// items are the ClusterFederateds.
 	// +required
 	Items []ClusterFederated `json:"items"`
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // MemberCluster describes one member: a cluster to which the manager pushes objects. `hostctl join` creates it.
-// Placement and overrides select members by its labels. The condition Ready is True if pushes reach the member.
+// Placement and overrides select members by the labels of their MemberClusters. The condition Ready is True if the
+// manager can push to the member.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -29,7 +30,7 @@ type MemberCluster struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// spec is the connection to the member, and the policies for it.
+	// spec has the address of the member, the reference to its credentials, and the policies for the member.
 	// +required
 	Spec MemberClusterSpec `json:"spec,omitzero"`
 
@@ -50,36 +51,40 @@ type MemberClusterList struct {
 	// +optional
 	metav1.ListMeta `json:"metadata,omitzero"`
 
-	// items are the members.
+	// items are the MemberClusters.
 	// +required
 	Items []MemberCluster `json:"items"`
 }
 
-// MemberClusterSpec is the connection to a member, and the policies for it.
+// MemberClusterSpec has the address of a member, the reference to its credentials, and the policies for the member.
 type MemberClusterSpec struct {
-	// endpoint is the URL of the member's API server, https only.
+	// endpoint is the URL of the member's API server, for example https://east.example.com:6443. Only https is allowed.
 	// +required
 	// +kubebuilder:validation:MinLength=9
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() == 'https'",message="endpoint is an https URL: https://HOST:PORT"
 	Endpoint string `json:"endpoint,omitempty"`
 
-	// caBundle is the PEM bundle that verifies the certificate of the API server. If it is absent, the manager uses its
-	// system's root certificates.
+	// caBundle is a PEM bundle of certificate authorities, base64-encoded. With it, the manager verifies the certificate
+	// of the member's API server. If it is absent, the manager uses the root certificates of the system on which the
+	// manager runs.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=131072
 	CABundle []byte `json:"caBundle,omitempty"`
 
-	// tlsServerName is the name that the certificate of the API server has to have, if that is not the host name in the
-	// endpoint.
+	// tlsServerName is the name that the certificate of the member's API server must have. If it is absent, the
+	// certificate must have the host name in endpoint.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	TLSServerName string `json:"tlsServerName,omitempty"`
 
-	// proxyURL is the proxy between the host and the endpoint: http, https or socks5. Do not put the user and password
-	// of the proxy here. `hostctl join NAME --cluster-kubeconfig FILE --proxy-url URL` writes them into the Secret.
+	// proxyURL is the URL of the proxy through which the manager reaches the endpoint, for example
+	// http://proxy.example.com:3128. The schemes are http, https and socks5. If it is absent, the manager connects without
+	// a proxy. Do not put the user and the password of the proxy here, because everyone who can read MemberClusters would
+	// see them. `hostctl join NAME --cluster-kubeconfig FILE --proxy-url URL` writes them into the Secret of
+	// credentialsRef.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
@@ -87,29 +92,34 @@ type MemberClusterSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^[^/?#]*//[^/?#]*@')",message="proxyURL holds no user and password, because everyone who can read MemberClusters could see them: `hostctl join NAME --cluster-kubeconfig FILE --proxy-url URL` puts them into the Secret"
 	ProxyURL string `json:"proxyURL,omitempty"`
 
-	// credentialsRef names the Secret in fairlead-system with the credentials, of type federation.fairlead.dev/member.
-	// The Secret names the member and the connection that it is for.
+	// credentialsRef names the Secret in fairlead-system that has the credentials for the member. Its type is
+	// federation.fairlead.dev/member. The Secret also names one MemberCluster and its connection (endpoint, certificate
+	// authority, server name and proxy). The manager uses the credentials only for these.
 	// +required
 	CredentialsRef CredentialsRef `json:"credentialsRef,omitzero"`
 
-	// collector selects where the collector of the member runs. Host: inside the host's manager. Member: as a
-	// Deployment on the member, which `hostctl join` installs. External: as a separate process (cmd/collector) that an
-	// administrator runs. Defaults to Host.
+	// collector selects where the collector of the member runs. The collector observes the health and the drift of the
+	// objects on the member. Defaults to Host.
+	// - Host: inside the manager on the host.
+	// - Member: as a Deployment on the member, which `hostctl join` installs.
+	// - External: as a separate process (cmd/collector), which an administrator runs.
 	// +optional
 	// +default="Host"
 	// +kubebuilder:validation:Enum=Host;Member;External
 	Collector CollectorMode `json:"collector,omitempty"`
 
-	// suspend set to Pushes stops pushes to this member and removals from it. The manager still observes the member and
-	// renews its own credentials. Defaults to None.
+	// suspend set to Pushes makes the manager push nothing to this member, and remove nothing from it. The manager still
+	// observes the member, and renews its own credentials there. Defaults to None.
 	// +optional
 	// +default="None"
 	// +kubebuilder:validation:Enum=None;Pushes
 	Suspend SuspendPolicy `json:"suspend,omitempty"`
 
-	// namespacePolicy selects the open namespaces of the member: the manager pushes objects only into these. Managed:
-	// the namespaces that Fairlead created there, and those with the label federation.fairlead.dev/open: "true". All:
-	// every namespace except kube-* and fairlead-system. Defaults to Managed.
+	// namespacePolicy selects the open namespaces of the member. The manager pushes objects only into open namespaces.
+	// Defaults to Managed.
+	// - Managed: the namespaces that the manager created on the member, and the namespaces with the label
+	//   federation.fairlead.dev/open: "true".
+	// - All: every namespace except kube-* and fairlead-system.
 	// +optional
 	// +default="Managed"
 	// +kubebuilder:validation:Enum=Managed;All
@@ -127,9 +137,13 @@ type CredentialsRef struct {
 
 // MemberClusterStatus is the state of a member, as the host observes it.
 type MemberClusterStatus struct {
-	// conditions are Reachable (the API server answers), CredentialsValid (it accepts the host's credentials),
-	// CollectorReady (a collector observes the member) and Ready, their summary. MemberOutdated exists only while it is
-	// True: the member's CRDs lack fields of the host's, or its collector is older than the manager.
+	// conditions are the conditions of the member.
+	// - Reachable: the member's API server answers.
+	// - CredentialsValid: the API server accepts the host's credentials, and belongs to the cluster that joined.
+	// - CollectorReady: a collector observes the member.
+	// - Ready: the summary. It is True if Reachable, CredentialsValid and CollectorReady are True.
+	// - MemberOutdated: the member's CRDs lack fields that the host's CRDs have, or the member's collector is older than
+	//   the manager. This condition is present only while it is True.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -137,18 +151,19 @@ type MemberClusterStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// uid is the uid of the member's kube-system namespace. The manager refuses an endpoint that leads to a cluster
-	// with another uid.
+	// uid is the uid of the kube-system namespace of the cluster that joined, which identifies that cluster. The manager
+	// writes nothing to an endpoint that leads to a cluster with another uid.
 	// +optional
 	UID types.UID `json:"uid,omitempty"`
 
-	// kubernetesVersion is the version of the member's API server, as in v1.36.3.
+	// kubernetesVersion is the version of the member's API server, for example v1.36.3.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 
-	// grants are the rights of the host on the member, as given to `hostctl join --allow`.
+	// grants are the rights of the host on the member, as a person gave them with `hostctl join --allow`. Each is the name
+	// of a profile, for example storage, or one resource.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=0
@@ -157,42 +172,44 @@ type MemberClusterStatus struct {
 	// +kubebuilder:validation:items:MaxLength=317
 	Grants []string `json:"grants,omitempty"`
 
-	// facts are properties of the cluster, as the member reports them. They are hints: the host cannot verify them.
+	// facts are properties of the cluster, as the member reports them. The host cannot verify them, so they are only
+	// hints. They are absent until a collector has reported them.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MinProperties=1
 	Facts MemberFacts `json:"facts,omitzero"`
 
-	// credentialsExpireTime is when the host's token for the member expires. The manager renews the token daily, or
-	// after a third of its life, so it is about 30 days ahead while all is well. It is absent for credentials without
-	// an expiry.
+	// credentialsExpireTime is when the host's token for the member expires. The manager renews the token daily, or after
+	// a third of its life if that is sooner. Most tokens live for 30 days, so a time much less than 30 days ahead shows
+	// that the renewal fails. It is absent if the credentials never expire.
 	// +optional
 	CredentialsExpireTime metav1.Time `json:"credentialsExpireTime,omitempty,omitzero"`
 
-	// leaving is about a MemberCluster that is being deleted. It is Cleared once the manager has removed Deliveries,
-	// Membership and CRDs from the member, and only the host's account remains there. It is absent until then.
+	// leaving is Cleared after a person has deleted the MemberCluster, and the manager has removed all Deliveries, the
+	// Membership and Fairlead's CRDs from the member. Only the host's account is then left on the member. It is absent
+	// before that.
 	// +optional
 	// +kubebuilder:validation:Enum=Cleared
 	Leaving LeavingProgress `json:"leaving,omitempty"`
 
-	// orphans are Deliveries on the member whose wrapper does not exist on the host, or is not placed on this member.
-	// This happens when the host lost wrappers or was restored from a backup, after an Approval of a release, and after
-	// a takeover from another host. The manager changes nothing there. `hostctl recover` shows the ways out. The field
-	// is absent if there are no orphans.
+	// orphans are Deliveries on the member whose wrapper does not exist on the host, or is not placed on this member. For
+	// example, the host lost wrappers or was restored from a backup, a person ended the wait for a removal (Approval with
+	// allow: Release), or this host took the member over from another host. The manager does not change the objects of an
+	// orphan. `hostctl recover` shows what you can do. It is absent if no Delivery is an orphan.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MinProperties=1
 	Orphans OrphanedDeliveries `json:"orphans,omitzero"`
 }
 
-// OrphanedDeliveries are Deliveries on a member that no wrapper of the host accounts for.
+// OrphanedDeliveries are the orphans on one member.
 type OrphanedDeliveries struct {
-	// count is the number of orphans.
+	// count is the number of orphans on the member.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Count int32 `json:"count,omitempty"`
 
-	// names are the names of these Deliveries, sorted, the first 10.
+	// names are the names of the first 10 orphans, sorted.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=0
@@ -202,15 +219,15 @@ type OrphanedDeliveries struct {
 	Names []string `json:"names,omitempty"`
 }
 
-// MemberFacts are properties of a member, as its collector found them.
+// MemberFacts are properties of a member's cluster, as the collector of the member observes them.
 type MemberFacts struct {
-	// kubernetesVersion is the API server's version, as in v1.36.3.
+	// kubernetesVersion is the version of the member's API server, for example v1.36.3.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 
-	// storageClasses are names of StorageClasses, sorted, the first 64.
+	// storageClasses are the names of the first 64 StorageClasses, sorted.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=0
@@ -219,8 +236,8 @@ type MemberFacts struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	StorageClasses []string `json:"storageClasses,omitempty"`
 
-	// defaultStorageClasses are the names of the classes that are annotated as default. If the list is empty, a claim
-	// without a class stays Pending. If it has several names, Kubernetes uses the newest.
+	// defaultStorageClasses are the names of the StorageClasses that are annotated as the default. If there is none, a
+	// claim that names no class stays Pending. If there are several, Kubernetes uses the newest of them.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=0
@@ -229,7 +246,7 @@ type MemberFacts struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	DefaultStorageClasses []string `json:"defaultStorageClasses,omitempty"`
 
-	// provisioners are the provisioners of the classes and the names of the CSI drivers, sorted.
+	// provisioners are the provisioners of the StorageClasses and the names of the CSI drivers, sorted, 64 at most.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=0
@@ -238,7 +255,8 @@ type MemberFacts struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	Provisioners []string `json:"provisioners,omitempty"`
 
-	// olm are the generations of OLM that the member serves: V0 (Subscription), V1 (ClusterExtension).
+	// olm has the generations of OLM that the member serves: V0 (with the kind Subscription) and V1 (with the kind
+	// ClusterExtension). It is empty if the member has no OLM.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=0
@@ -246,12 +264,12 @@ type MemberFacts struct {
 	// +kubebuilder:validation:items:Enum=V0;V1
 	OLM []OLMGeneration `json:"olm,omitempty"`
 
-	// nodes is the number of nodes.
+	// nodes is the number of nodes of the member. It is absent if the collector could not count them.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Nodes *int32 `json:"nodes,omitempty"`
 
-	// zones are the values of topology.kubernetes.io/zone on the nodes, sorted, the first 64.
+	// zones are the values of the label topology.kubernetes.io/zone on the member's nodes, sorted, 64 at most.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=0
@@ -261,35 +279,36 @@ type MemberFacts struct {
 	Zones []string `json:"zones,omitempty"`
 }
 
-// CollectorMode tells where a member's collector runs.
+// CollectorMode is the type of MemberClusterSpec.Collector.
 type CollectorMode string
 
-// The collector modes.
+// The values of CollectorMode. MemberClusterSpec.Collector explains them.
 const (
 	CollectorHost     CollectorMode = "Host"
 	CollectorMember   CollectorMode = "Member"
 	CollectorExternal CollectorMode = "External"
 )
 
-// NamespacePolicy tells which namespaces of a member are open.
+// NamespacePolicy is the type of MemberClusterSpec.NamespacePolicy.
 type NamespacePolicy string
 
-// The namespace policies.
+// The values of NamespacePolicy. MemberClusterSpec.NamespacePolicy explains them.
 const (
 	NamespacesManaged NamespacePolicy = "Managed"
 	NamespacesAll     NamespacePolicy = "All"
 )
 
-// LeavingProgress is the progress of an unjoin.
+// LeavingProgress is the type of MemberClusterStatus.Leaving.
 type LeavingProgress string
 
-// LeavingCleared means that the manager has removed everything of Fairlead from the member, except the host's account.
+// LeavingCleared means that the manager has removed everything of Fairlead from the member, except the account with
+// which it reaches the member.
 const LeavingCleared LeavingProgress = "Cleared"
 
 // OLMGeneration is a generation of the Operator Lifecycle Manager.
 type OLMGeneration string
 
-// The generations of OLM: V0 has Subscriptions, V1 ClusterExtensions.
+// The values of OLMGeneration: V0 has the kind Subscription, V1 the kind ClusterExtension.
 const (
 	OLMV0 OLMGeneration = "V0"
 	OLMV1 OLMGeneration = "V1"

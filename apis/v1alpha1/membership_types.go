@@ -10,8 +10,8 @@ import (
 // MembershipName is the name of the one Membership of a member.
 const MembershipName = "self"
 
-// Membership names, on a member, the host that owns the member. Each member has one, named self. `hostctl join` creates
-// it, and refuses a member whose Membership names another host.
+// Membership is on each member, and names the host that owns the member. Each member has one, named self. `hostctl
+// join` creates it, and refuses a member whose Membership names another host.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -25,15 +25,15 @@ const MembershipName = "self"
 type Membership struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// metadata is the standard object metadata.
+	// metadata is the standard object metadata. The name is self.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 
-	// spec is written by the host.
+	// spec names the host and its rights on the member. Only the host writes it.
 	// +required
 	Spec MembershipSpec `json:"spec,omitzero"`
 
-	// status is written by the collector.
+	// status is the heartbeat of the collector, and the facts that it observed. Only the collector writes it.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MinProperties=1
@@ -50,25 +50,26 @@ type MembershipList struct {
 	// +optional
 	metav1.ListMeta `json:"metadata,omitzero"`
 
-	// items are the memberships.
+	// items are the Memberships.
 	// +required
 	Items []Membership `json:"items"`
 }
 
-// MembershipSpec names the host that owns the member.
+// MembershipSpec names the host that owns the member, and the host's rights there.
 type MembershipSpec struct {
-	// host is the host that pushes here.
+	// host is the host that owns this member and pushes objects to it.
 	// +required
 	Host HostIdentity `json:"host,omitzero"`
 
-	// clusterName is the name of the MemberCluster at the host, a DNS label.
+	// clusterName is the name of the MemberCluster that describes this member on the host, for example east.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="clusterName is a DNS label: lower case letters, digits and '-', 63 at most"
 	ClusterName string `json:"clusterName,omitempty"`
 
-	// grants are the rights that the join gave to the host.
+	// grants are the rights on this member that `hostctl join --allow` gave to the host. Each is a profile, for example
+	// storage, or one resource.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=0
@@ -77,40 +78,40 @@ type MembershipSpec struct {
 	// +kubebuilder:validation:items:MaxLength=317
 	Grants []string `json:"grants,omitempty"`
 
-	// namespacePolicy tells which namespaces are open to the host. The member's ValidatingAdmissionPolicy fairlead-host
-	// enforces it. Only a join changes it. It is absent if an earlier version of hostctl, which installed no such
-	// policy, joined the member.
+	// namespacePolicy selects the namespaces into which the host may write: see spec.namespacePolicy of the MemberCluster.
+	// The member enforces it with the ValidatingAdmissionPolicy fairlead-host. Only `hostctl join` changes it. It is
+	// absent if an earlier version of hostctl joined the member, and installed no such policy.
 	// +optional
 	// +kubebuilder:validation:Enum=Managed;All
 	NamespacePolicy NamespacePolicy `json:"namespacePolicy,omitempty"`
 }
 
-// HostIdentity names a host.
+// HostIdentity identifies a host.
 type HostIdentity struct {
 	// uid is the uid of the host's kube-system namespace.
 	// +required
 	UID types.UID `json:"uid,omitempty"`
 
-	// name is the display name of the host.
+	// name is a name of the host that people recognise. It need not be unique: the uid identifies the host.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 }
 
-// MembershipStatus is the heartbeat of the collector, and the facts that it found.
+// MembershipStatus is the heartbeat of the collector, and the facts that the collector observed.
 type MembershipStatus struct {
-	// renewTime is when the collector last wrote its heartbeat. The collector writes one every 60 s.
+	// renewTime is when the collector last wrote its heartbeat. It does so every 60 seconds.
 	// +optional
 	RenewTime metav1.MicroTime `json:"renewTime,omitempty,omitzero"`
 
-	// collectorVersion is the collector's version.
+	// collectorVersion is the version of the collector that writes this status.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	CollectorVersion string `json:"collectorVersion,omitempty"`
 
-	// facts are what the collector found.
+	// facts are properties of the cluster, as the collector observed them.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MinProperties=1

@@ -11,7 +11,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect"
 )
 
-// serveHealth answers a kubelet's probes. /healthz is 200 unless the collector hangs, /readyz is 200 while it writes heartbeats.
+// serveHealth serves a kubelet's probes at an address. /healthz answers 503 if the collector hangs. /readyz answers 503 if the collector
+// cannot write heartbeats. Otherwise both answer 200. stop ends the server.
 func serveHealth(address string, c *collect.Collector) (stop func(), err error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -19,7 +20,7 @@ func serveHealth(address string, c *collect.Collector) (stop func(), err error) 
 	}
 	server := &http.Server{Handler: healthHandler(c.Alive, c.Ready), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second,
 		WriteTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 8 << 10}
-	go func() { _ = server.Serve(listener) }() // it ends with stop
+	go func() { _ = server.Serve(listener) }() // Serve returns an error once stop was called
 	return func() { _ = server.Close() }, nil
 }
 
@@ -30,7 +31,7 @@ func healthHandler(alive, ready func() error) http.Handler {
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 			if err := check(); err != nil {
 				w.WriteHeader(http.StatusServiceUnavailable)
-				_, _ = fmt.Fprintln(w, err) // the probe may have given up
+				_, _ = fmt.Fprintln(w, err) // an error means that the kubelet has given up the request
 				return
 			}
 			_, _ = fmt.Fprintln(w, "ok")

@@ -2,7 +2,7 @@
 
 // Command hostctl is the command line of Fairlead. See `hostctl --help`.
 //
-// Each command is a package of its own below this folder, and one line in New. A command parses flags, asks and prints; its work
-// is done by a package outside cmd, which the manager, the sandbox or the tests use too. Data goes to stdout, everything else to
-// stderr.
+// Each command is a package below this folder, and has one line in function New. A command parses flags, asks questions and prints.
+// A package outside cmd does the work, which the manager, the sandbox or tests use too. Data goes to standard output, and
+// everything else to standard error.
 package main

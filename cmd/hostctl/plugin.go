@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// pluginFile is the name of the file that `kubectl fairlead` runs. krew makes it a link to hostctl.
+	// pluginFile is the name of the file that kubectl runs for `kubectl fairlead`. krew creates it as a link to hostctl.
 	pluginFile = "kubectl-fairlead"
-	// pluginCommand is the command that a user of the plugin types.
+	// pluginCommand is what a user of the plugin types in place of hostctl.
 	pluginCommand = "kubectl fairlead"
 )
 
-// isPlugin reports whether the program was started as a plugin of kubectl.
+// isPlugin reports whether kubectl started hostctl as its plugin. program is the path with which the process was started.
 func isPlugin(program string) bool {
 	return strings.TrimSuffix(filepath.Base(program), ".exe") == pluginFile
 }
 
-// ownName finds hostctl as a word of its own, and not inside a path or a longer name.
+// ownName matches the word hostctl, but not as a part of a path or of a longer name.
 var ownName = regexp.MustCompile(`(^|[^\w/.-])hostctl($|[^\w/-])`)
 
-// asPlugin makes all usage texts name the command that a user of the plugin types. The command completion goes: kubectl completes
-// the arguments of its plugins, with the script kubectl_complete-fairlead.
+// asPlugin replaces hostctl by `kubectl fairlead` in all help texts. It removes the command completion: kubectl completes the arguments of
+// a plugin with the plugin's own script kubectl_complete-fairlead.
 func asPlugin(root *cobra.Command) {
 	rename := func(text *string) { *text = ownName.ReplaceAllString(*text, "${1}"+pluginCommand+"${2}") }
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: pluginCommand}

@@ -21,7 +21,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/placement"
 )
 
-// delete removes the wrapper from every member, as onDelete says. It removes the finalizer when that is done on all.
+// delete makes a wrapper that is being deleted leave every member, as spec.onDelete of the wrapper says. When the
+// wrapper has left all members, delete removes the finalizer.
 func (p *reconciliation) delete(ctx context.Context) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(p.object(), v1alpha1.Finalizer) {
 		return ctrl.Result{}, nil
@@ -34,8 +35,8 @@ func (p *reconciliation) delete(ctx context.Context) (ctrl.Result, error) {
 		return ctrl.Result{}, err
 	}
 	if swept {
-		// The user deleted the namespace or the CRD, not this wrapper. Members keep their objects and their
-		// Deliveries, and their collectors report these as orphaned.
+		// A person deleted the namespace or the CRD, not this wrapper. The members keep the objects and the Deliveries
+		// of the wrapper. The manager then reports these Deliveries as orphans.
 		return ctrl.Result{}, p.removeFinalizer(ctx)
 	}
 	if err := p.listApprovals(ctx); err != nil {
@@ -50,7 +51,8 @@ func (p *reconciliation) delete(ctx context.Context) (ctrl.Result, error) {
 	var waiting []string
 	for _, name := range p.decision.Status.Leaving {
 		desired := p.desiredOn(p.members[name])
-		// Deletion outranks suspension of the wrapper, not that of the member.
+		// The deletion of a wrapper goes on even if spec.suspend of the wrapper is All. It pauses on members whose
+		// MemberCluster has spec.suspend: Pushes.
 		desired.Suspended = p.members[name].Spec.Suspend == v1alpha1.SuspendPushes
 		p.pusher.SetDesired(name, desired)
 		if !p.left(name) {
@@ -65,9 +67,10 @@ func (p *reconciliation) delete(ctx context.Context) (ctrl.Result, error) {
 	return p.publish(ctx)
 }
 
-// release decides for which members a deleted wrapper still waits. First it records the members that an Approval
-// released, because the Approval may be deleted before the wrapper. With --cascade=foreground the garbage collector
-// deletes the wrapper's dependents while the wrapper still exists.
+// release decides for which members the deletion of a wrapper still waits. It also records in the status which members
+// an Approval released, because the Approval may be deleted before the wrapper. For example, with --cascade=foreground
+// the garbage collector first deletes the objects that the wrapper owns, and hostctl makes the wrapper the owner of its
+// Approvals.
 func (p *reconciliation) release(ctx context.Context) error {
 	departing := p.membersToLeave()
 	before := p.wrapper.WrapperStatus().Placement
@@ -91,8 +94,9 @@ func (p *reconciliation) release(ctx context.Context) error {
 	return p.writeDecision(ctx, decided)
 }
 
-// membersToLeave are the members to leave, sorted: all that any decision placed, and all that hold a Delivery of this
-// very wrapper, except for released ones. A member without a MemberCluster cannot be reached, and is left out.
+// membersToLeave returns the members that a deleted wrapper has to leave, sorted. These are the members of the last
+// decision and the members with a Delivery of this wrapper's uid. It leaves out released members, and members without a
+// MemberCluster, because the manager cannot reach those.
 func (p *reconciliation) membersToLeave() []string {
 	placed := p.wrapper.WrapperStatus().Placement
 	names := slices.Concat(placed.Clusters, placed.Leaving)
@@ -111,9 +115,10 @@ func (p *reconciliation) membersToLeave() []string {
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return p.members[name] == nil })
 }
 
-// isDeletedByCascade reports whether the wrapper is deleted only because its namespace or its CRD is. Such a deletion
-// states no intent about members (docs/design.md, section 7, invariant 4). It asks the API server until the answer is no:
-// a later deletion of the namespace or the CRD comes after that of the wrapper.
+// isDeletedByCascade reports whether the wrapper is being deleted only because its namespace or its CRD is being
+// deleted. If so, the members keep their objects (docs/design.md, section 7, invariant 4). After the answer "no", later
+// calls do not read the namespace and the CRD again: a deletion of the namespace or CRD that begins later did not cause
+// the deletion of the wrapper.
 func (p *reconciliation) isDeletedByCascade(ctx context.Context) (bool, error) {
 	if p.writes.isIntended(p.wrapper) {
 		return false, nil
@@ -132,7 +137,8 @@ func (p *reconciliation) isDeletedByCascade(ctx context.Context) (bool, error) {
 	return swept, err
 }
 
-// deletedBefore reports whether the deletion of a cluster-scoped object of the host began no later than the wrapper's.
+// deletedBefore reports whether the deletion of a cluster-scoped object of the host began before the wrapper's
+// deletion, or at the same time. It also reports true if the object does not exist: its deletion is complete.
 func (p *reconciliation) deletedBefore(ctx context.Context, gvk schema.GroupVersionKind, name string) (bool, error) {
 	found := &metav1.PartialObjectMetadata{}
 	found.SetGroupVersionKind(gvk)
@@ -145,8 +151,9 @@ func (p *reconciliation) deletedBefore(ctx context.Context, gvk schema.GroupVers
 	}
 	deleted := p.wrapper.GetDeletionTimestamp()
 	if deleted.Before(&found.CreationTimestamp) && !found.CreationTimestamp.After(p.now) {
-		// This is a new object of that name: the one of the wrapper's time is gone. A creation time in the future proves
-		// nothing: the host's clock was ahead then.
+		// The namespace or CRD was created after the deletion of the wrapper began. So the earlier namespace or CRD, to
+		// which the wrapper belonged, is gone. A creation time in the future proves nothing: the API server wrote that
+		// time while its clock was ahead.
 		return true, nil
 	}
 	return found.DeletionTimestamp != nil && !deleted.Before(found.DeletionTimestamp), nil

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package federated is the loop over wrappers, of both scopes.
+// Package federated is the loop over wrappers of both scopes: Federated and ClusterFederated.
 //
-// A reconcile goes through these steps, each a file:
+// A reconcile has these steps. Each line begins with the name of the file:
 //
-//   - writecache: take the newer of the cache's copy and our own last write, because the cache may lag.
-//   - finalizer: put our finalizer on the wrapper.
+//   - writecache: take the newer of two copies, the one in the cache and the one that this manager wrote last.
+//   - finalizer: put Fairlead's finalizer on the wrapper.
 //   - place and approvals: list members and Approvals.
+//   - versions: take new versions for Subscriptions with approve: Latest.
 //   - writerevision: write the spec as a ControllerRevision.
-//   - place: decide on members, and write a decision that is new before any step acts on it.
-//   - render: make what each member gets, and enqueue it at internal/push.
+//   - place: decide on which members the wrapper is placed, and write a new decision before any step acts on it.
+//   - render: render the objects for each member.
+//   - rollout: choose, if the wrapper has a rollout, which members get the newest revision now.
+//   - render (enqueue): give the desired state of each member to internal/push.
 //   - status: write the status, once.
 //
-// delete takes the place of these steps while a wrapper is being deleted. A reconcile never waits for a member: enqueue
-// returns immediately, and a change on a member wakes the wrapper.
+// For a wrapper that is being deleted, the steps in delete.go run instead of these steps. A reconcile never waits for a
+// member: it gives the desired state to internal/push, which returns at once. A change on a member starts another
+// reconcile.
 //
-// Why it is so: a new wrapper costs the host three writes: its revision, the decision, and one status when all is done. A
-// change of its objects costs two, because the decision is not written for its generation alone (ADR 20). An unchanged
-// wrapper costs none. The loop therefore holds the status back while pushes are under way: until no push is, it writes at
-// most one status per statusInterval.
+// The loop writes to the host as rarely as possible. A new wrapper causes three writes: its revision, the decision, and
+// one status when all pushes are done. A change of the wrapper's objects causes two writes, the revision and the
+// status: the loop does not write a decision in which only the generation is new (ADR 20). An unchanged wrapper causes
+// no write. While pushes are under way, the loop writes at most one status per statusInterval.
 package federated

@@ -13,14 +13,15 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// addFinalizer puts Fairlead's finalizer on the wrapper before the first push, because only the manager can remove what it pushed.
-// The webhook does so at creation. This is for wrappers that bypassed the webhook.
+// addFinalizer puts Fairlead's finalizer on the wrapper before the first push, because only the manager can remove the
+// objects that it pushed. The webhook sets the finalizer at the creation of a wrapper. addFinalizer sets it on a
+// wrapper that bypassed the webhook.
 func (p *reconciliation) addFinalizer(ctx context.Context) error {
 	obj := p.object()
 	if controllerutil.ContainsFinalizer(obj, v1alpha1.Finalizer) {
 		return nil
 	}
-	before := obj.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy of an object is one
+	before := obj.DeepCopyObject().(client.Object) //nolint:forcetypeassert // the copy of a client.Object is a client.Object
 	controllerutil.AddFinalizer(obj, v1alpha1.Finalizer)
 	if err := p.client.Patch(ctx, obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return fmt.Errorf("putting the finalizer on %s: %w", p.key, err)
@@ -29,13 +30,14 @@ func (p *reconciliation) addFinalizer(ctx context.Context) error {
 	return nil
 }
 
-// removeFinalizer takes Fairlead's finalizer off. The wrapper has left all members, or an Approval released them.
+// removeFinalizer removes Fairlead's finalizer, so that the API server can delete the wrapper. The caller first makes
+// sure that the wrapper has left all members, or that its objects are to stay there.
 func (p *reconciliation) removeFinalizer(ctx context.Context) error {
 	obj := p.object()
 	if !controllerutil.ContainsFinalizer(obj, v1alpha1.Finalizer) {
 		return nil
 	}
-	before := obj.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy of an object is one
+	before := obj.DeepCopyObject().(client.Object) //nolint:forcetypeassert // the copy of a client.Object is a client.Object
 	controllerutil.RemoveFinalizer(obj, v1alpha1.Finalizer)
 	if err := p.client.Patch(ctx, obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -46,7 +48,7 @@ func (p *reconciliation) removeFinalizer(ctx context.Context) error {
 	return nil
 }
 
-// object is the wrapper as clients want it.
+// object returns the wrapper as a client.Object.
 func (p *reconciliation) object() client.Object {
 	return p.wrapper.(client.Object) //nolint:forcetypeassert // both wrappers are client.Objects
 }

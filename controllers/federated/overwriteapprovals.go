@@ -4,8 +4,8 @@ package federated
 
 import "github.com/fairlead-dev/fairlead/apis/v1alpha1"
 
-// overwritesOf are the Deliveries that Approvals allow to overwrite, by member. Of two Approvals for one member the later
-// one counts.
+// overwritesOf returns, by member name, the Delivery that an Approval allows the manager to overwrite on that member.
+// If several Approvals name the same member, the newest of them decides.
 func overwritesOf(approvals []v1alpha1.Approval) map[string]*v1alpha1.DeliveryVersion {
 	overwrites, latest := make(map[string]*v1alpha1.DeliveryVersion), make(map[string]*v1alpha1.Approval)
 	for i := range approvals {

@@ -15,8 +15,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// deletionOrFinalizersChanged passes a wrapper whose deletion began or whose finalizers changed. Not every version of
-// Kubernetes raises the generation for these.
+// deletionOrFinalizersChanged passes a wrapper whose deletion began or whose finalizers changed. Some versions of
+// Kubernetes do not raise the generation for such a change.
 var deletionOrFinalizersChanged = predicate.Funcs{
 	CreateFunc:  func(event.CreateEvent) bool { return true },
 	GenericFunc: func(event.GenericEvent) bool { return true },
@@ -27,8 +27,9 @@ var deletionOrFinalizersChanged = predicate.Funcs{
 	},
 }
 
-// placementChanged passes a MemberCluster when a field changed on which decisions, renderings or pushes depend. A
-// member's health is not among them: the fleet reports that.
+// placementChanged passes a MemberCluster when its spec, its labels or its deletion changed, because decisions,
+// renderings and pushes depend on these. It ignores changes of the status: the fleet reports whether a member is
+// usable.
 var placementChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		was, okWas := e.ObjectOld.(*v1alpha1.MemberCluster)
@@ -38,7 +39,8 @@ var placementChanged = predicate.Funcs{
 	},
 }
 
-// retryLimiter paces reconciles that failed at the host's API server.
+// retryLimiter returns the backoff for reconciles that returned an error: 200 ms, doubled at each failure, at most a
+// minute.
 func retryLimiter() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](200*time.Millisecond, time.Minute)
 }

@@ -4,13 +4,14 @@ package federated
 
 import "github.com/fairlead-dev/fairlead/internal/push"
 
-// Pusher is the part of the pusher that the loop needs. It takes the desired state of each member, and returns the
-// results of the pushes. The loop reads the members' Deliveries from the deliveries.Store, so another manager may make
-// the pushes.
+// Pusher is the part of push.Pusher that the loop needs. It takes the desired state of each member, and returns the
+// results of the pushes. The loop reads the members' Deliveries from the deliveries.Store and not from the Pusher, so
+// that another process can make the pushes.
 type Pusher interface {
 	// SetDesired sets the desired state of a wrapper on a member. It does not wait for the push.
 	SetDesired(memberName string, desired *push.Desired)
-	// RemoveDesired removes the desired state of a wrapper on a member. The member keeps its objects.
+	// RemoveDesired removes the desired state of a wrapper on a member, so the Pusher stops its pushes there. The
+	// member keeps the objects.
 	RemoveDesired(key push.Key, memberName string)
 	// DesiredMembers are the members with a desired state for a wrapper, sorted.
 	DesiredMembers(key push.Key) []string

@@ -32,7 +32,7 @@ func stateOf(s v1alpha1.RolloutStatus) rollout.State {
 	return state
 }
 
-// rolloutStatusOf writes a decision as status.
+// rolloutStatusOf converts a decision to status.rollout.
 func rolloutStatusOf(d *rollout.Decision) v1alpha1.RolloutStatus {
 	s := v1alpha1.RolloutStatus{
 		ID:                d.State.ID,
@@ -61,7 +61,8 @@ func rolloutStatusOf(d *rollout.Decision) v1alpha1.RolloutStatus {
 	return s
 }
 
-// stateOnly is a status without the fields that follow from the state and from the members. They change more often.
+// stateOnly returns a status without the fields that the manager computes from the state and the members. It need not
+// write these fields before it acts, and they change more often than the state.
 func stateOnly(s v1alpha1.RolloutStatus) v1alpha1.RolloutStatus {
 	s.SoakUntil, s.WaitingFor, s.WaitingForCluster = metav1.Time{}, "", ""
 	return s

@@ -15,8 +15,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// rolloutWaker wakes paced wrappers when a member of theirs can be reached, or no longer. The pusher wakes wrappers that have a desired
-// state on the member, and a member that waits in a rollout may have none.
+// rolloutWaker enqueues the wrappers with a rollout on a member when the member becomes reachable or unreachable. The
+// pusher enqueues only wrappers with a desired state on the member, but a member that waits in a rollout may have none.
 type rolloutWaker struct{ *Reconciler }
 
 var _ deliveries.Listener = rolloutWaker{}
@@ -33,7 +33,8 @@ func (w rolloutWaker) Readable(x *deliveries.Index, _ bool) { w.wakeRollouts(x.M
 // Unreadable implements deliveries.Listener.
 func (w rolloutWaker) Unreadable(x *deliveries.Index) { w.wakeRollouts(x.Member()) }
 
-// probed is called after each probe of a member.
+// probed enqueues the wrappers with a rollout on a member when the member becomes usable or stops being usable. The
+// fleet calls it after each probe.
 func (w rolloutWaker) probed(name string, was, is member.ProbeResult) {
 	if was.Usable() != is.Usable() {
 		w.wakeRollouts(name)
@@ -46,7 +47,7 @@ func (r *Reconciler) wakeRollouts(memberName string) {
 	}
 }
 
-// rollingOn are the paced wrappers that are placed on a member.
+// rollingOn returns the wrappers with a rollout that are placed on a member.
 func (r *Reconciler) rollingOn(_ context.Context, mc client.Object) []reconcile.Request {
 	var requests []reconcile.Request
 	for _, key := range r.rollouts.keysOf(mc.GetName()) {
@@ -55,7 +56,8 @@ func (r *Reconciler) rollingOn(_ context.Context, mc client.Object) []reconcile.
 	return requests
 }
 
-// collectorChanged passes a MemberCluster whose collector began or ceased to work. Only a rollout depends on that.
+// collectorChanged passes a MemberCluster when its collector becomes ready, or stops being ready. Only rollouts and
+// versions (approve: Latest) depend on the readiness of a collector.
 var collectorChanged = predicate.Funcs{
 	CreateFunc:  func(event.CreateEvent) bool { return false },
 	DeleteFunc:  func(event.DeleteEvent) bool { return false },

@@ -19,44 +19,44 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// Collectors runs the tasks of all members inside the manager. Among them are the collectors of members with collector:
-// Host. It is multicluster-aware: a task lives as long as the connection to its member. The manager restarts a task
-// that ends before that (see keepRunning).
+// Collectors runs the tasks of all members inside the manager, among them the collectors of members with collector:
+// Host. It implements multicluster.Aware: a task ends with the connection to its member. Collectors restarts a task
+// that ends sooner (see keepRunning).
 type Collectors struct {
 	clock clock.WithTicker
-	// onEnd is called when a member's task has ended by itself.
+	// onEnd gets the name of a member whose task has ended although Collectors had not stopped it.
 	onEnd func(name string)
-	// inspections holds what the tasks have read about Fairlead's parts on the members.
+	// inspections has what the tasks have read about Fairlead's CRDs and collectors on the members.
 	inspections *inspections
-	// begin makes the function that runs a task.
+	// begin returns the function that runs a task. Tests replace it.
 	begin func(t task, name string, conn *member.Conn) (func(context.Context) error, error)
 
 	mu      sync.Mutex
 	engaged map[string]engagement
 	tasks   map[string]task
 	running map[string]*work
-	// last is the task that was started last for a member. It stays here until it has ended for good, even after it was
-	// stopped.
+	// last has, by member, the newest task that Collectors has started, even after it stopped that task. An entry is
+	// removed when the task has ended.
 	last map[string]*work
 }
 
-// task is the manager's work for a member and its collector. The zero value is no work.
+// task tells what the manager does continuously for a member and its collector. The zero value means that it does
+// nothing.
 type task struct {
-	// inspect means that the host reads from time to time whether the member's CRDs have the fields of the host's CRDs.
+	// inspect means that the manager compares, from time to time, the member's CRDs with the host's.
 	inspect bool
-	// deployed means that the host also reads whether the Deployment of a collector on the member runs.
+	// deployed means that the manager also reads the collector's Deployment on the member, with each inspection.
 	deployed bool
-	// observe means that the collector runs here.
+	// observe means that the collector runs inside the manager.
 	observe bool
-	// letRead means that the manager keeps the read permissions of the collector's account in line with the kinds that
-	// the member serves.
+	// letRead means that the manager extends the collector's role on the member to the kinds that the member serves.
 	letRead bool
 }
 
 var nothing task
 
-// taskFor returns the task for a member. There is none unless the manager knows that the cluster is the joined one: it
-// writes no status and extends no role on another cluster.
+// taskFor returns the task for a member. It returns the zero value if the last probe did not confirm that the cluster
+// is the joined one: on another cluster the manager must neither write a status nor extend a role.
 func taskFor(mode v1alpha1.CollectorMode, is member.ProbeResult) task {
 	if !is.Ours {
 		return nothing
@@ -64,26 +64,26 @@ func taskFor(mode v1alpha1.CollectorMode, is member.ProbeResult) task {
 	return task{inspect: true, deployed: mode == v1alpha1.CollectorMember, observe: mode == v1alpha1.CollectorHost, letRead: join.GrantsEveryGroup(is.Grants)}
 }
 
-// work is a task that was started.
+// work is a task that the manager has started.
 type work struct {
 	task task
 	stop context.CancelFunc
-	// through is closed when the task has ended for good.
+	// through is closed when the task has ended and the manager will not restart it.
 	through chan struct{}
-	// ended describes the last time that the task ended by itself. Collectors.mu guards it.
+	// ended is the last time that the task ended by itself; nil if it never did. Collectors.mu protects this field.
 	ended *ending
 }
 
 type engagement struct {
-	ctx  context.Context //nolint:containedctx // multicluster-runtime's context of this engagement
+	ctx  context.Context //nolint:containedctx // multicluster-runtime ends it with the connection
 	conn *member.Conn
 }
 
 var _ multicluster.Aware = &Collectors{}
 
-// NewCollectors makes the Collectors of a manager. The collectors write version into the Membership. Each works on at
-// most maxInflight Deliveries at the same time. news gets the name of a member whose task has ended, or about which an
-// inspection found something new. news must not block.
+// NewCollectors makes the Collectors of a manager. The collectors write version into the Membership. Each collector
+// judges at most maxInflight Deliveries at the same time. NewCollectors calls news with the name of a member whose task
+// has ended by itself, or whose inspection has a new result. news must not block.
 func NewCollectors(version string, maxInflight int, clk clock.WithTicker, news func(name string)) *Collectors {
 	c := &Collectors{
 		clock:       clk,
@@ -117,7 +117,7 @@ func NewCollectors(version string, maxInflight int, clk clock.WithTicker, news f
 	return c
 }
 
-// all runs several functions concurrently. When the first of them ends, it ends the others.
+// all returns a function that runs the given functions concurrently. When one of them ends, it stops the others.
 func all(runs ...func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
@@ -134,13 +134,13 @@ func all(runs ...func(context.Context) error) func(context.Context) error {
 	}
 }
 
-// Start implements manager.Runnable. Set starts the tasks, so Start only waits for the end of ctx.
+// Start implements manager.Runnable. It only waits until ctx ends: Set starts the tasks.
 func (c *Collectors) Start(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
 }
 
-// Engage implements multicluster.Aware.
+// Engage implements multicluster.Aware. It stores the new connection of a member, and stops the task on the old one.
 func (c *Collectors) Engage(ctx context.Context, name multicluster.ClusterName, cl cluster.Cluster) error {
 	conn, ok := cl.(*member.Conn)
 	if !ok {
@@ -150,12 +150,14 @@ func (c *Collectors) Engage(ctx context.Context, name multicluster.ClusterName, 
 	defer c.mu.Unlock()
 	c.stop(conn.Name())
 	c.engaged[conn.Name()] = engagement{ctx: ctx, conn: conn}
-	// The task was decided for the old connection. First a probe of the new connection has to find the joined cluster.
+	// The manager chose the task for the old connection. The next task starts after a probe of the new connection has
+	// confirmed that the cluster is the joined one.
 	delete(c.tasks, conn.Name())
 	return nil
 }
 
-// Set decides the task of a member from its collector mode and the result of its last probe, and starts it.
+// Set chooses the task of a member by its collector mode and the result of its last probe, and starts, stops or
+// replaces the running task accordingly.
 func (c *Collectors) Set(name string, mode v1alpha1.CollectorMode, is member.ProbeResult) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -189,18 +191,18 @@ func (c *Collectors) reconcileTask(name string) {
 	}
 }
 
-// start begins a task when the previous task has ended for good. The caller holds c.mu.
+// start starts a task after the previous task of the member has ended. The caller holds c.mu.
 //
-// Two collectors of one member would do little harm, since a stopped collector begins no further write. But each holds
-// the member's objects in memory. The wait is short, because a stopped task ends soon. Engage does not wait.
+// Two collectors of one member would both have the member's objects in memory. So the new goroutine waits until the
+// previous task has ended; start itself does not wait. The wait is short, because a stopped task ends soon.
 func (c *Collectors) start(name string, t task, with engagement) {
 	ctx, cancel := context.WithCancel(with.ctx)
 	before, w := c.last[name], &work{task: t, stop: cancel, through: make(chan struct{})}
 	c.running[name], c.last[name] = w, w
 	logger := log.FromContext(ctx).WithName("collect").WithValues("member", name)
 	go func() {
-		// A task that was stopped before it began waits as well. Otherwise the next task could start before the
-		// previous one has ended.
+		// A task that was stopped before it began waits here too. The next task waits only for this one, so without
+		// this wait it could start before an earlier task has ended.
 		if before != nil {
 			<-before.through
 		}

@@ -8,15 +8,15 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// Observes reports whether a ready collector observes a member, and reports unfinished pushes as this version expects. Such a
-// collector runs inside this manager, or elsewhere at the manager's version.
+// Observes reports whether a member's collector works and reports unfinished pushes as this manager expects. Only a
+// collector inside this manager, or one of the manager's version, is known to do so.
 func (r *Reconciler) Observes(name string) bool {
 	probe, _ := r.fleet.LastProbe(name)
 	isHere := r.collectors.runs(name) && r.collectors.ended(name).unlessHeardOf(probe.HeartbeatChanged) == nil
 	return isObserved(probe, isHere, r.version, r.clock.Now())
 }
 
-// isObserved decides for Observes. isHere reports whether the collector runs inside this manager.
+// isObserved decides for Observes. isHere is true if the collector runs inside this manager.
 func isObserved(probe member.ProbeResult, isHere bool, version string, now time.Time) bool {
 	switch {
 	case !probe.Usable() || probe.CollectorRefused:
@@ -24,7 +24,7 @@ func isObserved(probe member.ProbeResult, isHere bool, version string, now time.
 	case probe.Heartbeat.IsZero() || now.Sub(probe.HeartbeatChanged) > member.HeartbeatTimeout:
 		return false
 	case probe.There(now).Sub(probe.Heartbeat) > member.HeartbeatTimeout:
-		return false // the manager has just started: the heartbeat is new to it, but is too old
+		return false // a manager that has just started sets HeartbeatChanged to now even for an old heartbeat
 	}
 	return isHere || version != "" && probe.CollectorVersion == version
 }

@@ -40,26 +40,26 @@ const (
 	rolePath       = "/apis/rbac.authorization.k8s.io/v1/clusterroles/" + join.CollectorAccount + "-granted"
 )
 
-// apiServer is the part of a member's API server that these tests need: an identity, CRDs with a watch, and the role of
-// the collector.
+// apiServer is the part of a member's API server that these tests need: an identity, CRDs with a watch, and the
+// collector's role.
 type apiServer struct {
 	*httptest.Server
 	uid types.UID
-	// joined reports whether the member has the Membership of east, which host-uid wrote.
+	// joined is true if the member has a Membership with the host uid host-uid and the member name east.
 	joined bool
-	// date is the time in the server's answers. token is its answer to a request for a new token.
+	// date is the header Date of each response. token is the token in each response to a TokenRequest.
 	date  time.Time
 	token string
-	// keeps is an account for which the server refuses a token.
+	// keeps is the name of the account for which the server refuses a TokenRequest.
 	keeps string
 
 	mu      sync.Mutex
 	crds    []string
-	watches []chan string // each gets the CRDs that appear
+	watches []chan string // each watch gets the names of CRDs that are created later
 	role    rbacv1.ClusterRole
-	writes  []string // METHOD PATH
-	bearers []string // of the writes
-	refuses int      // the number of writes of the role that it refuses
+	writes  []string // "METHOD PATH" of each write
+	bearers []string // bearer tokens of the writes
+	refuses int      // how many further writes of the role the server refuses with a conflict
 	changed chan struct{}
 }
 
@@ -110,7 +110,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			Status: authenticationv1.TokenRequestStatus{Token: s.token}})
 	case req.URL.Path == secretsPath && req.Method == http.MethodPost:
 		made := &corev1.Secret{}
-		_ = json.NewDecoder(req.Body).Decode(made) // a body that cannot be decoded has no name
+		_ = json.NewDecoder(req.Body).Decode(made) // a body that cannot be decoded leaves the name empty
 		made.TypeMeta, made.UID = metav1.TypeMeta{Kind: "Secret", APIVersion: "v1"}, "made"
 		answer(w, made)
 	case strings.HasPrefix(req.URL.Path, secretsPath+"/") && req.Method == http.MethodDelete:
@@ -135,7 +135,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case req.URL.Path == "/apis/"+rbacv1.GroupName+"/v1":
 		answer(w, metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: rbacv1.GroupName + "/v1",
 			APIResources: []metav1.APIResource{{Name: "clusterroles", Kind: "ClusterRole", Verbs: []string{"get", "update"}}}})
-	case req.URL.Path == crdsPath && query.Get("sendInitialEvents") == "true": // an older API server has no such watch
+	case req.URL.Path == crdsPath && query.Get("sendInitialEvents") == "true": // the server refuses such a watch, as API servers of older versions do
 		refuse(w, apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil))
 	case req.URL.Path == crdsPath && query.Get("watch") != "":
 		s.watch(w, req)
@@ -154,7 +154,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 func answer(w http.ResponseWriter, obj any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(obj) // if it cannot be sent, the client fails
+	_ = json.NewEncoder(w).Encode(obj) // the client reports an incomplete response
 }
 
 func refuse(w http.ResponseWriter, err *apierrors.StatusError) {
@@ -200,7 +200,7 @@ func (s *apiServer) watch(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// comes creates a CRD on the member.
+// comes adds a CRD to the member and sends it to the watches.
 func (s *apiServer) comes(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,7 +232,7 @@ func (s *apiServer) putRole(w http.ResponseWriter, req *http.Request) {
 	answer(w, role)
 }
 
-// joinWrites sets the role as a join does: with the groups that it saw served.
+// joinWrites writes the role as a join does: with the API groups that the join has read from the member.
 func (s *apiServer) joinWrites(groups ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,7 +242,7 @@ func (s *apiServer) joinWrites(groups ...string) {
 	}
 }
 
-// groups returns the API groups that the collector may read by the role.
+// groups returns the API groups that the collector's role allows to read.
 func (s *apiServer) groups() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

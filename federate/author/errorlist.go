@@ -7,10 +7,10 @@ import (
 	"fmt"
 )
 
-// maxFaults is how many faults of one input are reported. A person corrects these first.
+// maxFaults is how many faults of one input hostctl describes. It only counts the other faults.
 const maxFaults = 50
 
-// faults collects the errors in an input, so that one run reports all of them.
+// faults collects all errors of an input, so that one run of hostctl reports them together.
 type faults struct {
 	told []error
 	more int
@@ -26,7 +26,7 @@ func (f *faults) add(err error) {
 	}
 }
 
-// err joins all of them, a line each; nil if there are none.
+// err returns one error with all faults, a line each; nil if there are none.
 func (f *faults) err() error {
 	if f.more > 0 {
 		return errors.Join(append(f.told, fmt.Errorf("and %d more faults", f.more))...)
@@ -34,7 +34,7 @@ func (f *faults) err() error {
 	return errors.Join(f.told...)
 }
 
-// fault is an error at a field; the caller adds the place.
+// fault is an error about a field. The caller adds the file and the document.
 type fault struct {
 	field fieldPath
 	text  string

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// These functions accept objects of any form, because a file may hold anything. A value that is not a mapping has no
-// fields.
+// The functions below accept any values, because an input may contain anything. In a value that is not a mapping they
+// find no fields.
 
 func fieldAt(m map[string]any, path ...string) any {
 	if len(path) == 0 {
@@ -30,7 +30,7 @@ func textAt(m map[string]any, path ...string) string {
 	return value
 }
 
-// mapsAt are the mappings in a list.
+// mapsAt returns the mappings in the list at path. It leaves out other items.
 func mapsAt(m map[string]any, path ...string) []map[string]any {
 	list, _ := fieldAt(m, path...).([]any)
 	var found []map[string]any
@@ -42,7 +42,7 @@ func mapsAt(m map[string]any, path ...string) []map[string]any {
 	return found
 }
 
-// remove removes a field, and reports whether it existed.
+// remove removes the field at path, and reports whether it existed.
 func remove(m map[string]any, path ...string) bool {
 	parent := mapAt(m, path[:len(path)-1]...)
 	_, found := parent[path[len(path)-1]]
@@ -50,7 +50,7 @@ func remove(m map[string]any, path ...string) bool {
 	return found
 }
 
-// removeIf removes the matching keys from a mapping, and the mapping itself if it is empty then.
+// removeIf removes the matching keys from the mapping at path. If the mapping is then empty, removeIf removes it too.
 func removeIf(m map[string]any, matches func(key string) bool, path ...string) {
 	mapping := mapAt(m, path...)
 	before := len(mapping)
@@ -60,8 +60,8 @@ func removeIf(m map[string]any, matches func(key string) bool, path ...string) {
 	}
 }
 
-// filterList removes the items of a list for which keep returns false, and an empty list. It returns the number of
-// removed items.
+// filterList removes the items of the list at path for which keep returns false. If the list is then empty, filterList
+// removes it too. It returns the number of removed items.
 func filterList(m map[string]any, keep func(item map[string]any) bool, path ...string) int {
 	list, isList := fieldAt(m, path...).([]any)
 	if !isList {

@@ -4,9 +4,9 @@ package author
 
 import "fmt"
 
-// hostNamespaceNotes are notes about namespaces that the wrappers need on the host, and that it lacks or may lack. hasNamespace reports
-// whether the host has a namespace; it is nil if the command does not connect to the host. A Namespace in the input goes to the
-// members, so the host may lack it.
+// hostNamespaceNotes returns notes about namespaces that the wrappers need on the host, and that the host lacks or may
+// lack. A Namespace in the input does not help, because it goes to the members and not to the host. The function
+// hasNamespace reports whether the host has a namespace; it is nil if hostctl is not connected to the host.
 func hostNamespaceNotes(items []*item, wrappers []*Wrapper, hasNamespace func(string) (bool, error)) ([]Note, error) {
 	inInput := map[string]bool{}
 	for _, i := range items {

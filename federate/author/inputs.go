@@ -9,13 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Source is one file or stream of manifests.
+// Source is one file or stream with manifests.
 type Source struct {
-	// Name is the name in messages: the path, or "standard input".
+	// Name is the name of the source in messages: the path of the file, or "standard input".
 	Name string
 	Data []byte
-	// Found is true if the author named the folder and not this file. Parse skips such a file if it holds no Kubernetes
-	// object.
+	// Found is true if the author named a folder and hostctl found the file in it. Parse skips such a file if it has no
+	// Kubernetes object.
 	Found bool
 }
 
@@ -23,21 +23,22 @@ type Source struct {
 type Manifest struct {
 	Where
 	Object *unstructured.Unstructured
-	// kubeFed is set if the object was unwrapped from an object of KubeFed.
+	// kubeFed is set if the object comes from the template of a KubeFed object; otherwise nil.
 	kubeFed *kubeFed
 }
 
 // Where is a place in the input.
 type Where struct {
-	// Source is the name of the source, Document counts its documents from 1, Line is where the
-	// document begins.
-	Source         string
+	// Source is the name of the source.
+	Source string
+	// Document is the number of the document in the source, from 1.
+	// Line is the number of the line on which the document begins, from 1.
 	Document, Line int
-	// Object is "Kind name"; empty if it is not known yet.
+	// Object is the kind and name of the object, for example "ConfigMap web"; "" before they are read.
 	Object string
 }
 
-// String is as in "shop.yaml, document 2 (line 14), ConfigMap web".
+// String returns the place for a message, for example "shop.yaml, document 2 (line 14), ConfigMap web".
 func (w Where) String() string {
 	s := fmt.Sprintf("%s, document %d (line %d)", w.Source, w.Document, w.Line)
 	if w.Object != "" {
@@ -46,15 +47,15 @@ func (w Where) String() string {
 	return s
 }
 
-// Error is a fault in the input: the place, the field, the cause and the remedy.
+// Error is a fault in the input: where it is, what is wrong, and what the author can do.
 type Error struct {
 	Where Where
-	// Field is a path as in spec.template.spec.containers[0].image, empty for the whole document.
+	// Field is the path of the field, for example spec.template.spec.containers[0].image; "" for the whole document.
 	Field string
 	Text  string
 }
 
-// Error implements error.
+// Error returns the fault in one line.
 func (e *Error) Error() string {
 	if e.Field == "" {
 		return fmt.Sprintf("reading %s: %s", e.Where, e.Text)
@@ -62,7 +63,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("reading %s: %s: %s", e.Where, e.Field, e.Text)
 }
 
-// Note is about input that is accepted, but that the author may not intend.
+// Note is a remark about input that hostctl accepts, but that the author may not intend.
 type Note struct {
 	Where Where
 	Text  string
@@ -76,7 +77,7 @@ func (n Note) String() string {
 	return n.Where.String() + ": " + n.Text
 }
 
-// fieldPath is the path of a field, built while walking down to it.
+// fieldPath is the path of a field. A function that walks down an object appends each key or index.
 type fieldPath []string
 
 func (p fieldPath) key(name string) fieldPath {
@@ -93,7 +94,7 @@ func (p fieldPath) index(i int) fieldPath {
 	return append(p[:len(p):len(p)], fmt.Sprintf("[%d]", i))
 }
 
-// beginning is the first part of a path, short enough to read.
+// beginning returns the first eight parts of a path, so that a message about a deeply nested field stays readable.
 func (p fieldPath) beginning() fieldPath {
 	const readable = 8
 	if len(p) <= readable {

@@ -8,10 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// kindsOf are the kinds of one API group. Two lists and not one: a kind in neither is unknown, not namespaced.
+// kindsOf lists the kinds of one API group by scope, separated by spaces. A kind that is in neither list has an unknown
+// scope.
 type kindsOf struct{ cluster, namespaced string }
 
-// kubernetes lists, by group, the kinds of Kubernetes that are common in manifests.
+// kubernetes lists, by API group, common kinds of Kubernetes itself.
 var kubernetes = map[string]kindsOf{
 	"": {"Namespace Node PersistentVolume", "ConfigMap Endpoints Event LimitRange PersistentVolumeClaim Pod PodTemplate " +
 		"ReplicationController ResourceQuota Secret Service ServiceAccount"},
@@ -36,7 +37,7 @@ var kubernetes = map[string]kindsOf{
 	"storage.k8s.io":               {"CSIDriver CSINode StorageClass VolumeAttachment VolumeAttributesClass", "CSIStorageCapacity"},
 }
 
-// addons lists common kinds of CustomResourceDefinitions, by project.
+// addons lists, by API group, common kinds that are defined by CRDs of well-known projects.
 var addons = map[string]kindsOf{
 	// Kubernetes' special interest groups.
 	"gateway.networking.k8s.io": {"GatewayClass", "BackendTLSPolicy GRPCRoute Gateway HTTPRoute ListenerSet ReferenceGrant TCPRoute " +
@@ -85,7 +86,7 @@ var addons = map[string]kindsOf{
 	"velero.io":           {"", "Backup BackupStorageLocation Restore Schedule VolumeSnapshotLocation"},
 }
 
-// builtIn is the scope of a kind that this program knows; "" for other kinds.
+// builtIn returns the scope of a kind that is in the tables of this file; "" for other kinds.
 func builtIn(gk schema.GroupKind) Scope {
 	for _, known := range []map[string]kindsOf{kubernetes, addons} {
 		kinds := known[gk.Group]

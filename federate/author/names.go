@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// maxWrapperName is the limit of a wrapper's name: it must fit into labels, with room for derived names.
+// maxWrapperName is the greatest length of a wrapper's name, so that the name fits into a label.
 const maxWrapperName = 63
 
-// wrapperNames are <kind>-<name> in lower case, one for each item. If that is no valid name, is too long, or is shared
-// by two items of a namespace, the name ends in a digest of the object's identity.
+// wrapperNames returns a name for each item: <kind>-<name> in lower case. If that is invalid, too long, or the same for
+// two items of a namespace, the name ends in a digest of the object's identity.
 func wrapperNames(items []*item) []string {
 	type place struct{ namespace, name string }
 	count := map[place]int{}
@@ -36,8 +36,8 @@ func wrapperNames(items []*item) []string {
 	return names
 }
 
-// plainName is <kind>-<name> with a dash for each invalid character, such as the colon in system:aggregate-to-view.
-// exact reports whether no character was replaced.
+// plainName returns <kind>-<name>, with a dash for each character that is invalid in a name, such as the colon in
+// system:aggregate-to-view. exact is true if it replaced no character.
 func plainName(i *item) (name string, exact bool) {
 	joined := strings.ToLower(i.Object.GetKind() + "-" + i.Object.GetName())
 	if len(validation.IsDNS1123Subdomain(joined)) == 0 {
@@ -64,14 +64,15 @@ func partName(bundle string, part int) string {
 	return fmt.Sprintf("%s-%d", bundle, part)
 }
 
-// order is the order of kinds in the output, for a reader: an object comes after those that it depends on. Members get
-// the objects in the order of rendering instead.
+// order is the order of kinds in the output, for a reader: an object comes after the objects that it needs. The order
+// on members is that of package render, whatever the order here.
 var order = strings.Fields("Namespace CustomResourceDefinition PriorityClass StorageClass VolumeSnapshotClass PersistentVolume " +
 	"ClusterRole ClusterRoleBinding ServiceAccount Role RoleBinding ResourceQuota LimitRange NetworkPolicy Secret ConfigMap " +
 	"PersistentVolumeClaim Service Deployment StatefulSet DaemonSet ReplicaSet Pod Job CronJob HorizontalPodAutoscaler " +
 	"PodDisruptionBudget Ingress CatalogSource OperatorGroup Subscription")
 
-// rank is the place of a kind in the order; other kinds come last. It ignores the group.
+// rank returns the index of a kind in order. It returns len(order) for a kind that is not in order, and for a kind of
+// an API group in which kindscopes.go does not list it.
 func rank(gk schema.GroupKind) int {
 	for i, kind := range order {
 		if kind == gk.Kind && builtIn(gk) != "" {

@@ -8,23 +8,24 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// kustomizeGroup is the API group of kustomize's own files.
+// kustomizeGroup is the API group of kustomize's own files, which are not Kubernetes objects.
 const kustomizeGroup = "kustomize.config.k8s.io"
 
-// The hints for files of kustomize and Helm.
+// Hints for an author who passes a file of kustomize or Helm.
 const (
 	wayOfKustomize = "`kubectl kustomize FOLDER | hostctl federate -f -` federates its output"
 	wayOfHelm      = "`helm template … | hostctl federate -f -` federates its output"
 )
 
-// ownFiles are names of files that lie beside manifests and hold no objects.
+// ownFiles are names of files that often lie beside manifests and contain no objects, each with the text of the note.
 var ownFiles = map[string]string{
 	"kustomization.yaml": "it is a file of kustomize; " + wayOfKustomize,
 	"kustomization.yml":  "it is a file of kustomize; " + wayOfKustomize,
 	"Chart.yaml":         "it describes a Helm chart; " + wayOfHelm,
 }
 
-// skip returns why a file is skipped: it lies in a folder that the author named, and holds no Kubernetes object.
+// skip reports whether hostctl skips a file, and why. It skips only a file that it found in a folder, if the file has
+// no Kubernetes object or belongs to kustomize or Helm.
 func (s Source) skip(documents []decoded) (why string, skipped bool) {
 	if !s.Found {
 		return "", false
@@ -55,7 +56,8 @@ func (s Source) skip(documents []decoded) (why string, skipped bool) {
 	return "it holds no Kubernetes object, because no document in it has apiVersion, kind and metadata", true
 }
 
-// groupOf is the API group of a value that looks like an object.
+// groupOf returns the API group of a value. isObject is true if the value has at least two of the three fields
+// apiVersion, kind and metadata.
 func groupOf(value any) (group string, isObject bool) {
 	content, isMapping := value.(map[string]any)
 	if !isMapping {

@@ -14,12 +14,12 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
-// cleaning is one object while the rules change it.
+// cleaning is an object from which the rules remove fields, and the notes about removed fields.
 type cleaning struct {
 	content map[string]any
 	gk      schema.GroupKind
 	name    string
-	// live: the object was read from a cluster.
+	// live is true if the object was read from a cluster.
 	live  bool
 	notes []string
 }
@@ -28,15 +28,15 @@ func (c *cleaning) note(format string, args ...any) {
 	c.notes = append(c.notes, fmt.Sprintf(format, args...))
 }
 
-// noteByHand adds a note about a removed field, but only for an object that the author wrote. The author of a live
-// object did not ask for the field.
+// noteByHand adds a note about a removed field if the author wrote the object. If the object was read from a cluster,
+// it adds none, because the author did not choose the value of the field.
 func (c *cleaning) noteByHand(format string, args ...any) {
 	if !c.live {
 		c.note(format, args...)
 	}
 }
 
-// rule removes one kind of field that a cluster writes.
+// rule removes fields of one kind that a cluster writes, and not an author.
 type rule func(*cleaning)
 
 // general are the rules for every kind, in order.
@@ -52,8 +52,8 @@ var general = []rule{
 	withoutNulls,
 }
 
-// Sanitize returns a copy of an object without the fields that a cluster wrote, and notes on fields that the author may
-// miss. A second run changes nothing.
+// Sanitize returns a copy of an object without the fields that a cluster wrote, and notes about removed fields that the
+// author may need. Sanitizing the result again changes nothing.
 func Sanitize(object *unstructured.Unstructured) (*unstructured.Unstructured, []string) {
 	clean := object.DeepCopy()
 	c := &cleaning{content: clean.Object, gk: clean.GroupVersionKind().GroupKind(), name: clean.GetName(), live: isLive(clean.Object)}
@@ -66,8 +66,8 @@ func Sanitize(object *unstructured.Unstructured) (*unstructured.Unstructured, []
 	return clean, c.notes
 }
 
-// isLive reports whether an API server has stored this object. A null creationTimestamp does not count: client-side
-// tools print it.
+// isLive reports whether an object was read from a cluster, that is, whether it has a field that only an API server
+// sets. A null creationTimestamp does not count, because client-side tools write it.
 func isLive(content map[string]any) bool {
 	return slices.ContainsFunc([]string{"uid", "resourceVersion", "creationTimestamp", "managedFields"}, func(field string) bool {
 		return fieldAt(content, "metadata", field) != nil
@@ -86,8 +86,8 @@ func withoutOwners(c *cleaning) {
 		textAt(owners[0], "kind"), textAt(owners[0], "name"))
 }
 
-// withoutFinalizers removes all finalizers. On a member without the finalizer's controller, the object could never be
-// deleted.
+// withoutFinalizers removes all finalizers. If a member does not run the controller of a finalizer, the object could
+// never be deleted on that member.
 func withoutFinalizers(c *cleaning) {
 	list, _ := fieldAt(c.content, "metadata", "finalizers").([]any)
 	remove(c.content, "metadata", "finalizers")
@@ -99,7 +99,7 @@ func withoutFinalizers(c *cleaning) {
 func withoutServerMetadata(c *cleaning) {
 	removeIf(c.content, oneOf("managedFields", "uid", "resourceVersion", "generation", "creationTimestamp", "selfLink",
 		"deletionTimestamp", "deletionGracePeriodSeconds"), "metadata")
-	// An object with a name no longer needs its generateName.
+	// generateName has no effect on an object that has a name.
 	if c.name != "" {
 		remove(c.content, "metadata", "generateName")
 	}
@@ -112,19 +112,20 @@ func withoutLastApplied(c *cleaning) {
 	c.dropAnnotations(oneOf(lastApplied))
 }
 
-// withoutMarks removes Fairlead's own marks, so that an object that was read from a member can be wrapped again. The
-// annotations of authors (keep, replace) stay. The label that opens a namespace goes: the member's administrator sets
-// it.
+// withoutMarks removes Fairlead's marks, so that an object that was read from a member can be wrapped again. It keeps
+// the annotations that authors set (keep, replace). It also removes the label that opens a namespace to Fairlead: only
+// the administrator of a member may set that label.
 func withoutMarks(c *cleaning) {
 	if _, found := mapAt(c.content, "metadata", "labels")[v1alpha1.LabelOpen]; found {
 		c.note("hostctl left out label %s: only a member's administrator sets it, to let Fairlead write into a namespace of that member", v1alpha1.LabelOpen)
 	}
 	c.dropLabels(oneOf(v1alpha1.LabelUID, v1alpha1.LabelMade, v1alpha1.LabelOpen))
 	c.dropAnnotations(oneOf(marks.Annotations...))
-	c.dropAnnotations(oneOf(v1alpha1.AnnotationTargetCSV)) // rendering sets it from spec.upgrade
+	c.dropAnnotations(oneOf(v1alpha1.AnnotationTargetCSV)) // the manager sets this annotation from spec.upgrade
 }
 
-// withoutTemplateTimes removes the null creationTimestamps that Go's structs leave in templates.
+// withoutTemplateTimes removes null creationTimestamps from templates. Go programs write one when they encode a
+// template.
 func withoutTemplateTimes(c *cleaning) {
 	for _, path := range [][]string{{"spec", "template"}, {"spec", "jobTemplate"}, {"spec", "jobTemplate", "spec", "template"}} {
 		if metadata := mapAt(c.content, append(path, "metadata")...); metadata != nil && metadata["creationTimestamp"] == nil {

@@ -8,24 +8,25 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Scope reports whether objects of a kind live in a namespace.
+// Scope is Namespaced or Cluster: whether objects of a kind are in a namespace.
 type Scope string
 
-// The scopes. The zero value is no scope: it means "not known".
+// The scopes. The zero value "" means that the scope is unknown.
 const (
 	Namespaced    Scope = "Namespaced"
 	ClusterScoped Scope = "Cluster"
 )
 
-// scopes finds the scope of the kinds of one input.
+// scopes determines the scopes of the kinds in one input.
 type scopes struct {
-	// said are the scopes from flags, defined those of the CRDs in the input. For a kind that is in both, said decides.
+	// said has the scopes that the author gave with flags. It takes precedence over defined.
+	// defined has the scopes from the CRDs in the input.
 	said, defined map[schema.GroupKind]Scope
-	// lookup asks an API server that serves the kinds; nil when there is none.
+	// lookup asks an API server for the scope of a kind; nil if there is no API server to ask.
 	lookup func(schema.GroupVersionKind) (Scope, error)
 }
 
-// newScopes reads the scopes from the CustomResourceDefinitions of the input.
+// newScopes makes the scopes of an input. It reads the CustomResourceDefinitions among the manifests.
 func newScopes(manifests []Manifest, said map[schema.GroupKind]Scope, lookup func(schema.GroupVersionKind) (Scope, error)) *scopes {
 	s := &scopes{said: said, defined: map[schema.GroupKind]Scope{}, lookup: lookup}
 	for _, m := range manifests {
@@ -41,7 +42,8 @@ func newScopes(manifests []Manifest, said map[schema.GroupKind]Scope, lookup fun
 	return s
 }
 
-// scopeOf returns the scope of a manifest's kind. Its error tells the author how to give the scope.
+// scopeOf returns the scope of a manifest's kind. If no source has the scope, the error tells the author how to give
+// it.
 func (s *scopes) scopeOf(m Manifest) (Scope, error) {
 	gvk := m.Object.GroupVersionKind()
 	gk := gvk.GroupKind()
@@ -54,7 +56,7 @@ func (s *scopes) scopeOf(m Manifest) (Scope, error) {
 	if scope := builtIn(gk); scope != "" {
 		return scope, nil
 	}
-	// No kind of cluster scope has objects with a namespace, so the author knew the scope.
+	// Only a namespaced object has metadata.namespace, so with this field the author has given the scope.
 	if m.Object.GetNamespace() != "" {
 		return Namespaced, nil
 	}
@@ -70,7 +72,7 @@ func (s *scopes) scopeOf(m Manifest) (Scope, error) {
 			"(or set metadata.namespace, add its CRD to the input, or give --kubeconfig or --context to ask the host)", gk.Kind, name(gk), name(gk))}
 }
 
-// name returns the kind in the form of the flags: KIND.GROUP.
+// name returns the kind as the flags take it: KIND.GROUP.
 func name(gk schema.GroupKind) string {
 	if gk.Group == "" {
 		return gk.Kind

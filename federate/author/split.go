@@ -6,15 +6,15 @@ import (
 	"bytes"
 )
 
-// document is the text of one document, and the line of its source on which it begins.
+// document is the text of one document, and the number of the line on which it begins in its source, from 1.
 type document struct {
 	line int
 	text []byte
 }
 
-// split cuts a stream at its document markers: lines of `---`, alone or followed by a comment or content. A marker
-// stays in the document that it begins, because the YAML parser needs it. Such a line is never part of a scalar: YAML
-// forbids it there, and a JSON string has no line breaks.
+// split divides a stream into documents at lines that begin with `---`. Such a line stays at the beginning of its
+// document, because the YAML parser needs it. The line is never part of a scalar: YAML does not allow that, and a JSON
+// string has no line breaks.
 func split(data []byte) []document {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	var documents []document
@@ -39,7 +39,7 @@ func isMarker(line []byte) bool {
 	return found && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
 }
 
-// isBlank reports whether a document holds only comments and its marker, so that it does not count as a document.
+// isBlank reports whether a document has only comments and the line `---`. Messages do not count such a document.
 func isBlank(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		if isMarker(line) {
@@ -53,7 +53,7 @@ func isBlank(text []byte) bool {
 	return true
 }
 
-// firstLine is the line of the source on which the document's content begins.
+// firstLine returns the number of the line on which the content of the document begins in its source.
 func (d document) firstLine() int {
 	line := d.line
 	for text := range bytes.Lines(d.text) {

@@ -63,7 +63,8 @@ func TestOutputReadsBackAndIsAdmitted(t *testing.T) {
 	}
 }
 
-// checkReadsBack decodes the YAML and JSON with kubectl's decoder, and compares them with the wrappers.
+// checkReadsBack writes the wrappers as YAML and as JSON, decodes both with kubectl's decoder, and compares the results
+// with the wrappers.
 func checkReadsBack(t *testing.T, wrappers []*Wrapper) {
 	t.Helper()
 	var asYAML, asJSON bytes.Buffer

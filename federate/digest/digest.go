@@ -12,35 +12,36 @@ import (
 	"io"
 )
 
-// Of is the digest of some pieces of data, as sha256:HEX. The borders between the pieces count: ("ab", "c") and ("a",
-// "bc") have different digests.
+// Of returns the digest of several pieces of data, as sha256:HEX. It depends on where one piece ends and the next
+// begins: ("ab", "c") and ("a", "bc") have different digests.
 func Of(pieces ...[]byte) string { return SumOf(pieces...).String() }
 
 // Sum is a digest as bytes.
 type Sum [sha256.Size]byte
 
-// String is the digest as sha256:HEX.
+// String returns the digest as sha256:HEX.
 func (s Sum) String() string { return "sha256:" + hex.EncodeToString(s[:]) }
 
-// SumOf is Of, but returns bytes.
+// SumOf returns the same digest as Of, in bytes.
 func SumOf(pieces ...[]byte) Sum {
 	h := sha256.New()
 	WritePieces(h, pieces...)
 	return Sum(h.Sum(nil))
 }
 
-// WritePieces writes pieces of data so that the borders between them count.
+// WritePieces writes pieces of data, each after its length, so that a digest of the output depends on where a piece
+// ends.
 func WritePieces(to io.Writer, pieces ...[]byte) {
 	var size [8]byte
 	for _, piece := range pieces {
 		binary.BigEndian.PutUint64(size[:], uint64(len(piece)))
-		_, _ = to.Write(size[:]) // hashes and buffers never fail
+		_, _ = to.Write(size[:]) // callers pass hashes and buffers, whose Write never fails
 		_, _ = to.Write(piece)
 	}
 }
 
-// CanonicalJSON writes a decoded JSON value in the one form of which digests are taken. Keys are sorted, there is no
-// whitespace, <, > and & are not escaped, and integers stay whole.
+// CanonicalJSON encodes a decoded JSON value in one fixed form, so that equal values have equal digests. Keys are
+// sorted, there is no whitespace, <, > and & are not escaped, and integers stay integers.
 func CanonicalJSON(value any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

@@ -11,16 +11,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// now is the time in all tables. made is the creation time of their objects, unless a table sets another.
+// now is the time at which all tests judge. made is the creation time of the objects, unless a test sets another.
 var (
 	now  = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	made = now.Add(-time.Hour)
 )
 
-// ago is a time before now, in the form that objects have.
+// ago returns the time d before now, in the form of a Kubernetes timestamp.
 func ago(d time.Duration) string { return now.Add(-d).UTC().Format(time.RFC3339) }
 
-// object reads an object from YAML.
+// object decodes an object from YAML.
 func object(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	u := &unstructured.Unstructured{}

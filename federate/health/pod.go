@@ -9,14 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// judgePod judges a Pod by kstatus, unless the Pod has failed. kstatus calls a failed Pod current, because no controller works on it any
-// more. But a person has to act, because its restartPolicy starts no container again.
+// judgePod judges a Pod by kstatus, unless the Pod has failed. kstatus calls a failed Pod current, because its state does
+// not change again. But its containers do not start again, so a person has to act: judgePod calls it Degraded.
 func judgePod(pod *unstructured.Unstructured, now time.Time) Verdict {
 	if phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase"); phase != "Failed" {
 		return judgeGeneric(pod, now)
 	}
 	status, _, _ := unstructured.NestedMap(pod.Object, "status")
-	if reason := text(status, "reason"); reason != "" { // an eviction, a deadline, a node that was lost
+	if reason := text(status, "reason"); reason != "" { // the whole Pod failed, for example because of an eviction, a deadline or a lost node
 		return degraded(reason, "the Pod failed: "+text(status, "message"))
 	}
 	containers, _, _ := unstructured.NestedSlice(pod.Object, "status", "containerStatuses")
@@ -36,11 +36,11 @@ func judgePod(pod *unstructured.Unstructured, now time.Time) Verdict {
 	return degraded("PodFailed", "the Pod failed")
 }
 
-// killed is the exit code of a process that SIGKILL ended: 128 and the number of the signal.
+// killed is the exit code of a process that SIGKILL ended: 128 plus the signal's number 9.
 const killed = 137
 
-// meaningOf explains an exit code where the runtime's reason does not. On a node with cgroup v1 a runtime may report a container
-// that ran out of memory with the reason Error.
+// meaningOf explains an exit code, if the reason does not explain it. On a node with cgroup v1, a runtime may give the
+// reason Error to a container that ran out of memory.
 func meaningOf(code int64, reason string) string {
 	if code != killed || reason == "OOMKilled" {
 		return ""

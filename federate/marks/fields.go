@@ -9,10 +9,10 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/digest"
 )
 
-// FieldsDigest is the digest of the fields that Fairlead owns in an object. It covers the fieldsV1 of Fairlead's
-// managedFields entry, but not the time of that entry. It changes when another field manager writes one of these
-// fields, because the ownership then moves. After the next apply it has its old value again. It is "" if Fairlead owns
-// no field.
+// FieldsDigest returns a digest of the set of fields that Fairlead owns in an object; "" if it owns none. The digest
+// covers the fieldsV1 of Fairlead's managedFields entry, but not the entry's time. The digest changes when another
+// client writes one of these fields, because that client then owns the field. The manager's next apply takes the field
+// back, and the digest has its earlier value again.
 func FieldsDigest(entries []metav1.ManagedFieldsEntry) string {
 	entry := Fields(entries)
 	if entry == nil {
@@ -21,7 +21,7 @@ func FieldsDigest(entries []metav1.ManagedFieldsEntry) string {
 	return digest.Of(entry.GetRawBytes())
 }
 
-// Fields is the set of fields that Fairlead owns in an object, nil if it owns none.
+// Fields returns the set of fields that Fairlead owns in an object; nil if it owns none.
 func Fields(entries []metav1.ManagedFieldsEntry) *metav1.FieldsV1 {
 	for i := range entries {
 		e := &entries[i]

@@ -10,11 +10,11 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// MaxName is the longest name that Kubernetes accepts for an object.
+// MaxName is the greatest length of an object's name in Kubernetes.
 const MaxName = 253
 
-// DeliveryName is the name of a wrapper's Delivery on every member: fed.<namespace>.<name> or cfed.<name>. A name of
-// more than 253 characters keeps its beginning and ends in a digest of the whole name.
+// DeliveryName returns the name of a wrapper's Delivery on every member: fed.<namespace>.<name> or cfed.<name>. A name
+// that would have more than 253 characters is cut, and ends in a digest of the whole name.
 func DeliveryName(kind v1alpha1.WrapperKind, namespace, name string) string {
 	if kind == v1alpha1.KindClusterFederated {
 		return Bounded("cfed."+name, MaxName)
@@ -22,7 +22,7 @@ func DeliveryName(kind v1alpha1.WrapperKind, namespace, name string) string {
 	return Bounded("fed."+namespace+"."+name, MaxName)
 }
 
-// WrapperPath is the name of a wrapper in the mark AnnotationWrapper: federated/<namespace>/<name> or
+// WrapperPath returns the value of AnnotationWrapper for a wrapper: federated/<namespace>/<name> or
 // clusterfederated/<name>.
 func WrapperPath(kind v1alpha1.WrapperKind, namespace, name string) string {
 	if kind == v1alpha1.KindClusterFederated {
@@ -31,8 +31,8 @@ func WrapperPath(kind v1alpha1.WrapperKind, namespace, name string) string {
 	return "federated/" + namespace + "/" + name
 }
 
-// ObjectPath is the name of an object in the mark AnnotationObject: <resource>.<group>/<namespace>/<name>. Empty parts
-// are left out.
+// ObjectPath returns the value of AnnotationObject for an object: <resource>.<group>/<namespace>/<name>. It leaves out
+// empty parts.
 func ObjectPath(resource, group, namespace, name string) string {
 	path := resource
 	if group != "" {
@@ -44,14 +44,13 @@ func ObjectPath(resource, group, namespace, name string) string {
 	return path + "/" + name
 }
 
-// Bounded returns a name of at most limit characters. A longer name keeps its beginning and ends in a digest of the
-// whole name.
+// Bounded returns name if it has at most limit bytes. A longer name is cut, and ends in a digest of the whole name.
 func Bounded(name string, limit int) string {
 	if len(name) <= limit {
 		return name
 	}
 	sum := sha256.Sum256([]byte(name))
 	tail := "-" + hex.EncodeToString(sum[:5])
-	// A cut right after a dot or a dash would leave ".-" or "--" before the digest, and such a name is invalid.
+	// Without the trim, a cut after a dot or a dash would give ".-" or "--" before the digest. ".-" is invalid in a name.
 	return strings.TrimRight(name[:limit-len(tail)], ".-") + tail
 }

@@ -11,15 +11,16 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// afterCreation are controllers of OpenShift that apply labels and annotations to every namespace right after its
+// afterCreation are the field managers of OpenShift that add labels and annotations to each namespace right after its
 // creation.
 var afterCreation = map[string]bool{
 	"cluster-policy-controller": true, "pod-security-admission-label-synchronization-controller": true,
 }
 
-// CreatedBefore recognizes a namespace that a ClusterFederated created on a member in a version that did not set
-// LabelMade. The mark alone is no proof: those versions also put it on namespaces that they adopted. Server-side apply
-// leaves the label kubernetes.io/metadata.name without an owner. Any other create gives it an owner.
+// CreatedBefore reports whether an earlier version of Fairlead created a namespace for a ClusterFederated. That version
+// did not set LabelMade. The marks do not prove that it created the namespace, because it also marked namespaces that
+// it adopted. The managedFields of the label kubernetes.io/metadata.name prove it: no client owns that label only if
+// the namespace was created by server-side apply.
 func CreatedBefore(namespace *metav1.PartialObjectMetadata) bool {
 	if namespace.Labels[v1alpha1.LabelUID] == "" || Fields(namespace.ManagedFields) == nil {
 		return false

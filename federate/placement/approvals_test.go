@@ -36,14 +36,14 @@ func TestAReleasedMemberIsNotWaitedFor(t *testing.T) {
 	if diff := cmp.Diff([]string{"m01"}, w.released()); diff != "" {
 		t.Errorf("released (-want +got):\n%s", diff)
 	}
-	// The approved removal continues although the Approval is deleted: it has been used.
+	// The release stays valid if the Approval is deleted afterwards.
 	w.approvals = nil
 	w.decide()
 	w.expect(8, 1, 0)
 	if diff := cmp.Diff([]string{"m01"}, w.released()); diff != "" {
 		t.Errorf("released (-want +got):\n%s", diff)
 	}
-	// The entry is removed with the MemberCluster.
+	// When the MemberCluster is deleted, the next decision removes the member from the list released.
 	delete(w.in, "m01")
 	w.decide()
 	if diff := cmp.Diff([]string(nil), w.released()); diff != "" {
@@ -75,7 +75,7 @@ func TestAReleaseDoesNotAffectPlacedMembers(t *testing.T) {
 func TestAReleaseThatCameTooLateDoesNotCountLater(t *testing.T) {
 	w := newWorld(t, 10)
 	w.label(false, "m00")
-	w.left("m00") // it came back while the person typed
+	w.left("m00") // the wrapper has left the member before the Approval is created
 	w.release("m00")
 	w.label(true)
 	w.later(time.Minute)
@@ -112,7 +112,7 @@ func TestAnApprovalBeginsTheRemoval(t *testing.T) {
 	}
 	w.approve("m00", "m01", "m02", "m05", "m06", "m07", "m08", "m09")
 	w.expect(0, 10, 0)
-	// The approved removals have used up the limit of the hour.
+	// The approved removals have used up the limit of the hour, so the next removal has to wait.
 	w.label(true, "m00")
 	w.label(false)
 	w.expect(1, 9, 1)
@@ -121,7 +121,7 @@ func TestAnApprovalBeginsTheRemoval(t *testing.T) {
 func TestApprovedRemovalsCountTowardsTheLimit(t *testing.T) {
 	w := newWorld(t, 10)
 	w.label(false)
-	w.now = w.last.Again // when two more may go
+	w.now = w.last.Again // from this time on, more removals may begin without an Approval
 	w.approve("m03", "m04")
 	w.expect(5, 5, 5)
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/messages"
 )
 
-// maxNamesInMessage is the number of names in a message; status.placement has all of them.
+// maxNamesInMessage is how many names one message lists. status.placement lists all names.
 const maxNamesInMessage = 10
 
-// explain sets the condition. A waiting removal comes first: a mistake may take the wrapper off its members. A name
-// without a MemberCluster follows. The author can correct both.
+// explain sets the condition Placed. Its message begins with the removals that wait, because a mistake may be the
+// reason for them. Names without a MemberCluster follow.
 func (d *Decision) explain(in Input, p limitedRemovals, selected int) {
 	members := len(in.Members)
 	switch {
@@ -44,7 +44,7 @@ func (d *Decision) explain(in Input, p limitedRemovals, selected int) {
 	}
 }
 
-// waits describes the removals that wait, and how the author lets them begin or cancels them.
+// waits describes the removals that wait: when the next may begin, and how the author starts or cancels them.
 func waits(id v1alpha1.WrapperIdentity, p limitedRemovals) string {
 	begun := 0
 	for _, r := range p.removals {

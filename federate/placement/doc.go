@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package placement decides which members hold a wrapper's objects.
+// Package placement decides which members get the objects of a wrapper.
 //
 // Words: a member is *placed* when the present spec names or selects it. It is *leaving* when an earlier decision
-// placed it, this one does not, and its objects may still be there. It is *withheld* when it was placed, is no longer
-// selected, and may not be left yet; the manager serves it like any other until then. It is *released* when a person
-// told the manager not to wait for its removal. A name is *not found* when no MemberCluster has it.
+// placed it, the present decision does not, and its objects may still be there. It is *withheld* when an earlier
+// decision placed it, the present spec does not select it, and its removal has to wait. The manager serves a withheld
+// member like a placed one. It is *released* when a person approved that the manager does not wait for the removal from
+// it. A name is *not found* when no MemberCluster has that name.
 //
-// Why it is so: the manager writes the decision down before it pushes anything, and only a written decision removes
-// objects. So leaving is a state of the decision, and not a difference that is computed later. A member whose
-// MemberCluster is gone is in neither list: the manager cannot reach it, and unjoining leaves workloads where they
+// The manager writes the decision to status.placement before it pushes anything, and removes objects only if a written
+// decision says so. That is why the decision also lists the members that the wrapper is leaving. A member without a
+// MemberCluster is neither placed nor leaving: the manager cannot reach it, and an unjoin leaves its objects where they
 // are. The manager never removes objects because information is missing.
 //
-// Removals are paced because one wrong selector, or one label, takes a wrapper off a whole fleet in a second. Within
-// an hour the manager begins only a limited number of removals; a person has to approve the rest. The decision also
-// records the removals of the hour, so that a restart does not raise the limit.
+// Removals are limited, because one wrong selector or label would remove a wrapper from a whole fleet within a second.
+// Within an hour the manager begins only a limited number of removals. The others wait for an Approval, or until the
+// hour is over. The decision also records the removals of the last hour, so that a restart of the manager does not
+// raise the limit.
 //
-// The package is pure and deterministic: the same members in any order, at the same time, give the same
-// decision.
+// The package is pure and deterministic: the same members, in any order and at the same time, give the same decision.
 package placement

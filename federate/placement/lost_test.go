@@ -16,9 +16,10 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// A wrapper that was made from Git again, or whose status is lost, has no decision. Its new decision has to be the same
-// as with a known earlier one: nothing is rebuilt from members. This test fails for a placement that chooses among
-// members. Invariant 3 of docs/design.md says what such a placement needs.
+// The status of a wrapper was lost, or the wrapper was created again from Git. So there is no previous decision, and
+// the manager does not rebuild it from the members. The new decision must still be the same as with the previous
+// decision. A placement that chose only some of the selected members would fail this test; invariant 3 of
+// docs/design.md says what it would need.
 func TestALostDecisionIsMadeAgainAndLeavesNoMember(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 20))
 	known := 0
@@ -51,7 +52,7 @@ func TestALostDecisionIsMadeAgainAndLeavesNoMember(t *testing.T) {
 	}
 }
 
-// anyInput is a wrapper without a decision, in a fleet of up to 12.
+// anyInput returns a random wrapper without a previous decision, in a fleet of up to 12 members.
 func anyInput(r *rand.Rand) Input {
 	names := func(most int) (some []string) {
 		for range r.IntN(most) {

@@ -15,47 +15,49 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// Member is the part of a MemberCluster that placement uses.
+// Member is the name and the labels of a MemberCluster.
 type Member = selection.Member
 
-// Input is the input of a decision.
+// Input is what a decision depends on.
 type Input struct {
 	// Wrapper is the wrapper of the decision.
 	Wrapper v1alpha1.WrapperIdentity
-	// Spec is the spec's placement.
+	// Spec is spec.placement of the wrapper.
 	Spec v1alpha1.Placement
-	// Overrides are spec.overrides. Only their names of clusters are used.
+	// Overrides are spec.overrides. Decide only reads the names of members in them, to report names without a
+	// MemberCluster.
 	Overrides []v1alpha1.Override
-	// MaxRemoval is spec.rollout.maxRemoval; nil stands for the default.
+	// MaxRemoval is spec.rollout.maxRemoval; nil means DefaultMaxRemoval.
 	MaxRemoval *intstr.IntOrString
 	// Members are all MemberClusters, in any order.
 	Members []Member
-	// Previous is the previous decision, without the members that the wrapper has left by now.
+	// Previous is the previous decision. Its list leaving has only members that the wrapper has not left completely
+	// yet; the caller removes the others.
 	Previous v1alpha1.PlacementStatus
-	// Approvals are Approvals of this wrapper; those of other wrappers are ignored.
+	// Approvals may also contain Approvals of other wrappers, which Decide ignores.
 	Approvals []v1alpha1.Approval
 }
 
-// Decision is the placement, and its condition.
+// Decision is the new status.placement, and the content of the condition Placed.
 type Decision struct {
-	// Status is status.placement, every list of it sorted.
+	// Status is status.placement. Each of its lists is sorted.
 	Status v1alpha1.PlacementStatus
-	// Placed, Reason and Message are the condition Placed.
+	// Placed is the status of the condition Placed, Reason its reason, and Message its message.
 	Placed  metav1.ConditionStatus
 	Reason  string
 	Message string
-	// Notice lists the names in overrides without a MemberCluster; "" if there are none. Placed stays unchanged: the
-	// manager serves the members, and an author may write an override before its member joins.
+	// Notice lists the names in overrides for which no MemberCluster exists; "" if there are none. Such names do not
+	// make Placed False, because an author may write an override before its member joins.
 	Notice string
-	// Again is when a later decision may begin more removals without an Approval; zero if no member waits.
+	// Again is when more removals may begin without an Approval; zero if no removal waits.
 	Again time.Time
 }
 
-// Decide decides on the members of a wrapper, based on the previous decision. It only fails if a selector or maxRemoval
-// does not parse. Then the previous decision stays.
+// Decide decides which members get the wrapper, based on the previous decision. It returns an error if a selector or
+// maxRemoval is invalid. The caller then keeps the previous decision.
 func Decide(in Input, now time.Time) (Decision, error) {
 	if in.Spec.Clusters == nil {
-		// A missing selection is not "everywhere": a missing field never selects a member.
+		// A nil selection would select every member, but a missing field must never select a member.
 		in.Spec.Clusters = &v1alpha1.ClusterSelection{}
 	}
 	clusters, err := selection.New(in.Spec.Clusters)
@@ -63,7 +65,7 @@ func Decide(in Input, now time.Time) (Decision, error) {
 		return Decision{}, fmt.Errorf("placing: spec.placement.clusters: %w", err)
 	}
 
-	known := make(map[string]bool, len(in.Members)) // by name; true when selected
+	known := make(map[string]bool, len(in.Members)) // all MemberClusters by name; the value is true if the placement selects the member
 	status := v1alpha1.PlacementStatus{ObservedGeneration: in.Wrapper.Generation}
 	for _, m := range in.Members {
 		known[m.Name] = clusters.Selects(m)
@@ -82,7 +84,8 @@ func Decide(in Input, now time.Time) (Decision, error) {
 	status.Withheld, status.Decision, status.Removals = limited.withheld, limited.decision, limited.removals
 	in.leave(&status, known, limited.going)
 	if in.differsOnlyInAge(status, now) {
-		// A removal that grows older than an hour causes no write: a host at rest writes nothing.
+		// Only the age of a removal has changed. The status keeps the old removals, so that an idle host writes
+		// nothing.
 		status.Removals = in.Previous.Removals
 	}
 
@@ -94,7 +97,7 @@ func Decide(in Input, now time.Time) (Decision, error) {
 	return decision, nil
 }
 
-// leave sets the leaving and the released members.
+// leave computes the lists leaving and released of the new status. going has the members whose removal begins now.
 func (in *Input) leave(status *v1alpha1.PlacementStatus, known map[string]bool, going []string) {
 	leaving := slices.Clone(going)
 	for _, name := range in.Previous.Leaving {
@@ -112,9 +115,10 @@ func (in *Input) leave(status *v1alpha1.PlacementStatus, known map[string]bool, 
 	}
 }
 
-// differsOnlyInAge reports whether the decision differs from the previous one only in its generation, and in removals that
-// expired. A removal in the future, which a clock that was set back leaves behind, has to be rewritten. Otherwise it would
-// never expire.
+// differsOnlyInAge reports whether the decision differs from the previous one at most in its generation and in the ages
+// of removals. It returns false if a removal has a time in the future, because the clock was set back and the manager
+// has to write the corrected time. Without that write, each decision would correct the time to its own now, and the
+// removal would never become an hour old.
 func (in *Input) differsOnlyInAge(status v1alpha1.PlacementStatus, now time.Time) bool {
 	latest := wholeSecond(now)
 	for _, r := range in.Previous.Removals {

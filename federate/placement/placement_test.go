@@ -31,7 +31,7 @@ func TestDecide(t *testing.T) {
 		return []v1alpha1.Removals{{Since: metav1.NewTime(start.Add(400 * time.Millisecond)), Count: 1, Placed: of}}
 	}
 	for name, tc := range map[string]struct {
-		members  []Member // fleet when nil
+		members  []Member // nil means all members of the variable fleet
 		clusters *v1alpha1.ClusterSelection
 		previous v1alpha1.PlacementStatus
 		want     Decision
@@ -188,15 +188,15 @@ func TestManyUnknownNamesAreCounted(t *testing.T) {
 	}
 }
 
-// start is the time at which the tests begin. It is no whole second, as in reality.
+// start is when the tests begin. It has fractions of a second, as real times have.
 var start = time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC)
 
 func wrapper(generation int64) v1alpha1.WrapperIdentity {
 	return v1alpha1.WrapperIdentity{Kind: v1alpha1.KindFederated, Namespace: "shop", Name: "web", UID: "u", Generation: generation}
 }
 
-// The order of members and of earlier lists does not change the decision. The same input gives the same decision again.
-// No member is in two lists. No member leaves that did not have the wrapper.
+// A decision must not depend on the order of the members and of earlier lists, and a second decision must change
+// nothing. A member must be in one list at most, and the wrapper may leave only members on which it was placed.
 func TestDecisionsDoNotDependOnOrderAndSettle(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 300 {

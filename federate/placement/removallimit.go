@@ -18,35 +18,37 @@ import (
 )
 
 const (
-	// window is the period that maxRemoval is for.
+	// window is the period in which maxRemoval limits the removals: any hour.
 	window = time.Hour
-	// DefaultMaxRemoval is the default of spec.rollout.maxRemoval.
+	// DefaultMaxRemoval is the value of spec.rollout.maxRemoval if the field is absent.
 	DefaultMaxRemoval = "30%"
 )
 
-// limitedRemovals is the result of the removal limit.
+// limitedRemovals is the result of limitRemovals.
 type limitedRemovals struct {
-	// going are the members whose removal begins now, withheld those that wait; both sorted.
+	// going are the members whose removal begins now, sorted by name.
+	// withheld are the members whose removal waits, sorted by name.
 	going, withheld []string
-	// decision identifies the removal that waits; "" if none waits.
+	// decision is the value for status.placement.decision, which identifies the removals that wait; "" if none waits.
 	decision string
 	// removals are the removals of the last hour, including those that begin now.
 	removals []v1alpha1.Removals
-	// limit is the number of removals that may begin within the hour, placed the number of members that it is computed
-	// from.
+	// limit is how many removals may begin within the hour.
+	// placed is the number of members from which limit was computed.
 	limit, placed int
-	// again is when the oldest of the removals is an hour old, so that another may begin.
+	// again is when the oldest removal becomes an hour old, so that further removals may begin; zero if no removal waits.
 	again time.Time
 }
 
-// limitRemovals decides which members that were placed and are no longer selected may go now. known are all members by
-// name, true when selected. Approved removals begin first. Further removals begin in the order of the members' names,
-// until the limit of the hour is reached. Approved removals count towards the limit. An invalid maxRemoval is an error.
+// limitRemovals decides which removals may begin now, among the members that were placed and are not selected now.
+// known has all members by name, with true for the selected ones. Approved removals begin first, and count towards the
+// limit. Then further removals begin in the order of the members' names, until the limit of the hour is reached. An
+// invalid maxRemoval is an error.
 //
-// The limit is a share of the members that were placed when the oldest removal of the last hour began. Without such a
-// removal it is a share of the members placed now. Members that are placed during the hour do not raise the limit.
-// Otherwise moving a wrapper from one half of the fleet to the other would raise its own limit. A member whose
-// MemberCluster is gone is not removed, and does not count.
+// The limit is a share of the members that were placed when the oldest removal of the last hour began. If no removal
+// began in the last hour, it is a share of the members that are placed now. Members that are placed during the hour do
+// not raise the limit: an author who moves a wrapper from one half of the fleet to the other must not raise the limit
+// by that move. A member without a MemberCluster is not removed, and does not count as placed.
 func (in *Input) limitRemovals(known map[string]bool, now time.Time) (limitedRemovals, error) {
 	var placed int
 	var unselected []string
@@ -103,9 +105,10 @@ func (in *Input) limitRemovals(known map[string]bool, now time.Time) (limitedRem
 	return p, nil
 }
 
-// standingDecision is the decision of the previous pass, if the spec is the same and all unselected members are in it.
-// After an edit of the spec, the removal may have another effect. A further member makes another removal, which needs
-// an Approval of its own.
+// standingDecision returns the id of the previous decision if Approvals of it are still valid: the spec is the same,
+// and the decision withholds all members that are not selected now. In all other cases it returns "", and the removals
+// get a new id. An Approval of the earlier id then has no effect, because the person approved other removals, or with
+// another spec.
 func (in *Input) standingDecision(unselected []string) string {
 	if in.Previous.ObservedGeneration != in.Wrapper.Generation {
 		return ""
@@ -118,16 +121,18 @@ func (in *Input) standingDecision(unselected []string) string {
 	return in.Previous.Decision
 }
 
-// decisionOf identifies a removal. The time is part of it because labels change without another generation: a removal
-// that was called off and begins again is another removal.
+// decisionOf makes the id of the removals that wait. A change of labels can cancel removals and start them again
+// without a new generation. So the id also depends on the time, and an Approval of the first removals does not count
+// for the second.
 func decisionOf(withheld []string, generation int64, now time.Time) string {
 	sum := digest.Of([]byte(strings.Join(withheld, ",")), []byte(strconv.FormatInt(generation, 10)),
 		[]byte(now.UTC().Format(time.RFC3339Nano)))
 	return strings.TrimPrefix(sum, "sha256:")[:16]
 }
 
-// limitOf is the number of removals that may begin within an hour: a share of the placed members, rounded down, but at
-// least one. With 100% there is no limit: a member that was left and placed again may be left once more.
+// limitOf returns how many removals may begin within an hour: a share of the placed members, rounded down, and at least
+// one. With 100% there is no limit, and the result is a number that is never reached. The number of placed members would
+// not do as that number, because a wrapper may leave a member twice within the hour.
 func limitOf(maxRemoval *intstr.IntOrString, placed int) (int, error) {
 	if maxRemoval == nil {
 		maxRemoval = new(intstr.FromString(DefaultMaxRemoval))
@@ -142,8 +147,8 @@ func limitOf(maxRemoval *intstr.IntOrString, placed int) (int, error) {
 	return max(1, limit), nil
 }
 
-// recent are the removals that began within the window. If the clock was set back, a removal may seem to begin later
-// than now. It then begins now: it must not count for longer than an hour.
+// recent returns the removals of the last hour. A removal lies in the future if the clock was set back. recent sets its
+// time to now, so that it does not count for longer than an hour.
 func recent(removals []v1alpha1.Removals, now time.Time) []v1alpha1.Removals {
 	var kept []v1alpha1.Removals
 	latest := wholeSecond(now)
@@ -158,8 +163,8 @@ func recent(removals []v1alpha1.Removals, now time.Time) []v1alpha1.Removals {
 	return kept
 }
 
-// begin adds count removals that begin now. Removals of one minute share an entry, with the time of the last, so that
-// an hour has few entries. They count for up to a minute longer, and never allow more removals.
+// begin adds count removals that begin now. Removals of the same minute share one entry, which keeps the list short.
+// The entry has the time of its last removal, so its earlier removals count for up to a minute too long. That is safe.
 func begin(removals []v1alpha1.Removals, count, placed int, now time.Time) []v1alpha1.Removals {
 	if count == 0 {
 		return removals
@@ -174,7 +179,8 @@ func begin(removals []v1alpha1.Removals, count, placed int, now time.Time) []v1a
 	return append(removals, v1alpha1.Removals{Since: since, Count: int32(count), Placed: int32(placed)}) //nolint:gosec // as above
 }
 
-// wholeSecond rounds up to whole seconds, which a metav1.Time can hold. So an hour is never too short.
+// wholeSecond rounds a time up to whole seconds, because a metav1.Time has no fractions. Rounding down would make the
+// hour too short.
 func wholeSecond(t time.Time) metav1.Time {
 	whole := t.UTC().Truncate(time.Second)
 	if whole.Before(t) {

@@ -72,7 +72,8 @@ func TestARemovalFromAllMembersWaitsAndCanBeCancelled(t *testing.T) {
 	}
 	w.label(true)
 	w.expect(10, 0, 0)
-	// The removals that have begun count: the limit of the hour is used up.
+	// All members are selected again. The removals that began still count, so no other removal may begin within the
+	// hour.
 	w.label(false)
 	w.expect(10, 0, 10)
 }
@@ -84,7 +85,7 @@ func TestMoreRemovalsBeginAfterAnHour(t *testing.T) {
 		t.Fatalf("it comes back after %s", got)
 	}
 	first := w.last.Again
-	w.later(time.Hour) // to a fraction of a second
+	w.later(time.Hour) // Again is up to a second later, because the status has no fractions of a second
 	w.expect(7, 3, 7)
 	w.now = first
 	w.decide()
@@ -122,7 +123,7 @@ func TestAMissingMemberClusterIsNoRemoval(t *testing.T) {
 	}
 	w.label(false)
 	w.expect(4, 1, 4)
-	delete(w.in, "m09") // its removal waits
+	delete(w.in, "m09") // the MemberCluster of a withheld member is deleted
 	w.decide()
 	w.expect(3, 1, 3)
 }
@@ -162,9 +163,9 @@ func TestAnExpiredRemovalCausesNoWrite(t *testing.T) {
 	}
 }
 
-// Labels change at random, and members come and go. Within any hour, no more removals begin than the limit allows,
-// counted from the members that were placed when the first of them began. The decision keeps no member that may leave,
-// and serves no unknown member.
+// Labels change at random, and members join and leave the fleet. Within any hour, at most as many removals may begin as
+// the limit allows, computed from the members that were placed when the first of them began. No member may be withheld
+// while the limit leaves room, and no member without a MemberCluster may be placed.
 func TestNoHourHasMoreRemovalsThanTheLimit(t *testing.T) {
 	type removal struct {
 		at     time.Time
@@ -188,7 +189,8 @@ func TestNoHourHasMoreRemovalsThanTheLimit(t *testing.T) {
 					w.in[name] = random.IntN(4) == 0
 				}
 			}
-			// label has made a decision already. The test counts its removals together with those of this decision.
+			// label has made one decision already. The test counts the removals of that decision and of this one
+			// together.
 			w.decide()
 			var placed, gone int
 			for _, name := range before {
@@ -221,7 +223,7 @@ func TestNoHourHasMoreRemovalsThanTheLimit(t *testing.T) {
 	}
 }
 
-// A script that changes one label a minute does not get around the limit.
+// A script changes the label of one member each minute. All these removals together must stay within the limit.
 func TestRelabellingMembersOneByOneIsLimitedToo(t *testing.T) {
 	w := newWorld(t, 10)
 	for i := range 10 {

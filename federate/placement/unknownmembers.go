@@ -10,24 +10,24 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// maxUnknownInMessage is the number of selections in a message.
+// maxUnknownInMessage is how many overrides with unknown names one message lists.
 const maxUnknownInMessage = 5
 
-// Unknown are the names in one selection of a wrapper that no MemberCluster has.
+// Unknown are the names in one selection of a wrapper for which no MemberCluster exists.
 type Unknown struct {
-	// Field is the place of the names, as in spec.overrides[0].clusters.names.
+	// Field is the field that has the names, for example spec.overrides[0].clusters.names.
 	Field string
-	// Names are sorted, and not empty.
+	// Names are the unknown names, sorted. The list is not empty.
 	Names []string
 }
 
-// String is a sentence for the author.
+// String returns a sentence for the author.
 func (u Unknown) String() string {
 	return fmt.Sprintf("%s: no MemberCluster is named %s (see `kubectl get memberclusters`)", u.Field, list(u.Names))
 }
 
-// UnknownNames finds the names in the placement and in the overrides of a spec that no MemberCluster has: the
-// placement first, then the overrides in their order.
+// UnknownNames returns the names in the placement and in the overrides of a spec for which no MemberCluster exists. The
+// placement comes first, then the overrides in their order. registered reports whether a MemberCluster exists.
 func UnknownNames(spec *v1alpha1.WrapperSpec, registered func(name string) bool) []Unknown {
 	var found []Unknown
 	if names := unknownIn(spec.Placement.Clusters, registered); len(names) > 0 {
@@ -60,7 +60,7 @@ func unknownIn(selection *v1alpha1.ClusterSelection, registered func(name string
 	return slices.Compact(names)
 }
 
-// notice puts the unknown names of overrides into one message, "" when there are none.
+// notice joins the unknown names of overrides into one message; "" if there are none.
 func notice(unknown []Unknown) string {
 	sentences := make([]string, 0, maxUnknownInMessage+1)
 	for i, u := range unknown {

@@ -20,9 +20,9 @@ func TestUnknownNamesInOverridesAreReported(t *testing.T) {
 	for name, tc := range map[string]struct {
 		overrides []v1alpha1.Override
 		clusters  *v1alpha1.ClusterSelection
-		want      string // the notice
-		message   string // of Placed
-		reason    string // of Placed, "" = Placed
+		want      string // the wanted Decision.Notice
+		message   string // the wanted message of the condition Placed
+		reason    string // the wanted reason of the condition Placed; "" means Placed
 	}{
 		"all are known":                  {[]v1alpha1.Override{override("east"), {}}, everywhere, "", "3 of 3 members", ""},
 		"an override for every member":   {[]v1alpha1.Override{{}}, everywhere, "", "3 of 3 members", ""},

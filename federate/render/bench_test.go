@@ -4,7 +4,7 @@ package render
 
 import "testing"
 
-// A fleet of 1,000 members and a wrapper of 64 objects of 1 KiB, from the spec to every rendering.
+// BenchmarkRender renders a wrapper of 64 objects of 1 KiB for 1,000 members, from the spec to each rendering.
 func BenchmarkRender(b *testing.B) {
 	for name, tail := range map[string]string{
 		"NoOverrides": "",

@@ -16,21 +16,21 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// Object is one object for a member, without the marks.
+// Object is one object as rendered for a member, without the marks.
 type Object struct {
 	GVK             schema.GroupVersionKind
 	Namespace, Name string
-	// JSON is canonical. Renderings share it, so nothing may change it.
+	// JSON is the object as canonical JSON. Several renderings share the bytes, so no caller may change them.
 	JSON []byte
 	// Digest is the digest of JSON. It is the value of the mark AnnotationRendering.
 	Digest string
-	// Keep is the value of AnnotationKeep: "true", "false", or "" if the author set none.
+	// Keep is the value of the annotation AnnotationKeep: "true" or "false"; "" if the author set none.
 	Keep string
-	// Replace reports whether the author permits the manager to delete and re-create the object (AnnotationReplace).
+	// Replace is true if the author allows the manager to delete the object and create it again (AnnotationReplace).
 	Replace bool
 }
 
-// Unstructured decodes the object. The caller may change the result.
+// Unstructured decodes the object. The result is a copy, which the caller may change.
 func (o *Object) Unstructured() (*unstructured.Unstructured, error) {
 	value, err := strictjson.DecodeValue(o.JSON)
 	if err != nil {
@@ -39,24 +39,25 @@ func (o *Object) Unstructured() (*unstructured.Unstructured, error) {
 	return &unstructured.Unstructured{Object: value.(map[string]any)}, nil //nolint:forcetypeassert // newObject wrote it from a map
 }
 
-// String is kind and name for a message: Deployment web.
+// String returns kind and name for a message, for example "Deployment web".
 func (o *Object) String() string { return o.GVK.Kind + " " + o.Name }
 
-// ObjectID identifies an object of one wrapper. It needs no namespace: all objects of a wrapper are in the same one.
+// ObjectID identifies an object within one wrapper. It has no namespace, because all objects of a wrapper are in the
+// same one.
 type ObjectID struct{ Group, Kind, Name string }
 
-// SecretID is the ID of a Secret.
+// SecretID returns the ObjectID of the Secret with this name.
 func SecretID(name string) ObjectID { return ObjectID{Kind: "Secret", Name: name} }
 
-// IsSecret reports whether the object is a Secret.
+// IsSecret reports whether the ObjectID is that of a Secret.
 func (id ObjectID) IsSecret() bool { return id == SecretID(id.Name) }
 
-// Compare orders IDs by kind, name and group.
+// Compare orders ObjectIDs by kind, then name, then group.
 func (id ObjectID) Compare(other ObjectID) int {
 	return cmp.Or(cmp.Compare(id.Kind, other.Kind), cmp.Compare(id.Name, other.Name), cmp.Compare(id.Group, other.Group))
 }
 
-// identity identifies an object on a member.
+// identity identifies an object on a member, across namespaces too.
 type identity struct{ group, kind, namespace, name string }
 
 func (o *Object) identity() identity {
@@ -67,8 +68,8 @@ func (i identity) bytes() []byte {
 	return []byte(i.group + "/" + i.kind + "/" + i.namespace + "/" + i.name)
 }
 
-// Reserved is overrides.Reserved for the rendered object. It decodes the object only if its text contains a word that
-// some rule needs.
+// Reserved returns the error of overrides.Reserved for the rendered object. To save time, it decodes the object only if
+// its text contains "fairlead" or "kube-": without one of these words, no rule of overrides.Reserved can apply.
 func (o *Object) Reserved() error {
 	if !bytes.Contains(o.JSON, []byte("fairlead")) && !bytes.Contains(o.JSON, []byte("kube-")) {
 		return nil
@@ -100,8 +101,8 @@ func newObject(obj *unstructured.Unstructured) (Object, error) {
 	}, nil
 }
 
-// compare orders objects for the installation: by rung, then by kind and name. The order in which an author lists them
-// does not matter.
+// compare orders objects for installing: by InstallOrder, then by kind and name. The order in spec.objects has no
+// effect.
 func compare(a, b *unstructured.Unstructured) int {
 	ak, bk := a.GroupVersionKind(), b.GroupVersionKind()
 	return cmp.Or(

@@ -20,7 +20,8 @@ const (
 	olmV1     = "olm.operatorframework.io"
 )
 
-// ladder is the install order, one rung at a time. Kinds of one rung are ordered by kind and name.
+// ladder is the install order. Each entry, called a rung, lists kinds that are installed together, sorted by kind and
+// name. Members get the objects of an earlier rung first.
 var ladder = [][]schema.GroupKind{
 	{{Group: core, Kind: "Namespace"}},
 	{{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}},
@@ -46,7 +47,7 @@ var ladder = [][]schema.GroupKind{
 	{{Group: rbac, Kind: "ClusterRoleBinding"}},
 	{{Group: rbac, Kind: "Role"}},
 	{{Group: rbac, Kind: "RoleBinding"}},
-	// A claim may be made from a snapshot.
+	// A claim may be restored from a snapshot, so snapshots come before claims.
 	{{Group: core, Kind: "PersistentVolume"}, {Group: snapshot, Kind: "VolumeSnapshotContent"}, {Group: groupsnap, Kind: "VolumeGroupSnapshotContent"}},
 	{{Group: snapshot, Kind: "VolumeSnapshot"}, {Group: groupsnap, Kind: "VolumeGroupSnapshot"}},
 	{{Group: core, Kind: "PersistentVolumeClaim"}},
@@ -64,7 +65,8 @@ var ladder = [][]schema.GroupKind{
 	{{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}, {Group: "policy", Kind: "PodDisruptionBudget"}},
 	builtIn,
 	{{Group: "apiregistration.k8s.io", Kind: "APIService"}},
-	// Webhooks come after the workloads that answer them: otherwise the API server would refuse these workloads.
+	// Webhooks come after the workloads that serve them. If they came first, the API server would call a webhook without
+	// a server, and refuse those workloads.
 	{
 		{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"},
 		{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"},
@@ -73,11 +75,12 @@ var ladder = [][]schema.GroupKind{
 	{{Group: olm, Kind: "CatalogSource"}, {Group: olmV1, Kind: "ClusterCatalog"}},
 	{{Group: olm, Kind: "OperatorGroup"}},
 	{{Group: olm, Kind: "Subscription"}, {Group: olmV1, Kind: "ClusterExtension"}},
-	// Custom resources come last: an operator of the rung before may serve their kinds.
+	// Custom resources come last, because an operator from an earlier rung may first have to make the member serve
+	// their kinds.
 	custom,
 }
 
-// The rungs of all other kinds.
+// builtIn is the rung of all kinds of Kubernetes that ladder does not name, and custom is the rung of all other kinds.
 var (
 	builtIn = []schema.GroupKind{{Group: "*.k8s.io", Kind: "*"}}
 	custom  = []schema.GroupKind{{Group: "*", Kind: "*"}}
@@ -93,8 +96,8 @@ var rungs = func() map[schema.GroupKind]int {
 	return m
 }()
 
-// InstallOrder is the rung on which a kind is installed: 0 for Namespaces, the highest for custom resources. Removal
-// goes from the highest rung down.
+// InstallOrder returns the rung of a kind: 0 for Namespaces, the highest number for custom resources. The manager
+// installs from rung 0 up, and removes from the highest rung down.
 func InstallOrder(gk schema.GroupKind) int {
 	if rung, named := rungs[gk]; named {
 		return rung

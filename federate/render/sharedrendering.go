@@ -15,25 +15,27 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// Variant is the rendering that members share if the same overrides and values apply to them. It keeps the digest of
-// the rendering, and renders the objects when a caller needs them.
+// Variant is one rendering that several members share, because the same overrides and values apply to them. It keeps the
+// digest of the rendering. It renders the objects only when a caller asks for them.
 type Variant struct {
 	renderer *Renderer
-	// member is one of these members. Rendering for any of them gives the same result.
+	// member is one of the members that share the rendering. Rendering for any of them gives the same result.
 	member selection.Member
-	// digest and err are the result of the rendering, which is the same each time. work is its cost. digest is kept as
-	// bytes to save memory: there may be one for every pair.
+	// digest is the digest of the rendering, in bytes to save memory: there may be one Variant for every pair of a
+	// wrapper and a member. It is zero before the first rendering, and if rendering fails.
 	digest digest.Sum
-	err    error
-	work   int64
+	// err is the error of rendering; nil if rendering succeeded. Another try would give the same result.
+	err error
+	// work is the cost of rendering, in the units of package overrides.
+	work int64
 
-	// made is held while the Variant is rendered.
+	// made is locked while a caller renders the Variant.
 	made      sync.Mutex
 	rendering weak.Pointer[Rendering]
 }
 
-// variantKey identifies a variant. It is a digest because the key itself can be long: an author can have a member's
-// labels copied into it thousands of times.
+// variantKey identifies a Variant. It is a digest of a text with all values that overrides take from the member. The
+// text itself can be long, because overrides may use the same label thousands of times.
 type variantKey [sha256.Size]byte
 
 func (r *Renderer) key(m selection.Member) variantKey {
@@ -41,7 +43,7 @@ func (r *Renderer) key(m selection.Member) variantKey {
 	return sha256.Sum256(r.set.Variant(space[:0], m))
 }
 
-// variant returns the variant of a member. It renders the variant now unless that has been done before.
+// variant returns the Variant of a member. It renders the objects if that Variant has no digest yet.
 func (r *Renderer) variant(key variantKey, m selection.Member) *Variant {
 	r.mu.Lock()
 	v := r.variants[key]
@@ -62,13 +64,13 @@ func (r *Renderer) variant(key variantKey, m selection.Member) *Variant {
 	return v
 }
 
-// For returns the rendering for a member. Members of one variant get the same *Rendering as long as a caller holds it.
-// An error from an override is an *overrides.Error that names the member.
+// For returns the rendering for a member. Members of the same Variant share one *Rendering while any caller uses it. An
+// error from an override is an *overrides.Error with the member's name.
 func (r *Renderer) For(m selection.Member) (*Rendering, error) {
 	return r.variant(r.key(m), m).forMember(m)
 }
 
-// VariantFor is For, but without the objects.
+// VariantFor returns the Variant of a member, which has the digest but not the objects.
 func (r *Renderer) VariantFor(m selection.Member) (*Variant, error) {
 	v := r.variant(r.key(m), m)
 	return v, v.failure(m)
@@ -81,18 +83,18 @@ func (v *Variant) forMember(m selection.Member) (*Rendering, error) {
 	return v.Render()
 }
 
-// failure returns the error of the rendering, with the name of this member.
+// failure returns the error of the rendering with the name of member m.
 func (v *Variant) failure(m selection.Member) error {
 	if v.err == nil {
 		return nil
 	}
 	if e := (*overrides.Error)(nil); errors.As(v.err, &e) {
-		return e.For(m.Name) // the error may name another member
+		return e.For(m.Name) // the stored error names the member for which the Variant was rendered first
 	}
 	return fmt.Errorf("rendering for member %s: %w", m.Name, v.err)
 }
 
-// Render makes the rendering, or returns the rendering that another caller still holds.
+// Render renders the objects. If another caller still uses the Rendering, it returns that one.
 func (v *Variant) Render() (*Rendering, error) {
 	if v.err != nil {
 		return nil, v.err
@@ -110,15 +112,15 @@ func (v *Variant) Render() (*Rendering, error) {
 	return rendering, nil
 }
 
-// Digest is the digest of the rendering.
+// Digest returns the digest of the rendering.
 func (v *Variant) Digest() string { return v.digest.String() }
 
-// Lists reports whether an object is in the rendering.
+// Lists reports whether the rendering has an object of this group, kind and name.
 func (v *Variant) Lists(group, kind, name string) bool {
 	return slices.ContainsFunc(v.renderer.identities, func(i identity) bool { return i.group == group && i.kind == kind && i.name == name })
 }
 
-// Distinct is the number of different renderings that the renderer has made.
+// Distinct returns how many different renderings the Renderer has made.
 func (r *Renderer) Distinct() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

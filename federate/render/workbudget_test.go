@@ -17,7 +17,7 @@ import (
 
 const perMember = "overrides: [{target: {kind: ConfigMap}, patch: [{op: add, path: /data/member, valueFrom: {fieldPath: metadata.name}}]}]"
 
-// served asks for all members in a round, and says for which of them there was a rendering.
+// served renders for all members in one round. It returns the names of the members that the work limit did not refuse.
 func served(t *testing.T, r *Renderer, members []selection.Member) (names []string) {
 	t.Helper()
 	round := r.NewRound()
@@ -42,7 +42,7 @@ func TestTheDistinctRenderingsOfAWrapperAreBoundedTogether(t *testing.T) {
 	if diff := cmp.Diff(want, served(t, r, members)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	// Earlier renderings make no difference.
+	// An earlier round must not change which members a later round refuses.
 	served(t, r, members[5:])
 	if diff := cmp.Diff(want, served(t, r, members)); diff != "" {
 		t.Errorf("the second time (-want +got):\n%s", diff)
@@ -54,7 +54,7 @@ func TestTheDistinctRenderingsOfAWrapperAreBoundedTogether(t *testing.T) {
 	}
 }
 
-// The wrapper has to fit for thousands of members, each with its own name in its objects.
+// The objects differ on each of thousands of members. The work limit must still allow all these renderings.
 func TestThousandsOfMembersWithDifferentObjectsFit(t *testing.T) {
 	large := many(64)
 	for i := range large.Objects {

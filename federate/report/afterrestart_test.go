@@ -26,7 +26,7 @@ func TestAStatusThatOnlyKnowsLess(t *testing.T) {
 	untried := with(func(m *Member) { m.Held, m.Listed = false, true })
 	notEmpty := listed(func(m *Member) { m.Leaving, m.Push = true, Push{Reason: v1alpha1.ReasonNotEmpty, Message: "theirs"} })
 	for name, test := range map[string]struct {
-		before *Member // nil when there was no line
+		before *Member // nil if the previous status has no line for the member
 		is     Member
 		edited bool
 		want   bool
@@ -72,7 +72,8 @@ func TestAStatusThatOnlyKnowsLess(t *testing.T) {
 	}
 }
 
-// One member that was not read yet is enough, because the conditions are about all members.
+// The manager has read one member and not the other. The whole status then knows less, because its conditions are about
+// all members.
 func TestAStatusKnowsLessWhereOneLineDoes(t *testing.T) {
 	east, west := wellMember("east"), wellMember("west")
 	status := Build(build(east, west), now)

@@ -4,22 +4,24 @@ package report
 
 import "github.com/fairlead-dev/fairlead/federate/health"
 
-// The host cuts its texts to these numbers of bytes, between characters. The API server refuses longer texts, and with
-// them the event or the whole status.
+// Each text that the manager writes to a status or an event is cut to one of these limits, in bytes, and never inside a
+// character. The API server would refuse a longer text, and with it the whole event or status.
 const (
-	// maxNote is the limit of an event's note, as the API server sets it.
+	// maxNote is the limit of an event's note. The API server sets this limit.
 	maxNote = 1024
-	// maxCondition is the limit of a condition's message. The schema allows 32 KiB, but a wrapper has six conditions,
-	// and several may repeat the message.
+	// maxCondition is the limit of a condition's message. The schema allows 32 KiB, but a status has up to five
+	// conditions, and several of them may repeat the same message.
 	maxCondition = 4096
-	// maxMessage, maxReason and maxName are the limits of a line's message, of its reason, and of the names in it.
+	// maxMessage is the limit of a line's message.
 	maxMessage = 256
-	maxReason  = 64
-	maxName    = 253
+	// maxReason is the limit of a line's reason.
+	maxReason = 64
+	// maxName is the limit of a name in a line: a revision or a version.
+	maxName = 253
 )
 
-// Note returns a text cut for the note of an event.
+// Note cuts a text for the note of an event.
 func Note(text string) string { return health.Clean(text, maxNote) }
 
-// Condition returns a text cut for the message of a condition.
+// Condition cuts a text for the message of a condition.
 func Condition(text string) string { return health.Clean(text, maxCondition) }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package report computes a wrapper's status from its state on its members: a line for each member, counts, and the
-// conditions Placed, Pushed, Healthy and Ready.
+// Package report computes the status of a wrapper: a line for each member, counts, and the conditions Placed, Pushed,
+// Healthy and Ready.
 //
-// Words: a *line* is the part of the status about one member. Ready is a summary: every placed member is at the
-// update revision and healthy. Reconciling and Stalled exist only while they are true, as kstatus reads them.
+// Words: a *line* is the entry of one member in status.clusters. Ready is the summary: True if every placed member has
+// the update revision and is healthy. Reconciling and Stalled are present only while they are True, because kstatus
+// expects that.
 //
-// Why it is so: the report is a pure function of a snapshot, so tests need no cluster. Missing information never counts as healthy: a member without an answer is
-// Unknown. The number of lines is bounded (500, those with trouble first), because a status that grows with the fleet
-// overloads a host.
+// The status is a pure function of a snapshot, so tests need no cluster. Missing information never counts as healthy: a
+// member that the manager has not read is Unknown. The status has at most 500 lines, because a status that grows with
+// the fleet would overload the host. Lines of members in trouble come first.
 package report

@@ -12,7 +12,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// A member's report is untrusted text: with any text, the line fits into the host's schema and is safe for a terminal.
+// The text in a member's report is not trusted. Whatever the text is, the line must fit the host's schema and be safe
+// to print on a terminal.
 func FuzzLine(f *testing.F) {
 	f.Add("rev\x1b[2J", []byte(`{"observedRendering":"r","version":"v1.0.0","objects":[{"kind":"ConfigMap","name":"a","health":"Degraded","reason":"R","message":"m"}]}`))
 	f.Add("", []byte(`{"objects":[{"kind":"A\u001b]0;x","name":"\u202e","drift":{"kind":"Changed","manager":"\u0000","fields":["."]}}]}`))

@@ -13,36 +13,37 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// maxLines is the number of lines in a status.
+// maxLines is the greatest number of lines in status.clusters.
 const maxLines = 500
 
-// Input is a snapshot of a wrapper.
+// Input is a snapshot of a wrapper, from which Build computes its status.
 type Input struct {
-	// Generation is the generation of the wrapper. Deleting reports whether it is being deleted.
+	// Generation is the metadata.generation of the wrapper.
 	Generation int64
-	Deleting   bool
-	// UpdateRevision is the revision of the present spec.
+	// Deleting is true if the wrapper has a metadata.deletionTimestamp.
+	Deleting bool
+	// UpdateRevision is the name of the revision of the present spec.
 	UpdateRevision string
-	// PlacedOK, PlacedReason and PlacedMessage are the condition Placed of the placement decision.
-	PlacedOK                    bool
+	// PlacedOK is true if the condition Placed is True.
+	PlacedOK bool
+	// PlacedReason is the reason of the condition Placed, and PlacedMessage its message.
 	PlacedReason, PlacedMessage string
-	// Notice is a hint for the author that concerns no member: names in overrides without a MemberCluster. It is "" if
-	// there is none.
+	// Notice tells the author about names in overrides for which no MemberCluster exists; "" if there are none.
 	Notice string
-	// Invalid is why the spec cannot be rendered for any member, "" when it can.
+	// Invalid is why the manager cannot render the spec for any member; "" if it can.
 	Invalid string
-	// Approve is the `hostctl approve` command for the wrapper, without --removal or --release.
+	// Approve is the command `hostctl approve WRAPPER`, without a flag for the action.
 	Approve string
 	// Rollout is the state of the rollout; nil if all members change at the same time.
 	Rollout *Rollout
-	// Members are the placed and the leaving members.
+	// Members are the placed members and those that the wrapper is leaving.
 	Members []Member
-	// Before is the previous status.
+	// Before is the status that the wrapper has now.
 	Before *v1alpha1.WrapperStatus
 }
 
-// Build makes the status, except placement, which the scheduler writes. It is a pure function: the same input and time
-// give the same status.
+// Build computes the status of a wrapper, except for status.placement, which the scheduler writes. It is a pure
+// function: the same input and time give the same status.
 func Build(in Input, now time.Time) v1alpha1.WrapperStatus {
 	before := linesBefore(in.Before)
 	lines := make([]v1alpha1.ClusterStatus, 0, len(in.Members))
@@ -66,7 +67,7 @@ func Build(in Input, now time.Time) v1alpha1.WrapperStatus {
 	return status
 }
 
-// tally counts members by state.
+// tally has the number of members in each state.
 type tally struct {
 	placed, updated, healthy, progressing, degraded, stalled, held, unreachable, leaving int32
 }
@@ -94,7 +95,7 @@ func count(members []Member, lines []v1alpha1.ClusterStatus) tally {
 		case v1alpha1.StateHeld:
 			t.held++
 			if isWithheld(&lines[i]) {
-				t.healthy++ // a member with a problem has another line
+				t.healthy++ // only a healthy member has this line, because the rules for problems come before the rule withheld
 			}
 		case v1alpha1.StateUnreachable, v1alpha1.StateUnknown:
 			t.unreachable++
@@ -110,16 +111,16 @@ func (t tally) counts() v1alpha1.ClusterCounts {
 	}
 }
 
-// severity orders the states by urgency for a person.
+// severity orders the states by how urgent they are for a person: 0 is the most urgent.
 var severity = map[v1alpha1.ClusterState]int{
 	v1alpha1.StateStalled: 0, v1alpha1.StateDegraded: 1, v1alpha1.StateUnreachable: 2, v1alpha1.StateUnknown: 3,
 	v1alpha1.StateHeld: 4, v1alpha1.StateRemoving: 5, v1alpha1.StateWaiting: 6, v1alpha1.StateProgressing: 7,
 	v1alpha1.StatePushing: 8, v1alpha1.StateHealthy: 9,
 }
 
-// shorten bounds the lines, and counts the omitted lines by state, the worst state first. Lines that wait for an
-// Approval come first, because an Approval names the Delivery in the line. Lines with trouble follow, then healthy
-// lines with a reason. Lines of equal rank are sorted by name, so that the status is stable.
+// shorten sorts the lines, keeps the first maxLines, and counts the omitted lines by state. Lines with a Delivery come
+// first, because an Approval has to name that Delivery. Then come lines with a problem, the most urgent state first,
+// and then healthy lines with a reason. Lines of equal rank are sorted by name, so that their order is stable.
 func shorten(lines []v1alpha1.ClusterStatus) (kept []v1alpha1.ClusterStatus, omitted []v1alpha1.OmittedClusters) {
 	kept = slices.Clone(lines)
 	slices.SortFunc(kept, func(a, b v1alpha1.ClusterStatus) int {
@@ -139,7 +140,7 @@ func shorten(lines []v1alpha1.ClusterStatus) (kept []v1alpha1.ClusterStatus, omi
 	return kept[:maxLines], omitted
 }
 
-// last is 1 for lines that come last, and 0 for the others.
+// last returns a sort key: 1 for a line that comes last, and 0 for a line that comes first.
 func last(is bool) int {
 	if is {
 		return 1
@@ -147,13 +148,13 @@ func last(is bool) int {
 	return 0
 }
 
-// isWithheld reports whether a line is about a healthy member that waits for its removal.
+// isWithheld reports whether a line is that of a healthy member whose removal waits.
 func isWithheld(l *v1alpha1.ClusterStatus) bool {
 	return l.State == v1alpha1.StateHeld && l.Reason == v1alpha1.ReasonRemovalNeedsApproval
 }
 
-// worstLine is the line that the message quotes beside the counts; nil if all members are healthy. The condition Placed
-// reports withheld members.
+// worstLine returns the most urgent line, for the message of a condition; nil if all members are healthy. It ignores
+// withheld members, because the condition Placed reports them.
 func worstLine(lines []v1alpha1.ClusterStatus) *v1alpha1.ClusterStatus {
 	var worst *v1alpha1.ClusterStatus
 	for i := range lines {

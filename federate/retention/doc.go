@@ -2,6 +2,6 @@
 
 // Package retention decides which objects stay on a member when their wrapper leaves it.
 //
-// Push asks this package before it deletes, and hostctl asks it to tell the author which objects will stay. Both must
-// give the same answer.
+// Package push calls it before it deletes objects, and hostctl calls it to show the author which objects will stay. So
+// the manager keeps exactly the objects that hostctl shows.
 package retention

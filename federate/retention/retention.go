@@ -8,7 +8,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// holdsData are the kinds that KeepData keeps: they hold data, or data depends on them (docs/design.md, section 6).
+// holdsData are the kinds that onDelete: KeepData keeps, because they hold data, or because data depends on them
+// (docs/design.md, section 6).
 var holdsData = map[schema.GroupKind]bool{
 	{Kind: "PersistentVolumeClaim"}: true,
 	{Kind: "PersistentVolume"}:      true,
@@ -21,11 +22,12 @@ var holdsData = map[schema.GroupKind]bool{
 	{Group: "groupsnapshot.storage.k8s.io", Kind: "VolumeGroupSnapshotContent"}: true,
 }
 
-// HoldsData reports whether KeepData keeps the objects of a kind.
+// HoldsData reports whether onDelete: KeepData keeps objects of this kind.
 func HoldsData(gk schema.GroupKind) bool { return holdsData[gk] }
 
-// IsKept reports whether an object stays on a member when its wrapper leaves the member. keep is the value of the
-// object's keep annotation: "true" keeps it under every policy, "false" makes KeepData delete it.
+// IsKept reports whether an object stays on a member when its wrapper leaves the member. keep is the value of
+// AnnotationKeep: "true" keeps the object under every policy, "false" lets KeepData delete it, and any other value has
+// no effect.
 func IsKept(policy v1alpha1.DeletionPolicy, gk schema.GroupKind, keep string) bool {
 	switch {
 	case keep == "true" || policy == v1alpha1.KeepAll:
@@ -36,7 +38,7 @@ func IsKept(policy v1alpha1.DeletionPolicy, gk schema.GroupKind, keep string) bo
 	return HoldsData(gk)
 }
 
-// WhyKept returns the reason why IsKept keeps an object.
+// WhyKept returns the reason why IsKept keeps an object. keep is the value of AnnotationKeep.
 func WhyKept(keep string) string {
 	if keep == "true" {
 		return `annotated ` + v1alpha1.AnnotationKeep + `: "true"`

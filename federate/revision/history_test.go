@@ -83,7 +83,7 @@ func TestARevisionWithASecretIsEncryptedAndBoundToItsWrapper(t *testing.T) {
 			}
 		})
 	}
-	for i := range stored { // whichever byte changes, Decode returns an error and does not panic
+	for i := range stored { // one byte was changed: Decode must return an error, or the unchanged content, and must not panic
 		broken := bytes.Clone(stored)
 		broken[i] ^= 1
 		if got, err := key.Decode(broken, "uid", "fed-web-1"); err == nil && !bytes.Equal(got.Data, plain.Data) {
@@ -110,7 +110,7 @@ func TestARevisionWithoutASecretIsStoredAsItIs(t *testing.T) {
 	}
 }
 
-// If the name had a plain digest of the content, a reader could guess a value and check the guess.
+// Without the key in it, a name would let a reader guess a value of the Secret and check the guess.
 func TestTheNameOfARevisionWithASecretDependsOnTheKey(t *testing.T) {
 	r := revisionOf(t, secretSpec)
 	web := types.NamespacedName{Namespace: "shop", Name: "web"}
@@ -131,7 +131,7 @@ func TestTheNameOfARevisionWithASecretDependsOnTheKey(t *testing.T) {
 	}
 }
 
-// An API server accepts 1.5 MiB: a revision that fits unencrypted has to fit encrypted.
+// An API server accepts an object of 1.5 MiB. A revision that fits without encryption must also fit with it.
 func TestALargeSecretDoesNotGrowWhenItIsEncrypted(t *testing.T) {
 	const base64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	random, noise := rand.New(rand.NewPCG(1, 2)), make([]byte, 1<<20)

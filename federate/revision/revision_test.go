@@ -81,7 +81,8 @@ func TestRevisionOf(t *testing.T) {
 	}
 }
 
-// An earlier version gave this content this name: another name would be a new revision of every wrapper.
+// Hosts have revisions of this content under this name. With another name, an upgrade of Fairlead would make a new
+// revision of every wrapper.
 func TestARevisionWithoutUpgradeKeepsItsName(t *testing.T) {
 	for name, text := range map[string]string{"none": revisionBase, "an empty one": revisionBase + "upgrade: {}\n"} {
 		t.Run(name, func(t *testing.T) {

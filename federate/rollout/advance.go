@@ -4,7 +4,7 @@ package rollout
 
 import "time"
 
-// advance passes one wave after the other, up to the first wave that is not done.
+// advance sets the current wave to the first wave that is not done. If all waves are done, the rollout is complete.
 func (d *decider) advance() {
 	s := &d.out.State
 	if s.Phase != Progressing {
@@ -18,8 +18,9 @@ func (d *decider) advance() {
 	}
 }
 
-// noticeSuccess records the revision as the last good one, if it is Healthy on every member that the manager can reach. It waits
-// while a member is Unknown: a manager that has just started has read no member yet.
+// noticeSuccess records the revision as the last good one when the rollout is complete and every member that the
+// manager can reach is Healthy. It records nothing while a member is Unknown: the manager has just started and has not
+// read that member yet.
 func (d *decider) noticeSuccess() {
 	if d.out.State.Phase != Complete {
 		return
@@ -36,7 +37,8 @@ func (d *decider) noticeSuccess() {
 	d.out.State.LastGood = d.out.State.Revision
 }
 
-// passes reports whether later waves need not wait for a wave. If the wave still soaks, passes records that as the reason to wait.
+// passes reports whether a wave is done, so that the next wave may begin. While the wave soaks, passes records the soak
+// as the reason why the rollout waits.
 func (d *decider) passes(wave int) bool {
 	var healthySince time.Time
 	done := true
@@ -45,14 +47,14 @@ func (d *decider) passes(wave int) bool {
 		switch {
 		case int(d.wave[i]) != wave || d.skipped(m):
 		case !m.reachable() && m.updated() && wave >= d.current:
-			done = done && d.lost(i) // noticeFailure has counted it
+			done = done && d.lost(i) // a lost member is a failure, and noticeFailure has counted it
 		case !m.reachable():
 			done = done && d.passedOver(m)
 		case !m.updated():
 			done = false
 		case m.healthy():
 			healthySince = later(healthySince, m.Since)
-		default: // noticeFailure has counted those that failed
+		default: // a failed member does not stop the wave here, because noticeFailure has counted it
 			done = done && (d.failed(m) || d.excused(m))
 		}
 	}
@@ -68,8 +70,9 @@ func (d *decider) passes(wave int) bool {
 	return true
 }
 
-// mayPass reports whether a wave may pass although some of its members are not updated. The manager updates them when it can reach
-// them. So the wave must be allowed to begin: it needs its approval, and no suspension.
+// mayPass reports whether the rollout may pass a wave that is done. If the manager cannot reach a member of the wave
+// now, it updates that member after the wave has passed. So the rollout may pass such a wave only if the wave could
+// also begin: it has its Approval, and the rollout is not suspended.
 func (d *decider) mayPass(wave int) bool {
 	if d.out.State.Begun && d.out.State.Wave == d.waves[wave].Name {
 		return true
@@ -82,8 +85,9 @@ func (d *decider) mayPass(wave int) bool {
 	return true
 }
 
-// passedOver reports whether the waves no longer wait for a member that the manager cannot reach. They wait while the manager has not
-// read it since the start, and while it can reach no member at all: then the host itself may be cut off.
+// passedOver reports whether the wave of an unreachable member stops waiting for the member. It waits for one progress
+// deadline. It waits longer in two cases: until the manager has read the member once after its start, and while the
+// manager can reach no member at all, because the host itself may then be cut off.
 func (d *decider) passedOver(m *Member) bool {
 	if m.unread() || d.reachable == 0 {
 		return false
@@ -96,8 +100,9 @@ func (d *decider) passedOver(m *Member) bool {
 	return true
 }
 
-// lost reports whether the manager could not reach a member for the whole deadline since the member was updated in the current wave.
-// That is a failure: the revision may be what cuts the member off. A member that was lost later is passed over.
+// lost reports whether the manager has not reached a member for a whole progress deadline since it updated the member
+// in the current wave. A lost member counts as failed, because the revision may have cut it off. A member of a passed
+// wave is never lost: the rollout passes over it.
 func (d *decider) lost(i int) bool {
 	m := &d.Members[i]
 	if d.out.State.Phase != Progressing || m.reachable() || !m.updated() || int(d.wave[i]) < d.current {

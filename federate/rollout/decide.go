@@ -10,45 +10,50 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Input has the inputs of a decision, except for the state.
+// Input has all inputs of a decision except the State of the rollout and the time.
 type Input struct {
-	// Revision is the newest revision.
+	// Revision is the name of the newest revision.
 	Revision string
 	// Members are the placed members, sorted by name.
 	Members []Member
-	// Removing is how many members the wrapper is leaving. They use up maxUnavailable and are not held back by it.
-	Removing  int
+	// Removing is the number of members that the wrapper is leaving. They count towards maxUnavailable, but
+	// maxUnavailable does not delay their removal.
+	Removing int
+	// Approvals are the Approvals of the present rollout.
 	Approvals Approvals
-	// Suspended is spec.suspend: Rollout. No further wave begins.
+	// Suspended is true if spec.suspend is Rollout or All. Then no further wave begins.
 	Suspended bool
 }
 
-// Decision has the target of each member, and the new state of the rollout.
+// Decision is the result of Decide: what each member has to have now, and the new State of the rollout.
 type Decision struct {
 	State State
-	// Targets are in the order of the members.
+	// Targets has one Target for each member, in the order of Input.Members.
 	Targets []Target
-	// Waits is the reason why no further member changes now; "" when every member is updated and Healthy. Waiting is one of the
-	// members that wait for this reason, or "". Both may change with each member, so they are not in State.
-	Waits   Reason
+	// Waits is why no further member changes now; "" if every member is updated and Healthy. It is not part of State,
+	// because it may change with each member.
+	Waits Reason
+	// Waiting is the name of one member to which Waits applies; "" if it applies to none in particular.
 	Waiting string
-	// SoakUntil is the end of the soak of the current wave; zero when Waits is another reason.
+	// SoakUntil is when the soak of the current wave ends; zero if Waits is not WaitsForSoak.
 	SoakUntil time.Time
-	// Again is when the decision changes although no input does; zero when it does not.
+	// Again is when the decision may change without an event; zero if only an event can change it.
 	Again time.Time
 }
 
-// Target is the rendering that one member has to have, by its digest, and the revision of that rendering. Both are "" for a fresh
-// member that has to wait. Reason is why a member that is not updated waits, or "".
+// Target is the revision and the rendering that one member has to have now.
 type Target struct {
+	// Revision is the name of the revision; "" for a fresh member that has to wait.
+	// Rendering is the digest of the member's rendering of this revision; "" for a fresh member that has to wait.
 	Revision, Rendering string
-	Reason              Reason
+	// Reason is why a member that is not updated has to wait; "" if the member need not wait.
+	Reason Reason
 }
 
-// Reason is why a member, or the rollout, waits.
+// Reason is why a member or the whole rollout waits.
 type Reason string
 
-// The reasons, documented with the constants of the API.
+// The reasons why a member or the rollout waits. Package v1alpha1 explains each of them at its constant.
 const (
 	WaitsForWave      Reason = v1alpha1.ReasonWaveHeld
 	WaitsForApproval  Reason = v1alpha1.ReasonWaveNeedsApproval
@@ -62,8 +67,8 @@ const (
 	WaitsNoRendering  Reason = v1alpha1.ReasonRenderingLost
 )
 
-// Decide decides what each member has to have now. The result depends on nothing else: the same arguments give the same decision, and
-// a second decision with the returned state and the same members changes nothing. A plan has at most 32,767 waves.
+// Decide decides what each member has to have now. It is a pure function: the same arguments give the same decision. A
+// second call with the returned State and the same members changes nothing. A plan may have at most 32,767 waves.
 func (p *Plan) Decide(in Input, state State, now time.Time) Decision {
 	d := decider{Plan: p, Input: in, now: now, out: Decision{State: state, Targets: make([]Target, len(in.Members))}}
 	d.survey()
@@ -80,23 +85,23 @@ func (p *Plan) Decide(in Input, state State, now time.Time) Decision {
 	return d.out
 }
 
-// decider makes one decision. It is not used again.
+// decider holds the intermediate results of one call of Decide.
 type decider struct {
 	*Plan
 	Input
 	now time.Time
 	out Decision
 
-	wave        []int16 // of each member
+	wave        []int16 // the index of the wave of each member
 	inWave      []int   // the number of members of each wave
-	current     int     // the index of the current wave; len(waves) when all are passed
+	current     int     // the index of the current wave; len(waves) when all waves have passed
 	reachable   int
-	isNew       bool // the rollout begins with this decision, so it has changed no member
+	isNew       bool // this decision begins the rollout, so the rollout has not changed any member yet
 	budget      int  // how many more Healthy or fresh members may begin an update
 	unavailable int
 }
 
-// survey finds the wave of each member and counts the members that are not Healthy.
+// survey finds the wave of each member, counts the members that are not Healthy, and computes the budget.
 func (d *decider) survey() {
 	d.wave, d.inWave = make([]int16, len(d.Members)), make([]int, len(d.waves))
 	d.unavailable = d.Removing
@@ -116,8 +121,9 @@ func (d *decider) survey() {
 	d.budget = limit - d.unavailable
 }
 
-// begin begins a rollout: for a new revision, for another rendering of the same revision after the rollout was complete, and for a
-// retry. A member that is fresh, or that a wave has passed over, begins none: it is updated without a new rollout.
+// begin starts a new rollout in three cases: the revision is new; the rollout is complete and a member's rendering of
+// the same revision has changed; or a person approved a retry. It starts none for a fresh member, and for a member that
+// a wave has passed over: the manager updates such a member within the present rollout.
 func (d *decider) begin() {
 	s := &d.out.State
 	retry := s.Failure != nil && d.Approvals.Retry.After(s.RetrySeen)
@@ -128,7 +134,7 @@ func (d *decider) begin() {
 	case s.Revision != d.Revision || outdated:
 		s.ID = newID(s.ID, d.now)
 		s.Retried, s.RetrySeen = time.Time{}, time.Time{}
-		d.Approvals, d.isNew = Approvals{}, true // the Approvals name the previous rollout
+		d.Approvals, d.isNew = Approvals{}, true // the given Approvals name the previous rollout
 	case retry:
 		s.Retried, s.RetrySeen = d.now, d.Approvals.Retry
 	case s.Plan != d.identity && s.Phase == Progressing: // the author edited the waves
@@ -145,7 +151,8 @@ func (d *decider) begin() {
 	d.enter(0)
 }
 
-// newID returns an identity that no earlier rollout of this wrapper had: the time in seconds, or one more than the previous.
+// newID returns an id that no earlier rollout of this wrapper had: the present time in seconds, in base 36. If that is
+// not greater than the previous id, newID returns the previous id plus one.
 func newID(previous string, now time.Time) string {
 	id := now.Unix()
 	if before, err := strconv.ParseInt(previous, 36, 64); err == nil && before >= id {
@@ -154,7 +161,7 @@ func newID(previous string, now time.Time) string {
 	return strconv.FormatInt(id, 36)
 }
 
-// enter makes a wave the current one; len(waves) is the end.
+// enter makes wave the current wave. The index len(waves) means that all waves have passed.
 func (d *decider) enter(wave int) {
 	d.current = wave
 	s := &d.out.State
@@ -164,11 +171,13 @@ func (d *decider) enter(wave int) {
 	}
 }
 
-// noticeFailure acts when more members of a wave failed than the wave allows. A member of a passed wave counts as well: a revision
-// that fails after its soak must not go further.
+// noticeFailure records a failure when more members of a wave have failed than the wave's MaxFailures. It also looks at
+// passed waves, because a revision that fails after the soak must not reach the later waves.
 func (d *decider) noticeFailure() {
 	s := &d.out.State
-	if s.Phase != Progressing { // the revision was Healthy on each member of a complete rollout, so a later failure is the member's own
+	// Complete: all waves have passed, so the revision is probably not the cause of a later failure. In the other phases a failure is
+	// recorded already.
+	if s.Phase != Progressing {
 		return
 	}
 	for w := range d.waves {
@@ -199,15 +208,17 @@ func (d *decider) noticeFailure() {
 	}
 }
 
-// excused reports whether a failure of the member does not count.
+// excused reports whether a failure of the member does not count: the rollout has not changed the member, or a person
+// skipped it.
 func (d *decider) excused(m *Member) bool { return d.isNew || m.Unchanged || d.skipped(m) }
 
 func (d *decider) skipped(m *Member) bool { return slices.Contains(d.Approvals.Skip, m.Name) }
 
-// failed reports whether a member has failed with its target.
+// failed reports whether a member is Stalled, or not Healthy at its progress deadline.
 func (d *decider) failed(m *Member) bool { return m.failed(d.deadline, d.deadlinesFrom(), d.now) }
 
-// deadlinesFrom is the time before which no deadline begins.
+// deadlinesFrom returns the time before which no progress deadline begins: the time of the failure, or the last retry
+// if there is no failure.
 func (d *decider) deadlinesFrom() time.Time {
 	if s := &d.out.State; s.Failure != nil {
 		return s.Failure.At

@@ -10,7 +10,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// smallFleets are explored whole. All have three waves, of which the last one is Manual.
+// smallFleets are fleets for which the test explores every reachable state. edits, faults, restarts and retries are how
+// often each of these events happens at most. Each fleet has three waves, and the last one is Manual.
 var smallFleets = []struct {
 	name                             string
 	members                          int
@@ -18,7 +19,7 @@ var smallFleets = []struct {
 	budget                           string
 	onFailure                        FailureAction
 	edits, faults, restarts, retries int
-	serving                          bool // the fleet begins with a revision that is Healthy everywhere
+	serving                          bool // before the first event, every member is Healthy with the same revision
 }{
 	{"a fleet that has nothing", 3, [][]string{{"m0"}, {"m1"}}, "", Pause, 1, 1, 1, 0, false},
 	{"pause", 3, [][]string{{"m0"}, {"m1"}}, "1", Pause, 2, 1, 1, 1, true},
@@ -63,7 +64,7 @@ type explorer struct {
 	t    *testing.T
 	plan *Plan
 	seen map[string]bool
-	ends map[string]bool // worlds from which a fleet without further trouble comes to an end
+	ends map[string]bool // keys of worlds from which the rollout ends if only good events follow
 }
 
 type visit struct {
@@ -107,7 +108,7 @@ func (e *explorer) explore(start *world) {
 	}
 }
 
-// check lets the manager decide and checks the decision.
+// check makes a decision for a state of the world, and fails the test if the decision breaks a rule of the package.
 func (e *explorer) check(v *visit) {
 	before := v.clone()
 	in, d := v.decide(e.plan)
@@ -116,7 +117,7 @@ func (e *explorer) check(v *visit) {
 	}
 }
 
-// checkSecond checks that a second decision at the same time changes nothing.
+// checkSecond fails the test if a second decision at the same time changes anything.
 func (e *explorer) checkSecond(v *visit) {
 	again, second := v.clone().decide(e.plan)
 	for i := range second.Targets {
@@ -129,7 +130,7 @@ func (e *explorer) checkSecond(v *visit) {
 	}
 }
 
-// violation returns which promise a decision breaks, or "".
+// violation returns the rule that a decision breaks; "" if it breaks none.
 func violation(p *Plan, before State, in Input, d Decision) string {
 	unavailable, costly, moved, atRest := in.Removing, 0, 0, true
 	for i := range in.Members {
@@ -180,7 +181,7 @@ func violation(p *Plan, before State, in Input, d Decision) string {
 	return ""
 }
 
-// wronglyPassed returns why a wave that this decision passed was not done.
+// wronglyPassed returns why a wave that this decision passed was not done; "" if all of them were done.
 func wronglyPassed(p *Plan, before State, in Input, d Decision) string {
 	from, to := p.indexOf(before.Wave), p.indexOf(d.State.Wave)
 	if d.State.Phase == Complete {
@@ -204,7 +205,7 @@ func wronglyPassed(p *Plan, before State, in Input, d Decision) string {
 	return ""
 }
 
-// checkEnd lets all that is good happen, and nothing bad, and checks that the rollout comes to an end.
+// checkEnd lets only good events happen from this state on, and fails the test if the rollout does not end.
 func (e *explorer) checkEnd(v *visit) {
 	w := v.clone()
 	path := []string{}

@@ -32,7 +32,8 @@ func TestRandomHistoriesKeepThePromises(t *testing.T) {
 	}
 }
 
-// runHistory lets a number of random events happen to a fleet with a random strategy, and returns which promise was broken.
+// runHistory lets random events happen to a fleet with a random strategy. It returns the first rule that a decision
+// broke; "" if no decision broke one.
 func runHistory(t *testing.T, r *rand.Rand, members, events int) string {
 	plan := compiled(t, randomStrategy(r, members))
 	w := &world{members: make([]worldMember, members), edits: 3, faults: 1 + members/4, restarts: 2, retries: 2}
@@ -84,13 +85,13 @@ func randomStrategy(r *rand.Rand, members int) Strategy {
 	return withLast(s, r.IntN(2) == 0)
 }
 
-// withLast adds the wave that the model can approve.
+// withLast adds a last wave to a strategy. The events of the world can approve only a wave of this name.
 func withLast(s Strategy, manual bool) Strategy {
 	s.Waves = append(s.Waves, Wave{Name: "last", Manual: manual})
 	return s
 }
 
-// BenchmarkDecide decides on 1,000 members in ten waves, in the middle of a rollout.
+// BenchmarkDecide makes decisions for 1,000 members in ten waves, in the middle of a rollout.
 func BenchmarkDecide(b *testing.B) {
 	var s Strategy
 	for i := range 9 {

@@ -9,24 +9,28 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// Member is the part of a placed member that a decision uses.
+// Member is what a decision needs to know of one placed member.
 type Member struct {
 	selection.Member
-	// Target is the digest of the rendering that the manager last told the member to have, and Revision its revision. Both are ""
-	// for a fresh member. After a restart they come from the Delivery. A target that no Delivery has counts as never told.
+	// Target is the digest of the rendering that the manager last decided on for the member; "" for a fresh member.
+	// After a restart the manager takes it from the Delivery, so it forgets a target that it had not yet written there.
+	// Revision is the revision of that rendering; "" for a fresh member.
 	Target, Revision string
-	// Newest is the digest of the member's rendering of the newest revision, and Good that of State.LastGood. They are "" when the
-	// manager cannot make the rendering. Good is also "" when the rendering would differ from that of the time.
+	// Newest is the digest of the member's rendering of the newest revision; "" if the manager cannot render it. Good is
+	// the digest of the member's rendering of State.LastGood. It is "" if the manager cannot render that revision, or if
+	// the rendering would now differ from the rendering with which the member was Healthy.
 	Newest, Good string
-	// State is the member's state with Target, and Since is when that state began. Reason is the reason of the state.
-	State  v1alpha1.ClusterState
-	Since  time.Time
+	// State is the member's state with Target.
+	State v1alpha1.ClusterState
+	// Since is when State began.
+	Since time.Time
+	// Reason is the reason of State.
 	Reason string
-	// ProgressFrom is when the deadline began: when Target changed, or when the member was last Healthy, whichever is later,
-	// moved forward by the time that the member was Waiting, Held or not reachable since then.
+	// ProgressFrom is when the progress deadline of the member began: when Target changed, or when the member was last
+	// Healthy, whichever is later. While the member is Waiting, Held or not reachable, the deadline stands still;
+	// ProgressFrom moves forward by that time.
 	ProgressFrom time.Time
-	// Unchanged reports whether the manager knows that Target did not change in this rollout. Then the rollout is not the cause of the
-	// member's state.
+	// Unchanged is true if this rollout certainly has not changed Target, so it cannot be the cause of State.
 	Unchanged bool
 }
 
@@ -37,15 +41,16 @@ func (m *Member) reachable() bool {
 	return m.State != v1alpha1.StateUnreachable && m.State != v1alpha1.StateUnknown
 }
 
-// unavailable reports whether a member has the wrapper and is not Healthy with it. A member that the manager cannot reach may have
-// it: after a restart the manager does not know the target of such a member.
+// unavailable reports whether the member may have the wrapper and is not Healthy with it. It is true for each member
+// that the manager cannot reach, even a fresh one: after a restart the manager does not know what such a member has.
 func (m *Member) unavailable() bool { return !m.healthy() && (!m.fresh() || !m.reachable()) }
 
 // unread reports whether the manager has not read the member since it started.
 func (m *Member) unread() bool { return m.State == v1alpha1.StateUnknown }
 
-// late is when the member's progress deadline ends. ok is false for a member without a deadline: one that is Healthy, Waiting, Held
-// or not reachable. No deadline begins before from: a retry, or a roll back, gives each member the whole deadline again.
+// late returns the time at which the member's progress deadline ends. ok is false if no deadline runs, because the
+// member is Healthy, Waiting, Held or not reachable. The deadline begins at the time from or later. So after a retry or
+// a rollback each member has the whole deadline again.
 func (m *Member) late(deadline time.Duration, from time.Time) (at time.Time, ok bool) {
 	if m.healthy() || !m.reachable() || m.waits() {
 		return time.Time{}, false
@@ -53,7 +58,8 @@ func (m *Member) late(deadline time.Duration, from time.Time) (at time.Time, ok 
 	return later(m.ProgressFrom, from).Add(deadline), true
 }
 
-// failed reports whether a member is Stalled, or past its deadline. A member that was Stalled before from has a deadline again.
+// failed reports whether a member is Stalled, or not Healthy at its deadline. For a member that became Stalled before
+// the time from, only the deadline counts.
 func (m *Member) failed(deadline time.Duration, from, now time.Time) bool {
 	if m.State == v1alpha1.StateStalled && !from.After(m.Since) {
 		return true
@@ -62,7 +68,8 @@ func (m *Member) failed(deadline time.Duration, from, now time.Time) bool {
 	return ok && !now.Before(at)
 }
 
-// waits reports whether the member waits for something outside the revision: a kind, a consumer, a person.
+// waits reports whether the member waits for something that the revision does not control: a kind, a pod that uses a
+// claim, or a person.
 func (m *Member) waits() bool {
 	return m.State == v1alpha1.StateWaiting || m.State == v1alpha1.StateHeld
 }

@@ -2,12 +2,12 @@
 
 package rollout
 
-// update sets the targets of a rollout that goes forward, or is paused. A member that is not updated keeps its target.
+// update sets the targets while the rollout goes forward or is paused. A member that has to wait keeps its target.
 func (d *decider) update() {
 	newest := func(m *Member) Target { return Target{Revision: d.Revision, Rendering: m.Newest} }
 	gate := d.gate()
 	started := d.inFlight(newest, true)
-	for _, costly := range []bool{false, true} { // members that are not Healthy first: their updates cost no budget
+	for _, costly := range []bool{false, true} { // first the members that are not Healthy, because their updates use no budget
 		for i := range d.Members {
 			m, wave := &d.Members[i], int(d.wave[i])
 			if !costly {
@@ -30,7 +30,7 @@ func (d *decider) update() {
 	}
 }
 
-// gate returns, for each wave, why its members may not be updated now, or "".
+// gate returns, for each wave, the reason why its members may not be updated now; "" if they may.
 func (d *decider) gate() []Reason {
 	s := &d.out.State
 	gate := make([]Reason, len(d.waves))
@@ -62,16 +62,18 @@ func (d *decider) approved(wave string) bool {
 	return false
 }
 
-// costs reports whether an update of the member costs budget: it may make a member unavailable that is not counted as such.
+// costs reports whether an update of the member uses budget. It does if the member is fresh or Healthy, because the
+// update may make it one more member that is not Healthy.
 func (d *decider) costs(m *Member) bool { return m.fresh() || m.healthy() }
 
-// inFlight counts, for each wave, the members that have their target and are not Healthy with it yet. Members that the manager
-// cannot reach any more are among them if lost is true: on the way forward they may be what the revision cut off.
+// inFlight counts, for each wave, the members that have their target and are not Healthy with it yet. With lost, it
+// also counts members that the manager cannot reach any more. A rollout that goes forward uses lost, because the new
+// revision may have cut off those members.
 func (d *decider) inFlight(target func(*Member) Target, lost bool) []int {
 	started := make([]int, len(d.waves))
 	for i := range d.Members {
 		m := &d.Members[i]
-		if lost && m.unread() && int(d.wave[i]) >= d.current { // it may have its target
+		if lost && m.unread() && int(d.wave[i]) >= d.current { // the manager has not read the member, which may have its target already
 			started[d.wave[i]]++
 			continue
 		}
@@ -86,8 +88,8 @@ func (d *decider) inFlight(target func(*Member) Target, lost bool) []int {
 	return started
 }
 
-// start counts a member as started in its wave, and takes its part of the budget. If the member has to wait, start returns the reason,
-// and otherwise "".
+// start lets a member begin its update: it counts the member as started in its wave, and uses budget if needed. It then
+// returns "". If the member has to wait, start changes nothing and returns the reason.
 func (d *decider) start(m *Member, target Target, started []int, wave int) Reason {
 	switch {
 	case target.Rendering == "":
@@ -106,8 +108,8 @@ func (d *decider) start(m *Member, target Target, started []int, wave int) Reaso
 	return ""
 }
 
-// serveFresh gives a fresh member whose wave has not begun the last good revision. The wrapper's workload should not be missing
-// there until the rollout is over.
+// serveFresh gives the last good revision to a fresh member whose wave has not begun. Without that, the member would
+// have none of the wrapper's objects until the rollout reaches its wave.
 func (d *decider) serveFresh(i int, gate Reason) {
 	m := &d.Members[i]
 	if !m.fresh() || gate == "" || m.Good == "" || d.out.State.LastGood == "" || !m.reachable() || d.budget <= 0 {

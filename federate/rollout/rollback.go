@@ -2,11 +2,12 @@
 
 package rollout
 
-// takeBack sets the targets of a rollout that failed. The waves go back in reverse order, each after the one behind it.
+// takeBack sets the targets of a rollout that rolls back. The waves go back in reverse order: each one waits until all
+// later waves are back.
 func (d *decider) takeBack() {
 	good := func(m *Member) Target { return Target{Revision: d.out.State.LastGood, Rendering: m.Good} }
 	started := d.inFlight(good, false)
-	held, all := false, true // held: a later wave is not back
+	held, all := false, true // held is true if a later wave is not back yet
 	for w := len(d.waves) - 1; w >= 0; w-- {
 		back := true
 		for _, costly := range []bool{false, true} {
@@ -21,7 +22,8 @@ func (d *decider) takeBack() {
 		held, all = held || !back, all && back
 	}
 	d.out.State.Wave, d.out.State.Begun = "", false
-	// A fleet that is back stays so when a member falls ill: nothing goes back then.
+	// Once all members are back, the phase stays RolledBack even if a member stops being Healthy: the rollout changes
+	// no target then.
 	if all || d.out.State.Phase == RolledBack && !d.movesAny() {
 		d.out.State.Phase = RolledBack
 	} else {
@@ -29,7 +31,7 @@ func (d *decider) takeBack() {
 	}
 }
 
-// movesAny reports whether the decision gives a member another target.
+// movesAny reports whether this decision changes the target of any member.
 func (d *decider) movesAny() bool {
 	for i := range d.Members {
 		if d.out.Targets[i].Rendering != d.Members[i].Target {
@@ -39,7 +41,8 @@ func (d *decider) movesAny() bool {
 	return false
 }
 
-// takeMemberBack sets the target of one member, and reports whether the waves before it need not wait for it.
+// takeMemberBack sets the target of the member at index i: good, or its present target if the member has to wait. It
+// returns true if earlier waves need not wait for this member.
 func (d *decider) takeMemberBack(i int, good Target, held bool, started []int) bool {
 	m, keep := &d.Members[i], Target{Revision: d.Members[i].Revision, Rendering: d.Members[i].Target}
 	d.out.Targets[i] = keep
@@ -51,7 +54,8 @@ func (d *decider) takeMemberBack(i int, good Target, held bool, started []int) b
 		d.out.Targets[i].Reason = WaitsForMember
 		return false
 	case m.Target == m.Good:
-		// A member that had the last good revision before the failure holds no other member back, whatever its state.
+		// A member that had the last good revision before the failure was not taken back. So earlier waves do not wait
+		// for it, even if it is not Healthy.
 		return m.healthy() || !m.reachable() || d.failed(m) || d.skipped(m) || m.waits() ||
 			m.ProgressFrom.Before(d.out.State.Failure.At)
 	case !m.reachable():

@@ -17,7 +17,7 @@ func selectors(key, value string) []metav1.LabelSelector {
 	return []metav1.LabelSelector{{MatchLabels: map[string]string{key: value}}}
 }
 
-// at is a member that has a revision, in a state since some minutes ago.
+// at returns a member that has had this revision and this state for the given number of minutes.
 func at(name, revision string, state v1alpha1.ClusterState, minutes int) Member {
 	since := epoch.Add(-time.Duration(minutes) * time.Minute)
 	return Member{
@@ -33,7 +33,7 @@ func underWay(s State) State {
 	return s
 }
 
-// TestDecide has one row for each rule. want is, for each member, "revision" or "revision:reason".
+// TestDecide has a row for each rule. want has, for each member, "REVISION" or "REVISION:REASON".
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	two := Strategy{Waves: []Wave{{Name: "canary", Clusters: named("a", "b"), Soak: 10 * time.Minute}}}

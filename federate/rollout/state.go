@@ -4,59 +4,70 @@ package rollout
 
 import "time"
 
-// State is the part of a rollout that survives a restart of the manager. It changes with the wave and the phase, and not with each
-// member: each change is a write to the host.
+// State is the part of a rollout that must survive a restart of the manager. It changes when the wave or the phase
+// changes, and not with each member, because each change is a write to the host.
 type State struct {
-	// ID identifies this rollout in approvals. An approval of an earlier rollout of the same revision does not count.
+	// ID identifies this rollout in Approvals. An Approval with the id of an earlier rollout has no effect, even for the
+	// same revision.
 	ID string
-	// Revision is the revision that goes out.
+	// Revision is the name of the revision that the rollout brings to the members.
 	Revision string
 	Phase    Phase
-	// Wave is the name of the current wave; "" when all are passed. Begun is true as soon as its first member may be updated: a
-	// wave that has begun continues when an Approval is deleted or the rollout is suspended. Since is when the wave became the current one.
-	Wave  string
+	// Wave is the name of the current wave; "" if all waves have passed, or if the rollout rolls back.
+	Wave string
+	// Begun is true as soon as the first member of the current wave may be updated. A wave that has begun continues even if
+	// its Approval is deleted or the rollout is suspended.
 	Begun bool
+	// Since is when Wave became the current wave.
 	Since time.Time
-	// Plan is the identity of the waves. When the waves change, the manager looks for the current wave again.
+	// Plan is a digest of the names and selections of the waves. After a change of them, Decide determines the current
+	// wave again.
 	Plan string
 	// LastGood is the newest revision that was Healthy on every placed member that the manager could reach.
 	LastGood string
-	// Failure is the reason for the phases Paused, RollingBack and RolledBack.
+	// Failure is why the phase is Paused, RollingBack or RolledBack; nil in the other phases.
 	Failure *Failure
-	// Retried is when the manager last tried the revision again. Deadlines count from it.
+	// Retried is when the manager last tried the revision again; zero if it has not. No progress deadline begins before
+	// that time.
 	Retried time.Time
-	// RetrySeen is the time of the newest approval to try again that existed at the failure, or that was used since. Only a later
-	// one counts. Both times are of the host's API server, so the manager's own clock does not matter.
+	// RetrySeen is the creation time of the newest Approval with allow: Retry that existed at the failure, or that the
+	// manager has used since. Only a newer Approval starts a retry. The host's API server sets the creation times of
+	// all Approvals, so a wrong clock of the manager does no harm.
 	RetrySeen time.Time
 }
 
 // Phase is the phase of a rollout.
 type Phase string
 
-// The phases.
+// The phases of a rollout. Progressing and Complete are those of a rollout without a failure.
 const (
 	Progressing Phase = "Progressing"
 	Complete    Phase = "Complete"
 	Paused      Phase = "Paused"      // after a failure: no update starts
 	RollingBack Phase = "RollingBack" // after a failure: members go back to the last good revision
-	RolledBack  Phase = "RolledBack"  // after a failure: every member that the manager can reach is back
+	RolledBack  Phase = "RolledBack"  // after a failure: every member that the manager can reach has the last good revision
 )
 
-// Failure is the first cause of a failed rollout. It is kept until another revision, or an approval to retry.
+// Failure is the first failure of a rollout. State keeps it until a new revision goes out, or until a retry.
 type Failure struct {
 	Revision, Wave string
-	// Member is the first member that failed, in the order of names, and Reason why. Count is how many of the wave failed.
+	// Member is the name of the failed member that comes first in alphabetical order.
+	// Reason is the reason of that member's state.
 	Member, Reason string
-	Count          int
-	At             time.Time
-	// NoGoodRevision is true when onFailure is Rollback and no earlier revision was ever Healthy everywhere.
+	// Count is how many members of the wave failed.
+	Count int
+	// At is when the manager noticed the failure.
+	At time.Time
+	// NoGoodRevision is true if OnFailure is Rollback and there is no earlier revision that was Healthy on every
+	// member.
 	NoGoodRevision bool
 }
 
-// Approvals are the permissions of persons for one rollout. The caller takes only those that name the wrapper and State.ID.
+// Approvals are the Approvals of one rollout. The caller must select those that name the wrapper and State.ID.
 type Approvals struct {
-	// Waves are names of waves that may begin. Skip are members that no wave waits for, and whose failure does not count.
+	// Waves are the names of waves that may begin. Skip are the names of members that a person skipped: no wave waits
+	// for such a member, and its failure does not count.
 	Waves, Skip []string
-	// Retry is when the newest approval to try a failed revision again was created; zero if there is none.
+	// Retry is the creation time of the newest Approval with allow: Retry; zero if none exists.
 	Retry time.Time
 }

@@ -2,7 +2,7 @@
 
 package rollout
 
-// explain names what the decision waits for, and when to look again for a deadline.
+// explain sets why the rollout waits, and the time of the next decision if a progress deadline ends.
 func (d *decider) explain() {
 	for i := range d.Members {
 		m := &d.Members[i]
@@ -15,8 +15,8 @@ func (d *decider) explain() {
 	}
 }
 
-// waits returns what the rollout waits for. A reason that only a person can end comes first, then the reason of the first member
-// that waits, then health.
+// waits returns why the rollout waits, and one member to which that applies. A reason that only a person can end comes
+// first, then the reason of a member that may not change yet, then a member that is not Healthy.
 func (d *decider) waits() (Reason, string) {
 	for _, reason := range []Reason{
 		WaitsAfterFailure, WaitsForApproval, WaitsForSuspend, WaitsForBudget, WaitsForTurn, WaitsForMember, WaitsForWave, WaitsNoRendering,

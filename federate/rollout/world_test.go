@@ -13,33 +13,36 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// tick is the unit of time of the model.
+// tick is the smallest step of time in the model.
 const tick = time.Minute
 
 var epoch = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
-// world is a small model of a fleet and its manager. Time stands still at epoch: instead of it, everything grows older.
+// world is a small model of a fleet and its manager. Its clock always shows epoch: when time passes, the ages in the
+// model grow instead.
 type world struct {
 	members  []worldMember
 	state    State
 	revision int
-	approved bool // the current wave, for the present rollout
+	approved bool // whether a person has approved the current wave of the present rollout
 	retry    bool
-	// What may still happen.
+	// The numbers of events of each kind that may still happen.
 	edits, faults, restarts, retries int
 }
 
-// worldMember is one member. told is what the manager has in memory, written what the Delivery has.
+// worldMember is one member. told is the target in the manager's memory, and written the target in the Delivery.
 type worldMember struct {
 	told, written string // revisions; "" for none
-	// pushing is true from when the manager tells the member a target until the write of the Delivery is answered.
+	// pushing is true from the manager's decision on a new target until the API server answers the write of the
+	// Delivery.
 	pushing bool
 	health  v1alpha1.ClusterState
-	// age is how long ago health began, and progress how long ago the deadline began; in ticks.
+	// age is how long health has had its present value, and progress how long the progress deadline has run, both in
+	// ticks.
 	age, progress int
 }
 
-// oldest is the age from which on a tick changes nothing: both the deadline and the soak have passed.
+// oldest is the greatest age that the model counts: deadline and soak are over then.
 const oldest = 2
 
 var (
@@ -47,7 +50,7 @@ var (
 	modelSoak     = tick
 )
 
-// named selects members by their names.
+// named returns a selection of the members with these names.
 func named(names ...string) *v1alpha1.ClusterSelection {
 	return &v1alpha1.ClusterSelection{Names: names}
 }
@@ -75,7 +78,7 @@ func (w *world) clone() *world {
 
 func ago(ticks int) time.Time { return epoch.Add(-time.Duration(ticks) * tick) }
 
-// input is what the manager knows.
+// input returns what the manager knows of the world.
 func (w *world) input() Input {
 	in := Input{Revision: rev(w.revision)}
 	for i, m := range w.members {
@@ -99,7 +102,7 @@ func (w *world) input() Input {
 
 func rev(n int) string { return "r" + strconv.Itoa(n) }
 
-// decide lets the manager decide and keep the result in memory and in the status.
+// decide makes a decision, and then stores the targets in the manager's memory and the State in the status.
 func (w *world) decide(p *Plan) (Input, Decision) {
 	in := w.input()
 	d := p.Decide(in, w.state, epoch)
@@ -117,7 +120,8 @@ func (w *world) decide(p *Plan) (Input, Decision) {
 	return in, d
 }
 
-// key names the world without what no decision depends on. Two worlds with one key have one future.
+// key identifies the world by everything that can affect a decision. Two worlds with the same key have the same
+// possible futures.
 func (w *world) key() string {
 	s, b := &w.state, make([]byte, 0, 128)
 	flag := func(f bool) byte {
@@ -148,7 +152,7 @@ func (m *worldMember) become(health v1alpha1.ClusterState) {
 	m.health, m.age = health, 0
 }
 
-// write is the answer to the write of the Delivery.
+// write writes the told target into the member's Delivery.
 func (m *worldMember) write() {
 	m.pushing = false
 	if m.written != m.told {
@@ -157,13 +161,13 @@ func (m *worldMember) write() {
 	}
 }
 
-// event is one thing that can happen to a world.
+// event is one change that can happen to a world.
 type event struct {
 	what  string
 	apply func(*world)
 }
 
-// events returns all that can happen now.
+// events returns all events that can happen to the world now.
 func (w *world) events() []event {
 	var out []event
 	can := func(what string, apply func(*world)) { out = append(out, event{what, apply}) }
@@ -211,7 +215,7 @@ func (w *world) events() []event {
 	return out
 }
 
-// restart lets the manager forget what it has only in memory.
+// restart drops what only the manager's memory has.
 func (w *world) restart() {
 	w.restarts--
 	for i := range w.members {
@@ -219,7 +223,7 @@ func (w *world) restart() {
 	}
 }
 
-// grow lets one tick pass.
+// grow lets one tick of time pass.
 func (w *world) grow() {
 	for i := range w.members {
 		w.members[i].age, w.members[i].progress = min(oldest, w.members[i].age+1), min(oldest, w.members[i].progress+1)

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package upgrade holds the rules by which OLM-managed operators go up to the version that spec.upgrade names.
+// Package upgrade has the rules by which the manager upgrades operators, with OLM, up to the version that spec.upgrade
+// names.
 //
-// Words. The *target* is the CSV (ClusterServiceVersion) that the wrapper names for a Subscription. A CSV is *beyond* the
-// target if its version is later.
+// Words. The *target* is the CSV (ClusterServiceVersion) that the wrapper names for a Subscription. A CSV is *beyond*
+// the target if its version is later. With approve: Latest the manager *takes* a version: it writes the CSV that the
+// first wave reports into status.upgrade, and that CSV is the target from then on. An InstallPlan is called a *plan*
+// here.
 //
 // Why it is so:
 //
-// OLM itself does not go by versions: a catalog connects CSVs with replaces, skips and skipRange, and the member's catalog is
-// not at hand where Fairlead decides. So the names decide, and only where they are certain. A caller that gets no order must
-// not guess one: it neither calls an operator ahead of its target, nor approves a plan because of it.
+// OLM does not compare versions: a catalog connects CSVs with replaces, skips and skipRange, and the manager cannot
+// read the catalog of a member. So Fairlead compares the versions in the CSVs' names, and only if the names give a
+// certain order. A caller that gets no order must not guess one: it neither reports an operator as ahead of its target,
+// nor approves a plan.
+//
+// A version that the manager takes becomes a revision of its own. So it passes every gate of a rollout, and a member
+// that waits keeps the target of its revision (ADR 28).
 package upgrade

@@ -12,8 +12,8 @@ import (
 // have the same version, and 1 if a is later. It returns no order (ok is false) if a name has no version, if the packages
 // differ, or if the names do not tell which of the two is later.
 //
-// A name is <package>.v<version> or <package>.<version>, with a complete semantic version. OLM requires neither, but its
-// tools and most publishers keep to it.
+// A name is <package>.v<version> or <package>.<version>, with a complete semantic version. OLM requires neither form,
+// but its tools and most publishers use one of them.
 func Order(a, b string) (cmp int, ok bool) {
 	packageOfA, versionOfA, ok := split(a)
 	if !ok {
@@ -27,8 +27,8 @@ func Order(a, b string) (cmp int, ok bool) {
 	return versionOfA.Compare(versionOfB), true
 }
 
-// split returns the package and the version of a CSV's name. Packages may contain dots, and so may prereleases: the version
-// is the longest end of the name, after a dot, that is one.
+// split divides the name of a CSV into package and version. A package and a prerelease may contain dots. So the version
+// is the longest end of the name, after a dot, that is a semantic version.
 func split(name string) (string, semver.Version, bool) {
 	for i := range len(name) {
 		if name[i] != '.' || i == 0 {
@@ -41,8 +41,9 @@ func split(name string) (string, semver.Version, bool) {
 	return "", semver.Version{}, false
 }
 
-// isRebuild reports whether one version may be a rebuild of the other. A publisher that rebuilds 5.8.1 releases
-// 5.8.1+0.166, which is later, and writes 5.8.1-0.166 into the CSV's name, which would be a prerelease, and earlier.
+// isRebuild reports whether version may be a rebuild of the version of. A rebuild of 5.8.1 has the version 5.8.1+0.166,
+// which is later. The name of its CSV cannot have a plus sign and has 5.8.1-0.166. By that form it would be a
+// prerelease, and so earlier.
 func isRebuild(version, of semver.Version) bool {
 	return version.FinalizeVersion() == of.FinalizeVersion() && len(of.Pre) == 0 && len(version.Pre) > 0 && version.Pre[0].IsNum
 }

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// caBundle returns the certificates that an image trusts, in PEM. It leaves out roots that are trusted only under a condition, because a
-// PEM file cannot hold the condition.
+// caBundle returns the root certificates that an image trusts, as PEM. It leaves out roots with a constraint, because PEM cannot express constraints: a
+// program would trust them without the constraint.
 func caBundle() ([]byte, error) {
 	var all bytes.Buffer
 	for root := range bundle.Roots() {

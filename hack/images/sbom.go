@@ -59,7 +59,7 @@ type spdxRelationship struct {
 // unknown is SPDX's value for a field without a claim.
 const unknown = "NOASSERTION"
 
-// sbom lists the modules in a binary's build information.
+// sbom returns the SBOM of a binary in SPDX format. It takes the modules from the build information in the binary.
 func (r buildInfo) sbom(binary, program string) ([]byte, error) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {

@@ -19,14 +19,14 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// archive is the file that `docker load` and `kind load image-archive` take. Such a file holds one architecture.
+// archive returns the name of the file for `docker load` and `kind load image-archive`. The file has one image, of one architecture.
 func archive(program, arch string) string { return program + "-linux-" + arch + ".tar" }
 
-// tag is the version as a tag: a tag may not have a plus sign.
+// tag returns the version as an image tag, with a dash in place of each plus sign, which a tag must not have.
 func (r buildInfo) tag() string { return strings.ReplaceAll(r.version, "+", "-") }
 
-// write writes all images into a folder, whose path is out. oci/ there is an OCI layout of all images. Beside it is one
-// archive for each program and architecture. write makes everything in a new folder first, and then replaces the earlier one.
+// write writes all images into the folder out: an OCI layout of all images in oci/, and one archive for each program and architecture. It fills a new
+// folder first and then puts it in the place of out.
 func (r buildInfo) write(out string, indexes map[string]v1.ImageIndex, images map[string]v1.Image, progress io.Writer) error {
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (r buildInfo) write(out string, indexes map[string]v1.ImageIndex, images ma
 	return os.Rename(next, out)
 }
 
-// push writes the images to PREFIX/NAME:VERSION of a registry, with the credentials of `docker login`.
+// push pushes each program's image to a registry as PREFIX/NAME:VERSION, with the credentials of `docker login`.
 func (r buildInfo) push(ctx context.Context, prefix string, indexes map[string]v1.ImageIndex, progress io.Writer) error {
 	for _, program := range programs {
 		ref, err := name.NewTag(strings.TrimSuffix(prefix, "/") + "/" + program + ":" + r.tag())

@@ -13,8 +13,7 @@ import (
 	"strings"
 )
 
-// readConstants returns the string constants of a Go package by name. kind keeps its manifests in constants that
-// it does not export.
+// readConstants returns the values of a Go package's string constants, by name. kind has its manifests in constants that it does not export.
 func readConstants(dir string) (map[string]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -54,7 +53,7 @@ func readConstants(dir string) (map[string]string, error) {
 	return texts, nil
 }
 
-// textOf evaluates a string, a constant's name, and a sum of these.
+// textOf evaluates a string literal, the name of a constant, or a concatenation of these. The second result is false for any other expression.
 func textOf(value ast.Expr, constants map[string]ast.Expr) (string, bool) {
 	switch v := value.(type) {
 	case *ast.BasicLit:

@@ -14,10 +14,11 @@ import (
 	"time"
 )
 
-// inputsLabel is the label of the node image that has the digest of its inputs.
+// inputsLabel is a label of the node image. Its value is a digest of everything from which the image was built.
 const inputsLabel = "dev.fairlead.kind-node.inputs"
 
-// startEngine starts dockerd where none answers: by systemd where that runs, otherwise detached from this program.
+// startEngine starts dockerd, unless a container engine responds already. If systemd does not run on this machine, dockerd becomes a process in the
+// background.
 func (b *builder) startEngine(ctx context.Context) error {
 	if answers(ctx) == nil {
 		return nil
@@ -46,7 +47,7 @@ func (b *builder) startEngine(ctx context.Context) error {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.Command("dockerd", args...) // without the context: the engine outlives this program
+	cmd := exec.Command("dockerd", args...) // without ctx: the engine has to go on when this program ends
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -59,7 +60,7 @@ func (b *builder) startEngine(ctx context.Context) error {
 	return b.awaitEngine(ctx, ended, log.Name())
 }
 
-// awaitEngine waits until the engine answers, or has ended.
+// awaitEngine waits until the engine responds. It returns an error if dockerd ends, or if the engine does not respond within a minute.
 func (b *builder) awaitEngine(ctx context.Context, ended <-chan error, log string) error {
 	deadline := time.NewTimer(time.Minute)
 	defer deadline.Stop()
@@ -80,13 +81,13 @@ func (b *builder) awaitEngine(ctx context.Context, ended <-chan error, log strin
 	}
 }
 
-// answers returns why the engine does not answer the docker command, or nil.
+// answers returns nil if a container engine responds to the docker command.
 func answers(ctx context.Context) error {
 	_, err := command(ctx, "docker", "version", "--format", "{{.Server.Version}}")
 	return err
 }
 
-// loaded reports whether the engine has the node image of these inputs.
+// loaded reports whether the engine has a node image that was built from inputs with this digest.
 func (b *builder) loaded(ctx context.Context, inputs string) bool {
 	label, err := command(ctx, "docker", "image", "inspect", "--format", `{{index .Config.Labels "`+inputsLabel+`"}}`, b.versions.nodeImage())
 	return err == nil && label == inputs

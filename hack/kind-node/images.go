@@ -22,22 +22,22 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// toolPackages are the packages whose files an image has for pods that set up the network: iptables with all its plug-ins, and
-// what these link to.
+// toolPackages are the Debian packages of iptables, with all its plug-ins and the libraries that it needs. Their files go into the images of pods that set up the
+// network.
 var toolPackages = []string{
 	"libc6", "libgcc-s1", "gcc-12-base", "iptables", "nftables", "libxtables12", "libip4tc2", "libip6tc2", "libnftables1", "libnftnl11", "libmnl0",
 	"libnfnetlink0", "libnetfilter-conntrack3", "libgmp10", "libjansson4", "libedit2", "libtinfo6", "libbsd0", "libmd0", "conntrack", "busybox-static",
 }
 
-// podImage is one of the pods' images: a program on a base of files.
+// podImage describes one of the pods' images: a folder of files, and a program on top of it.
 type podImage struct {
 	reference string
-	base      string // a folder of files, or "" for none
-	program   string // by name, or "" for none
-	started   bool   // the image starts the program; otherwise its pod names the command
+	base      string // the path of the folder; "" means no files
+	program   string // the name of the program; "" means none
+	started   bool   // true if the program is the image's entrypoint; if false, the pod's manifest has the command
 }
 
-// podImages returns the images under the names by which kubeadm, containerd and kind's manifests ask for them.
+// podImages returns the pods' images. Their names are those that kubeadm, containerd and kind's manifests use.
 func (b *builder) podImages(ctx context.Context) ([]podImage, error) {
 	listed, err := command(ctx, b.binOf("kubeadm"), "config", "images", "list", "--kubernetes-version", b.versions.kubernetes)
 	if err != nil {
@@ -62,7 +62,7 @@ func (b *builder) podImages(ctx context.Context) ([]podImage, error) {
 		reference = strings.TrimSpace(reference)
 		repository, _, _ := strings.Cut(reference, ":")
 		switch program := filepath.Base(repository); program {
-		case "pause": // containerd asks for its own
+		case "pause": // containerd uses the version in its own configuration, not kubeadm's
 		case "kube-proxy":
 			images = append(images, podImage{reference: reference, base: tools, program: program})
 		case "coredns":
@@ -76,7 +76,7 @@ func (b *builder) podImages(ctx context.Context) ([]podImage, error) {
 
 var sandboxImageLine = regexp.MustCompile(`sandbox_image = "([^"]+)"`)
 
-// sandboxImage returns the image that containerd's configuration names for the sandbox of a pod.
+// sandboxImage returns the image for a pod's sandbox container (pause) in containerd's configuration.
 func (b *builder) sandboxImage() (string, error) {
 	config, err := os.ReadFile(filepath.Join(b.node(), "etc/containerd/config.toml"))
 	if err != nil {
@@ -91,7 +91,7 @@ func (b *builder) sandboxImage() (string, error) {
 
 func (b *builder) toolsBase() string { return filepath.Join(b.work, "tools") }
 
-// layOutTools unpacks the files of toolPackages from the packages that debootstrap downloaded.
+// layOutTools unpacks toolPackages into a folder. debootstrap has downloaded the packages.
 func (b *builder) layOutTools(ctx context.Context) error {
 	base := b.toolsBase()
 	if err := os.RemoveAll(base); err != nil {
@@ -124,8 +124,8 @@ func (b *builder) layOutTools(ctx context.Context) error {
 			return err
 		}
 	}
-	// Debian's alternatives are set when a package is configured, which an unpacked package is not. kindnet calls iptables;
-	// kube-proxy calls iptables too, by both of its names.
+	// Without this link there would be no command iptables: Debian sets alternatives when it configures a package, and these
+	// packages are only unpacked. kindnet and kube-proxy call iptables, kube-proxy by both names.
 	for _, name := range []string{"iptables", "iptables-save", "iptables-restore", "ip6tables", "ip6tables-save", "ip6tables-restore"} {
 		link := filepath.Join(base, "usr/sbin", name)
 		if err := os.RemoveAll(link); err != nil {
@@ -154,8 +154,8 @@ func (b *builder) layOutTools(ctx context.Context) error {
 	return os.WriteFile(filepath.Join(base, "etc/ssl/certs/ca-certificates.crt"), roots, 0o644)
 }
 
-// unpack writes the files of a package of Debian into a folder. Some packages have the folder /bin, which is a link here, as in
-// every Debian with a merged /usr. `dpkg-deb --extract` puts a folder in the place of the link: then /bin/sh is not there.
+// unpack writes the files of a Debian package into a folder. In this folder /bin is a link, as in every Debian with a merged /usr, but some packages have a folder /bin.
+// `dpkg-deb --extract` would replace the link by that folder, and /bin/sh would be gone.
 func unpack(ctx context.Context, deb, to string) error {
 	files := exec.CommandContext(ctx, "dpkg-deb", "--fsys-tarfile", deb)
 	tar := exec.CommandContext(ctx, "tar", "--extract", "--keep-directory-symlink", "--preserve-permissions", "--directory", to)
@@ -170,14 +170,14 @@ func unpack(ctx context.Context, deb, to string) error {
 		return err
 	}
 	err = tar.Run()
-	_ = pipe.Close() // otherwise dpkg-deb waits for a tar that failed
+	_ = pipe.Close() // if tar has failed, dpkg-deb would wait for a reader for ever
 	if err = errors.Join(err, files.Wait()); err != nil {
 		return fmt.Errorf("unpacking %s: %w\n%s%s", deb, err, filesSaid.String(), tarSaid.String())
 	}
 	return nil
 }
 
-// compilePause builds the program of the sandbox of every pod from Kubernetes' source.
+// compilePause builds pause from the source of Kubernetes. pause is the program of every pod's sandbox container.
 func (b *builder) compilePause(ctx context.Context) (string, error) {
 	kubernetes, err := download(ctx, "k8s.io/kubernetes", b.versions.kubernetes)
 	if err != nil {
@@ -188,8 +188,8 @@ func (b *builder) compilePause(ctx context.Context) (string, error) {
 	return to, err
 }
 
-// storePodImages makes the images and puts them into the store of the node's containerd. It runs the node's containerd
-// on this machine for that, with the store in the node's files.
+// storePodImages builds the pods' images and imports them into the store of the node's containerd. To import, it runs that containerd on this machine, with
+// the store in the folder of the node's files.
 func (b *builder) storePodImages(ctx context.Context) error {
 	if err := b.layOutTools(ctx); err != nil {
 		return fmt.Errorf("unpacking the tools: %w", err)
@@ -241,7 +241,7 @@ func (b *builder) storePodImages(ctx context.Context) error {
 	return b.importInto(ctx, filepath.Join(b.node(), "var/lib/containerd"), archive)
 }
 
-// importInto imports an archive of images into the store of a containerd that does not run.
+// importInto imports an archive of images into a containerd store. No containerd may be using the store.
 func (b *builder) importInto(ctx context.Context, store, archive string) error {
 	state, err := os.MkdirTemp("", "kind-node-containerd-")
 	if err != nil {
@@ -258,7 +258,7 @@ func (b *builder) importInto(ctx context.Context, store, archive string) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	daemon := exec.CommandContext(running, b.binOf("containerd"), "--config", config)
-	daemon.Cancel = func() error { return daemon.Process.Signal(os.Interrupt) } // so that containerd closes its database
+	daemon.Cancel = func() error { return daemon.Process.Signal(os.Interrupt) } // an interrupted containerd closes its database
 	daemon.WaitDelay = 10 * time.Second
 	log, err := os.Create(filepath.Join(b.work, "containerd.log"))
 	if err != nil {
@@ -285,11 +285,11 @@ func (b *builder) importInto(ctx context.Context, store, archive string) error {
 		return fmt.Errorf("importing the pods' images: %w", err)
 	}
 	stop()
-	_ = daemon.Wait() // it was interrupted
+	_ = daemon.Wait() // an error is expected: the interrupt has ended containerd
 	return nil
 }
 
-// configured sets the configuration of an image for this architecture.
+// configured returns the image with this configuration, and with the architecture of this machine.
 func configured(image v1.Image, config v1.Config) (v1.Image, error) {
 	written, err := image.ConfigFile()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// withFile returns an image with one more file, a program.
+// withFile returns the image with a further layer, in which the file from is an executable at the path to.
 func withFile(image v1.Image, from, to string) (v1.Image, error) {
 	dir, err := os.MkdirTemp("", "kind-node-layer-")
 	if err != nil {
@@ -34,8 +34,8 @@ func withFile(image v1.Image, from, to string) (v1.Image, error) {
 	return withFolder(image, dir, filepath.Join(dir+".tar"))
 }
 
-// withFolder returns an image with one more layer: the files of a folder, with their owners, modes and links, as GNU tar packs
-// them. The layer's archive stays at the path archive while the image is used.
+// withFolder returns the image with a further layer: all files of a folder, with owners, modes and links, as GNU tar packs them into the file archive. That file
+// must stay as long as the image is used.
 func withFolder(image v1.Image, dir, archive string) (v1.Image, error) {
 	if archive == "" {
 		archive = dir + ".tar"
@@ -50,7 +50,7 @@ func withFolder(image v1.Image, dir, archive string) (v1.Image, error) {
 	return mutate.AppendLayers(image, layer)
 }
 
-// install copies a file and sets its mode.
+// install copies a file, and sets the mode of the copy.
 func install(from, to string, mode os.FileMode) error {
 	in, err := os.Open(from)
 	if err != nil {

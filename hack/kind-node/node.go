@@ -18,10 +18,10 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// node is the folder of the node's files: the root file system, the files of kind's base image, and the programs.
+// node returns the folder of the node's files: the root file system, the files of kind's base image, and the programs.
 func (b *builder) node() string { return filepath.Join(b.work, "node") }
 
-// layOutNode does what the Dockerfile of kind's base image and kind's build of a node image do, with the same files.
+// layOutNode writes the node's files. It uses the same files as the Dockerfile of kind's base image and kind's build of a node image, and does the same with them.
 func (b *builder) layOutNode(ctx context.Context) error {
 	if err := os.RemoveAll(b.node()); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (b *builder) layOutNode(ctx context.Context) error {
 	return nil
 }
 
-// copyKindFiles copies the files of kind's base image, and changes the settings that differ in this image.
+// copyKindFiles copies the files of kind's base image, and changes some of their settings for this image.
 func (b *builder) copyKindFiles(context.Context) error {
 	from := filepath.Join(b.versions.kindDir, "images", "base", "files")
 	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
@@ -51,7 +51,7 @@ func (b *builder) copyKindFiles(context.Context) error {
 		if err != nil {
 			return err
 		}
-		if strings.HasSuffix(relative, "fuse-overlayfs.service") { // only a rootless engine needs it
+		if strings.HasSuffix(relative, "fuse-overlayfs.service") { // only an engine without root needs this unit
 			return nil
 		}
 		mode := os.FileMode(0o644)
@@ -63,7 +63,8 @@ func (b *builder) copyKindFiles(context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Without CAP_SYS_RESOURCE an OOM score cannot be lowered: containerd then takes the lowest that it may give.
+	// Without CAP_SYS_RESOURCE no process can lower an OOM score. With this setting, containerd takes the lowest score that it
+	// is allowed to set.
 	config := filepath.Join(b.node(), "etc/containerd/config.toml")
 	content, err := os.ReadFile(config)
 	if err != nil {
@@ -76,7 +77,7 @@ func (b *builder) copyKindFiles(context.Context) error {
 	if err := os.WriteFile(config, bytes.Replace(content, was, is, 1), 0o644); err != nil {
 		return err
 	}
-	// kubelet refuses cgroup v1 without this flag. On cgroup v2 the flag has no effect.
+	// On cgroup v1, the kubelet does not run without this flag. On cgroup v2 the flag has no effect.
 	kubelet := filepath.Join(b.node(), "etc/default/kubelet")
 	if content, err = os.ReadFile(kubelet); err != nil {
 		return err
@@ -85,7 +86,7 @@ func (b *builder) copyKindFiles(context.Context) error {
 	return os.WriteFile(kubelet, content, 0o644)
 }
 
-// unwantedUnits are the units of a whole machine, which a container does not need.
+// unwantedUnits are systemd units that a container does not need: they set up a whole machine.
 var unwantedUnits = []string{
 	"lib/systemd/system/multi-user.target.wants/*", "etc/systemd/system/*.wants/*", "lib/systemd/system/local-fs.target.wants/*",
 	"lib/systemd/system/sockets.target.wants/*udev*", "lib/systemd/system/sockets.target.wants/*initctl*",
@@ -150,7 +151,7 @@ func (b *builder) installPrograms(context.Context) error {
 	return os.WriteFile(filepath.Join(b.node(), "kind/version"), []byte(b.versions.kubernetes), 0o644)
 }
 
-// writeRuntimeSpec writes the specification that containerd starts every container from: its own, with kind's hook.
+// writeRuntimeSpec writes the OCI specification that containerd uses for every container: containerd's default, with kind's hook.
 func (b *builder) writeRuntimeSpec(ctx context.Context) error {
 	printed, err := command(ctx, b.binOf("ctr"), "oci", "spec")
 	if err != nil {
@@ -171,7 +172,7 @@ func (b *builder) writeRuntimeSpec(ctx context.Context) error {
 	return os.WriteFile(filepath.Join(b.node(), "etc/containerd/cri-base.json"), content, 0o644)
 }
 
-// writeManifests writes the manifests that kind applies in a new cluster. kind holds them as constants.
+// writeManifests writes the manifests that kind applies to a new cluster. kind's source has them as constants.
 func (b *builder) writeManifests(context.Context) error {
 	constants, err := readConstants(filepath.Join(b.versions.kindDir, "pkg", "build", "nodeimage"))
 	if err != nil {
@@ -189,7 +190,7 @@ func (b *builder) writeManifests(context.Context) error {
 	return nil
 }
 
-// loadNodeImage packs the node's files as an image and loads it into the engine.
+// loadNodeImage packs the node's files as an image, and loads the image into the engine.
 func (b *builder) loadNodeImage(ctx context.Context, inputs string) error {
 	image, err := withFolder(empty.Image, b.node(), "")
 	if err != nil {
@@ -198,7 +199,7 @@ func (b *builder) loadNodeImage(ctx context.Context, inputs string) error {
 	image, err = configured(image, v1.Config{
 		Env:        []string{"container=docker", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
 		Entrypoint: []string{"/usr/local/bin/entrypoint", "/sbin/init"},
-		StopSignal: "SIGRTMIN+3", // systemd ends at this signal; at SIGTERM it would start again
+		StopSignal: "SIGRTMIN+3", // at this signal systemd shuts down; at SIGTERM it would restart itself
 		Labels:     map[string]string{inputsLabel: inputs, "org.opencontainers.image.version": b.versions.kubernetes},
 	})
 	if err != nil {
@@ -215,5 +216,5 @@ func (b *builder) loadNodeImage(ctx context.Context, inputs string) error {
 	if _, err := command(ctx, "docker", "load", "--quiet", "--input", archive); err != nil {
 		return err
 	}
-	return os.Remove(b.node() + ".tar") // the archive of the image has it too
+	return os.Remove(b.node() + ".tar") // the archive of the image has the same files, so remove this one
 }

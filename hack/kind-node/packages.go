@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// hostPackages are the Debian packages that this machine needs, each with a file by which an installed package is known.
-// For docker.io that is the engine: a machine may have a docker command of another origin.
+// hostPackages are the Debian packages that this machine needs. Each has a file that shows that the package is installed. For docker.io this file is the engine: the command
+// docker may come from another package.
 var hostPackages = map[string]string{
 	"docker.io":      "dockerd",
 	"debootstrap":    "debootstrap",
@@ -23,7 +23,7 @@ var hostPackages = map[string]string{
 	"libseccomp-dev": "/usr/include/seccomp.h",
 }
 
-// installPackages installs the missing packages with apt-get, and says which.
+// installPackages prints the missing packages, and installs them with apt-get.
 func (b *builder) installPackages(ctx context.Context) error {
 	var missing []string
 	for name, file := range hostPackages {

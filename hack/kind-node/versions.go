@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// Versions of the programs around Kubernetes: those of the base image of the kind release in the root go.mod.
+// These are the versions of programs in kind's base image besides Kubernetes. They have to be those of the kind release in the root go.mod.
 const (
 	containerdVersion  = "v2.3.4"
 	runcVersion        = "v1.4.3"
@@ -25,18 +25,18 @@ const (
 	provisionerVersion = "v0.0.30"
 )
 
-// controlPlanesModule is the folder of the module that pins Kubernetes and etcd, below the root of the repository.
+// controlPlanesModule is the folder of the control planes' module, relative to the root of the repository.
 const controlPlanesModule = "internal/sandbox/binaries/module"
 
-// sources are all inputs of the image that lie in this folder.
+// sources are those inputs of the image that are in this folder. Method inputs includes them in its digest.
 //
 //go:embed *.go go.mod programs
 var sources embed.FS
 
-// versions are the pins that other modules hold.
+// versions are versions that other modules of this repository require.
 type versions struct {
-	kubernetes, etcd string // of the control planes' module
-	kind             string // of the root module
+	kubernetes, etcd string // in the control planes' module
+	kind             string // in the root module
 	kindDir          string // the source of kind in Go's module cache
 }
 
@@ -60,7 +60,7 @@ func readVersions(ctx context.Context, root string) (versions, error) {
 	return v, err
 }
 
-// nodeImage is the name that kind's option for the image takes.
+// nodeImage returns the name of the node image, as kind's option --image takes it.
 func (v versions) nodeImage() string { return "kindest/node:" + v.kubernetes + "-local" }
 
 func (v versions) String() string {
@@ -68,7 +68,7 @@ func (v versions) String() string {
 		v.kubernetes, v.etcd, v.kind, containerdVersion, runcVersion, corednsVersion)
 }
 
-// required returns the version that a go.mod requires of a module, or "".
+// required returns the version of a module that a go.mod requires; "" if it does not require the module.
 func required(goMod, module string) string {
 	for line := range strings.Lines(goMod) {
 		fields := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "require "))
@@ -79,7 +79,7 @@ func required(goMod, module string) string {
 	return ""
 }
 
-// inputs is a digest of everything that decides how the image is.
+// inputs returns a digest of everything on which the content of the image depends.
 func (b *builder) inputs() (string, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, runtime.Version(), runtime.GOARCH, b.versions.kind)

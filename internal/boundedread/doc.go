@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package boundedread bounds how much a member can make Fairlead read and hold. The same bounds apply to any other
-// server that answers at the member's address. The limits of answers and of caches are in limits.go. internal/discovery
-// bounds the numbers of API groups, versions and resources. internal/deliveries/bounds.go bounds the memory of
-// summaries.
+// Package boundedread limits how much a member can make Fairlead read and keep in memory.
 //
-// Words. A *Budget* is an amount of memory, of which a part is in use. *Answers* bounds the bodies of the answers on
-// one connection. Each body has its own limit, and all bodies that are being read share a budget. A *Source* bounds
-// what a cache holds. It trims each object on arrival to the part that the cache keeps, and takes the weight of that
-// part out of the budget of the member's caches. The *weight* of an object is about how many bytes of memory it takes.
+// Words:
 //
-// Why it is so:
+//   - The *weight* of an object is the number of bytes that it takes in memory, by estimate.
+//   - A *Budget* is a limit on an amount of memory, with the amount in use.
+//   - *Answers* limits the bodies of the responses on one connection. Each body has a limit of its own, and all bodies
+//     that are being read share a budget.
+//   - A *Source* limits what a cache keeps. It trims each object that arrives to the part that the cache keeps, and
+//     takes the weight of that part out of a budget. All caches of one member share that budget.
 //
-// A member is not trusted with the host's memory. Client-go reads an answer whole before it decodes it, so the body
-// itself has to end at the limit. JSON grows when it is decoded: `{},` is three bytes on the wire and a whole object in
-// memory. So Fairlead counts the bytes of a body, and the weight that they would have once decoded.
+// The limits of answers and caches are in limits.go. Other limits on what a member sends are in internal/discovery (the
+// numbers of API groups, versions and resources) and in internal/deliveries/bounds.go (the summaries of Deliveries).
 //
-// An answer that is too large is not cut short but refused, and its connection is closed. A list without its end would
-// look like a member that holds fewer objects.
+// Why there are limits: a member, or another server at the member's address, could send so much that the manager on the
+// host runs out of memory.
+//
+// Why a body is limited while it is read: client-go reads a whole response before it decodes it, so a later check would
+// come too late. Counting bytes is not enough, because JSON grows when it is decoded: `{},` is three bytes on the wire
+// and a whole object in memory. So Fairlead also estimates the weight of the decoded body.
+//
+// Why Fairlead refuses a response that is too large, instead of cutting it: a list without its end would look like a
+// member with fewer objects.
 package boundedread

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Estimate is how far the clock of one API server is ahead of the clock of this process, by the server's newest answer.
-// The zero value is no skew. It is safe for concurrent use.
+// Estimate is how far the clock of one API server is ahead of the clock of this process, by the server's newest
+// response. The zero value is no skew. It is safe for concurrent use.
 type Estimate struct{ ahead atomic.Int64 }
 
-// Observe reads the header Date of an answer. An answer without a Date changes nothing. asked and answered are the
-// times of the request and of the answer, by the clock of this process.
+// Observe updates the estimate from the header Date of a response. Without that header nothing changes. asked and
+// answered are the times of the request and of the response, by the clock of this process.
 func (e *Estimate) Observe(header http.Header, asked, answered time.Time) {
 	if ahead, known := Offset(header.Get("Date"), asked, answered); known {
 		e.ahead.Store(int64(ahead))
 	}
 }
 
-// Ahead is the skew. It is negative if the server's clock is behind.
+// Ahead returns the skew; it is negative if the server's clock is behind.
 func (e *Estimate) Ahead() time.Duration { return time.Duration(e.ahead.Load()) }

@@ -7,11 +7,13 @@ import (
 	"time"
 )
 
-// Offset is how far the clock of an API server is ahead of the clock of this process, negative if it is behind. date is
-// the header Date of an answer. asked and answered are the times of the request and of the answer, by the clock of this
-// process. A Date has whole seconds, and an answer takes time, so these bound a range. The result is the value of that
-// range that is nearest to zero. So clocks that agree give zero, even if the member is slow. known is false if the
-// answer has no Date.
+// Offset returns how far the clock of an API server is ahead of the clock of this process; a negative value means
+// behind. date is the header Date of a response. asked and answered are the times of the request and of the response,
+// by the clock of this process. known is false if date is absent or invalid.
+//
+// A Date has whole seconds, and the server may have set it at any moment between asked and answered, so the true value
+// lies in a range. Offset returns the value of the range that is nearest to zero. So it returns zero if the clocks may
+// agree, even if the response took long.
 func Offset(date string, asked, answered time.Time) (ahead time.Duration, known bool) {
 	said, err := time.Parse(http.TimeFormat, date)
 	if err != nil {

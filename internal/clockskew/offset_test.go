@@ -12,7 +12,8 @@ func TestHowFarAnotherClockIsAhead(t *testing.T) {
 	asked := time.Date(2026, 3, 4, 5, 6, 7, 800_000_000, time.UTC)
 	for name, tt := range map[string]struct {
 		took time.Duration
-		// theirs is the time of the other clock when it writes the answer, half way between request and answer.
+		// theirs is how far the server's clock is ahead. The server writes the Date half way between the request and the
+		// response.
 		theirs time.Duration
 		want   time.Duration
 	}{

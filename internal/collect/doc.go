@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package collect observes one member: whether the pushed objects are healthy, whether they have drifted, and the facts
-// of the cluster. One Collector observes one member. It runs inside the manager (collector: Host) or in its own process
-// (cmd/collector), with the same code.
+// of the cluster. One Collector observes one member. It runs inside the manager (collector: Host) or in a process of
+// its own (cmd/collector). The code is the same.
 //
-// Words. To *observe* is to watch the metadata of the objects that Deliveries list. To *judge* is to find the health of
-// one object: Healthy, Waiting, Progressing or Degraded. *Drift* is a pushed object that is gone, replaced, or changed
-// in a field that Fairlead owns. *Evidence* explains a verdict to the on-call: the object's own messages, and its
-// newest warning event. A *pass* goes through the inventory of one Delivery once and publishes the result. A *line* is
-// one object's entry in the status of the Delivery. A kind *has progress* if its objects need time to become healthy,
-// for example a Deployment.
+// Words: to *observe* is to watch the metadata of the objects that Deliveries list. To *judge* is to find the health of
+// one object: Healthy, Waiting, Progressing or Degraded; the result is its *verdict*. *Drift* is a pushed object that
+// is gone, replaced, or changed in a field that Fairlead owns. *Evidence* is what the collector saw about an object that is
+// not healthy: events, failing containers and the ends of their logs (package federate/evidence). An *explanation* is the first
+// cause among the object's pods; its line has the cause (package explain). A *pass* goes through the inventory of one Delivery once and
+// publishes the result. A *line* is one object's entry in the status of the Delivery. A kind *has progress* if its
+// objects need time to become healthy, for example a Deployment.
 //
 // Where to look:
 //
@@ -22,38 +23,45 @@
 //   - servedkinds.go waits for kinds that the member does not serve yet.
 //   - heartbeat.go renews the Membership and writes the facts of facts.go.
 //
-// The collector writes the status of Deliveries and of the Membership, and nothing else. It reports drift, and the host
-// applies the object again: the program that judges does not repair.
+// The collector writes the status of Deliveries and of the Membership, and nothing else. It only reports drift; the
+// manager then applies the object again.
 //
-// Why it is so:
+// How the collector observes, and why:
 //
-// The collector holds no payload. An object arrives as metadata. On arrival the collector trims it to its UID, its
-// resourceVersion, two digests and a few marks. That is enough to see drift. If another client writes a field of ours,
-// the ownership moves, and the digest of our managedFields entry changes. Health needs the whole object. The collector
-// reads it when its metadata changed, at most every two seconds, and does not keep it.
+// The collector keeps no content of objects. It watches only their metadata, and trims each object that arrives to its
+// uid, its resourceVersion, two digests and a few marks. That is enough to detect drift: if another client writes a
+// field of ours, the API server takes the field out of our managedFields entry, and the digest of that entry changes.
+// Health needs the whole object. The collector reads the object when its metadata changed, at most every two seconds,
+// and does not keep the object.
 //
-// The collector confirms a suspicion before it writes it. Deliveries and objects come through different watches without
-// a common order: a freshly applied object may arrive before the Delivery that records it, or after. So the collector
-// takes the Delivery from the index and then reads the object again. The write carries the resourceVersion of that
-// Delivery. If the write succeeds, the record did not change while the collector read the object. Without this every
-// second push would look like drift.
+// The collector confirms drift by a read before it reports the drift. Deliveries and objects come through different
+// watches without a common order: an object that was just applied may arrive before or after the Delivery that records
+// it. So the collector takes the Delivery from the index, and then reads the object again. It writes the status with
+// the resourceVersion of that Delivery. If the write succeeds, the Delivery did not change while the collector read the
+// object. Without this check, the collector would report drift after many pushes.
 //
-// What our manager wrote last is no drift. The manager may apply a changed object and die before it records that. Then
-// our managedFields entry owns the annotation with the digest of the rendering, and the Delivery records another
-// digest. unfinished.go gives the manager 30 s from its apply to the record. After that it reports the object as
-// unfinished, with a mark like that of a drift.
+// An object that our manager wrote last has not drifted. But the manager may apply a changed object and end before it
+// records the apply. In that case our managedFields entry owns the annotation with the digest of the rendering, and the
+// Delivery records another digest. The manager has 30 s from the apply to the record (unfinished.go). After that the
+// collector reports the object as unfinished, in a line with a drift.
 //
-// The result of a read outranks an older watch event. The collector stores it under its resourceVersion, and a late
-// event does not replace it. Otherwise reports of drift would flicker.
+// The result of a read replaces an older watch event. The collector stores the result with its resourceVersion, so that
+// a late event does not replace it. If a late event replaced it, the collector would report drift and withdraw the
+// report again and again.
 //
-// When all is well, the collector writes nothing. Kinds without progress are healthy once applied, and have no line.
-// The collector does not write a status that would not change. It writes a Delivery's status at most once a second, and
-// reads nothing for it sooner. A quiet member costs one heartbeat a minute, and the watches.
+// While all objects are healthy and have not drifted, the collector writes no status. Kinds without progress are
+// healthy once applied, and have no line. The collector does not write a status that would not change. It writes a
+// Delivery's status at most once a second, and begins no pass before the next write is allowed. A member where nothing
+// changes costs one heartbeat a minute, and the watches.
 //
-// An object that cannot be read keeps its line, for example while a watch is not up yet or the member does not answer.
-// If the member refuses a read, the line reports that, with the RBAC rule that would allow it.
+// Evidence stays in the collector's memory only until the status has it. After that, the status is the memory: a pass that reads no new
+// evidence keeps the present one, and so does a collector that has just started.
 //
-// Each struct with a lock guards only its own fields, and holds the lock during no call to another struct. Order
-// prevents lost events between two locks. An event handler first stores the change and then asks the index. A new
-// Delivery first enters the index and is then compared. So one of the two always sees the other.
+// If the collector cannot read an object, the object's line stays, for example while a watch has not begun or the
+// member does not answer. If the member refuses a read, the line names the RBAC rule that would allow the read.
+//
+// Each struct with a lock guards only its own fields, and does not hold the lock while it calls another struct. The
+// order of steps prevents lost events between two locks. An event handler first stores the change and then asks the
+// index. A new Delivery first enters the index and is then compared with the stored objects. So either the handler
+// finds the Delivery, or the comparison finds the stored change.
 package collect

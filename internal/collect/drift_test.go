@@ -87,8 +87,8 @@ func TestOtherChangesAreNotReportedAsDrift(t *testing.T) {
 	m.patch("kubectl-label", configMapsGVR, "settings", `{"metadata":{"labels":{"team":"web"}},"data":{"extra":"1","color":"blue"}}`)
 	m.patch("controller", configMapsGVR, "held", `{"metadata":{"finalizers":["example.com/hold"]}}`)
 	m.remove(configMapsGVR, "held")
-	m.patch("controller", configMapsGVR, "held", `{"data":{"color":"black"}}`) // it is being deleted, so it is not repaired
-	// Once the last change is marked, those before it were looked at.
+	m.patch("controller", configMapsGVR, "held", `{"data":{"color":"black"}}`) // the object is being deleted, so this is no drift
+	// When the collector reports the last change, it has judged the earlier changes too.
 	m.patch("kubectl-edit", configMapsGVR, "last", `{"data":{"color":"red"}}`)
 	m.waitForStatus(5*time.Second, `ConfigMap last Healthy/Drifted Changed by "kubectl-edit" [.data.color]`)
 
@@ -98,7 +98,7 @@ func TestOtherChangesAreNotReportedAsDrift(t *testing.T) {
 		`ConfigMap last Healthy/Drifted Changed by "kubectl-edit" [.data.color]`)
 }
 
-// Every push writes the objects and the Delivery, and the watches bring them in any order.
+// Every push writes the objects and the Delivery. The watches bring these writes in any order.
 func TestQuickPushesAreNotReportedAsDrift(t *testing.T) {
 	m := newMember(t)
 	c := m.collect()
@@ -126,7 +126,7 @@ func TestQuickPushesAreNotReportedAsDrift(t *testing.T) {
 		}
 	}()
 	for i := range 200 {
-		// As the host pushes: intend, apply, record.
+		// The steps of a push by the host: intend, apply, record.
 		pending := entry
 		pending.State = v1alpha1.EntryPending
 		m.deliver(fmt.Sprintf("sha256:%d", i), pending)
@@ -136,7 +136,7 @@ func TestQuickPushesAreNotReportedAsDrift(t *testing.T) {
 		}
 		entry = m.push(configMapsGVR, cm)
 		m.deliver(fmt.Sprintf("sha256:%d", i), entry)
-		m.push(configMapsGVR, cm) // and as it repairs: without a word in the Delivery
+		m.push(configMapsGVR, cm) // a repair by the host: it does not write the Delivery
 	}
 	m.patch("kubectl-edit", configMapsGVR, "settings", `{"data":{"color":"red"}}`)
 	want := `ConfigMap settings Healthy/Drifted Changed by "kubectl-edit" [.data.color]`

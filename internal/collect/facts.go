@@ -22,9 +22,11 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 )
 
-// Bounds of the facts, as the schema of MemberFacts has them.
+// These are the limits that the schema of MemberFacts sets.
 const (
-	maxNames    = 64
+	// maxNames is how many names a fact may have.
+	maxNames = 64
+	// maxDefaults is how many default StorageClasses the facts may have.
 	maxDefaults = 16
 )
 
@@ -34,13 +36,13 @@ var (
 	driversGVR = schema.GroupVersionResource{Group: "storage.k8s.io", Version: "v1", Resource: "csidrivers"}
 )
 
-// The CRDs that show which generation of OLM the member serves.
+// The CRDs that show which version of OLM (v0 or v1) the member has.
 const (
 	olmV0CRD = "subscriptions.operators.coreos.com"
 	olmV1CRD = "clusterextensions.olm.operatorframework.io"
 )
 
-// facts are the facts of the member that are known so far.
+// facts has the facts about the member that the collector's watches and requests have returned so far.
 type facts struct {
 	client *memberclient.Client
 	looks  *lookQueue
@@ -55,13 +57,14 @@ type facts struct {
 	zones      map[string]string
 	zonesKnown bool
 	classes    map[string]health.Class
-	// classesKnown is true once the classes were listed. Then an empty map means that there are none.
+	// classesKnown is true after the first list of StorageClasses. After the first list, an empty map means that the
+	// member has no StorageClass.
 	classesKnown bool
-	// classesSeen counts the changes of the classes. After a change, objects that wait for a class are judged again.
+	// classesSeen counts the changes of the StorageClasses. After a change, the collector judges claims again.
 	classesSeen int
 }
 
-// nameSet is a set of names that also knows whether it was ever listed.
+// nameSet is a set of names. known is true after the first list.
 type nameSet struct {
 	names map[string]struct{}
 	known bool
@@ -91,7 +94,8 @@ func newFacts(client *memberclient.Client, looks *lookQueue) *facts {
 	}
 }
 
-// told returns the known facts, field by field, in the form of Membership.status.facts.
+// told returns the facts that the collector knows, in the form of Membership.status.facts. A fact that the collector
+// does not know yet has no field.
 func (f *facts) told() map[string]any {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -140,7 +144,8 @@ func (f *facts) told() map[string]any {
 	return told
 }
 
-// list returns a set of names in its JSON form: sorted, bounded, nil if empty.
+// list returns names as a JSON list: sorted, without duplicates, and cut to the length in the argument most; nil if
+// names is empty.
 func list(names []string, most int) any {
 	slices.Sort(names)
 	names = slices.Compact(names)
@@ -154,7 +159,7 @@ func list(names []string, most int) any {
 	return out
 }
 
-// change changes the facts under the lock, and signals the heartbeat.
+// The method change calls a function that changes the facts, while it holds the lock. It then signals the heartbeat.
 func (f *facts) change(change func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -162,7 +167,8 @@ func (f *facts) change(change func()) {
 	boundedwatch.Signal(f.changed)
 }
 
-// changeClasses is change for the classes. It also queues the Deliveries with claims, to judge them again.
+// changeClasses does the same as the method change, for the StorageClasses. It also queues the Deliveries that list
+// claims, so that the collector judges the claims again.
 func (f *facts) changeClasses(change func()) {
 	f.change(func() {
 		change()
@@ -178,15 +184,16 @@ func (f *facts) setVersion(version string) {
 	f.version = version
 }
 
-// changeCRDs changes the names of the CRDs under the lock. The caller signals the heartbeat.
+// changeCRDs calls a function that changes the names of the CRDs, while it holds the lock. The caller signals the
+// heartbeat.
 func (f *facts) changeCRDs(change func(*nameSet)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	change(&f.crds)
 }
 
-// hasCRDOf reports whether there is a CRD of a group. The member may then begin to serve the group's kinds at any
-// moment.
+// hasCRDOf reports whether the member has a CRD of an API group. The API server may then begin to serve the group's
+// kinds at any moment.
 func (f *facts) hasCRDOf(group string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -198,7 +205,7 @@ func (f *facts) hasCRDOf(group string) bool {
 	return false
 }
 
-// knownClasses returns the StorageClasses by name, nil before the first list.
+// knownClasses returns the StorageClasses by name; nil before the first list.
 func (f *facts) knownClasses() map[string]health.Class {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -208,14 +215,14 @@ func (f *facts) knownClasses() map[string]health.Class {
 	return maps.Clone(f.classes)
 }
 
-// classChanges counts the changes of the StorageClasses.
+// classChanges returns how many times the StorageClasses have changed.
 func (f *facts) classChanges() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.classesSeen
 }
 
-// isZone reports whether a node is known to be in this zone.
+// isZone reports whether the facts have this node with this zone.
 func (f *facts) isZone(node, zone string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -227,7 +234,8 @@ func (f *facts) watchNodes() *boundedwatch.Watch {
 	zone := func(o *metav1.PartialObjectMetadata) string { return o.Labels[corev1.LabelTopologyZone] }
 	return watchNames(f.client, nodesGVR,
 		func(o *metav1.PartialObjectMetadata) {
-			// Each node updates its status every few minutes. Only a new node, or one in another zone, is a change.
+			// Each node updates its status every few minutes. For the facts, only a new node or another zone is a
+			// change.
 			if !f.isZone(o.Name, zone(o)) {
 				f.change(func() { f.zones[o.Name] = zone(o) })
 			}
@@ -258,8 +266,8 @@ func (f *facts) watchDrivers() *boundedwatch.Watch {
 		})
 }
 
-// watchClasses watches StorageClasses. It keeps them whole: they are few and small, and their provisioner and binding
-// mode matter.
+// watchClasses watches StorageClasses. It reads whole objects, because the health of a claim depends on the provisioner
+// and the binding mode. StorageClasses are few and small.
 func (f *facts) watchClasses() *boundedwatch.Watch {
 	return &boundedwatch.Watch{
 		Name: classesGVR.Resource,

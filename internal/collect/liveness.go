@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// silentAfter is the age of the last heartbeat from which a collector is not ready. The host calls the collector
-	// silent at the same age.
+	// silentAfter is the age of the last heartbeat at which a collector stops being ready. At this age, the host
+	// reports reason NoHeartbeat.
 	silentAfter = 3 * time.Minute
-	// stuckAfter is the longest time for one turn of the heartbeat's loop. A turn also ends when the member does not
-	// answer. So a longer turn means that the process hangs.
+	// stuckAfter is the longest time that one turn of the heartbeat's loop may take. A turn ends even when the member
+	// does not answer, so a longer turn means that the process hangs.
 	stuckAfter = 5 * time.Minute
 )
 
-// liveness holds the time when the heartbeat's loop last ended a turn, and the time of the last heartbeat that it
-// wrote. Both are nil before the first. Any goroutine may read them.
+// liveness shows whether the heartbeat's loop runs. turned is when the loop last ended a turn. renewed is when the
+// collector last wrote a heartbeat. Each is nil before the first time. Any goroutine may read these fields.
 type liveness struct{ turned, renewed atomic.Pointer[time.Time] }
 
 func (l *liveness) note(now time.Time, err error) {
@@ -41,8 +41,8 @@ func (c *Collector) Ready() error {
 	return nil
 }
 
-// Alive returns an error if the collector hangs. A member that does not answer is no reason, because a restart would
-// not help.
+// Alive returns an error if the collector hangs. It returns nil if only the member does not answer, because a restart
+// of the collector would not help.
 func (c *Collector) Alive() error {
 	if turned := c.heartbeat.liveness.turned.Load(); turned != nil && c.clock.Since(*turned) > stuckAfter {
 		return fmt.Errorf("the collector has hung since %s", turned.UTC().Format(time.RFC3339))

@@ -14,7 +14,8 @@ func TestACollectorIsReadyWhileItWritesHeartbeats(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	refused := errors.New("refused")
 	for name, tc := range map[string]struct {
-		// turns are the errors of the turns of the loop, one a minute.
+		// turns are the results of the turns of the heartbeat's loop, one a minute; nil for a heartbeat that was
+		// written.
 		turns        []error
 		wait         time.Duration
 		ready, alive bool

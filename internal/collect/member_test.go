@@ -48,21 +48,21 @@ var server struct {
 	config *rest.Config
 	err    error
 
-	programs string // the folder with its programs
+	programs string // the directory with its programs
 }
 
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if server.env != nil {
-		_ = server.env.Stop() // the processes are this one's children; nothing else can be done about them
+		_ = server.env.Stop() // an error does not matter: the processes end with this one
 	}
 	if server.programs != "" {
-		_ = os.RemoveAll(server.programs) // they are links
+		_ = os.RemoveAll(server.programs) // the directory has only links
 	}
 	os.Exit(code)
 }
 
-// member is a member without a host: the test plays the host.
+// member is a member without a host: the test makes the host's writes.
 type member struct {
 	t         *testing.T
 	config    *rest.Config
@@ -70,7 +70,7 @@ type member struct {
 	namespace string
 }
 
-// refOf is a ConfigMap of this test.
+// refOf identifies a ConfigMap in the test's namespace.
 func (m *member) refOf(configMap string) deliveryindex.Ref {
 	return deliveryindex.Ref{
 		GroupResource:  configMapsGVR.GroupResource(),
@@ -78,7 +78,7 @@ func (m *member) refOf(configMap string) deliveryindex.Ref {
 	}
 }
 
-// newMember is the API server with a namespace of the test's own.
+// newMember returns the API server with a namespace of the test's own.
 func newMember(t *testing.T) *member {
 	t.Helper()
 	if testing.Short() {
@@ -91,7 +91,7 @@ func newMember(t *testing.T) *member {
 		}
 		server.env = &envtest.Environment{
 			BinaryAssetsDirectory: assets,
-			CRDDirectoryPaths: []string{ // what join installs on a member, and no more
+			CRDDirectoryPaths: []string{ // only what join installs on a member
 				filepath.Join("..", "..", "config", "crd", "federation.fairlead.dev_deliveries.yaml"),
 				filepath.Join("..", "..", "config", "crd", "federation.fairlead.dev_memberships.yaml"),
 			},
@@ -112,15 +112,15 @@ func newMember(t *testing.T) *member {
 	if _, err := m.client.Resource(namespacesGVR).Get(t.Context(), v1alpha1.SystemNamespace, metav1.GetOptions{}); err != nil {
 		m.makeNamespace(v1alpha1.SystemNamespace)
 	}
-	t.Cleanup(func() { // collectors of later tests are not to look at it
+	t.Cleanup(func() { // so that collectors of later tests do not judge this Delivery
 		_ = client.Resource(deliveriesGVR).Namespace(v1alpha1.SystemNamespace).Delete(
-			context.Background(), m.deliveryName(), metav1.DeleteOptions{}) // it may never have been made
+			context.Background(), m.deliveryName(), metav1.DeleteOptions{}) // the test may not have created it
 	})
 	return m
 }
 
-// builtPrograms makes a folder with etcd and the API server of the sandbox. The API server is run without the controllers that a sandbox
-// has: the tests play these.
+// builtPrograms makes a directory with etcd and the API server of the sandbox. The tests run this API server without
+// the sandbox's controllers, and make the controllers' writes themselves.
 func builtPrograms() (string, error) {
 	cache, err := sandbox.CacheDir()
 	if err != nil {
@@ -130,7 +130,7 @@ func builtPrograms() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if server.programs, err = os.MkdirTemp("", "fairlead-collect-"); err != nil { // the two may come from two folders
+	if server.programs, err = os.MkdirTemp("", "fairlead-collect-"); err != nil { // etcd and the API server may be in two directories
 		return "", err
 	}
 	return server.programs, set.Link(server.programs)
@@ -189,7 +189,7 @@ func (m *member) configMap(name, color string) *unstructured.Unstructured {
 	return u
 }
 
-// push does to an object what the host does: marks it, applies it, and returns its inventory entry.
+// push pushes an object as the host does: it marks the object, applies it, and returns the inventory entry.
 func (m *member) push(gvr schema.GroupVersionResource, obj *unstructured.Unstructured) v1alpha1.InventoryEntry {
 	m.t.Helper()
 	obj = obj.DeepCopy()
@@ -272,7 +272,7 @@ func (m *member) remove(gvr schema.GroupVersionResource, name string) {
 	}
 }
 
-// waitFor polls until ok says "", and fails with its last word otherwise.
+// waitFor polls until ok returns "". If that takes too long, the test fails with the last text that ok returned.
 func waitFor(t *testing.T, within time.Duration, ok func() string) {
 	t.Helper()
 	var last string

@@ -66,7 +66,8 @@ func (o *objects) watch(r *objectcache.Resource) *boundedwatch.Watch {
 	}
 }
 
-// lose records why a resource cannot be listed. After an outage the records stay.
+// lose records why the collector cannot list a resource: its role forbids it, or the member does not serve the
+// resource. After any other error, such as an outage, the records stay as they are.
 func (o *objects) lose(r *objectcache.Resource, err error) {
 	switch {
 	case apierrors.IsForbidden(err):
@@ -75,7 +76,7 @@ func (o *objects) lose(r *objectcache.Resource, err error) {
 		}
 	case boundedwatch.IsNotServed(err):
 		if !r.MarkNotServed() {
-			boundedwatch.Signal(r.Kick) // the watch then asks the member for the version without a pause
+			boundedwatch.Signal(r.Kick) // the watch then asks the member for the version at once
 			return
 		}
 		boundedwatch.Signal(o.watchesChanged)

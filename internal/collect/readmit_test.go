@@ -16,11 +16,11 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/boundedwatch"
 )
 
-// gate refuses what its member is asked for, by resource, as a member does that was unjoined.
+// gate refuses requests for some resources, as a member does after an unjoin.
 type gate struct {
 	mu      sync.Mutex
 	refused map[string]bool
-	count   int // of refused lists since the last set
+	count   int // the lists that were refused since the last call of set
 	watches []io.Closer
 }
 
@@ -45,7 +45,7 @@ func (g *gate) wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// set has exactly these resources refused, and ends the watches of Deliveries.
+// set makes the gate refuse exactly these resources, and ends the watches of Deliveries.
 func (g *gate) set(resources ...string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -54,7 +54,7 @@ func (g *gate) set(resources ...string) {
 		g.refused[r] = true
 	}
 	for _, w := range g.watches {
-		_ = w.Close() // its reader sees it
+		_ = w.Close() // the reader of the watch gets the error
 	}
 	g.watches = nil
 }
@@ -62,14 +62,14 @@ func (g *gate) set(resources ...string) {
 func TestRefusedWatchesTryAgainOnceTheMemberAcceptsTheCollector(t *testing.T) {
 	m, g := newMember(t), &gate{}
 	g.set(configMapsGVR.Resource)
-	m.collectAs(func(c *Collector) { // left alone, the watch of ConfigMaps would ask again after an hour
+	m.collectAs(func(c *Collector) { // without a kick, the watch of ConfigMaps would try again after an hour
 		c.watchSet.Refusals = wait.Backoff{Duration: time.Hour}
 	}, func(o *Options) { o.Config.Wrap(g.wrap) })
 	m.deliver("sha256:1", m.push(configMapsGVR, m.configMap("settings", "blue")))
 	m.waitForStatus(boundedwatch.ForbiddenDoubted+30*time.Second, "ConfigMap settings Waiting/NotGranted")
 
 	g.set(configMapsGVR.Resource, deliveriesGVR.Resource)
-	waitFor(t, time.Minute, func() string { // a refusal is doubted while it is asked again each boundedwatch.RetryFirst, and believed after that
+	waitFor(t, time.Minute, func() string { // the watch tries again every boundedwatch.RetryFirst, and reports the refusal only after some tries
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		if g.count > int(boundedwatch.ForbiddenDoubted/boundedwatch.RetryFirst)+1 {

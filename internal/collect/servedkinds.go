@@ -18,9 +18,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/objectcache"
 )
 
-// groupTries is how many times the collector reads the discovery of a group again. The API server serves a kind only a
-// moment after its CRD appears. After these tries the collector stops until a CRD or an APIService of the group
-// changes. So a kind that stays missing costs nothing.
+// groupTries is how many times the collector reads the discovery of an API group again. It tries again because the API
+// server serves a kind only a moment after the kind's CRD appears. After these tries the collector waits until a CRD or
+// an APIService of the group changes. So a kind that stays missing causes no further requests.
 const groupTries = 6
 
 var (
@@ -38,7 +38,7 @@ type servedKinds struct {
 	groups queue
 
 	mu sync.Mutex
-	// served are the kinds that a Delivery waits for and that the member serves, as last seen.
+	// served has the kinds for which a Delivery waited and that the member serves, by its discovery.
 	served map[schema.GroupKind]bool
 }
 
@@ -46,7 +46,7 @@ func newServedKinds(client *memberclient.Client, facts *facts, cache *objectcach
 	return &servedKinds{client: client, facts: facts, cache: cache, looks: looks, groups: groups, served: map[schema.GroupKind]bool{}}
 }
 
-// has reports whether the member was seen to serve a kind that a Delivery waits for.
+// The method has reports whether the discovery has shown that the member serves a kind for which a Delivery waits.
 func (k *servedKinds) has(gk schema.GroupKind) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -60,7 +60,7 @@ func (k *servedKinds) add(gk schema.GroupKind) {
 	k.served[gk] = true
 }
 
-// dropGroup removes the served kinds of a group, and returns them.
+// dropGroup removes the kinds of an API group from served, and returns them.
 func (k *servedKinds) dropGroup(group string) (dropped []schema.GroupKind) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -73,7 +73,7 @@ func (k *servedKinds) dropGroup(group string) (dropped []schema.GroupKind) {
 	return dropped
 }
 
-// await queues the groups of the kinds that a Delivery waits for. Call it once the index has the Delivery.
+// await queues the API groups of the kinds that a Delivery waits for. The index must have the Delivery before the call.
 func (k *servedKinds) await(d *v1alpha1.Delivery) {
 	for i := range d.Spec.Inventory {
 		if e := &d.Spec.Inventory[i]; e.Resource == "" && !k.has(deliveryindex.KindOf(e)) {
@@ -82,7 +82,8 @@ func (k *servedKinds) await(d *v1alpha1.Delivery) {
 	}
 }
 
-// watchCRDs watches the names of CRDs. They show the generation of OLM, and kinds that Deliveries wait for.
+// watchCRDs watches the names of CRDs. The names show which version of OLM the member has. A change of a CRD also shows
+// that the member may now serve a kind for which a Delivery waits.
 func (k *servedKinds) watchCRDs() *boundedwatch.Watch {
 	return watchNames(k.client, crdsGVR,
 		func(o *metav1.PartialObjectMetadata) {
@@ -91,7 +92,7 @@ func (k *servedKinds) watchCRDs() *boundedwatch.Watch {
 		},
 		func(o *metav1.PartialObjectMetadata) {
 			k.facts.changeCRDs(func(crds *nameSet) { crds.drop(o.Name) })
-			for _, gk := range k.dropGroup(groupOf(o.Name)) { // the member may no longer serve it
+			for _, gk := range k.dropGroup(groupOf(o.Name)) { // the member may no longer serve this kind
 				k.looks.addWaitingFor(gk)
 			}
 			k.groupChanged(groupOf(o.Name))
@@ -106,8 +107,8 @@ func (k *servedKinds) watchCRDs() *boundedwatch.Watch {
 		})
 }
 
-// watchAPIServices watches the names of APIServices, for kinds that no CRD defines. The watch runs only while a kind is
-// missing.
+// watchAPIServices watches the names of APIServices, because a kind without a CRD appears with its APIService. The
+// watch runs only while a kind is missing.
 func (k *servedKinds) watchAPIServices() *boundedwatch.Watch {
 	changed := func(o *metav1.PartialObjectMetadata) { k.groupChanged(groupOf(o.Name)) }
 	return watchNames(k.client, apiServicesGVR, changed, changed, func([]*metav1.PartialObjectMetadata) { k.allGroupsChanged() })
@@ -119,7 +120,8 @@ func groupOf(name string) string {
 	return group
 }
 
-// groupChanged records a change of a group. It queues the group if one of its kinds is missing.
+// groupChanged signals that a CRD or an APIService of a group has changed. If a kind of the group is missing, it queues
+// the group and resets the count of its tries.
 func (k *servedKinds) groupChanged(group string) {
 	boundedwatch.Signal(k.facts.changed)
 	if k.isAwaited(group) {
@@ -139,7 +141,8 @@ func (k *servedKinds) allGroupsChanged() {
 	}
 }
 
-// isAwaited reports whether a Delivery waits for a kind of a group, or a watched resource of it is not served.
+// isAwaited reports whether a Delivery waits for a kind of the group, or the member does not serve a watched resource
+// of the group.
 func (k *servedKinds) isAwaited(group string) bool {
 	for _, gk := range k.looks.index.AwaitedKinds() {
 		if gk.Group == group {
@@ -167,7 +170,7 @@ func (k *servedKinds) askGroup(ctx context.Context, group string) error {
 			left++
 			continue
 		}
-		k.add(gk) // before the index is asked: a Delivery that arrives meanwhile then sees the kind or is in the index
+		k.add(gk) // before addWaitingFor: if a Delivery enters the index only after that call, its pass finds the kind here
 		k.looks.addWaitingFor(gk)
 	}
 	for _, r := range resources {
@@ -187,10 +190,11 @@ func (k *servedKinds) askGroup(ctx context.Context, group string) error {
 	return nil
 }
 
-// errNotYet queues a group again soon.
+// errNotYet is the error that makes the queue try a group again soon.
 var errNotYet = errors.New("the group has a CRD, but the API server does not serve all its kinds yet")
 
-// missing are the kinds and watched resources of a group that the member did not serve at the last read.
+// missing returns the kinds and the watched resources of a group that the member did not serve when the collector last
+// asked.
 func (k *servedKinds) missing(group string) (kinds []schema.GroupKind, resources []*objectcache.Resource) {
 	for _, gk := range k.looks.index.AwaitedKinds() {
 		if gk.Group == group && !k.has(gk) {

@@ -7,12 +7,13 @@ import (
 	"slices"
 )
 
-// preserve makes the API server keep every field below it, with or without a schema.
+// preserve is the property of a schema with which the API server keeps every field below it, also a field without a
+// schema.
 const preserve = "x-kubernetes-preserve-unknown-fields"
 
-// Missing returns the fields of the CRD want that the CRD have lacks, as sorted paths: "spec.inventory[].adopted". If a
-// field is missing, the list does not name the fields below it. A version of want that have does not serve is named
-// "version v1alpha1". Both CRDs are objects as JSON decodes them.
+// Missing compares two CRDs, which are objects as JSON decodes them. It returns the fields that are in want and not in
+// have, as sorted paths, for example "spec.inventory[].adopted". It does not return the fields below a missing field.
+// For each version that want serves and have does not, it returns "version NAME", for example "version v1alpha1".
 func Missing(want, have map[string]any) []string {
 	var missing []string
 	there := servedVersions(have)
@@ -28,7 +29,7 @@ func Missing(want, have map[string]any) []string {
 	return slices.Compact(missing)
 }
 
-// servedVersions are the schemas of the versions that a CRD serves, by the version's name.
+// servedVersions returns the schemas of the versions that a CRD serves, by the names of the versions.
 func servedVersions(crd map[string]any) map[string]map[string]any {
 	schemas := make(map[string]map[string]any)
 	versions, _ := child(crd, "spec")["versions"].([]any)
@@ -41,7 +42,8 @@ func servedVersions(crd map[string]any) map[string]map[string]any {
 	return schemas
 }
 
-// missingFields compares two schemas of the field path; "" is the object itself.
+// missingFields returns the paths of the fields that are in the schema want and not in the schema have. path is the
+// path of the field that both schemas describe; "" for the whole object.
 func missingFields(path string, want, have map[string]any) []string {
 	if have[preserve] == true {
 		return nil
@@ -67,7 +69,7 @@ func missingFields(path string, want, have map[string]any) []string {
 	return missing
 }
 
-// child follows keys down nested objects. It returns nil if one of them is absent or no object.
+// child returns the object at the path keys below an object. It returns nil if the path does not lead to an object.
 func child(of map[string]any, keys ...string) map[string]any {
 	for _, key := range keys {
 		of, _ = of[key].(map[string]any)

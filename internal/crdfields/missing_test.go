@@ -24,7 +24,7 @@ func embedded(t *testing.T, name string) map[string]any {
 	return crd.Object
 }
 
-// schema is the schema of the first version of a CRD.
+// schema returns the schema of the first version of a CRD.
 func schema(t *testing.T, crd map[string]any) map[string]any {
 	t.Helper()
 	versions, _, err := unstructured.NestedSlice(crd, "spec", "versions")
@@ -42,7 +42,7 @@ func TestFieldsThatACRDLacksAreNamed(t *testing.T) {
 		return properties(spec(s))["inventory"].(map[string]any)["items"].(map[string]any)
 	}
 	for name, tc := range map[string]struct {
-		// change is made to the CRD of the member.
+		// change changes a copy of the host's CRD, which then stands for the member's CRD.
 		change func(crd, schema map[string]any)
 		want   []string
 	}{

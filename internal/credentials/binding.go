@@ -11,21 +11,23 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Binding names the use of the credentials in a Secret: one member, and one connection to it.
+// Binding says for which member, and for which connection to it, the manager may use the credentials in a Secret.
 type Binding struct {
 	// Cluster is the name of the MemberCluster.
 	Cluster string
-	// Endpoint is the URL of the member's API server. CA is the PEM bundle that verifies the server's certificate; an
-	// empty CA means the system's roots. TLSServerName is the name that the certificate must have.
-	Endpoint      string
-	CA            []byte
+	// Endpoint is the URL of the member's API server.
+	Endpoint string
+	// CA is the PEM bundle that verifies the certificate of the API server. If it is empty, the system's roots verify the
+	// certificate.
+	CA []byte
+	// TLSServerName is the name that the certificate must have. If it is "", that is the host name in Endpoint.
 	TLSServerName string
-	// ProxyURL is the proxy for the connection, with its user and password; "" for none.
+	// ProxyURL is the URL of the proxy for the connection, with user and password; "" for no proxy.
 	ProxyURL string
 }
 
-// BindingOf reads the binding of a Secret. A join of an earlier version wrote endpoint and CA only. Such a Secret is
-// for the member of the Secret's own name, without a proxy and without a server name.
+// BindingOf reads the binding from a Secret. A join of an earlier version wrote only the endpoint and the CA. Such a
+// Secret is for the member of the Secret's own name, without a proxy and a server name.
 func BindingOf(secret *corev1.Secret) Binding {
 	return Binding{
 		Cluster:       cmp.Or(string(secret.Data[v1alpha1.SecretCluster]), secret.Name),
@@ -36,7 +38,7 @@ func BindingOf(secret *corev1.Secret) Binding {
 	}
 }
 
-// Data returns the binding in the form of a Secret's data. Empty fields have no key.
+// Data returns the binding as the data of a Secret. An empty field has no key.
 func (b Binding) Data() map[string][]byte {
 	data := make(map[string][]byte)
 	for key, value := range map[string][]byte{
@@ -50,19 +52,18 @@ func (b Binding) Data() map[string][]byte {
 	return data
 }
 
-// IsFor reports whether a Secret holds the credentials of a member.
+// IsFor reports whether a Secret holds the credentials for this member.
 func IsFor(secret *corev1.Secret, cluster string) bool {
 	return secret.Type == v1alpha1.SecretTypeMember && BindingOf(secret).Cluster == cluster
 }
 
-// CertificateWins reports whether a Secret holds a client certificate next to a token of the collector's account. An
-// API server uses the certificate and ignores the token, so the collector would act as the certificate's user.
+// CertificateWins reports whether a Secret has a client certificate and also a token of the collector's account. An API
+// server then uses the certificate and ignores the token, so the collector would act as the user of the certificate.
 func CertificateWins(secret *corev1.Secret) bool {
 	return len(secret.Data[v1alpha1.SecretCert]) > 0 && len(secret.Data[v1alpha1.SecretCollectorToken]) > 0
 }
 
-// WithoutUser returns a URL without its user and password, so that everyone may read it. It returns "" if the text is
-// no URL.
+// WithoutUser returns a URL without user and password, so that everyone may read it. It returns "" if raw is no URL.
 func WithoutUser(raw string) string {
 	u, err := url.Parse(raw)
 	switch {
@@ -75,7 +76,7 @@ func WithoutUser(raw string) string {
 	return u.String()
 }
 
-// HasUser reports whether a URL holds a user or a password.
+// HasUser reports whether a URL contains a user or a password.
 func HasUser(raw string) bool {
 	u, err := url.Parse(raw)
 	return err == nil && u.User != nil

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package credentials reads and writes the Secrets at the host that hold members' credentials.
+// Package credentials decodes and encodes the content of the Secrets on the host that hold the credentials for members.
 //
-// Words. A *binding* names the use of the credentials in a Secret: one member, and one connection to it. It is in the
-// Secret, next to the credentials.
+// Words: a *binding* is the part of such a Secret that says for which member, and for which connection to it, the
+// manager may use the credentials.
 //
-// Why it is so. Many people may edit MemberClusters, and few may read Secrets. Suppose that the manager took the
-// connection from the MemberCluster alone. Then an editor of one could have the token sent to the editor's own server.
-// A proxy would be enough, with a server name for which the editor holds a certificate. So the manager compares each
-// field of the connection with the binding. `hostctl join` takes the settings of an earlier join from the binding, and
-// never from the MemberCluster.
+// Why there is a binding: many people may edit MemberClusters, and few may read Secrets. If the manager took the
+// connection only from the MemberCluster, an editor of MemberClusters could send the token to a server of their own;
+// changing proxyURL and tlsServerName would be enough. So the manager compares each connection field of the
+// MemberCluster with the binding, and does not connect if they differ. For the same reason, `hostctl join` takes the
+// settings of an earlier join from the binding, and not from the MemberCluster.
 //
 // The package is pure: it has no client.
 package credentials

@@ -1,22 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package deliveries holds what members have on record: a summary of each Delivery on each connected member. It reads members and
-// never writes to them. Each loop that needs to know what a member holds learns it here.
+// Package deliveries keeps a summary of each Delivery on each connected member. A Delivery is the record, on a member,
+// of one wrapper there. The package reads Deliveries and never writes to a member. Its summaries tell other packages
+// which wrappers have objects on a member, and in which state these objects are.
 //
-// Words: a *Key* names a wrapper on the host. A *Summary* is the part of a Delivery that the host keeps in memory. An *Index*
-// holds the summaries of one member and keeps them current with a list and a watch. The *Store* has one Index for each connected
-// member. A *Record* is what one member has on record of one wrapper. An *orphan* is a Delivery that no wrapper accounts for. A
-// *seal* is the host's signature on a Delivery. A *fingerprint* is what a summary keeps of an inventory (fingerprint.go).
+// Words:
 //
-// A Delivery comes from the member in this order, a file for each step: lister.go requests it, decode.go decodes it, summary.go
-// and bounds.go make its summary, index.go stores it and tells the listeners. watch.go runs the reflector, and watchliveness.go
-// tells a dead watch from a member where nothing changes. orphans.go and hostwrappers.go find the orphans. signature.go signs and
-// verifies seals.
+//   - A *Key* names a wrapper on the host.
+//   - A *Summary* is the part of a Delivery that the host keeps in memory. Of the Delivery's inventory it has only a
+//     *fingerprint* (fingerprint.go).
+//   - An *Index* has the summaries of one member, and keeps them current by a list and a watch. The *Store* has one
+//     Index for each connected member. A *Record* is what one Index has about one wrapper.
+//   - An *orphan* is a Delivery whose wrapper does not exist on the host, or is not placed on that member.
+//   - A *seal* is an HMAC in a Delivery. It proves that this host wrote the Delivery.
 //
-// Why it is so: each member stores what was delivered to it, so the host stores nothing for the pairs of wrapper and member. After a
-// restart the manager learns everything from one paged list for each member. A summary has only a fingerprint of the inventory, so that 100,000
-// Deliveries of one member fit into 64 MiB.
+// A Delivery passes through these files on its way from the member:
 //
-// The package knows nothing of pushing. A manager that is responsible for some of the members opens the indexes of those members.
-// What is desired is a function (Desired), so orphans need no pusher either.
+//  1. lister.go requests it, and decode.go decodes it.
+//  2. summary.go and bounds.go make its summary, and evidence.go bounds its evidence.
+//  3. index.go stores the summary and calls the listeners, which also get the evidence.
+//
+// watch.go runs the list and the watch, and watchliveness.go detects a watch that brings no more events. orphans.go and
+// hostwrappers.go find the orphans. signature.go makes and verifies seals.
+//
+// Why the summaries are only in memory: each member stores its Deliveries, so the host need not store them too. After a
+// restart the manager reads one paged list from each member. The summaries of 100,000 Deliveries fit into 64 MiB.
+//
+// The package does not depend on package push. So a manager that serves only some of the members can read the
+// Deliveries of only those members.
 package deliveries

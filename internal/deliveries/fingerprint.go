@@ -14,20 +14,29 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Fingerprint is the part of an inventory that the host keeps in memory: which objects it lists, in which order, and the rendering and the uid of
-// each. It tells which entries a new rendering changes, so that the host need not read the Delivery. It has 8 bytes for the list,
-// and for each entry 8 bytes for the rendering and 16 for the uid. Each process hashes with its own random seed. So the author of
-// a wrapper cannot choose names whose hashes are equal.
+// Fingerprint is the part of a Delivery's inventory that the host keeps in memory. With it the host finds out which
+// entries a new rendering changes, without reading the Delivery. It consists of
 //
-// It is "" if an entry is not Applied, is adopted or has no uid. It is also "" for no entries, or more than maxFingerprinted. The
-// host then reads the Delivery before it writes.
+//   - 8 bytes: a hash of the list of objects;
+//   - for each entry 8 bytes: a hash of its rendering;
+//   - for each entry 16 bytes: its uid.
+//
+// The hashes depend on a random seed of the process, so that the author of a wrapper cannot choose texts whose hashes
+// are equal.
+//
+// The Fingerprint is "" if an entry is not Applied, is adopted or has no uid, or if the inventory has no entry or more
+// than maxFingerprinted. The host then has to read the Delivery before it writes the Delivery.
 type Fingerprint string
 
 const (
+	// maxFingerprinted bounds how many entries an inventory with a fingerprint has.
 	maxFingerprinted = 16
-	hashSize         = 8
-	uidSize          = 16
-	entrySize        = hashSize + uidSize
+	// hashSize is the size of a hash, in bytes.
+	hashSize = 8
+	// uidSize is the size of a uid, in bytes.
+	uidSize = 16
+	// entrySize is the size of the part for one entry, in bytes.
+	entrySize = hashSize + uidSize
 )
 
 var hashSeed = maphash.MakeSeed()
@@ -49,8 +58,8 @@ func fingerprintOf(inventory []v1alpha1.InventoryEntry) Fingerprint {
 	return Fingerprint(is)
 }
 
-// Differing are the indexes of the entries whose rendering is not the one in the fingerprint. ok is false when the inventory lists
-// other objects than the fingerprint, or lists them in another order.
+// Differing returns the indexes of the entries of inventory whose rendering is not the one in the fingerprint. ok is
+// false if the fingerprint is of other objects, or of the same objects in another order.
 func (f Fingerprint) Differing(inventory []v1alpha1.InventoryEntry) (differing []int, ok bool) {
 	if len(inventory) == 0 || len(f) != hashSize+entrySize*len(inventory) || f.hashAt(0) != hashOfList(inventory) {
 		return nil, false
@@ -63,7 +72,7 @@ func (f Fingerprint) Differing(inventory []v1alpha1.InventoryEntry) (differing [
 	return differing, true
 }
 
-// UID is the uid of entry i; "" when the fingerprint does not have it, because the member's API server does not use UUIDs.
+// UID returns the uid of entry i; "" if the fingerprint does not have it, because the uid is not a UUID.
 func (f Fingerprint) UID(i int) types.UID {
 	from := hashSize + entrySize*i + hashSize
 	if i < 0 || len(f) < from+uidSize {
@@ -80,10 +89,10 @@ func (f Fingerprint) hashAt(from int) uint64 {
 	return binary.BigEndian.Uint64([]byte(f[from : from+hashSize]))
 }
 
-// noUID stands for a uid that is no UUID.
+// noUID stands in the fingerprint for a uid that is not a UUID.
 const noUID = Fingerprint("\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00")
 
-// appendUID appends the 16 bytes of a UUID, or those of noUID.
+// appendUID appends the 16 bytes of a UUID; noUID if uid is not a UUID.
 func appendUID(to []byte, uid types.UID) []byte {
 	packed, err := hex.DecodeString(strings.ReplaceAll(string(uid), "-", ""))
 	if err != nil || len(packed) != uidSize || unpackUID(packed) != uid {
@@ -92,18 +101,18 @@ func appendUID(to []byte, uid types.UID) []byte {
 	return append(to, packed...)
 }
 
-// unpackUID is the usual text of the 16 bytes of a UUID.
+// unpackUID returns the usual text of a UUID from its 16 bytes.
 func unpackUID(packed []byte) types.UID {
 	return types.UID(fmt.Sprintf("%x-%x-%x-%x-%x", packed[:4], packed[4:6], packed[6:8], packed[8:10], packed[10:]))
 }
 
-// hashOfList is the hash of the objects that an inventory lists.
+// hashOfList returns the hash of the objects that an inventory lists, in their order.
 func hashOfList(inventory []v1alpha1.InventoryEntry) uint64 {
 	hash := maphash.Hash{}
 	hash.SetSeed(hashSeed)
 	for i := range inventory {
 		for _, piece := range []string{inventory[i].Group, inventory[i].Resource, inventory[i].Kind, inventory[i].Name} {
-			// The length goes first, so that no text can move from one piece to the next under the same hash.
+			// Each text is preceded by its length. Without the lengths, "ab","c" and "a","bc" would have the same hash.
 			maphash.WriteComparable(&hash, len(piece))
 			_, _ = hash.WriteString(piece) // never fails
 		}

@@ -8,24 +8,25 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// hostWrappers knows the wrappers of the host. The zero value has no wrappers.
+// hostWrappers has the names and uids of the host's wrappers. The zero value has none.
 type hostWrappers struct {
 	mu sync.RWMutex
-	// complete is true after all wrappers were added once. Before that, every Delivery would look like an orphan.
+	// complete is true after every wrapper of the host was added once. Before that, every Delivery would look like an
+	// orphan.
 	complete bool
 	wrappers map[Key]types.UID
-	// decided has the wrappers whose desired state is complete.
+	// decided has the last decision about each wrapper, once the manager has set its desired state on every placed member.
 	decided map[Key]decision
 }
 
-// decision is what Desired does not tell about a wrapper.
+// decision has the facts about a wrapper's placement that the function Desired does not return.
 type decision struct {
 	uid types.UID
-	// unrendered are the members that the wrapper is placed on, but for which it cannot be rendered.
+	// unrendered are the members on which the wrapper is placed, but for which the manager cannot render it.
 	unrendered []string
 }
 
-// add adds a wrapper, and reports whether that is a change.
+// add adds a wrapper. It reports whether the wrapper is new: the name was missing, or had another uid.
 func (w *hostWrappers) add(key Key, uid types.UID) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -37,7 +38,7 @@ func (w *hostWrappers) add(key Key, uid types.UID) bool {
 	return !known
 }
 
-// remove removes a wrapper, unless another one has its name already.
+// remove removes the wrapper with this uid. A newer wrapper of the same name stays.
 func (w *hostWrappers) remove(key Key, uid types.UID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -49,7 +50,8 @@ func (w *hostWrappers) remove(key Key, uid types.UID) {
 	}
 }
 
-// get is the uid of the wrapper with this name, and the last decision about a wrapper of this name.
+// get returns the uid of the wrapper with this name, whether there is such a wrapper (there), and the last decision
+// about it.
 func (w *hostWrappers) get(key Key) (uid types.UID, there bool, decided decision) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -67,14 +69,14 @@ func (w *hostWrappers) decide(key Key, d decision) {
 	w.decided[key] = d
 }
 
-// setComplete notes that all wrappers were added.
+// setComplete records that all wrappers of the host were added.
 func (w *hostWrappers) setComplete() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.complete = true
 }
 
-// isComplete reports whether all wrappers were added.
+// isComplete reports whether every wrapper of the host was added.
 func (w *hostWrappers) isComplete() bool {
 	w.mu.RLock()
 	defer w.mu.RUnlock()

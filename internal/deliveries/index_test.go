@@ -20,7 +20,8 @@ var (
 	web         = KeyOf(webIdentity)
 )
 
-// bench is the index of a member that cannot be reached. The test supplies the Deliveries, and reads the calls of a listener.
+// bench is an index without a connection to its member. The test puts Deliveries into the index, and reads from calls
+// what a listener was told.
 type bench struct {
 	*Index
 	store *Store
@@ -68,14 +69,14 @@ func newBench(t testing.TB) *bench {
 	return b
 }
 
-// delivery is the Delivery of a wrapper.
+// delivery returns the Delivery of a wrapper, with this metadata.generation.
 func delivery(id v1alpha1.WrapperIdentity, generation int64) *v1alpha1.Delivery {
 	d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: id}}
 	d.Name, d.UID, d.Generation = KeyOf(id).Delivery(), "d", generation
 	return d
 }
 
-// there has the watch bring the wrapper's Delivery.
+// there puts the wrapper's Delivery into the index, with this generation, as the watch does.
 func (b *bench) there(generation int64) { b.Put(delivery(webIdentity, generation)) }
 
 func TestAListReportsTheDeliveriesThatAreGone(t *testing.T) {
@@ -116,7 +117,7 @@ func TestTheIndexReportsNoDeletionOfAnUnknownDelivery(t *testing.T) {
 func TestASummaryIsRecalledOnceAndOnlyWhileItIsCurrent(t *testing.T) {
 	for name, test := range map[string]struct {
 		meanwhile func(*bench)
-		recalled  int64 // its generation; 0 = none
+		recalled  int64 // the generation of the summary that Recall returns; 0 if Recall returns nil
 	}{
 		"after a list":                         {func(*bench) {}, 1},
 		"it was recalled before":               {func(b *bench) { b.Recall(web) }, 0},

@@ -17,16 +17,16 @@ type Key struct {
 	types.NamespacedName
 }
 
-// KeyOf is the key of the wrapper with this identity.
+// KeyOf returns the key of the wrapper with this identity.
 func KeyOf(id v1alpha1.WrapperIdentity) Key {
 	return Key{Kind: id.Kind, NamespacedName: types.NamespacedName{Namespace: id.Namespace, Name: id.Name}}
 }
 
-// Delivery is the name of the wrapper's Delivery, which is the same on each member.
+// Delivery returns the name of the wrapper's Delivery, which is the same on each member.
 func (k Key) Delivery() string { return marks.DeliveryName(k.Kind, k.Namespace, k.Name) }
 
 // Resource is the API resource under which members serve Deliveries.
 var Resource = schema.GroupVersionResource{Group: v1alpha1.Group, Version: "v1alpha1", Resource: "deliveries"}
 
-// Path is the request path of a Delivery on a member. With an empty name it is the path of all Deliveries.
+// Path returns the URL path of a Delivery on a member; that of all Deliveries if name is "".
 func Path(name string) []string { return member.Path(Resource, v1alpha1.SystemNamespace, name) }

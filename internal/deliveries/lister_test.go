@@ -16,12 +16,12 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// listing is the lister of a member that gives this answer to every request.
+// listing returns the lister of a member that answers every request with this text.
 func listing(t *testing.T, answer string) *lister {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, answer) // the test fails without
+		_, _ = io.WriteString(w, answer) // if the write fails, so does the test
 	}))
 	t.Cleanup(server.Close)
 	conn, err := member.Connect("east", &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}})
@@ -31,7 +31,8 @@ func listing(t *testing.T, answer string) *lister {
 	return &lister{index: newBench(t).Index, conn: conn}
 }
 
-// The reflector asks for everything at once where the pages that follow have expired.
+// When its continue token has expired, the reflector asks for all Deliveries at once (limit 0). That answer may be as
+// large as a page.
 func TestAllDeliveriesAtOnceMayBeLargerThanAnObject(t *testing.T) {
 	words := strings.Repeat("x", 10<<20)
 	east := listing(t, `{"kind":"DeliveryList","apiVersion":"`+v1alpha1.GroupVersion.String()+

@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Orphans finds the Deliveries that no wrapper accounts for. The host reports orphans and does nothing else about them.
+// Orphans finds the orphans among the members' Deliveries. The host only reports orphans, and changes nothing about
+// them.
 type Orphans struct {
 	store    *Store
 	desired  Desired
@@ -18,40 +19,42 @@ type Orphans struct {
 	wrappers hostWrappers
 }
 
-// Desired tells whether the host has a desired state for a wrapper on a member, and whether that state is to be removed there.
+// Desired reports whether a wrapper has a desired state on a member (desired), and whether by that state the wrapper is
+// to leave the member (leaving).
 type Desired func(key Key, memberName string) (desired, leaving bool)
 
-// orphanNames are the Deliveries of one member that no wrapper accounts for.
+// orphanNames are the names of the orphans on one member.
 type orphanNames struct {
-	// deciding is held from the decision about a Delivery until it is stored. Otherwise an older decision could overwrite a newer
-	// one.
+	// deciding is locked while the manager decides whether a Delivery is an orphan and stores the result. Without the
+	// lock, an older result could overwrite a newer one.
 	deciding sync.Mutex
 
 	mu    sync.Mutex
 	names map[string]bool
 }
 
-// NewOrphans finds the orphans in a store. It calls notify with each member whose orphans have changed. notify must not block.
+// NewOrphans makes the finder of orphans for a store. It calls notify with the name of each member whose orphans have
+// changed. notify must not block.
 func NewOrphans(store *Store, desired Desired, notify func(memberName string)) *Orphans {
 	o := &Orphans{store: store, desired: desired, notify: notify}
 	store.Subscribe(o)
 	return o
 }
 
-// AddWrapper notes that the host has this wrapper.
+// AddWrapper records that the host has this wrapper.
 func (o *Orphans) AddWrapper(key Key, uid types.UID) {
 	if o.wrappers.add(key, uid) {
 		o.classifyAll(key)
 	}
 }
 
-// RemoveWrapper notes that a wrapper is gone, unless the host already has another one of this name.
+// RemoveWrapper records that the wrapper with this uid is gone. A newer wrapper of the same name stays.
 func (o *Orphans) RemoveWrapper(key Key, uid types.UID) {
 	o.wrappers.remove(key, uid)
 	o.classifyAll(key)
 }
 
-// WrappersListed notes that all wrappers of the host were added. Before that no Delivery counts as an orphan.
+// WrappersListed records that AddWrapper was called for every wrapper of the host. Before that, Of reports no orphans.
 func (o *Orphans) WrappersListed() {
 	o.wrappers.setComplete()
 	for _, x := range o.store.all() {
@@ -59,16 +62,21 @@ func (o *Orphans) WrappersListed() {
 	}
 }
 
-// MarkDecided notes that the desired state of a wrapper is complete: Desired knows it for each member. From now on the wrapper's
-// Delivery on any other member is an orphan, and so is that of an earlier wrapper of this name. unrendered are the members that
-// the wrapper is placed on, but for which it cannot be rendered.
+// MarkDecided records that the placement of a wrapper is decided, so that Desired returns the desired state for each
+// placed member. From now on, a Delivery of this wrapper's name is an orphan in two cases:
+//
+//   - The wrapper has no desired state on the member.
+//   - The wrapper is to leave the member, and the Delivery belongs to an earlier wrapper of the same name.
+//
+// unrendered are members on which the wrapper is placed, but for which the manager cannot render it. A Delivery of this
+// name is no orphan there.
 func (o *Orphans) MarkDecided(key Key, uid types.UID, unrendered ...string) {
 	o.wrappers.decide(key, decision{uid: uid, unrendered: unrendered})
 	o.classifyAll(key)
 }
 
-// Of returns how many Deliveries on a member are orphans, and the names of the first ones. known is false until all wrappers of
-// the host and all Deliveries of the member are listed.
+// Of returns the number of orphans on a member, and the names of at most limit of them. known is false until all
+// wrappers of the host and all Deliveries of the member were listed.
 func (o *Orphans) Of(memberName string, limit int) (count int, names []string, known bool) {
 	x := o.store.Of(memberName)
 	if x == nil || !o.wrappers.isComplete() || !x.IsListed() {
@@ -78,14 +86,14 @@ func (o *Orphans) Of(memberName string, limit int) (count int, names []string, k
 	return len(names), names[:min(limit, len(names))], true
 }
 
-// classifyAll decides on each member whether the Delivery of a wrapper is an orphan.
+// classifyAll decides for each member whether the wrapper's Delivery there is an orphan.
 func (o *Orphans) classifyAll(key Key) {
 	for _, x := range o.store.all() {
 		o.classify(x, key.Delivery())
 	}
 }
 
-// classify decides whether a Delivery is an orphan, and notifies of a change.
+// classify decides whether a Delivery is an orphan, and calls report if the answer has changed.
 func (o *Orphans) classify(x *Index, name string) {
 	x.orphans.deciding.Lock()
 	changed := x.orphans.set(name, o.isOrphan(x, name))
@@ -95,10 +103,13 @@ func (o *Orphans) classify(x *Index, name string) {
 	}
 }
 
-// isOrphan reports whether no wrapper accounts for a Delivery. Either the host has no wrapper of this name, as after a
-// takeover from another host. Or the wrapper is not placed on this member. The second happens in three cases: the
-// Delivery belongs to an earlier wrapper of the same name; the host was restored to a time before the placement; or an
-// Approval ended the wait for the removal.
+// isOrphan reports whether a Delivery is an orphan, for one of these reasons:
+//
+//   - The host has no wrapper of the name in the Delivery, for example because the member was taken over from another
+//     host.
+//   - The wrapper is not placed on this member. Either the Delivery belongs to an earlier wrapper of the same name, or
+//     the host was restored to a time before the placement, or an Approval released the wrapper from the member.
+//   - The Delivery does not have the name that a Delivery of its wrapper must have, so no pass reads it.
 func (o *Orphans) isOrphan(x *Index, name string) bool {
 	seen := x.get(name)
 	if seen == nil {
@@ -107,7 +118,7 @@ func (o *Orphans) isOrphan(x *Index, name string) bool {
 	key := KeyOf(seen.Wrapper)
 	uid, there, decided := o.wrappers.get(key)
 	switch {
-	case !there, key.Delivery() != name: // a Delivery is named after its wrapper; the manager reads no other
+	case !there, key.Delivery() != name:
 		return true
 	case decided.uid != uid, slices.Contains(decided.unrendered, x.Member()):
 		return false
@@ -116,7 +127,7 @@ func (o *Orphans) isOrphan(x *Index, name string) bool {
 	return !desired || leaving && uid != seen.Wrapper.UID
 }
 
-// report notifies of a member's orphans, if they are known.
+// report calls notify for a member, if it is known which Deliveries there are orphans.
 func (o *Orphans) report(x *Index) {
 	if _, _, known := o.Of(x.Member(), 0); known && o.notify != nil {
 		o.notify(x.Member())
@@ -145,7 +156,7 @@ func (o *Orphans) Readable(x *Index, first bool) {
 // Unreadable implements Listener.
 func (o *Orphans) Unreadable(*Index) {}
 
-// set stores whether a Delivery is an orphan, and reports whether that is a change.
+// set stores whether a Delivery is an orphan, and reports whether that has changed.
 func (o *orphanNames) set(name string, is bool) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -162,7 +173,7 @@ func (o *orphanNames) set(name string, is bool) bool {
 	return true
 }
 
-// sorted are the names of all orphans.
+// sorted returns the names of all orphans, sorted.
 func (o *orphanNames) sorted() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

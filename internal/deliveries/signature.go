@@ -14,18 +14,19 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// sealPrefix is the name of the algorithm, with which each seal begins.
+// sealPrefix begins each seal, and names the algorithm.
 const sealPrefix = "hmac-sha256:"
 
-// Seals signs the Deliveries of one host on one member, and verifies them. A seal is valid on that member only, so a Delivery
-// that was copied from another member does not pass. The zero value has no key: it signs nothing, and no seal is valid.
+// Seals makes and verifies the seals of one host's Deliveries on one member. A seal is valid only on that member, so a
+// Delivery that was copied to another member has no valid seal there. The zero value has no key: it makes no seal and
+// accepts none.
 type Seals struct {
 	key          []byte
 	host, member types.UID
 }
 
-// NewSeals makes the seals of the host with this key and uid on the member with this uid. When one of the three is empty, it
-// returns the zero value.
+// NewSeals returns the Seals of the host with this key and uid, for the member with this uid. If key, host or member is
+// empty, it returns the zero value.
 func NewSeals(key []byte, host, member types.UID) Seals {
 	if len(key) == 0 || host == "" || member == "" {
 		return Seals{}
@@ -33,7 +34,7 @@ func NewSeals(key []byte, host, member types.UID) Seals {
 	return Seals{key: key, host: host, member: member}
 }
 
-// Sign makes the seal of a Delivery with this wrapper and target. Without a key the seal is "".
+// Sign makes the seal of a Delivery with this wrapper and target; "" without a key.
 func (s Seals) Sign(w *v1alpha1.WrapperIdentity, target *v1alpha1.DeliveryTarget) string {
 	if len(s.key) == 0 {
 		return ""
@@ -45,7 +46,7 @@ func (s Seals) Sign(w *v1alpha1.WrapperIdentity, target *v1alpha1.DeliveryTarget
 	var size [8]byte
 	for _, piece := range []string{string(s.host), string(s.member), string(w.Kind), w.Namespace, w.Name, string(w.UID),
 		strconv.FormatInt(w.Generation, 10), target.Revision, target.Rendering} {
-		// The length goes first, so that no text can move from one piece to the next under the same seal.
+		// Each text is preceded by its length. Without the lengths, "ab","c" and "a","bc" would have the same seal.
 		binary.BigEndian.PutUint64(size[:], uint64(len(piece)))
 		mac.Write(size[:])
 		mac.Write([]byte(piece))
@@ -53,7 +54,7 @@ func (s Seals) Sign(w *v1alpha1.WrapperIdentity, target *v1alpha1.DeliveryTarget
 	return sealPrefix + hex.EncodeToString(mac.Sum(nil))
 }
 
-// Verify reports whether this host made the seal, for this member, wrapper and target.
+// Verify reports whether this host made the seal for this member, this wrapper and this target.
 func (s Seals) Verify(seal string, w *v1alpha1.WrapperIdentity, target *v1alpha1.DeliveryTarget) bool {
 	return seal != "" && hmac.Equal([]byte(seal), []byte(s.Sign(w, target)))
 }

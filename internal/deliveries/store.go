@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// Store holds an Index for each member that this process is connected to.
+// Store has an Index for each member to which this process is connected.
 type Store struct {
 	clock clock.PassiveClock
 
@@ -26,17 +26,17 @@ func NewStore(clk clock.PassiveClock) *Store {
 	return &Store{clock: clk, indexes: make(map[string]*Index)}
 }
 
-// Subscribe adds a listener for all members. It receives the changes from now on.
+// Subscribe adds a listener, which gets all later changes on all members.
 func (s *Store) Subscribe(l Listener) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.listeners = append(slices.Clip(s.listeners), l)
 }
 
-// OnNews calls wake from now on with each wrapper whose Delivery changes on a member.
+// OnNews makes the store call wake with the key of each wrapper whose Delivery has changed on a member.
 func (s *Store) OnNews(wake func(Key)) { s.Subscribe(news(wake)) }
 
-// news is a Listener that only passes on the wrapper of each change.
+// news is a listener that calls a function with the key of each wrapper whose Delivery has changed.
 type news func(Key)
 
 // Changed implements Listener.
@@ -59,8 +59,9 @@ func (news) Readable(*Index, bool) {}
 // Unreadable implements Listener.
 func (news) Unreadable(*Index) {}
 
-// Open makes the index of a member. It replaces the index of an earlier connection. The listener first gets each change before
-// all subscribers; it may be nil. The index is empty until Follow runs.
+// Open makes an empty index for a connection to a member. It replaces the index of an earlier connection to the same
+// member. first is a listener for this member only, which gets each change before the subscribers; nil for none. The
+// caller fills the index by Follow.
 func (s *Store) Open(conn *member.Conn, first Listener) *Index {
 	x := newIndex(conn, s.clock, func(call func(Listener)) {
 		if first != nil {
@@ -76,7 +77,7 @@ func (s *Store) Open(conn *member.Conn, first Listener) *Index {
 	return x
 }
 
-// Close removes an index, unless a newer one has replaced it.
+// Close removes an index. If the store already has a newer index of the same member, that one stays.
 func (s *Store) Close(x *Index) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +92,7 @@ func (s *Store) subscribers() []Listener {
 	return s.listeners
 }
 
-// Of is the index of a member, nil when there is none.
+// Of returns the index of a member; nil when the member is not connected.
 func (s *Store) Of(memberName string) *Index {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -104,7 +105,7 @@ func (s *Store) all() []*Index {
 	return slices.Collect(maps.Values(s.indexes))
 }
 
-// Record is what a member has on record of a wrapper. It is empty for a member without a connection.
+// Record returns what the index of a member has about a wrapper; an empty Record when the member is not connected.
 func (s *Store) Record(key Key, memberName string) Record {
 	if x := s.Of(memberName); x != nil {
 		return x.record(key)
@@ -112,7 +113,7 @@ func (s *Store) Record(key Key, memberName string) Record {
 	return Record{}
 }
 
-// Holders are the members that are known to have a Delivery of the wrapper, sorted.
+// Holders returns the connected members that have a Delivery of the wrapper, sorted.
 func (s *Store) Holders(key Key) []string {
 	var names []string
 	for _, x := range s.all() {

@@ -23,7 +23,7 @@ func TestTheStoreKnowsWhichMembersHoldADelivery(t *testing.T) {
 	}
 }
 
-// The manager may notice the end of a connection after it has opened the next one.
+// The manager opens the index of a new connection before it closes that of the old one. The new index has to stay.
 func TestAnIndexThatWasReplacedTakesNothingAlong(t *testing.T) {
 	b := newBench(t)
 	again := b.store.Open(connect(t, "east"), nil)

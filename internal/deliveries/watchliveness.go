@@ -10,36 +10,37 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// watchTimeout is how long the watch may take to bring a Delivery that the host wrote. After that the watch counts as dead:
-// something between host and member holds the connection open and forwards nothing. Without a write of the host, a dead watch
-// looks just like the watch of a member where nothing changes.
+// watchTimeout bounds how long the watch may take to bring a Delivery that the host has written. After that time the
+// manager treats the watch as dead: a proxy between host and member may keep the connection open and forward no events.
+// Only a write of the host can show that. Without a write, a dead watch looks like the watch of a member where nothing
+// changes.
 const watchTimeout = 10 * time.Second
 
-// written is a Delivery that the host wrote and that the watch has not brought yet.
+// written is a write of a Delivery that the watch has not brought yet.
 type written struct {
 	uid        types.UID
 	generation int64
 	at         time.Time
 }
 
-// liveness tells a dead watch from the watch of a member where nothing changes.
+// liveness finds out whether a watch that brings no events is dead, or whether nothing changes on the member.
 type liveness struct {
 	clock clock.PassiveClock
 
 	mu sync.Mutex
-	// awaited has the Deliveries that the host wrote and that the watch has not brought yet, by name.
+	// awaited has the host's writes that the watch has not brought yet, by the name of the Delivery.
 	awaited map[string]written
 	// listing is true while a list of all Deliveries is under way.
 	listing bool
 }
 
-// Written notes that the host wrote a wrapper's Delivery, so that the watch has to bring it. An empty uid means that there is no
-// Delivery to wait for.
+// Written records that the host has written a wrapper's Delivery, so that the watch has to bring this uid and
+// generation. An empty uid means that the pass has deleted the Delivery or left none, so there is nothing to wait for.
 func (x *Index) Written(key Key, uid types.UID, generation int64) {
 	x.liveness.await(key.Delivery(), written{uid: uid, generation: generation}, func() *Summary { return x.Get(key) })
 }
 
-// Forget stops the wait for a wrapper's Delivery.
+// Forget ends the wait for the watch to bring a wrapper's Delivery.
 func (x *Index) Forget(key Key) { x.liveness.forget(key.Delivery()) }
 
 // IsListing reports whether a list of all Deliveries is under way.
@@ -49,8 +50,8 @@ func (x *Index) IsListing() bool {
 	return x.liveness.listing
 }
 
-// await begins the wait for a Delivery. It calls seen with the lock held: otherwise the watch could bring the Delivery between
-// the two, and the wait would never end.
+// await begins the wait for a Delivery, unless seen returns it already. It calls seen with the lock held. Without the
+// lock, the watch could bring the Delivery just after that call, and the wait would never end.
 func (l *liveness) await(name string, w written, seen func() *Summary) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,7 +63,7 @@ func (l *liveness) await(name string, w written, seen func() *Summary) {
 	l.awaited[name] = w
 }
 
-// brought ends the wait for a Delivery that the watch has brought.
+// brought ends the wait for a Delivery, if the watch has brought the awaited write or a later one.
 func (l *liveness) brought(name string, is *Summary) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,7 +72,8 @@ func (l *liveness) brought(name string, is *Summary) {
 	}
 }
 
-// isDead reports whether the watch has not brought a Delivery in time. Index.Probed calls it after each successful probe.
+// isDead reports whether the watch has not brought some write within watchTimeout. Only a call after a successful probe
+// is meaningful, because it shows that the member itself answers.
 func (l *liveness) isDead() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,13 +84,14 @@ func (l *liveness) isDead() bool {
 	for name, w := range l.awaited {
 		if now.Sub(w.at) >= watchTimeout {
 			dead = true
-			l.awaited[name] = written{uid: w.uid, generation: w.generation, at: now} // the next watch gets the same time
+			l.awaited[name] = written{uid: w.uid, generation: w.generation, at: now} // so that the next watch gets the whole timeout
 		}
 	}
 	return dead
 }
 
-// isCurrent reports whether a Delivery is as the watch brought it last, as far as the host knows.
+// isCurrent reports whether the summary of a Delivery is current, as far as the host can tell: the watch has brought
+// the host's last write, and no list is under way.
 func (l *liveness) isCurrent(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +99,7 @@ func (l *liveness) isCurrent(name string) bool {
 	return !awaited && !l.listing
 }
 
-// setListing notes that a list of all Deliveries begins or ends.
+// setListing records whether a list of all Deliveries is under way.
 func (l *liveness) setListing(is bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,7 +113,7 @@ func (l *liveness) forget(name string) {
 	delete(l.awaited, name)
 }
 
-// keepOnly ends the wait for all Deliveries that a complete list does not have.
+// keepOnly ends the wait for each Delivery that is not in a complete list.
 func (l *liveness) keepOnly(listed map[string]int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package discovery reads which API groups, versions and kinds a member serves, within bounds.
+// Package discovery reads which API groups, versions and kinds a member serves, within limits.
 //
-// Words: a *resource* is a kind as the member serves it in one version of its group: its plural name and its scope.
-// Subresources are left out.
+// Words: a *resource* is a kind as the member serves it in one version of its group, with its plural name and its
+// scope. This package leaves out subresources, such as deployments/scale.
 //
-// Why it is so: a member is not trusted. Client-go's discovery client and controller-runtime's REST mapper decode every
-// answer of a member, and the mapper keeps all of it: 16 versions of 1.2 MiB became 1.3 GiB. Here every call has a
-// deadline. The numbers of groups, versions and resources are bounded, and every name that can become part of a path is
-// a DNS name.
+// Why there are limits: a member is not trusted. Client-go's discovery client and controller-runtime's REST mapper
+// decode everything that a member answers, and the mapper keeps it: 16 versions of 1.2 MiB each took 1.3 GiB of memory.
+// In this package every request has a deadline, and the numbers of groups, versions and resources are limited. Every
+// name that can become part of a URL path has to be a DNS name.
 package discovery

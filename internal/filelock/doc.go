@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package filelock locks a file. With a lock, only one process at a time builds the control planes, changes a sandbox
-// or supervises it. A manager uses a lock to prove that its predecessor is dead.
+// Package filelock locks a file for one process at a time. It has two uses. Only one process at a time builds the
+// control planes of sandboxes, changes a sandbox or supervises it. And each manager can hold a lock as long as it
+// lives: a manager that gets this lock knows that its predecessor is dead.
 //
-// The kernel releases a lock when its process ends, so a crash leaves no lock behind. The lock files stay. If one were
-// removed, two processes could each lock a file of that name: the old inode and a new one.
+// The kernel releases a lock when its process ends, so a crash leaves no lock behind. The package never removes a lock
+// file. If it did, one process could hold the lock on the removed file, and another the lock on a new file of the same
+// name.
 package filelock

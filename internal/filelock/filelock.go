@@ -11,16 +11,18 @@ import (
 	"time"
 )
 
-// ErrHeld is returned by Try when another process holds the lock.
+// ErrHeld is the error of Try if another process holds the lock.
 var ErrHeld = errors.New("held by another process")
 
-// retry is the interval at which Acquire tries again. A context cannot interrupt a wait in the kernel.
+// retry is the time after which Acquire tries again. Acquire polls, because a context cannot end a wait inside the
+// kernel.
 const retry = 200 * time.Millisecond
 
 // Lock is a held lock. Release, or the end of the process, releases it.
 type Lock struct{ file *os.File }
 
-// Try takes the lock at path. If another process holds it, Try does not wait, and fails with ErrHeld.
+// Try takes the lock on the file at path, and creates the file if it does not exist. If another process holds the lock,
+// Try returns ErrHeld at once.
 func Try(path string) (*Lock, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of lock %s: %w", path, err)
@@ -35,7 +37,8 @@ func Try(path string) (*Lock, error) {
 	return &Lock{f}, nil
 }
 
-// Acquire takes the lock at path and waits for it as long as ctx allows. If it has to wait, it calls waiting once.
+// Acquire takes the lock on the file at path. If another process holds it, Acquire calls waiting once, and then waits
+// until the lock is free or ctx ends. waiting may be nil.
 func Acquire(ctx context.Context, path string, waiting func()) (*Lock, error) {
 	tick := time.NewTicker(retry)
 	defer tick.Stop()
@@ -58,6 +61,6 @@ func Acquire(ctx context.Context, path string, waiting func()) (*Lock, error) {
 // Release releases the lock.
 func (l *Lock) Release() error { return l.file.Close() }
 
-// FileID returns the device and the inode of the locked file. No other file on the same running kernel has this id while
-// the lock is held.
+// FileID returns the device and the inode of the locked file. While the lock is held, no other file of this machine has
+// the same id.
 func (l *Lock) FileID() (string, error) { return fileID(l.file) }

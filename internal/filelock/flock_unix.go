@@ -20,7 +20,7 @@ func tryLock(f *os.File) error {
 	return err
 }
 
-// fileID is the file's device and inode. The open file keeps the kernel from giving the inode to another file.
+// fileID returns the file's device and inode. While the file is open, the kernel gives its inode to no other file.
 func fileID(f *os.File) (string, error) {
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &stat); err != nil {

@@ -15,8 +15,8 @@
 //   - The limit begins with First.
 //   - It grows by about one for each round of answers, while a pass waits for a place and answers are not slow.
 //   - Slow answers halve it, though not below First.
-//   - An answer of 429 halves it, also below First. No pass begins until the server's Retry-After is over. In passes that
-//     are under way, client-go waits as the Retry-After of each answer demands.
+//   - An answer of 429 halves it, and may lower it below First. No pass begins until the server's Retry-After is over. In
+//     passes that are under way, client-go waits as the Retry-After of each answer demands.
 //   - The limit falls to First when a request gets no answer, or when a request about Fairlead's own kinds gets an
 //     answer of 500 or more. A server that comes back may be able to serve less than before.
 //

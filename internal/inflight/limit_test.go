@@ -15,12 +15,12 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// server is an API server at a distance. The test always asks for more places than there are.
+// server simulates a distant API server. The test always asks for more places than the Limit has.
 type server struct {
 	*Limit
 	t     *testing.T
 	clock *clocktesting.FakeClock
-	// takes is how long an answer takes when this many requests are under way.
+	// takes returns how long a response takes while this many requests are under way.
 	takes func(underWay int) time.Duration
 }
 
@@ -39,10 +39,10 @@ func (s *server) enter() bool {
 // ofOurs is a request that the limit times: a write of Fairlead's own kinds.
 const ofOurs = "PATCH /apis/federation.fairlead.dev/v1alpha1/namespaces/fairlead-system/deliveries/a/status"
 
-// behind is such a write to an endpoint that has a path.
+// behind is a write of Fairlead's own kinds to an endpoint whose URL has a path.
 const behind = "PUT /k8s/clusters/c-1/apis/federation.fairlead.dev/v1alpha1/namespaces/fairlead-system/deliveries/a"
 
-// answer sends the answer to "METHOD /path". It reports whether the limit was lowered for that.
+// answer tells the limit that the request "METHOD /path" got a response. It reports whether that lowered the limit.
 func (s *server) answer(what string, code int, header http.Header, asked time.Time) bool {
 	s.t.Helper()
 	return s.Answered(s.request(what), &http.Response{StatusCode: code, Header: header}, asked)
@@ -60,7 +60,8 @@ func (s *server) request(what string) *http.Request {
 	return req
 }
 
-// rounds repeats this n times: take all places, ask for one more, and answer all. It returns the number of places.
+// rounds does this n times: it takes all places, asks for one more, and answers all requests. It returns the number of
+// places afterwards.
 func (s *server) rounds(n int) int {
 	s.t.Helper()
 	for range n {
@@ -81,7 +82,7 @@ func (s *server) rounds(n int) int {
 	return s.Places()
 }
 
-// busy repeats this n times: take all places, ask for one more, and answer one request at once.
+// busy does this n times: it takes all places, asks for one more, and answers one request immediately.
 func (s *server) busy(n int, what string, code int) {
 	s.t.Helper()
 	for range n {
@@ -194,7 +195,7 @@ func TestAnAnswerOf429HalvesTheLimitOnceAndPausesAllPasses(t *testing.T) {
 		t.Errorf("%d places in the end, want 1", got)
 	}
 	s.clock.Step(restAtLeast)
-	s.takes = steady(time.Second) // slow, and still the limit does not fall below its beginning
+	s.takes = steady(time.Second) // even while writes are slow, the limit grows again up to First
 	if got := s.rounds(50); got != First {
 		t.Errorf("%d places when it bears more again, want %d", got, First)
 	}
@@ -214,12 +215,12 @@ func TestThePauseAfterA429IsBounded(t *testing.T) {
 func TestOnlyWritesOfFairleadsOwnKindsMeasureAServer(t *testing.T) {
 	for what, code := range map[string]int{
 		"GET /api/v1/namespaces/a/configmaps/a":          http.StatusOK,
-		"PATCH /api/v1/namespaces/a/configmaps/a":        http.StatusOK, // through a slow webhook of the member's users
+		"PATCH /api/v1/namespaces/a/configmaps/a":        http.StatusOK, // a webhook of the member's users may make this write slow
 		"PATCH /api/v1/namespaces/a/configmaps/b":        http.StatusInternalServerError,
 		"GET /apis/metrics.k8s.io/v1beta1":               http.StatusServiceUnavailable,
 		strings.Replace(ofOurs, "/a/status", "/b", 1):    http.StatusForbidden,
 		"GET /api/v1/namespaces/a/configmaps?limit=500":  http.StatusGatewayTimeout,
-		"GET /api/v1/configmaps?labelSelector=a&watch=1": http.StatusTooManyRequests, // the conversion of one kind is broken
+		"GET /api/v1/configmaps?labelSelector=a&watch=1": http.StatusTooManyRequests, // an API server answers this if it cannot read the objects of one kind
 	} {
 		s := newServer(t, Most, steady(50*time.Millisecond))
 		s.rounds(100)
@@ -292,7 +293,7 @@ func TestOldMeasurementsDoNotKeepTheLimitFromGrowing(t *testing.T) {
 
 func TestAnsweredReportsOnlyAChangeOfTheLimit(t *testing.T) {
 	s := newServer(t, Most, nil)
-	for _, want := range []bool{true, true, false, false} { // 4, 2, 1
+	for _, want := range []bool{true, true, false, false} { // the limit falls from 4 to 2 and to 1, and stays there
 		if got := s.answer(ofOurs, http.StatusTooManyRequests, nil, s.clock.Now()); got != want {
 			t.Errorf("lowered: %v, want %v, at %d places", got, want, s.Places())
 		}

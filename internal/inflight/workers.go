@@ -9,8 +9,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Serve calls do with each item of a queue. The limit bounds the concurrent calls. Serve ends when the queue is
-// shut or ctx ends, and returns when no call is under way any more.
+// Serve calls do with each item of a queue. The limit bounds the concurrent calls. When the queue is shut down or ctx
+// ends, Serve starts no further call, waits for the calls that are under way, and returns.
 func Serve[T comparable](ctx context.Context, queue workqueue.TypedInterface[T], limit *Limit, do func(T)) {
 	var underWay sync.WaitGroup
 	defer underWay.Wait()

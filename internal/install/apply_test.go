@@ -15,10 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// In this test a controller writes the status between the read and the apply.
+// A controller writes the status between the read and the apply. That must not count as a change.
 func TestAStatusThatAControllerWritesIsNoChange(t *testing.T) {
 	for name, tc := range map[string]struct {
-		labels map[string]any // of the applied object
+		labels map[string]any // the labels of the applied object
 		want   outcome
 	}{
 		"the same":      {labels: map[string]any{"a": "1"}, want: unchanged},

@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
 
-// FieldManager is the name under which objects are applied.
+// FieldManager is the field manager of the installation's server-side applies.
 const FieldManager = "hostctl-init"
 
 // requestTimeout bounds each request, so that an installation does not wait for a cluster that hangs.
@@ -38,19 +38,21 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// connection reaches one cluster.
+// connection has the clients for one cluster.
 type connection struct {
 	client.Client
 	discovery discovery.ServerVersionInterface
 	endpoint  string
-	// skew is how far the clock of the cluster's API server is ahead of ours.
+	// skew is how far the clock of the cluster's API server is ahead of this machine's clock.
 	skew *clockskew.Estimate
 }
 
-// now is the time of the API server's clock, as far as an answer has told it.
+// now returns the time by the clock of the cluster's API server. Before the first response it returns the time by this
+// machine's clock.
 func (c connection) now() time.Time { return time.Now().Add(c.skew.Ahead()) }
 
-// dated measures with every request how far the clock of the API server is ahead of ours.
+// dated is a transport that measures with every response how far the clock of the API server is ahead of this machine's
+// clock.
 type dated struct {
 	next http.RoundTripper
 	skew *clockskew.Estimate
@@ -66,7 +68,7 @@ func (d dated) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// WrappedRoundTripper lets client-go find the transport below.
+// WrappedRoundTripper lets client-go find the wrapped transport.
 func (d dated) WrappedRoundTripper() http.RoundTripper { return d.next }
 
 func connect(cfg *rest.Config) (connection, error) {
@@ -77,7 +79,7 @@ func connect(cfg *rest.Config) (connection, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = requestTimeout
 	}
-	cfg.QPS = -1 // a few hundred requests; the API server's own limits hold
+	cfg.QPS = -1 // turns off client-go's own limit: an installation sends a few hundred requests, and the API server limits them itself
 	cfg.WarningHandler = rest.NoWarnings{}
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = "hostctl/" + version.String()

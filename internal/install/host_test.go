@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// The laptop of the on-call is an hour behind the host.
+// The clock of the user's machine is an hour behind the host's clock. The connection must return the host's time.
 func TestTheTimeIsThatOfTheHostsAPIServer(t *testing.T) {
 	const ahead = time.Hour
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

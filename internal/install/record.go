@@ -11,17 +11,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// recordName is the name of the ConfigMap, and the keys are its data's.
+// The name of the record's ConfigMap, and the keys of its data.
 const (
 	recordName    = "hostctl-init"
 	recordVersion = "version"
 	recordValues  = "values.yaml"
 )
 
-// record is what the last installation stored.
+// record is the version and the values that the last installation stored.
 type record struct {
 	version string
-	values  []byte // as they were given; nil where there is no record
+	values  []byte // in the form in which the user gave them; nil if there is no record
 }
 
 func readRecord(ctx context.Context, c client.Reader) (record, error) {
@@ -35,13 +35,13 @@ func readRecord(ctx context.Context, c client.Reader) (record, error) {
 	return record{version: stored.Data[recordVersion], values: []byte(stored.Data[recordValues])}, nil
 }
 
-// Record is the ConfigMap with the version and the values of an installation. hostctl prints it with the objects that another tool is
-// to apply.
+// Record returns the ConfigMap with the version and the values of an installation. hostctl prints it together with the
+// other objects, if another tool will apply them.
 func Record(version string, values []byte) *unstructured.Unstructured {
 	return record{version: version, values: values}.object()
 }
 
-// object is the ConfigMap.
+// object returns the record as a ConfigMap.
 func (r record) object() *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",

@@ -66,10 +66,10 @@ func TestAVersionIsReplacedOnlyByANewerOne(t *testing.T) {
 	}
 }
 
-// The version of the host is not known in this test. Only its CRDs show that it is newer.
+// The version of the host is not known. Only additional fields in the host's CRDs show that the host is newer.
 func TestAnInstallationDropsNoStoredFields(t *testing.T) {
 	for name, tc := range map[string]struct {
-		added string // a field of the CRD that is there
+		added string // a field that only the CRD on the host has
 		allow bool
 		want  string
 	}{

@@ -17,8 +17,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// checkRights asks the API server whether the user may write the objects, and read what an installation reads. It returns a
-// *RightsError that names every right that is missing.
+// checkRights asks the API server whether the user may write the objects, and may read what an installation reads. It
+// returns a *RightsError that names every missing right.
 func checkRights(ctx context.Context, c connection, objects []*unstructured.Unstructured) error {
 	if ok, err := allowed(ctx, c, authorizationv1.ResourceAttributes{Verb: "*", Group: "*", Resource: "*"}); err != nil || ok {
 		return explain(err, c.endpoint)
@@ -81,8 +81,8 @@ func checkRights(ctx context.Context, c connection, objects []*unstructured.Unst
 	return e
 }
 
-// rightsToPrune returns the rights that prune needs: to list objects of an earlier installation in all namespaces, and to delete them. A
-// kind that the cluster does not serve needs none.
+// rightsToPrune returns the rights that prune needs: to list objects of an earlier installation in all namespaces, and to
+// delete them. It leaves out kinds that the cluster does not serve.
 func rightsToPrune(c client.Client) (needed []authorizationv1.ResourceAttributes, err error) {
 	for _, gvk := range prunable {
 		mapping, err := c.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
@@ -103,7 +103,8 @@ func rightsToPrune(c client.Client) (needed []authorizationv1.ResourceAttributes
 	return needed, nil
 }
 
-// resourceOf is the resource of an object's kind. Every cluster serves all kinds of the default installation.
+// resourceOf returns the resource of an object's kind. If the cluster does not serve the kind, the error names a remedy
+// (see notServed).
 func resourceOf(c connection, obj *unstructured.Unstructured) (string, error) {
 	gvk := obj.GroupVersionKind()
 	mapping, err := c.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
@@ -119,8 +120,9 @@ func allowed(ctx context.Context, c client.Client, attributes authorizationv1.Re
 	return err == nil && review.Status.Allowed, err
 }
 
-// checkRoles applies the roles as a dry run. The API server refuses a role with rights that the user does not have. A dry run of a
-// Role needs an existing namespace.
+// checkRoles applies the roles as a dry run, because the API server refuses a role with rights that the user does not have.
+// So the installation learns of a missing right before its first write. If the namespace does not exist yet, checkRoles
+// leaves out Roles: their dry run would fail.
 func (i *installer) checkRoles(ctx context.Context) error {
 	missing := &RightsError{}
 	for _, obj := range i.objects {

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// The user of this test may do everything except list and delete.
+// The user may do everything except list and delete.
 func TestRightsToPruneAreNeededBeforeTheFirstWrite(t *testing.T) {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("ConfigMap"), meta.RESTScopeNamespace)
@@ -44,7 +44,7 @@ func TestRightsToPruneAreNeededBeforeTheFirstWrite(t *testing.T) {
 	}
 }
 
-// The API server of this test refuses roles with rights that the user lacks.
+// The API server refuses every role, because the user lacks its rights.
 func TestARoleIsTriedWhereItsNamespaceIsThere(t *testing.T) {
 	role := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
 		"metadata": map[string]any{"namespace": systemNamespace, "name": "a"}}}

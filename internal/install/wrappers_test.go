@@ -17,10 +17,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// A GitOps tool resets the wrapper's policy between the patch and the deletion.
+// A GitOps tool restores the wrapper's onDelete between the patch and the deletion.
 func TestAWrapperIsDeletedOnlyAsKeepAll(t *testing.T) {
 	for name, tc := range map[string]struct {
-		puts    int // how many changes the tool makes
+		puts    int // how often the tool restores it
 		wantErr string
 	}{
 		"no tool":                  {puts: 0},

@@ -18,15 +18,16 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
 )
 
-// HostUser is the name under which a member's API server knows the host's account.
+// HostUser is the user name of the host's service account at a member's API server.
 const HostUser = "system:serviceaccount:" + v1alpha1.SystemNamespace + ":" + HostAccount
 
-// policyQuestion is the name of a Delivery that does not exist. The policy refuses it, and the refusal names the policy's digest:
-// a join writes it as a dry run to learn which policy is in force.
+// policyQuestion is the name of a test Delivery. A join creates it as a dry run, to learn which policy the API server
+// enforces: the policy refuses this Delivery with a message that contains the policy's digest.
 const policyQuestion = "admission-policy"
 
-// These are CEL expressions. "home" is the namespace that a request is about, or empty. It is computed, because in a
-// request about a Namespace the API server sets request.namespace to the Namespace's own name or leaves it empty.
+// policyVariables are the CEL variables of the policy's rules. The variable home is the namespace of the request's object;
+// "" for a cluster-scoped object. For a Namespace, home is the Namespace's own name. There request.namespace is not
+// reliable: it can be that name or empty.
 var policyVariables = []admissionregistrationv1.Variable{
 	{Name: "group", Expression: "request.resource.group"},
 	{Name: "resource", Expression: "request.resource.resource"},
@@ -39,13 +40,17 @@ var policyVariables = []admissionregistrationv1.Variable{
 	{Name: "oldLabels", Expression: "oldObject != null && has(oldObject.metadata) && has(oldObject.metadata.labels) ? oldObject.metadata.labels : {}"},
 }
 
-// ownThings are the only requests that the policy allows the host in fairlead-system: those that its code sends. A push writes
-// Deliveries, but not their status. A renewal requests tokens of the accounts that the host uses, and creates and deletes the Secrets
-// that the tokens are bound to. Leaving deletes the namespace or the host's own account, and a collector that a join installed. The
-// member's garbage collector deletes the collector's account.
+// ownThings returns a CEL expression that is true for the requests that the policy allows the host in fairlead-system:
 //
-// The host never changes these Secrets, and they must be Opaque. The member's controller would fill a Secret of type
-// kubernetes.io/service-account-token. A host that is its own member would use a Secret of Fairlead's own type as credentials.
+//   - A push writes Deliveries, but not their status.
+//   - A renewal requests tokens of the accounts that the host uses. It creates and deletes the Secrets to which the tokens
+//     are bound.
+//   - When the host leaves the member, it deletes the namespace or its own account, and the Deployment of a collector that
+//     a join installed. The collector's account is not among them: the member's garbage collector deletes it.
+//
+// The host may not update the Secrets of tokens, and may create them only with the type Opaque. In a Secret of type
+// kubernetes.io/service-account-token, the member's token controller would store a token. If the host is its own member,
+// the manager would read a Secret of Fairlead's own type as the credentials of a member.
 func ownThings(collector v1alpha1.CollectorMode) string {
 	accounts, bound := tokenAccounts(collector)
 	things := []string{
@@ -63,14 +68,15 @@ func ownThings(collector v1alpha1.CollectorMode) string {
 	return strings.Join(things, " || ")
 }
 
-// onlyMarksChange is true for an update that changes only metadata and status, or makes a StatefulSet keep its
-// claims.
+// onlyMarksChange is a CEL expression. It is true for an update that changes only metadata and status. For a StatefulSet
+// the update may also change persistentVolumeClaimRetentionPolicy, because a removal sets this field to keep the claims
+// before it deletes the StatefulSet.
 const onlyMarksChange = `size(object) == size(oldObject) && object.all(k, k in ['metadata', 'status'] || k in oldObject && (object[k] == oldObject[k] ||
   k == 'spec' && variables.group == 'apps' && variables.resource == 'statefulsets' &&
   oldObject.spec.all(f, f in object.spec) && object.spec.all(f, f == 'persistentVolumeClaimRetentionPolicy' ||
     f in oldObject.spec && object.spec[f] == oldObject.spec[f])))`
 
-// policyValidations are the rules for the host's account under a namespace policy and a collector mode.
+// policyValidations returns the rules for the host's account under a namespace policy and a collector mode.
 func policyValidations(namespaces v1alpha1.NamespacePolicy, collector v1alpha1.CollectorMode) []admissionregistrationv1.Validation {
 	validations := []admissionregistrationv1.Validation{
 		refuseUnless("!variables.home.startsWith('kube-')",
@@ -96,8 +102,8 @@ func policyValidations(namespaces v1alpha1.NamespacePolicy, collector v1alpha1.C
 			"'namespace ' + variables.home + ' is not open to the host: "+way+"'"),
 		refuseUnless("variables.isNamespace || variables.home in ['', '"+v1alpha1.SystemNamespace+"'] || "+
 			"namespaceObject != null && has(namespaceObject.metadata.labels) && "+open("namespaceObject.metadata.labels")+" || "+
-			// The host may remove objects that it delivered while the namespace was open, or release them as they
-			// are.
+			// If an administrator closes a namespace, the host may still delete the objects that it delivered there, or
+			// remove its marks from them.
 			fmt.Sprintf("%q in variables.oldLabels && (request.operation == 'DELETE' || request.operation == 'UPDATE' && %s)", v1alpha1.LabelUID, onlyMarksChange),
 			"'namespace ' + variables.home + ' is not open to the host: "+way+"'"),
 	)
@@ -107,9 +113,12 @@ func refuseUnless(expression, message string) admissionregistrationv1.Validation
 	return admissionregistrationv1.Validation{Expression: expression, MessageExpression: message, Reason: ptr.To(metav1.StatusReasonForbidden)}
 }
 
-// policySpec is the ValidatingAdmissionPolicy that restricts the host's account to a namespace policy, and to the tokens that the
-// host needs under a collector mode. Every field is filled as the API server would fill it. The API server refuses question with a
-// message that holds digest. So the join learns that the API server enforces this policy.
+// policySpec returns the spec of the ValidatingAdmissionPolicy that restricts the host's account on the member. It allows
+// the account only the namespaces of the namespace policy, and only the tokens that the host needs in the collector mode.
+// policySpec sets even the fields for which the API server has a default, so that a second join finds no difference.
+//
+// digest identifies the rules. The policy refuses the test Delivery (see question) with a message that contains digest,
+// which proves to a join that the API server enforces these rules.
 func policySpec(
 	namespaces v1alpha1.NamespacePolicy, collector v1alpha1.CollectorMode,
 ) (spec admissionregistrationv1.ValidatingAdmissionPolicySpec, digest string) {
@@ -131,7 +140,7 @@ func policySpec(
 	}
 	written, err := json.Marshal(spec)
 	if err != nil {
-		panic(fmt.Sprintf("encoding the admission policy: %v", err)) // every field of it has a JSON form
+		panic(fmt.Sprintf("encoding the admission policy: %v", err)) // every field of the spec has a JSON form
 	}
 	sum := sha256.Sum256(written)
 	digest = string(namespaces) + "-" + hex.EncodeToString(sum[:8])
@@ -140,17 +149,18 @@ func policySpec(
 	return spec, digest
 }
 
-// inForce is the CEL expression with which the policy in force answers question.
+// inForce returns the CEL expression for the message with which the policy refuses the test Delivery.
 func inForce(digest string) string { return "'in force: " + digest + "'" }
 
-// isInForce reports whether a policy is the policy for these settings. It compares the digest only: an API server may fill in a default that
-// this version of the join does not know.
+// isInForce reports whether a policy on the member is the one that policySpec returns for these settings. It compares only
+// the digest in the policy's message. The rest of the spec can differ: a newer API server may fill in a default for a field
+// that this version of hostctl does not know.
 func isInForce(policy *admissionregistrationv1.ValidatingAdmissionPolicy, namespaces v1alpha1.NamespacePolicy, collector v1alpha1.CollectorMode) bool {
 	_, digest := policySpec(namespaces, collector)
 	return slices.ContainsFunc(policy.Spec.Validations, func(v admissionregistrationv1.Validation) bool { return v.MessageExpression == inForce(digest) })
 }
 
-// question is the Delivery that the policy in force refuses.
+// question returns the test Delivery, which the policy refuses.
 func question() *v1alpha1.Delivery {
 	return &v1alpha1.Delivery{
 		ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: policyQuestion},

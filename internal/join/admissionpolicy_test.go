@@ -25,10 +25,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-// attempt is one request of the host's account on a member.
+// attempt is one request that the host's account sends to a member.
 type attempt struct {
 	do      func(context.Context, client.Client) error
-	refused string // in the refusal; "" is for what has to work
+	refused string // words of the refusal; "" if the request must succeed
 }
 
 func (a attempt) check(t *testing.T, account client.Client) {
@@ -42,7 +42,7 @@ func (a attempt) check(t *testing.T, account client.Client) {
 	}
 }
 
-// The following requests are dry runs, so that they leave nothing.
+// creates returns a request that creates obj. Like the functions below, it sends a dry run, which leaves no object.
 func creates(obj client.Object) func(context.Context, client.Client) error {
 	return func(ctx context.Context, c client.Client) error { return c.Create(ctx, copyOf(obj), client.DryRunAll) }
 }
@@ -103,21 +103,21 @@ func delivery() *v1alpha1.Delivery {
 	}
 }
 
-// named is a Delivery of another name.
+// named returns a Delivery with this name.
 func named(name string) *v1alpha1.Delivery {
 	d := delivery()
 	d.Name = name
 	return d
 }
 
-// asksToken requests a token. The request leaves no object.
+// asksToken returns a request for a token of an account. It leaves no object.
 func asksToken(account string) func(context.Context, client.Client) error {
 	return func(ctx context.Context, c client.Client) error {
 		return c.SubResource("token").Create(ctx, join.ServiceAccount(account), &authenticationv1.TokenRequest{})
 	}
 }
 
-// grantInSystem gives the host's account more rights in fairlead-system than any join does.
+// grantInSystem gives the host's account rights in fairlead-system that no join gives, so that only the policy can refuse.
 func (f *fleet) grantInSystem(t *testing.T, rules ...rbacv1.PolicyRule) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "more"}
@@ -126,7 +126,7 @@ func (f *fleet) grantInSystem(t *testing.T, rules ...rbacv1.PolicyRule) {
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: v1alpha1.SystemNamespace, Name: join.HostAccount}}})
 }
 
-// theirs creates objects of the member's own users, and deletes them after the test.
+// theirs creates objects as the member's own users would, and deletes them after the test.
 func theirs(t *testing.T, c client.Client, objects ...client.Object) {
 	t.Helper()
 	for _, obj := range objects {
@@ -143,7 +143,8 @@ func theirs(t *testing.T, c client.Client, objects ...client.Object) {
 	}
 }
 
-// bringAsBefore creates a namespace as an earlier manager did for a ClusterFederated: without the label made.
+// bringAsBefore creates a namespace as the manager of an earlier version created it for a ClusterFederated: without
+// LabelMade.
 func bringAsBefore(t *testing.T, c client.Client, name string) {
 	t.Helper()
 	ns := namespace(name)
@@ -158,8 +159,8 @@ func bringAsBefore(t *testing.T, c client.Client, name string) {
 	})
 }
 
-// The member itself keeps the host out of closed namespaces, whatever the host's manager does. The test sends each request with the
-// host's token, immediately after the join.
+// The member's API server itself keeps the host out of closed namespaces, even if the host's manager has a bug or is
+// hostile. The test sends each request with the host's token, immediately after the join.
 func TestAMemberRefusesTheHostsWritesToClosedNamespaces(t *testing.T) {
 	f := newFleet(t)
 	theirs(t, f.east,
@@ -171,7 +172,7 @@ func TestAMemberRefusesTheHostsWritesToClosedNamespaces(t *testing.T) {
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east", Allow: []string{"core", "storage", "secrets", "core/namespaces"}, Collector: v1alpha1.CollectorExternal})
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
 	account := f.asHost(t, "east")
-	more := func(ctx context.Context, c client.Client) error { // of the rights that no join gives, so that the policy answers
+	more := func(ctx context.Context, c client.Client) error { // needs a right that no join gives (see grantInSystem), so that the policy refuses the request, and not RBAC
 		return c.Status().Patch(ctx, delivery(), client.RawPatch(types.MergePatchType, []byte(`{}`)), client.DryRunAll)
 	}
 	f.grantInSystem(t, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, Verbs: []string{"create"}},
@@ -292,7 +293,7 @@ func TestUnderAllEveryNamespaceIsOpenButThoseOfTheSystem(t *testing.T) {
 	}
 }
 
-// Only a person with rights on the member can open namespaces. A person with rights on the host cannot.
+// Only a person with rights on the member can open namespaces. Rights on the host are not enough.
 func TestAnEditOfTheMemberClusterOpensNoNamespace(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east", Allow: []string{"core"}})
@@ -308,7 +309,7 @@ func TestAnEditOfTheMemberClusterOpensNoNamespace(t *testing.T) {
 	edit()
 	into.check(t, f.asHost(t, "east"))
 
-	r, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east"}) // to repair it, say
+	r, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east"}) // a second join without --namespaces, for example to repair the member
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +318,7 @@ func TestAnEditOfTheMemberClusterOpensNoNamespace(t *testing.T) {
 		t.Errorf("namespaces %s; %v", r.Namespaces, steps)
 	}
 
-	// Deleting the Membership first does not open the namespace either.
+	// The namespace stays closed even if the host deletes the Membership, which records the policy of the last join.
 	edit()
 	if err := f.asHost(t, "east").Delete(within(t), &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}); err != nil {
 		t.Fatal(err)
@@ -327,7 +328,7 @@ func TestAnEditOfTheMemberClusterOpensNoNamespace(t *testing.T) {
 	}
 	into.check(t, f.asHost(t, "east"))
 
-	// A member that a version without the policy joined keeps its namespaces open.
+	// A Membership without namespacePolicy is from an earlier version without the policy. Its namespaces stay open.
 	edit()
 	m := &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}}
 	if err := f.east.Patch(within(t), m, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"namespacePolicy":null}}`))); err != nil {
@@ -344,7 +345,7 @@ func TestAnEditOfTheMemberClusterOpensNoNamespace(t *testing.T) {
 	into.check(t, f.asHost(t, "east"))
 }
 
-// The host may delete its own account. The policy stays until the host has lost its last right.
+// The host may delete its own ClusterRole. The policy must stay until the host has lost all its rights.
 func TestAHostThatDeletesItsOwnRightsNeverWritesWithoutThePolicy(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east", Allow: []string{"core", "storage", "olm"}})

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-// registered reads what a join wrote at the host: the MemberCluster and the Secret.
+// registered reads the MemberCluster and the Secret that a join wrote at the host.
 func (f *fleet) registered(t *testing.T, name string) (*v1alpha1.MemberCluster, *corev1.Secret) {
 	t.Helper()
 	m, err := join.FindMember(within(t), f.host, name)
@@ -76,7 +76,7 @@ func TestThePasswordOfAProxyIsOnlyInTheSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.leave(t, f.eastConfig, "east") })
-	for round := range 2 { // what the first said, the second keeps
+	for round := range 2 { // the second join gives no proxy, and has to keep the proxy of the first
 		m, secret := f.registered(t, "east")
 		if m.Spec.ProxyURL != "http://127.0.0.1:1" || string(secret.Data[v1alpha1.SecretProxyURL]) != proxy || string(secret.Data[v1alpha1.SecretCluster]) != "east" {
 			t.Errorf("round %d: %q %q", round, m.Spec.ProxyURL, secret.Data[v1alpha1.SecretProxyURL])

@@ -14,15 +14,16 @@ import (
 // role is one ClusterRole and its binding on the member.
 type role struct {
 	name string
-	// rules are the rules of the role; Kubernetes fills those of an aggregated role.
+	// rules are the rules of the role; nil for an aggregated role, whose rules Kubernetes fills in.
 	rules []rbacv1.PolicyRule
-	// aggregate is the label by which an aggregated role gathers others.
+	// aggregate is the label of the ClusterRoles whose rules an aggregated role collects; "" for an ordinary role.
 	aggregate string
-	// account is the service account that it is bound to.
+	// account is the service account to which the role is bound.
 	account string
 }
 
-// roleOf is the ClusterRole that holds a grant; all single GROUP/RESOURCEs share one.
+// roleOf returns the name of the ClusterRole that contains a grant. All grants of the form GROUP/RESOURCE share one
+// ClusterRole.
 func roleOf(grant string) string {
 	if slices.Contains(profiles, grant) {
 		return HostAccount + "-" + grant
@@ -30,7 +31,7 @@ func roleOf(grant string) string {
 	return HostAccount + "-resources"
 }
 
-// roles returns all ClusterRoles that the join writes to the member. The first one owns the others.
+// roles returns all ClusterRoles that the join writes to the member. The first ClusterRole owns all others.
 func (p *joiner) roles(served Served) []role {
 	roles := []role{{name: HostAccount, rules: hostRules(), account: HostAccount}}
 	var singles []rbacv1.PolicyRule
@@ -52,7 +53,7 @@ func (p *joiner) roles(served Served) []role {
 	)
 }
 
-// grantRoles are the names of the ClusterRoles that grants may have.
+// grantRoles returns the names of all ClusterRoles that a join may create for grants.
 func grantRoles() []string {
 	names := []string{HostAccount + "-resources"}
 	for _, profile := range profiles {

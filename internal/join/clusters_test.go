@@ -26,7 +26,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/plane"
 )
 
-// shared are a host and two members without Fairlead, for all tests of this package.
+// shared are a host and two members without Fairlead. All tests of this package use them.
 var shared = plane.New(sandbox.Options{Name: "test-join", Members: 2, Audit: true}, nil)
 
 func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
@@ -84,7 +84,7 @@ func makeHost(t *testing.T, c client.Client) {
 	})
 }
 
-// join joins a cluster and returns the steps, one per line.
+// join joins a cluster and returns the result and the steps.
 func (f *fleet) join(t *testing.T, member *rest.Config, opts join.Options) (*join.Result, []join.Step, error) {
 	t.Helper()
 	if opts.DefaultHostName == "" {
@@ -114,7 +114,7 @@ func (f *fleet) leave(t *testing.T, member *rest.Config, name string) {
 	f.awaitClean(t, clientFor(t, member))
 }
 
-// asHost is a client for a member with the stored credentials, as the host's manager uses it.
+// asHost returns a client for a member that uses the credentials in the Secret at the host, as the manager does.
 func (f *fleet) asHost(t *testing.T, name string) client.Client {
 	t.Helper()
 	secret := &corev1.Secret{}
@@ -127,7 +127,7 @@ func (f *fleet) asHost(t *testing.T, name string) client.Client {
 	})
 }
 
-// ours are the objects of Fairlead on a cluster with their resourceVersions; "" where they are being deleted.
+// ours returns Fairlead's objects on a cluster, each with its resourceVersion; "" if the object is being deleted.
 func ours(t *testing.T, c client.Client) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -172,10 +172,10 @@ func eventually(t *testing.T, what string, is func(context.Context) bool) {
 	}
 }
 
-// within is the context of a test and of its cleanup.
+// within returns a context that stays valid in the test's cleanup functions.
 func within(t *testing.T) context.Context { return context.WithoutCancel(t.Context()) }
 
-// unsigned is a token of an account and of a life that no API server accepts.
+// unsigned returns a token with these claims. It has no valid signature, so no API server accepts it.
 func unsigned(account types.UID, issued, expires time.Time) string {
 	return "e30." + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil,
 		`{"iat":%d,"exp":%d,"kubernetes.io":{"serviceaccount":{"uid":%q}}}`, issued.Unix(), expires.Unix(), account)) + ".c2ln"

@@ -27,7 +27,7 @@ import (
 
 const collectorUser = "system:serviceaccount:" + v1alpha1.SystemNamespace + ":" + join.CollectorAccount
 
-// asCollector is the client of the account whose token the Secret at the host holds for the collector.
+// asCollector returns a client that uses the collector's token in the Secret at the host.
 func (f *fleet) asCollector(t *testing.T, name string) client.Client {
 	t.Helper()
 	_, secret := f.registered(t, name)
@@ -36,7 +36,7 @@ func (f *fleet) asCollector(t *testing.T, name string) client.Client {
 	return clientFor(t, cfg)
 }
 
-// connected is a connection to a member, as the manager makes it.
+// connected returns a connection to the member east like the one that the manager makes.
 func (f *fleet) connected(t *testing.T, agent string) *member.Conn {
 	t.Helper()
 	mc, secret := f.registered(t, "east")
@@ -70,7 +70,8 @@ func collects(t *testing.T, conn *member.Conn) {
 	})
 }
 
-// users are the users of a user agent's requests about Deliveries, Memberships and nodes, as the member's audit log names them.
+// users returns the user names in the member's audit log of the requests that agent sent about Deliveries, Memberships and
+// nodes.
 func users(t *testing.T, mark audit.Mark, agent string) []string {
 	t.Helper()
 	found, err := mark.Requests(func(r audit.Request) bool {
@@ -125,7 +126,7 @@ func TestTheCollectorInsideTheManagerHasAnAccountOfItsOwn(t *testing.T) {
 		t.Errorf("a join wrote something: %+v", again)
 	}
 
-	// The manager renews and revokes the collector's token as it does the host's.
+	// The manager renews and revokes the collector's token in the same way as the host's token.
 	stolen := f.asCollector(t, "east")
 	if err := ask(within(t), stolen); err != nil {
 		t.Fatal(err)
@@ -146,7 +147,8 @@ func TestTheCollectorInsideTheManagerHasAnAccountOfItsOwn(t *testing.T) {
 		}
 	}
 
-	// The collector now runs elsewhere: the host has no token of its account any more, and may not request one.
+	// The next join moves the collector to another place (External). Then the host has no token of the collector's account,
+	// and may not request one.
 	_, steps, err := f.join(t, f.eastConfig, join.Options{Name: "east", Collector: v1alpha1.CollectorExternal})
 	if err != nil {
 		t.Fatal(err)
@@ -195,8 +197,8 @@ func TestAJoinRevokesTheCollectorsTokensAlthoughTheSecretIsGone(t *testing.T) {
 	f.mustJoin(t, f.eastConfig, external)
 	eventually(t, "the token of the host's collector is refused", func(ctx context.Context) bool { return apierrors.IsUnauthorized(ask(ctx, kept)) })
 
-	// The join was killed between the account and the Role. The host could still create tokens, so the next join must not keep the
-	// account.
+	// Here the host's Role still allows the host to create tokens of the collector's account. The host may have such a
+	// token, so the next join must not keep the account.
 	account := join.ServiceAccount(join.CollectorAccount)
 	if err := f.east.Get(within(t), client.ObjectKeyFromObject(account), account); err != nil {
 		t.Fatal(err)
@@ -223,7 +225,8 @@ func TestAJoinRevokesTheCollectorsTokensAlthoughTheSecretIsGone(t *testing.T) {
 	}
 }
 
-// An earlier version bound the collector's roles to the host's account, and gave the host no token of another account.
+// An earlier version bound the collector's roles to the host's account, and gave the host no token of the collector's
+// account.
 func TestTheCollectorOfAMemberOfAnEarlierVersionUsesTheHostsToken(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})

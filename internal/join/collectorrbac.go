@@ -12,16 +12,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// GrantsEveryGroup reports whether grants hold every API group, also groups that do not exist yet.
+// GrantsEveryGroup reports whether the grants include every API group, even groups that the member does not serve yet.
 func GrantsEveryGroup(grants []string) bool {
 	return slices.ContainsFunc(grants, func(grant string) bool {
 		return slices.ContainsFunc(Grants(grant), func(r rbacv1.PolicyRule) bool { return slices.Contains(r.APIGroups, "*") })
 	})
 }
 
-// LetCollectorRead lets a member's collector read API groups that came to the member after the join. It is for
-// members that granted every group. The rights of their collectors name each group (see CollectorReads), and lack the
-// groups that were not served at the join. It writes nothing when all groups are there.
+// LetCollectorRead gives the member's collector the right to read these API groups, which the member began to serve after
+// the join. Its caller uses it if the host was granted every group. The collector's ClusterRole then names each group (see
+// CollectorReads), and lacks the groups that the member did not serve at the join. If the ClusterRole has all the groups,
+// LetCollectorRead writes nothing.
 func LetCollectorRead(ctx context.Context, member client.Client, groups ...string) error {
 	role := &rbacv1.ClusterRole{}
 	if err := member.Get(ctx, client.ObjectKey{Name: collectorGranted}, role); err != nil {

@@ -31,7 +31,7 @@ func TestACollectorMayReadWhatComesAfterTheJoin(t *testing.T) {
 		return groups
 	}
 	before := reads()
-	member := f.asHost(t, "east") // who must not hand out what the host has not
+	member := f.asHost(t, "east") // RBAC lets the host's account grant only rights that it has itself
 	if err := join.LetCollectorRead(within(t), member, "late.example.com"); err != nil {
 		t.Fatal(err)
 	}

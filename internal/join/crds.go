@@ -20,11 +20,12 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/version"
 )
 
-// MemberCRDs are the names of the CRDs of the kinds that live on members.
+// MemberCRDs returns the names of the CRDs that a join installs on a member.
 func MemberCRDs() []string { return []string{crdDeliveries, crdMemberships} }
 
-// putCRD applies one of Fairlead's CRDs and waits until it is served. A CRD that a newer hostctl applied stays as it is, and newer
-// is the version of that hostctl. An older CRD lacks fields, and the API server would drop what a newer host records in them.
+// putCRD applies one of Fairlead's CRDs and waits until the API server serves it. If a newer hostctl applied the CRD,
+// putCRD changes nothing, and newer is the version of that hostctl. An older CRD may lack fields, and the API server would
+// drop the values that a newer host writes into them.
 func (w writer) putCRD(ctx context.Context, name string) (outcome Outcome, newer string, err error) {
 	there := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	outcome, newer, err = w.applyCRD(ctx, there)
@@ -76,7 +77,8 @@ func (w writer) applyCRD(ctx context.Context, there *apiextensionsv1.CustomResou
 	if outcome == Created {
 		return Created, "", nil
 	}
-	// An apply that changes nothing does not change the resourceVersion. Nor does any dry run, so there the content is compared.
+	// An apply that changes nothing leaves the resourceVersion as it is. A dry run never changes the resourceVersion, so
+	// after a dry run applyCRD compares the contents.
 	after := &apiextensionsv1.CustomResourceDefinition{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(crd.Object, after); err != nil {
 		return "", "", err
@@ -91,8 +93,9 @@ func (w writer) applyCRD(ctx context.Context, there *apiextensionsv1.CustomResou
 	return Configured, "", nil
 }
 
-// newerCRD is the version of the hostctl that applied a CRD, if it is newer than this one; else "". Where the versions have no
-// order, a CRD with more fields than ours is newer.
+// newerCRD returns the version of the hostctl that applied the CRD on the cluster, if that version is newer than this
+// hostctl; else "". If the two versions cannot be compared, newerCRD compares the fields: the CRD on the cluster counts as
+// newer if it has all fields of ours and more.
 func newerCRD(ours *unstructured.Unstructured, there *apiextensionsv1.CustomResourceDefinition) (string, error) {
 	theirs := there.Annotations[v1alpha1.AnnotationVersion]
 	if order, err := version.Compare(theirs, version.String()); err == nil {

@@ -59,7 +59,7 @@ func TestAnOlderHostctlLeavesNewerCRDs(t *testing.T) {
 		t.Error("the join does not write its version")
 	}
 
-	// A CRD that has more fields, of a version that has no order.
+	// A CRD that has more fields than this version's stays, even if the two versions cannot be compared.
 	stays(change(func(crd *apiextensionsv1.CustomResourceDefinition) {
 		crd.Annotations[v1alpha1.AnnotationVersion] = "unordered"
 		spec(crd)["later"] = apiextensionsv1.JSONSchemaProps{Type: "string"}

@@ -22,7 +22,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-// beforeSecretIsStored is the host's connection on which do runs once, right before the first write of a Secret.
+// beforeSecretIsStored returns a connection to the host that calls do once, right before the first write of a Secret.
 func beforeSecretIsStored(cfg *rest.Config, do func()) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
 	ran := false
@@ -54,8 +54,8 @@ func (f *fleet) joinMeanwhile(t *testing.T, do func()) []join.Step {
 	return steps
 }
 
-// expectAccounted fails if a token at the host does not work. It also fails if the member holds a Secret of a token that the host
-// neither uses nor is about to revoke.
+// expectAccounted fails the test if a token at the host does not work. It also fails if the member has a token Secret that
+// the host neither uses nor has on its list of tokens to revoke.
 func (f *fleet) expectAccounted(t *testing.T) {
 	t.Helper()
 	_, secret := f.registered(t, "east")
@@ -70,7 +70,8 @@ func (f *fleet) expectAccounted(t *testing.T) {
 			}
 		}
 	}
-	// The API server accepts a revoked token for up to ten seconds. So the test reads the Secret, and sends no request.
+	// An API server may accept a revoked token for up to ten seconds, so a request would not show that a token is revoked.
+	// The test looks for the token Secret instead.
 	for key, account := range map[string]string{v1alpha1.SecretToken: join.HostAccount, v1alpha1.SecretCollectorToken: join.CollectorAccount} {
 		if boundTo := join.BoundTo(t, string(secret.Data[key])); !slices.Contains(f.tokenSecrets(t, account), boundTo) {
 			t.Errorf("%s at the host is revoked: it is bound to %s", key, boundTo)
@@ -84,7 +85,7 @@ func (f *fleet) expectAccounted(t *testing.T) {
 	}
 }
 
-// inUse reports whether a token at the host is bound to a Secret on the member.
+// inUse reports whether a token at the host is bound to the token Secret of this name on the member.
 func (f *fleet) inUse(t *testing.T, name string) bool {
 	t.Helper()
 	_, secret := f.registered(t, "east")
@@ -93,7 +94,8 @@ func (f *fleet) inUse(t *testing.T, name string) bool {
 	})
 }
 
-// unboundCluster makes the next join write the Secret: it removes the name of the member, which an earlier version did not write.
+// unboundCluster removes the name of the member from the Secret at the host, as an earlier version did not write that name.
+// So the next join has to write the Secret.
 func (f *fleet) unboundCluster(t *testing.T) {
 	t.Helper()
 	_, secret := f.registered(t, "east")
@@ -130,7 +132,7 @@ func TestAJoinNeverStoresATokenThatARenewalHasReplaced(t *testing.T) {
 	f.expectAccounted(t)
 }
 
-// before makes a connection that calls do once, right before the nth request for which the function is returns true.
+// before returns a connection that calls do once, right before the nth request for which the function `is` returns true.
 func before(cfg *rest.Config, n int, is func(*http.Request) bool, do func()) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
@@ -163,7 +165,7 @@ func TestAJoinDuringAnUnjoinLeavesNoMemberWithoutAccess(t *testing.T) {
 			ran := false
 			unjoin := func() { ran = true; f.leave(t, f.eastConfig, "east") }
 			during, n := *f, 1
-			if when == nil { // the Secret is read at the beginning, for the collector's account and for the tokens, and at the end
+			if when == nil { // a join reads the Secret four times: in discoverHost, for the collector's account, for the tokens, and in confirm
 				n, when = 4, func(req *http.Request) bool {
 					return req.Method == http.MethodGet && strings.HasSuffix(req.URL.Path, "/secrets/east")
 				}
@@ -213,7 +215,7 @@ func TestTwoJoinsAtATimeLeaveTheHostWithOneTokenOfEachAccount(t *testing.T) {
 	}
 }
 
-// A join or a manager that was killed before it stored its token leaves the token's Secret on the member.
+// A join or a manager that was killed before it stored its token left the token Secret on the member.
 func TestAJoinRevokesTokensThatTheHostDoesNotHold(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
@@ -264,7 +266,7 @@ func TestAJoinThatIsStoppedRevokesTheTokensThatItIssued(t *testing.T) {
 	refusing.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTrip(func(req *http.Request) (*http.Response, error) {
 			if req.Method == http.MethodPost && strings.Contains(req.URL.Path, "/secrets") {
-				req.URL.Path += "/no/such/path" // refused before it is stored
+				req.URL.Path += "/no/such/path" // the API server refuses this path, and stores nothing
 			}
 			return next.RoundTrip(req)
 		})
@@ -279,8 +281,8 @@ func TestAJoinThatIsStoppedRevokesTheTokensThatItIssued(t *testing.T) {
 	f.expectAccounted(t)
 }
 
-// Each of the two joins writes the policy on the member, and then the MemberCluster. If the member ends with the policy of one and
-// the MemberCluster of the other, a join has to report it.
+// Each of the two joins writes the policy on the member, and then the MemberCluster. If the policy comes from one join and
+// the MemberCluster from the other, one of the joins must report that.
 func TestOfTwoJoinsWithDifferentCollectorsOneFails(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
@@ -297,8 +299,9 @@ func TestOfTwoJoinsWithDifferentCollectorsOneFails(t *testing.T) {
 	f.expectAccounted(t)
 }
 
-// Secrets whose tokens the host does not hold take all names. The join writes the Secret at the host before it deletes one of them. So
-// a renewal under way cannot store the token that is bound to it.
+// All names of token Secrets are in use, and the host has none of the tokens. The join has to delete one of the token
+// Secrets, and writes the Secret at the host before that. So a renewal that runs at the same time cannot store the token of
+// the deleted token Secret.
 func TestAJoinThatMakesRoomStopsARenewalUnderWay(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
@@ -315,7 +318,7 @@ func TestAJoinThatMakesRoomStopsARenewalUnderWay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	setToken(t, f.host, client.ObjectKeyFromObject(stale), "") // so that the join asks for another
+	setToken(t, f.host, client.ObjectKeyFromObject(stale), "") // so that the join requests a new token
 	_, stale = f.registered(t, "east")
 	isTried := false
 	during := before(f.eastConfig, 1, func(req *http.Request) bool {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The tests on real clusters are in a package of their own, because the sandbox that they use imports this package. The
-// identifiers below are for them.
+// The tests on real clusters are in package join_test, because the sandbox that they use imports package join. These
+// tests use the identifiers below.
 var (
 	Scheme      = scheme
 	Absent      = absent
@@ -27,19 +27,20 @@ const (
 	CRDMemberships = crdMemberships
 )
 
-// Remembering returns options for a member whose API servers accept a deleted account's token only for this long.
+// Remembering shortens a join's wait for the API servers to forget the tokens of a deleted account: the join waits for the
+// given time.
 func (o Options) Remembering(memory time.Duration) Options {
 	o.tokenMemory = memory
 	return o
 }
 
-// Impatient returns options for a join that gives up as soon as a collector does not start.
+// Impatient returns options for a join that gives up as soon as it reads that the collector does not start.
 func (o Options) Impatient() Options {
 	o.patience = time.Millisecond
 	return o
 }
 
-// BoundTo is the name of the Secret on a member that a token is bound to.
+// BoundTo returns the name of the Secret on a member to which a token is bound.
 func BoundTo(t *testing.T, token string) string {
 	t.Helper()
 	c, err := readToken(token)

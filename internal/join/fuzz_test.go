@@ -4,7 +4,7 @@ package join
 
 import "testing"
 
-// Tokens come from kubeconfigs and Secrets, so they are untrusted input.
+// A token comes from a member, which the host does not trust, or from a Secret that users can write.
 func FuzzToken(f *testing.F) {
 	f.Add("a.eyJpYXQiOjEsImV4cCI6Mn0.b")
 	f.Add("..")

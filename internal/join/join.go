@@ -37,7 +37,8 @@ var scheme = func() *runtime.Scheme {
 	return s
 }()
 
-// joiner is one join under way. Each step fills what its group says; later steps read it.
+// joiner has the state of one join. Each step fills a group of fields, which later steps read. The comment above a group
+// names the step.
 type joiner struct {
 	opts   Options
 	report Reporter
@@ -49,16 +50,17 @@ type joiner struct {
 
 	// Filled by discoverHost.
 	identity v1alpha1.HostIdentity
-	known    *v1alpha1.MemberCluster // as it is at the host; empty but for its name when it is not there
-	bound    credentials.Binding     // what the host's credentials are for; empty where it has none
+	known    *v1alpha1.MemberCluster // the host's MemberCluster; only its name is set if it does not exist
+	bound    credentials.Binding     // the binding in the Secret at the host; empty if the host has no Secret
 
-	// Filled by discoverManager: the manager's Deployment, nil where the manager is a process elsewhere.
+	// Filled by discoverManager: the manager's Deployment. It is nil if the manager runs outside the host cluster, or if the user
+	// may not read the Deployment.
 	manager *appsv1.Deployment
 
 	// Filled by discoverMember.
 	memberUID  types.UID
 	version    string
-	membership *v1alpha1.Membership // as it is on the member; empty when it is not there
+	membership *v1alpha1.Membership // the member's Membership; its spec is empty if it does not exist
 	address    address
 
 	// Filled by decide.
@@ -66,25 +68,27 @@ type joiner struct {
 	collector  v1alpha1.CollectorMode
 	namespaces v1alpha1.NamespacePolicy
 
-	// Filled by settleCollector, for a collector on the member. pullSecrets are the pull secrets that the member has, by name.
+	// Filled by settleCollector, for a collector on the member.
 	collectorSettings membercollector.Settings
-	pullSecrets       map[string]*corev1.Secret
+	// pullSecrets has the pull secrets of the collector that exist on the member, by name.
+	pullSecrets map[string]*corev1.Secret
 
-	// Filled by takeOver if the cluster belongs to another host: from is that host, and empty once the cluster is
-	// taken.
-	from  v1alpha1.HostIdentity
+	// Filled by takeOver, if the cluster belongs to another host: from is that host. When takeOver has finished, the
+	// Membership names this host, and from is empty again, except in a dry run.
+	from v1alpha1.HostIdentity
+	// taken is true once takeOver has finished.
 	taken bool
 
 	// Filled by install.
 	account, collectorAccount *corev1.ServiceAccount
 	roleObjects               []client.Object // the ClusterRoles
 
-	// Filled by obtainTokens; collectorToken is zero where the collector runs elsewhere. stored is the Secret at the
-	// host by which the join chose the tokens, nil if there was none.
+	// Filled by obtainTokens. collectorToken is the zero value if the collector does not run in the manager.
 	token, collectorToken credential
-	stored                *corev1.Secret
-	tokenSecrets          boundSecrets
-	issued                []tokenSecret // those that the join made for tokens that the host does not hold yet
+	// stored is the Secret at the host that the join read before it chose the tokens; nil if there was none.
+	stored       *corev1.Secret
+	tokenSecrets boundSecrets
+	issued       []tokenSecret // the token Secrets of the tokens that the join has requested, but not yet stored at the host
 
 	// Filled by putMemberCluster.
 	registered *v1alpha1.MemberCluster
@@ -92,9 +96,9 @@ type joiner struct {
 	changes int
 }
 
-// Join makes the cluster of the connection member a member of the host, or completes and corrects an earlier join.
-// report receives each step; it may be nil. Join returns the Result also with a *NotReadyError: then everything is
-// written, and the host does not report the member as Ready.
+// Join makes the cluster of the connection member a member of the host, or completes and corrects an earlier join. It
+// calls report for each step; report may be nil. If Join has written everything but the member does not become Ready in
+// time, it returns the Result together with a *NotReadyError.
 func Join(ctx context.Context, host, member *rest.Config, opts Options, report Reporter) (*Result, error) {
 	p, err := newJoiner(host, member, opts, report)
 	if err != nil {
@@ -144,7 +148,7 @@ func newJoiner(host, member *rest.Config, opts Options, report Reporter) (*joine
 func newWriter(cfg *rest.Config, cluster string, dry bool) (writer, error) {
 	c, err := client.New(cfg, client.Options{Scheme: scheme})
 	if err != nil {
-		if told := explain(err, cluster, cfg.Host); told != err { //nolint:errorlint // explain returns an error that it does not know as it is
+		if told := explain(err, cluster, cfg.Host); told != err { //nolint:errorlint // explain returns the same error if it has nothing to add
 			return writer{}, fmt.Errorf("connecting to %s: %w", cluster, told)
 		}
 		return writer{}, fmt.Errorf("connecting to %s at %s: its kubeconfig is not usable. Check server, certificate-authority and the user's certificate in it: %w", cluster, cfg.Host, err)
@@ -152,8 +156,8 @@ func newWriter(cfg *rest.Config, cluster string, dry bool) (writer, error) {
 	return writer{client: c, cluster: cluster, dry: dry}, nil
 }
 
-// bounded is a connection whose requests time out, and which drops warnings: they do not concern the person who
-// joins.
+// bounded copies a configuration, and sets a timeout for its requests. Clients of the copy follow no redirects, and do not
+// print the warnings of API servers, which would not help the user.
 func bounded(cfg *rest.Config) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(redirect.Refuse)
@@ -175,7 +179,7 @@ func (p *joiner) note(format string, args ...any) {
 	p.report(Step{Outcome: Noted, What: fmt.Sprintf(format, args...)})
 }
 
-// done reports a step that may have written.
+// done reports a step to the user, with its outcome. If the outcome is not Unchanged, done counts the step as a change.
 func (p *joiner) done(o Outcome, what, note string) {
 	if o != Unchanged {
 		p.changes++
@@ -183,7 +187,8 @@ func (p *joiner) done(o Outcome, what, note string) {
 	p.report(Step{Outcome: o, What: what, Note: note})
 }
 
-// decide fills settings that the options leave open: from an earlier join, else with the default.
+// decide chooses grants, collector mode and namespace policy. A setting that the options leave empty gets the value of an
+// earlier join, or else the default.
 func (p *joiner) decide(ctx context.Context) error {
 	allow := p.opts.Allow
 	if len(allow) == 0 {
@@ -211,5 +216,5 @@ func (p *joiner) result() *Result {
 
 func list(words []string) string { return strings.Join(words, ", ") }
 
-// joined is a list as a flag takes it.
+// joined returns a list in the form of a flag's value.
 func joined(words []string) string { return strings.Join(words, ",") }

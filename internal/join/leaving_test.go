@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-// A person who can write MemberClusters creates one that refers to another member's Secret, and deletes it.
+// A person who can write MemberClusters creates one that refers to the Secret of another member, and deletes it.
 func TestLeavingAMemberKeepsTheSecretsOfOtherMembers(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
@@ -38,7 +38,7 @@ func TestLeavingAMemberKeepsTheSecretsOfOtherMembers(t *testing.T) {
 			if m, err := join.FindMember(within(t), f.host, "evil"); m != nil || err != nil {
 				t.Errorf("the MemberCluster is still there: %v %v", m, err)
 			}
-			f.registered(t, "east") // which fails where the Secret is gone
+			f.registered(t, "east") // fails the test if the Secret is gone
 		})
 	}
 }

@@ -22,8 +22,8 @@ import (
 
 func TestTheHostThatLostAMemberReleasesItAndWritesNothingThere(t *testing.T) {
 	r := newRivals(t, join.Options{})
-	account := r.asHost(t, "east")                  // with the token that is revoked
-	if err := ask(within(t), account); err != nil { // so that it knows the member's kinds before
+	account := r.asHost(t, "east")                  // uses the token that the takeover revokes
+	if err := ask(within(t), account); err != nil { // loads the member's kinds before the token is revoked
 		t.Fatal(err)
 	}
 	theirs := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "theirs"},
@@ -59,7 +59,7 @@ func TestTheHostThatLostAMemberReleasesItAndWritesNothingThere(t *testing.T) {
 	for name, tc := range map[string]struct {
 		do   func(*testing.T) error
 		want string
-		// waits: its MemberCluster is still there then.
+		// waits is true if the MemberCluster still exists after the unjoin.
 		waits bool
 	}{
 		"it joins again": {waits: true, want: `is a member of another host, "second"`, do: func(t *testing.T) error {
@@ -109,7 +109,7 @@ func TestTheHostThatLostAMemberReleasesItAndWritesNothingThere(t *testing.T) {
 	}
 }
 
-// registerAnew creates the MemberCluster of east at the first host again, as it was before the loss.
+// registerAnew creates the MemberCluster of east at the first host again, as it was before the takeover.
 func (r *rivals) registerAnew(t *testing.T) {
 	t.Helper()
 	m, err := join.FindMember(within(t), r.host, "east")
@@ -128,7 +128,7 @@ func (r *rivals) registerAnew(t *testing.T) {
 	registerAt(t, r.host, r.eastConfig.Host, v1alpha1.Finalizer)
 }
 
-// registerAt makes a MemberCluster east without joining anything.
+// registerAt creates a MemberCluster east at a host, without a join.
 func registerAt(t *testing.T, host client.Client, endpoint string, finalizers ...string) {
 	t.Helper()
 	m := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "east", Finalizers: finalizers}}

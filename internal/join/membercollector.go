@@ -21,8 +21,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join/membercollector"
 )
 
-// discoverManager reads the Deployment of the manager on the host. From it the join learns the name of the collector's image, and that
-// the manager runs in a pod. There is none if the manager is a process outside the cluster, as in the sandbox.
+// discoverManager reads the manager's Deployment on the host. If it exists, the manager runs in a pod, and the join derives
+// the collector's image from the manager's image. If the manager runs outside the cluster, as in the sandbox, the
+// Deployment does not exist.
 func (p *joiner) discoverManager(ctx context.Context) error {
 	manager := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: membercollector.Manager}}
 	switch err := p.host.get(ctx, manager); {
@@ -39,8 +40,8 @@ func (p *joiner) discoverManager(ctx context.Context) error {
 	}
 }
 
-// checkFromPod refuses an address by which a pod of the host does not reach the member. addressOf accepts a loopback address where the
-// host's own is one, because both are then on this machine. A pod is not.
+// checkFromPod refuses a loopback address of the member if the manager runs in a pod: there the address leads to the pod
+// itself. addressOf accepts such an address if the host's own address is a loopback address too.
 func (p *joiner) checkFromPod(context.Context) error {
 	if p.manager == nil {
 		return nil
@@ -56,7 +57,8 @@ func (p *joiner) checkFromPod(context.Context) error {
 	return nil
 }
 
-// defaultCollector is where the collector of a new member runs. A manager that is no Deployment has no image for a collector.
+// defaultCollector returns where the collector of a new member runs. If the manager is a Deployment, the collector runs on the member.
+// If not, it runs in the manager, because the join has no Deployment from which it could derive the collector's image.
 func (p *joiner) defaultCollector() v1alpha1.CollectorMode {
 	if p.manager != nil {
 		return v1alpha1.CollectorMember
@@ -64,7 +66,8 @@ func (p *joiner) defaultCollector() v1alpha1.CollectorMode {
 	return v1alpha1.CollectorHost
 }
 
-// settleCollector checks the settings of the collector before the join writes anything.
+// settleCollector completes the settings of the collector before the join writes anything. It returns an error if a setting does not fit
+// the collector mode, or if no join made the present Deployment of the collector.
 func (p *joiner) settleCollector(ctx context.Context) error {
 	if p.collector != v1alpha1.CollectorMember {
 		if !p.opts.MemberCollector.IsZero() {
@@ -87,8 +90,9 @@ func (p *joiner) settleCollector(ctx context.Context) error {
 	return p.readPullSecrets(ctx)
 }
 
-// presentCollector is the Deployment of the collector's name on the member, nil if there is none. A user whose grants are for
-// other kinds may not read Deployments there. Such a user may still join a member that never had a collector of ours.
+// presentCollector returns the Deployment fairlead-collector on the member, or nil if it does not exist. A user who may not
+// read Deployments there gets an error only if the MemberCluster or this join has `collector: Member`. In the other modes
+// no join has made that Deployment, and the result is nil.
 func (p *joiner) presentCollector(ctx context.Context) (*appsv1.Deployment, error) {
 	there := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: membercollector.Name}}
 	err := p.member.get(ctx, there)
@@ -99,7 +103,8 @@ func (p *joiner) presentCollector(ctx context.Context) (*appsv1.Deployment, erro
 	return there, wrapf(err, "reading %s on %s", describe(there), p.member.cluster)
 }
 
-// putCollector installs the collector on the member, or removes it where it runs elsewhere.
+// putCollector installs the collector on the member. If the collector runs elsewhere, putCollector removes the Deployment of an earlier
+// join.
 func (p *joiner) putCollector(ctx context.Context) error {
 	if p.collector != v1alpha1.CollectorMember {
 		if err := p.dropPullSecrets(ctx, nil); err != nil {
@@ -120,7 +125,8 @@ func (p *joiner) putCollector(ctx context.Context) error {
 	return nil
 }
 
-// dropMemberCollector removes the Deployment of an earlier join. Its pods end soon after, and with them their tokens.
+// dropMemberCollector removes the collector's Deployment of an earlier join. Its pods end soon afterwards, and the token of
+// a pod becomes invalid when the pod is deleted.
 func (p *joiner) dropMemberCollector(ctx context.Context) error {
 	present, err := p.presentCollector(ctx)
 	if err != nil || present == nil || !membercollector.IsOurs(present) {
@@ -137,7 +143,8 @@ func (p *joiner) dropMemberCollector(ctx context.Context) error {
 	return nil
 }
 
-// applyDeployment applies a Deployment and does not compare it, because the API server fills it with defaults.
+// applyDeployment writes a Deployment with server-side apply. put compares the desired object with the object on the
+// cluster, and would always find a difference, because the API server fills in defaults of a Deployment.
 func (w writer) applyDeployment(ctx context.Context, want *appsv1.Deployment) (Outcome, error) {
 	there := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: want.Namespace, Name: want.Name}}
 	err := w.get(ctx, there)
@@ -162,7 +169,7 @@ func (w writer) applyDeployment(ctx context.Context, want *appsv1.Deployment) (O
 	}
 	err = w.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), opts...)
 	switch {
-	case isNew && w.dry && absent(err): // a dry run has not created the namespace
+	case isNew && w.dry && absent(err): // the namespace does not exist, because a dry run does not create it
 		return Created, nil
 	case err != nil:
 		return "", err
@@ -180,8 +187,10 @@ func (w writer) applyDeployment(ctx context.Context, want *appsv1.Deployment) (O
 	return Configured, nil
 }
 
-// clearCollector removes a collector that a join installed on the member, before the objects that it observes. The account of a member
-// without such a collector may not read Deployments. Then the garbage collector removes what there is, with the account.
+// clearCollector removes the collector's Deployment that a join installed on the member. It runs before the Deliveries are
+// removed. If the API server forbids the request, clearCollector returns nil: the host has this right only on members whose
+// collector a join installed. A Deployment that remains is owned by the collector's account, so the member's garbage
+// collector deletes it after the account.
 func clearCollector(ctx context.Context, member client.Client, name string, report Reporter) error {
 	obj := named(appsv1.SchemeGroupVersion.WithKind("Deployment"), v1alpha1.SystemNamespace, membercollector.Name)
 	err := member.Get(ctx, client.ObjectKeyFromObject(obj), obj)

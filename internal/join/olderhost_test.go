@@ -18,7 +18,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-// knowsNoMemberCollector makes the host one of a version without `collector: Member`, until the test ends.
+// knowsNoMemberCollector makes the host refuse `collector: Member`, like a host of an earlier version, until the test
+// ends.
 func (f *fleet) knowsNoMemberCollector(t *testing.T) {
 	t.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{}
@@ -37,7 +38,7 @@ func (f *fleet) knowsNoMemberCollector(t *testing.T) {
 	f.awaitMode(t, false)
 }
 
-// awaitMode waits until the host takes, or refuses, `collector: Member`.
+// awaitMode waits until the host accepts `collector: Member` (taken is true) or refuses it (taken is false).
 func (f *fleet) awaitMode(t *testing.T, taken bool) {
 	t.Helper()
 	probe := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: v1alpha1.MemberClusterSpec{

@@ -9,10 +9,11 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/health"
 )
 
-// maxLine bounds a line of Printer, in bytes.
+// maxLine is the longest line that Printer writes, in bytes.
 const maxLine = 16 << 10
 
-// Printer is a Reporter that writes a line for each step: ✓ for an object that is now correct, • for a remark.
+// Printer is a Reporter that writes a line for each step: ✓ for an object that is as the join wants it, • for a remark. In
+// a dry run, • also marks an object that a real join would change.
 func Printer(out io.Writer, dryRun bool) Reporter {
 	return func(s Step) {
 		line := "✓ " + s.What
@@ -28,7 +29,7 @@ func Printer(out io.Writer, dryRun bool) Reporter {
 		if s.Note != "" {
 			line += " (" + s.Note + ")"
 		}
-		line = health.Clean(line, maxLine) // a member's tenants choose names there
-		_, _ = fmt.Fprintln(out, line)     // progress that can't be shown is no reason to stop the work
+		line = health.Clean(line, maxLine) // users of the member choose some of the names in the line, so it may contain control characters
+		_, _ = fmt.Fprintln(out, line)     // a failure to show the progress does not stop the join
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
-// The kubeconfig of a join has the rights of an administrator, so a redirect must not receive its credentials.
+// The kubeconfig that a join uses has the rights of an administrator, so its credentials must not follow a redirect.
 func TestAJoinFollowsNoRedirect(t *testing.T) {
 	var elsewhere atomic.Int64
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))

@@ -25,7 +25,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// tokenFor is a token with a life, as far as readToken reads one; boundTo is the Secret that it is bound to, "" for none.
+// tokenFor returns a token with these times, bound to the Secret boundTo; "" for none. Only the parts that readToken reads
+// are valid.
 func tokenFor(issued, expires time.Time, boundTo string) string {
 	secret := ""
 	if boundTo != "" {
@@ -34,15 +35,16 @@ func tokenFor(issued, expires time.Time, boundTo string) string {
 	return jwt(fmt.Sprintf(`{"iat":%d,"exp":%d,"kubernetes.io":{%s"serviceaccount":{"uid":"account"}}}`, issued.Unix(), expires.Unix(), secret))
 }
 
-// renewing is a member that gives tokens, as far as Renew needs one, and a host with a Secret for it.
+// renewing simulates the two clusters that Renew uses: a member that issues tokens, and a host with the Secret of that
+// member.
 type renewing struct {
 	host, member client.Client
 	secret       *corev1.Secret
-	// issued and expires are the life of the tokens that the member gives.
+	// issued and expires are the times in the tokens that the member issues.
 	issued, expires time.Time
-	// forbids makes the member refuse to let the host create a Secret.
+	// forbids is true if the member refuses to create Secrets.
 	forbids bool
-	// asked are the accounts of the requested tokens.
+	// asked are the accounts for which tokens were requested.
 	asked []string
 }
 
@@ -83,7 +85,7 @@ func (r *renewing) start(t *testing.T, token string, held ...string) {
 	}
 }
 
-// held are the names of the Secrets that tokens on the member are bound to.
+// held returns the names of the Secrets on the member to which tokens are bound.
 func (r *renewing) held(t *testing.T) []string {
 	t.Helper()
 	var list corev1.SecretList
@@ -106,13 +108,14 @@ func TestRenew(t *testing.T) {
 	of := func(age, life float64, boundTo string) string { return tokenFor(at(-age), at(life-age), boundTo) }
 	for name, tt := range map[string]struct {
 		token string
-		// held are the Secrets on the member beside that of the token.
+		// held are the token Secrets on the member, except the Secret of the present token.
 		held []string
-		// life is the lifetime of the issued tokens in hours; 0 stands for a month. late is their age.
+		// life is the lifetime of the issued tokens, in hours; 0 means a month. late is the age of a token when the member
+		// issues it, in hours.
 		life, late float64
 		forbids    bool
-		refuses    bool // the new token
-		raced      bool // by another that writes the Secret at the host
+		refuses    bool // true if the member does not accept the new token
+		raced      bool // true if another client writes the Secret at the host first
 		want       string
 		wantHeld   []string
 		wantErr    string
@@ -226,7 +229,7 @@ func TestRevokeDeletesOnlyTheSecretsOfReplacedTokens(t *testing.T) {
 	}
 }
 
-// If the member refuses to delete a Secret, the Secret stays on the list, and the other tokens are still revoked.
+// If the member refuses to delete a token Secret, it stays on the list, and the other tokens are still revoked.
 func TestATokenThatCannotBeRevokedDoesNotBlockTheOthers(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	r := &renewing{}
@@ -258,7 +261,8 @@ func TestATokenThatCannotBeRevokedDoesNotBlockTheOthers(t *testing.T) {
 	}
 }
 
-// A collector inside the manager has a token of its own in the same Secret, and its own Secrets on the member.
+// A collector inside the manager has a token of its own in the same Secret at the host, and token Secrets of its own on the
+// member.
 func TestTheCollectorsTokenIsRenewedAndRevokedAsTheHostsIs(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	aged := func(age time.Duration, boundTo string) string {
@@ -267,7 +271,7 @@ func TestTheCollectorsTokenIsRenewedAndRevokedAsTheHostsIs(t *testing.T) {
 	hosts, collectors := tokenSecrets(HostAccount), tokenSecrets(CollectorAccount)
 	line := func(name string) string { return name + "/uid-of-" + name }
 	for name, tt := range map[string]struct {
-		host, collector time.Duration // their ages; a collector's of 0 is none
+		host, collector time.Duration // the ages of the two tokens; 0 means that the collector has no token
 		wantAsked       []string
 		superseded      string
 		due             time.Time
@@ -328,7 +332,7 @@ func TestTheCollectorsTokenIsRenewedAndRevokedAsTheHostsIs(t *testing.T) {
 	}
 }
 
-// A collector elsewhere has tokens that the host may not revoke.
+// If the collector runs elsewhere, its account has tokens that the host must not revoke.
 func TestTheHostDoesNotRevokeTokensOfAnAccountThatItDoesNotUse(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	token := func(account string, n int) []byte {

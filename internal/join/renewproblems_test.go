@@ -17,13 +17,14 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// If Secrets take all names, the manager deletes one on the member that a join may have created a moment ago.
+// All names of token Secrets are in use, so the manager deletes one of these Secrets. A join may have created it a moment
+// ago, and may be about to store its token.
 func TestARenewalThatMakesRoomStopsAJoinUnderWay(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	names := tokenSecrets(HostAccount)
 	r := &renewing{issued: now, expires: now.Add(30 * 24 * time.Hour)}
 	r.start(t, tokenFor(now.Add(-25*time.Hour), now.Add(29*24*time.Hour), names[0]), names...)
-	join := r.secret.DeepCopy() // as a join that has made the Secret names[1] read it
+	join := r.secret.DeepCopy() // the Secret at the host as a join has read it, which then created the token Secret names[1]
 	deleted := false
 	makes := interceptor.NewClient(r.member.(client.WithWatch), interceptor.Funcs{
 		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
@@ -45,7 +46,8 @@ func TestARenewalThatMakesRoomStopsAJoinUnderWay(t *testing.T) {
 	if diff := cmp.Diff(names[0]+"/uid-of-"+names[0], string(r.secret.Data[v1alpha1.SecretSuperseded])); diff != "" {
 		t.Errorf("what is to be revoked: %s", diff)
 	}
-	// If the member refuses every deletion, the list has one line, however often the manager tries.
+	// The member refuses every deletion, and the manager tries each minute. The list at the host must not grow with each
+	// try.
 	r.start(t, tokenFor(now.Add(-25*time.Hour), now.Add(29*24*time.Hour), names[0]), names...)
 	keeps := interceptor.NewClient(r.member.(client.WithWatch), interceptor.Funcs{
 		Delete: func(_ context.Context, _ client.WithWatch, obj client.Object, _ ...client.DeleteOption) error {
@@ -64,7 +66,8 @@ func TestARenewalThatMakesRoomStopsAJoinUnderWay(t *testing.T) {
 			t.Errorf("what is to be revoked: %s", diff)
 		}
 	}
-	// The reverse: the join was first, so the manager deletes nothing.
+	// The join writes the Secret at the host first. Then the manager's write must fail, and the manager must delete
+	// nothing.
 	r.start(t, tokenFor(now.Add(-25*time.Hour), now.Add(29*24*time.Hour), names[0]), names...)
 	stale := r.secret.DeepCopy()
 	r.secret.Data[v1alpha1.SecretToken] = []byte(tokenFor(now, now.Add(time.Hour), names[1]))
@@ -90,7 +93,7 @@ func TestARenewalThatKeepsFailingIsReportedForItsToken(t *testing.T) {
 		"after it":              {age: 25*time.Hour + time.Minute, want: []string{HostAccount, CollectorAccount}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &renewing{issued: now.Add(-48 * time.Hour), expires: now.Add(time.Hour)} // of no use
+			r := &renewing{issued: now.Add(-48 * time.Hour), expires: now.Add(time.Hour)} // the member issues tokens that are already due
 			r.start(t, tokenFor(now.Add(-tt.age), now.Add(30*24*time.Hour-tt.age), hosts), hosts, collectors)
 			r.secret.Data[v1alpha1.SecretCollectorToken] = []byte(tokenFor(now.Add(-tt.age), now.Add(30*24*time.Hour-tt.age), collectors))
 			got, err := Renew(t.Context(), r.host, r.member, func(context.Context, string) error { return nil }, r.secret, now)

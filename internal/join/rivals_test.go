@@ -18,13 +18,13 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-// rivals are two hosts, and east as the member "east" of the first, with a Delivery and a workload.
+// rivals are two hosts and the cluster east, which is member "east" of the first host and has a Delivery and a workload.
 type rivals struct {
 	*fleet
-	second *fleet // the other host, in the place of the first
+	second *fleet // the same clusters, with the second host in the place of the first
 	secondUID,
 	firstUID types.UID
-	// oldAccount is that of the first host on east.
+	// oldAccount is the uid of the first host's account on east.
 	oldAccount types.UID
 	delivery   *v1alpha1.Delivery
 	workload   *corev1.ConfigMap
@@ -56,7 +56,7 @@ func newRivals(t *testing.T, opts join.Options) *rivals {
 	return r
 }
 
-// clean resets three clusters for newFleet, whichever host owns east by now.
+// clean resets the three clusters, whichever host east belongs to, so that the next test can use them.
 func (r *rivals) clean(t *testing.T) {
 	t.Helper()
 	for _, f := range []*fleet{r.fleet, r.second} {
@@ -85,7 +85,7 @@ func (r *rivals) clean(t *testing.T) {
 	})
 }
 
-// account is the uid of the host's account on east, whichever host's it is; "" where there is none.
+// account returns the uid of the host's account on east, whichever host uses it; "" if the account does not exist.
 func (f *fleet) account(t *testing.T) types.UID {
 	t.Helper()
 	sa := join.ServiceAccount(join.HostAccount)
@@ -104,7 +104,7 @@ func (f *fleet) membership(t *testing.T) *v1alpha1.Membership {
 	return m
 }
 
-// takingOver are the options of a takeover on a member whose API server caches no tokens.
+// takingOver returns the options of a takeover that waits only 1 ms for the member's API servers to forget the old tokens.
 func takingOver(name string) join.Options {
 	return join.Options{Name: name, DefaultHostName: "second", TakeOver: true}.Remembering(time.Millisecond)
 }
@@ -120,8 +120,8 @@ func (r *rivals) expectUntouched(t *testing.T) {
 	}
 }
 
-// dying is a connection that ends with its write number n, counted from 1: that one arrives, and its answer does not.
-// Dry runs are no writes.
+// dying returns a connection that breaks at the write number l.n, counted from 1. The API server gets that write, but its
+// response is lost. Dry runs do not count as writes.
 func dying(cfg *rest.Config, l *life) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {

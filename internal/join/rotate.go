@@ -7,10 +7,12 @@ import (
 	"fmt"
 )
 
-// rotate deletes the host's account on its member, so that the steps that follow make it again. After that the API
-// server refuses every token the account ever had, also tokens that are bound to no Secret. All checks that can
-// refuse run before it. If the join stops at any point, any join of this host finishes it. In a takeover the account
-// is already new.
+// rotate deletes the host's account and the collector's account on the member. Later steps of the join create them again.
+// After the deletion the API server refuses every earlier token of the accounts, even a token that is bound to no token
+// Secret.
+//
+// All checks that can refuse the join run before the deletion. If the join stops after the deletion, any later join by this
+// host completes it. In a takeover rotate does nothing, because takeOver has already deleted the accounts.
 func (p *joiner) rotate(ctx context.Context) error {
 	switch {
 	case !p.opts.Rotate || p.taken:

@@ -5,15 +5,15 @@ package join
 // Outcome is what a step did to its object.
 type Outcome string
 
-// The outcomes of a step, as a person reads them behind its name.
+// The outcomes of a step, in the form in which they are printed after the step's name.
 const (
 	Created    Outcome = "created"
 	Configured Outcome = "configured"
 	Unchanged  Outcome = "unchanged"
 	Removed    Outcome = "removed"
-	// Checked is the outcome of a step that only looks.
+	// Checked is the outcome of a step that only reads objects.
 	Checked Outcome = "checked"
-	// Noted is not an outcome but a remark for the person who reads the output.
+	// Noted marks a remark for the user. It is not the outcome of a step.
 	Noted Outcome = "noted"
 )
 
@@ -22,15 +22,15 @@ type Step struct {
 	Outcome Outcome
 	// What names the object: "member eu-1: roles of the host (core, storage)".
 	What string
-	// Note is further information; it is often "".
+	// Note is further information for the user; "" for none.
 	Note string
 }
 
-// Reporter receives every step as soon as it is done. In a dry run Created, Configured and Removed mean what a real
-// run would do.
+// Reporter is called once for every step, as soon as the step is done. In a dry run, Created, Configured and Removed are
+// the outcomes that a real run would have.
 type Reporter func(Step)
 
-// tally sums up the outcomes of the objects of one step.
+// tally counts the outcomes of the objects that one step writes.
 type tally struct{ created, configured, unchanged, removed int }
 
 func (t *tally) add(o Outcome) {

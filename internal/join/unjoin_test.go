@@ -14,7 +14,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-// One person unjoins and waits for the manager. Another person joins the cluster as soon as its MemberCluster is gone.
+// One person unjoins and waits for the manager. Another person joins the cluster again as soon as its MemberCluster is
+// deleted.
 func TestAnUnjoinThatWaitsLeavesTheSecretOfANewJoin(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
@@ -23,7 +24,7 @@ func TestAnUnjoinThatWaitsLeavesTheSecretOfANewJoin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := func() { // the manager, then the join
+	again := func() { // acts as the manager, which completes the deletion, and then as the other person
 		m, err := join.FindMember(within(t), f.host, "east")
 		if err != nil || m == nil || m.DeletionTimestamp == nil {
 			t.Fatalf("%v %v", m, err)
@@ -43,7 +44,7 @@ func TestAnUnjoinThatWaitsLeavesTheSecretOfANewJoin(t *testing.T) {
 	f.expectAccounted(t)
 }
 
-// The manager's last renewal may write the Secret while an unjoin deletes it.
+// The manager's last renewal writes the Secret while the unjoin deletes it.
 func TestAnUnjoinDeletesASecretThatIsWrittenMeanwhile(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
@@ -65,7 +66,8 @@ func TestAnUnjoinDeletesASecretThatIsWrittenMeanwhile(t *testing.T) {
 	f.leave(t, f.eastConfig, "east")
 }
 
-// The manager has finished, and the first join of a new member of the name has stored its Secret and not made its MemberCluster.
+// The manager has completed the deletion of a member. Then the first join of a new member with the same name stores its
+// Secret, and has not created its MemberCluster yet.
 func TestAnUnjoinThatWaitsLeavesTheSecretOfAFirstJoin(t *testing.T) {
 	f := newFleet(t)
 	f.mustJoin(t, f.eastConfig, join.Options{Name: "east"})
@@ -99,7 +101,8 @@ func TestAnUnjoinThatWaitsLeavesTheSecretOfAFirstJoin(t *testing.T) {
 	}
 }
 
-// The MemberCluster goes although the manager has not withdrawn: it has no finalizer, or a person removes it meanwhile.
+// The MemberCluster disappears before the manager has withdrawn from the member, because it has no finalizer or because a
+// person removes the finalizer.
 func TestAnUnjoinWithdrawsAlthoughItsMemberClusterDisappears(t *testing.T) {
 	for name, tc := range map[string]struct {
 		method, path string

@@ -14,7 +14,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// lock accepts every record, after a delay, unless it fails.
+// lock simulates the lease on the API server. A write lasts as long as the field takes says. It is accepted unless the
+// field fails is true.
 type lock struct {
 	resourcelock.Interface
 	clock  *clocktesting.FakeClock
@@ -23,7 +24,7 @@ type lock struct {
 	fails  bool
 	writes int
 	during func()
-	// reads is called at the next read.
+	// reads is called at each read.
 	reads func()
 }
 
@@ -116,7 +117,7 @@ func TestOnlyAManagerWithAFreshLeaseWrites(t *testing.T) {
 	}
 }
 
-// The elector calls every second, the API server gets a request every 5 s.
+// The elector calls Update every second, but the API server gets a request only every 5 s.
 func TestTheLeaseIsRenewedEveryFiveSeconds(t *testing.T) {
 	g, l := newTestGuard("")
 	for range 60 {
@@ -130,7 +131,8 @@ func TestTheLeaseIsRenewedEveryFiveSeconds(t *testing.T) {
 	}
 }
 
-// As soon as the API server has the write that gives the lease back, another manager may begin.
+// Another manager may begin as soon as the API server has stored the write that releases the lease, so this manager must
+// stop before that write.
 func TestTheWritesEndBeforeTheLeaseIsGivenBack(t *testing.T) {
 	g, l := newTestGuard("")
 	if err := g.Create(t.Context(), mine); err != nil {
@@ -217,7 +219,7 @@ func TestAManagerThatTookItsLeaseBackWritesAfterAPause(t *testing.T) {
 	if err := <-written; err != nil {
 		t.Error(err)
 	}
-	// The renewals continue meanwhile, and a later read changes nothing.
+	// The pause does not begin again at a renewal or a later read.
 	if err := g.Update(t.Context(), mine); err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +242,8 @@ func TestThePauseEndsWithTheWrite(t *testing.T) {
 	}
 }
 
-// The answer to the write that takes the lease back is lost. The next read shows the manager's own name.
+// The API server stores the write that takes the lease back, but its answer is lost. The next read shows the manager's own
+// name, and the pause must still be kept.
 func TestThePauseIsKeptWhenTheAnswerIsLost(t *testing.T) {
 	g, l := newTestGuard("pod-1")
 	l.holder = "host_pod-1_other"
@@ -261,7 +264,7 @@ func TestThePauseIsKeptWhenTheAnswerIsLost(t *testing.T) {
 	}
 }
 
-// It neither gives back a lease that another manager holds, nor takes it back: both managers may be alive.
+// A manager must neither release a lease that another manager holds, nor take it back: both managers may be alive.
 func TestAManagerThatReadsAnotherHolderStopsAtOnce(t *testing.T) {
 	for name, other := range map[string]string{"another pod": "host_pod-2_other", "the same proof": "host_pod-1_other", "nobody": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -284,7 +287,8 @@ func TestAManagerThatReadsAnotherHolderStopsAtOnce(t *testing.T) {
 	}
 }
 
-// The elector reads the lease before it gives it back, but decides by the earlier read.
+// Before it releases the lease, the elector reads the lease. But it decides by an earlier read, so it would release the
+// lease of another manager.
 func TestALeaseThatAnotherManagerHoldsIsNotGivenBack(t *testing.T) {
 	g, l := newTestGuard("")
 	timing := Default()

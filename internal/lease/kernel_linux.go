@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// kernelID identifies this kernel since its boot. All containers on a machine have the same one.
+// kernelID returns the id of this boot of the kernel. All containers on a machine have the same id.
 func kernelID() (string, error) {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -11,19 +11,19 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/filelock"
 )
 
-// Proof proves that a predecessor is dead. It is a value that the manager writes into the lease together with its name.
-// Two processes with the same value never run at the same time. The zero Proof proves nothing: then the manager waits
-// until the lease has expired.
+// Proof is a value that the manager writes into the lease as a part of its name. Two processes with the same value never
+// run at the same time. So if the lease names another process with the value of this process, that predecessor is dead. The
+// zero Proof proves nothing: with it the manager waits until the lease has expired.
 //
 // A host name is no proof. Another machine can have the same name, and two processes can run on one machine.
 type Proof struct {
 	value string
-	// lock is held until the process ends.
+	// lock is the lock on the file of OfLockFile. The process never releases it; nil for other proofs.
 	lock *filelock.Lock
 }
 
-// isPodUID matches the uid of a pod. It does not match the digest that a kubelet uses as the uid of a static pod.
-// Static pods of one manifest on two nodes can have the same digest.
+// isPodUID matches the uid that an API server gives a pod. It does not match the uid of a static pod, which is a digest
+// that a kubelet computes: static pods of one manifest on two nodes can have the same digest.
 var isPodUID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // OfPod returns the proof of a manager that is the only container of a pod: the pod's uid. A kubelet restarts a
@@ -35,9 +35,9 @@ func OfPod(uid string) (Proof, error) {
 	return Proof{value: "pod-" + uid}, nil
 }
 
-// OfLockFile locks a file until the process ends, and returns its proof: the file, and the kernel that holds the lock.
-// The kernel releases the lock when the process has ended, and never gives it to two processes. Content and name of the
-// file prove nothing, because they can be copied.
+// OfLockFile locks a file until the process ends, and returns the proof of this process: the identity of the file, and of
+// the kernel that holds the lock. The kernel releases the lock when the process has ended, and never gives it to two
+// processes. Content and name of the file prove nothing, because they can be copied.
 func OfLockFile(path string) (Proof, error) {
 	lock, err := filelock.Try(path)
 	if errors.Is(err, filelock.ErrHeld) {
@@ -56,7 +56,7 @@ func OfLockFile(path string) (Proof, error) {
 	return Proof{}, errors.Join(fmt.Errorf("identifying lock file %s: %w", path, err), lock.Release())
 }
 
-// String returns the value, "" for no proof.
+// String returns the value of the proof, "" for the zero Proof.
 func (p Proof) String() string { return p.value }
 
 // identity is the name of a process in the lease. It has three parts: the host's name for people, the proof, and a part
@@ -68,8 +68,8 @@ func (p Proof) identity(host, process string) string {
 	return host + "_" + p.value + "_" + process
 }
 
-// covers reports whether this proof shows that a process is dead. identity is its name in the lease, and must not be
-// the name of this process itself.
+// covers reports whether this proof shows that the process named identity in the lease is dead. identity must not be the
+// name of this process.
 func (p Proof) covers(identity string) bool {
 	parts := strings.Split(identity, "_")
 	return p.value != "" && len(parts) >= 3 && parts[len(parts)-2] == p.value

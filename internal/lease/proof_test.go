@@ -12,7 +12,7 @@ import (
 func TestAPodsUIDIsAUID(t *testing.T) {
 	for uid, good := range map[string]bool{
 		"3f1c2f0e-5c1f-4b7a-9a55-0a4f0f6b2c11":  true,
-		"0123456789abcdef0123456789abcdef":      false, // of a static pod; a static pod on another node can have the same
+		"0123456789abcdef0123456789abcdef":      false, // the uid of a static pod; a static pod on another node can have the same uid
 		"":                                      false,
 		"$(POD_UID)":                            false, // a kubelet leaves this if the variable is not set
 		"3f1c2f0e-5c1f-4b7a-9a55-0a4f0f6b2c11_": false,
@@ -45,7 +45,7 @@ func TestALockFileProvesThatNoOtherProcessHoldsIt(t *testing.T) {
 	if err != nil || !again.covers(first.identity("host", "before")) {
 		t.Errorf("the same file proves nothing: %v, %s and %s", err, first, again)
 	}
-	// A copy is another file, for example in the image of a machine or of a sandbox.
+	// A copy of the lock file is another file, for example in the image of a machine, so it must give another proof.
 	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -28,12 +28,12 @@ import (
 // shared is a host's API server, with the leases of all these tests.
 var shared = plane.New(sandbox.Options{Name: "unit-lease"}, nil)
 
-// The environment of a process that plays a manager. The test program starts itself as such a process.
+// The environment of a process that acts as a manager. The test program starts itself as such a process.
 const (
 	envKubeconfig = "LEASE_TEST_KUBECONFIG"
 	envLease      = "LEASE_TEST_NAME"
-	envLockFile   = "LEASE_TEST_LOCK_FILE" // may be empty: no proof
-	envWrites     = "LEASE_TEST_WRITES"    // the file to which it appends the time of each write
+	envLockFile   = "LEASE_TEST_LOCK_FILE" // "" means a manager without a proof
+	envWrites     = "LEASE_TEST_WRITES"    // the file to which the process appends the time of each write
 )
 
 func TestMain(m *testing.M) {
@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	os.Exit(shared.Main(m))
 }
 
-// manage runs an elector, and writes every 10 ms while the guard allows it.
+// manage acts as a manager: it runs an elector, and writes every 10 ms while the Guard allows it.
 func manage(ctx context.Context) error {
 	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv(envKubeconfig))
 	if err != nil {
@@ -93,7 +93,6 @@ type process struct {
 	writes string
 }
 
-// start starts a manager.
 func start(t *testing.T, lease, lockFile string) *process {
 	t.Helper()
 	host, err := shared.Sandbox(t).Cluster(sandbox.HostName)
@@ -106,11 +105,11 @@ func start(t *testing.T, lease, lockFile string) *process {
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() }) // it may have ended
+	t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() }) // the errors of a process that has already ended do not matter
 	return p
 }
 
-// times are the times of its writes.
+// times returns the times of the process's writes.
 func (p *process) times(t *testing.T) []time.Time {
 	t.Helper()
 	content, err := os.ReadFile(p.writes)
@@ -146,7 +145,7 @@ func (p *process) kill(t *testing.T) time.Time {
 	if err := p.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = p.Wait() // it was killed
+	_ = p.Wait() // the error tells that the process was killed
 	return time.Now()
 }
 
@@ -186,7 +185,8 @@ func TestAManagerTakesBackTheLeaseOfItsDeadPredecessor(t *testing.T) {
 	}
 }
 
-// Two managers on one machine, with one host name, prove nothing about each other.
+// The two managers run on one machine under one host name. But they lock different files, so the second cannot prove that
+// the first is dead.
 func TestAManagerWithoutAProofWaitsUntilTheLeaseHasExpired(t *testing.T) {
 	shared.Sandbox(t)
 	first := start(t, "waited-for", filepath.Join(t.TempDir(), "manager.lock"))
@@ -199,7 +199,7 @@ func TestAManagerWithoutAProofWaitsUntilTheLeaseHasExpired(t *testing.T) {
 	}
 }
 
-// A frozen leader continues in the middle of its writes. By then another manager has long taken over.
+// A leader is frozen, and continues in the middle of its writes long after another manager has taken the lease.
 func TestTwoManagersNeverBothWrite(t *testing.T) {
 	shared.Sandbox(t)
 	first := start(t, "frozen", "")

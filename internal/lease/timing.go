@@ -4,35 +4,35 @@ package lease
 
 import "time"
 
-// maxClockError limits the error in the rate of a machine's clock that the fence tolerates: one part in 100. NTP
-// corrects a clock by at most one part in 2,000.
+// maxClockError is how wrong the rate of a machine's clock may be: the fence tolerates an error of one part in
+// maxClockError. NTP corrects a clock by at most one part in 2,000.
 const maxClockError = 100
 
-// Timing holds the numbers of the lease and of the fence. Each is measured with the clock of one machine. No machine
-// compares its clock with another machine's.
+// Timing holds the durations of the lease and of the fence. Each duration is measured with the clock of one machine. No
+// machine compares its clock with another machine's.
 type Timing struct {
-	// Duration is how long another manager waits after it last saw the lease change.
+	// Duration is the validity of the lease: how long another manager waits after it last read a change of the lease.
 	Duration time.Duration
-	// Renew is the age at which the leader renews the lease.
+	// Renew is the age of the lease at which the leader renews it.
 	Renew time.Duration
-	// Retry is the shortest pause between two reads of a standby. The elector adds up to 120 %. The leader also checks
-	// at this interval whether a renewal is due.
+	// Retry is the shortest time after which a manager that is not the leader reads the lease again; the elector adds up to
+	// 120 % at random. The leader checks at the interval Retry whether a renewal is due.
 	Retry time.Duration
 	// Request is how long one request about the lease may take.
 	Request time.Duration
 	// GiveUp is how long the leader tries one renewal. If no try succeeds, its process ends.
 	GiveUp time.Duration
-	// Begin is the age from which no write to a member begins.
+	// Begin is the age of the lease from which the leader begins no write to a member.
 	Begin time.Duration
-	// Cancel is the age at which a write that is under way is canceled.
+	// Cancel is the age of the lease at which the leader cancels its writes that are under way.
 	Cancel time.Duration
-	// HoldOff is how long a manager that took back its predecessor's lease writes to no member. In that time the
-	// requests that the predecessor had sent arrive or fail.
+	// HoldOff is the pause after a manager took back its predecessor's lease. During the pause the manager writes to no
+	// member, so that requests which the predecessor had sent arrive or fail before the first write.
 	HoldOff time.Duration
 }
 
-// Default returns the manager's timing. TestTheFenceFallsBeforeAnotherManagerBegins checks the conditions that it has
-// to meet.
+// Default returns the manager's timing. TestTheFenceFallsBeforeAnotherManagerBegins checks the conditions that these
+// numbers have to meet.
 func Default() Timing {
 	return Timing{
 		Duration: 15 * time.Second,
@@ -46,7 +46,7 @@ func Default() Timing {
 	}
 }
 
-// Tenure is what a manager knows about its own lease.
+// Tenure holds the times by which a manager judges whether it is still the leader.
 type Tenure struct {
 	// Renewed is when the last accepted renewal began. It is zero while the manager does not hold the lease.
 	Renewed time.Time
@@ -78,17 +78,17 @@ func (t Timing) Judge(of Tenure, now time.Time) Verdict {
 	v.MayBegin = v.Age < t.Begin
 	v.Left = max(0, t.Cancel-v.Age)
 	if !of.TakenBack.IsZero() {
-		// This is the monotonic clock, which is never set. A wall clock that is set back by hours would stop the writes
-		// for hours. A wall clock that is set forward would end the pause too early.
+		// Sub uses the monotonic clock, which is never set. A wall clock that is set back by hours would stop the
+		// writes for hours. A wall clock that is set forward would end the pause too early.
 		since := now.Sub(of.TakenBack)
 		v.Wait = min(t.HoldOff, max(0, t.HoldOff-since))
 	}
 	return v
 }
 
-// Slack returns the real time between two events after the last renewal, with both clocks at their worst. First, the
-// old leader cancels its last write; its clock is slow. Second, another manager can take the lease at the earliest; its
-// clock is fast. The other manager sees the renewal after it began, which only adds to the slack.
+// Slack returns the shortest real time between two moments: when the old leader cancels its last write, and when another
+// manager can take the lease. It assumes that the old leader's clock is slow and the other manager's clock is fast. In
+// reality the time is longer, because the other manager reads the last renewal some time after it began.
 func (t Timing) Slack() time.Duration {
 	return faster(t.Duration) - slower(t.Cancel)
 }
@@ -99,8 +99,8 @@ func slower(d time.Duration) time.Duration { return d + d/maxClockError }
 // faster returns the shortest real time that passes while a machine's clock advances by d.
 func faster(d time.Duration) time.Duration { return d * maxClockError / (maxClockError + 1) }
 
-// elapsed returns the longer of two times: by the monotonic clock and by the wall clock. The monotonic clock stands
-// still while the machine sleeps. A wall clock that is set back hides time.
+// elapsed returns the longer of two times: the time by the monotonic clock and the time by the wall clock. Each clock can
+// show too little. The monotonic clock stands still while the machine sleeps. The wall clock can be set back.
 func elapsed(since, now time.Time) time.Duration {
 	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Some conditions make the numbers safe, others make them useful.
+// Some of these conditions keep two leaders from writing at the same time. The others keep one leader at work, and bound
+// the time without a leader.
 func TestTheFenceFallsBeforeAnotherManagerBegins(t *testing.T) {
 	d := Default()
 	for condition, holds := range map[string]bool{
@@ -59,15 +60,16 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// The test needs both readings of a real clock. The reading that shows more time counts.
+// elapsed takes the longer of two times, by the monotonic clock and by the wall clock. So the test needs a time with both
+// readings, as time.Now returns it.
 func TestAWallClockThatIsSetDoesNotMoveTheFenceBack(t *testing.T) {
 	renewed := time.Now()
-	now := renewed.Add(11 * time.Second) // both clocks
+	now := renewed.Add(11 * time.Second) // moves both readings
 	back := time.Unix(0, now.Add(-time.Hour).UnixNano())
 	if v := Default().Judge(Tenure{Renewed: renewed}, now); v.MayBegin {
 		t.Errorf("%+v", v)
 	}
-	// Without a monotonic reading there is only the wall clock.
+	// The variable back has no monotonic reading, so only the wall clock counts.
 	if age := elapsed(renewed, back); age > 0 {
 		t.Errorf("%s", age)
 	}
@@ -76,9 +78,9 @@ func TestAWallClockThatIsSetDoesNotMoveTheFenceBack(t *testing.T) {
 	}
 }
 
-// Two managers act at random times. Their clocks are as wrong as the fence tolerates. The leader freezes, and some
-// renewals get no answer. Once the other manager can take the lease, the old leader begins no write, and has canceled
-// all earlier ones.
+// Two managers act at random times, with clocks as wrong as the fence tolerates. The leader freezes, and some renewals get
+// no answer. Once the other manager can take the lease, the old leader must begin no write, and must have canceled all
+// earlier writes.
 func TestNoWriteOfTheOldLeaderReachesAMemberAfterTheNewLeaderBegan(t *testing.T) {
 	d := Default()
 	random := rand.New(rand.NewPCG(1, 2))

@@ -11,17 +11,17 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// kindMap holds how kinds are served: by group and kind, and by group and resource.
+// kindMap maps kinds to resources, and resources to kinds.
 type kindMap struct {
 	byKind     map[schema.GroupKind]meta.RESTMapping
 	byResource map[schema.GroupResource]schema.GroupKind
 }
 
-// builtIn holds Fairlead's own kinds, and the kinds that Kubernetes 1.36 serves in a stable version. Each is in the
-// version that its API server prefers. Every member serves these kinds in the same way. So the manager does not ask
-// members about them, and ignores what discovery says of them. A member of an older version, or with an API switched
-// off, may lack a kind. newKindMap derives the plurals from the kinds. TestBuiltInKindsAreThoseOfARealAPIServer
-// compares the list with a real API server.
+// builtIn maps Fairlead's own kinds, and the kinds that Kubernetes 1.36 serves in a stable version. Each kind has the
+// version that API servers prefer, and newKindMap derives the plural from the kind. Every member that serves such a
+// kind uses the same name and the same scope, so the manager needs no discovery documents of members for it. A member
+// may lack a kind if its Kubernetes is older, or if an administrator has switched the API off.
+// TestBuiltInKindsAreThoseOfARealAPIServer compares the list with a real API server.
 var builtIn = newKindMap([]builtInGroup{
 	{"", "v1", "ConfigMap Endpoints Event LimitRange PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount",
 		"Namespace Node PersistentVolume"},
@@ -66,12 +66,12 @@ func newKindMap(groups []builtInGroup) kindMap {
 	return all
 }
 
-// ServedEverywhere reports whether every API server serves a kind. Older API servers, and API servers with that API
-// switched off, are exceptions.
+// ServedEverywhere reports whether a kind is built in. Every member's API server serves such a kind, unless it is older
+// than Kubernetes 1.36 or an administrator has switched the API off.
 func ServedEverywhere(gk schema.GroupKind) bool { return builtIn.mapping(gk, "") != nil }
 
-// mapping returns how a built-in kind is served in a version, nil for a kind that is not built in. The version "" means
-// the preferred version.
+// mapping returns the resource and the scope of a built-in kind in a version, or nil for a kind that is not built in. The
+// version "" means the preferred version.
 func (m kindMap) mapping(gk schema.GroupKind, version string) *meta.RESTMapping {
 	found, ok := m.byKind[gk]
 	if !ok {

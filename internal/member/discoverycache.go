@@ -17,28 +17,31 @@ import (
 )
 
 const (
-	// maxKnown bounds the number of cached resources of one member: they take about 2 MiB. Past that, the mapper drops
-	// the whole cache, and asks the member again when it needs a kind.
+	// maxKnown is the largest number of resources of one member in the cache: 8,192 resources take about 2 MiB. If a
+	// new answer exceeds it, the mapper drops everything but that answer. It asks the member again when it needs
+	// another kind.
 	maxKnown = 8192
-	// mapWithin bounds the time to ask a member how it serves a kind, over all versions.
+	// mapWithin is the time limit of all discovery requests for one mapping together.
 	mapWithin = 30 * time.Second
 )
 
-// mapper maps the kinds of one member to resources. Built-in kinds are compiled in. For all others it asks the member,
-// one version of a group at a time, and caches the answer. An answer of one member never affects another member.
+// mapper maps the kinds of one member to resources. It knows the mappings of built-in kinds without a request. For any
+// other kind it asks the member, one version of a group at a time, and caches the answer. The answers of one member have
+// no effect on other members.
 //
-// The mapper never caches that a kind is missing, because its CRD may appear at any moment.
+// The mapper never caches that a kind is missing, because a user may create its CRD at any moment.
 type mapper struct {
 	conn *Conn
-	// asking holds one token while a caller asks the member. Meanwhile other callers with a question wait.
+	// asking has one slot, so that only one caller at a time sends discovery requests to the member. The others wait
+	// for the slot.
 	asking chan struct{}
 
 	mu       sync.Mutex
 	versions map[string][]string
 	known    map[schema.GroupVersion][]discovery.Resource
-	count    int // of resources in known
+	count    int // the number of resources in known
 	// doubted are the built-in kinds that the member did not serve at their usual path. For these kinds the mapper asks
-	// the member.
+	// the member, as for kinds that are not built in.
 	doubted map[schema.GroupKind]bool
 }
 
@@ -48,15 +51,16 @@ func newMapper(conn *Conn) *mapper {
 	return m
 }
 
-// forget drops the cache. The answer to a request that is under way is cached when it arrives, and may be old. If the
-// member serves nothing at the mapped path, the caller calls doubt, and the mapper asks again.
+// forget drops the cache. A discovery request that is under way may still add an outdated resource afterwards. If the
+// member answers 404 at the path of that resource, the caller calls doubt, and the mapper asks the member again.
 func (m *mapper) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.versions, m.known, m.count = map[string][]string{}, map[schema.GroupVersion][]discovery.Resource{}, 0
 }
 
-// doubt makes the next mapping of a kind ask the member.
+// doubt makes the next mapping of a kind ask the member. If the kind is built in, all its later mappings also come from
+// the member's answers, and not from the list of built-in kinds.
 func (m *mapper) doubt(gk schema.GroupKind) {
 	m.forget()
 	if builtIn.mapping(gk, "") == nil {
@@ -67,8 +71,9 @@ func (m *mapper) doubt(gk schema.GroupKind) {
 	m.doubted[gk] = true
 }
 
-// byItself returns the mapping of a built-in kind that the mapper knows without asking the member, nil for any other
-// kind.
+// byItself returns the mapping of a built-in kind without a request. It returns nil if the mapper has to ask the
+// member. That is so if the kind is not built in, if it is doubted, or if the first of versions is not the built-in
+// version.
 func (m *mapper) byItself(gk schema.GroupKind, versions []string) *meta.RESTMapping {
 	found := builtIn.mapping(gk, "")
 	if found == nil || len(versions) > 0 && versions[0] != found.Resource.Version {
@@ -82,7 +87,7 @@ func (m *mapper) byItself(gk schema.GroupKind, versions []string) *meta.RESTMapp
 	return found
 }
 
-// mapping is Conn.Mapping.
+// mapping implements Conn.Mapping.
 func (m *mapper) mapping(ctx context.Context, gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
 	if found := m.byItself(gk, versions); found != nil {
 		return found, nil
@@ -95,7 +100,7 @@ func (m *mapper) mapping(ctx context.Context, gk schema.GroupKind, versions ...s
 		return nil, &meta.NoKindMatchError{GroupKind: gk, SearchedVersions: versions}
 	}
 	if found := builtIn.mapping(gk, gv.Version); found != nil {
-		return found, nil // name and scope of a built-in kind never come from the member
+		return found, nil // the name and scope of a built-in kind come from Kubernetes, whatever the member answers
 	}
 	if err := r.Usable(); err != nil {
 		return nil, err
@@ -107,7 +112,7 @@ func (m *mapper) mapping(ctx context.Context, gk schema.GroupKind, versions ...s
 	return &meta.RESTMapping{Resource: gv.WithResource(r.Name), GroupVersionKind: gv.WithKind(gk.Kind), Scope: scope}, nil
 }
 
-// resource returns the version and kind in which the member serves a resource.
+// resource returns the version in which the member serves a resource, and the resource's kind.
 func (m *mapper) resource(ctx context.Context, gr schema.GroupResource, versions ...string) (schema.GroupVersion, string, error) {
 	if gk, ok := builtIn.byResource[gr]; ok {
 		found, err := m.mapping(ctx, gk, versions...)
@@ -126,8 +131,9 @@ func (m *mapper) resource(ctx context.Context, gr schema.GroupResource, versions
 	return gv, r.Kind, nil
 }
 
-// find looks for a resource in the given versions of a group, first in the cache, then at the member. Without versions
-// it looks in all versions. The result is nil if there is no such resource.
+// find returns the first resource of a group for which is(resource) is true. It searches the given versions,
+// first in the cache and then at the member. Without versions it searches all versions. The result is nil if no
+// resource is found.
 func (m *mapper) find(ctx context.Context, group string, versions []string, is func(discovery.Resource) bool,
 ) (schema.GroupVersion, *discovery.Resource, error) {
 	if gv, r := m.remembered(group, versions, is); r != nil {
@@ -141,7 +147,7 @@ func (m *mapper) find(ctx context.Context, group string, versions []string, is f
 	case <-ctx.Done():
 		return schema.GroupVersion{}, nil, context.Cause(ctx)
 	}
-	if gv, r := m.remembered(group, versions, is); r != nil { // another caller has asked meanwhile
+	if gv, r := m.remembered(group, versions, is); r != nil { // another caller has filled the cache while this one waited
 		return gv, r, nil
 	}
 	return m.ask(ctx, group, versions, is)

@@ -36,7 +36,7 @@ func mapped(t *testing.T, conn *Conn, gk schema.GroupKind, versions ...string) s
 	return mapping.Resource.String() + " " + string(mapping.Scope.Name())
 }
 
-// lies makes the member answer that Deployment is another resource, and cluster-scoped.
+// lies makes the member answer that Deployment is a cluster-scoped kind with another resource name.
 func lies(s *apiServer) {
 	s.says("/apis/apps/v1", resources("apps/v1", metav1.APIResource{Name: "evil", Kind: "Deployment"},
 		metav1.APIResource{Name: "..", Kind: "StatefulSet"}))
@@ -48,7 +48,7 @@ func TestTheMappingOfABuiltInKindNeverComesFromTheMember(t *testing.T) {
 	lies(liar)
 	for name, server := range map[string]*apiServer{"the liar": liar, "the honest one": honest} {
 		conn := connected(t, server.config("t"))
-		if _, err := conn.ServerVersion(t.Context()); err != nil { // both answers are the same
+		if _, err := conn.ServerVersion(t.Context()); err != nil { // the liar does not lie about its version
 			t.Fatal(err)
 		}
 		before := server.requests()
@@ -71,7 +71,7 @@ func TestABuiltInKindThatTheMemberLacksHasNoMapping(t *testing.T) {
 	server := newAPIServer(t)
 	conn := connected(t, server.config("t"))
 	job := schema.GroupKind{Group: "batch", Kind: "Job"}
-	mapped(t, conn, job, "v1") // from the cache, without a request
+	mapped(t, conn, job, "v1") // the mapping of a built-in kind sends no request
 	conn.DoubtMapping(job)
 	if _, err := conn.Mapping(t.Context(), job, "v1"); !meta.IsNoMatchError(err) {
 		t.Fatalf("want no match, got %v", err)
@@ -100,7 +100,7 @@ func TestTheMapperFollowsAKindThatAppearsAndDisappears(t *testing.T) {
 			t.Error(got)
 		}
 	}
-	if n := server.times("/apis/shop.example.com/v1"); n != 2 { // without a version, the mapper has to learn the preferred one
+	if n := server.times("/apis/shop.example.com/v1"); n != 2 { // the first request learns the preferred version, the second the kinds
 		t.Errorf("asked %d times", n)
 	}
 	server.says("/apis/shop.example.com/v1", resources("shop.example.com/v1",
@@ -168,17 +168,18 @@ func TestAFailedDiscoveryIsNotTakenForAMissingKind(t *testing.T) {
 func TestAMappingEndsWithTheContextOfItsCaller(t *testing.T) {
 	server := newAPIServer(t)
 	conn := connected(t, server.config("t"))
-	conn.mapper.asking <- struct{}{} // as if another caller waited for an answer that never comes
+	conn.mapper.asking <- struct{}{} // another caller holds the slot and gets no answer from the member
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("the member is not wanted any more")
 	cancel(why)
 	if _, err := conn.Mapping(ctx, crates, "v1"); !errors.Is(err, why) {
 		t.Errorf("got %v", err)
 	}
-	mapped(t, conn, deployments, "v1") // a mapping that needs no answer of the member does not wait
+	mapped(t, conn, deployments, "v1") // a built-in kind needs no request, so this call does not wait
 }
 
-// Before there was a bound, 16 versions of 1.2 MiB left 1,282 MiB.
+// A member serves 16 versions with as many resources as it may, each with long names. Without the bound on the cache,
+// this took 1,282 MiB of memory.
 func TestTheDiscoveryCacheIsSmall(t *testing.T) {
 	server := newAPIServer(t)
 	conn := connected(t, server.config("t"))
@@ -212,7 +213,7 @@ func heap() uint64 {
 	return is.HeapAlloc
 }
 
-// Controller-runtime's client and a collector in the manager use the mapper through apimachinery's interface.
+// controller-runtime's client, and a collector inside the manager, use the mapper through meta.RESTMapper.
 func TestTheRESTMapperGivesTheSameMappings(t *testing.T) {
 	server := newAPIServer(t)
 	conn := connected(t, server.config("t"))

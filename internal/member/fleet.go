@@ -18,17 +18,17 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/inflight"
 )
 
-// Fleet holds a connection to every member that has usable credentials. It is multicluster-runtime's provider: it
-// engages every multicluster-aware part of the manager with each Conn. It disengages them when the Conn is replaced or
-// removed.
+// Fleet holds a connection to every member that has usable credentials. It is a provider of multicluster-runtime: it
+// engages every multicluster-aware part of the manager with each Conn, and disengages it when it replaces or removes the
+// Conn.
 //
-// Fleet does not use multicluster-runtime's own bookkeeping (pkg/clusters). There, a connection that ends removes the
-// entry of its name. By then the entry may hold the connection that replaced it.
+// Fleet does not use the clusters map of multicluster-runtime (pkg/clusters). When a connection ends, that map removes
+// the member's entry, even if a new connection has already replaced the old one in that entry.
 type Fleet struct {
 	host  Host
 	clock clock.WithTicker
 	fence WriteFence
-	// most is the highest number of concurrent pushes to one member. 0 means inflight.Most.
+	// most is the largest number of concurrent pushes to one member. 0 means inflight.Most.
 	most int
 
 	// started is closed when Start has set ctx and aware.
@@ -41,21 +41,22 @@ type Fleet struct {
 	listeners []func(name string, was, is ProbeResult)
 }
 
-// tracked is one member's connection as the fleet keeps it.
+// tracked is the fleet's entry for one member: its connection and the result of its last probe.
 type tracked struct {
 	conn           *Conn
 	cancel         context.CancelFunc
 	probeRequested chan struct{}
 
-	// joined is the uid of the joined cluster. The registry sets it. Until then it is the uid that the first usable
-	// probe found. lastProbe is compared with it. The fleet's mu guards both.
+	// joined is the uid of the joined cluster's kube-system namespace. If a probe finds another uid, its result is not
+	// usable. The uid comes from the registry. While the registry has none, joined is the uid that the first usable
+	// probe found; "" before that probe. The fleet's mu guards joined and lastProbe.
 	joined    types.UID
 	lastProbe ProbeResult
 
-	// telling is held while listeners receive the result of a probe. It guards the field ended. Once ended is true, the
-	// listeners receive no further results.
+	// telling is locked while listeners receive the result of a probe. It also guards ended.
 	telling sync.Mutex
-	ended   bool
+	// ended is true after Disconnect. The listeners then get no further results of this connection.
+	ended bool
 }
 
 var (
@@ -66,12 +67,13 @@ var (
 // FleetOption sets an option of a Fleet.
 type FleetOption func(*Fleet)
 
-// WithWriteFence makes every write to a member wait for this fence, which can refuse the write.
+// WithWriteFence makes every write to a member wait until the fence lets it begin. The fence can also refuse the write.
 func WithWriteFence(fence WriteFence) FleetOption {
 	return func(f *Fleet) { f.fence = fence }
 }
 
-// WithMaxInflight bounds the number of concurrent pushes to one member (see inflight.Limit). 0 means inflight.Most.
+// WithMaxInflight sets the largest number of concurrent pushes to one member (see inflight.Limit). 0 means
+// inflight.Most.
 func WithMaxInflight(n int) FleetOption { return func(f *Fleet) { f.most = n } }
 
 // NewFleet makes the fleet of a host, without members.
@@ -88,17 +90,16 @@ func NewFleet(host Host, clk clock.WithTicker, options ...FleetOption) *Fleet {
 	return f
 }
 
-// OnProbe registers a function that the prober calls after each probe, in the prober's goroutine. Its arguments are the
-// results of the previous probe and of this one. The function must neither block nor connect or disconnect a member. It
-// gets the results of one connection to a member at a time: none of an old connection once a new one is engaged. A
-// function that is registered late does not get the results of earlier probes.
+// OnProbe registers a function that the prober calls after each later probe, in the prober's goroutine. was and is are
+// the results of the previous probe and of this probe. The function must not block, and must not connect or disconnect
+// a member. Once the fleet has engaged a new connection to a member, the function gets no result of the old connection.
 func (f *Fleet) OnProbe(listener func(name string, was, is ProbeResult)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.listeners = append(f.listeners, listener)
 }
 
-// Start implements multicluster.ProviderRunnable. Connect waits until Start is called. Start blocks until ctx ends.
+// Start implements multicluster.ProviderRunnable. It blocks until ctx ends. Connect waits until Start is called.
 func (f *Fleet) Start(ctx context.Context, aware multicluster.Aware) error {
 	f.ctx, f.aware = ctx, aware
 	close(f.started)
@@ -106,13 +107,15 @@ func (f *Fleet) Start(ctx context.Context, aware multicluster.Aware) error {
 	return nil
 }
 
-// Connect connects a member, or connects it anew when its configuration has changed. It blocks until the fleet has
-// started. joined is the uid of the joined cluster: a cluster with another uid is not usable. "" accepts the first
-// cluster that accepts the host's credentials.
+// Connect connects a member. If the configuration of a connected member has changed, Connect replaces the connection.
+// Before Start is called, Connect waits. joined is the uid of the joined cluster's kube-system namespace: a cluster
+// with another uid is not usable. If joined is "", the fleet accepts the first cluster that accepts the host's
+// credentials.
 //
-// Connect does not wait for pushes on the old connection. Their context has ended, so they begin no other write.
-// Waiting would not change the outcome of a write that was already sent. A manager that is killed leaves such writes
-// too. The Deliveries on the member show what they left.
+// Connect does not wait for pushes on the old connection. Their context has ended, so they begin no other write. To
+// wait for a write that was already sent would not help: it takes effect on the member or not, whether Connect waits or
+// not. A manager that is killed leaves such writes too. The Deliveries on the member list the objects that these writes
+// may have created.
 func (f *Fleet) Connect(ctx context.Context, name string, config *rest.Config, joined types.UID) error {
 	select {
 	case <-f.started:
@@ -139,14 +142,14 @@ func (f *Fleet) Connect(ctx context.Context, name string, config *rest.Config, j
 		f.Disconnect(name)
 		return fmt.Errorf("engaging member %s: %w", name, err)
 	}
-	go func() { _ = conn.Start(life) }() // Start only waits for the end of life, and then cleans up
+	go func() { _ = conn.Start(life) }() // Start waits until the context life ends, and then closes idle connections
 	go f.keepProbing(life, t)
 	return nil
 }
 
-// expect updates an existing connection to a member: the uid of the joined cluster from the registry, and the host's
-// present token. It returns false if there is no connection with this configuration. A uid of "" sets nothing: the
-// registry learns the uid from the connection.
+// expect updates the existing connection to a member with the uid that the registry has for the joined cluster, and
+// with the host's present token. It returns false if the member has no connection with this configuration. joined is ""
+// while the registry has no uid; the connection's uid then stays as it is.
 func (f *Fleet) expect(name string, config *rest.Config, joined types.UID) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,14 +160,14 @@ func (f *Fleet) expect(name string, config *rest.Config, joined types.UID) bool 
 	if joined != "" && joined != t.joined {
 		t.joined = joined
 		t.lastProbe = t.lastProbe.joinedAs(name, joined)
-		t.probeNow() // so that the listeners get the new result
+		t.probeNow() // the listeners get the changed result with the next probe
 	}
 	return true
 }
 
-// takes makes the connection use a token from now on, and reports whether it can. It cannot while the member is not
-// usable, for example because its API server refuses the present token. Work that began with that token has to begin
-// again. The caller holds f.mu.
+// takes replaces the token of the connection, and returns true. It returns false if the last probe was not usable, for
+// example because the API server refuses the present token. The caller then makes a new connection, so that all watches
+// that were opened with the refused token begin again. The caller holds f.mu.
 func (t *tracked) takes(token string) bool {
 	if t.conn.Uses(token) {
 		return true
@@ -190,7 +193,8 @@ func (f *Fleet) IndexField(context.Context, client.Object, string, client.Indexe
 	return errNoCache
 }
 
-// Disconnect ends the connection to a member, and everything that is engaged with it.
+// Disconnect ends the connection to a member, and disengages every part of the manager from it. When it returns, no
+// listener gets a result of that connection any more.
 func (f *Fleet) Disconnect(name string) {
 	f.mu.Lock()
 	t := f.members[name]
@@ -205,7 +209,7 @@ func (f *Fleet) Disconnect(name string) {
 	t.ended = true
 }
 
-// LastProbe returns the result of the last probe of a member; false when the member is not connected.
+// LastProbe returns the result of the last probe of a member. It returns false if the member is not connected.
 func (f *Fleet) LastProbe(name string) (ProbeResult, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -215,7 +219,7 @@ func (f *Fleet) LastProbe(name string) (ProbeResult, bool) {
 	return ProbeResult{}, false
 }
 
-// Conn returns the connection to a member, nil when there is none.
+// Conn returns the connection to a member, or nil if the member is not connected.
 func (f *Fleet) Conn(name string) *Conn {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -225,8 +229,8 @@ func (f *Fleet) Conn(name string) *Conn {
 	return nil
 }
 
-// ProbeNow makes the fleet probe a member immediately, and not at the next interval. Call it when a request to the member
-// has failed.
+// ProbeNow makes the fleet probe a member immediately, without waiting for the next interval. Call it when a request to
+// the member has failed.
 func (f *Fleet) ProbeNow(name string) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -242,8 +246,8 @@ func (t *tracked) probeNow() {
 	}
 }
 
-// sameConfig compares the fields that ConfigFor sets. It leaves out the token, which takes compares. The URL of the
-// proxy can be read only by calling the proxy function.
+// sameConfig compares the fields that ConfigFor sets, except the token, which takes compares. Go cannot compare the two
+// proxy functions, so sameConfig compares the URLs that they return.
 func sameConfig(a, b *rest.Config) bool {
 	return a.Host == b.Host && a.UserAgent == b.UserAgent &&
 		reflect.DeepEqual(proxyOf(a), proxyOf(b)) && reflect.DeepEqual(a.TLSClientConfig, b.TLSClientConfig)

@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// crew records the connections that it was engaged with.
+// crew is a multicluster-aware part of the manager. It records each connection that the fleet engages it with.
 type crew struct {
 	mu   sync.Mutex
 	all  []engaged
@@ -48,7 +48,7 @@ func (c *crew) engagements() []engaged {
 	return append([]engaged(nil), c.all...)
 }
 
-// probed is one probe as the listeners receive it.
+// probed is the result of one probe as a listener gets it.
 type probed struct{ was, is ProbeResult }
 
 // running is a fleet that has started, with a crew and a clock that the test moves.
@@ -82,7 +82,7 @@ func (r *running) next(t *testing.T) probed {
 	}
 }
 
-// waits moves the clock by d once the prober waits for it.
+// waits moves the clock by d as soon as the prober waits for the clock.
 func (r *running) waits(t *testing.T, d time.Duration) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !r.clock.HasWaiters(); runtime.Gosched() {
@@ -133,7 +133,7 @@ func TestAConnectedMemberIsEngagedAndProbed(t *testing.T) {
 	}
 }
 
-// The end of the old connection must not end the new one.
+// Each new configuration replaces the connection. The end of the old connection must not remove the new one.
 func TestAMemberWithAnotherConfigurationIsConnectedAgain(t *testing.T) {
 	r, server := newRunning(t), newAPIServer(t)
 	agents := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
@@ -191,7 +191,7 @@ func TestProbeNowProbesAtOnceAndAnUnreachableMemberIsProbedMoreOften(t *testing.
 	r.next(t)
 
 	server.says(membershipPath, apierrors.NewInternalError(errors.New("etcd")))
-	r.ProbeNow("east") // the clock does not move for this
+	r.ProbeNow("east") // this starts the probe at once; the clock does not move
 	lost := r.next(t)
 	if lost.is.Usable() || lost.is.Reason != v1alpha1.ReasonUnreachable {
 		t.Errorf("%+v", lost.is)
@@ -208,7 +208,8 @@ func TestProbeNowProbesAtOnceAndAnUnreachableMemberIsProbedMoreOften(t *testing.
 	}
 }
 
-// A person who joins a member waits for its collector.
+// The collector has not written a heartbeat yet. `hostctl join` waits for the first one, so the fleet probes more
+// often.
 func TestAMemberWithoutAHeartbeatIsProbedMoreOften(t *testing.T) {
 	r, server := newRunning(t), newAPIServer(t)
 	silent := membership("host-uid", "east")

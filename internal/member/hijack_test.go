@@ -15,8 +15,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// hijacker is a proxy that leads every connection to its own server. The member's authority signed that server's
-// certificate for another name. The hijacker counts the requests that carry a bearer token.
+// hijacker is a proxy that connects every client to its own server. That server has a certificate that is signed by the
+// member's authority, but for another name. The hijacker counts the requests with a bearer token.
 type hijacker struct {
 	proxy  *httptest.Server
 	tokens atomic.Int32
@@ -31,7 +31,7 @@ func newHijacker(t *testing.T, server *apiServer) *hijacker {
 		}
 		server.ServeHTTP(w, req)
 	}))
-	evil.StartTLS() // with the certificate of every httptest.Server, which the member's server has too; it is for example.com
+	evil.StartTLS() // every httptest.Server, also the member's, has the same certificate; it is valid for example.com
 	t.Cleanup(evil.Close)
 	h.proxy = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		there, err := net.Dial("tcp", evil.Listener.Addr().String()) //nolint:noctx // lives no longer than the test
@@ -51,8 +51,8 @@ func newHijacker(t *testing.T, server *apiServer) *hijacker {
 	return h
 }
 
-// A person who may edit a MemberCluster but read no Secret cannot obtain the token. Neither a proxy nor a server name
-// helps, nor both together.
+// An attacker may edit a MemberCluster and may not read Secrets. The attacker must not get the token with a proxy, with
+// a server name, or with both.
 func TestAnEditOfAMemberClusterCannotObtainTheToken(t *testing.T) {
 	server := newAPIServer(t)
 	h := newHijacker(t, server)
@@ -72,7 +72,7 @@ func TestAnEditOfAMemberClusterCannotObtainTheToken(t *testing.T) {
 			secret.Name = "east"
 			edit(mc)
 			config, err := ConfigFor(mc, secret, "fairlead/1")
-			if err == nil { // the manager does the same with it
+			if err == nil { // the manager would connect with this configuration
 				_ = connected(t, config).probe(t.Context(), thisHost, ProbeResult{}, now)
 			}
 			if n := h.tokens.Load(); n > 0 || AsCredentialsError(err) == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// verdict lists three facts of a probe result, in the order Usable, Ours, Reason.
+// verdict returns Usable, Ours and Reason of a probe result.
 func verdict(s ProbeResult) []any { return []any{s.Usable(), s.Ours, s.Reason} }
 
 var (
@@ -33,7 +33,7 @@ func TestACloneOfTheJoinedClusterIsRefused(t *testing.T) {
 			if diff := cmp.Diff(accepted, verdict(r.next(t).is)); diff != "" {
 				t.Fatal(diff)
 			}
-			server.becomes("clone-uid") // between two successful probes
+			server.becomes("clone-uid") // the clone answers between two successful probes
 			r.waits(t, ProbeInterval)
 			p := r.next(t)
 			if diff := cmp.Diff(refused, verdict(p.is)); diff != "" {
@@ -68,8 +68,8 @@ func TestAConnectionToAnotherClusterThanTheRegisteredOneIsNotUsable(t *testing.T
 	}
 }
 
-// The registry learns the uid from the first probe. Later the registry's uid counts, and not the uid that a connection
-// has found.
+// The fleet has learned the uid from the first probe. Then the registry gets another uid, and from then on only that
+// one counts.
 func TestAUIDThatTheRegistrySetsLaterCountsAtOnce(t *testing.T) {
 	r, server := newRunning(t), newAPIServer(t)
 	r.mustConnect(t, server, "a")
@@ -83,7 +83,7 @@ func TestAUIDThatTheRegistrySetsLaterCountsAtOnce(t *testing.T) {
 	if diff := cmp.Diff(refused, verdict(standing)); diff != "" {
 		t.Error(diff)
 	}
-	p := r.next(t) // the clock does not move for this
+	p := r.next(t) // the changed uid starts this probe; the clock does not move
 	if diff := cmp.Diff([][]any{accepted, refused}, [][]any{verdict(p.was), verdict(p.is)}); diff != "" {
 		t.Errorf("the listeners get: %s", diff)
 	}
@@ -92,7 +92,8 @@ func TestAUIDThatTheRegistrySetsLaterCountsAtOnce(t *testing.T) {
 	}
 }
 
-// A new Membership makes the probe ask for the uid again, with one more request. The same Membership costs none.
+// A probe reads the uid of kube-system only when the Membership has a new uid. want is the number of these reads so
+// far.
 func TestTheUIDIsReadOnceForEachMembership(t *testing.T) {
 	server := newAPIServer(t)
 	conn := connected(t, server.config("t"))

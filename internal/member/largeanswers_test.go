@@ -19,19 +19,19 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/boundedread"
 )
 
-// says makes a server that answers every request with this body.
+// says starts a server that answers every request with this body, and returns a connection to it.
 func says(t *testing.T, code int, kind, body string) *Conn {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
 		w.WriteHeader(code)
-		_, _ = w.Write([]byte(body)) // the test is about the bytes that are not read
+		_, _ = w.Write([]byte(body)) // the client does not read all bytes, so the write fails
 	}))
 	t.Cleanup(server.Close)
 	return (&endless{Server: server}).connect(t)
 }
 
-// 20 million Deliveries of three bytes each would take 9 GiB of memory once decoded.
+// The list has 20 million objects of three bytes each. Decoded, they would take 9 GiB of memory.
 func TestAListOfVeryManyTinyObjectsIsRefused(t *testing.T) {
 	conn := says(t, http.StatusOK, "application/json", `{"items":[`+strings.Repeat("{},", 20<<20)+`{}]}`)
 	var before, after runtime.MemStats
@@ -63,7 +63,8 @@ func TestAnAnswerThatIsNotJSONIsRefused(t *testing.T) {
 	}
 }
 
-// A client that asks for protobuf would get protobuf, and the manager would refuse it.
+// The manager refuses an answer in protobuf, and API servers answer in protobuf if a client asks for it. So no client
+// of a Conn may ask for protobuf.
 func TestEveryClientAsksForJSON(t *testing.T) {
 	server := newAPIServer(t)
 	var asked []string

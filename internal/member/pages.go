@@ -15,19 +15,20 @@ import (
 // PageSize is the highest number of objects in one page of a list.
 const PageSize = 500
 
-// ErrEndlessList is the error for a list that is longer than any list of a real cluster.
+// ErrEndlessList is the error for a list with more pages than any list of a real cluster has.
 var ErrEndlessList = fmt.Errorf("the list does not end after %d pages of %d objects", boundedread.MaxPages, PageSize)
 
 const acceptMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
-// EachMetadata lists all objects of a collection, as EachSelected does.
+// EachMetadata calls each for the metadata of every object of a collection. See EachSelected for the errors.
 func EachMetadata(ctx context.Context, conn *Conn, path []string, each func(*metav1.PartialObjectMetadata) error) error {
 	return EachSelected(ctx, conn, path, "", each)
 }
 
-// EachSelected lists the objects of a collection that a label selector selects; "" selects all. It reads page by page,
-// metadata only, and calls each for every object. An error of each ends the list. The other errors are those of Do. If
-// the list expires before its last page, the API server answers 410, and the caller has to start again.
+// EachSelected calls the function each for every object of a collection that a label selector selects; "" selects all.
+// It reads only the metadata, page by page. If each returns an error, EachSelected stops and returns that error. Its
+// other errors are those of Do, and ErrEndlessList. If the list expires before its last page, the API server answers
+// 410, and the caller has to list again from the first page.
 func EachSelected(ctx context.Context, conn *Conn, path []string, selector string, each func(*metav1.PartialObjectMetadata) error) error {
 	token := ""
 	for range boundedread.MaxPages {

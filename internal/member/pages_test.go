@@ -14,7 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// paged answers a list in three pages.
+// paged returns a connection to a member that answers a list in three pages. asked has the requests that the member
+// got.
 func paged(t *testing.T) (conn *Conn, asked *[]string) {
 	t.Helper()
 	asked = &[]string{}
@@ -25,7 +26,7 @@ func paged(t *testing.T) (conn *Conn, asked *[]string) {
 		page := metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{Continue: next[token]},
 			Items: []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "after-" + token}}}}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(page) // what cannot be sent, the client notices
+		_ = json.NewEncoder(w).Encode(page) // the client reports an incomplete response
 	}))
 	t.Cleanup(server.Close)
 	return connected(t, &rest.Config{Host: server.URL}), asked
@@ -59,7 +60,7 @@ func TestAListEndsWithTheFirstError(t *testing.T) {
 func TestAnEndlessListIsAnError(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{Continue: "more"}}) // see above
+		_ = json.NewEncoder(w).Encode(metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{Continue: "more"}}) // the client reports an incomplete response
 	}))
 	defer server.Close()
 	conn := connected(t, &rest.Config{Host: server.URL, QPS: -1})

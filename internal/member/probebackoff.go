@@ -7,14 +7,14 @@ import "time"
 const (
 	// ProbeInterval is the time between two probes of a member that answers.
 	ProbeInterval = 25 * time.Second
-	// RetryInterval is the longest time between two probes of a member that does not answer, or whose collector has
-	// never written a heartbeat. A member that answers again is served again after this time and the time of one probe,
-	// at the latest.
+	// RetryInterval is the longest time between two probes of a member that does not answer, or whose collector has never
+	// written a heartbeat. When such a member answers again, the manager can push to it after at most RetryInterval and
+	// the time of one probe.
 	RetryInterval = 10 * time.Second
 )
 
-// nextProbe is the backoff of a member that fails: the time until the next probe. unsettled is the number of
-// consecutive probes after which the member was not settled (see ProbeResult.settled).
+// nextProbe returns the time until the next probe of a member. unsettled is how many probes in a row found the member
+// not settled (see ProbeResult.settled); the time doubles with each of them, up to RetryInterval.
 func nextProbe(unsettled int) time.Duration {
 	if unsettled == 0 {
 		return ProbeInterval

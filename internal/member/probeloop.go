@@ -22,7 +22,7 @@ func (f *Fleet) keepProbing(ctx context.Context, t *tracked) {
 		switch {
 		case is.settled():
 			unsettled = 0
-		case is.Usable() != was.Usable(): // the cause of the retries is another one now
+		case is.Usable() != was.Usable(): // the member became usable or unusable, so the backoff begins again
 			unsettled = 1
 		default:
 			unsettled++
@@ -38,9 +38,9 @@ func (f *Fleet) keepProbing(ctx context.Context, t *tracked) {
 	}
 }
 
-// tell stores the result of a probe and passes it to the listeners. Listeners know members by name only. So tell drops
-// a result of a replaced connection, which would open or close the circuit breaker of the new connection. Disconnect
-// waits while a listener runs.
+// tell stores the result of a probe and passes it to the listeners. If another connection has replaced the probed one,
+// tell drops the result and told is false. A listener gets only the member's name, so with an old result it would open
+// or close the circuit breaker of the new connection. Disconnect waits until the listeners have returned.
 func (f *Fleet) tell(t *tracked, was, found ProbeResult) (is ProbeResult, told bool) {
 	t.telling.Lock()
 	defer t.telling.Unlock()

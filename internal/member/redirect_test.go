@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/redirect"
 )
 
-// A client that follows a 307 sends method, body and token again. The answer of the other server once became a message
-// in the status.
+// A client that follows a 307 would send method, body and token to another server, and the answer of that server could
+// become a message in the status.
 func TestRequestsToAMemberFollowNoRedirect(t *testing.T) {
 	var elsewhere atomic.Int64
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -20,7 +20,7 @@ func TestALateResultOfAReplacedConnectionIsDropped(t *testing.T) {
 	}
 	r.next(t)
 
-	// A probe of the old connection is under way while the connection is replaced.
+	// late is the result of a probe of the old connection, which ends only after the connection was replaced.
 	late := ProbeResult{Probed: true, Reachable: true, Reason: v1alpha1.ReasonUnauthorized}
 	if _, told := r.tell(old, ProbeResult{}, late); told {
 		t.Error("the old prober does not learn that its connection was replaced")
@@ -51,7 +51,7 @@ func TestANewConnectionIsEngagedAfterTheListenersOfTheOldOneReturn(t *testing.T)
 	done := make(chan error)
 	go func() { done <- r.Connect(t.Context(), "east", server.configAs("b"), "") }()
 	await(t, r.crew.engagements()[0].ctx.Done())
-	for range 10_000 { // gives the other goroutine time to do too much
+	for range 10_000 { // give Connect time to engage the new connection too early
 		runtime.Gosched()
 	}
 	close(release)

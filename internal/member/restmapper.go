@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// restMapper gives mapper the interface of apimachinery. That interface has no context, so the mapper's own deadlines
-// apply.
+// restMapper makes a mapper implement the interface meta.RESTMapper. The methods of that interface have no context, so
+// only the mapper's own time limit ends their requests.
 type restMapper struct{ *mapper }
 
 var _ meta.RESTMapper = restMapper{}
@@ -45,7 +45,7 @@ func (m restMapper) KindsFor(resource schema.GroupVersionResource) ([]schema.Gro
 	return []schema.GroupVersionKind{found}, err
 }
 
-// ResourceFor implements meta.RESTMapper. It finds a resource by its full plural only.
+// ResourceFor implements meta.RESTMapper. It finds a resource only by its full plural name.
 func (m restMapper) ResourceFor(input schema.GroupVersionResource) (schema.GroupVersionResource, error) {
 	gv, _, err := m.resource(context.Background(), input.GroupResource(), given(input.Version)...)
 	return gv.WithResource(input.Resource), err
@@ -57,5 +57,6 @@ func (m restMapper) ResourcesFor(input schema.GroupVersionResource) ([]schema.Gr
 	return []schema.GroupVersionResource{found}, err
 }
 
-// ResourceSingularizer implements meta.RESTMapper. Only people type singulars, and no person uses this mapper.
+// ResourceSingularizer implements meta.RESTMapper. It returns the name unchanged: only users of kubectl type singulars,
+// and kubectl does not use this mapper.
 func (m restMapper) ResourceSingularizer(resource string) (string, error) { return resource, nil }

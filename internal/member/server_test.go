@@ -38,7 +38,7 @@ type apiServer struct {
 	asked   []string
 }
 
-// newAPIServer is the API server of a member that was joined as east by thisHost.
+// newAPIServer starts the API server of a member that thisHost joined under the name east.
 func newAPIServer(t *testing.T) *apiServer {
 	t.Helper()
 	s := &apiServer{answers: map[string]any{
@@ -73,7 +73,8 @@ func kubeSystem(uid types.UID) metav1.PartialObjectMetadata {
 	return metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: uid}}
 }
 
-// becomes makes the endpoint lead to a clone: all is the same except for the uids that its API server gave.
+// becomes makes the endpoint lead to a clone of the member. Its objects are equal, but its API server gave them
+// other uids.
 func (s *apiServer) becomes(uid types.UID) {
 	clone := membership("host-uid", "east")
 	clone.UID = "membership-of-" + uid
@@ -113,17 +114,17 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(answer) // if it cannot be sent, the client fails
+	_ = json.NewEncoder(w).Encode(answer) // the client reports an incomplete response
 }
 
-// says sets the answer for a path from now on.
+// says sets the answer to all later requests for a path.
 func (s *apiServer) says(path string, answer any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answers[path] = answer
 }
 
-// showsClock sets the time that every answer shows from now on.
+// showsClock sets the time in the header Date of all later responses.
 func (s *apiServer) showsClock(at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,7 +21,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/boundedread"
 )
 
-// endless serves one JSON string, or one event of a watch, that has no end. It counts the bytes that the client took.
+// endless is a server whose answer never ends: one JSON string, or one event of a watch. It counts the bytes that it
+// sent.
 type endless struct {
 	*httptest.Server
 	sent chan int
@@ -59,7 +60,7 @@ func TestReadingStopsAtTheLimitOfAnAnswer(t *testing.T) {
 	if !errors.As(err, &tooLarge) || !strings.Contains(err.Error(), "GET /version: it is larger than 8Mi") {
 		t.Error(err)
 	}
-	// The network's buffers hold a little more.
+	// The bound here is 16 MiB higher, because the network's buffers hold bytes that the client has not read.
 	if sent := <-e.sent; sent > boundedread.MaxAnswer+(16<<20) {
 		t.Errorf("%d MiB were taken", sent>>20)
 	}
@@ -83,7 +84,7 @@ func TestReadingStopsAtTheLimitOfAnEvent(t *testing.T) {
 	}
 }
 
-// An event may have any number of lines: the end of a line is not the end of an event.
+// An event may have any number of lines, so the limit must count the bytes of the event and not of a line.
 func TestReadingStopsAtTheLimitOfAnEventOfManyLines(t *testing.T) {
 	for name, line := range map[string]string{"of a list": "0,\n", "empty ones": "\n"} {
 		t.Run(name, func(t *testing.T) {
@@ -104,13 +105,13 @@ func TestReadingStopsAtTheLimitOfAnEventOfManyLines(t *testing.T) {
 			if tooLarge := (*boundedread.TooLargeError)(nil); !errors.As(err, &tooLarge) || taken > boundedread.MaxEvent {
 				t.Errorf("%d MiB were taken, and then: %v", taken>>20, err)
 			}
-			_ = stream.Close() // the stream is broken
+			_ = stream.Close() // an error does not matter, because the stream is broken
 			server.Close()
 		})
 	}
 }
 
-// A watch may last for any time: only its single events are bounded.
+// A watch may last forever, so only each single event has a limit, not their sum.
 func TestTheSumOfAllEventsOfAWatchIsNotLimited(t *testing.T) {
 	const events = 6
 	large := strings.Repeat("x", boundedread.MaxEvent/2)
@@ -139,7 +140,7 @@ func TestTheSumOfAllEventsOfAWatchIsNotLimited(t *testing.T) {
 	}
 }
 
-// fence is a WriteFence that lets every write begin, or none.
+// fence is a WriteFence that refuses all writes with the error no, or allows them if no is nil.
 type fence struct {
 	no   error
 	left func() time.Duration
@@ -157,7 +158,7 @@ func TestAWriteThatIsUnderWayIsCanceledWhenTheFenceFalls(t *testing.T) {
 	}))
 	defer server.Close()
 	conn, asked := (&endless{Server: server}).connect(t), atomic.Int32{}
-	conn.guard.fence = &fence{left: func() time.Duration { // the lease is renewed once, and then never again
+	conn.guard.fence = &fence{left: func() time.Duration { // the lease is renewed for the first three calls, and then never again
 		if asked.Add(1) > 3 {
 			return 0
 		}
@@ -167,7 +168,7 @@ func TestAWriteThatIsUnderWayIsCanceledWhenTheFenceFalls(t *testing.T) {
 	if heldBack := (*HeldBackError)(nil); !errors.As(err, &heldBack) || !strings.Contains(err.Error(), "PATCH /x: no answer came before") {
 		t.Error(err)
 	}
-	<-done // the API server notices the end
+	<-done // the API server notices that the request was canceled
 	if n := asked.Load(); n != 4 {
 		t.Errorf("it asked %d times how long it may last", n)
 	}
@@ -208,7 +209,7 @@ func TestTheFenceStopsEveryWrite(t *testing.T) {
 	}
 }
 
-// headWithin bounds a watch too: its events may take any time, but not its beginning.
+// A member accepts a watch and sends no headers. The manager must give up after headWithin.
 func TestARequestEndsWhenNoAnswerBegins(t *testing.T) {
 	begun, gone := make(chan struct{}), make(chan struct{})
 	server := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
@@ -226,7 +227,7 @@ func TestARequestEndsWhenNoAnswerBegins(t *testing.T) {
 	select {
 	case <-begun:
 		<-gone
-	default: // on a busy machine, the manager gives up before the request arrives
+	default: // on a busy machine, the manager may give up before the request arrives
 	}
 }
 

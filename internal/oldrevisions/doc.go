@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package oldrevisions renders revisions that a wrapper had before its present spec. Members that wait in a rollout hold such a
-// revision: the manager repairs drift there, and takes a failed rollout back to one.
+// Package oldrevisions renders earlier revisions of a wrapper, that is, the objects of an earlier ControllerRevision
+// with its overrides. The manager needs them in two cases:
 //
-// Why it is so: the host keeps no old spec in memory for each pair. A Rendering has a digest and the names of its objects, and reads
-// the ControllerRevision again when a pass needs the objects. The Store keeps the last maxRevisions of them.
+//   - In a rollout, a member that waits for its turn still has an earlier revision. The manager repairs drift there
+//     with that revision.
+//   - When a rollout fails, the manager may bring all members back to the last good revision.
 //
-// A rendering depends on more than its revision: on the member's labels, and on Fairlead's own version. So the Store hands out a
-// Rendering only if it has the digest that the member was told to have. Otherwise the member's objects could not be repaired without
-// changing them.
+// To save memory, a Rendering has only a digest and the names of its objects. When a pass needs the objects, the
+// Rendering reads the ControllerRevision again. The Store keeps the maxRevisions revisions that were used last in
+// memory.
+//
+// The objects of a revision for one member also depend on the member's labels and on the version of Fairlead. So the
+// Store returns a Rendering only if its digest is the one in the member's Delivery. If another one were used to repair
+// drift, the repair would also change fields that have not drifted.
 package oldrevisions

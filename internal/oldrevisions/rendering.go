@@ -12,10 +12,11 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/selection"
 )
 
-// readTimeout bounds how long a pass waits for the host's API server. A pass that runs out of it is tried again.
+// readTimeout bounds how long a pass waits for the host's API server. If the API server does not answer in that time,
+// the pass fails, and the manager tries again later.
 const readTimeout = 10 * time.Second
 
-// Rendering is what one member has of an earlier revision. It is never changed.
+// Rendering is an earlier revision, rendered for one member. It never changes.
 type Rendering struct {
 	store   *Store
 	id      ID
@@ -24,17 +25,18 @@ type Rendering struct {
 	objects []render.ObjectID
 }
 
-// Digest is the digest of the objects.
+// Digest returns the digest of the objects.
 func (r *Rendering) Digest() string { return r.digest }
 
-// Lists reports whether an object is among them.
+// Lists reports whether the rendering has an object of this group, kind and name.
 func (r *Rendering) Lists(group, kind, name string) bool {
 	return slices.Contains(r.objects, render.ObjectID{Group: group, Kind: kind, Name: name})
 }
 
-// Render makes the objects. It reads the revision from the host unless the Store still has it.
+// Render makes the objects. If the Store does not have the revision in memory, it reads the revision from the host.
 func (r *Rendering) Render() (*render.Rendering, error) {
-	// The caller has no context to pass: every other rendering is made without a request.
+	// Render gets no context from its caller: it implements plan.Rendering, and a rendering of the present spec needs no
+	// request.
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
 	variant, _, err := r.store.same(ctx, r.id, r.member, r.digest)
@@ -44,7 +46,8 @@ func (r *Rendering) Render() (*render.Rendering, error) {
 	return variant.Render()
 }
 
-// Is reports whether this is the rendering with that digest, of that revision, for that member with those labels.
+// Is reports whether this is the rendering of the given revision, for the given member with these labels, and with the
+// given digest.
 func (r *Rendering) Is(id ID, m selection.Member, digest string) bool {
 	return r.id == id && r.digest == digest && r.member.Name == m.Name && maps.Equal(r.member.Labels, m.Labels)
 }

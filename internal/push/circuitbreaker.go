@@ -11,25 +11,26 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// breaker is the circuit breaker of one member. While it is open, the manager sends nothing to the member and parks the
-// pairs that come up. It has no backoff of its own: it closes after a successful probe, and
-// internal/member/probebackoff.go sets the time between probes.
+// breaker is the circuit breaker of one member. While it is open, no pass runs on the member, and the pairs whose turn
+// comes are parked. A successful probe closes it. It has no backoff of its own: internal/member/probebackoff.go sets
+// the time between probes.
 type breaker struct {
 	mu sync.Mutex
-	// memberUID is the uid of the cluster that the last successful probe found.
+	// memberUID is the uid of the member's cluster, as the last successful probe read it; "" before the first one.
 	memberUID types.UID
 	open      bool
 	parked    sets.Set[Key]
 }
 
-// newBreaker returns an open breaker, unless the last probe confirmed that the member is the cluster that this host
-// joined. An address alone does not prove that, so the manager writes nothing before the probe.
+// newBreaker returns a breaker that is open, unless the last probe confirmed that the member is the cluster that this
+// host joined. Before that, the manager must write nothing: an address does not prove which cluster answers.
 func newBreaker(is member.ProbeResult) *breaker {
 	return &breaker{memberUID: is.UID, open: !is.Usable(), parked: sets.New[Key]()}
 }
 
-// park sets a pair aside if the breaker is open, and reports whether it did. It calls parked with the lock held.
-// Otherwise the breaker could close between the two, and parked would drop work that was added since.
+// park sets a pair aside if the breaker is open, and reports whether it did. It calls the function parked while it
+// holds the lock. Otherwise the breaker could close before that call, and the function would drop work that was added
+// after the closing.
 func (b *breaker) park(key Key, parked func()) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -40,14 +41,14 @@ func (b *breaker) park(key Key, parked func()) bool {
 	return b.open
 }
 
-// unpark forgets a parked pair.
+// unpark forgets a parked pair, so that the closing of the breaker does not queue it.
 func (b *breaker) unpark(key Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.parked.Delete(key)
 }
 
-// trip opens the breaker, and reports whether it was closed.
+// trip opens the breaker, and reports whether it was closed before.
 func (b *breaker) trip() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -56,7 +57,8 @@ func (b *breaker) trip() bool {
 	return !was
 }
 
-// reset records the uid that the probe found, and closes the breaker. It returns the parked pairs.
+// reset closes the breaker after a successful probe. uid is the uid of the member's cluster, as the probe read it.
+// reset returns the pairs that were parked; the caller has to queue them.
 func (b *breaker) reset(uid types.UID) (parked []Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

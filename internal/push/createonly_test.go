@@ -24,7 +24,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/apply"
 )
 
-// createOnlyKinds has an object of many kinds: most of them have a create or update strategy of their own.
+// createOnlyKinds returns one object of each of many kinds. For most of them the API server has code of its own for
+// creations and updates.
 func createOnlyKinds(unique, group string) map[string]string {
 	template := `{metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: i}]}}`
 	workload := `spec: {selector: {matchLabels: {app: a}}, template: ` + template
@@ -52,8 +53,8 @@ func createOnlyKinds(unique, group string) map[string]string {
 	}
 }
 
-// This is a property of API servers on which a create-only apply relies: they make an absent object, and they leave an
-// existing one as it is, whoever owns it.
+// A pass may leave out the look at an object because API servers answer a create-only apply like this: they create an
+// absent object, and change no existing one, not even an object of this wrapper.
 func TestACreateOnlyApplyCreatesAnAbsentObjectAndChangesNoExistingOne(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
@@ -79,7 +80,8 @@ func TestACreateOnlyApplyCreatesAnAbsentObjectAndChangesNoExistingOne(t *testing
 					AbsPath(member.Path(mapping.Resource, obj.GetNamespace(), obj.GetName())...).
 					Param("fieldManager", manager).Param("force", "false").Body(body), false)
 			}
-			// Controllers of the member may write the object meanwhile, but they apply nothing.
+			// Controllers of the member may write to the object meanwhile. They do not use server-side apply, so compare only
+			// what applies have written.
 			applied := func() []any {
 				is := s.get(obj.GetAPIVersion(), obj.GetKind(), obj.GetName())
 				all := []any{is.GetUID(), is.GetLabels()}
@@ -107,7 +109,7 @@ func TestACreateOnlyApplyCreatesAnAbsentObjectAndChangesNoExistingOne(t *testing
 	}
 }
 
-// requestsOf are the requests about an object, in their order.
+// requestsOf returns the requests about an object so far, in their order.
 func (s *site) requestsOf(object string) (all []string) {
 	for _, r := range s.wire.all() {
 		if strings.HasSuffix(r, " "+object) {
@@ -127,8 +129,8 @@ func TestAPassReadsAnUnlistedObjectIfItsCreateOnlyApplyIsRefused(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		there    func(*site)
-		answer   func(*http.Request) *http.Response // to the first apply; nil leaves it to the member
-		reason   string                             // "" = the push is done
+		answer   func(*http.Request) *http.Response // answers the first apply; the member answers if it is nil or returns nil
+		reason   string                             // "" if the push is done
 		words    string
 		requests []string
 	}{
@@ -203,7 +205,8 @@ func TestAPassReadsAnUnlistedObjectIfItsCreateOnlyApplyIsRefused(t *testing.T) {
 	}
 }
 
-// A server that ignores the precondition merges the first apply into another client's object. The pass undoes that.
+// A server that ignores the resourceVersion of a create-only apply merges the apply into another client's object. The
+// pass has to undo that, and later passes must look at each object before they apply it.
 func TestAPassReadsBeforeEachApplyAfterTheServerIgnoredAPrecondition(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
@@ -245,7 +248,8 @@ func TestAPassReadsBeforeEachApplyAfterTheServerIgnoredAPrecondition(t *testing.
 	}
 }
 
-// Another server may be behind a kind that neither Kubernetes nor a CustomResourceDefinition defines.
+// A kind that is neither built in nor defined by a CustomResourceDefinition may be served by an aggregated API, whose
+// server may ignore the resourceVersion of a create-only apply.
 func TestOnlyKindsOfTheAPIServerItselfAreCreatedWithoutARead(t *testing.T) {
 	s := newSite(t)
 	group := s.crates()

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// observer informs a queue of the Deliveries that its member has.
+// observer gets each change of the member's Deliveries from package deliveries, and queues the pair of the Delivery.
 type observer struct{ *memberQueue }
 
 var _ deliveries.Listener = observer{}
@@ -33,13 +33,13 @@ func (o observer) Changed(_ *deliveries.Index, c deliveries.Change) {
 	}
 }
 
-// vanished handles a Delivery that is no longer on the member.
+// vanished acts on a Delivery that is not on the member any more. was is its last summary.
 func (o observer) vanished(was *deliveries.Summary) {
 	key := KeyOf(was.Wrapper)
 	o.histories.changeKnown(key, func(h *plan.History, _ time.Time) {
 		if h.Last().UID == was.UID {
-			// The Delivery disappeared although the last pass left it there: the outcome of that pass is no longer
-			// true.
+			// The last pass left this Delivery on the member. Without the Delivery, the outcome of that pass is not true any
+			// more.
 			h.ForgetOutcome()
 		}
 	})
@@ -54,14 +54,14 @@ func (o observer) Listed(_ *deliveries.Index, generations map[string]int64) {
 	}
 }
 
-// Readable implements deliveries.Listener. It opens the queue for pushes: from now on the manager knows the member's
-// Deliveries.
+// Readable implements deliveries.Listener. The manager decides about a pair only when it has read the member's
+// Deliveries, so the first list queues all pairs.
 func (o observer) Readable(_ *deliveries.Index, first bool) {
 	if first {
 		o.pusher.opened(o.memberQueue)
 		return
 	}
-	o.pusher.wakeAllOf(o.conn.Name()) // no other event wakes most pairs
+	o.pusher.wakeAllOf(o.conn.Name()) // most pairs get no other event that reports that their Deliveries can be read again
 }
 
 // Unreadable implements deliveries.Listener.

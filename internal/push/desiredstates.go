@@ -13,19 +13,19 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// Names for the callers of the pusher.
+// Other names for types of the packages below, for callers of this package.
 type (
 	// Key names a wrapper at the host.
 	Key = deliveries.Key
 	// Desired is the desired state of one pair.
 	Desired = plan.Desired
-	// Kept is an object that a member keeps after its wrapper dropped it.
+	// Kept is an object that stays on a member after its wrapper dropped it or left the member.
 	Kept = plan.Kept
-	// HostLabels reads the labels of a namespace of the host. An error may be NotFound.
+	// HostLabels reads the labels of a namespace on the host. Its error is NotFound if the host has no such namespace.
 	HostLabels = apply.HostLabels
 )
 
-// KeyOf is the key of a wrapper's identity.
+// KeyOf returns the key of the wrapper with this identity.
 func KeyOf(id v1alpha1.WrapperIdentity) Key { return deliveries.KeyOf(id) }
 
 // desiredStates holds the desired state of every pair. The zero value has none.
@@ -34,8 +34,8 @@ type desiredStates struct {
 	all map[Key]map[string]*plan.Desired
 }
 
-// set stores the desired state of a pair. was is the previous one, nil when there was none. is is the stored one: an
-// equal state that is already in memory, if there is one.
+// set stores the desired state of a pair. It returns the previous one (was; nil if there was none) and the stored one
+// (is). If the two are equal, the previous one stays stored.
 func (d *desiredStates) set(key Key, memberName string, desired *plan.Desired) (was, is *plan.Desired) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -49,7 +49,7 @@ func (d *desiredStates) set(key Key, memberName string, desired *plan.Desired) (
 	}
 	was = ofWrapper[memberName]
 	if was != nil && *was == *desired {
-		desired = was // with the strings that are in memory already
+		desired = was // so that equal strings are not in memory twice
 	}
 	ofWrapper[memberName] = desired
 	return was, desired
@@ -65,21 +65,21 @@ func (d *desiredStates) remove(key Key, memberName string) {
 	}
 }
 
-// get returns the desired state of a pair, nil when there is none.
+// get returns the desired state of a pair; nil when the pair has none.
 func (d *desiredStates) get(key Key, memberName string) *plan.Desired {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.all[key][memberName]
 }
 
-// members are the members with a desired state for a wrapper, sorted.
+// members returns the names of the members with a desired state for a wrapper, sorted.
 func (d *desiredStates) members(key Key) []string {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return slices.Sorted(maps.Keys(d.all[key]))
 }
 
-// keysOf are the wrappers with a desired state on a member.
+// keysOf returns the keys of the wrappers that have a desired state on a member.
 func (d *desiredStates) keysOf(memberName string) []Key {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

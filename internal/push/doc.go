@@ -1,32 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package push brings members to their desired state. Only this package and join write to members.
+// Package push brings members to their desired state. Only this package and package join write objects on members.
 //
-// Words: a *pair* is one wrapper on one member. Its *desired state* (Desired) is objects on the member, or to
-// leave it. A *pass* is one attempt to bring a pair to its desired state, and its *Outcome* is its result. Each
-// member has a *member queue*, so that a hung member costs the others nothing. It has one queue of pairs, a limit on
-// concurrent passes (package inflight), and a circuit breaker.
+// Words: a *pair* is one wrapper on one member. The *desired state* (Desired) of a pair is the objects that the member
+// should have, or no objects if the wrapper is to leave the member. A *pass* is one attempt to bring a pair to its
+// desired state, and an *Outcome* is the result of a pass. An object is *contested* if another client undoes every
+// repair of it. A *member queue* has the pairs of one member that may need a pass, a limit on the passes that run at
+// the same time (package inflight), and a circuit breaker. Each member has its own, so a member that hangs does not
+// delay the others.
 //
-// The packages below this one, each of which imports only those after it:
+// The packages below this directory. Each imports only packages that come after it in this list:
 //
 //   - apply makes one pass: resolve, namespace, intend, look, adopt, apply, record.
-//   - prune removes what the wrapper dropped from the member, and keeps objects that hold data.
-//   - memberapi has the requests to a member's API server, and what its refusals mean.
-//   - plan decides when a pass is due and what it repairs. It is pure.
+//   - prune removes objects that are no longer desired, and keeps objects that hold data.
+//   - installplan approves the InstallPlans of OLM that spec.upgrade asks for.
+//   - memberapi sends single requests to a member's API server, and explains its refusals.
+//   - plan decides when a pass is due and which objects it repairs. It is pure.
 //
-// Where things are: the backoff of a pair that fails is in plan/passhistory.go (again), its shortest and longest wait in
-// plan/outcome.go (RetrySoon, RetryLater). The backoff of the probes of a member that does not answer is in
-// internal/member/probebackoff.go (nextProbe). The backoff of repairs is in plan/driftbackoff.go. circuitbreaker.go has
-// no times: it stops and resumes the passes of a member as its probes report.
+// Where each backoff is:
 //
-// Why it is so: the record of delivered objects lives on the member, beside the objects. So the host stores nothing
-// for M×N pairs, loses no such record with its own etcd, and learns everything after a restart from one paged list
-// for each member. The price is two more writes for each change, on the member's API server and not on the shared one
-// of the host. A member queue depends only on its member and on the desired states of its pairs, so that several
-// managers can divide the members.
+//   - Passes of a pair that do not succeed: plan/passhistory.go (again). The first wait is 1 s after an error that
+//     concerns the whole member, and else one of the times in plan/outcome.go (RetrySoon, RetryLater).
+//   - Repairs of a contested object: plan/driftbackoff.go.
+//   - Probes of a member that does not answer: internal/member/probebackoff.go (nextProbe).
+//   - The circuit breaker (circuitbreaker.go) sets no times. It stops the passes of a member after a failed probe, or
+//     after an error that concerns the whole member, and resumes them after a successful probe.
 //
-// Collectors report drift, and a pass repairs it. An object that another client changes back after every repair is
-// *contested*: the manager repairs it ever more rarely (plan/driftbackoff.go decides). No collector may read Secrets,
-// so the manager checks them in turns: each Secret every ten minutes, at most ten a second over the whole fleet.
-// plan/secretschedule.go decides when, and secretresync.go checks.
+// Why the Delivery, the record of what was delivered, is on the member: the host stores nothing for the pairs, and a
+// loss of the host's etcd loses no Delivery. After a restart, the manager reads the Deliveries of a member in one paged
+// list. The price is up to two more writes for each change. They go to the member's API server, and not to the host's
+// API server, which all members share. A member queue depends only on its member and the desired states of its pairs,
+// so several managers can divide the members among them.
+//
+// Collectors report drift, and a pass repairs it. No collector may read Secrets, so the manager itself checks whether
+// another client has changed a Secret: each Secret every ten minutes, and at most ten Secrets a second over the whole
+// fleet. plan/secretschedule.go decides when, and secretresync.go makes the check.
 package push

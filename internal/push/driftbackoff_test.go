@@ -13,36 +13,37 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// The same values as in package plan.
+// These values are copies of the constants in package plan.
 const (
 	maxRepairs   = 5
 	repairWindow = 10 * time.Minute
 	firstApart   = time.Minute
 )
 
-// otherClient is a client that undoes every repair of ConfigMap a.
+// otherClient is another client of the member. It changes ConfigMap a back after every repair.
 type otherClient struct {
 	*bench
 	kind v1alpha1.DriftKind
-	// changes is how often it has changed the object.
+	// changes is how often the other client has changed ConfigMap a.
 	changes int
 }
 
-// reported is the drift that the collector reports after the last change.
+// reported returns the drift that the collector reports after the other client's last change.
 func (r *otherClient) reported() v1alpha1.ObjectStatus {
-	o := drift(r.kind, strings.Repeat("i", r.changes)) // another resourceVersion, or uid, each time
+	o := drift(r.kind, strings.Repeat("i", r.changes)) // each change brings another resourceVersion or uid
 	o.Drift.Manager, o.Drift.Fields = "other-operator", []string{".data.value"}
 	return o
 }
 
-// changesAgain changes the object once more, and reports whether the manager repairs that at once.
+// changesAgain makes the other client change ConfigMap a once more, and reports whether the manager repairs that at
+// once.
 func (r *otherClient) changesAgain(others ...v1alpha1.ObjectStatus) bool {
 	r.changes++
 	r.there(1, "1", true, append(others, r.reported())...)
 	return r.repairs()
 }
 
-// repairs makes the pass that is due, and reports whether it repairs the object.
+// repairs makes the pass that is due, if any, and reports whether that pass repairs ConfigMap a.
 func (r *otherClient) repairs() bool {
 	r.t.Helper()
 	r.settle(web)
@@ -55,7 +56,8 @@ func (r *otherClient) repairs() bool {
 	return repaired
 }
 
-// sixChanges changes the object six times, so that it is contested. It returns the status message.
+// sixChanges makes the other client change ConfigMap a six times, so that the ConfigMap is contested. It returns the
+// status message.
 func (r *otherClient) sixChanges() string {
 	r.t.Helper()
 	for i := range maxRepairs {
@@ -119,7 +121,7 @@ func TestAContestedObjectDoesNotDelayTheOtherObjects(t *testing.T) {
 func TestWhenAnObjectIsNoLongerContested(t *testing.T) {
 	for name, test := range map[string]struct {
 		play func(*otherClient)
-		want bool // still contested
+		want bool // whether the object is still contested
 	}{
 		"unchanged for long enough after a repair": {play: func(r *otherClient) {
 			r.clock.Step(firstApart)
@@ -160,7 +162,8 @@ func TestWhenAnObjectIsNoLongerContested(t *testing.T) {
 	}
 }
 
-// The member sends no event when an object is no longer contested. So the queue has to wake the wrapper by itself.
+// No event of the member tells that an object is not contested any more, because that depends only on the time. So the
+// queue itself has to wake the wrapper's controller.
 func TestTheQueueWakesTheWrapperWhenAnObjectIsNoLongerContested(t *testing.T) {
 	r := &otherClient{bench: newBench(t), kind: v1alpha1.DriftChanged}
 	r.pusher.SetDesired("east", wish("1"))
@@ -184,7 +187,8 @@ func TestTheQueueWakesTheWrapperWhenAnObjectIsNoLongerContested(t *testing.T) {
 	}
 }
 
-// The collector reports that the manager applied ConfigMap a and did not record it.
+// The collector reports that the manager itself applied ConfigMap a without recording it. No other client is involved,
+// so neither the drift policy nor the drift backoff applies.
 func TestAnUnfinishedPushIsAppliedAgainUnderEveryDriftPolicy(t *testing.T) {
 	for _, policy := range []v1alpha1.DriftPolicy{v1alpha1.DriftRepair, v1alpha1.DriftReport} {
 		t.Run(string(policy), func(t *testing.T) {

@@ -17,7 +17,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// These tests count requests: each one costs a thousand wrappers a thousand requests.
+// These tests count the requests of a pass. With a thousand wrappers, one more request in each pass makes a thousand
+// more.
 func TestANewPairCostsTheMemberThreeRequests(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
@@ -36,7 +37,7 @@ func TestANewPairCostsTheMemberThreeRequests(t *testing.T) {
 		delivery := "fed." + s.namespace + "." + name
 		return append(first, "POST fairlead-system/deliveries", "PATCH configmaps/"+name, "PATCH deliveries/"+delivery)
 	}
-	deliver("none") // after which the mapping of the kind is cached
+	deliver("none") // the connection now has cached how the kind is served
 	if diff := cmp.Diff(wanted("one"), deliver("one")); diff != "" {
 		t.Errorf("while the namespace is cached as open (-want +got):\n%s", diff)
 	}

@@ -16,12 +16,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// fate is what happens to a request. The zero value passes it on to the member.
+// fate is what happens to a request of a pass.
 type fate int
 
 const (
 	through fate = iota
-	// lost: the request never reaches the member.
+	// lost: the member never gets the request.
 	lost
 	// unanswered: the member executes the request, but its answer is lost.
 	unanswered
@@ -29,15 +29,15 @@ const (
 
 var errWire = errors.New("the connection broke")
 
-// wire records every request, and lets the test decide its fate.
+// wire is the transport of a site's connection. It records every request, and the test decides what happens to it.
 type wire struct {
 	next http.RoundTripper
 
 	mu       sync.Mutex
 	requests []string
-	// decide returns the fate of each request, counted from 1. A nil decide lets all requests through.
+	// decide returns the fate of each request; n is its number, from 1. If decide is nil, all requests go through.
 	decide func(n int, req *http.Request) fate
-	// answer may answer instead of the member. If it is nil, or returns nil, the member answers.
+	// answer may answer a request in place of the member. If it is nil or returns nil, the member answers.
 	answer func(req *http.Request) *http.Response
 }
 
@@ -66,7 +66,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// nameOf returns the method and the end of the path: PATCH configmaps/a.
+// nameOf returns the method and the last two parts of the path, for example "PATCH configmaps/a".
 func nameOf(req *http.Request) string {
 	parts := strings.Split(req.URL.Path, "/")
 	name := req.Method + " " + strings.Join(parts[max(0, len(parts)-2):], "/")
@@ -76,7 +76,7 @@ func nameOf(req *http.Request) string {
 	return name
 }
 
-// begin forgets all earlier requests.
+// begin forgets the requests so far. From now on, decide returns the fate of each request.
 func (w *wire) begin(decide func(n int, req *http.Request) fate) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,7 +100,7 @@ func (w *wire) writes() []string {
 	return found
 }
 
-// refusal makes an API server's answer with a Status.
+// refusal makes a response in which the API server refuses a request with this error.
 func refusal(req *http.Request, err *apierrors.StatusError) *http.Response {
 	err.ErrStatus.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
 	body, _ := json.Marshal(err.ErrStatus) // a Status always encodes
@@ -111,12 +111,13 @@ func refusal(req *http.Request, err *apierrors.StatusError) *http.Response {
 	}
 }
 
-// atOnce calls do just before the first request of that name.
+// atOnce calls do once, just before the first request with this name (see nameOf). All requests go through.
 func (s *site) atOnce(name string, do func()) func(int, *http.Request) fate {
 	return s.atOnceWhere(func(is string) bool { return is == name }, do)
 }
 
-// atOnceWhere calls do just before the first request for whose name isMeant is true.
+// atOnceWhere calls do once, just before the first request for whose name isMeant returns true. All requests go
+// through.
 func (s *site) atOnceWhere(isMeant func(name string) bool, do func()) func(int, *http.Request) fate {
 	var once sync.Once
 	return func(_ int, req *http.Request) fate {

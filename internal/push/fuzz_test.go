@@ -10,7 +10,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// A Delivery is untrusted: the member can write anything into it. A false Delivery may affect only its own pair.
+// A member can write anything into a Delivery. A false Delivery may affect only the wrapper that it names, on that
+// member.
 func FuzzDelivery(f *testing.F) {
 	f.Add([]byte(`{"metadata":{"name":"fed.shop.web","uid":"u"},"spec":{"wrapper":{"kind":"Federated","namespace":"shop","name":"web","uid":"w"},
 		"target":{"revision":"r","rendering":"d"},"inventory":[{"kind":"Secret","name":"s","state":"Applied"},{"group":"apps","kind":"Deployment","name":"d"}]},

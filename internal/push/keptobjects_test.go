@@ -10,7 +10,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// The recorder folds events about one member in quick succession into the first. So one event reports all kept objects.
+// Two passes keep one object each. The event recorder would merge two events in quick succession into the first, so
+// both objects have to be reported in one event, after the last pass.
 func TestTakeKeptWaitsUntilThePassesOfThePairAreDone(t *testing.T) {
 	b := newBench(t)
 	leave := &Desired{Wrapper: webID}
@@ -28,7 +29,7 @@ func TestTakeKeptWaitsUntilThePassesOfThePairAreDone(t *testing.T) {
 	}
 	b.pusher.SetDesired("east", &Desired{Wrapper: webID, Revision: "r3"})
 	b.pusher.kept.note(web, "east", []Kept{class})
-	b.pusher.RemoveDesired(web, "east") // a person has released the wrapper from it
+	b.pusher.RemoveDesired(web, "east") // a person has released the wrapper from the member
 	if taken := b.pusher.TakeKept(web); len(taken["east"]) != 1 {
 		t.Errorf("the object that was kept before the release is missing: %v", taken)
 	}

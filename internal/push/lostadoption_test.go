@@ -17,8 +17,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
-// loseAdoption removes `adopted` from the wrapper's Delivery for good: the member's CRD loses the field, the collector writes
-// a status, and the CRD gets the field back.
+// loseAdoption removes the field adopted from the Delivery that the member stores: the member's CRD loses the field, a
+// write of the status makes the API server store the Delivery without it, and then the CRD gets the field back.
 func (s *site) loseAdoption() {
 	s.Helper()
 	mend := withoutField(s.T, inventoryField("adopted")...)
@@ -35,7 +35,7 @@ func (s *site) loseAdoption() {
 	}
 }
 
-// adopted brings a site to where the wrapper has adopted ConfigMap a, and returns the object as the member's people made it.
+// adopted makes the wrapper adopt ConfigMap a of another client. It returns the ConfigMap as it was before.
 func (s *site) adopted() *corev1.ConfigMap {
 	s.Helper()
 	s.openNamespace()
@@ -71,8 +71,8 @@ func (s *site) mustBeReleased(before *corev1.ConfigMap) {
 	}
 }
 
-// An API server drops a field that its CRD lacks from every Delivery that it serves, and from every Delivery that a
-// client writes. The host must not delete the object then: the object says that it was adopted.
+// A member's API server may drop the field adopted from the Delivery. The host must not delete the adopted object even
+// then, because AnnotationAdopted on the object also records the adoption.
 func TestTheObjectRemembersAnAdoptionThatTheDeliveryLost(t *testing.T) {
 	for name, leaves := range map[string]func(*site){
 		"the wrapper leaves": func(s *site) { s.mustDeliver(s.leave()) },
@@ -144,7 +144,7 @@ func TestAReleaseRemovesTheMarkOfTheAdoption(t *testing.T) {
 	}
 }
 
-// The manager dies after it marked an object as adopted, and before the apply.
+// The manager ends after it has set AnnotationAdopted on the object, and before it applies the object.
 func TestAnAdoptionThatWasInterruptedBeforeTheApply(t *testing.T) {
 	for name, then := range map[string]func(*site){
 		"the Delivery loses the adoption, and the wrapper leaves": func(s *site) {
@@ -184,7 +184,8 @@ func TestAnAdoptionThatWasInterruptedBeforeTheApply(t *testing.T) {
 	}
 }
 
-// An apply of the host does not own the mark, so it neither removes nor repairs it.
+// Another client removes AnnotationAdopted. The host's apply does not own this annotation, so the pass has to set it
+// again.
 func TestTheMarkOfAnAdoptionStaysWhileTheObjectIsAdopted(t *testing.T) {
 	s := newSite(t)
 	s.adopted()
@@ -201,7 +202,7 @@ func TestTheMarkOfAnAdoptionStaysWhileTheObjectIsAdopted(t *testing.T) {
 	}
 }
 
-// Clients copy annotations from one object to another.
+// AnnotationAdopted names its object. A client that copies all annotations of another object also copies that mark.
 func TestAnAdoptionMarkCopiedFromAnotherObjectDoesNotCount(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1")))

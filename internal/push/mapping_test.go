@@ -17,8 +17,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// The compiled-in kinds are those that a real API server serves: every kind of a stable version that has objects, and
-// no other.
+// Fairlead has a compiled-in list of Kubernetes' own kinds. It must be exactly the kinds that a real API server serves
+// in a stable version and that have objects.
 func TestTheCompiledInKindsAreThoseOfARealAPIServer(t *testing.T) {
 	s := newSite(t)
 	lists, err := discovery.NewDiscoveryClientForConfigOrDie(config).ServerPreferredResources()
@@ -41,7 +41,7 @@ func TestTheCompiledInKindsAreThoseOfARealAPIServer(t *testing.T) {
 				Resource: gv.WithResource(r.Name), GroupVersionKind: gv.WithKind(r.Kind), Scope: scope}
 			own := !strings.Contains(gv.Group, ".") || member.Scheme.IsGroupRegistered(gv.Group)
 			if !own || strings.Contains(gv.Version, "alpha") || strings.Contains(gv.Version, "beta") || len(r.Verbs) < 5 {
-				continue // of a CRD, unstable, or without objects
+				continue // a kind of a CRD, or without a stable version, or without objects
 			}
 			gk := schema.GroupKind{Group: gv.Group, Kind: r.Kind}
 			before := len(s.wire.all())
@@ -53,7 +53,7 @@ func TestTheCompiledInKindsAreThoseOfARealAPIServer(t *testing.T) {
 	}
 	for gvk := range member.Scheme.AllKnownTypes() {
 		if gvk.Group == v1alpha1.Group {
-			continue // a member has only some of these
+			continue // these are Fairlead's own kinds, and a member has only some of them
 		}
 		before := len(s.wire.all())
 		found, err := s.conn.Mapping(t.Context(), gvk.GroupKind())
@@ -63,7 +63,7 @@ func TestTheCompiledInKindsAreThoseOfARealAPIServer(t *testing.T) {
 	}
 }
 
-// A member that is older, or has an API switched off, lacks a kind that others have.
+// An older member, or a member that has switched off an API, may lack a built-in kind.
 func TestABuiltInKindThatAMemberLacksIsReportedAndDelaysNoOtherObject(t *testing.T) {
 	s := newSite(t)
 	lacking := atomic.Bool{}

@@ -30,7 +30,8 @@ var (
 	web    = KeyOf(webID)
 )
 
-// bench is a member queue without a member. The test supplies the outcomes of passes and the Deliveries.
+// bench is a member queue without a connection to a member. The test sets the Deliveries and the outcomes of the
+// passes.
 type bench struct {
 	*memberQueue
 	t     *testing.T
@@ -54,10 +55,10 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// unlisted makes the queue begin before the Deliveries of the member are listed.
+// unlisted puts the queue back to the state before the first list of the member's Deliveries.
 func (b *bench) unlisted() { b.deliveries = b.pusher.deliveries.Open(b.conn, observer{b.memberQueue}) }
 
-// fixed is a Rendering with objects that exist already.
+// fixed is a Rendering that returns objects that exist already.
 type fixed struct{ made *render.Rendering }
 
 func (f fixed) Digest() string                     { return f.made.Digest }
@@ -76,7 +77,7 @@ func wish(digest string) *Desired {
 		Objects: []render.Object{listed("ConfigMap", "a"), listed("ConfigMap", "b"), listed("Secret", "s")}}}}
 }
 
-// there puts the pair's Delivery into the index, with this content.
+// there puts the wrapper's Delivery into the index. If complete is false, its entry is Pending.
 func (b *bench) there(generation int64, digest string, complete bool, objects ...v1alpha1.ObjectStatus) {
 	d := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Wrapper: webID, Target: &v1alpha1.DeliveryTarget{Rendering: digest}}}
 	d.Name, d.UID, d.Generation = web.Delivery(), "d", generation
@@ -93,7 +94,8 @@ func drift(kind v1alpha1.DriftKind, version string) v1alpha1.ObjectStatus {
 	return v1alpha1.ObjectStatus{Kind: "ConfigMap", Name: "a", Drift: &v1alpha1.Drift{Kind: kind, ResourceVersion: version}}
 }
 
-// ended makes a pass with this outcome, which leaves the Delivery at this generation; 0 means that there is no Delivery.
+// ended records the end of a pass with this outcome. generation is that of the Delivery after the pass; 0 if the pass
+// left no Delivery.
 func (b *bench) ended(w *Desired, generation int64, out plan.Outcome) {
 	b.t.Helper()
 	todo, due := b.due(web, w)
@@ -131,8 +133,8 @@ func TestTheBackoffOfAPairGrowsAndIsResetByAnotherDesiredState(t *testing.T) {
 	}
 }
 
-// The first list comes in while workers judge pairs. A pair whose Delivery is in that list must not count as new: its pass
-// would try to create an existing Delivery, and report the refusal.
+// The first list of the member's Deliveries arrives while the queue decides about pairs. A pair whose Delivery is in
+// that list must not count as new: its pass would try to create the Delivery, and the API server would refuse that.
 func TestAListThatArrivesMeanwhileMakesNoPairNew(t *testing.T) {
 	const pairs = 200
 	for range 20 {
@@ -170,7 +172,7 @@ func TestTheQueueTriesAPairAgainByItself(t *testing.T) {
 	b := newBench(t)
 	b.ended(wish("1"), 2, inTrouble)
 	for !b.clock.HasWaiters() {
-		// the queue has not set its timer yet
+		// The queue has not set its timer yet.
 	}
 	b.clock.Step(plan.RetryLater)
 	if key, shutdown := b.queue.Get(); shutdown || key != web {
@@ -209,7 +211,7 @@ func TestTheBreakerOpensAfterANetworkErrorAndClosesAfterAProbe(t *testing.T) {
 	}
 }
 
-// An address alone does not prove that a cluster is the member.
+// An address does not prove which cluster answers, so no pass may run before a probe has confirmed the member.
 func TestTheBreakerIsOpenUntilAProbeHasConfirmedTheMember(t *testing.T) {
 	b := newBench(t)
 	l := newMemberQueue(b.conn, b.pusher, b.clock, member.ProbeResult{})
@@ -227,7 +229,8 @@ func TestTheBreakerIsOpenUntilAProbeHasConfirmedTheMember(t *testing.T) {
 	}
 }
 
-// A wrapper leaves a member, is placed there again, and leaves once more. The first outcome must not count for the second time.
+// A wrapper leaves a member, is placed there again, and leaves once more. The outcome of the first leaving must not
+// count for the second.
 func TestAnOutcomeCountsOnlyForItsOwnDesiredState(t *testing.T) {
 	b := newBench(t)
 	leave := func() *Desired { return &Desired{Wrapper: webID} }
@@ -236,12 +239,12 @@ func TestAnOutcomeCountsOnlyForItsOwnDesiredState(t *testing.T) {
 	if out := b.pusher.Pair(web, "east").Outcome; out == nil || !out.Done {
 		t.Fatalf("not left: %+v", out)
 	}
-	b.pusher.SetDesired("east", leave()) // the same desired state again
+	b.pusher.SetDesired("east", leave()) // equal to the first desired state
 	if out := b.pusher.Pair(web, "east").Outcome; out == nil || !out.Done {
 		t.Errorf("an equal desired state lost the outcome: %+v", out)
 	}
 	b.pusher.SetDesired("east", wish("1"))
-	// While a pass for it runs, the wrapper leaves again.
+	// The wrapper is to leave again, before a pass for the state in between has ended.
 	b.pusher.SetDesired("east", leave())
 	if out := b.pusher.Pair(web, "east").Outcome; out != nil {
 		t.Errorf("the earlier outcome counts: %+v", out)
@@ -291,13 +294,13 @@ func TestADeliveryWakesTheWrapperOnlyWhenItHasChanged(t *testing.T) {
 	}
 }
 
-// last is the outcome of the last pass.
+// last returns the outcome of the last pass.
 func (b *bench) last() plan.Outcome {
 	last, _ := b.histories.of(web)
 	return last
 }
 
-// due judges a pair without forgetting contested objects.
+// due returns whether a pass is due and its work, as judge does, but does not forget contested objects.
 func (b *bench) due(key Key, want *Desired) (todo plan.Work, due bool) {
 	if want == nil || !b.deliveries.IsListed() {
 		return plan.Work{}, false
@@ -310,7 +313,7 @@ func (b *bench) due(key Key, want *Desired) (todo plan.Work, due bool) {
 	return todo, due
 }
 
-// settle forgets contested objects that have stayed unchanged for long enough.
+// settle forgets the contested objects that have not drifted for long enough.
 func (b *bench) settle(key Key) {
 	b.histories.change(key, func(h *plan.History, now time.Time) { b.wakeAfter(key, h.Settle(b.deliveries.Get(key), now)) })
 }

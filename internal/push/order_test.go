@@ -18,7 +18,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// A rename drops an object under one name and adds it under another. Until the new object is applied, the old one must stay.
+// A rename drops an object under one name and adds it under another. The old object must stay until the new one is
+// applied.
 func TestADroppedObjectStaysUntilTheNewObjectsAreApplied(t *testing.T) {
 	refused := func(s *site, err *apierrors.StatusError) {
 		s.wire.answer = func(req *http.Request) *http.Response {
@@ -29,9 +30,9 @@ func TestADroppedObjectStaysUntilTheNewObjectsAreApplied(t *testing.T) {
 		}
 	}
 	for name, test := range map[string]struct {
-		brings  string // the new object; ConfigMap new if empty
+		brings  string // the object that the update adds; ConfigMap new if empty
 		prepare func(*site)
-		repair  func(*site) // nil if only another desired state helps
+		repair  func(*site) // ends the trouble; nil if only a change of the wrapper does
 		reason  string
 	}{
 		"another client's object has the name": {
@@ -70,7 +71,7 @@ func TestADroppedObjectStaysUntilTheNewObjectsAreApplied(t *testing.T) {
 				brings = configMap("new", "1")
 			}
 			w := s.want(brings, configMap("other", "2"))
-			for range 2 { // the second pass reads the dropped object in the Delivery
+			for range 2 { // in the second pass, the Delivery lists the dropped object as Removing
 				s.mustFail(w, test.reason, "the removal of ConfigMap old waits")
 			}
 			if s.configMap("old") == nil || s.configMap("other").Data["value"] != "2" {
@@ -106,7 +107,8 @@ func TestALeavingWrapperDoesNotWaitForARefusedObject(t *testing.T) {
 	}
 }
 
-// The quota of the old state blocks the claim of the new one. So the quota must go first, or the update would never be done.
+// The update drops a quota and adds a claim that the quota forbids. If the removal of the quota waited for the claim,
+// the update would never be done.
 func TestADroppedKindThatOnlyRestrictsDoesNotWait(t *testing.T) {
 	const quota = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}, spec: {hard: {persistentvolumeclaims: 0}}}"
 	s := newSite(t)

@@ -69,11 +69,12 @@ func TestACRDWithObjectsOfOthersIsNotDeleted(t *testing.T) {
 	}
 }
 
-// The manager cannot list the kinds of a group whose server is down. It then assumes that they have objects.
+// The server of an API group is down, so the manager cannot list objects of its kinds. Such objects may be in the
+// namespace.
 func TestANamespaceIsKeptWhileItsContentsCannotBeListed(t *testing.T) {
 	s := newClusterSite(t)
 	s.mustDeliver(s.want(fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s}}", s.namespace),
-		// a second object, which must not wait for the first
+		// This second object must not wait for the Namespace.
 		fmt.Sprintf("{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: %s}}", s.namespace)))
 	down := s.create(`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.down.example.com},
 		spec: {group: down.example.com, version: v1, groupPriorityMinimum: 100, versionPriority: 100,
@@ -96,7 +97,8 @@ func TestANamespaceIsKeptWhileItsContentsCannotBeListed(t *testing.T) {
 	s.eventually(leave)
 }
 
-// An operator's upgrade stops serving the version to which the kind is mapped. The 404 is then about the path, not the object.
+// An upgrade of an operator stops serving the version of a kind that the connection has cached. The 404 then means that
+// the path is unknown, and not that the object is gone.
 func TestARemovalFindsAnObjectWhoseMappedVersionIsNoLongerServed(t *testing.T) {
 	s := newSite(t)
 	group := s.namespace + ".example.com"

@@ -17,8 +17,8 @@ import (
 	manifests "github.com/fairlead-dev/fairlead/config"
 )
 
-// withoutField removes a field from the member's CRD of Deliveries until the test ends, as if an older hostctl had joined the member. The
-// tests of this package that change the CRD do not run in parallel.
+// withoutField removes a field from the member's CRD of Deliveries until the test ends, as on a member that an older
+// hostctl joined. Tests that change the CRD do not run in parallel, because all tests share the member.
 func withoutField(t *testing.T, path ...string) (restore func()) {
 	t.Helper()
 	name := "deliveries." + v1alpha1.Group
@@ -71,7 +71,8 @@ func inventoryField(name string) []string {
 	return []string{"properties", "spec", "properties", "inventory", "items", "properties", name}
 }
 
-// An API server drops a field that its CRD lacks. If `adopted` were dropped, the host would delete the object when it leaves.
+// An API server drops a field that its CRD lacks. If it dropped the field adopted from a Delivery, the host would later
+// delete an object of another client.
 func TestAnObjectIsNotAdoptedOnAMemberThatCannotRecordIt(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
@@ -104,7 +105,7 @@ func TestAPushThatTheMemberCannotRecordWritesNothing(t *testing.T) {
 	s.mustDeliver(w)
 }
 
-// A pass that does not write a field does not need it in the CRD. So a slightly older member is served.
+// An older CRD lacks the field adopted. A push that adopts nothing does not write that field, so the push must succeed.
 func TestAMemberThatLacksAFieldThatNoPushNeedsIsServed(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()

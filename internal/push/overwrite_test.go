@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// approved returns a desired state with an Approval for the Delivery as it is now.
+// approved adds to the desired state an Approval to overwrite the Delivery as it is at this moment.
 func (s *site) approved(w *Desired) *Desired {
 	d := s.delivery()
 	w.Overwrites = &v1alpha1.DeliveryVersion{UID: d.UID, Generation: d.Generation}
@@ -58,7 +58,8 @@ func TestAnApprovalBringsAMemberBackToTheHostsState(t *testing.T) {
 	if got := s.delivery().Spec.Wrapper.Generation; got != 3 {
 		t.Errorf("the Delivery has generation %d", got)
 	}
-	// The Approval counts once. A host that is restored again holds the pair, even if the backup has that Approval.
+	// The host is restored from a backup once more. The same Approval, which the backup may contain, must not allow a
+	// second overwrite.
 	s.wrapper.Generation = 5
 	s.mustDeliver(s.want(configMap("a", "other")))
 	s.wrapper.Generation = 3
@@ -71,7 +72,7 @@ func TestAnApprovalBringsAMemberBackToTheHostsState(t *testing.T) {
 	}
 }
 
-// Otherwise the next pass would hold the pair again, although the member already has the desired state.
+// The objects are equal, so only the Delivery is written. Without that write, the next pass would hold the pair again.
 func TestAnApprovedOverwriteIsRecordedEvenIfTheObjectsAreEqual(t *testing.T) {
 	s := newSite(t)
 	s.wrapper.Generation = 5
@@ -101,7 +102,8 @@ func TestAnApprovalTakesOverTheObjectsOfAnEarlierWrapper(t *testing.T) {
 	}
 }
 
-// The first wrapper's push dies after it made b and before it recorded b's uid. The next wrapper does not list b.
+// The push of the first wrapper ended after it had created b and before it recorded b's uid. The next wrapper of the
+// same name does not list b.
 func TestARemovalFindsAnObjectOfAnEarlierWrappersInterruptedPush(t *testing.T) {
 	for name, tc := range map[string]struct {
 		changed, stays bool
@@ -143,8 +145,8 @@ func TestARemovalFindsAnObjectOfAnEarlierWrappersInterruptedPush(t *testing.T) {
 	}
 }
 
-// An earlier wrapper of the name left an object to the member under KeepAll. A later one of the same content lists the
-// object, but never reaches it, because the member has closed the namespace.
+// An earlier wrapper of the same name left an object on the member under KeepAll. The later wrapper lists an equal
+// object, but never writes it, because the member has closed the namespace.
 func TestAWrapperDoesNotRemoveAnEarlierWrappersObjectThatItNeverWrote(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1")))
@@ -200,12 +202,13 @@ func TestADeliveryThatThisHostHasNotSealedIsNotTakenOver(t *testing.T) {
 			if len(s.wire.writes()) > 0 {
 				t.Errorf("writes: %v", s.wire.writes())
 			}
-			s.mustDeliver(s.approved(s.want(configMap("a", "1")))) // a person may decide otherwise
+			s.mustDeliver(s.approved(s.want(configMap("a", "1")))) // a person allows the overwrite that the pass refused
 		})
 	}
 }
 
-// A Delivery of an earlier version gets its seal with the next change.
+// An earlier version wrote the Delivery without a seal. The manager adds the seal with the next change of the wrapper,
+// and not by a write of its own.
 func TestAMissingSealAloneCausesNoWrite(t *testing.T) {
 	s := newSite(t)
 	mine := s.seals

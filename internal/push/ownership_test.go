@@ -22,9 +22,9 @@ import (
 
 func TestAPassMeetsAnExistingObject(t *testing.T) {
 	for name, test := range map[string]struct {
-		there    string // the object of the member's administrator, as a format with the namespace
+		there    string // the object that the member's administrator has created; %s is the namespace
 		conflict v1alpha1.ConflictPolicy
-		reason   string // "" means that the push succeeds
+		reason   string // "" if the push succeeds
 		words    []string
 		data     map[string]string
 		adopted  v1alpha1.Adoption
@@ -138,8 +138,8 @@ func TestAPassWaitsForAnObjectThatIsBeingDeletedAndMakesItAgain(t *testing.T) {
 	}
 }
 
-// interrupt makes a pass whose request of that name is lost. The Delivery then lists the object, and the next pass reads the
-// object.
+// interrupt makes a pass in which the requests with this name are lost. After it, the Delivery lists the object, so the
+// next pass looks at the object instead of sending a create-only apply.
 func (s *site) interrupt(w *Desired, name string) {
 	s.Helper()
 	s.wire.begin(func(_ int, req *http.Request) fate {
@@ -153,7 +153,7 @@ func (s *site) interrupt(w *Desired, name string) {
 	}
 }
 
-// Another client makes the object after the pass did not find it, and before the pass applies it.
+// Another client creates the object after the pass has found it absent, and before the pass applies it.
 func TestAPassRestoresAnObjectThatAnotherClientCreatedMeanwhile(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
@@ -179,7 +179,7 @@ func TestAPassRestoresAnObjectThatAnotherClientCreatedMeanwhile(t *testing.T) {
 	}
 }
 
-// A late request of a manager that died, or that lost its lease, made the object.
+// A request of this host arrives late: it creates the object after the pass has found the object absent.
 func TestAPassKeepsAnObjectThatALateRequestOfThisHostCreated(t *testing.T) {
 	s := newSite(t)
 	w := s.want(configMap("a", "1"))

@@ -4,15 +4,15 @@ package push
 
 import "github.com/fairlead-dev/fairlead/internal/deliveries"
 
-// pair is everything that the pusher knows of one wrapper on one member.
+// pair is all that the host knows about one wrapper on one member.
 type pair struct {
 	deliveries.Record
 	Result
-	// Holds reports whether the member holds exactly the desired state.
+	// Holds is true if the Delivery records exactly the desired objects as applied.
 	Holds bool
 }
 
-// Pair returns what the pusher knows of a pair.
+// Pair returns all that the host knows about one wrapper on one member.
 func (p *Pusher) Pair(key Key, memberName string) pair {
 	record, result := p.deliveries.Record(key, memberName), p.Result(key, memberName)
 	return pair{Record: record, Result: result, Holds: result.IsHeld(record.Summary)}

@@ -12,7 +12,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// histories are the pass histories of the pairs of one member. Package plan judges them.
+// histories are the pass histories (plan.History) of the pairs of one member. A history decides when its pair needs a
+// pass.
 type histories struct {
 	clock clock.PassiveClock
 
@@ -20,8 +21,8 @@ type histories struct {
 	all map[Key]*plan.History
 }
 
-// change lets do read and change the history of a pair, at the present time. It drops a history that is empty after
-// that.
+// change calls do with the history of a pair and the present time. do may change the history. A history that is empty
+// after that is dropped.
 func (h *histories) change(key Key, do func(*plan.History, time.Time)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -40,7 +41,7 @@ func (h *histories) change(key Key, do func(*plan.History, time.Time)) {
 	h.all[key] = of
 }
 
-// changeKnown is change for a pair that has a history. For all other pairs it does nothing.
+// changeKnown does the same as change for a pair that has a history, and nothing for any other pair.
 func (h *histories) changeKnown(key Key, do func(*plan.History, time.Time)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -53,29 +54,31 @@ func (h *histories) changeKnown(key Key, do func(*plan.History, time.Time)) {
 	}
 }
 
-// forget drops the history of a pair. Otherwise a later, equal desired state would take an earlier outcome for its own.
-// A member that was left, placed again and left once more would count as left already.
+// forget drops the history of a pair, because the pair has a new desired state. Otherwise the outcome of an equal
+// earlier state would count: a wrapper that leaves a member for the second time would count as having left already.
 func (h *histories) forget(key Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.all, key)
 }
 
-// of returns the last outcome of a pair, and the message about its contested objects.
+// of returns the outcome of the last pass of a pair, and the status message about its contested objects.
 func (h *histories) of(key Key) (last plan.Outcome, contested string) {
 	h.changeKnown(key, func(is *plan.History, _ time.Time) { last, contested = is.Last(), is.Contested() })
 	return last, contested
 }
 
-// rests reports whether the last pass brought a pair to its desired state, see plan.History.
+// rests reports whether no further pass has to follow the last pass of a pair (plan.History.Rests). It returns false
+// for a pair without a history.
 func (h *histories) rests(key Key, desired *plan.Desired, seen *deliveries.Summary) (rests bool) {
 	h.changeKnown(key, func(is *plan.History, now time.Time) { rests = is.Rests(desired, seen, now) })
 	return rests
 }
 
-// forgetContradicted drops the outcomes of passes that a complete list contradicts, and returns their pairs. A
-// member that was restored from a backup is older than these passes. The list may also be older than the pass; the
-// next pass then finds nothing to do.
+// forgetContradicted gets a complete list of the member's Deliveries, as the generation of each by name. It drops the
+// outcome of each pass whose Delivery is missing or older in the list, and returns the pairs of these passes. Either
+// the member was restored from a backup that is older than the pass, or the list is older than the pass. In the second
+// case, the next pass finds nothing to write.
 func (h *histories) forgetContradicted(generations map[string]int64) (keys []Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

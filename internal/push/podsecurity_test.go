@@ -54,7 +54,7 @@ func TestANamespaceCreatedForAFederatedGetsTheHostsPodSecurityLabels(t *testing.
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
 
-	// From here on the member decides: the manager neither reads nor changes the labels.
+	// From here on the namespace exists. The manager must neither read the host's labels again nor change the member's.
 	asked = 0
 	push(s.want(configMap("a", "2")), map[string]string{"pod-security.kubernetes.io/enforce": "privileged"}, nil)
 	if asked != 0 || s.labels()["pod-security.kubernetes.io/enforce"] != "restricted" {

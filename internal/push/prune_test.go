@@ -24,7 +24,7 @@ func TestWhatAWrapperRemovesAndKeepsWhenItLeaves(t *testing.T) {
 	for name, test := range map[string]struct {
 		policy v1alpha1.DeletionPolicy
 		keep   string
-		claim  bool // still there
+		claim  bool // whether it is still on the member
 		config bool
 	}{
 		"KeepData keeps claims and removes the rest": {policy: v1alpha1.KeepData, claim: true},
@@ -69,7 +69,7 @@ func TestAnObjectThatAnotherClientMadeAgainIsNotDeleted(t *testing.T) {
 	s.mustDeliver(s.want(configMap("a", "1")))
 	cm := s.configMap("a")
 	s.delete("v1", "ConfigMap", "a")
-	// Even if the new object has Fairlead's marks.
+	// The new object must stay even if it has Fairlead's marks.
 	cm.ObjectMeta = metav1.ObjectMeta{Namespace: cm.Namespace, Name: cm.Name, Labels: cm.Labels, Annotations: cm.Annotations}
 	if err := s.admin.Create(t.Context(), cm); err != nil {
 		t.Fatal(err)
@@ -82,7 +82,8 @@ func TestAnObjectThatAnotherClientMadeAgainIsNotDeleted(t *testing.T) {
 	}
 }
 
-// Another client replaces the object after the pass read it. The precondition of the deletion protects the new object.
+// Another client replaces the object between the pass's read and its deletion. The deletion must not remove the new
+// object.
 func TestADeletionNamesTheUIDThatThePassRead(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1")))
@@ -137,7 +138,8 @@ func TestAnAdoptedObjectIsReleasedExceptUnderDeleteAll(t *testing.T) {
 	}
 }
 
-// A wrapper leaves an adopted object on the member, and a later wrapper of that name adopts it and leaves in turn.
+// A wrapper adopts an object and leaves, and then a later wrapper of the same name does the same. The object stays both
+// times.
 func TestALaterWrapperAdoptsAndReleasesAnObjectAgain(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
@@ -159,7 +161,8 @@ func TestALaterWrapperAdoptsAndReleasesAnObjectAgain(t *testing.T) {
 	}
 }
 
-// KeepAll is the remedy if a kind is not served. So it must not wait for the release of an adopted object of that kind.
+// KeepAll is the remedy for a kind that the member does not serve, so it must not wait until the object can be
+// released.
 func TestKeepAllDoesNotWaitForTheKindOfAnAdoptedObject(t *testing.T) {
 	s := newSite(t)
 	group := s.namespace + ".example.com"
@@ -181,7 +184,7 @@ func TestKeepAllDoesNotWaitForTheKindOfAnAdoptedObject(t *testing.T) {
 
 func TestRemovalGoesRankByRankInReverseInstallOrder(t *testing.T) {
 	s := newSite(t)
-	// A Job is installed after a ConfigMap, so it is removed first. A finalizer delays its removal.
+	// The install order is ConfigMap, Job, so the Job is removed first. A finalizer delays the removal of the Job.
 	job := `{apiVersion: batch/v1, kind: Job, metadata: {name: j, finalizers: [example.com/hold]}, spec: {suspend: true, template: ` +
 		`{spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}`
 	w := s.want(configMap("a", "1"), strings.Replace(job, ", finalizers: [example.com/hold]", "", 1))

@@ -53,7 +53,7 @@ func TestAMemberQueueServesItsPairsAndThenSendsNothing(t *testing.T) {
 		return p.Pair(KeyOf(s.wrapper), "east").Holds && p.Pair(KeyOf(other.wrapper), "east").Holds
 	})
 
-	// A restarted manager reads one list and writes nothing.
+	// A restarted manager lists the Deliveries once and writes nothing.
 	s.connect(config)
 	p = s.engage()
 	p.SetDesired("east", s.want(configMap("a", "1")))
@@ -74,7 +74,7 @@ func TestAMemberQueueServesItsPairsAndThenSendsNothing(t *testing.T) {
 	}
 }
 
-// One object that the member cannot take, because a webhook of its own is broken.
+// The member answers 500 for one object, for example because the webhook for that object is broken.
 func TestAPairThatTheMemberAnswersWith500DoesNotDelayOthers(t *testing.T) {
 	s := newSite(t)
 	other := *s
@@ -136,7 +136,7 @@ func TestThePassesOfAMemberRunUpToItsLimit(t *testing.T) {
 	var underWay atomic.Int64
 	goOn := make(chan struct{})
 	s.wire.answer = func(req *http.Request) *http.Response {
-		if nameOf(req) == "POST fairlead-system/deliveries" { // the first request of a new pair
+		if nameOf(req) == "POST fairlead-system/deliveries" { // the first request of each pass here
 			underWay.Add(1)
 			<-goOn
 		}
@@ -152,7 +152,7 @@ func TestThePassesOfAMemberRunUpToItsLimit(t *testing.T) {
 		p.SetDesired("east", one.want(configMap(one.wrapper.Name, "1")))
 	}
 	s.await("the limit is reached, and the other pairs wait", func(context.Context) bool {
-		const handedOut = inflight.First + 1 // the next one waits for its place
+		const handedOut = inflight.First + 1 // one more pair than may have a pass at first: it has left the queue and waits for the limit
 		return underWay.Load() == inflight.First && p.queues["east"].queue.Len() == pairs-handedOut
 	})
 	close(goOn)
@@ -178,7 +178,7 @@ func TestAMemberQueueThatEndsWhileAPairWaitsLeavesNothingRunning(t *testing.T) {
 	ended := make(chan struct{})
 	go func() { b.run(ctx); close(ended) }()
 	for b.queue.Len() > 0 {
-		// the queue has not taken the pair yet, which has to wait
+		// The queue has not handed out the pair yet.
 	}
 	cancel()
 	<-ended

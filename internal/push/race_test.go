@@ -17,7 +17,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// Both passes find every name free. Without a lock each could take the new object of the other for its own.
+// The passes of two wrappers find the same names free at the same time. Without a lock, both wrappers could count the
+// same object as their own.
 func TestOneOfTwoRacingWrappersGetsTheObjectAndTheOtherReportsTheOwner(t *testing.T) {
 	s := newSite(t)
 	s.openNamespace()
@@ -63,7 +64,7 @@ func TestOneOfTwoRacingWrappersGetsTheObjectAndTheOtherReportsTheOwner(t *testin
 	}
 }
 
-// A manager that has lost its lease ends its member queues. A pass may be running.
+// A manager that loses its lease ends its member queues. A pass may be under way at that moment.
 func TestAPassStopsWhenItsManagerLosesTheLease(t *testing.T) {
 	s := newSite(t)
 	ctx, depose := context.WithCancel(t.Context())
@@ -80,7 +81,7 @@ func TestAPassStopsWhenItsManagerLosesTheLease(t *testing.T) {
 	if writes := s.wire.writes(); slices.Contains(writes, "PATCH configmaps/c") || writes[len(writes)-1] != "PATCH configmaps/b" {
 		t.Errorf("the pass wrote after that: %v", writes)
 	}
-	// The new leader reads in the Delivery which objects may exist.
+	// From the Delivery, the new leader learns which objects the ended pass may have created.
 	if diff := cmp.Diff([]string{"ConfigMap a Pending", "ConfigMap b Pending", "ConfigMap c Pending"}, s.inventory()); diff != "" {
 		t.Errorf("inventory (-want +got):\n%s", diff)
 	}
@@ -88,7 +89,8 @@ func TestAPassStopsWhenItsManagerLosesTheLease(t *testing.T) {
 	s.mustDeliver(w)
 }
 
-// A frozen manager continues after the new leader has pushed a newer state. Its last apply still succeeds.
+// A manager is frozen before its apply. Then a new leader pushes a newer state. When the first manager goes on, its
+// apply still succeeds, and brings back the older content.
 func TestALateApplyOfAFormerLeaderIsRepaired(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1")))
@@ -106,7 +108,7 @@ func TestALateApplyOfAFormerLeaderIsRepaired(t *testing.T) {
 	if got := s.configMap("a").Annotations[v1alpha1.AnnotationRendering]; got == d.Spec.Inventory[0].Rendering {
 		t.Error("the object's annotation does not show the drift to a collector")
 	}
-	// The drift that the collector reports makes the pass apply the object again.
+	// The collector reports the older content as drift, so the next pass applies the object again.
 	p := &pass{conn: s.conn, want: s.want(configMap("a", "2")), drifted: map[plan.ObjectID]v1alpha1.DriftKind{objectA: v1alpha1.DriftChanged}}
 	if out, err := p.run(t.Context()); err != nil || !out.Done {
 		t.Fatalf("%+v %v", out, err)
@@ -128,7 +130,7 @@ func TestAKeptObjectIsReportedOnce(t *testing.T) {
 		out := p.Pair(key, "east").Outcome
 		return out != nil && out.Done
 	})
-	p.RemoveDesired(key, "east") // as the wrapper loop does when it sees that the wrapper has left
+	p.RemoveDesired(key, "east") // as the wrapper's controller does when the wrapper has left
 	want := map[string][]Kept{"east": {{Object: "PersistentVolumeClaim data", Why: "of a kind that holds data, or that data depends on"}}}
 	if diff := cmp.Diff(want, p.TakeKept(key)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -138,7 +140,7 @@ func TestAKeptObjectIsReportedOnce(t *testing.T) {
 	}
 }
 
-// A person releases the wrapper from a member while a removal there is under way.
+// A person releases the wrapper from a member while the manager removes its objects there.
 func TestARemovalStopsWhenTheDesiredStateChanges(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1"), configMap("b", "1"), configMap("c", "1")))

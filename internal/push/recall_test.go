@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// A pass that recalls the Delivery writes the same intent as one that has read it.
+// The intent must not depend on whether the pass read the Delivery, or used the summary of the Delivery in memory.
 func TestAPassThatRecallsTheDeliveryWritesTheSameIntent(t *testing.T) {
 	three := func(s *site, values ...string) *Desired {
 		return s.want(configMap("a", values[0]), configMap("b", values[1]), configMap("c", values[2]))
@@ -85,10 +85,10 @@ func TestAPassThatRecallsTheDeliveryWritesTheSameIntent(t *testing.T) {
 func TestAPassReadsTheDeliveryIfItsSummaryDoesNotSuffice(t *testing.T) {
 	for name, test := range map[string]struct {
 		before   func(*site)               // changes the member after the push
-		recalled func(*deliveries.Summary) // changes the remembered summary
+		recalled func(*deliveries.Summary) // changes the summary in memory
 		pass     func(*site, *pass)        // changes the pass
-		tried    bool                      // whether the remembered Delivery is patched first
-		reason   string                    // "" = the push is done
+		tried    bool                      // whether the pass first patches the Delivery with the summary
+		reason   string                    // "" if the push is done
 	}{
 		"the summary has no inventory":          {recalled: func(is *deliveries.Summary) { is.Inventory = "" }},
 		"the summary has an earlier generation": {recalled: func(is *deliveries.Summary) { is.Generation-- }, tried: true},
@@ -153,7 +153,8 @@ func TestAPassReadsTheDeliveryIfItsSummaryDoesNotSuffice(t *testing.T) {
 	}
 }
 
-// A pass uses the summary of the last watch event once. If a collector is ready, the pass writes no intent.
+// A pass uses the summary that the last watch event brought, once. If a collector is ready, the pass also writes no
+// intent.
 func TestTheQueuePushesAChangeWithoutReadingTheDelivery(t *testing.T) {
 	for name, test := range map[string]struct {
 		observed bool

@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/member"
 )
 
-// The reflector alone would list again only after its backoff.
+// After a failed list, the reflector waits for its backoff. A successful probe must make it list at once.
 func TestTheIndexListsTheDeliveriesAgainAfterAnOutage(t *testing.T) {
 	var lists atomic.Int32
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -30,7 +30,7 @@ func TestTheIndexListsTheDeliveriesAgainAfterAnOutage(t *testing.T) {
 			return
 		}
 		lists.Add(1)
-		_, _ = fmt.Fprint(w, `{"kind":"DeliveryList","metadata":{"resourceVersion":"1"}}`) // the test fails without
+		_, _ = fmt.Fprint(w, `{"kind":"DeliveryList","metadata":{"resourceVersion":"1"}}`) // if the write fails, so does the test
 	}))
 	t.Cleanup(server.Close)
 	t.Cleanup(server.CloseClientConnections)

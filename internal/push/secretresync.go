@@ -20,29 +20,33 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// No collector may read Secrets, so no collector reports the drift of a Secret. The manager therefore checks each Secret
-// every ten minutes. (docs/design.md, section 3.)
+// Why the manager checks Secrets: collectors must not read Secrets, so they report no drift of a Secret. The manager
+// itself checks each Secret every ten minutes (docs/design.md, section 3), and repairs it if it has changed.
 //
-// Why it is so: a check reads the metadata of the Secret and compares its resourceVersion with that of the last apply. If
-// they are equal, no client has written the Secret, and the manager sends nothing more: no admission webhook is called, and
-// the member stores nothing. If they differ, or the earlier one is not known, the manager applies the Secret again. It
-// does not use the digest of our fields, by which collectors see drift: that digest does not show writes to stringData, or
-// writes with our field manager. After a restart the manager applies each Secret once, at its own point of the first ten
-// minutes. These repairs need no drift backoff: one in ten minutes is rare enough.
+// A check reads only the metadata of the Secret. It compares the resourceVersion with the one that the last apply
+// returned. If both are equal, no client has written the Secret, and nothing more is sent. If they differ, or the
+// manager does not know the resourceVersion of the last apply, it applies the Secret again. So after a restart it
+// applies each Secret once, at some time within the first ten minutes.
+//
+// Why a check does not use the digest of managedFields, as collectors do: that digest shows neither writes to
+// stringData nor writes with Fairlead's field manager. Why repairs of Secrets have no drift backoff: one repair of a
+// Secret in ten minutes is rare enough.
 
 var secretResource = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 
-// secretResync checks the Secrets of all pairs in turns.
+// secretResync checks the Secrets of all pairs, one after another.
 type secretResync struct {
 	pusher *Pusher
-	// schedule orders the checks. enlisted signals a new Secret.
+	// schedule decides when each Secret is checked.
 	schedule plan.SecretSchedule
+	// enlisted signals to run that schedule has got a new Secret.
 	enlisted chan struct{}
-	// enlisting is held while a pair is enlisted. Otherwise older data about the pair could overwrite newer data.
+	// enlisting is locked while the names of a pair's Secrets are read and then scheduled. Without the lock, older names
+	// could overwrite newer ones.
 	enlisting sync.Mutex
 }
 
-// run queues each Secret whose turn has come, until ctx ends.
+// run queues the pair of each Secret that is due for a check, until ctx ends.
 func (s *secretResync) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		now := s.pusher.clock.Now()
@@ -53,10 +57,10 @@ func (s *secretResync) run(ctx context.Context) {
 			s.enqueue(t)
 			continue
 		case ok:
-			s.enlist(t.Key, t.Member) // removes the Secrets of a pair that has ended
+			s.enlist(t.Key, t.Member) // reads the pair's Secrets again, and drops them from the schedule if they need no checks any more
 			continue
 		}
-		var due <-chan time.Time // nil: nothing is scheduled
+		var due <-chan time.Time // nil, which blocks forever, if nothing is scheduled
 		if wait > 0 {
 			due = s.pusher.clock.After(wait)
 		}
@@ -68,7 +72,8 @@ func (s *secretResync) run(ctx context.Context) {
 	}
 }
 
-// enlist schedules the Secrets of a pair, as long as the pair has a desired state and a Delivery.
+// enlist schedules the Secrets that a pair's Delivery lists. It removes the pair's Secrets from the schedule if the
+// pair has no desired state or no Delivery, or if drift is Report.
 func (s *secretResync) enlist(key Key, memberName string) {
 	s.enlisting.Lock()
 	defer s.enlisting.Unlock()
@@ -82,7 +87,7 @@ func (s *secretResync) enlist(key Key, memberName string) {
 	s.enlistThese(plan.Pair{Member: memberName, Key: key}, names)
 }
 
-// enlistThese schedules these Secrets. enlisting is held.
+// enlistThese schedules the Secrets with these names, and no other Secrets of the pair. The caller holds s.enlisting.
 func (s *secretResync) enlistThese(at plan.Pair, names []string) {
 	if !s.schedule.Enlist(at, names, s.pusher.clock.Now()) {
 		return
@@ -93,8 +98,8 @@ func (s *secretResync) enlistThese(at plan.Pair, names []string) {
 	}
 }
 
-// mayCheck reports whether a pair needs no pass and its member answers. Some objects of the pair may still wait, for
-// example for a kind that the member does not serve. That does not concern its Secrets.
+// mayCheck reports whether a Secret of a pair may be checked now: no pass of the pair is due, and the member answers.
+// Other objects of the pair may still be missing, for example because the member does not serve their kind.
 func (s *secretResync) mayCheck(at plan.Pair) bool {
 	desired, q := s.pusher.desired.get(at.Key, at.Member), s.pusher.queue(at.Member)
 	if q == nil || !desired.ResyncsSecrets() || desired.Suspended {
@@ -107,7 +112,7 @@ func (s *secretResync) mayCheck(at plan.Pair) bool {
 	return desired.IsHeldBy(seen) || desired.IsRecordedBy(seen) && q.histories.rests(at.Key, desired, seen)
 }
 
-// enqueue queues a pair for the check of one of its Secrets.
+// enqueue queues the pair of a Secret, so that the queue checks the Secret.
 func (s *secretResync) enqueue(t plan.Turn) {
 	if q := s.pusher.queue(t.Member); q != nil {
 		q.dueSecrets.add(t.Key, t.Name)
@@ -115,7 +120,8 @@ func (s *secretResync) enqueue(t plan.Turn) {
 	}
 }
 
-// check adds to the work each Secret that another client has changed, and each without a known resourceVersion.
+// check checks the Secrets in todo.Secrets. It adds each Secret that needs a repair to todo.Drifted: another client
+// changed or deleted it, or the manager does not know the resourceVersion of its last apply.
 func (s *secretResync) check(ctx context.Context, q *memberQueue, key Key, todo *plan.Work) error {
 	for _, name := range todo.Secrets {
 		known := s.schedule.Version(plan.Pair{Member: q.conn.Name(), Key: key}, name)
@@ -129,7 +135,8 @@ func (s *secretResync) check(ctx context.Context, q *memberQueue, key Key, todo 
 		case apierrors.IsNotFound(err):
 			todo.Drifted[plan.SecretID(name)] = v1alpha1.DriftGone
 		case err == nil || memberapi.Answered(err):
-			// The manager applies a Secret that it cannot read: the refusal of the apply gives the cause.
+			// The API server refused to let the manager read the Secret. Apply it anyway: the refusal of the apply names the
+			// missing right.
 			todo.Drifted[plan.SecretID(name)] = v1alpha1.DriftChanged
 		default:
 			return fmt.Errorf("checking %s on member %s: %w", memberapi.Ref("Secret", name), q.conn.Name(), err)
@@ -138,7 +145,7 @@ func (s *secretResync) check(ctx context.Context, q *memberQueue, key Key, todo 
 	return nil
 }
 
-// note records the resourceVersions of the Secrets that a pass applied.
+// note records the resourceVersions that the applies of a pass returned for the pair's Secrets.
 func (s *secretResync) note(ctx context.Context, at plan.Pair, desired *plan.Desired, todo *plan.Work, applied []apply.Secret) {
 	if !desired.ResyncsSecrets() || len(applied) == 0 {
 		return
@@ -147,8 +154,7 @@ func (s *secretResync) note(ctx context.Context, at plan.Pair, desired *plan.Des
 	for _, secret := range applied {
 		names = append(names, secret.Name)
 	}
-	// The watch event for the Delivery that lists these Secrets may not have arrived yet. So note adds them to the
-	// schedule itself.
+	// The watch may not have brought the Delivery that lists these Secrets yet, so schedule them here.
 	s.enlisting.Lock()
 	s.enlistThese(at, names)
 	s.enlisting.Unlock()
@@ -165,7 +171,8 @@ func (s *secretResync) note(ctx context.Context, at plan.Pair, desired *plan.Des
 	}
 }
 
-// dueSecrets are the Secrets of one member whose turn has come. The zero value has none.
+// dueSecrets are the Secrets of one member that are due for a check, until a pass of their pair takes them. The zero
+// value has none.
 type dueSecrets struct {
 	mu    sync.Mutex
 	names map[Key]sets.Set[string]

@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// The same values as in package plan.
+// These values are copies of the constants in package plan.
 const (
 	resyncInterval = 10 * time.Minute
 	resyncGap      = 100 * time.Millisecond
@@ -56,7 +56,7 @@ func (h *clockedSite) serve(w *Desired) {
 	h.await("the pair is served", func(context.Context) bool { return h.Pair(KeyOf(h.wrapper), "east").Holds })
 }
 
-// stepUntil moves the clock on until a condition holds.
+// stepUntil moves the clock forward in steps until the condition holds.
 func (h *clockedSite) stepUntil(step time.Duration, what string, is func() bool) {
 	h.Helper()
 	h.await(what, func(context.Context) bool {
@@ -65,7 +65,7 @@ func (h *clockedSite) stepUntil(step time.Duration, what string, is func() bool)
 	})
 }
 
-// asked returns the requests about Secrets so far.
+// asked returns the requests about Secrets that the member has got so far.
 func (s *site) asked() (all []string) {
 	for _, r := range s.wire.all() {
 		if strings.Contains(r, " secrets/") {
@@ -127,7 +127,8 @@ func TestACheckOfAnUnchangedSecretWritesNothing(t *testing.T) {
 		t.Errorf("asked (-want +got):\n%s\nwrites: %v", diff, s.wire.writes())
 	}
 
-	// A host that was just started has no record of the Secret, and applies it once. The member has nothing to write.
+	// A manager that has just started does not know the Secret's resourceVersion, and so applies the Secret once. That
+	// changes nothing on the member.
 	version := s.get("v1", "Secret", "a").GetResourceVersion()
 	s.connect(config)
 	h = engageAt(s, midnight)
@@ -153,7 +154,7 @@ func TestTheManagerDoesNotCheckSecretsThatItMustNotRepair(t *testing.T) {
 			change(&other)
 			h.SetDesired("east", &other)
 			s.wire.begin(nil)
-			// The manager still checks the other pair.
+			// Meanwhile the manager checks the Secret of another pair.
 			beside := *s
 			beside.wrapper.Name, beside.wrapper.UID = "beside", s.wrapper.UID+"-beside"
 			h.SetDesired("east", beside.want(secret("b", `data: {p: "MQ=="}`)))
@@ -169,7 +170,7 @@ func TestTheManagerDoesNotCheckSecretsThatItMustNotRepair(t *testing.T) {
 	}
 }
 
-// Many Secrets are due at once, as after a long outage of the connection.
+// Fifteen Secrets of each of two pairs are due at the same time, as after a long outage of the connection.
 func TestTheManagerChecksTenSecretsASecondOverAllPairs(t *testing.T) {
 	s := newSite(t)
 	beside := *s
@@ -219,7 +220,7 @@ func TestTheScheduleDropsTheSecretsOfAPairThatEnds(t *testing.T) {
 	}
 }
 
-// The Secrets that fall due while the breaker is open must not all be checked at once when it closes.
+// Secrets that become due while the circuit breaker is open must not all be checked at once when it closes.
 func TestChecksThatTheOpenBreakerSkippedAreNotMadeUpFor(t *testing.T) {
 	b := newBench(t)
 	b.pusher.SetDesired("east", wish("1"))

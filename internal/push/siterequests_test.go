@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// create makes an object as the member's administrator.
+// create creates an object as the member's administrator.
 func (s *site) create(text string) *unstructured.Unstructured {
 	s.Helper()
 	u := s.parse(text)
@@ -38,14 +38,14 @@ func (s *site) parse(text string) *unstructured.Unstructured {
 	return u
 }
 
-// openNamespace makes the site's namespace before a push does.
+// openNamespace creates the site's namespace as the member's administrator, open to the host.
 func (s *site) openNamespace() {
 	s.Helper()
 	s.create(fmt.Sprintf(`{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {federation.fairlead.dev/open: "true"}}}`,
 		s.namespace))
 }
 
-// get reads an object, nil when it is absent.
+// get reads an object; nil when it is absent.
 func (s *site) get(apiVersion, kind, name string) *unstructured.Unstructured {
 	s.Helper()
 	u := s.parse(fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: %q}}", apiVersion, kind, name))
@@ -72,7 +72,8 @@ func (s *site) configMap(name string) *corev1.ConfigMap {
 	return cm
 }
 
-// edit changes an object, and retries if its controllers write meanwhile.
+// edit changes an object as this field manager. It sends a merge patch, which does not conflict with writes of
+// controllers.
 func (s *site) edit(apiVersion, kind, name, manager string, change func(*unstructured.Unstructured)) {
 	s.Helper()
 	u := s.get(apiVersion, kind, name)
@@ -91,7 +92,7 @@ func (s *site) delete(apiVersion, kind, name string) {
 	}
 }
 
-// delivery returns the wrapper's Delivery, nil when there is none.
+// delivery returns the wrapper's Delivery; nil when there is none.
 func (s *site) delivery() *v1alpha1.Delivery {
 	s.Helper()
 	d := &v1alpha1.Delivery{}
@@ -105,8 +106,8 @@ func (s *site) delivery() *v1alpha1.Delivery {
 	return d
 }
 
-// inventory returns the inventory of the Delivery as "Kind name State", nil when there is no Delivery. An entry that is
-// Applied must have the uid of the object on the member.
+// inventory returns the Delivery's inventory as lines "Kind name State"; nil when there is no Delivery. The test fails
+// if the uid of an Applied entry is not that of the object on the member.
 func (s *site) inventory() []string {
 	s.Helper()
 	d := s.delivery()
@@ -121,7 +122,7 @@ func (s *site) inventory() []string {
 	return lines
 }
 
-// pushed returns the ConfigMaps that carry the wrapper's label: their names and data.
+// pushed returns the names and the data of the ConfigMaps that have the wrapper's label.
 func (s *site) pushed() map[string]map[string]string {
 	s.Helper()
 	list := &corev1.ConfigMapList{}

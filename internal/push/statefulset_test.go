@@ -28,7 +28,7 @@ func (s *site) ownersOf(claim string) int {
 	return len(u.GetOwnerReferences())
 }
 
-// The member's own StatefulSet controller writes and removes the ownerReferences.
+// A real StatefulSet controller runs on the member. It adds and removes the ownerReferences of the claims.
 func TestARemovalMakesAStatefulSetRetainItsClaimsFirst(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(configMap("a", "1"), fmt.Sprintf(database, "Delete")))
@@ -49,7 +49,8 @@ func TestARemovalMakesAStatefulSetRetainItsClaimsFirst(t *testing.T) {
 func TestARemovalWaitsWhileAClaimNamesTheStatefulSetAsOwner(t *testing.T) {
 	s := newSite(t)
 	s.mustDeliver(s.want(fmt.Sprintf(database, "Delete")))
-	// The claim of a replica that was scaled away: the StatefulSet controller no longer updates it.
+	// This claim belongs to a replica that was scaled away. The StatefulSet controller does not update its
+	// ownerReferences.
 	s.owned(strings.Replace(claimNamed(""), "name: data", "name: data-db-7", 1), s.get("apps/v1", "StatefulSet", "db"))
 	s.mustFail(s.leave(), v1alpha1.ReasonRemovalWaits)
 	s.await("the message names the claim", func(ctx context.Context) bool {
@@ -88,7 +89,8 @@ func TestWhenARemovalChangesTheRetentionPolicyOfAStatefulSet(t *testing.T) {
 	}
 }
 
-// An author who annotates an object with replace may not know that its deletion would delete claims.
+// The author allows the manager to delete and recreate the StatefulSet, but may not know that its claims would be
+// deleted.
 func TestAnObjectThatOwnsAClaimIsNotReplaced(t *testing.T) {
 	replaced := strings.Replace(database, "name: db}", `name: db, annotations: {federation.fairlead.dev/replace: "true"}}`, 1)
 	s := newSite(t)

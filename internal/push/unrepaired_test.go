@@ -16,7 +16,7 @@ import (
 
 var objectA = plan.ObjectID{Kind: "ConfigMap", Name: "a"}
 
-// unrepairedDrift is a pair whose ConfigMap a has drifted, and whose repair was refused.
+// unrepairedDrift returns a queue with one pair. The pair's ConfigMap a has drifted, and the member refused its repair.
 func unrepairedDrift(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t)
@@ -82,7 +82,7 @@ func TestAnotherPassDoesNotHideAFailedRepair(t *testing.T) {
 	}
 }
 
-// The wrapper drops an object whose repair was refused. The outcome of the next pass must not list the object.
+// The member refused the repair of an object, and then the author drops the object from the wrapper.
 func TestTheDriftOfAnObjectThatIsNoLongerDesiredIsForgotten(t *testing.T) {
 	b := unrepairedDrift(t)
 	without := wish("2")
@@ -157,7 +157,8 @@ func TestSecretsAreCheckedWhileAnotherObjectOfThePairWaits(t *testing.T) {
 	}
 }
 
-// The event about the drift woke the wrapper before the queue judged the drift. So the queue wakes the wrapper once more.
+// The drift report wakes the wrapper's controller before the queue decides that the object is contested. So the queue
+// has to wake the controller again.
 func TestTheQueueWakesTheWrapperWhenAnObjectBecomesContested(t *testing.T) {
 	r := &otherClient{bench: newBench(t), kind: v1alpha1.DriftChanged}
 	r.pusher.desired.set(web, "east", wish("1"))

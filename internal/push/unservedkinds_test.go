@@ -26,7 +26,7 @@ func (s *site) crate(group string) string {
 	return fmt.Sprintf("{apiVersion: %s/v1, kind: Crate, metadata: {name: c}}", group)
 }
 
-// serve switches the versions of a CRD on or off.
+// serve makes the member serve all versions of a CRD, or none.
 func (s *site) serve(definition string, served bool) {
 	s.Helper()
 	s.edit("apiextensions.k8s.io/v1", "CustomResourceDefinition", definition, "admin", func(u *unstructured.Unstructured) {
@@ -47,7 +47,7 @@ func (s *site) unserved(group string) {
 	})
 }
 
-// While the member does not serve a kind, its objects cannot be read. They are still in etcd.
+// While the member does not serve a kind, no client can read objects of it, but etcd still has them.
 func TestTheDeliveryKeepsAnObjectWhoseKindIsNotServed(t *testing.T) {
 	s := newSite(t)
 	group := s.namespace + ".example.com"
@@ -70,7 +70,7 @@ func TestTheDeliveryKeepsAnObjectWhoseKindIsNotServed(t *testing.T) {
 	}
 }
 
-// The member's API group got a second version after the connection cached its discovery.
+// The connection has cached the kinds of an API group, and then the group gets a second version with another kind.
 func TestAPassDiscoversAKindThatTheCacheLacks(t *testing.T) {
 	s := newSite(t)
 	group := s.namespace + ".example.com"
@@ -95,7 +95,7 @@ func TestAPassDiscoversAKindThatTheCacheLacks(t *testing.T) {
 	}
 }
 
-// recorded makes the member's Delivery list an object of a kind that was served once.
+// recorded delivers ConfigMap a, and adds to the Delivery an object of a kind that the member does not serve.
 func (s *site) recorded(group string) {
 	s.Helper()
 	s.mustDeliver(s.want(configMap("a", "1")))
@@ -107,7 +107,7 @@ func (s *site) recorded(group string) {
 	}
 }
 
-// aggregate registers an aggregated API whose server does not exist.
+// aggregate registers an aggregated API whose server does not answer.
 func (s *site) aggregate(group string) client.Object {
 	s.Helper()
 	down := s.create(fmt.Sprintf(`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.%s}, spec: {group: %s,
@@ -126,7 +126,7 @@ func TestTheDeliveryKeepsAnObjectWhoseAPIDoesNotAnswer(t *testing.T) {
 	group := s.namespace + ".example.com"
 	s.recorded(group)
 	down := s.aggregate(group)
-	for range 2 { // first without a cache, then with it
+	for range 2 { // the second pass uses the connection's cached discovery
 		if out := s.mustFail(s.leave(), v1alpha1.ReasonRemovalWaits, "Crate c"); out.Retry == 0 {
 			t.Error("the pass is not tried again")
 		}
@@ -157,13 +157,13 @@ func TestAKindCountsAsGoneOnlyIfItsCRDCanBeRead(t *testing.T) {
 	s.mustDeliver(all)
 }
 
-// One API that does not answer must not make the whole member count as lost.
+// The server of one aggregated API does not answer. The other objects of the wrapper must be delivered all the same.
 func TestAnAPIThatDoesNotAnswerDelaysOnlyItsOwnObjects(t *testing.T) {
 	s := newSite(t)
 	group := s.namespace + ".example.com"
 	down := s.aggregate(group)
 	w := s.want(configMap("a", "1"), s.crate(group))
-	for range 2 { // first without a cache, then with it
+	for range 2 { // the second pass uses the connection's cached discovery
 		out := s.mustFail(w, v1alpha1.ReasonPushError, "Crate c", group)
 		if out.Retry == 0 || out.State != v1alpha1.StateDegraded {
 			t.Errorf("state %s, retry %s", out.State, out.Retry)
@@ -181,7 +181,7 @@ func TestAnAPIThatDoesNotAnswerDelaysOnlyItsOwnObjects(t *testing.T) {
 	})
 }
 
-// The connection cached the mapping of the kind before the server of the API stopped.
+// The server of an aggregated API stops after the connection has cached how the kind is served.
 func TestAnUnansweredRequestToOneAPIDelaysOnlyThatObject(t *testing.T) {
 	for _, method := range []string{"GET", "PATCH"} {
 		t.Run(method, func(t *testing.T) {
@@ -194,7 +194,7 @@ func TestAnUnansweredRequestToOneAPIDelaysOnlyThatObject(t *testing.T) {
 				switch nameOf(req) {
 				case method + " crates/c":
 					return refusal(req, apierrors.NewServiceUnavailable("no endpoints available"))
-				case "GET customresourcedefinitions/crates." + group: // the API server itself does not serve the kind
+				case "GET customresourcedefinitions/crates." + group: // no CRD defines the kind, so an aggregated API serves it
 					return refusal(req, apierrors.NewNotFound(schema.GroupResource{Resource: "customresourcedefinitions"}, "crates."+group))
 				}
 				return nil
@@ -219,7 +219,7 @@ func TestAnUnansweredRequestToOneAPIDelaysOnlyThatObject(t *testing.T) {
 	}
 }
 
-// Deleting the CRD would delete objects that the manager cannot list.
+// Deleting a CRD also deletes its objects. If the manager cannot list them, some may belong to other clients.
 func TestACRDIsKeptWhileItsObjectsCannotBeListed(t *testing.T) {
 	for name, test := range map[string]struct {
 		hide, show func(s *site, definition string)

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// processSite is a site with the unrecorded objects that one manager process remembers.
+// processSite is a site, with the unrecorded objects that one process of the manager remembers.
 type processSite struct {
 	*site
 	unrecorded plan.Unrecorded
@@ -26,12 +26,12 @@ func newProcessSite(t *testing.T) *processSite { return &processSite{site: newSi
 
 func (m *processSite) of() plan.UnrecordedOf { return m.unrecorded.Of(plan.Pair{Member: "east"}) }
 
-// omitting is a pass that may omit its intent.
+// omitting returns a pass that may write no intent.
 func (m *processSite) omitting(w *Desired) *pass {
 	return &pass{conn: m.conn, want: w, recalled: m.recall(), omitsIntent: true, unrecorded: m.of(), seals: m.seals}
 }
 
-// next is the pass after a pass that could not record.
+// next returns the pass that follows a pass which could not write its record. It has to write an intent.
 func (m *processSite) next(w *Desired) *pass {
 	p := m.omitting(w)
 	p.omitsIntent = false
@@ -47,11 +47,12 @@ func (m *processSite) mustEnd(p *pass) plan.Outcome {
 	return out
 }
 
-// The author reverts the wrapper while the manager runs. The wrapper must not count as delivered while an object has the other content.
+// A push is interrupted, and then the author reverts the wrapper. As long as an object has the content of the
+// interrupted push, the wrapper must not count as delivered.
 func TestTheSameProcessRevertsAnInterruptedPushWithoutAnIntent(t *testing.T) {
 	before := func(s *site) *Desired { return s.want(configMap("a", "1"), configMap("b", "1")) }
 	after := func(s *site) *Desired { return s.want(configMap("a", "2"), configMap("b", "2")) }
-	for n := 1; n <= 4; n++ { // the namespace, a, b, the record
+	for n := 1; n <= 4; n++ { // the four requests: read the namespace, apply a, apply b, write the record
 		for how, cut := range cuts(n) {
 			for _, held := range []bool{false, true} {
 				m := newProcessSite(t)
@@ -93,7 +94,8 @@ func TestTheSameProcessRevertsAnInterruptedPushWithoutAnIntent(t *testing.T) {
 	}
 }
 
-// Another manager has written the Delivery. So the API server refuses the record, and the pass must not write after that either.
+// Another manager writes the Delivery before this manager records its push. The API server refuses the record, and the
+// pass must write nothing after that.
 func TestARecordWithoutAnIntentDoesNotOverwriteAnotherManagersRecord(t *testing.T) {
 	m := newProcessSite(t)
 	m.mustDeliver(m.want(configMap("a", "1")))
@@ -142,7 +144,7 @@ func TestAPassWritesAnIntentForAnObjectWhoseUIDIsGone(t *testing.T) {
 	}
 }
 
-// After a record that the member refused, the manager writes no object without an intent.
+// The member has refused the record of a push without an intent. The next pass must write an intent before any object.
 func TestAfterARefusedRecordThePassWritesAnIntentFirst(t *testing.T) {
 	m := newProcessSite(t)
 	m.mustDeliver(m.want(configMap("a", "1")))
@@ -172,7 +174,7 @@ func TestAfterARefusedRecordThePassWritesAnIntentFirst(t *testing.T) {
 	}
 }
 
-// A member that was restored may have a Delivery of the same uid and generation with another inventory.
+// After a restore from a backup, the member's Delivery may have the same uid and generation, but another inventory.
 func TestAPassWritesAnIntentIfItsRecordDoesNotCompleteTheDelivery(t *testing.T) {
 	m := newProcessSite(t)
 	m.mustDeliver(m.want(configMap("a", "1"), configMap("b", "1")))

@@ -9,10 +9,10 @@ import (
 
 // Error is the error for a redirect, which Fairlead does not follow.
 type Error struct {
-	// Method is the method of the request. Status is the status of the answer.
+	// Method is the HTTP method of the request, and Status the HTTP status code of the response.
 	Method string
 	Status int
-	// To is the target of the redirect, as the answer names it: untrusted text.
+	// To is the header Location of the response. It is text of the member, and not trusted.
 	To string
 }
 
@@ -21,17 +21,18 @@ func (e *Error) Error() string {
 		"a login page, a proxy or a load balancer may answer in its place. Give the address of the API server itself", e.Method, e.Status, e.To)
 }
 
-// Refused returns an *Error for a redirect and closes the body of the response. For other responses, 304 too, it
-// returns nil.
+// Refused returns an *Error if the response is a redirect, and closes its body. For every other response it returns
+// nil, also for a 304 (Not Modified).
 func Refused(resp *http.Response) error {
 	if resp.StatusCode < http.StatusMultipleChoices || resp.StatusCode >= http.StatusBadRequest || resp.StatusCode == http.StatusNotModified {
 		return nil
 	}
-	_ = resp.Body.Close() // the body is not read
+	_ = resp.Body.Close() // an error does not matter, because the body is not read
 	return &Error{Method: resp.Request.Method, Status: resp.StatusCode, To: resp.Header.Get("Location")}
 }
 
-// Refuse is a transport that returns an *Error instead of a redirect. It has the form of a transport.WrapperFunc.
+// Refuse returns a transport that returns an *Error in place of a redirect. It has the signature of
+// transport.WrapperFunc.
 func Refuse(next http.RoundTripper) http.RoundTripper { return refusing{next} }
 
 type refusing struct{ next http.RoundTripper }
@@ -48,5 +49,5 @@ func (r refusing) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// WrappedRoundTripper lets client-go find the transport below.
+// WrappedRoundTripper returns the transport below, so that client-go finds it.
 func (r refusing) WrappedRoundTripper() http.RoundTripper { return r.next }

@@ -15,16 +15,16 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
 )
 
-// The values of Status of a sandbox or a cluster.
+// These are the values of Status, for a sandbox and for a cluster.
 const (
 	StatusReady    = "Ready"    // all processes answer
-	StatusDegraded = "Degraded" // at least one process does not answer, or does not answer yet
-	StatusStopped  = "Stopped"  // by request
-	StatusDown     = "Down"     // no supervisor runs, as after a reboot or a crash; `up` starts it again
-	StatusBroken   = "Broken"   // its folder can't be read; `down` removes it
+	StatusDegraded = "Degraded" // a process does not answer, or does not answer yet
+	StatusStopped  = "Stopped"  // a user or a test has stopped the cluster
+	StatusDown     = "Down"     // no supervisor runs, for example after a reboot; `up` starts one
+	StatusBroken   = "Broken"   // the state cannot be read; `down` removes the sandbox
 )
 
-// ListItem describes a sandbox, for List.
+// ListItem is what List returns about one sandbox.
 type ListItem struct {
 	Name     string           `json:"name"`
 	Status   string           `json:"status"`
@@ -33,7 +33,7 @@ type ListItem struct {
 	Clusters []ClusterSummary `json:"clusters"`
 }
 
-// ClusterSummary describes a cluster of a sandbox.
+// ClusterSummary is what List returns about one cluster.
 type ClusterSummary struct {
 	Name       string              `json:"name"`
 	Status     string              `json:"status"`
@@ -63,14 +63,14 @@ func List(ctx context.Context) ([]ListItem, error) {
 		if info, err := os.Stat(filepath.Join(cache, "sandboxes", name)); err == nil {
 			summary.Created = info.ModTime()
 		} else if errors.Is(err, os.ErrNotExist) {
-			continue // it was taken down meanwhile
+			continue // another command has removed the sandbox
 		}
 		list = append(list, summary)
 	}
 	return list, nil
 }
 
-// Summary reads the status of one sandbox.
+// Summary returns the status of this sandbox and its clusters.
 func (s *Sandbox) Summary(ctx context.Context) ListItem {
 	s.mu.Lock()
 	st := s.state
@@ -107,7 +107,7 @@ func clusterStatus(processes []supervisor.Status) string {
 	return status
 }
 
-// sandboxStatus is the status of all clusters if they agree. Otherwise it names those that are not ready.
+// sandboxStatus returns the status that all clusters have. If they differ, it returns a text that names the clusters which are not ready.
 func sandboxStatus(clusters []ClusterSummary) string {
 	if len(clusters) == 0 {
 		return StatusBroken

@@ -10,21 +10,20 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/cluster"
 )
 
-// HostName is the name of the cluster that the others are members of.
+// HostName is the name of the host among the clusters.
 const HostName = "host"
 
-// MemberName is the name of a member, counted from 1.
+// MemberName returns the name of the i-th member, from 1.
 func MemberName(i int) string { return fmt.Sprintf("member-%d", i) }
 
-// Place is the simulated location of a cluster. Its nodes have it as labels, and joining labels the member with it.
+// Place is where a cluster pretends to be. The cluster's nodes have it in labels, and so has the MemberCluster.
 type Place struct {
 	Cloud  string // aws, gcp or onprem
 	Region string
-	Zones  []string // one node in each
+	Zones  []string // each zone has one node
 }
 
-// PlaceOf returns the place of the i-th member; 0 is the host. The first three members are in three clouds, and the first six in six
-// regions.
+// PlaceOf returns the place of the i-th member, or of the host if i is 0. The first three members are in three clouds, and the first six in six regions.
 func PlaceOf(i int) Place {
 	if i == 0 {
 		return zones("onprem", "hq", "hq-1", "hq-2", "hq-3")
@@ -40,7 +39,7 @@ func PlaceOf(i int) Place {
 	return places[(i-1)%len(places)]
 }
 
-// labels are the labels that joining gives a member at this place.
+// labels returns the labels of the MemberCluster of a member at this place.
 func (p Place) labels() map[string]string {
 	return map[string]string{"cloud": p.Cloud, corev1.LabelTopologyRegion: p.Region, corev1.LabelTopologyZone: p.Zones[0]}
 }

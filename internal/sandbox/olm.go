@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
 )
 
-// OLMCluster returns one of the sandbox's clusters in the form that package olm takes.
+// OLMCluster returns what package olm needs to know about one of the sandbox's clusters.
 func (s *Sandbox) OLMCluster(name string) (olm.Cluster, error) {
 	c, err := s.Cluster(name)
 	if err != nil {

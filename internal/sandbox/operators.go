@@ -19,25 +19,24 @@ import (
 )
 
 const (
-	// OperatorsProcess is the one process that watches all members for Deployments of the demo operator.
+	// OperatorsProcess is the name of the process that watches the demo operator's Deployments on all members.
 	OperatorsProcess = "operators"
-	// sandboxItself is the cluster name of processes that belong to no cluster, and keep running when one stops.
+	// sandboxItself is in place of a cluster's name in processes that belong to no cluster. They go on when a cluster stops.
 	sandboxItself = "sandbox"
 	// operatorPrefix begins the name of an operator's process: operator_NAMESPACE_DEPLOYMENT.
 	operatorPrefix = "operator"
-	// separator cannot be part of a name of a namespace or Deployment.
+	// separator is a character that no name of a namespace or Deployment has.
 	separator = "_"
 )
 
-// runOperators makes the supervisor run `hostctl sandbox run-operators`. That command runs the demo operator as
-// processes, because its pods are simulated.
+// runOperators makes the supervisor run `hostctl sandbox run-operators`. That command runs the demo operator as processes, because pods are simulated.
 func (s *Sandbox) runOperators(ctx context.Context, o Options) error {
 	program, stamp, err := o.itself()
 	if err == nil {
 		err = s.super.Apply(ctx, supervisor.Process{
 			Cluster: sandboxItself, Name: OperatorsProcess, Path: program,
 			Args:  []string{"sandbox", "run-operators", "--name", s.Name},
-			Stamp: strings.Join(append(s.Members(), stamp), " "), // the process reads the list of members only when it starts
+			Stamp: strings.Join(append(s.Members(), stamp), " "), // another list of members needs a restart: the process reads it only at its start
 			Env:   small, Unset: []string{"KUBECONFIG"},
 		})
 	}
@@ -47,11 +46,11 @@ func (s *Sandbox) runOperators(ctx context.Context, o Options) error {
 	return nil
 }
 
-// small keeps programs with little work at about 40 MB each.
+// small makes a program with little work need only about 40 MB of memory.
 var small = []string{"GOGC=30", "GOMAXPROCS=2"}
 
-// RunOperators keeps the demo operator running for every member that has its Deployment, as a process of the supervisor, until ctx
-// ends. It waits for stopped members. program is hostctl. The operators' processes keep running after ctx ends.
+// RunOperators runs the demo operator for each of its Deployments on the members, as processes of the supervisor, until ctx ends. For a stopped member it waits
+// until the member starts. program is the path of hostctl. The operators' processes go on when ctx has ended.
 func RunOperators(ctx context.Context, name, program string) error {
 	s, err := Open(name)
 	if err != nil {
@@ -98,7 +97,7 @@ func (s *Sandbox) runOperatorsOf(ctx context.Context, member, program, stamp str
 	})
 }
 
-// operatorProcess is the process for a Deployment. The uid is part of its stamp, so a new Deployment of the same name gets a new process.
+// operatorProcess returns the process for a Deployment. Its stamp has the Deployment's uid, so another Deployment of the same name gets another process.
 func operatorProcess(member, program, stamp string, i demooperator.Instance) supervisor.Process {
 	return supervisor.Process{
 		Cluster: member, Name: operatorName(cache.NewObjectName(i.Namespace, i.Deployment)), Path: program,
@@ -121,7 +120,7 @@ func operatorsAmong(processes []supervisor.Status, member string) []cache.Object
 	return list
 }
 
-// itself returns the program to run as hostctl: hostctl in Options.Programs, or else this program.
+// itself returns the path and the stamp of hostctl: the one in Options.Programs, or by default the running program.
 func (o Options) itself() (path, stamp string, err error) {
 	if o.Programs != "" {
 		return o.program("hostctl")
@@ -133,7 +132,7 @@ func (o Options) itself() (path, stamp string, err error) {
 	return path, stamp, err
 }
 
-// stampOf returns a stamp that changes with each build of a program.
+// stampOf returns a text that differs for each build of a program.
 func stampOf(program string) (string, error) {
 	info, err := os.Stat(program)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 )
 
-// Ports come from below the range from which Linux picks the local ports of outgoing connections (32768 and up). Otherwise a stopped
-// cluster could find its port taken by a connection when it starts again.
+// All ports are below the range from which Linux takes ports for outgoing connections (32768 and up). From within that range, an outgoing connection could have the
+// port of a stopped cluster when the cluster starts again.
 const (
 	firstPort = 20000
 	lastPort  = 32000
 )
 
-// freePorts chooses a port for each key, and adds them to taken. It chooses ports without a listener that are not in taken.
+// freePorts chooses a port for each key and adds it to taken. It chooses only ports that are not in taken, and on which nothing listens.
 func freePorts(keys []string, taken map[int]bool) (map[string]int, error) {
 	ports := map[string]int{}
 	for _, key := range keys {
@@ -38,14 +38,14 @@ func freePort(taken map[int]bool) (int, error) {
 		}
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
-			continue // in use
+			continue // something listens on the port
 		}
 		return port, l.Close()
 	}
 	return 0, errors.New("no port between 20000 and 32000 is free")
 }
 
-// takenPorts returns the ports of all sandboxes, running or not.
+// takenPorts returns the ports of all sandboxes, also of those that do not run.
 func takenPorts(cache string) (map[int]bool, error) {
 	taken := map[int]bool{}
 	names, err := Names()
@@ -55,7 +55,7 @@ func takenPorts(cache string) (map[int]bool, error) {
 	for _, name := range names {
 		st, err := readState(filepath.Join(cache, "sandboxes", name))
 		if err != nil {
-			continue // incomplete or broken: its ports are unknown, and listening shows those in use
+			continue // skip an unreadable state: freePort still avoids the ports on which its processes listen
 		}
 		for _, c := range st.Clusters {
 			for _, port := range c.Ports {

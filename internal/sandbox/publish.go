@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// Publish adds a version of the demo operator to the catalog of every member, in parallel. An error on one member does not stop the
-// others. If a catalog already has the version, Publish prints a line about it, and returns no error for it.
+// Publish adds a version of the demo operator to the catalogs of all members, at the same time. An error on one member does not stop the others. If a catalog has
+// the version already, Publish prints a line about that.
 func (s *Sandbox) Publish(ctx context.Context, version string, p *progress.Printer) error {
 	members := s.Members()
 	if !s.Options().OLM || len(members) == 0 {
@@ -61,9 +61,9 @@ func (s *Sandbox) publishOn(ctx context.Context, name, status, version string, p
 	return nil
 }
 
-// foldRefusals joins the members' errors. Members whose catalogs refuse the version for the same reason share one line.
+// foldRefusals joins the errors of the members. Members whose catalogs refuse the version for the same reason get one line together.
 func foldRefusals(version string, members []string, errs []error) error {
-	refused := map[string][]string{} // members by message
+	refused := map[string][]string{} // members by the text of the refusal
 	for i, err := range errs {
 		if refusal := (*olm.RefusedError)(nil); errors.As(err, &refusal) {
 			refused[refusal.Error()] = append(refused[refusal.Error()], members[i])

@@ -22,21 +22,21 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
 )
 
-// Sandbox is an existing sandbox. Its methods are safe for concurrent use.
+// Sandbox is an existing sandbox, running or not. Its methods are safe for concurrent use.
 //
-// It has more methods than other types, because it is the API of the package: each operation of `hostctl sandbox` is one method with its
-// steps. All of them need the same folder, lock and supervisor, so a split would only pass these three around.
+// It has more methods than other types because it is the API of this package: each operation of `hostctl sandbox` is a method. All of
+// them need the same folder, lock and supervisor, which several types would have to pass to each other.
 type Sandbox struct {
 	Name  string
-	cache string // of Fairlead
-	dir   string // of this sandbox
+	cache string // the folder of all sandboxes and builds
+	dir   string // the folder of this sandbox
 	super *supervisor.Client
 
 	mu    sync.Mutex
 	state state
 }
 
-// Open finds a sandbox, running or not. Its *NotFoundError names the existing sandboxes.
+// Open returns the sandbox with this name, whether or not it runs. If there is none, the error is a *NotFoundError with the existing names.
 func Open(name string) (*Sandbox, error) {
 	s, err := locate(name)
 	if err != nil {
@@ -45,7 +45,7 @@ func Open(name string) (*Sandbox, error) {
 	s.state, err = readState(s.dir)
 	if errors.Is(err, os.ErrNotExist) {
 		existing, listErr := Names()
-		existing = slices.DeleteFunc(existing, func(n string) bool { return n == name }) // a folder without a state
+		existing = slices.DeleteFunc(existing, func(n string) bool { return n == name }) // its folder exists, but has no state
 		return nil, errors.Join(&NotFoundError{Name: name, Existing: existing}, listErr)
 	}
 	return s, err
@@ -63,23 +63,23 @@ func locate(name string) (*Sandbox, error) {
 	return &Sandbox{Name: name, cache: cache, dir: dir, super: supervisor.NewClient(dir)}, nil
 }
 
-// Dir is the folder with everything of the sandbox. Down removes it.
+// Dir returns the folder with all files of the sandbox.
 func (s *Sandbox) Dir() string { return s.dir }
 
-// Binaries is the folder with the programs of the control planes, kubectl among them.
+// Binaries returns the folder with the programs of the control planes and kubectl.
 func (s *Sandbox) Binaries() string { return filepath.Join(s.dir, "bin") }
 
-// KubectlCache is the folder for kubectl's cache, the value for KUBECACHEDIR. Down removes it with the sandbox.
+// KubectlCache returns the folder for kubectl's cache, a value for KUBECACHEDIR. Down removes it with the sandbox.
 func (s *Sandbox) KubectlCache() string { return filepath.Join(s.dir, "kubectl-cache") }
 
-// Options are the options that the sandbox was made with.
+// Options returns the options of the sandbox, merged from every call of Up. It leaves out options that only concern the call itself.
 func (s *Sandbox) Options() Options {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state.Options.options(s.Name)
 }
 
-// Clusters are the names of its clusters: host, member-1, …
+// Clusters returns the names of the clusters of the sandbox: host, member-1, …
 func (s *Sandbox) Clusters() []string {
 	var names []string
 	for _, c := range s.specs() {
@@ -88,12 +88,12 @@ func (s *Sandbox) Clusters() []string {
 	return names
 }
 
-// Members are its clusters without the host.
+// Members returns the names of all clusters but the host.
 func (s *Sandbox) Members() []string {
 	return slices.DeleteFunc(s.Clusters(), func(name string) bool { return name == HostName })
 }
 
-// Cluster describes one of its clusters.
+// Cluster returns the description of a cluster of the sandbox.
 func (s *Sandbox) Cluster(name string) (cluster.Spec, error) {
 	for _, c := range s.specs() {
 		if c.Name == name {
@@ -109,7 +109,8 @@ func (s *Sandbox) specs() []cluster.Spec {
 	return slices.Clone(s.state.Clusters)
 }
 
-// Kubeconfig is the path of a cluster's kubeconfig. For "" it is the kubeconfig with a context for each cluster; host is the current one.
+// Kubeconfig returns the path of a cluster's kubeconfig. For "" it returns the path of a kubeconfig with a context for each cluster. Its current context is the
+// host's, until the user changes that.
 func (s *Sandbox) Kubeconfig(name string) (string, error) {
 	if name == "" {
 		return filepath.Join(s.dir, "kubeconfig"), nil
@@ -118,7 +119,7 @@ func (s *Sandbox) Kubeconfig(name string) (string, error) {
 	return c.Kubeconfig(), err
 }
 
-// RESTConfig is the client configuration of a cluster's administrator.
+// RESTConfig returns a client configuration with an administrator's rights for a cluster.
 func (s *Sandbox) RESTConfig(name string) (*rest.Config, error) {
 	c, err := s.Cluster(name)
 	if err != nil {
@@ -127,7 +128,7 @@ func (s *Sandbox) RESTConfig(name string) (*rest.Config, error) {
 	return c.REST()
 }
 
-// Port is a free loopback port for any program. It stays the same for a cluster and key as long as the sandbox exists.
+// Port returns a loopback port that any program can use. As long as the sandbox exists, a cluster has the same port for the same key.
 func (s *Sandbox) Port(ctx context.Context, name, key string) (int, error) {
 	if _, err := s.Cluster(name); err != nil {
 		return 0, err
@@ -152,8 +153,8 @@ func (s *Sandbox) Port(ctx context.Context, name, key string) (int, error) {
 	return port, err
 }
 
-// AddProcess makes the supervisor run p from now on. It restarts p when p ends, and when the cluster or the supervisor
-// starts again. A process that already runs unchanged is left alone.
+// AddProcess makes the supervisor run p from now on: it starts p again when p ends, and when the cluster or the supervisor starts again. If p runs already and is
+// unchanged, AddProcess does nothing.
 func (s *Sandbox) AddProcess(ctx context.Context, p supervisor.Process) error {
 	if _, err := s.Cluster(p.Cluster); err != nil {
 		return err
@@ -161,22 +162,22 @@ func (s *Sandbox) AddProcess(ctx context.Context, p supervisor.Process) error {
 	return s.super.Apply(ctx, p)
 }
 
-// RemoveProcess ends a process and forgets it.
+// RemoveProcess ends a process for good.
 func (s *Sandbox) RemoveProcess(ctx context.Context, cluster, name string) error {
 	return s.super.Remove(ctx, cluster, name)
 }
 
-// WaitReady waits until the named processes of a cluster answer, or all of them without names.
+// WaitReady waits until the named processes of a cluster are ready; without names, until all of them are.
 func (s *Sandbox) WaitReady(ctx context.Context, cluster string, names ...string) error {
 	return s.super.WaitReady(ctx, cluster, names...)
 }
 
-// Processes returns the status of all processes of the supervisor.
+// Processes returns the status of all processes of all clusters.
 func (s *Sandbox) Processes(ctx context.Context) ([]supervisor.Status, error) {
 	return s.super.Status(ctx)
 }
 
-// Stop ends a cluster's processes and keeps its state, to simulate an outage.
+// Stop ends the processes of a cluster and keeps its state, as in an outage.
 func (s *Sandbox) Stop(ctx context.Context, name string) error {
 	if _, err := s.Cluster(name); err != nil {
 		return err
@@ -189,7 +190,7 @@ func (s *Sandbox) Stop(ctx context.Context, name string) error {
 	})
 }
 
-// Start starts a stopped cluster again and waits until it answers.
+// Start starts a stopped cluster again, and waits until it is ready.
 func (s *Sandbox) Start(ctx context.Context, name string) error {
 	if _, err := s.Cluster(name); err != nil {
 		return err
@@ -197,7 +198,7 @@ func (s *Sandbox) Start(ctx context.Context, name string) error {
 	return s.locked(ctx, nil, func() error { return s.start(ctx, name) })
 }
 
-// start is Start for a caller that holds the lock.
+// start does the work of Start. The caller has to hold the lock of the sandbox.
 func (s *Sandbox) start(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, upWithin, fmt.Errorf("not up within %s", upWithin))
 	defer cancel()
@@ -210,7 +211,7 @@ func (s *Sandbox) start(ctx context.Context, name string) error {
 	return s.super.WaitReady(ctx, name)
 }
 
-// Down ends every process and removes the folder, in whatever state they are. The sandbox does not exist afterwards.
+// Down ends every process of the sandbox and removes its folder. It works for an incomplete or broken sandbox, too.
 func (s *Sandbox) Down(ctx context.Context) error {
 	return s.locked(ctx, nil, func() error {
 		if err := s.super.Down(ctx); err != nil {
@@ -223,7 +224,7 @@ func (s *Sandbox) Down(ctx context.Context) error {
 	})
 }
 
-// Down takes a sandbox down by name, also a sandbox too broken to open. It is no error if there is none of that name.
+// Down takes down the sandbox with this name, also if it is too broken for Open. existed is false, and err nil, if there was none.
 func Down(ctx context.Context, name string) (existed bool, err error) {
 	s, err := locate(name)
 	if err != nil {
@@ -235,7 +236,7 @@ func Down(ctx context.Context, name string) (existed bool, err error) {
 	return true, s.Down(ctx)
 }
 
-// locked calls work while no other command changes this sandbox. If it has to wait for another command, it calls waiting first.
+// locked calls work while no other command can change this sandbox. If another command is changing it, locked calls waiting, and then waits.
 func (s *Sandbox) locked(ctx context.Context, waiting func(), work func() error) error {
 	lock, err := filelock.Acquire(ctx, filepath.Join(s.cache, "locks", "sandbox-"+s.Name), waiting)
 	if err != nil {
@@ -244,7 +245,7 @@ func (s *Sandbox) locked(ctx context.Context, waiting func(), work func() error)
 	return errors.Join(work(), lock.Release())
 }
 
-// writeKubeconfig joins the clusters' kubeconfigs into one.
+// writeKubeconfig writes the kubeconfig with a context for each cluster.
 func (s *Sandbox) writeKubeconfig() error {
 	all := clientcmdapi.NewConfig()
 	for _, c := range s.specs() {
@@ -263,7 +264,7 @@ func (s *Sandbox) writeKubeconfig() error {
 	return cluster.WriteKubeconfig(filepath.Join(s.dir, "kubeconfig"), all)
 }
 
-// Supervise supervises the sandbox of that name. It is `hostctl sandbox supervise`, a command that Up starts and users do not.
+// Supervise is the supervisor of the sandbox with this name. The command `hostctl sandbox supervise` calls it. Up starts that command; users do not.
 func Supervise(name string, log io.Writer) error {
 	s, err := Open(name)
 	if err != nil {
@@ -272,15 +273,14 @@ func Supervise(name string, log io.Writer) error {
 	return supervisor.Run(s.dir, log)
 }
 
-// SuperviseIfAsked lets a program that brings up sandboxes also be their supervisor. Call it first in main or TestMain. If
-// the program was started as a supervisor, it does not return. Such a program does not contain the demo operator. So
-// Options.Programs must name the folder with hostctl, which contains it.
+// SuperviseIfAsked lets a program that calls Up be the supervisor, too. Call it first in main or TestMain: in a process that was started as the supervisor, it does
+// not return. Such a program does not contain the demo operator, so Options.Programs has to name a folder with hostctl.
 func SuperviseIfAsked() {
 	if len(os.Args) != 5 || !slices.Equal(os.Args[1:4], []string{"sandbox", "supervise", "--name"}) {
 		return
 	}
 	if err := Supervise(os.Args[4], os.Stderr); err != nil {
-		_, _ = fmt.Fprintln(os.Stderr, err) // there is nowhere else to write it
+		_, _ = fmt.Fprintln(os.Stderr, err) // an error here does not matter: the process exits next
 		os.Exit(1)
 	}
 	os.Exit(0)

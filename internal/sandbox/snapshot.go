@@ -13,14 +13,15 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
 )
 
-// Suffixes of the folders beside a cluster's etcd data during a restore: .coming is the unpacked snapshot, .before the previous data.
+// These are suffixes of folders beside etcd's data during a restore. The folder with .coming has the unpacked snapshot, and the folder with .before has the data
+// from before the restore.
 const (
 	suffixComing = ".coming"
 	suffixBefore = ".before"
 )
 
-// Snapshot writes the host's state into a new file: its etcd's folder, read while the host is stopped. A host that ran before runs again
-// when Snapshot returns, also after an error.
+// Snapshot writes the host's state, which is the folder of its etcd, into a new file. The host is stopped meanwhile. If it ran before, Snapshot starts it again,
+// also after an error.
 func (s *Sandbox) Snapshot(ctx context.Context, file string) error {
 	return s.withHost(ctx, func(host cluster.Spec) error {
 		if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
@@ -41,8 +42,8 @@ func (s *Sandbox) Snapshot(ctx context.Context, file string) error {
 	})
 }
 
-// Restore resets the host to the state of a snapshot. It reads the whole file before it changes anything. If the host does not start
-// with the new data, it gets its own data back.
+// Restore brings the host back to the state of a snapshot. It reads the whole file before it changes anything. If the host does not start with the snapshot's data,
+// Restore puts the earlier data back.
 func (s *Sandbox) Restore(ctx context.Context, file string) error {
 	return s.withHost(ctx, func(host cluster.Spec) error {
 		coming := host.Data() + suffixComing
@@ -52,7 +53,7 @@ func (s *Sandbox) Restore(ctx context.Context, file string) error {
 		if err := s.super.Stop(ctx, HostName); err != nil {
 			return fmt.Errorf("stopping %s: %w", HostName, err)
 		}
-		ctx := context.WithoutCancel(ctx) // a restore that stops half-way is worse than one that takes long
+		ctx := context.WithoutCancel(ctx) // from here on the user cannot interrupt the restore: half a restore would leave the host without data
 		if err := exchange(host); err != nil {
 			return errors.Join(err, s.start(ctx, HostName))
 		}
@@ -63,8 +64,7 @@ func (s *Sandbox) Restore(ctx context.Context, file string) error {
 	})
 }
 
-// withHost changes the host's data while no other command changes the sandbox. Before that it cleans up after a restore that was
-// interrupted.
+// withHost calls do with the host while no other command can change the sandbox. First it puts back the data of a restore that was interrupted.
 func (s *Sandbox) withHost(ctx context.Context, do func(host cluster.Spec) error) error {
 	host, err := s.Cluster(HostName)
 	if err != nil {
@@ -78,7 +78,8 @@ func (s *Sandbox) withHost(ctx context.Context, do func(host cluster.Spec) error
 	})
 }
 
-// startRestored starts the host. If it does not come up, it starts it once more with the data from before the restore.
+// startRestored starts the host with the restored data. If the host does not become ready, it puts back the data from before the restore, starts the host with
+// that data, and returns an error.
 func (s *Sandbox) startRestored(ctx context.Context, host cluster.Spec) error {
 	within, cancel := context.WithTimeoutCause(ctx, upWithin, fmt.Errorf("not up within %s", upWithin))
 	defer cancel()
@@ -96,7 +97,7 @@ func (s *Sandbox) startRestored(ctx context.Context, host cluster.Spec) error {
 	return errors.Join(err, back, s.start(ctx, HostName))
 }
 
-// exchange replaces the cluster's data by the unpacked snapshot, and keeps the previous data.
+// exchange puts the unpacked snapshot in the place of the cluster's data, and keeps the earlier data beside it.
 func exchange(c cluster.Spec) error {
 	data := c.Data()
 	if err := os.RemoveAll(data + suffixBefore); err != nil {
@@ -111,8 +112,8 @@ func exchange(c cluster.Spec) error {
 	return nil
 }
 
-// settleRestore puts back the data of a cluster whose restore was interrupted between the two renames. Otherwise etcd would find no
-// folder and start with an empty one. The next restore removes all other files of the interrupted one.
+// settleRestore puts back the earlier data if a restore was interrupted between the two renames of exchange. Without a folder etcd would start with no data at
+// all. Other folders that the interrupted restore left stay until the next restore.
 func (s *Sandbox) settleRestore(name string) error {
 	c, err := s.Cluster(name)
 	if err != nil {
@@ -127,7 +128,7 @@ func (s *Sandbox) settleRestore(name string) error {
 	return nil
 }
 
-// isStopped reports whether the host is stopped on purpose.
+// isStopped reports whether a user or a test has stopped the host.
 func (s *Sandbox) isStopped(ctx context.Context) (bool, error) {
 	all, err := s.super.Status(ctx)
 	for _, p := range all {
@@ -138,7 +139,7 @@ func (s *Sandbox) isStopped(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// born is the time at which the sandbox was made. A new sandbox of the same name has other keys.
+// born returns the time of the sandbox's creation. It tells the sandbox from a later one with the same name, which has other keys.
 func (s *Sandbox) born() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

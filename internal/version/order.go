@@ -12,12 +12,14 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// developed matches the version of a build that is no release. In the tag of an image, a dash replaces the plus sign.
+// developed matches the version of a build that is no release. The tag of an image has a dash where the version has a
+// plus sign.
 var developed = regexp.MustCompile(`^v0\.0\.0-dev\.(\d{14})([+-]|$)`)
 
-// Compare returns -1 if a is older than b, 0 if they are the same, and 1 if a is newer. Releases have the order of Semantic
-// Versioning. Builds that are no release come before every release, and have the order of their commits' times. Compare
-// returns an error for text that has no order: no version, or a build without the time of its commit.
+// Compare returns -1 if version a is older than b, 0 if they are the same, and 1 if a is newer. Releases have the order
+// of Semantic Versioning. Builds that are no release are older than every release. Among each other, they have the
+// order of their commits' times. Compare returns an error for a text that is no version, and for the version of a build
+// that does not contain the time of the commit.
 func Compare(a, b string) (int, error) {
 	first, err := ordered(a)
 	if err != nil {
@@ -37,7 +39,7 @@ func ordered(v string) (string, error) {
 	}
 	switch {
 	case !semver.IsValid(v), strings.HasPrefix(v, development):
-		// An order by the text of a commit would call one build newer than another by chance.
+		// Two such versions differ only in the hashes of their commits, which have no order in time.
 		return "", fmt.Errorf("version %q cannot be compared with other versions", v)
 	case module.IsPseudoVersion(v) && semver.Major(v)+semver.MajorMinor(v) == "v0v0.0":
 		t, err := module.PseudoVersionTime(v)
@@ -49,8 +51,8 @@ func ordered(v string) (string, error) {
 	return semver.Canonical(v), nil
 }
 
-// MinorsApart returns by how many minor versions two releases differ. Releases of two major versions differ by more
-// than any number that a caller allows. ok is false if one of them is no release.
+// MinorsApart returns by how many minor versions two releases differ. If their major versions differ, minors is larger
+// than any number that a caller allows. ok is false if one of the two versions is no release.
 func MinorsApart(a, b string) (minors int, ok bool) {
 	first, okFirst := minor(a)
 	second, okSecond := minor(b)

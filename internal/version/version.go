@@ -7,18 +7,24 @@ import (
 	"time"
 )
 
-// Version is the release, set by
-// -ldflags "-X github.com/fairlead-dev/fairlead/internal/version.Version=v1.2.3"; empty in every other build.
+// Version is the version of a release, for example v1.2.3; "" in every other build. The linker sets it:
+//
+//	-ldflags "-X github.com/fairlead-dev/fairlead/internal/version.Version=v1.2.3"
 var Version string
 
-// development begins the version of every build that is no release. The time of its commit follows.
+// development begins the version of every build that is no release. If the time of its commit is known, that time
+// follows.
 const development = "v0.0.0-dev"
 
-// timeLayout is the form of the commit's time in a version, in UTC. Go's pseudo-versions use the same.
+// timeLayout is the layout of a commit's time in a version, in UTC. Go's pseudo-versions have the same layout.
 const timeLayout = "20060102150405"
 
-// String is the release, or the module version that `go install …@VERSION` recorded, or v0.0.0-dev.TIME+COMMIT
-// (with a trailing .dirty when the tree had changes). TIME is that of the commit, so that Compare orders such builds.
+// String returns the version of the running program:
+//
+//   - Version, if it is set;
+//   - or else the module version that `go install …@VERSION` recorded in the binary;
+//   - or else v0.0.0-dev.TIME+COMMIT, where TIME is the time of the commit. It ends in .dirty if the source tree had
+//     changes.
 func String() string {
 	if Version != "" {
 		return Version

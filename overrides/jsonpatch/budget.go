@@ -2,25 +2,25 @@
 
 package jsonpatch
 
-// Work is counted in units, so that the same patch costs the same on every machine. One unit is the time to move one
-// list item by one place: some nanoseconds.
+// Work is counted in units and not in seconds, so that every machine refuses the same patches. One unit is about the time to move one item
+// within a list, which is some nanoseconds.
 const (
-	// perOperation is the cost of finding the place of one operation in one object.
+	// perOperation is the cost, in units, to find the place of one operation in an object.
 	perOperation = 64
-	// PerByte is the cost of writing one byte of memory.
+	// PerByte is the cost, in units, to write one byte of memory.
 	PerByte = 2
 )
 
-// Budget is the work that is left for all operations on all objects of one rendering.
+// Budget is the work that the operations of one rendering may still do, on all its objects together.
 type Budget struct{ limit, left int64 }
 
-// NewBudget returns a budget of this many units.
+// NewBudget returns a budget of so many units.
 func NewBudget(units int64) Budget { return Budget{limit: units, left: units} }
 
-// Spent returns the units taken, including those of refused operations.
+// Spent returns how many units have been taken. It also counts those of an operation that the budget refused.
 func (b *Budget) Spent() int64 { return b.limit - b.left }
 
-// Take takes units of work, or refuses.
+// Take takes units from the budget, and returns a Failure if the budget has fewer.
 func (b *Budget) Take(units int64) error {
 	if b.left -= units; b.left >= 0 {
 		return nil
@@ -29,11 +29,11 @@ func (b *Budget) Take(units int64) error {
 		"change long lists as a whole instead of item by item, or split the wrapper"}
 }
 
-// Write takes the cost of writing this many bytes, or refuses.
+// Write takes the cost of writing so many bytes from the budget, and returns a Failure if the budget has less.
 func (b *Budget) Write(bytes int) error { return b.Take(int64(bytes) * PerByte) }
 
-// shift is the number of items that an insert or a delete at a place moves. These are the items behind that place, or
-// the whole list if it has to grow.
+// shift returns how many items of a list have to move when an item is inserted or deleted at index at: all items after it. grows is true for an
+// insertion. If the list has no capacity left for it, Go copies the whole list, and all items count.
 func shift(list []any, at int, grows bool) int64 {
 	moved := len(list) - at
 	if grows && len(list) == cap(list) {

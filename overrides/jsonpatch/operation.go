@@ -8,22 +8,22 @@ import (
 	"github.com/fairlead-dev/fairlead/overrides/strictjson"
 )
 
-// Operation is one operation of a patch, parsed.
+// Operation is one parsed operation of a JSON patch.
 type Operation struct {
 	Op         v1alpha1.PatchOp
 	Path, From jsonpointer.Pointer
-	// Value is the value of add, replace and test. SetValue sets it.
+	// Value is the value of add, replace or test. Set it with SetValue, which also measures it.
 	Value any
-	size  int // of Value, in bytes
-	depth int // of Value
+	size  int // the size of Value in memory, in bytes
+	depth int // the nesting depth of Value
 }
 
-// SetValue gives the operation a value, and measures it.
+// SetValue sets Value, and measures the value's size and depth, which the budget needs.
 func (op *Operation) SetValue(value any) {
 	op.Value, op.size, op.depth = value, Size(value), strictjson.DepthOf(value)
 }
 
-// Doing is the operation as a gerund: "replacing /spec/replicas".
+// Doing returns what the operation does, as a gerund: "replacing /spec/replicas".
 func (op *Operation) Doing() string {
 	switch op.Op {
 	case v1alpha1.PatchAdd:

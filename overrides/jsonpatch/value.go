@@ -6,7 +6,8 @@ import (
 	"math"
 )
 
-// Equal compares JSON values as RFC 6902, section 4.6, requires: numbers by value, objects in any order of keys.
+// Equal compares two JSON values by the rules of RFC 6902, section 4.6: numbers by their value, and objects without regard to the order of their
+// keys.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
@@ -46,12 +47,13 @@ func Equal(a, b any) bool {
 	return a == b
 }
 
-// equalNumbers compares without losing digits: past 2^53 many integers share one float.
+// equalNumbers compares an integer and a float exactly. If it converted the integer to a float, many different integers beyond 2^53 would be
+// equal.
 func equalNumbers(i int64, f float64) bool {
 	return f >= math.MinInt64 && f < math.MaxInt64 && f == math.Trunc(f) && int64(f) == i
 }
 
-// Size is the approximate number of bytes of a value in memory.
+// Size returns the approximate size of a value in memory, in bytes.
 func Size(value any) int {
 	switch v := value.(type) {
 	case map[string]any:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package selection decides which members a ClusterSelection selects. Placement asks it for a wrapper, and
-// overrides ask it for each override, so that both read names and selectors in the same way.
+// Package selection decides which members a ClusterSelection selects. Placement uses it for wrappers, and package overrides for overrides. So names and
+// selectors mean the same in both.
 package selection

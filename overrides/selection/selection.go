@@ -11,21 +11,21 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Member is the part of a MemberCluster that overrides and placement use.
+// Member is the name and the labels of a MemberCluster. Selections and overrides need no more of a member.
 type Member struct {
 	Name   string
 	Labels map[string]string
 }
 
-// Selection is a compiled ClusterSelection, for use with many members.
+// Selection is a compiled ClusterSelection. It can be used for many members.
 type Selection struct {
 	every     bool
 	names     map[string]struct{}
 	selectors []labels.Selector
 }
 
-// New compiles a ClusterSelection. A nil selection selects every member, an empty one selects none. If a selector does
-// not parse, the error names it.
+// New compiles a ClusterSelection. nil selects every member, and a ClusterSelection without names and selectors selects none. The error for an invalid
+// selector has its index.
 func New(s *v1alpha1.ClusterSelection) (Selection, error) {
 	if s == nil {
 		return Selection{every: true}, nil
@@ -47,7 +47,7 @@ func New(s *v1alpha1.ClusterSelection) (Selection, error) {
 	return out, nil
 }
 
-// Selects reports whether the selection names the member, or one of its selectors matches it.
+// Selects reports whether the selection names the member, or one of the selectors matches the member's labels.
 func (s Selection) Selects(m Member) bool {
 	if s.every {
 		return true

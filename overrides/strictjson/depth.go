@@ -2,8 +2,8 @@
 
 package strictjson
 
-// Depth is the nesting depth of JSON: 1 for {}. It only counts brackets, so a caller can check the depth before a
-// decoder recurses.
+// Depth returns the nesting depth of JSON text: 1 for {}. It only counts brackets. So a caller can refuse text that is too deep before a recursive decoder
+// reads the text.
 func Depth(data []byte) int {
 	depth, deepest := 0, 0
 	quoted, escaped := false, false
@@ -26,7 +26,7 @@ func Depth(data []byte) int {
 	return deepest
 }
 
-// DepthOf is the nesting depth of a value: 0 for a scalar, 1 for {}.
+// DepthOf returns the nesting depth of a decoded value: 0 for a scalar, 1 for {}.
 func DepthOf(value any) int {
 	deepest := -1
 	switch v := value.(type) {

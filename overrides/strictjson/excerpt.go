@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxShown is the largest number of bytes of a value in an error.
+// maxShown bounds the part of a value that an error quotes, in bytes.
 const maxShown = 120
 
-// Excerpt returns a value as JSON for a message, at most maxShown bytes.
+// Excerpt returns a value as JSON for a message, cut to maxShown bytes.
 func Excerpt(value any) string {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

@@ -10,19 +10,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Null is a null in an object.
+// Null is one null in an object.
 type Null struct {
-	// Field is its place: spec.list[0].size.
+	// Field is the path of the null, for example spec.list[0].size.
 	Field *field.Path
-	// Parent is the mapping that holds it under Key; nil if a list holds it.
+	// Parent is the map in which Key has the value null; nil if the null is an item of a list.
 	Parent map[string]any
-	Key    string
-	// Within is the key of Parent itself; "" at the top and in a list.
+	// Key is the null's key in Parent; "" if the null is an item of a list.
+	Key string
+	// Within is the key that Parent itself has; "" if Parent is the object or an item of a list.
 	Within string
 }
 
-// Nulls returns the nulls in an object, in the order of the keys. at is the path of the object; nil means that paths
-// begin at the object. Nulls leaves out the creationTimestamp that Go programs print as null, because it is harmless.
+// Nulls returns the nulls in an object, sorted by key. The paths of the nulls begin with at, the path of the object, unless at is nil. Nulls leaves
+// creationTimestamps out: many Go programs print them as null, and no member refuses that.
 func Nulls(object map[string]any, at *field.Path) []Null {
 	return nullsIn(object, at, "")
 }
@@ -61,7 +62,7 @@ func nullsInList(list []any, at *field.Path) []Null {
 	return found
 }
 
-// childOf is the path of a key: data["a.b"] for a key with special characters.
+// childOf returns the path of a key below at. It quotes a key with special characters: data["a.b"].
 func childOf(at *field.Path, key string) *field.Path {
 	if strings.ContainsAny(key, "./[]\" ") || key == "" {
 		if at == nil {

@@ -20,23 +20,23 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// The floor is the least cost of any federation with as many writes. A process sends as many requests as W1, of the
-// same size. It decodes no answer, watches nothing and decides nothing. Compare the figures of W1 with the floor of the
-// same machine.
-
+// partFloor is the role of the process that does the work "floor". For each wrapper of W1, this process sends as many requests
+// of the same size as Fairlead does. It decodes no response, watches nothing and decides nothing. So its CPU time is the least
+// that a federation with these writes can need. Compare it with the figures of W1 from the same machine.
 const partFloor = "floor"
 
-// errand describes the requests that the process sends.
+// errand tells the process of the work "floor" which requests to send. The bench writes it to the process as JSON.
 type errand struct {
-	// Kubeconfigs are those of the host, first, and of the members.
+	// Kubeconfigs are the paths of kubeconfigs: the host's first, and then the members'.
 	Kubeconfigs []string `json:"kubeconfigs"`
-	Objects     int      `json:"objects"`
+	// Objects is the number of wrappers. For each one, the process sends requests to every cluster.
+	Objects int `json:"objects"`
 }
 
-// atOnce is the number of parallel requests to a cluster.
+// atOnce bounds the wrappers for which the process sends requests to one cluster at the same time. Each has one request in flight.
 const atOnce = 4
 
-// runErrand is the main function of the process.
+// runErrand is the main function of the process of the work "floor". It reads an errand from standard input and sends the requests.
 func runErrand() error {
 	var e errand
 	if err := json.NewDecoder(os.Stdin).Decode(&e); err != nil {
@@ -70,7 +70,7 @@ type caller struct {
 	host   string
 }
 
-// pair sends the requests of one wrapper to one cluster: a read and three writes to a member, three writes to the host.
+// pair sends the requests for one wrapper to one cluster: three writes, and to a member also a read.
 func (c *caller) pair(ctx context.Context, n int, isMember bool) error {
 	const path = "/api/v1/namespaces/default/configmaps"
 	record, object := fmt.Sprintf("floor-record-%d", n), fmt.Sprintf("floor-object-%d", n)
@@ -104,7 +104,7 @@ func (c *caller) send(ctx context.Context, method, path, form string, body []byt
 	return errors.Join(err, answer.Body.Close())
 }
 
-// floor runs that process and measures it.
+// floor runs the work "floor": it starts the process and measures the CPU time of the process.
 func floor(ctx context.Context, b *bed) (*reading, error) {
 	e := errand{Objects: b.objects}
 	for _, name := range append([]string{sandbox.HostName}, b.box.Members()[:firstMembers]...) {

@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// bed is the sandbox on which works are measured. Every work is a method of it, so it has many methods.
+// bed is the sandbox on which the works run, with the federation that they measure. The works are functions with a *bed.
 type bed struct {
 	options
 	measured federation
@@ -29,12 +29,13 @@ type bed struct {
 	step     *progress.Step
 	host     *cluster
 	members  []*cluster
-	// delivered are W1's wrappers. painted is how many times all of them were changed.
+	// delivered are the wrappers that W1 has created. Later works use them.
 	delivered []client.Object
-	painted   int
+	// painted counts how often a work has changed all delivered wrappers. The next colour comes from it.
+	painted int
 }
 
-// cluster is one cluster of the bed, with an administrator's access.
+// cluster is one cluster of the bed, with a client that has an administrator's rights.
 type cluster struct {
 	client.Client
 	name, auditLog string
@@ -44,7 +45,7 @@ type cluster struct {
 
 const firstMembers = 3
 
-// makeBed brings up a new sandbox with a federation.
+// makeBed deletes the sandbox of this name, if there is one, and starts a new one with the federation.
 func makeBed(ctx context.Context, o options, f federation, p *progress.Printer) (*bed, error) {
 	gone := &sandbox.NotFoundError{}
 	if _, err := sandbox.Down(ctx, o.name); err != nil && !errors.As(err, &gone) {
@@ -54,7 +55,7 @@ func makeBed(ctx context.Context, o options, f federation, p *progress.Printer) 
 	return b, b.up(ctx, firstMembers)
 }
 
-// up brings the sandbox up with a number of members.
+// up starts the sandbox with this number of members, or adds members to a running sandbox.
 func (b *bed) up(ctx context.Context, members int) error {
 	o := sandbox.Options{Name: b.name, Members: members, Audit: true, Fsync: true, Programs: b.programs}
 	b.measured.options(&o)
@@ -92,7 +93,7 @@ func (b *bed) connect(name string) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.QPS = -1 // the bench's own client must not be a bottleneck
+	config.QPS = -1 // no client-side rate limit: it would slow the works down
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -113,13 +114,13 @@ func (b *bed) connect(name string) (*cluster, error) {
 // clusters returns all clusters of the bed.
 func (b *bed) clusters() []*cluster { return append([]*cluster{b.host}, b.members...) }
 
-// until waits for a condition. missing returns the text of what is still missing, "" if nothing is. until shows that
-// text while it waits.
+// until waits until a condition holds. missing returns what is still missing, or "" once the condition holds. The progress line shows
+// that text. until returns an error after the time within.
 func (b *bed) until(ctx context.Context, within time.Duration, missing func(context.Context) (string, error)) error {
 	return b.untilEach(ctx, 100*time.Millisecond, within, missing)
 }
 
-// untilEach is until with an interval between the checks.
+// untilEach does the same as until, but calls missing at the interval every.
 func (b *bed) untilEach(
 	ctx context.Context, every, within time.Duration, missing func(context.Context) (string, error),
 ) error {

@@ -20,10 +20,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/audit"
 )
 
-// objectCount is the number of objects in a cluster.
+// objectCount counts the objects in a cluster. Events are counted apart.
 type objectCount struct{ objects, events int }
 
-// count returns the number of objects of all kinds that can be listed.
+// count counts the objects of all kinds that can be listed and created.
 func (c *cluster) count(ctx context.Context) (objectCount, error) {
 	var found objectCount
 	lists, err := c.discovery.ServerPreferredResources()
@@ -35,7 +35,7 @@ func (c *cluster) count(ctx context.Context) (objectCount, error) {
 		return found, fmt.Errorf("counting objects on %s: %w", c.name, err)
 	}
 	for gvr := range gvrs {
-		if gvr.Group == "events.k8s.io" { // the same objects as the events of group ""
+		if gvr.Group == "events.k8s.io" { // the group "" lists the same Events
 			continue
 		}
 		list, err := c.metadata.Resource(gvr).List(ctx, metav1.ListOptions{Limit: 1})
@@ -55,7 +55,7 @@ func (c *cluster) count(ctx context.Context) (objectCount, error) {
 	return found, nil
 }
 
-// watchedKinds are the kinds that Fairlead or a peer writes in the works. A cluster need not serve all of them.
+// watchedKinds are the kinds that Fairlead or a peer writes in the works. A cluster may serve only some of them.
 var watchedKinds = []schema.GroupVersionResource{
 	{Version: "v1", Resource: "configmaps"}, {Version: "v1", Resource: "secrets"}, {Version: "v1", Resource: "namespaces"},
 	{Group: "apps", Version: "v1", Resource: "controllerrevisions"},
@@ -66,24 +66,24 @@ var watchedKinds = []schema.GroupVersionResource{
 	{Group: "core.kubefed.io", Version: "v1alpha1", Resource: "propagatedversions"},
 }
 
-// watched counts the changes on a cluster that its API server reports.
+// watched counts the changes that one cluster's API server reports through watches.
 type watched struct {
 	mu sync.Mutex
-	// changes counts the changes of each object, by resource, namespace and name.
+	// changes counts the changes of each object since the watches began. The key is RESOURCE/NAMESPACE/NAME.
 	changes map[string]int
-	// arrived holds the time of the last creation or change of each ConfigMap.
+	// arrived has the last event of each ConfigMap. The key is NAMESPACE/NAME.
 	arrived map[string]configMapChange
 	ended   error
 }
 
-// configMapChange is the last creation or change of a ConfigMap.
+// configMapChange is the last watch event of a ConfigMap, and the time at which the bench received it.
 type configMapChange struct {
 	uid  string
 	what watch.EventType
 	at   time.Time
 }
 
-// watch counts changes from now on, until ctx ends.
+// watch starts a watch of each of watchedKinds that the cluster serves. The watches end with ctx.
 func (c *cluster) watch(ctx context.Context) (*watched, error) {
 	w := &watched{changes: make(map[string]int), arrived: make(map[string]configMapChange)}
 	served, err := c.discovery.ServerPreferredResources()
@@ -131,13 +131,14 @@ func (w *watched) follow(ctx context.Context, resource string, events watch.Inte
 	}
 }
 
-// keyOf returns the key of a request's object.
+// keyOf returns the key that the request's object has in watched.changes.
 func keyOf(r audit.Request) string {
 	return strings.Join([]string{r.Object.Resource, r.Object.Namespace, r.Object.Name}, "/")
 }
 
-// idempotent returns how many of these successful writes, counted by object, changed nothing. The API server reports
-// every change to its watchers. idempotent waits a little for events that are still on their way.
+// idempotent returns how many of the successful writes changed nothing. writes counts the successful writes of each object. The API server
+// sends an event for each write that changes an object, so a write without an event changed nothing. An event may arrive
+// late, so idempotent waits for up to two seconds.
 func (w *watched) idempotent(writes map[string]int) int {
 	var n int
 	for range 20 {
@@ -161,7 +162,7 @@ func isWatched(resource string) bool {
 	return slices.ContainsFunc(watchedKinds, func(gvr schema.GroupVersionResource) bool { return gvr.Resource == resource })
 }
 
-// configMaps returns the ConfigMaps that were created or changed since the watch began and still exist.
+// configMaps returns the ConfigMaps that were created or changed since the watches began, without those that were deleted after that.
 func (w *watched) configMaps() (map[string]configMapChange, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -31,19 +31,19 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// The idle work opens connections to many members from a process that does nothing else, and divides the growth of its
-// memory by their number. A third process simulates all members with one API server, with TLS and HTTP/2 and without
-// Deliveries. A simulated member is enough, because the host's cost of an idle member does not depend on the member's
-// programs.
+// The work idle measures how much memory the manager needs for one member that has nothing to do. A process of its own holds connections
+// to many members, and the bench divides the growth of this process's memory by the number of members. A second process
+// simulates all these members with one API server, over TLS and HTTP/2 and without Deliveries. A simulated member is enough:
+// the cost on the host does not depend on what runs on the member.
 const (
 	idleMembers = 200
-	// partVariable is the environment variable with the role of a process.
+	// partVariable is the environment variable that names a role: this program starts itself again in that role.
 	partVariable = "FAIRLEAD_BENCH_PART"
 	partServer   = "members"
 	partHolder   = "holder"
 )
 
-// playAPartIfAsked runs this program in the role of one of the other processes, if partVariable names a role.
+// playAPartIfAsked runs the program in the role that partVariable names, and then exits. Without a role it returns.
 func playAPartIfAsked() {
 	var err error
 	switch os.Getenv(partVariable) {
@@ -63,7 +63,7 @@ func playAPartIfAsked() {
 	os.Exit(0)
 }
 
-// play runs the program in a role. Errors go to standard error.
+// play returns a command that runs this program again, in a role. Its errors go to standard error.
 func play(ctx context.Context, part string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -74,7 +74,7 @@ func play(ctx context.Context, part string) (*exec.Cmd, error) {
 	return process, nil
 }
 
-// serverAddress is the address of the simulated members.
+// serverAddress is where the process of the simulated members listens, and the certificate that it has.
 type serverAddress struct {
 	URL string `json:"url"`
 	CA  []byte `json:"ca"`
@@ -82,7 +82,7 @@ type serverAddress struct {
 
 const idleUID = "00000000-0000-0000-0000-00000000000"
 
-// serveMembers answers as an idle member does, until its standard input ends.
+// serveMembers responds like members that have nothing to do, until its standard input ends.
 func serveMembers() error {
 	answer := func(w http.ResponseWriter, body any) {
 		w.Header().Set("Content-Type", "application/json")
@@ -114,7 +114,7 @@ func serveMembers() error {
 	if err := json.NewEncoder(os.Stdout).Encode(serverAddress{URL: server.URL, CA: ca}); err != nil {
 		return err
 	}
-	_, _ = bufio.NewReader(os.Stdin).ReadByte() // returns when the bench closes it or ends
+	_, _ = bufio.NewReader(os.Stdin).ReadByte() // returns when the bench closes standard input, or has ended itself
 	return nil
 }
 
@@ -127,12 +127,12 @@ func serveDeliveries(answer func(http.ResponseWriter, any)) http.HandlerFunc {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = http.NewResponseController(w).Flush() // a watch without events: only its header
+		_ = http.NewResponseController(w).Flush() // the header of a watch response; no event follows
 		<-r.Context().Done()
 	}
 }
 
-// hold opens the connections and prints the cost of one, in bytes.
+// hold opens the connections, and prints as JSON how many bytes of memory and how many goroutines one connection needs.
 func hold() error {
 	where := serverAddress{}
 	if err := json.NewDecoder(os.Stdin).Decode(&where); err != nil {
@@ -142,12 +142,12 @@ func hold() error {
 	fleet := member.NewFleet(member.Host{UID: idleUID + "2"}, clock.RealClock{})
 	store := deliveries.NewStore(clock.RealClock{})
 	pusher := push.New(fleet, store, clock.RealClock{}, push.Host{}, func(push.Key) {})
-	go func() { _ = fleet.Start(ctx, pusher) }() // it only waits for ctx to end
+	go func() { _ = fleet.Start(ctx, pusher) }() // the error is that ctx has ended, which never happens here
 	open := func(from, to int) error {
 		for i := from; i < to; i++ {
 			config := &rest.Config{Host: where.URL, BearerToken: fmt.Sprintf("token-%d", i), QPS: -1}
 			config.CAData = where.CA
-			config.ServerName = "example.com" // httptest's certificate is for it
+			config.ServerName = "example.com" // httptest's certificate has this name
 			if err := fleet.Connect(ctx, fmt.Sprintf("m-%d", i), config, idleUID+"1"); err != nil {
 				return err
 			}
@@ -165,7 +165,7 @@ func hold() error {
 		}
 		return settle(ctx)
 	}
-	// The first few connections are not measured: they allocate the data that all share.
+	// The first connections do not count: they allocate the data that all connections share.
 	const first = 10
 	if err := open(0, first); err != nil {
 		return err
@@ -188,7 +188,8 @@ func hold() error {
 	})
 }
 
-// settle waits until every connection has opened its watch and was probed: the number of goroutines stays the same for a while.
+// settle waits until all connections have opened their watches and have been probed. It takes an unchanged number of goroutines for
+// three seconds as the sign of that.
 func settle(ctx context.Context) error {
 	n, since := runtime.NumGoroutine(), time.Now()
 	for time.Since(since) < 3*time.Second {
@@ -204,7 +205,7 @@ func settle(ctx context.Context) error {
 	return nil
 }
 
-// resident returns the process's resident memory after a garbage collection.
+// resident returns the resident memory of this process, in bytes, after a garbage collection.
 func resident() (int, error) {
 	debug.FreeOSMemory()
 	p, err := procfs.Self()
@@ -215,7 +216,7 @@ func resident() (int, error) {
 	return stat.ResidentMemory(), err
 }
 
-// holdIdle runs the idle work.
+// holdIdle runs the work idle.
 func holdIdle(ctx context.Context, p *progress.Printer) (r *reading, err error) {
 	step := p.Step("%s: hold %d members that have nothing to do", idleWork, idleMembers)
 	defer func() {

@@ -18,10 +18,11 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// oneWay is the latency of the far member, in each direction.
+// oneWay is the delay that the proxy adds in each direction.
 const oneWay = 50 * time.Millisecond
 
-// deliverFar delivers to members, one of them through a proxy that adds 100 ms. Seconds is the time until the last object is there.
+// deliverFar runs the work "far": it delivers objects while the host reaches one member through a proxy that adds 100 ms to each round
+// trip. Seconds is the time until the last object is on every member.
 func deliverFar(ctx context.Context, b *bed) (_ *reading, err error) {
 	proxy := httptest.NewServer(http.HandlerFunc(relay))
 	defer proxy.Close()
@@ -33,7 +34,7 @@ func deliverFar(ctx context.Context, b *bed) (_ *reading, err error) {
 	return b.deliverFreshly(ctx, "far")
 }
 
-// reachBy sets the proxy through which the host reaches a member, or none.
+// reachBy makes the host reach a member through a proxy; nil removes the proxy.
 func (b *bed) reachBy(ctx context.Context, name string, proxyURL *string) error {
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"proxyURL": proxyURL}})
 	if err != nil {
@@ -44,7 +45,7 @@ func (b *bed) reachBy(ctx context.Context, name string, proxyURL *string) error 
 	return b.host.Patch(ctx, mc, client.RawPatch(types.MergePatchType, patch))
 }
 
-// relay answers CONNECT and then forwards all bytes with a delay.
+// relay answers a CONNECT request, and then forwards all bytes in both directions with a delay.
 func relay(w http.ResponseWriter, r *http.Request) {
 	far, err := (&net.Dialer{}).DialContext(r.Context(), "tcp", r.Host)
 	if err != nil {
@@ -56,18 +57,18 @@ func relay(w http.ResponseWriter, r *http.Request) {
 		_ = far.Close() // it was not used
 		return
 	}
-	_, _ = near.Write([]byte("HTTP/1.1 200 OK\r\n\r\n")) // a client that does not get it gets nothing else either
+	_, _ = near.Write([]byte("HTTP/1.1 200 OK\r\n\r\n")) // after an error here, the first write of lag fails too
 	go lag(near, far)
 	lag(far, near)
 }
 
-// piece is the bytes of one read, and the time at which to deliver them.
+// piece has the bytes of one read, and the time at which lag has to write them.
 type piece struct {
 	data []byte
 	due  time.Time
 }
 
-// lag forwards bytes from one side to the other, until either ends.
+// lag forwards bytes with the delay oneWay, until either side ends.
 func lag(to io.WriteCloser, from io.Reader) {
 	underWay := make(chan piece, 1000)
 	go func() {
@@ -89,8 +90,8 @@ func lag(to io.WriteCloser, from io.Reader) {
 			break
 		}
 	}
-	_ = to.Close() // this ends the other direction as well
+	_ = to.Close() // closing this side ends the other direction as well
 	for range underWay {
-		// this ends the reader
+		// empty the channel, so that the reading goroutine does not block on it
 	}
 }

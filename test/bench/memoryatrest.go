@@ -18,14 +18,14 @@ import (
 
 const (
 	restWork = "rest"
-	// restTime is how long the manager has nothing to do before its memory is read. The runtime collects an idle heap
-	// every two minutes, and returns the memory to the kernel in the seconds after that.
+	// restTime is how long the manager has nothing to do before the bench reads its memory. Go's runtime collects an idle heap every two
+	// minutes, and returns the memory to the kernel some seconds later.
 	restTime = 130 * time.Second
 )
 
-// holdAtRest measures the memory of one wrapper. It delivers as many wrappers as W1 and reads the manager's memory at
-// rest. Then it does the same with as many again, and divides the difference by their number. The memory that the
-// manager needs without any wrapper is in neither figure.
+// holdAtRest runs the work "rest", which measures the memory for one wrapper. It delivers as many wrappers as W1 and reads the manager's
+// memory at rest. It does the same a second time, and divides the difference by the number of the second wrappers. So the
+// result leaves out what the manager needs without any wrapper.
 func holdAtRest(ctx context.Context, b *bed) (*reading, error) {
 	var at [2]atRest
 	for i, prefix := range []string{"rest", "again"} {
@@ -52,11 +52,10 @@ func holdAtRest(ctx context.Context, b *bed) (*reading, error) {
 	}}, nil
 }
 
-// atRest is the manager's memory in bytes: resident, and live after a garbage collection.
+// atRest is the manager's memory in bytes. rss is the resident memory, live the heap after a garbage collection.
 type atRest struct{ rss, live float64 }
 
-// memoryAtRest waits until the runtime has returned its free memory, and reads both figures. With PROFILE=1 it takes a
-// heap profile.
+// memoryAtRest waits for restTime and reads the manager's memory. With PROFILE=1 it also saves a heap profile.
 func (b *bed) memoryAtRest(ctx context.Context, name string) (is atRest, err error) {
 	b.step.Update("letting the manager rest for %s", restTime)
 	select {
@@ -82,7 +81,7 @@ func (b *bed) memoryAtRest(ctx context.Context, name string) (is atRest, err err
 		}
 		is.rss += float64(status.VmRSS)
 	}
-	for range 2 { // the second collection takes what finalizers and pools still held in the first
+	for range 2 { // twice: objects in pools or with finalizers survive the first collection
 		if is.live, err = liveHeap(ctx); err != nil {
 			return is, err
 		}
@@ -95,7 +94,7 @@ func (b *bed) memoryAtRest(ctx context.Context, name string) (is atRest, err err
 
 var heapAlloc = regexp.MustCompile(`(?m)^# HeapAlloc = (\d+)$`)
 
-// liveHeap returns the size of the manager's heap right after a garbage collection.
+// liveHeap makes the manager collect its garbage, and returns the size of its heap after that, in bytes.
 func liveHeap(ctx context.Context) (float64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+pprofAddress+"/debug/pprof/heap?gc=1&debug=1", nil)
 	if err != nil {
@@ -105,7 +104,7 @@ func liveHeap(ctx context.Context) (float64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("reading the manager's heap: %w", err)
 	}
-	defer func() { _ = answer.Body.Close() }() // it was read, or that failed
+	defer func() { _ = answer.Body.Close() }() // the body is not used any more
 	var text bytes.Buffer
 	if _, err := text.ReadFrom(answer.Body); err != nil {
 		return 0, fmt.Errorf("reading the manager's heap: %w", err)

@@ -15,14 +15,14 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// pprofAddress is the address at which the manager serves profiles, with PROFILE=1.
+// pprofAddress is where the manager serves profiles, if the bench asks for that.
 const pprofAddress = "127.0.0.1:6069"
 
-// profileSeconds is the length of a CPU profile. W1 and W3 take about as long on two cores.
+// profileSeconds is the length of a CPU profile. On two cores W1 and W3 take about as long.
 const profileSeconds = 110
 
-// profile starts CPU profiles of the manager and of the API servers of the host and the first member, with PROFILE=1.
-// stop waits for their end and takes a heap profile of the manager. A peer has no profile of its manager.
+// profile starts CPU profiles, with PROFILE=1: of the manager, and of the API servers of the host and of the first member. stop waits until
+// the profiles end, and then saves a heap profile of the manager. A peer's manager serves no profiles.
 func (b *bed) profile(ctx context.Context, name string) (stop func() error, err error) {
 	if b.profiles == "" {
 		return func() error { return nil }, nil
@@ -49,7 +49,7 @@ func (b *bed) fetchFromManager(ctx context.Context, what, file string) error {
 	return b.fetch(ctx, http.DefaultClient, "http://"+pprofAddress+"/debug/pprof/"+what, file)
 }
 
-// fetchFromAPIServer takes a profile of an API server. API servers serve profiles to administrators.
+// fetchFromAPIServer saves a profile of an API server. API servers serve profiles to administrators.
 func (b *bed) fetchFromAPIServer(ctx context.Context, c *cluster, what, file string) error {
 	config, err := b.box.RESTConfig(c.name)
 	if err != nil {
@@ -62,7 +62,7 @@ func (b *bed) fetchFromAPIServer(ctx context.Context, c *cluster, what, file str
 	return b.fetch(ctx, client, config.Host+"/debug/pprof/"+what, file)
 }
 
-// fetch writes a profile into a file.
+// fetch saves the profile at a URL into a file.
 func (b *bed) fetch(ctx context.Context, from *http.Client, url, file string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -72,7 +72,7 @@ func (b *bed) fetch(ctx context.Context, from *http.Client, url, file string) er
 	if err != nil {
 		return fmt.Errorf("taking a profile: %w", err)
 	}
-	defer func() { _ = answer.Body.Close() }() // it was read, or that failed
+	defer func() { _ = answer.Body.Close() }() // the body is not used any more
 	data, err := io.ReadAll(answer.Body)
 	if err != nil {
 		return fmt.Errorf("taking a profile: %w", err)

@@ -14,18 +14,19 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// goal is one line of the table.
+// goal is one line of the table: a figure of a work, and the limit for it.
 type goal struct {
 	work, what string
-	// most is the goal; a negative value means no goal.
+	// most is the highest value that meets the goal. A negative value means that the figure has no goal.
 	most float64
 	unit string
 	of   func(*reading) float64
-	// counts is true for figures that grow with the number of objects; with fewer objects they cannot be compared.
+	// counts is true if the figure grows with the number of objects. A trial has fewer objects, so it would meet the
+	// goal too easily: the table does not compare the two then.
 	counts bool
 }
 
-// wholeObjects is the number of objects of a whole run. The goals are for it.
+// wholeObjects is the number of objects in a run that is no trial. The goals hold for this number.
 const wholeObjects = 1000
 
 const mebibyte, kibibyte = 1 << 20, 1 << 10
@@ -84,10 +85,10 @@ var goals = []goal{
 	{work: idleWork, what: "an idle member, one watch over TLS: RSS", most: 200, unit: "KiB", of: more("rssBytesPerMember", kibibyte)},
 }
 
-// table prints the figures beside the goals.
+// table prints the figures of all works beside their goals.
 func table(out io.Writer, readings map[string]*reading, objects int) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "WORK\tWHAT\tGOAL\tREACHED\t") // Flush says what went wrong
+	_, _ = fmt.Fprintln(w, "WORK\tWHAT\tGOAL\tREACHED\t") // Flush returns the error
 	for _, g := range goals {
 		r := readings[g.work]
 		if r == nil {
@@ -121,7 +122,7 @@ func figure(f float64, unit string) string {
 	return strings.TrimSpace(strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", f), "0"), ".") + " " + unit)
 }
 
-// machine describes the machine of the figures.
+// machine returns what identifies the machine and the Go version of the figures.
 func machine() map[string]any {
 	found := map[string]any{"cores": runtime.NumCPU(), "os": runtime.GOOS, "arch": runtime.GOARCH, "go": runtime.Version()}
 	fs, err := procfs.NewDefaultFS()

@@ -14,13 +14,13 @@ import (
 
 type request = audit.Request
 
-// auditMark is a position in a cluster's audit log. Requests count from there on.
+// auditMark is a position in a cluster's audit log. Its methods count the requests that were logged after it.
 type auditMark struct {
 	cluster *TestCluster
 	mark    audit.Mark
 }
 
-// audit starts to count.
+// audit returns a mark at the present end of the cluster's audit log.
 func (c *TestCluster) audit() *auditMark {
 	GinkgoHelper()
 	mark, err := audit.Now(c.auditLog)
@@ -28,7 +28,7 @@ func (c *TestCluster) audit() *auditMark {
 	return &auditMark{cluster: c, mark: mark}
 }
 
-// requests returns the requests answered since the mark that pass all filters.
+// requests returns the requests that were logged after the mark and pass all filters.
 func (a *auditMark) requests(filters ...func(request) bool) []request {
 	GinkgoHelper()
 	found, err := a.mark.Requests(filters...)
@@ -36,14 +36,15 @@ func (a *auditMark) requests(filters ...func(request) bool) []request {
 	return found
 }
 
-// writes returns the host's writes to the member since the mark, without heartbeats, sorted.
+// writes returns Fairlead's writes to the cluster since the mark, without heartbeats, sorted.
 func (a *auditMark) writes() []string {
 	GinkgoHelper()
 	return inShort(a.requests(request.IsFairleads, request.IsWrite, func(r request) bool { return !r.IsHeartbeat() }))
 }
 
-// writesFor returns the host's writes to the member since the mark for the wrappers of one namespace, in the order of the log: the
-// namespace, its objects, and the Deliveries of the wrappers. Writes for wrappers of earlier specs are not among them.
+// writesFor returns Fairlead's writes since the mark, in the order of the log, that concern one namespace: writes of the
+// namespace itself, of objects in it, and of the Deliveries of its wrappers. Each spec has a namespace of its own, so
+// it does not see the writes that other specs cause.
 func (a *auditMark) writesFor(namespace string) (writes []string) {
 	GinkgoHelper()
 	for _, r := range a.requests(request.IsFairleads, request.IsWrite) {

@@ -16,10 +16,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/testing/build"
 )
 
-// tokenCache is the time for which an API server keeps accepting a token that it has accepted before.
+// tokenCache is how long an API server may go on accepting a revoked token, because it caches the result of a token review.
 const tokenCache = 10 * time.Second
 
-// A server does not cut a watch when its token expires: open watches go on, and new requests are refused.
+// An API server does not end a watch when its token expires: it goes on sending events, and refuses only new requests.
 var _ = Describe("When the host's credentials for a member", func() {
 	var (
 		lost   *TestCluster
@@ -34,7 +34,8 @@ var _ = Describe("When the host's credentials for a member", func() {
 		expectReady(ctx, w)
 	})
 
-	// served checks that pushes succeed, and that the watch reports the state of the objects.
+	// served checks both directions: the manager pushes a change to the member, and its watch of Deliveries gets the
+	// objects' state from there.
 	served := func(ctx SpecContext, colour string) {
 		GinkgoHelper()
 		Eventually(ctx, reread(ctx, member)).WithTimeout(within).Should(haveCondition(v1alpha1.ConditionReady, metav1.ConditionTrue, ""))

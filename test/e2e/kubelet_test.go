@@ -20,13 +20,13 @@ import (
 	"github.com/fairlead-dev/fairlead/test/e2e/provider/kindclusters"
 )
 
-// podsWithin is the time limit for pods to start on nodes that share a small machine.
+// podsWithin bounds the start of pods. All nodes share one small machine.
 const podsWithin = 3 * time.Minute
 
-// specWithin is the time limit of a spec with pods.
+// specWithin bounds one spec with pods.
 const specWithin = 10 * time.Minute
 
-// withKubelets is Describe for specs whose pods really run. The specs exist only where the provider has kubelets.
+// withKubelets does the same as Describe, but only with a provider that has kubelets. Without kubelets no pod really runs.
 func withKubelets(text string, body func()) bool {
 	if provider.Chosen() != provider.Kind {
 		return true
@@ -34,7 +34,7 @@ func withKubelets(text string, body func()) bool {
 	return Describe(text, Label("kubelet"), body)
 }
 
-// onKind returns the provider with what only kind can do.
+// onKind returns the provider as kind's clusters, for the methods that the interface Provider does not have.
 func onKind() *kindclusters.Clusters {
 	GinkgoHelper()
 	clusters, ok := fleet.Provider.(*kindclusters.Clusters)
@@ -42,7 +42,7 @@ func onKind() *kindclusters.Clusters {
 	return clusters
 }
 
-// running returns a Deployment whose pods run the suite's own program with these arguments.
+// running returns a Deployment whose pods run the program of test/e2e/pod with these arguments.
 func running(name string, args ...string) *unstructured.Unstructured {
 	return build.Manifest(`
 apiVersion: apps/v1
@@ -59,17 +59,18 @@ spec:
 `, name, probed(container(args...)))
 }
 
-// probed adds a readiness probe to a container. Without one, the kubelet calls a container ready as soon as it runs, also between two crashes.
+// probed adds a readiness probe to a container in YAML. Without one, the kubelet reports a container as ready whenever it runs, even
+// between two crashes.
 func probed(container string) string {
 	return strings.TrimSuffix(container, "}") + `, readinessProbe: {tcpSocket: {port: 8080}, periodSeconds: 1}}`
 }
 
-// container returns a container that runs the suite's own program, as an inline map of YAML.
+// container returns a container as an inline map of YAML. It runs the program of test/e2e/pod with these arguments.
 func container(args ...string) string {
 	return fmt.Sprintf(`{name: app, image: %q, imagePullPolicy: Never, args: ["%s"]}`, kindclusters.PodImage, strings.Join(args, `","`))
 }
 
-// pods returns the pods of an app on this member.
+// pods returns the pods on this member that have the label app with this value.
 func (c *TestCluster) pods(ctx context.Context, namespace, app string) []corev1.Pod {
 	GinkgoHelper()
 	list := &corev1.PodList{}
@@ -77,7 +78,7 @@ func (c *TestCluster) pods(ctx context.Context, namespace, app string) []corev1.
 	return list.Items
 }
 
-// phases returns the phases of the pods of an app on this member, for Eventually.
+// phases returns a function for Eventually that lists the phases of an app's pods, without those that are being deleted.
 func (c *TestCluster) phases(namespace, app string) func(context.Context) []corev1.PodPhase {
 	return func(ctx context.Context) []corev1.PodPhase {
 		var all []corev1.PodPhase
@@ -92,7 +93,7 @@ func (c *TestCluster) phases(namespace, app string) func(context.Context) []core
 
 var sumLine = regexp.MustCompile(`sha256 ([0-9a-f]{64})`)
 
-// sum returns the digest of the data that the pod of an app keeps, once the pod has printed it.
+// sum waits until the app's pod has printed the digest of its data, and returns the digest.
 func (c *TestCluster) sum(ctx context.Context, namespace, app string) string {
 	GinkgoHelper()
 	var sum string
@@ -105,7 +106,7 @@ func (c *TestCluster) sum(ctx context.Context, namespace, app string) string {
 	return sum
 }
 
-// expectReadySoon is expectReady for wrappers with pods.
+// expectReadySoon does the same as expectReady, but waits for up to podsWithin, because pods have to start.
 func expectReadySoon(ctx context.Context, wrappers ...build.ClientWrapper) {
 	GinkgoHelper()
 	for _, w := range wrappers {

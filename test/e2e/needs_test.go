@@ -8,25 +8,26 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 )
 
-// Needs of specs that clusters of kind do not meet. A spec without one of these labels runs on every provider.
+// A label below tells that a spec needs something that clusters of kind do not have. A spec without such a label runs with every
+// provider.
 var (
 	// needsAuditLog: the spec counts requests in the API servers' audit logs, which kind does not write.
 	needsAuditLog = Label("audit-log")
-	// needsProcesses: the spec looks at the sandbox's processes, kills one, or starts a second sandbox.
+	// needsProcesses: the spec reads or kills the sandbox's processes, or starts a second sandbox.
 	needsProcesses = Label("processes")
-	// needsOLM: the spec installs operators. In kind, OLM and its operators need images of their own.
+	// needsOLM: the spec installs operators. For kind, OLM and its operators would need container images.
 	needsOLM = Label("olm")
-	// needsThirdMember: the spec places on member-3. The clusters of kind are two members.
+	// needsThirdMember: the spec places wrappers on member-3. With kind there are only two members.
 	needsThirdMember = Label("third-member")
-	// needsSimulation: the spec needs nodes, pods or volumes that the sandbox simulates. Pods run without an existing
-	// image, claims bind without a pod, and the spec itself acts as the resizer.
+	// needsSimulation: the spec needs what the sandbox simulates. There, pods run without a real image, claims bind without
+	// a pod, and the spec itself plays the volume resizer.
 	needsSimulation = Label("simulation")
-	// needsOpenMembers: the spec writes to member-1 what only the grant any and the policy All allow. With kind, that
-	// member has the default grants and the policy Managed.
+	// needsOpenMembers: the spec writes objects to member-1 that need the grant any and the policy All. With kind, member-1 has
+	// the default grants and the policy Managed.
 	needsOpenMembers = Label("open-members")
 )
 
-// metByKind is the label filter that leaves out the specs whose needs kind does not meet.
+// metByKind returns the label filter for runs with kind. It leaves out every spec that has a label of this file.
 func metByKind() string {
 	var filter []string
 	for _, need := range []Labels{needsAuditLog, needsProcesses, needsOLM, needsThirdMember, needsSimulation, needsOpenMembers} {

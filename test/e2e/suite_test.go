@@ -21,11 +21,11 @@ import (
 var fleet *TestFleet
 
 const (
-	// patience is the time limit for a condition that depends on a few writes and watches.
+	// patience bounds the wait for a condition that depends on a few writes and watches.
 	patience = 60 * time.Second
-	// upWithin is the time limit for bringing the fleet up, with built control planes.
+	// upWithin bounds the start of the fleet in a sandbox. The binaries of the control planes have been built before.
 	upWithin = 10 * time.Minute
-	// kindUpWithin is the same for clusters of kind, whose nodes start kubelets and load images.
+	// kindUpWithin bounds the start of the fleet with kind, whose nodes have to start kubelets and load images.
 	kindUpWithin = 20 * time.Minute
 )
 
@@ -69,7 +69,7 @@ var _ = AfterSuite(func(ctx SpecContext) {
 	Expect(fleet.Down(ctx)).To(Succeed())
 }, NodeTimeout(time.Minute))
 
-// The state of the fleet is saved before the failed spec cleans up, so that it shows the cause of the failure.
+// The state of the fleet is saved before the failed spec cleans up. After the cleanup it would not show the cause.
 var _ = JustAfterEach(func(ctx SpecContext) {
 	if fleet != nil && CurrentSpecReport().Failed() {
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)

@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// TestTheManagerMayDieInAnyHistory generates random histories, and kills the manager up to three times in each. The same SEED generates
-// the same histories.
+// TestTheManagerMayDieInAnyHistory generates random histories, and kills the manager up to three times in each. A failed run
+// can be repeated: the same SEED generates the same histories.
 func TestTheManagerMayDieInAnyHistory(t *testing.T) {
 	seed, histories, points := uint64(1), 2, 3
 	if all {
@@ -50,7 +50,7 @@ func TestTheManagerMayDieInAnyHistory(t *testing.T) {
 
 func death(chance *rand.Rand) proxyVerdict { return []proxyVerdict{lost, unanswered}[chance.IntN(2)] }
 
-// String describes an end for the name of a test.
+// String describes an end in the name of a subtest.
 func (e end) String() string { return fmt.Sprintf("%s call %d", e.how, e.at) }
 
 // String lists the states of each phase.
@@ -79,9 +79,9 @@ func (w *desiredState) String() string {
 	return fmt.Sprintf("%v on %v", w.objects, w.members)
 }
 
-// randomHistory returns a random history. It deletes a wrapper only when all is settled, or at the end: an author cannot
-// create a wrapper again while the old one is still being deleted. At the end of the history, no object is left that
-// the API server refuses, because the model does not cover that.
+// randomHistory returns a random history. An author cannot create a wrapper again while the manager still deletes the old
+// one, so randomHistory deletes a wrapper only when no push is under way, or at the end. The model does not know the end
+// of a history in which the API server refuses an object, so the last state never has such an object.
 func randomHistory(chance *rand.Rand) scenario {
 	var s scenario
 	for range chance.IntN(3) {

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package faults kills the manager and the collector, and makes members misbehave, on real API servers. It compares the state of the
-// members afterwards with a model.
+// Package faults kills the manager and the collector at chosen calls, and makes members misbehave, on real API servers.
+// Afterwards it compares the state of the members with a model.
 //
-// Words. A *life* is one run of a program, from its start to its death. A *point* is one client call of a life, at
-// which the test kills the program. It kills it before the call is sent, or after the server has answered and before
-// the program sees the answer. Calls that depend on the clock or on chance (watches, probes, discovery) are no points.
-// A *history* is the actions of users before the program died, while it died and while it was dead. The *model*
-// computes from the history alone which objects members hold in the end. One part depends on the record at the death:
-// the objects that a wrapper leaves for good. The model reads that from the Delivery, as a user could.
+// Words:
 //
-// Why it is so: a proxy cuts the calls, not a fake client. So the whole program dies, with its caches, queues and connections, and the
-// API servers keep running, as in production. The user agent identifies a life, and no request of a dead life gets through. The
-// model does not know the implementation: a model that computed its result like the program would repeat the program's mistakes.
+//   - A *life* is one run of a program (the manager or a collector), from its start to its death.
+//   - A *point* is one client call of a life, at which the test kills the program: before the call reaches the server, or
+//     after the server has carried it out and before the program gets the answer. Calls that depend on the clock or on
+//     chance (watches, probes, discovery) are no points.
+//   - An *intent* is the manager's write of a Delivery before it writes objects. A *record* is its write of the Delivery
+//     after that. The manager leaves out the intent where nothing can be lost without it.
+//   - A *history* is the actions of users before the program died, while it died and while it was dead.
+//   - The *model* computes from the history which objects the members must have in the end. It needs one fact more: the
+//     Delivery at the death shows which objects the wrapper has left for good. A user can read the Delivery too.
+//
+// Proxies in front of the real API servers cut the calls; no fake client does. So the whole program dies, with its caches,
+// queues and connections, while the API servers keep running, as in production. The proxies know a life by its user
+// agent, and let no request of a dead life through. The model does not use the program's code: a mistake in that code
+// would then be in the model too, and the tests would not find it.
 package faults

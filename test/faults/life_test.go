@@ -24,15 +24,15 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect"
 )
 
-// end is the point and the manner in which a life ends. A life with the zero value does not end.
+// end tells at which call a life ends, and how. A life with the zero end runs until kill.
 type end struct {
-	// at is the number of the call, from 1; 0 means that the life does not end.
+	// at is the number of the call, from 1. At 0 the test cuts no call.
 	at int
-	// how is lost, unanswered or late for a death, and through for a life that continues.
+	// how is the verdict on this call. The program dies with lost, unanswered and late, and lives on with through.
 	how proxyVerdict
-	// since, if set, is part of the path of the first call that is counted.
+	// since, if set, is part of a URL path. Counting begins at the first call whose path contains it.
 	since string
-	// meanwhile is called just before that call is sent.
+	// meanwhile, if set, is called just before the proxy decides about the call with number at.
 	meanwhile func()
 }
 
@@ -40,20 +40,23 @@ type end struct {
 type life struct {
 	agent string
 	stop  context.CancelFunc
-	// over is closed when the program has returned, and died when it was killed.
+	// over is closed when the program has returned. died is closed when the program was killed at its end, not by kill.
 	over, died chan struct{}
 
 	mu      sync.Mutex
 	end     end
-	counted []string // the calls since count
+	counted []string // the calls since method count was called, as "METHOD PATH"
 	dead    bool
-	// late is the API server to which the last request of a dead life is still on its way; "" if there is none.
+	// late is the host of the API server to which the last request of this life is on its way, after the life's death; ""
+	// if there is none.
 	late string
-	// overtaken is the API server that gets the late request of an earlier life just before this life's first write to it.
+	// overtaken is a host to which a late request of an earlier life is on its way. The proxy sends that request just
+	// before this life's first write to the same host. "" if there is none.
 	overtaken string
 }
 
-// program makes a program for a client configuration, and returns the function that runs it. version identifies the life.
+// program is the manager or a collector. begin builds it for a client configuration, and returns the function that runs it.
+// version is the name of the life, which the user agent of every request has to contain.
 type program struct {
 	name  string
 	begin func(ctx context.Context, config *rest.Config, version string) (run func(context.Context) error, err error)
@@ -61,7 +64,7 @@ type program struct {
 
 var manager = managerBy(clock.RealClock{})
 
-// managerBy returns the manager with a clock.
+// managerBy returns the manager as a program that reads the time from clk.
 func managerBy(clk clock.WithTicker) program {
 	return program{"fairlead-manager", func(ctx context.Context, config *rest.Config, version string) (func(context.Context) error, error) {
 		again, never := true, time.Duration(0)
@@ -88,7 +91,7 @@ var collector = program{"fairlead-collector", func(_ context.Context, config *re
 
 var lives atomic.Int64
 
-// born starts a program with a client configuration and an end. It counts calls from the first on.
+// born starts a program, and counts its calls from the start. The program dies at the end e.
 func born(t *testing.T, what program, config *rest.Config, e end) *life {
 	t.Helper()
 	version := fmt.Sprintf("life-%06d", lives.Add(1))
@@ -99,26 +102,26 @@ func born(t *testing.T, what program, config *rest.Config, e end) *life {
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop = stop
 	run, err := what.begin(ctx, config, version)
-	if err != nil && !l.isDead() { // it may be killed at its first call
+	if err != nil && !l.isDead() { // the test may have killed the program at its first call; then begin fails
 		t.Fatal(err)
 	}
 	go func() {
 		defer close(l.over)
 		if err == nil {
-			_ = run(ctx) // the error of a killed program does not matter
+			_ = run(ctx) // a killed program returns an error, which the test expects
 		}
 	}()
 	return l
 }
 
-// count starts to count calls, and sets the end of the life.
+// count drops the counted calls, starts to count again from 1, and sets a new end.
 func (l *life) count(e end) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.end, l.counted = e, nil
 }
 
-// calls returns the calls since count.
+// calls returns the calls since the last call of count, as "METHOD PATH".
 func (l *life) calls() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,7 +134,7 @@ func (l *life) isDead() bool {
 	return l.dead
 }
 
-// kill ends the life, unless it has ended already, and waits until all its goroutines have returned.
+// kill stops the program and waits until its run function has returned. A call after the life's end does no harm.
 func (l *life) kill() {
 	l.mu.Lock()
 	l.dead = true
@@ -141,22 +144,23 @@ func (l *life) kill() {
 	present.Delete(l.agent)
 }
 
-// present holds the lives whose calls may reach an API server, by user agent.
+// present has the lives whose calls the proxies let through, by user agent.
 var present sync.Map
 
-// isOurs reports whether one of Fairlead's programs sent a request, and not the test.
+// isOurs reports whether one of Fairlead's programs sent the request. The other requests are the test's own.
 func isOurs(r *http.Request) bool { return strings.HasPrefix(r.UserAgent(), "fairlead-") }
 
-// decide is the decide function of all proxies.
+// decide is field decide of all proxies. It asks the life that sent the request. A life that has ended is not in present, so its
+// requests are lost.
 func decide(r *http.Request) proxyVerdict {
 	if !isOurs(r) {
 		return through
 	}
 	name, rest, _ := strings.Cut(r.UserAgent(), "/")
-	version, _, _ := strings.Cut(rest, "/") // some clients append their purpose
+	version, _, _ := strings.Cut(rest, "/") // some clients of a program append a slash and their purpose to the user agent
 	version, _, _ = strings.Cut(version, " ")
 	if l, ok := present.Load(name + "/" + version); ok {
-		return l.(*life).decide(r) //nolint:forcetypeassert // it holds only lives
+		return l.(*life).decide(r) //nolint:forcetypeassert // present has only lives
 	}
 	return lost
 }
@@ -184,7 +188,7 @@ func (l *life) decide(r *http.Request) proxyVerdict {
 		l.end.meanwhile()
 	}
 	if l.end.how == late {
-		body, _ := io.ReadAll(r.Body) // the dead program cannot send it later
+		body, _ := io.ReadAll(r.Body) // read the body now: the dead program cannot send it later
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		l.late = r.Host
 	}
@@ -195,7 +199,8 @@ func (l *life) decide(r *http.Request) proxyVerdict {
 	return l.end.how
 }
 
-// comesByItself reports whether a request depends on the clock or on chance, and not on the work.
+// comesByItself reports whether a program sends this request because of its clock or by chance. Such requests do not count as
+// points.
 func comesByItself(r *http.Request) bool {
 	path := r.URL.Path
 	return r.URL.Query().Get("watch") != "" || strings.Contains(path, "/memberships/") || !strings.Contains(path, "/v1")

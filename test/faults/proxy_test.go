@@ -23,46 +23,49 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/join"
 )
 
-// proxyVerdict is the proxy's decision on a request. The zero value lets it through.
+// proxyVerdict is what a proxy does with a request. The zero value forwards it.
 type proxyVerdict int
 
 const (
 	through proxyVerdict = iota
-	// lost: the request never reaches the API server, and the connection breaks.
+	// lost: the connection breaks, and the API server never gets the request.
 	lost
-	// unanswered: the API server carries the request out, and the connection breaks before the answer.
+	// unanswered: the API server carries the request out, and the connection breaks before the program gets the answer.
 	unanswered
-	// late: the connection breaks, and the API server gets the request later.
+	// late: the connection breaks, and the API server gets the request later, when a life calls the function in heldBack.
 	late
 )
 
-// heldBack sends the late request of a dead life.
+// heldBack has the function that sends the late request of a dead life to its API server. There is at most one.
 var heldBack = make(chan func(), 1)
 
 // proxy is a proxy between the manager and one API server. It terminates TLS, so that it sees each call, and forwards the caller's token.
 type proxy struct {
 	server *httptest.Server
-	// decide returns the verdict on a request. It may act on the fleet before.
+	// decide returns the verdict on a request. The function can do something to the cluster before it returns, for example
+	// replace an object.
 	decide func(*http.Request) proxyVerdict
-	// misbehavior is the misbehavior of the cluster towards Fairlead's programs; nil means none.
+	// misbehavior is how the cluster misbehaves towards Fairlead's programs; nil if it behaves well.
 	misbehavior atomic.Pointer[misbehavior]
 
 	mu sync.Mutex
-	// calls are the calls that belong to the work, see comesByItself.
+	// calls are the requests of Fairlead's programs since method count was called, without those for which comesByItself
+	// or isConfirmation is true.
 	calls []string
 }
 
-// misbehavior answers requests in place of the cluster. next forwards a request to the cluster.
+// misbehavior responds to a request of Fairlead's programs in place of the cluster. It can forward the request to the
+// cluster with next.
 type misbehavior func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
-// count forgets the calls so far.
+// count drops the counted calls and begins to count again.
 func (p *proxy) count() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.calls = nil
 }
 
-// counted returns the calls since count, sorted.
+// counted returns the calls since the last call of count, sorted.
 func (p *proxy) counted() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,8 +78,9 @@ func (p *proxy) note(r *http.Request) {
 	p.calls = append(p.calls, r.Method+" "+r.URL.Path)
 }
 
-// isConfirmation reports whether the collector inside the manager reads one object. It does so when the event of a push reaches it
-// after the Delivery that records the push: which of the two comes first is chance.
+// isConfirmation reports whether the collector inside the manager sent the request to read one object. The collector sends
+// such a read if the watch event of a pushed object arrives after the Delivery that records the push. Chance decides
+// which of the two arrives first, so the proxies do not count such reads.
 func isConfirmation(r *http.Request) bool {
 	payload := strings.Split(r.Header.Get("Authorization"), ".")
 	if r.Method != http.MethodGet || strings.Contains(r.URL.Path, "/deliveries") || len(payload) != 3 {
@@ -86,8 +90,8 @@ func isConfirmation(r *http.Request) bool {
 	return err == nil && bytes.Contains(claims, []byte(v1alpha1.SystemNamespace+":"+join.CollectorAccount))
 }
 
-// newProxy starts a proxy to upstream. It sends calls without a token as upstream's user. It runs as long as the test binary, because a
-// member is joined through it only once.
+// newProxy starts a proxy in front of upstream. A call without a token gets upstream's own credentials. The proxy runs until the
+// test binary ends, because all tests share one fleet, whose MemberClusters have the proxies' addresses.
 func newProxy(t *testing.T, upstream *rest.Config, decide func(*http.Request) proxyVerdict) *proxy {
 	t.Helper()
 	target, err := url.Parse(upstream.Host)
@@ -110,7 +114,7 @@ func newProxy(t *testing.T, upstream *rest.Config, decide func(*http.Request) pr
 			}
 			return asItself.RoundTrip(r)
 		}),
-		FlushInterval: -1, // watches
+		FlushInterval: -1, // forward each watch event at once
 		ErrorHandler:  func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
 	p := &proxy{decide: decide}
@@ -144,7 +148,7 @@ func newProxy(t *testing.T, upstream *rest.Config, decide func(*http.Request) pr
 	return p
 }
 
-// config returns a client configuration for the proxy; token may be empty.
+// config returns a client configuration for the proxy, with the token if it is not empty.
 func (p *proxy) config(token string) *rest.Config {
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.server.Certificate().Raw})
 	return &rest.Config{Host: p.server.URL, BearerToken: token, QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}

@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 )
 
-// snapshot reads the wrapper and its revisions from the host's etcd. restore puts them back as they were: the API alone cannot, because it
-// gives each object a uid and a generation of its own.
+// snapshot reads the wrapper and its revisions from the host's etcd. restore writes them back, as a restore from a backup does.
+// The API server could not do that: it gives each created object a new uid and generation.
 func (a *author) snapshot() (restore func()) {
 	a.t.Helper()
 	var kept []etcdPair
@@ -33,7 +33,7 @@ func (a *author) snapshot() (restore func()) {
 		a.t.Helper()
 		for _, prefix := range prefixes {
 			if len(kept) > 0 && prefix == prefixes[0] {
-				continue // the wrapper is never gone
+				continue // restore overwrites the wrapper's key, so that no watch reports a deleted wrapper
 			}
 			a.etcd("deleterange", map[string]any{"key": []byte(prefix), "range_end": []byte(prefix[:len(prefix)-1] + "0")}, nil)
 		}
@@ -43,13 +43,13 @@ func (a *author) snapshot() (restore func()) {
 	}
 }
 
-// etcdPair is a key with its value.
+// etcdPair is a key and a value, as etcd's JSON gateway encodes them.
 type etcdPair struct {
 	Key   []byte `json:"key"`
 	Value []byte `json:"value"`
 }
 
-// etcd calls the JSON gateway of the host's etcd.
+// etcd calls a method of the JSON gateway of the host's etcd, and decodes the response into answer.
 func (a *author) etcd(call string, request, answer any) {
 	a.t.Helper()
 	host, err := shared.Sandbox(a.t).Cluster(sandbox.HostName)

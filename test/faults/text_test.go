@@ -17,7 +17,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// If the host's API server refused a status, the old one would stay, and a member could keep its Ready=True for ever.
+// A member can report text that the host's API server refuses in a status. If the manager did not clean the text, it could not
+// write the status, and the old status would stay for ever, perhaps with Ready=True.
 func TestBadTextOfAMemberDoesNotBlockItsStatus(t *testing.T) {
 	f := newFleet(t, v1alpha1.CollectorHost)
 	east := f.proxies["east"]
@@ -40,7 +41,7 @@ func TestBadTextOfAMemberDoesNotBlockItsStatus(t *testing.T) {
 			fields["gitVersion"] = "v1.36.3\x1b]0;owned\x07" + strings.Repeat("x", 200)
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(fields) // the client notices an error
+		_ = json.NewEncoder(w).Encode(fields) // after an error the client gets a broken response, and the test fails
 	}
 	east.misbehavior.Store(&lies)
 	defer east.misbehavior.Store(nil)

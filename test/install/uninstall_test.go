@@ -30,13 +30,14 @@ import (
 
 func init() { utilruntime.Must(apiextensionsv1.AddToScheme(scheme)) }
 
-// TestUninstallLosesNothing uninstalls a host with a member and a wrapper, brings it back, and then gives Fairlead up. The ConfigMap on
-// the member stays through all of it.
+// TestUninstallLosesNothing uninstalls Fairlead from a host that has a member and a wrapper, installs it again, and then uninstalls it with the
+// wrappers. The ConfigMap on the member must stay all the time.
 func TestUninstallLosesNothing(t *testing.T) {
 	box := shared.Sandbox(t)
 	admin, host := freshHost(t, box)
 	remote, member := connect(t, box, sandbox.MemberName(1))
-	// The join comes before the Deployment: it would refuse the member's loopback address for a manager in a pod.
+	// Join before the Deployment exists: a join refuses the loopback address of the sandbox's member when the manager runs in a
+	// pod.
 	apply(t, host, config.CRD, config.RBAC)
 	stop := runManager(t, tokenConfig(t, admin, host), serving(t, box))
 	joinMember(t, admin, remote)
@@ -48,7 +49,7 @@ func TestUninstallLosesNothing(t *testing.T) {
 	delivered := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}}
 	there(t, member, delivered)
 
-	stop() // as the manager's pods are, when uninstall deletes the Deployment
+	stop() // in a real cluster, uninstall deletes the Deployment, and that ends the manager's pod
 	left, err := install.Uninstall(t.Context(), admin, install.UninstallOptions{Wait: time.Minute}, progress.New(os.Stderr))
 	if err != nil || left.Wrappers != 1 || left.Members != 1 || left.Secrets < 3 {
 		t.Errorf("%+v %v", left, err)
@@ -63,7 +64,8 @@ func TestUninstallLosesNothing(t *testing.T) {
 	}
 	there(t, member, delivered)
 
-	// Nobody lets the wrapper go now, and that is said before anything is deleted.
+	// No manager runs, so nothing removes the wrappers' finalizers. Uninstall must return an error before it deletes
+	// anything.
 	give := install.UninstallOptions{DeleteWrappers: true, Wait: 2 * time.Minute}
 	if _, err := install.Uninstall(t.Context(), admin, give, progress.Discard()); err == nil {
 		t.Error("wrappers were deleted without a manager")
@@ -78,7 +80,7 @@ func TestUninstallLosesNothing(t *testing.T) {
 	defer stopWithDeployment(t, host, stop)()
 	if _, err := install.Uninstall(t.Context(), admin, give, progress.New(os.Stderr)); err != nil {
 		t.Error(err)
-		_ = host.Delete(t.Context(), parts()[2]) // which stops the manager
+		_ = host.Delete(t.Context(), parts()[2]) // the manager stops when this Deployment is gone
 		return
 	}
 	gone(t, host, parts()...)
@@ -90,7 +92,7 @@ func TestUninstallLosesNothing(t *testing.T) {
 	gone(t, member, &v1alpha1.Membership{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.MembershipName}})
 }
 
-// stopWithDeployment stops the manager of the test process when its Deployment is deleted, as a kubelet stops a pod.
+// stopWithDeployment stops the manager of the test process once its Deployment is deleted. In a real cluster a kubelet would stop the pod.
 func stopWithDeployment(t *testing.T, host client.Client, stop func()) (wait func()) {
 	t.Helper()
 	stopped := make(chan struct{})
@@ -107,7 +109,7 @@ func stopWithDeployment(t *testing.T, host client.Client, stop func()) (wait fun
 	return func() { <-stopped }
 }
 
-// parts are parts of the host part that every removal takes away.
+// parts returns some of the objects that every uninstall deletes.
 func parts() []client.Object {
 	return []client.Object{
 		&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: manifests.Webhook}},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package approve is `hostctl approve`. It writes an Approval: a person's consent to something that Fairlead does not do to a
-// wrapper by itself. Before that it shows what the Approval will do.
+// Package approve is `hostctl approve`. It shows what an action will do that the manager takes only with a person's consent. Then it
+// writes that consent as an Approval.
 package approve

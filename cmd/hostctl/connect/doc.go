@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package connect gives hostctl's commands a client for the host. It takes kubectl's flags. The client knows Fairlead's kinds;
-// HostWith makes one that knows other kinds as well.
+// Package connect gives the commands of hostctl a client for the host that their flags select. The flags are kubectl's. The client of
+// function Host knows Fairlead's kinds; function HostWith also takes other kinds.
 package connect

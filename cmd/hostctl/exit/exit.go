@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// Codes of hostctl.
+// These are the exit codes of hostctl. The package comment tells what they mean.
 const (
 	Done    = 0
 	Failed  = 1
@@ -16,7 +16,7 @@ const (
 	Waits   = 4
 )
 
-// CodedError is an error with an exit code. With a nil Err hostctl prints nothing and only exits with the code.
+// CodedError is an error with an exit code. If Err is nil, hostctl prints nothing and exits with the code.
 type CodedError struct {
 	Code int
 	Err  error
@@ -31,15 +31,15 @@ func (e *CodedError) Error() string {
 
 func (e *CodedError) Unwrap() error { return e.Err }
 
-// Usagef returns the error of a command that was called with wrong flags or arguments.
+// Usagef returns an error with code Usage, for wrong flags or arguments.
 func Usagef(format string, args ...any) error {
 	return &CodedError{Code: Usage, Err: fmt.Errorf(format, args...)}
 }
 
-// Silently returns an error that ends the program with a code and prints nothing. The command has printed its result already.
+// Silently returns an error with a code and without a message. A command returns it when its output already tells the user everything.
 func Silently(code int) error { return &CodedError{Code: code} }
 
-// CodeOf returns the exit code for the error of a command.
+// CodeOf returns the exit code for an error of a command. nil gives Done, and an error without a code gives Failed.
 func CodeOf(err error) int {
 	var e *CodedError
 	switch {
@@ -51,7 +51,7 @@ func CodeOf(err error) int {
 	return Failed
 }
 
-// Silent reports whether err has no message for the user.
+// Silent reports whether an error has only an exit code, and no message for the user.
 func Silent(err error) bool {
 	var e *CodedError
 	return errors.As(err, &e) && e.Err == nil

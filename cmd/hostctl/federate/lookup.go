@@ -15,13 +15,13 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/author"
 )
 
-// hostFlags name the host from which federate may read. federate reads from a host only if a flag names it: the output must not
-// depend on the current context of a kubeconfig.
+// hostFlags name the host from which federate may read. Without them federate reads from no host: its output must not depend on which
+// context of a kubeconfig is the current one.
 type hostFlags struct {
 	kubeconfig, context string
 }
 
-// lookup returns a function that reads the scope of a kind from the host's discovery. It returns nil without flags.
+// lookup returns a function that asks the host whether a kind is namespaced. It returns nil if the flags name no host.
 func (h hostFlags) lookup() func(schema.GroupVersionKind) (author.Scope, error) {
 	if h.kubeconfig == "" && h.context == "" {
 		return nil
@@ -44,7 +44,7 @@ func (h hostFlags) lookup() func(schema.GroupVersionKind) (author.Scope, error) 
 	}
 }
 
-// hasNamespace returns a function that reads whether the host has a namespace. It returns nil without flags.
+// hasNamespace returns a function that asks the host whether a namespace exists. It returns nil if the flags name no host.
 func (h hostFlags) hasNamespace() func(string) (bool, error) {
 	if h.kubeconfig == "" && h.context == "" {
 		return nil
@@ -65,7 +65,7 @@ func (h hostFlags) hasNamespace() func(string) (bool, error) {
 		case apierrors.IsNotFound(err):
 			return false, nil
 		case apierrors.IsForbidden(err):
-			return true, nil // the author may not read namespaces, so there is nothing to warn about
+			return true, nil // the author may not read namespaces: assume that the namespace exists, and print no warning
 		}
 		return err == nil, err
 	}

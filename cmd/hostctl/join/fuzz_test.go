@@ -11,7 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 )
 
-// A person writes the kubeconfig. Whatever is in it, join gets a connection or an error that names the file.
+// A person writes the kubeconfig, so it can have any content. Member must return a configuration, or an error that names the file.
 func FuzzKubeconfig(f *testing.F) {
 	f.Add([]byte(kubeconfig))
 	f.Add([]byte("apiVersion: v1\nkind: Config\nclusters: [{name: a}]\ncurrent-context: a"))

@@ -19,11 +19,11 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/cluster"
 )
 
-// askSandbox is the time limit for finding out whether the host is a sandbox.
+// askSandbox bounds the request that shows whether the host is a sandbox.
 const askSandbox = 5 * time.Second
 
-// warnOfSandbox warns when a sandbox gets the credentials of a cluster that is not on this machine. A sandbox is for trying things
-// out: one command deletes it, and its files are all that protects the credentials.
+// warnOfSandbox warns if the host is a sandbox and the member is not on this machine. The member's credentials are at risk then: only the
+// permissions of the sandbox's files protect them. Also, one command deletes such a host.
 func (o *Options) warnOfSandbox(ctx context.Context, r *join.Result) {
 	if isHere(r.Endpoint, ownAddresses()) || !isSandbox(ctx, o.host) {
 		return
@@ -34,8 +34,8 @@ func (o *Options) warnOfSandbox(ctx context.Context, r *join.Result) {
 `, r.Host.Name, r.Name, r.Endpoint, r.Name)
 }
 
-// isSandbox reports whether a host is a sandbox: every sandbox has the same CSIDriver. An error counts as no, because a missing warning
-// is better than a failed join.
+// isSandbox reports whether the host is a sandbox. Every sandbox has a certain CSIDriver. After an error isSandbox returns false, because a
+// missing warning is better than a failed join.
 func isSandbox(ctx context.Context, host *rest.Config) bool {
 	ctx, cancel := context.WithTimeout(ctx, askSandbox)
 	defer cancel()
@@ -47,8 +47,8 @@ func isSandbox(ctx context.Context, host *rest.Config) bool {
 	return err == nil
 }
 
-// isHere reports whether a URL has a loopback address or one of this machine's own addresses. A host name counts as elsewhere, because
-// it would have to be resolved.
+// isHere reports whether a URL leads to this machine: to localhost, a loopback address or an address in own. It does not resolve names, so
+// it returns false for any other host name.
 func isHere(endpoint string, own []net.Addr) bool {
 	u, err := url.Parse(endpoint)
 	if err != nil {
@@ -67,7 +67,7 @@ func isHere(endpoint string, own []net.Addr) bool {
 func ownAddresses() []net.Addr {
 	own, err := net.InterfaceAddrs()
 	if err != nil {
-		return nil // then all but loopback is elsewhere
+		return nil // without the machine's own addresses, isHere knows only loopback addresses
 	}
 	return own
 }

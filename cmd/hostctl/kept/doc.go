@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kept is `hostctl kept`. It lists the objects that a wrapper left behind on members. The host no longer lists them, so the
-// command reads the members: a kept object carries the wrapper's marks, and no Delivery lists it.
+// Package kept is `hostctl kept`. It lists the objects that stayed on members when wrappers left. No object on the host lists them, so
+// hostctl reads the members. It takes an object as kept if the object has the marks of the wrapper, and no Delivery lists the
+// object.
 package kept

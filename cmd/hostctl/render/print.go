@@ -31,7 +31,7 @@ func write(out io.Writer, format string, previews []*preview) error {
 	return err
 }
 
-// writeYAML writes each rendering once, below a comment with the names of the members that share it.
+// writeYAML writes each rendering once, below a comment that lists the members which get it.
 func writeYAML(out *bytes.Buffer, previews []*preview) error {
 	for _, p := range previews {
 		for _, g := range p.groups {
@@ -93,7 +93,8 @@ type jsonCluster struct {
 	Objects   []jsonObject `json:"objects"`
 }
 
-// writeJSON writes a list with an entry for each pair of wrapper and member. Programs can group these as they like.
+// writeJSON writes a list with one entry for each wrapper and member. Members with equal renderings get an entry each: a program can
+// group them itself.
 func writeJSON(out *bytes.Buffer, previews []*preview) error {
 	list := []jsonCluster{}
 	for _, p := range previews {
@@ -115,7 +116,7 @@ func writeJSON(out *bytes.Buffer, previews []*preview) error {
 	return encoder.Encode(list)
 }
 
-// writeNames writes a line CLUSTER/KIND.GROUP/NAME for each object.
+// writeNames writes a line MEMBER/KIND.GROUP/NAME for each object of each member.
 func writeNames(out *bytes.Buffer, previews []*preview) {
 	for _, p := range previews {
 		for _, g := range p.groups {

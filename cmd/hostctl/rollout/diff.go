@@ -17,23 +17,22 @@ import (
 )
 
 const (
-	// diffContext is the number of unchanged lines around a change.
+	// diffContext is how many unchanged lines a diff shows before and after a change.
 	diffContext = 3
-	// nothing takes the place of a file name for what is not there, as in diff -N.
+	// nothing stands in a diff for the file of an object that does not exist on that side, as in the output of diff -N.
 	nothing = "/dev/null"
 )
 
-// side is one side of a difference: a revision, and its name in the headers. The zero side has no content.
+// side is one of the two revisions that a diff compares, with its name for the headers. The zero side has no content.
 type side struct {
 	name    string
 	content revision.Revision
 }
 
-// part is one object of a revision, or all its overrides, or its upgrade, as YAML.
+// part is one piece of a revision as YAML: an object, all overrides, or the upgrade. Parts with equal keys are compared.
 type part struct{ key, title, text string }
 
-// diff is the difference between two revisions as unified diffs, one for each object, one for the overrides and one for the
-// upgrade.
+// diff returns unified diffs between two revisions: one for each object that differs, one for the overrides, and one for the upgrade.
 func diff(before, after side) (string, error) {
 	old, err := partsOf(before.content)
 	if err != nil {
@@ -62,7 +61,7 @@ func diff(before, after side) (string, error) {
 	return b.String(), nil
 }
 
-// writeDiff writes the unified diff between two states of a part. A part that is nil does not exist on that side.
+// writeDiff writes the unified diff between two versions of a part. A version is nil if the part does not exist on that side.
 func writeDiff(out io.Writer, was, is *part, before, after string) error {
 	unified := difflib.UnifiedDiff{FromFile: nothing, ToFile: nothing, Context: diffContext}
 	if was != nil {
@@ -82,7 +81,7 @@ func find(parts []part, key string) *part {
 	return &parts[i]
 }
 
-// partsOf returns the parts of a revision. A revision without content has none.
+// partsOf returns the parts of a revision; none for the zero Revision.
 func partsOf(r revision.Revision) ([]part, error) {
 	if r.Data == nil {
 		return nil, nil
@@ -101,7 +100,8 @@ func partsOf(r revision.Revision) ([]part, error) {
 		if obj.GetNamespace() != "" {
 			title = obj.GetKind() + " " + obj.GetNamespace() + "/" + obj.GetName()
 		}
-		// Another version of the same group is a change of the object, and not another object.
+		// The key leaves out the API version. So an object whose version alone changed appears as changed, not as removed and
+		// added.
 		p := part{key: obj.GroupVersionKind().Group + "/" + title, title: title}
 		if p.text, err = asYAML(obj.Object); err != nil {
 			return nil, err

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rollout is `hostctl rollout`. Its commands show the rollout of a wrapper and the wrapper's revisions, and steer both.
-// Each subcommand has a file of its own.
+// Package rollout is `hostctl rollout`. Its subcommands show the rollout and the revisions of a wrapper, and steer the rollout. Each
+// subcommand has its own file.
 //
-// `rollout preview` calls the functions with which the manager places, renders and orders the waves, so it cannot differ from the push.
+// `rollout preview` shows what the manager would do, because it calls the manager's own functions: it chooses the members, renders the
+// objects, and divides the members into waves.
 //
-// Why it is so: everything is read from the wrapper's status, the MemberClusters and the ControllerRevisions on the host, and no
-// member is asked. What steers a rollout is a write to the wrapper's spec or an Approval, so kubectl can do the same.
+// The subcommands connect to the host only, and to no member. A subcommand that steers a rollout changes the wrapper's spec or writes an
+// Approval. A person can make the same change with kubectl.
 package rollout

@@ -15,30 +15,32 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/revision"
 )
 
-// The words for what happens to an object.
+// These are the values of objectChange.Change.
 const (
 	objectAdded   = "added"
 	objectChanged = "changed"
 	objectDropped = "dropped"
 )
 
-// objectChange is what happens to one object on some members.
+// objectChange is what a change of the wrapper does to one object. It is the same on all members of the change.
 type objectChange struct {
 	Object string `json:"object"`
 	Change string `json:"change"`
-	// Stays says why a dropped object stays on the cluster; empty if the manager deletes it.
+	// Stays is the reason why the manager keeps a dropped object on the member; "" if the manager deletes the object.
 	Stays string `json:"stays,omitempty"`
-	// Diff is the difference as a unified diff. Instead of it Fields names what changes of an object that holds a Secret.
-	Diff   string   `json:"diff,omitempty"`
+	// Diff is a unified diff; "" if the object is or contains a Secret.
+	Diff string `json:"diff,omitempty"`
+	// Fields are the names of the fields that change, if the object is or contains a Secret; otherwise nil.
 	Fields []string `json:"fields,omitempty"`
-	// Hidden is true if the object holds a Secret, so that no value of it is shown.
+	// Hidden is true if the object is or contains a Secret. hostctl then shows none of its values.
 	Hidden bool `json:"hidden,omitempty"`
 }
 
-// names are the two sides of a difference.
+// names are the names of the two sides in the header of a diff.
 type names struct{ before, after string }
 
-// objectChanges compares two renderings. Those that are added or changed come first, in install order.
+// objectChanges compares two renderings. It returns the added and changed objects in the order of installation, and then the dropped
+// ones.
 func objectChanges(was, is []render.Object, sides names, policy v1alpha1.DeletionPolicy) ([]objectChange, error) {
 	var changes []objectChange
 	for i := range is {
@@ -63,7 +65,8 @@ func objectChanges(was, is []render.Object, sides names, policy v1alpha1.Deletio
 	return changes, nil
 }
 
-// sameObject finds an object by its identity. Another version of its group is a change of the object, and not another object.
+// sameObject returns the object in the list with the same group, kind, namespace and name, or nil. It ignores the API version: an object
+// whose version alone changed counts as changed, not as removed and added.
 func sameObject(list []render.Object, of *render.Object) *render.Object {
 	i := slices.IndexFunc(list, func(o render.Object) bool {
 		return o.GVK.GroupKind() == of.GVK.GroupKind() && o.Namespace == of.Namespace && o.Name == of.Name
@@ -84,7 +87,7 @@ func whyItStays(o *render.Object, policy v1alpha1.DeletionPolicy) string {
 	return retention.WhyKept(o.Keep)
 }
 
-// objectDiff is the difference between two states of an object. It shows no value of an object that is a Secret, or that holds one.
+// objectDiff compares two versions of an object. The result has no values if the object is or contains a Secret.
 func objectDiff(before, after *render.Object, sides names) (objectChange, error) {
 	c := objectChange{Object: after.String(), Change: objectChanged}
 	was, err := before.Unstructured()
@@ -112,7 +115,7 @@ func objectDiff(before, after *render.Object, sides names) (objectChange, error)
 	return c, err
 }
 
-// differingFields are the names of the fields that differ, at most two deep, as in data.password.
+// differingFields returns the names of the fields that differ. A name has at most two parts, for example data.password.
 func differingFields(was, is map[string]any) []string {
 	var fields []string
 	for _, key := range keysOf(was, is) {

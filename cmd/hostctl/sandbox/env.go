@@ -45,7 +45,7 @@ func exports(kubeconfig, cache, binaries string) string {
 		quote(kubeconfig), quote(cache), quote(binaries))
 }
 
-// quote quotes a path so that a POSIX shell takes it as one word.
+// quote quotes a path, so that a POSIX shell takes it as one word.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func newKubeconfig(streams genericiooptions.IOStreams) *cobra.Command {

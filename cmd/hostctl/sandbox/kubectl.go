@@ -36,7 +36,7 @@ func newKubectl(streams genericiooptions.IOStreams) *cobra.Command {
 	}
 	nameFlag(cmd, &name)
 	cmd.ValidArgsFunction = completeCluster(&name)
-	// All arguments after the first are kubectl's, with or without the two dashes: `kubectl member-1 get pods -A`.
+	// Everything after the name of the cluster belongs to kubectl, with or without two dashes: `kubectl member-1 get pods -A`.
 	cmd.Flags().SetInterspersed(false)
 	return cmd
 }
@@ -46,10 +46,11 @@ func runKubectl(streams genericiooptions.IOStreams, s *sandbox.Sandbox, cluster 
 	if err != nil {
 		return err
 	}
-	if len(args) > 0 && args[0] == "--" { // cobra keeps the dashes when flags end at the first argument
+	if len(args) > 0 && args[0] == "--" { // cobra leaves the dashes in args, because it stops to read flags at the first argument
 		args = args[1:]
 	}
-	// No context: the terminal sends an interrupt to kubectl as well, and kubectl decides how to end.
+	// At Ctrl-C the terminal sends the interrupt to kubectl too, and kubectl decides how to end. So hostctl ignores the interrupt, and
+	// starts kubectl without a context, which would kill kubectl.
 	signal.Ignore(os.Interrupt)
 	defer signal.Reset(os.Interrupt)
 	cmd := exec.Command(filepath.Join(s.Binaries(), binaries.Kubectl), args...)

@@ -16,7 +16,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
 )
 
-// newRunOperators makes the command that runs the demo operator as processes, because its pods are simulated. `up --olm` starts it.
+// newRunOperators returns a hidden command that runs the demo operator as processes on this machine: the pods of the sandbox are only
+// simulated. `up --olm` starts a process of this command.
 func newRunOperators() *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
@@ -36,7 +37,8 @@ func newRunOperators() *cobra.Command {
 	return cmd
 }
 
-// newDemoOperator makes the command that is the demo operator. run-operators starts a process with it for each of its Deployments.
+// newDemoOperator returns a hidden command that is the demo operator itself. run-operators starts a process of it for each Deployment of
+// the operator.
 func newDemoOperator() *cobra.Command {
 	var kubeconfig string
 	var o demooperator.Options
@@ -58,7 +60,7 @@ func newDemoOperator() *cobra.Command {
 	return cmd
 }
 
-// logging sends the logs of these two commands to stderr, which the sandbox's supervisor writes into a file.
+// logging makes these two commands log to standard error. The sandbox's supervisor writes their standard error into a file.
 func logging(ctx context.Context) context.Context {
 	log.SetLogger(klog.Background())
 	return log.IntoContext(ctx, klog.Background())

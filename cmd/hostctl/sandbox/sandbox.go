@@ -10,10 +10,10 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 )
 
-// DefaultName is the name of the sandbox without --name.
+// DefaultName is the default of --name.
 const DefaultName = "default"
 
-// New makes the group of commands.
+// New returns the command `hostctl sandbox` with all subcommands.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sandbox",
@@ -57,15 +57,15 @@ files are below $XDG_CACHE_HOME/fairlead (default ~/.cache/fairlead).`,
 func nameFlag(cmd *cobra.Command, name *string) {
 	cmd.Flags().StringVar(name, "name", DefaultName, "name of the sandbox")
 	err := cmd.RegisterFlagCompletionFunc("name", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		names, _ := sandbox.Names() // without a list there are no suggestions
+		names, _ := sandbox.Names() // after an error, the shell gets no names
 		return names, cobra.ShellCompDirectiveNoFileComp
 	})
 	if err != nil {
-		panic(err) // the flag is defined above
+		panic(err) // cannot happen: the flag is defined above
 	}
 }
 
-// completeCluster completes the first argument of a command: the name of a cluster of the sandbox.
+// completeCluster completes the first argument of a command with the name of a cluster of the sandbox.
 func completeCluster(name *string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		s, err := sandbox.Open(*name)

@@ -26,14 +26,14 @@ func newStart(streams genericiooptions.IOStreams) *cobra.Command {
 	}, "starting %s", "%s is back", isCluster, (*sandbox.Sandbox).Start)
 }
 
-// isCluster returns an error if the argument is no cluster of the sandbox.
+// isCluster returns an error if the sandbox has no cluster of this name.
 func isCluster(s *sandbox.Sandbox, name string) error {
 	_, err := s.Cluster(name)
 	return err
 }
 
-// withArgument completes a command that takes one argument. check must accept the argument first; a nil check accepts any. do then does
-// the work, shown as one step.
+// withArgument makes cmd run do with its one argument, and shows that as a step of progress. If check is not nil and returns an error for
+// the argument, the command does not run do. doing and done are the texts of the step.
 func withArgument(
 	streams genericiooptions.IOStreams, cmd *cobra.Command, doing, done string,
 	check func(*sandbox.Sandbox, string) error, do func(*sandbox.Sandbox, context.Context, string) error,
@@ -59,13 +59,13 @@ func withArgument(
 		return nil
 	}
 	nameFlag(cmd, &name)
-	if cmd.Name() == "stop" || cmd.Name() == "start" { // the other commands take a file
+	if cmd.Name() == "stop" || cmd.Name() == "start" { // the argument of the other commands is a file
 		cmd.ValidArgsFunction = completeCluster(&name)
 	}
 	return cmd
 }
 
-// newSupervise makes the command that is a sandbox's supervisor process. `up` starts it.
+// newSupervise returns a hidden command that is a sandbox's supervisor. `up` starts a process of it.
 func newSupervise(streams genericiooptions.IOStreams) *cobra.Command {
 	var name string
 	cmd := &cobra.Command{

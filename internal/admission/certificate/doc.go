@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package certificate holds the certificate of the webhooks' server. Files serves it from a folder. Rotate makes and
-// renews it in a cluster.
+// Package certificate serves and renews the TLS certificate of the webhooks' server. Files reads the certificate from a
+// folder and serves it. Rotate makes the leader create and renew the certificate when the manager runs in a cluster.
 //
-// Why it is so: in a cluster the certificate reaches the server in three steps. The leader writes it into a Secret, the
-// kubelets copy the Secret into the folder of each pod, and every replica reads its folder. So all replicas serve the
-// same certificate, and a replica that does not lead needs no permission for it.
-// docs/adr/0019-cert-controller-renews-the-webhooks-certificate.md has the reasons.
+// In a cluster the certificate reaches the server in three steps. The leader writes it into a Secret. The kubelets copy the
+// Secret into the folder of each pod. Every replica of the manager reads its folder.
+//
+// Why it is so: all replicas serve the same certificate, and a replica that is not the leader needs no permission to read
+// the Secret. docs/adr/0019-cert-controller-renews-the-webhooks-certificate.md has further reasons.
 package certificate

@@ -12,12 +12,13 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// checkInterval is the longest time until Files serves a renewed certificate.
+// checkInterval is how long Files serves a certificate before it reads the folder again. So Files serves a renewed
+// certificate at most this long after it is in the folder.
 const checkInterval = time.Minute
 
-// Files serves the certificate in the files tls.crt and tls.key of a folder. It reads the files from time to time and
-// does not watch them. The kernel allows a user 128 inotify watchers by default, and several control planes on one
-// machine use them up. The manager must not depend on the number that is left.
+// Files serves the certificate in the files tls.crt and tls.key of a folder. It reads the files when a TLS connection
+// begins, unless it has read them within checkInterval. Files does not watch the folder, because a watch can fail: the
+// kernel allows a user 128 inotify instances by default, and several control planes on one machine use them up.
 type Files struct {
 	dir   string
 	clock clock.PassiveClock
@@ -27,10 +28,11 @@ type Files struct {
 	lastCheck time.Time
 }
 
-// NewFiles serves the certificate of a folder. The files may appear later. Until then connections fail.
+// NewFiles returns a Files for a folder. The files need not exist yet; until they exist, TLS connections fail.
 func NewFiles(dir string, clk clock.PassiveClock) *Files { return &Files{dir: dir, clock: clk} }
 
-// Get has the signature of GetCertificate in tls.Config.
+// Get has the signature of GetCertificate in tls.Config, and returns the certificate. If it cannot read the files, it
+// returns the certificate that it read last, or an error if it has read none.
 func (p *Files) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

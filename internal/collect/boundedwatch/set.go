@@ -12,29 +12,30 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/boundedread"
 )
 
-// Set runs the watches of one member. They share one budget of memory.
+// Set runs the watches of one member. All of them share one memory budget.
 type Set struct {
-	// Refusals are the pauses of a watch while the member refuses it.
+	// Refusals are the pauses of a watch after a refusal (403) that it has reported.
 	Refusals wait.Backoff
 
 	clock  clock.WithTicker
 	budget *boundedread.Budget
 }
 
-// NewSet makes a Set that runs nothing yet.
+// NewSet makes a Set without watches. Run starts them.
 func NewSet(clk clock.WithTicker) *Set {
 	return &Set{Refusals: refusals(), clock: clk, budget: boundedread.NewBudget(boundedread.MaxCached)}
 }
 
-// running is a watch that runs.
+// running is a running watch: how to stop it, and the channel that kicks it.
 type running struct {
 	stop context.CancelFunc
 	kick chan struct{}
 }
 
-// Run keeps exactly the watches of wanted running. It returns after ctx has ended and all of them have ended. It calls
-// wanted again after each signal on changed. A signal on readmitted means that the member answers again; Run then kicks
-// all watches.
+// Run runs watches until ctx ends, and returns when all of them have ended. The function wanted returns the wanted
+// watches by name. Run calls it at first, and after each signal on changed or readmitted. Run then starts the watches
+// that are wanted and not running, and stops those that are no longer wanted. A signal on readmitted means that the
+// member answers again after an outage: Run then kicks all running watches.
 func (s *Set) Run(ctx context.Context, wanted func() map[string]func() *Watch, changed, readmitted <-chan struct{}) {
 	run := map[string]running{}
 	var watches sync.WaitGroup
@@ -75,7 +76,7 @@ func (s *Set) Run(ctx context.Context, wanted func() map[string]func() *Watch, c
 	}
 }
 
-// Signal sends to a channel of capacity one, unless a signal is already in it.
+// Signal puts a signal into a channel of capacity one. If a signal is in the channel already, Signal does nothing.
 func Signal(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:

@@ -11,20 +11,20 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
-// Resources with special rules.
+// Resources that the collector treats differently from all others.
 var (
-	// Secrets are never watched: a collector must not read them.
+	// Secrets are never watched, because a collector must not read them.
 	Secrets       = schema.GroupResource{Resource: "secrets"}
 	Subscriptions = schema.GroupResource{Group: "operators.coreos.com", Resource: "subscriptions"}
 )
 
-// Ref is an object as an inventory names it.
+// Ref identifies an object by resource, namespace and name.
 type Ref struct {
 	schema.GroupResource
 	types.NamespacedName
 }
 
-// RefOf is the object of an entry. The entry must have a resource.
+// RefOf returns the reference to the object of an inventory entry. The entry must have a resource.
 func RefOf(d *v1alpha1.Delivery, e *v1alpha1.InventoryEntry) Ref {
 	return Ref{
 		GroupResource:  schema.GroupResource{Group: e.Group, Resource: e.Resource},
@@ -32,18 +32,18 @@ func RefOf(d *v1alpha1.Delivery, e *v1alpha1.InventoryEntry) Ref {
 	}
 }
 
-// Path is the object as messages and marks name it.
+// Path returns the text for the object in messages, which is also the value of AnnotationObject.
 func (r Ref) Path() string {
 	return marks.ObjectPath(r.Resource, r.Group, r.Namespace, r.Name)
 }
 
-// KindOf is the kind of an entry.
+// KindOf returns the kind of an inventory entry.
 func KindOf(e *v1alpha1.InventoryEntry) schema.GroupKind {
 	return schema.GroupKind{Group: e.Group, Kind: e.Kind}
 }
 
-// Newer reports whether resourceVersion a is after b. If the two cannot be compared, a counts as newer: a needless pass
-// is better than a missing pass.
+// Newer reports whether resourceVersion a is later than b. If the two cannot be compared, it returns true: an event too
+// many costs only one needless pass, but an event that is ignored can hide drift.
 func Newer(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err != nil || order > 0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package managedfields reads from an object's managedFields what the collector reports about drift. That is the last
-// writer other than Fairlead, the fields that it owns, and whether a claim was only expanded. The package is pure. The
-// text comes from the member, so the package bounds all of it.
+// Package managedfields reads the managedFields of an object for reports about drift: which client other than Fairlead
+// wrote the object last, which fields that client owns, and whether a claim differs only because it was expanded. The
+// package is pure. It limits how much of the managedFields it reads and returns, because they come from the member.
 package managedfields

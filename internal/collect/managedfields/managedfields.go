@@ -15,18 +15,26 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/marks"
 )
 
-// Bounds on the parts of managedFields that the collector reads and reports, because they come from the member.
+// Limits on what the collector reads of an object's managedFields, and on what it reports. A member can send more.
 const (
-	maxFieldsRaw   = 256 << 10
-	maxFields      = 16
-	maxFieldPath   = 256
+	// maxFieldsRaw is the largest entry whose fields the collector reads, in bytes.
+	maxFieldsRaw = 256 << 10
+	// maxFields is how many fields the collector reports at most.
+	maxFields = 16
+	// maxFieldPath is the largest length of the path of one field, in bytes.
+	maxFieldPath = 256
+	// maxManagerName is the largest length of the name of a field manager, in bytes.
 	maxManagerName = 128
 )
 
 var claimRequest = fieldpath.MakePathOrDie("spec", "resources", "requests", "storage")
 
-// LentDigest is the digest of our managedFields entry of a claim, computed as if we still owned the storage request. If
-// it equals the recorded digest, the claim was expanded on the member and nothing else was changed.
+// LentDigest tells whether another client has expanded a claim, and changed no other field that Fairlead owns. Such a
+// client now owns the storage request of the claim. LentDigest returns the digest that Fairlead's managedFields entry
+// would have if Fairlead still owned the storage request. If this is the digest in the Delivery, the claim was only
+// expanded.
+//
+// It returns "" if Fairlead still owns the storage request, or if Fairlead's entry is missing or unreadable.
 func LentDigest(entries []metav1.ManagedFieldsEntry) string {
 	ours := marks.Fields(entries)
 	if ours == nil {
@@ -44,11 +52,11 @@ func LentDigest(entries []metav1.ManagedFieldsEntry) string {
 	return digest.Of(raw)
 }
 
-// renderingField is the path of AnnotationRendering in managedFields.
+// renderingField is how AnnotationRendering appears in the JSON of a managedFields entry.
 var renderingField = []byte(`"f:` + v1alpha1.AnnotationRendering + `"`)
 
-// RenderingApplied is when our manager last applied an object, as Unix time. It is 0 if our managedFields entry does
-// not own AnnotationRendering. The API server moves the ownership when another client writes or removes the annotation.
+// RenderingApplied returns when our manager last applied an object, as Unix time in seconds. It returns 0 if Fairlead's
+// managedFields entry does not own AnnotationRendering: another client has then written or removed the annotation.
 func RenderingApplied(entries []metav1.ManagedFieldsEntry) int64 {
 	for i := range entries {
 		e := &entries[i]
@@ -59,9 +67,10 @@ func RenderingApplied(entries []metav1.ManagedFieldsEntry) int64 {
 	return 0
 }
 
-// LastWriter is the field manager that wrote an object last after us, as managedFields record it. It skips our entry,
-// entries of the status subresource, and entries older than ours, and takes the newest of the rest. fields are the
-// fields of that entry, as paths like .spec.replicas, sorted and bounded. Both are empty if there is no such entry.
+// LastWriter returns the field manager, other than Fairlead, that wrote an object last according to managedFields. It
+// ignores entries of the status subresource, and entries that are older than Fairlead's. fields are the paths of the
+// fields that this field manager owns, like .spec.replicas, at most maxFields. Both results are empty if no entry is
+// left.
 func LastWriter(entries []metav1.ManagedFieldsEntry) (manager string, fields []string) {
 	var since, newest *metav1.Time
 	for i := range entries {
@@ -92,7 +101,7 @@ func isOurs(e *metav1.ManagedFieldsEntry) bool {
 	return e.Manager == v1alpha1.FieldManager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
 }
 
-// leafPaths returns the deepest paths of a set of fields, at most maxFields of them.
+// leafPaths returns the paths of the fields in a managedFields entry that have no subfields, at most maxFields.
 func leafPaths(raw *metav1.FieldsV1) []string {
 	if raw == nil {
 		return nil
@@ -113,8 +122,8 @@ func leafPaths(raw *metav1.FieldsV1) []string {
 	return paths
 }
 
-// pathText writes a path in the form .spec.replicas. It returns "" for the marks that Fairlead itself puts on an
-// object.
+// pathText returns a path in the form .spec.replicas; "" if it is the path of one of Fairlead's own labels or
+// annotations.
 func pathText(p fieldpath.Path) string {
 	text := p.String()
 	if strings.Contains(text, v1alpha1.Group+"/") && strings.HasPrefix(text, ".metadata.") {

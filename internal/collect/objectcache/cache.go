@@ -22,8 +22,9 @@ type Cache struct {
 // New makes a Cache without resources.
 func New() *Cache { return &Cache{resources: map[schema.GroupResource]*Resource{}} }
 
-// Keep makes the cache hold exactly these resources, and returns them. A resource that the cache dropped and gets again
-// is a new Resource, because the watch of the old one may still be ending.
+// Keep makes the cache hold exactly the wanted resources, and returns them. It keeps those that it has, adds those that
+// are missing, and drops all others. A resource that was dropped and is wanted again is a new Resource, because the
+// watch of the old one may still write to it.
 func (c *Cache) Keep(wanted []schema.GroupResource) []*Resource {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,7 +40,7 @@ func (c *Cache) Keep(wanted []schema.GroupResource) []*Resource {
 	return slices.Collect(maps.Values(kept))
 }
 
-// See returns the known state of an object. It is the zero Sighting if the resource is not watched.
+// See returns what the cache has about an object. It returns the zero Sighting if the resource is not watched.
 func (c *Cache) See(ref deliveryindex.Ref) Sighting {
 	if r := c.resource(ref.GroupResource); r != nil {
 		return r.see(ref.NamespacedName)
@@ -47,21 +48,23 @@ func (c *Cache) See(ref deliveryindex.Ref) Sighting {
 	return Sighting{}
 }
 
-// Put stores the record of an object that was read.
+// Put stores the record of an object that the collector has read, unless the cache has a newer one. It does nothing if
+// the resource is not watched.
 func (c *Cache) Put(ref deliveryindex.Ref, record Record) {
 	if r := c.resource(ref.GroupResource); r != nil {
 		r.Put(ref.NamespacedName, record)
 	}
 }
 
-// DropGone removes an object that a read did not find. uid is its last known UID.
+// DropGone removes the record of an object that a read did not find. uid is the uid in that record: DropGone keeps the
+// record of a newer object of the same name.
 func (c *Cache) DropGone(ref deliveryindex.Ref, uid types.UID) {
 	if r := c.resource(ref.GroupResource); r != nil {
 		r.DropGone(ref.NamespacedName, uid)
 	}
 }
 
-// Unserved returns the watched resources that the member does not serve.
+// Unserved returns the watched resources that the member no longer serves.
 func (c *Cache) Unserved() []*Resource {
 	c.mu.Lock()
 	all := slices.Collect(maps.Values(c.resources))

@@ -8,11 +8,11 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/collect/deliveryindex"
 )
 
-// records are the records of one resource. A Resource guards them with its lock.
+// records holds the records of one resource. The lock of the Resource protects it.
 type records struct {
 	held map[types.NamespacedName]Record
-	// gone holds the UIDs of objects that a read did not find. A UID never comes back, so put ignores late events of
-	// such an object.
+	// gone holds the uids of objects that a read did not find. The API server never uses a uid twice. So an event with
+	// such a uid is older than the read, and put ignores it.
 	gone map[types.NamespacedName]types.UID
 }
 
@@ -20,7 +20,7 @@ func newRecords() records {
 	return records{held: map[types.NamespacedName]Record{}, gone: map[types.NamespacedName]types.UID{}}
 }
 
-// put stores a record unless the set has a newer one. It reports whether it stored the record.
+// put stores a record, unless it holds a newer one. It reports whether it stored the record.
 func (r *records) put(key types.NamespacedName, rec Record) bool {
 	if uid, ok := r.gone[key]; ok {
 		if uid == rec.UID {
@@ -35,7 +35,8 @@ func (r *records) put(key types.NamespacedName, rec Record) bool {
 	return true
 }
 
-// drop removes a record unless the object was seen after the deletion. It reports whether it removed the record.
+// drop removes the record of an object whose deletion the watch reports. resourceVersion is that of the deletion: drop
+// keeps a record that is newer. It reports whether it removed the record.
 func (r *records) drop(key types.NamespacedName, resourceVersion string) bool {
 	delete(r.gone, key)
 	old, ok := r.held[key]
@@ -46,7 +47,8 @@ func (r *records) drop(key types.NamespacedName, resourceVersion string) bool {
 	return true
 }
 
-// dropGone removes the object with this uid, because a read did not find it. It keeps a newer object of that name.
+// dropGone removes the record of the object with this uid, because a read did not find the object. It keeps the record
+// of a newer object of the same name.
 func (r *records) dropGone(key types.NamespacedName, uid types.UID) {
 	if old, ok := r.held[key]; ok && old.UID == uid {
 		r.gone[key] = uid
@@ -54,7 +56,8 @@ func (r *records) dropGone(key types.NamespacedName, uid types.UID) {
 	}
 }
 
-// replace stores a whole list at a resourceVersion. It keeps the records of objects that were read later.
+// replace stores the records of a complete list. resourceVersion is that of the list. replace keeps each record that is
+// newer than what the list tells about its object.
 func (r *records) replace(list map[types.NamespacedName]Record, resourceVersion string) {
 	for key, old := range r.held {
 		listed, ok := list[key]

@@ -9,21 +9,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// State is the state of the watch of one resource.
+// State is the state of the watch of one resource. It tells what a missing record means.
 type State int
 
 const (
-	// Unread means that no list has arrived yet.
+	// Unread means that no list has arrived yet. So a missing record means nothing.
 	Unread State = iota
-	// Listed means that the records show the member's objects.
+	// Listed means that the watch has listed the resource. So an object without a record does not exist, or lost
+	// Fairlead's label.
 	Listed
-	// Forbidden means that the collector's role does not let it list the resource.
+	// Forbidden means that the collector's role does not allow the collector to list the resource.
 	Forbidden
-	// Unserved means that the member no longer serves the resource, so none of its objects exists.
+	// Unserved means that the member does not serve the resource. So none of its objects exists.
 	Unserved
 )
 
-// Sighting is the known state of one object at one time.
+// Sighting is what the cache has about one object at one moment. Found reports whether it has a record of the object.
 type Sighting struct {
 	State  State
 	GVR    schema.GroupVersionResource
@@ -31,19 +32,19 @@ type Sighting struct {
 	Found  bool
 }
 
-// Resource is one watched resource. It is safe for concurrent use.
+// Resource holds the records of one watched resource, and the state of its watch. It is safe for concurrent use.
 type Resource struct {
-	// GroupResource never changes.
+	// GroupResource never changes, so it needs no lock.
 	schema.GroupResource
-	// Kick ends the wait of the resource's watch.
+	// Kick ends the pause of the resource's watch before its next try.
 	Kick chan struct{}
 
 	mu      sync.Mutex
-	gvr     schema.GroupVersionResource // empty until it is resolved
+	gvr     schema.GroupVersionResource // the version in which the collector reads the resource; the zero value until it is known
 	state   State
 	records records
-	// doubted is true after the mapper named a version that the member does not serve. From then on the collector asks
-	// the member itself.
+	// doubted is true after the member did not serve the version that the RESTMapper named. From then on the collector
+	// asks the member's discovery for the version.
 	doubted bool
 }
 
@@ -51,43 +52,46 @@ func newResource(gr schema.GroupResource) *Resource {
 	return &Resource{GroupResource: gr, records: newRecords(), Kick: make(chan struct{}, 1)}
 }
 
-// IsDoubted reports whether the mapper has named a version that the member does not serve.
+// IsDoubted reports whether the member did not serve the version that the RESTMapper named. If so, the collector asks
+// the member's discovery for the version.
 func (r *Resource) IsDoubted() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.doubted
 }
 
-// SetVersion stores the version in which the resource is read.
+// SetVersion stores the version in which the collector reads the resource.
 func (r *Resource) SetVersion(gvr schema.GroupVersionResource) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.gvr = gvr
 }
 
-// Put stores a record unless the Resource has a newer one. It reports whether it stored the record.
+// Put stores a record, unless the Resource has a newer one. It reports whether it stored the record.
 func (r *Resource) Put(key types.NamespacedName, record Record) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.records.put(key, record)
 }
 
-// Drop removes an object that was deleted at a resourceVersion, unless it was seen after that. It reports whether it
-// removed the object.
+// Drop removes the record of an object whose deletion the watch reports. resourceVersion is that of the deletion: Drop
+// keeps a record that is newer. It reports whether it removed the record.
 func (r *Resource) Drop(key types.NamespacedName, resourceVersion string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.records.drop(key, resourceVersion)
 }
 
-// DropGone removes the object with this uid, because a read did not find it. It keeps a newer object of that name.
+// DropGone removes the record of the object with this uid, because a read did not find the object. It keeps the record
+// of a newer object of the same name.
 func (r *Resource) DropGone(key types.NamespacedName, uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.records.dropGone(key, uid)
 }
 
-// Replace stores a whole list at a resourceVersion. It keeps the records of objects that were read later.
+// Replace stores the records of a complete list. resourceVersion is that of the list. Replace keeps each record that is
+// newer than what the list tells about its object. The state becomes Listed.
 func (r *Resource) Replace(list map[types.NamespacedName]Record, resourceVersion string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +99,8 @@ func (r *Resource) Replace(list map[types.NamespacedName]Record, resourceVersion
 	r.state = Listed
 }
 
-// MarkForbidden records that the collector may not list the resource. It reports whether the state is new.
+// MarkForbidden records that the collector may not list the resource. It reports whether the state was another one
+// before.
 func (r *Resource) MarkForbidden() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,9 +111,9 @@ func (r *Resource) MarkForbidden() bool {
 	return true
 }
 
-// MarkNotServed records that a list did not find the resource. The first time it only doubts the version: the member
-// may serve another version than the mapper has cached. From the second time on the resource is Unserved, and
-// MarkNotServed reports true.
+// MarkNotServed records that the API server answered a list with 404. The first call only makes IsDoubted return true:
+// the RESTMapper may have named a version that the member no longer serves, and the next list uses the version from
+// discovery. Each later call sets the state to Unserved, and returns true.
 func (r *Resource) MarkNotServed() (unserved bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,14 +125,14 @@ func (r *Resource) MarkNotServed() (unserved bool) {
 	return true
 }
 
-// IsUnserved reports whether the member does not serve the resource any more.
+// IsUnserved reports whether the member does not serve the resource.
 func (r *Resource) IsUnserved() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.state == Unserved
 }
 
-// see returns the known state of one object.
+// see returns what the Resource has about one object.
 func (r *Resource) see(key types.NamespacedName) Sighting {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,7 +20,8 @@ import (
 // chartVersion is the appVersion of the chart. An image without a tag gets it as its tag.
 const chartVersion = "v0.0.0-dev"
 
-// TestTheChartGivesTheSameObjects renders the chart, by the library of Helm, with the same files of values.
+// TestTheChartGivesTheSameObjects renders the chart with Helm's library and the installation with package manifests, from
+// the same values files, and compares the objects.
 func TestTheChartGivesTheSameObjects(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds Helm: run without -short")
@@ -50,7 +51,8 @@ func TestTheChartGivesTheSameObjects(t *testing.T) {
 	}
 }
 
-// TestTheDefaultsAreThoseOfTheChart compares them with charts/fairlead/values.yaml. One differs on purpose.
+// TestTheDefaultsAreThoseOfTheChart compares the function Default with charts/fairlead/values.yaml. Only createNamespace
+// differs, for the reason in the package comment.
 func TestTheDefaultsAreThoseOfTheChart(t *testing.T) {
 	text, err := os.ReadFile("../../../charts/fairlead/values.yaml")
 	if err != nil {
@@ -97,7 +99,8 @@ func rendered(t *testing.T, file string) (objects []*unstructured.Unstructured) 
 	}
 }
 
-// byKey returns the objects by kind, namespace and name. It removes the annotation by which Helm keeps an object.
+// byKey returns the objects by kind, namespace and name, without the annotation that makes Helm keep an object at an
+// uninstallation.
 func byKey(t *testing.T, objects []*unstructured.Unstructured) map[string]map[string]any {
 	t.Helper()
 	all := map[string]map[string]any{}

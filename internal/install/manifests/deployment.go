@@ -70,14 +70,13 @@ func (v Values) configureManager(obj *unstructured.Unstructured, tag string) err
 	return unstructured.SetNestedField(obj.Object, int64(v.Replicas), "spec", "replicas")
 }
 
-// configureEnv sets the environment variables of the manager's container.
 func (v Values) configureEnv(container map[string]any) error {
 	more, err := asMap(map[string]any{"env": v.Env})
 	if err != nil {
 		return err
 	}
 	env, _ := container["env"].([]any)
-	env = slices.DeleteFunc(env, func(one any) bool { return one.(map[string]any)["name"] == "GOMEMLIMIT" }) //nolint:forcetypeassert // config/manager has no others
+	env = slices.DeleteFunc(env, func(one any) bool { return one.(map[string]any)["name"] == "GOMEMLIMIT" }) //nolint:forcetypeassert // in config/manager every entry of env is a map
 	if v.GoMemoryLimit != "" {
 		env = append(env, map[string]any{"name": "GOMEMLIMIT", "value": v.GoMemoryLimit})
 	}
@@ -86,7 +85,8 @@ func (v Values) configureEnv(container map[string]any) error {
 	return nil
 }
 
-// podOf returns the pod's spec and the manager's container in a Deployment, for changes.
+// podOf returns the pod's spec and the manager's container of a Deployment. The results are parts of the Deployment, so
+// the caller can change the Deployment through them.
 func podOf(obj *unstructured.Unstructured) (pod, container map[string]any, err error) {
 	found, _, err := unstructured.NestedFieldNoCopy(obj.Object, "spec", "template", "spec")
 	if err != nil {
@@ -124,7 +124,7 @@ func isEmpty(value any) bool {
 	return value == nil
 }
 
-// whole turns the numbers of decoded JSON into integers. The values hold no other numbers.
+// whole turns the float64 numbers of decoded JSON into int64, because numbers in a pod's spec are integers.
 func whole(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// Name is the name of the Deployment in fairlead-system of the member, and of its account.
+	// Name is the name of the collector's Deployment in fairlead-system of the member, and of its service account.
 	Name = "fairlead-collector"
 
 	container  = "collector"
 	healthPort = "health"
-	// user is the user of the images.
+	// user is the user id that Fairlead's images run as.
 	user = 65532
-	// tokenSeconds is the lifetime of the pod's token. The kubelet renews it after four fifths of it.
+	// tokenSeconds is the lifetime of the pod's token, in seconds. The kubelet renews the token after four fifths of its lifetime.
 	tokenSeconds = 3600
-	// leaveSeconds is how long the pod stays on a node that does not answer. Kubernetes' own default is five minutes, in
-	// which the member would go unobserved.
+	// leaveSeconds is how many seconds the pod stays on a node that does not answer. The default of Kubernetes is five
+	// minutes, and no collector would observe the member in that time.
 	leaveSeconds = 60
 
 	labelManagedBy = "app.kubernetes.io/managed-by"
@@ -38,17 +38,18 @@ func Labels() map[string]string {
 	return map[string]string{"app.kubernetes.io/name": "fairlead", "app.kubernetes.io/component": container}
 }
 
-// IsOurs reports whether a join made an object of the collector's name. An administrator may run a collector of their own
-// under that name (collector: External), and a join leaves it alone.
+// IsOurs reports whether a join created obj, which is a collector's Deployment or a pull secret: whether obj has the label
+// that MarkOurs adds. A join changes no other object of these names. With collector: External an administrator may run a
+// collector of their own under the same name.
 func IsOurs(obj metav1.Object) bool { return obj.GetLabels()[labelManagedBy] == managedBy }
 
-// MarkOurs puts the mark that IsOurs reads into labels.
+// MarkOurs adds to labels the label that the function IsOurs looks for, and returns labels.
 func MarkOurs(labels map[string]string) map[string]string {
 	labels[labelManagedBy] = managedBy
 	return labels
 }
 
-// Deployment is the Deployment of the collector on a member.
+// Deployment returns the Deployment of the collector on a member.
 func Deployment(s Settings) *appsv1.Deployment {
 	var pullSecrets []corev1.LocalObjectReference
 	for _, name := range s.PullSecrets {
@@ -91,7 +92,8 @@ func collector(s Settings) corev1.Container {
 		Image:           s.Image,
 		ImagePullPolicy: s.PullPolicy,
 		Args:            []string{"--cluster-name=" + s.ClusterName, "--health-address=:8081"},
-		// Go then collects garbage before the kernel ends the process at the limit.
+		// Near this size Go's garbage collector runs more often, so that the process stays below the container's memory
+		// limit, at which the kernel would kill it.
 		Env:   []corev1.EnvVar{{Name: "GOMEMLIMIT", Value: "230MiB"}},
 		Ports: []corev1.ContainerPort{{Name: healthPort, ContainerPort: 8081, Protocol: corev1.ProtocolTCP}},
 		Resources: corev1.ResourceRequirements{
@@ -99,17 +101,19 @@ func collector(s Settings) corev1.Container {
 			Limits:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("256Mi")},
 		},
 		LivenessProbe: &corev1.Probe{ProbeHandler: probe("/healthz"), InitialDelaySeconds: 10, PeriodSeconds: 20, TimeoutSeconds: 5},
-		// It is ready once it has written a heartbeat. So an update leaves the old pod until the new one observes.
+		// The pod is ready once the collector has written a heartbeat. So a rolling update keeps the old pod until the
+		// new pod observes the member.
 		ReadinessProbe: &corev1.Probe{ProbeHandler: probe("/readyz"), PeriodSeconds: 5, TimeoutSeconds: 5},
 		SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: ptr.To(false), ReadOnlyRootFilesystem: ptr.To(true),
 			Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}},
-		// So the manager can report the last lines that a crashed collector logged.
+		// With this policy the kubelet puts the last log lines of a crashed collector into the pod's status. The manager
+		// reads them there, and shows them to the person on call.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		VolumeMounts:             []corev1.VolumeMount{{Name: "token", MountPath: "/var/run/secrets/kubernetes.io/serviceaccount", ReadOnly: true}},
 	}
 }
 
-// token is the volume in which client-go looks for the account of a pod.
+// token is the volume with the pod's token and CA, in the layout that client-go expects.
 func token() *corev1.ProjectedVolumeSource {
 	return &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
 		{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", ExpirationSeconds: ptr.To(int64(tokenSeconds))}},
@@ -120,7 +124,7 @@ func token() *corev1.ProjectedVolumeSource {
 	}}
 }
 
-// ours are the tolerations that every collector has.
+// ours returns the tolerations that every collector has, whatever the user gives.
 func ours() []corev1.Toleration {
 	var all []corev1.Toleration
 	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {

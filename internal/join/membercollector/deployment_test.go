@@ -30,7 +30,7 @@ func TestASettingThatIsLeftOutStaysAsAnEarlierJoinLeftIt(t *testing.T) {
 	for name, tc := range map[string]struct {
 		given, earlier Given
 		secrets        []string
-		kept           []string // those that a join does not copy from the host
+		kept           []string // the pull secrets that a join does not copy from the host
 		tolerations    []corev1.Toleration
 	}{
 		"the pull secrets are the host's at first": {secrets: []string{"of-host"}},

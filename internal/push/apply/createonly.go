@@ -14,17 +14,20 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 )
 
-// createOnly is the resourceVersion of a create-only apply. No object has it: etcd counts its first write as 2. The API
-// server makes the object when there is none. Otherwise it answers 409 and changes nothing.
+// createOnly is the resourceVersion of a create-only apply. No object has this resourceVersion, because etcd numbers
+// its first write 2. If the object is absent, the API server creates it. If the object exists, the API server answers
+// 409 and changes nothing.
 const createOnly = "1"
 
-// applyUnlisted sends a create-only apply of an object that is most likely absent. So the manager need not look first.
-// A successful apply resets due. refusal is any other answer of the API server. It need not be about this object:
-// admission runs before the check of the resourceVersion, so a webhook may have refused the change of another client's
-// object. A look finds out.
+// applyUnlisted sends a create-only apply of an object that is most likely absent, so that the pass need not read the
+// object first. If the apply succeeds, it.due is false afterwards. refusal is the API server's refusal of the apply.
+// The caller then reads the object, because the refusal may be about an existing object of another client: admission
+// runs before the API server checks the resourceVersion, so a webhook may have refused to change that object.
 func (a *applier) applyUnlisted(ctx context.Context, it *item) (refusal, err error) {
-	// A Namespace is created with LabelMade first, and never by an apply (makeNamespace). An object that may disturb its neighbours
-	// needs the look: only where it is absent the neighbours count.
+	// Some objects must be read before they are created, and applyUnlisted does nothing for them:
+	//   - a Namespace, because makeNamespace creates it with LabelMade, and an apply must not set that label;
+	//   - an OperatorGroup or a Subscription (mayDisturb), because a new one may break other operators in the namespace;
+	//   - an object of a kind that is not native, because its server may ignore the resourceVersion.
 	if !it.unlisted || it.isNamespace() || mayDisturb(it) || !a.native.has(ctx, a.conn, it.groupKind(), it.entry.Resource) {
 		return nil, nil
 	}
@@ -45,8 +48,9 @@ func (a *applier) applyUnlisted(ctx context.Context, it *item) (refusal, err err
 	return nil, err
 }
 
-// isAboutObject reports whether the refusal of a create-only apply holds for the apply of an absent object too. A
-// conflict says that there was an object, and a complaint about the resourceVersion is about the precondition.
+// isAboutObject reports whether the API server would give the same refusal to an ordinary apply of an absent object. A
+// conflict is no such refusal: it means that an object exists. Nor is a message about the resourceVersion, because an
+// ordinary apply does not send one.
 func isAboutObject(refusal error) bool {
 	return refusal != nil && !apierrors.IsConflict(refusal) && !strings.Contains(refusal.Error(), "resourceVersion")
 }

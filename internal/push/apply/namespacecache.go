@@ -11,15 +11,17 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// How long the manager relies on a namespace that it found open. Closing a namespace takes effect within that time.
+// These durations bound how long the manager may go on writing into a namespace after the member has closed it.
 const (
-	openForPushes  = 10 * time.Second
+	// openForPushes is how long a pass without repairs may rely on an earlier pass that found the namespace open.
+	openForPushes = 10 * time.Second
+	// openForRepairs is how long a pass with repairs may rely on an earlier pass that found the namespace open.
 	openForRepairs = time.Second
 )
 
-// NamespaceCache remembers which namespaces of one member were found open recently. So a thousand wrappers in ten
-// namespaces need not make a thousand requests. If a namespace has been deleted meanwhile, the API server refuses the
-// write into it.
+// NamespaceCache remembers which namespaces of one member a pass recently found open to the host. Because of it, a
+// thousand wrappers in ten namespaces do not need a thousand reads. It may still have a namespace that was deleted.
+// That is no risk, because the API server refuses a write into a namespace that does not exist.
 type NamespaceCache struct {
 	clock clock.PassiveClock
 
@@ -27,7 +29,7 @@ type NamespaceCache struct {
 	seen map[namespaceKey]time.Time
 }
 
-// namespaceKey is a namespace, and the policy under which it was checked.
+// namespaceKey is a namespace, with the namespacePolicy under which a pass found it open.
 type namespaceKey struct {
 	policy    v1alpha1.NamespacePolicy
 	namespace string
@@ -36,7 +38,8 @@ type namespaceKey struct {
 // NewNamespaceCache returns an empty cache.
 func NewNamespaceCache(clk clock.PassiveClock) *NamespaceCache { return &NamespaceCache{clock: clk} }
 
-// isOpen reports whether a namespace was recently found open. A nil cache has none.
+// isOpen reports whether a pass found the namespace open less than the duration while ago. A nil cache has no
+// namespaces.
 func (c *NamespaceCache) isOpen(one namespaceKey, while time.Duration) bool {
 	if c == nil {
 		return false
@@ -47,7 +50,7 @@ func (c *NamespaceCache) isOpen(one namespaceKey, while time.Duration) bool {
 	return ok && c.clock.Since(at) < while
 }
 
-// found notes that a namespace is open.
+// found records that a pass has just found a namespace open.
 func (c *NamespaceCache) found(one namespaceKey) {
 	if c == nil {
 		return
@@ -60,7 +63,7 @@ func (c *NamespaceCache) found(one namespaceKey) {
 	c.seen[one] = c.clock.Now()
 }
 
-// doubt makes the next pass check a namespace again.
+// doubt drops a namespace from the cache, so that the next pass reads the namespace again.
 func (c *NamespaceCache) doubt(one namespaceKey) {
 	if c == nil {
 		return

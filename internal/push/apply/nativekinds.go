@@ -13,25 +13,28 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 )
 
-// maxNativeKinds bounds the kinds that are remembered for one member. Past that the manager forgets them, and asks
-// again.
+// maxNativeKinds bounds how many kinds of one member NativeKinds remembers. When it is full, it forgets all of them,
+// and the next passes ask the member again.
 const maxNativeKinds = 1024
 
-// NativeKinds remembers which kinds the API server of one member serves by itself: the built-in ones, and those that a
-// CustomResourceDefinition defines. Such a kind respects the precondition of a create-only apply. A server behind an
-// APIService may ignore it, and merge the apply into another client's object.
+// NativeKinds remembers which kinds of one member are native, that is, served by the API server itself: the kind is
+// built in, or a CustomResourceDefinition defines it. For a native kind, the API server respects the resourceVersion of
+// a create-only apply. The server of an aggregated API may ignore it, and merge the apply into an object of another
+// client.
 type NativeKinds struct {
 	mu sync.Mutex
-	// byCRD reports for each kind that is not built in whether a CRD defines it.
+	// byCRD has each kind that the manager has looked up: true if a CRD defines the kind. Built-in kinds are not looked
+	// up.
 	byCRD map[schema.GroupResource]bool
-	// doubted is true after the API server has ignored the precondition. From then on no kind is native.
+	// doubted is true after the API server has ignored the resourceVersion of a create-only apply. From then on, no kind
+	// of this member counts as native.
 	doubted bool
 }
 
 // NewNativeKinds returns an empty cache.
 func NewNativeKinds() *NativeKinds { return &NativeKinds{byCRD: make(map[schema.GroupResource]bool)} }
 
-// has reports whether a kind is native. When that cannot be found out, it is not.
+// has reports whether a kind is native. It returns false if the manager cannot find that out.
 func (k *NativeKinds) has(ctx context.Context, conn *member.Conn, gk schema.GroupKind, resource string) bool {
 	gr := schema.GroupResource{Group: gk.Group, Resource: resource}
 	k.mu.Lock()
@@ -48,7 +51,7 @@ func (k *NativeKinds) has(ctx context.Context, conn *member.Conn, gk schema.Grou
 	}
 	_, err := memberapi.Metadata(ctx, conn, memberapi.CRDPath(gr.String()))
 	if err != nil && !apierrors.IsNotFound(err) {
-		return false // and the next pass asks again
+		return false // not remembered: the next pass asks again
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -59,7 +62,7 @@ func (k *NativeKinds) has(ctx context.Context, conn *member.Conn, gk schema.Grou
 	return err == nil
 }
 
-// doubt notes that the API server has ignored the precondition of a create-only apply.
+// doubt records that the API server has ignored the resourceVersion of a create-only apply.
 func (k *NativeKinds) doubt() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -22,14 +22,14 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// objects makes the requests about the objects of one wrapper.
+// objects makes the requests about the objects of one wrapper on the member.
 type objects struct {
 	conn    *member.Conn
 	wrapper *v1alpha1.WrapperIdentity
 }
 
-// stamped is the body of an apply: the rendering with Fairlead's marks. If uid or resourceVersion is not empty, the
-// object must have it.
+// stamped returns the body of an apply: the rendered object with Fairlead's marks. If uid or resourceVersion is not "",
+// the API server applies the body only to an object with this uid or resourceVersion.
 func (o *objects) stamped(it *item, uid types.UID, resourceVersion string) ([]byte, error) {
 	obj, err := it.object.Unstructured()
 	if err != nil {
@@ -41,7 +41,7 @@ func (o *objects) stamped(it *item, uid types.UID, resourceVersion string) ([]by
 	return obj.MarshalJSON()
 }
 
-// stamp writes the item's marks on an object.
+// stamp sets Fairlead's marks for the item on obj.
 func (o *objects) stamp(it *item, obj *unstructured.Unstructured) {
 	w := o.wrapper
 	marks.Stamp(obj, marks.Marks{
@@ -57,7 +57,7 @@ func (o *objects) request(it *item, body []byte, force bool) *rest.Request {
 		Body(body)
 }
 
-// read reads an object.
+// read reads a whole object, not only its metadata.
 func (o *objects) read(ctx context.Context, it *item) (*unstructured.Unstructured, error) {
 	answer, err := member.Do(ctx, o.conn.REST().Get().AbsPath(it.path()...), false)
 	if err != nil {
@@ -67,7 +67,7 @@ func (o *objects) read(ctx context.Context, it *item) (*unstructured.Unstructure
 	return obj, answer.Into(obj)
 }
 
-// dryRun sends an apply as a dry run.
+// dryRun sends an apply as a dry run. It returns the object as a real apply would leave it.
 func (o *objects) dryRun(ctx context.Context, it *item, body []byte) (*unstructured.Unstructured, error) {
 	answer, err := member.Do(ctx, o.request(it, body, true).Param("dryRun", metav1.DryRunAll), false)
 	if err != nil {
@@ -81,41 +81,44 @@ func (o *objects) dryRun(ctx context.Context, it *item, body []byte) (*unstructu
 type item struct {
 	object  *render.Object
 	mapping *meta.RESTMapping
-	// entry is the object's entry in the new inventory.
+	// entry is the object's entry in the inventory that this pass writes.
 	entry v1alpha1.InventoryEntry
-	// recorded reports whether the Delivery lists the object as Applied, with a uid. Then it belongs to the wrapper,
-	// and no look is needed.
+	// recorded is true if the Delivery lists the object as Applied, with a uid. The object then belongs to the wrapper, so
+	// the pass applies it without reading it first.
 	recorded bool
-	// unlisted reports whether no Delivery lists an object of this name, or the pass has just cleared the uid of one that
-	// is gone. Then the object is most likely absent. Set by intend.
+	// unlisted is true if the object is most likely absent: the Delivery does not list it, or the collector has reported
+	// it as gone and the pass has cleared its uid in the entry. intend and recalledPatch set this field.
 	unlisted bool
-	// wasThere reports whether the Delivery lists the object with a uid: an earlier pass left it on the member.
+	// wasThere is true if the Delivery listed the object with a uid before this pass: an earlier pass left it on the
+	// member.
 	wasThere bool
-	// due reports whether the object has to be applied. Set by intend; a successful apply resets it.
+	// due is true while the pass still has to apply the object. intend and recalledPatch set this field; a successful
+	// apply resets it.
 	due bool
-	// version is the resourceVersion in the answer to an apply; "" if there was none.
+	// version is the resourceVersion that the apply returned; "" if this pass did not apply the object.
 	version string
-	// refused reports whether the object must not or cannot be applied now; trouble says why.
+	// refused is true if the pass must not or cannot apply the object. The trouble of the pass has the reason.
 	refused bool
 }
 
 func (i *item) id() plan.ObjectID { return plan.IDOf(&i.entry) }
 
-// isMissing reports whether the object on the member does not equal the desired one.
+// isMissing reports whether the object on the member is absent, or still differs from the desired one.
 func (i *item) isMissing() bool { return i.due || i.refused }
 
 func (i *item) groupKind() schema.GroupKind { return i.object.GVK.GroupKind() }
 
 func (i *item) isNamespace() bool { return i.groupKind() == schema.GroupKind{Kind: "Namespace"} }
 
-// record stores the API server's answer to an apply.
+// record copies into the item what the API server answered to an apply.
 func (i *item) record(answer member.Answer) error {
 	_, err := i.recordOver(answer)
 	return err
 }
 
-// recordOver stores the API server's answer to an apply. marked reports whether the object has AnnotationAdopted.
-// recordOver then marks its entry as adopted too, because the member may have dropped that field of the Delivery.
+// recordOver copies into the item what the API server answered to an apply. marked reports whether the object has
+// AnnotationAdopted. If it has, recordOver also sets the field adopted of the entry: a member with an outdated CRD may
+// have dropped that field from the Delivery.
 func (i *item) recordOver(answer member.Answer) (marked bool, err error) {
 	there := metav1.PartialObjectMetadata{}
 	if err := answer.Into(&there); err != nil {
@@ -130,14 +133,15 @@ func (i *item) recordOver(answer member.Answer) (marked bool, err error) {
 	return marked, nil
 }
 
-// String names the item as messages do.
+// String is the name of the item in messages, for example "Secret db".
 func (i *item) String() string { return memberapi.Ref(i.entry.Kind, i.entry.Name) }
 
 func (i *item) path() []string {
 	return member.Path(i.mapping.Resource, i.object.Namespace, i.object.Name)
 }
 
-// mark is the item's own AnnotationObject.
+// mark is the value of AnnotationObject on the item's object. It names the object, so that Fairlead can tell the object
+// from a copy with another name.
 func (i *item) mark() string {
 	return marks.ObjectPath(i.entry.Resource, i.entry.Group, i.object.Namespace, i.object.Name)
 }

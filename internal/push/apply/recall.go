@@ -13,8 +13,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/memberapi"
 )
 
-// prepareRecalled makes the steps before apply without a read of the Delivery: it uses the summary that the host remembers. The
-// pass then writes its intent from the summary, or applies and records the objects without an intent.
+// prepareRecalled makes the steps before apply with the summary of the Delivery that the host has in memory, so that
+// the pass need not read the Delivery. If the pass needs an intent, prepareRecalled writes it by a patch. If it needs
+// none, prepareRecalled applies the objects and records them.
 //
 // prepared is false if the pass has to read the Delivery and make these steps again.
 func (p *Pass) prepareRecalled(ctx context.Context) (prepared bool, err error) {
@@ -40,10 +41,12 @@ func (p *Pass) prepareRecalled(ctx context.Context) (prepared bool, err error) {
 	return p.intendRecalled(ctx, intent)
 }
 
-// intendRecalled patches the entries that change. The patch names the uid and the generation, so it fails when the remembered
-// Delivery is not the present one. The answer brings the whole Delivery, and must be what intend would have written.
+// intendRecalled writes the intent by a patch of those entries of the Delivery that change. The patch tests the uid and
+// the generation of the Delivery, so the API server refuses it if the summary in memory is outdated. The answer to the
+// patch has the whole Delivery.
 //
-// intended is false if the pass has to read the Delivery. It has then written nothing.
+// intended is false if the API server refused the patch, or if the Delivery in the answer is not what intend would have
+// written. The pass then has to read the Delivery.
 func (p *Pass) intendRecalled(ctx context.Context, intent []memberapi.Operation) (intended bool, err error) {
 	err = p.delivery.patch(ctx, p.recalled.UID, p.recalled.Generation, intent)
 	if err != nil {
@@ -55,17 +58,22 @@ func (p *Pass) intendRecalled(ctx context.Context, intent []memberapi.Operation)
 	return p.acceptRecalled(), nil
 }
 
-// mayRecall reports whether the summary has all that a pass without a read needs. If a person may have to decide about
-// the pair, the pass reads the Delivery.
+// mayRecall reports whether the pass may use the summary of the Delivery instead of reading the Delivery. It may not if
+// the summary lacks what the pass needs, or if a person may have to decide first.
 func (p *Pass) mayRecall() bool {
 	is, want := p.recalled, p.desired
 	return is != nil && !p.todo.Unrecorded.Any() && is.Complete && is.Inventory != "" && !want.Leaving() && !want.Suspended && want.Overwrites == nil &&
 		is.Wrapper.UID == want.Wrapper.UID && is.Wrapper.Generation <= want.Wrapper.Generation
 }
 
-// recalledPatch decides about each item, as compare does, and returns the change to the Delivery. It is nil if the
-// pass has to read: when the set of objects changes, when there is nothing to apply, and for drift that leaves the
-// Delivery as it is.
+// recalledPatch decides about each item, as compare does, and returns the patch that writes the intent. It returns nil
+// if the pass has to read the Delivery, for one of these reasons:
+//
+//   - the set of objects changes;
+//   - the manager has no key for the seal;
+//   - the pass must not apply one of the objects;
+//   - an object drifted, and the collector did not report it as gone;
+//   - no object has to be applied.
 func (p *Pass) recalledPatch() []memberapi.Operation {
 	inventory := make([]v1alpha1.InventoryEntry, 0, len(p.items))
 	for _, it := range p.items {
@@ -80,7 +88,7 @@ func (p *Pass) recalledPatch() []memberapi.Operation {
 	due := false
 	for i, it := range p.items {
 		path := fmt.Sprintf("/spec/inventory/%d/", i)
-		it.wasThere = true // the recalled Delivery lists every object as Applied
+		it.wasThere = true // the summary is complete, so the Delivery lists every object as Applied
 		drift, drifted := p.drifted[it.id()]
 		gone := p.gone[it.id()]
 		switch {
@@ -107,17 +115,17 @@ func (p *Pass) recalledPatch() []memberapi.Operation {
 	return patch
 }
 
-// patchTarget writes all of a spec but its inventory.
+// patchTarget returns the patch that writes every field of a Delivery's spec except the inventory.
 func patchTarget(next *v1alpha1.DeliverySpec) []memberapi.Operation {
 	return []memberapi.Operation{
 		{Op: "replace", Path: "/spec/wrapper", Value: next.Wrapper},
 		{Op: "replace", Path: "/spec/target", Value: next.Target},
-		{Op: "add", Path: "/spec/seal", Value: next.Seal}, // which replaces the present one
+		{Op: "add", Path: "/spec/seal", Value: next.Seal}, // "add" replaces a present seal
 	}
 }
 
-// acceptRecalled takes the uids and fields from the patched Delivery. It reports whether the Delivery is now
-// exactly as a pass that reads it would have written it.
+// acceptRecalled copies the uids and the digests of managedFields from the patched Delivery into the items. It reports
+// whether the Delivery now is exactly what a pass that reads the Delivery would have written.
 func (p *Pass) acceptRecalled() bool {
 	inventory := p.delivery.there.Spec.Inventory
 	if len(inventory) != len(p.items) {

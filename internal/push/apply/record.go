@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// note writes the Delivery in the middle of a pass, before a step that relies on its content.
+// note writes the present entries to the Delivery, before a step of the pass that must not be made without that record.
 func (p *Pass) note(ctx context.Context) error {
 	next := p.spec()
 	if equality.Semantic.DeepEqual(p.delivery.there.Spec, next) {
@@ -17,7 +17,7 @@ func (p *Pass) note(ctx context.Context) error {
 	return p.delivery.write(ctx, next)
 }
 
-// record writes the progress of the pass to the Delivery.
+// record writes to the Delivery what the pass has applied and removed.
 func (p *Pass) record(ctx context.Context) error {
 	if err := p.writeRecord(ctx); err != nil {
 		return err
@@ -26,8 +26,8 @@ func (p *Pass) record(ctx context.Context) error {
 	return nil
 }
 
-// writeRecord writes the Delivery, unless it has the right content already. When the wrapper leaves and no entry remains, it
-// deletes the Delivery.
+// writeRecord writes the Delivery, unless its content would stay the same. If the wrapper leaves the member and no
+// entry remains, it deletes the Delivery.
 func (p *Pass) writeRecord(ctx context.Context) error {
 	next := p.spec()
 	if p.desired.Leaving() && len(next.Inventory) == 0 {

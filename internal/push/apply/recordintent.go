@@ -13,8 +13,9 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/prune"
 )
 
-// intend records the planned changes before they happen: the target, and the union of the listed and the desired
-// objects. From here on the pass can die at any point and no object is lost.
+// intend writes to the Delivery what the pass is about to change, before the pass changes it: the target, the desired
+// objects, and the listed objects that are to be removed. If the pass ends at any later point, the Delivery still lists
+// every object that the wrapper has on the member.
 func (p *Pass) intend(ctx context.Context) error {
 	recorded := p.delivery.entries()
 	takeover := p.delivery.there != nil && p.delivery.there.Spec.Wrapper.UID != p.desired.Wrapper.UID
@@ -49,13 +50,15 @@ func (p *Pass) intend(ctx context.Context) error {
 		return nil
 	}
 	if p.delivery.there != nil && !p.anythingDue() && takesOnlyNewNames(&p.delivery.there.Spec, &next) {
-		// Another generation or revision that renders to the very same objects is no reason to write.
+		// Only the generation, or the name of the revision, is new. The objects are the same, so no write is needed.
 		return nil
 	}
 	return p.delivery.write(ctx, next)
 }
 
-// compare decides about an object that the Delivery lists already.
+// compare decides whether the pass has to apply an object that the Delivery lists, and copies from the recorded entry
+// what the new entry keeps. takeover is true if the Delivery belongs to an earlier wrapper of the same name, which this
+// wrapper takes over.
 func (p *Pass) compare(it *item, entry v1alpha1.InventoryEntry, takeover bool) {
 	drift, drifted := p.drifted[it.id()]
 	it.wasThere = entry.UID != ""
@@ -64,12 +67,13 @@ func (p *Pass) compare(it *item, entry v1alpha1.InventoryEntry, takeover bool) {
 	if it.entry.Resource == "" {
 		it.entry.Resource = entry.Resource
 	}
-	// An earlier pass may have applied the object without recording that. Its entry may then be wrong.
+	// An unrecorded object was applied by an earlier pass that could not write the result to the Delivery. Its recorded
+	// entry may be wrong, so the object does not count as current.
 	current := it.recorded && entry.Rendering == it.entry.Rendering && !p.todo.Unrecorded.Has(it.id())
 	switch {
 	case it.refused:
-		// The recorded entry stays. The Delivery does not forget an object that cannot be reached or must not be
-		// written. Nor does the object count as delivered while it differs from the desired one.
+		// The pass must not or cannot apply this object. Its entry stays, so that the Delivery does not forget the object.
+		// The entry keeps the recorded rendering, because the object does not have the desired one.
 		it.entry.Rendering = entry.Rendering
 		if current {
 			it.entry.State = v1alpha1.EntryApplied
@@ -77,7 +81,7 @@ func (p *Pass) compare(it *item, entry v1alpha1.InventoryEntry, takeover bool) {
 	case current && !drifted:
 		it.entry.State = v1alpha1.EntryApplied
 	case current && drift == v1alpha1.DriftChanged:
-		// The repair restores Fairlead's fields with the recorded digest: the Delivery does not change.
+		// The repair brings the object back to the content that the Delivery has recorded, so the entry stays Applied.
 		it.entry.State, it.due = v1alpha1.EntryApplied, true
 	default:
 		it.due = true
@@ -85,24 +89,24 @@ func (p *Pass) compare(it *item, entry v1alpha1.InventoryEntry, takeover bool) {
 			it.recorded = false
 		}
 		if gone, ok := p.gone[it.id()]; ok && gone == entry.UID && entry.Adopted == "" {
-			// make would record this before it makes another object; here it is part of the same write. If the
-			// recorded object exists after all, its marks show that it is Fairlead's. The marks of an adopted object
-			// would not show that.
+			// The collector has reported the recorded object as gone. Clearing the uid in this write saves the method make a
+			// write of its own. If the object exists after all, the pass recognises it by its marks when it reads it. An adopted
+			// object cannot be recognised by these marks, so its entry keeps the uid.
 			it.entry.UID, it.entry.Fields = "", ""
 			it.unlisted = true
 		}
 	}
 }
 
-// spec is the new spec of the Delivery.
+// spec returns the spec that the Delivery should have at this point of the pass, from the items and the removals.
 func (p *Pass) spec() v1alpha1.DeliverySpec {
 	spec := v1alpha1.DeliverySpec{Wrapper: p.desired.Wrapper}
 	if !p.desired.Leaving() {
 		spec.Target = &v1alpha1.DeliveryTarget{Revision: p.desired.Revision, Rendering: p.desired.Digest()}
 	}
 	for _, it := range p.items {
-		// The inventory lists refused objects too, as Pending. A member holds its target only if every entry is
-		// Applied. After a restart the manager learns only from the inventory that an object is missing.
+		// The inventory lists refused objects too. The member has its target only when every entry is Applied, so an entry
+		// that is Pending tells the manager after a restart that an object is still missing.
 		spec.Inventory = append(spec.Inventory, it.entry)
 	}
 	for i := len(p.leaving) - 1; i >= 0; i-- {
@@ -118,18 +122,20 @@ func (p *Pass) anythingDue() bool {
 	return slices.ContainsFunc(p.items, func(it *item) bool { return it.due }) || len(p.leaving) > 0
 }
 
-// takesOnlyNewNames reports whether two specs differ only in the generation and in the name of the revision.
+// takesOnlyNewNames reports whether two specs differ only in the wrapper's generation, the name of the revision, and
+// the seal that covers both.
 func takesOnlyNewNames(there, next *v1alpha1.DeliverySpec) bool {
 	if there.Target == nil || next.Target == nil || there.Wrapper.UID != next.Wrapper.UID {
 		return false
 	}
 	if there.Wrapper.Generation > next.Wrapper.Generation {
-		// A person has decided that the host's version counts: the member must not stay ahead of it.
+		// The member was ahead of the host, and a person has decided that the host's version counts. Without a write, the
+		// Delivery would keep the higher generation.
 		return false
 	}
 	renamed := *there
 	renamed.Wrapper.Generation = next.Wrapper.Generation
 	renamed.Target = next.Target
-	renamed.Seal = next.Seal // which is over both
+	renamed.Seal = next.Seal // the seal covers the wrapper and the target
 	return there.Target.Rendering == next.Target.Rendering && equality.Semantic.DeepEqual(renamed, *next)
 }

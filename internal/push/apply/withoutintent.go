@@ -14,7 +14,8 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// whyIntent returns the reason why the pass has to write its intent before the first object; "" if it may omit the intent.
+// whyIntent returns why the pass has to write its intent to the Delivery before it applies the first object; "" if the
+// pass may leave out the intent.
 func (p *Pass) whyIntent() string {
 	change := plan.Change{Work: p.todo, SaysKeep: p.saysKeep(), IsPaced: p.desired.IsPaced}
 	for i, it := range p.items {
@@ -27,18 +28,21 @@ func (p *Pass) whyIntent() string {
 	return change.WhyIntent()
 }
 
-// saysKeep reports whether an object of the rendering has the annotation keep. A removal decides by the annotation of the object on
-// the member. So it must never differ from the annotation in the rendering that the Delivery records.
+// saysKeep reports whether an object of the rendering has the annotation keep. Such a rendering needs an intent: a
+// removal obeys the annotation of the object on the member, so the Delivery must not record a rendering with another
+// annotation.
 func (p *Pass) saysKeep() bool {
 	return p.rendering != nil && slices.ContainsFunc(p.rendering.Objects, func(o render.Object) bool { return o.Keep != "" })
 }
 
-// applyWithoutIntent applies the changed objects by their recorded uids, and then records them in one patch of the Delivery. The
-// Delivery lists all of them already, so a pass that dies in between leaves no object without a record. It may leave an object
-// whose content differs from the recorded one. The next pass and the collector find that.
+// applyWithoutIntent applies the changed objects by their recorded uids, and then records the result in one patch of
+// the Delivery. The Delivery lists all these objects before the pass begins. So if the pass ends before the patch, no
+// object lacks an entry. But an object may then have another content than its entry says. The next pass and the
+// collector detect that.
 //
-// recorded is false when the member refuses an object or the record, and when an object turns out to be adopted. The pass then
-// reads the Delivery, and begins again with an intent. todo.Unrecorded has each applied object until a Delivery records it.
+// recorded is false if the API server refuses an object or the patch, or if an object turns out to be adopted. The pass
+// then reads the Delivery and begins again, with an intent. Each applied object is in todo.Unrecorded until a Delivery
+// records its content.
 func (p *Pass) applyWithoutIntent(ctx context.Context) (recorded bool, err error) {
 	var applied []int
 	for i, it := range p.items {
@@ -61,7 +65,7 @@ func (p *Pass) applyWithoutIntent(ctx context.Context) (recorded bool, err error
 	}
 	record := p.recordRecalled(applied)
 	err = p.delivery.patch(ctx, p.recalled.UID, p.recalled.Generation, record)
-	for tries := 0; tries < looksAgain && apierrors.IsConflict(err); tries++ { // a status was written at the same time
+	for tries := 0; tries < looksAgain && apierrors.IsConflict(err); tries++ { // the collector wrote the status at the same time
 		err = p.delivery.patch(ctx, p.recalled.UID, p.recalled.Generation, record)
 	}
 	switch {
@@ -77,8 +81,8 @@ func (p *Pass) applyWithoutIntent(ctx context.Context) (recorded bool, err error
 	return true, nil
 }
 
-// recordRecalled is the change to the Delivery after these items were applied. The patch fails if an entry has another uid than
-// the applied object.
+// recordRecalled returns the patch that records applied items in the Delivery. applied has their indexes in p.items.
+// The API server refuses the patch if the uid of an entry is not the uid of the applied object.
 func (p *Pass) recordRecalled(applied []int) []memberapi.Operation {
 	next := p.spec()
 	patch := patchTarget(&next)
@@ -87,13 +91,13 @@ func (p *Pass) recordRecalled(applied []int) []memberapi.Operation {
 		patch = append(patch,
 			memberapi.Operation{Op: "test", Path: path + "uid", Value: entry.UID},
 			memberapi.Operation{Op: "replace", Path: path + "rendering", Value: entry.Rendering},
-			memberapi.Operation{Op: "add", Path: path + "fields", Value: entry.Fields}) // which replaces the present ones
+			memberapi.Operation{Op: "add", Path: path + "fields", Value: entry.Fields}) // "add" replaces a present value
 	}
 	return patch
 }
 
-// forgetRecorded removes from Unrecorded the objects that the Delivery records now. An object that the pass could not apply stays
-// there: its entry may record an earlier content.
+// forgetRecorded removes from todo.Unrecorded the objects whose content the Delivery now records. An object that the
+// pass could not apply stays there, because its entry may record an earlier content.
 func (p *Pass) forgetRecorded() {
 	missing := make(map[plan.ObjectID]bool)
 	for _, it := range p.items {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package memberapi has the single requests that a push makes to a member's API server, and what its refusals mean.
+// Package memberapi sends single requests to a member's API server, and turns the API server's refusals into messages
+// for the wrapper's status.
 //
-// Words: *trouble* is a problem with one object; the other objects of a pass go on. An error is *answered* when the
-// API server has answered this one request. All other errors are errors of the *wire*: they concern the member as a
-// whole, and end the pass.
+// Words: *trouble* is a problem with one object; the pass goes on with its other objects. An error is *answered* if it
+// is the API server's answer to one request, for example a refusal. Every other error concerns the connection or the
+// member as a whole, and ends the pass.
 package memberapi

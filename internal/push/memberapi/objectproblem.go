@@ -10,34 +10,38 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/push/plan"
 )
 
-// Trouble is a problem with one object.
+// Trouble is a problem with one object. Its fields become a line of the wrapper's status.
 type Trouble struct {
 	State   v1alpha1.ClusterState
 	Reason  string
 	Message string
-	// Retry is when the manager looks again without any event; zero waits for a change.
+	// Retry is the time until the manager tries again when no event arrives; zero when only an event starts the next pass.
 	Retry time.Duration
-	// Overtaken is the Delivery about which a person has to decide; nil for all other trouble.
+	// Overtaken is the Delivery about which a person has to decide whether the host's or the member's version counts; nil
+	// for all other trouble.
 	Overtaken *v1alpha1.DeliveryVersion
 }
 
-// Troubles collects the problems with the objects of one pass, in the order in which they occurred.
+// Troubles are the problems with the objects of one pass, in the order in which they occurred.
 type Troubles []Trouble
 
-// Add adds one.
+// Add appends a problem.
 func (t *Troubles) Add(one Trouble) { *t = append(*t, one) }
 
-// Stalled is trouble that a person has to repair.
+// Stalled returns trouble that a person has to repair. Because the manager may get no event for the repair, it tries
+// again every plan.RetryLater.
 func Stalled(reason, format string, args ...any) Trouble {
 	return Trouble{State: v1alpha1.StateStalled, Reason: reason, Message: fmt.Sprintf(format, args...), Retry: plan.RetryLater}
 }
 
-// Waiting is trouble that ends by itself. If retry is zero, a collector's report wakes the pair.
+// Waiting returns trouble that ends without a person's help. retry is the time until the manager tries again; zero when
+// a report of the collector starts the next pass.
 func Waiting(retry time.Duration, reason, format string, args ...any) Trouble {
 	return Trouble{State: v1alpha1.StateWaiting, Reason: reason, Message: fmt.Sprintf(format, args...), Retry: retry}
 }
 
-// Worst picks the trouble that a person should see first.
+// Worst returns the trouble that a person should see first: Stalled before Degraded, Held and Waiting. Among several
+// with the same state, it returns the first. all must not be empty.
 func Worst(all []Trouble) Trouble {
 	rank := map[v1alpha1.ClusterState]int{
 		v1alpha1.StateStalled: 4, v1alpha1.StateDegraded: 3, v1alpha1.StateHeld: 2, v1alpha1.StateWaiting: 1,

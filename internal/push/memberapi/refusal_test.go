@@ -80,7 +80,7 @@ func TestExplainTurnsARefusalIntoTrouble(t *testing.T) {
 	}
 }
 
-// If the server of an aggregated API fails, only its group is in trouble.
+// An aggregated API has a server of its own. If that server fails, only the objects of its group are in trouble.
 func TestWhichErrorsConcernOneAPIGroupOnly(t *testing.T) {
 	status := func(code int32) error {
 		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code}}
@@ -120,7 +120,7 @@ func TestExplainRemovesGoTypesFromAMembersMessage(t *testing.T) {
 }
 
 func TestExplainNamesNullFieldsAndTheRemedy(t *testing.T) {
-	// A real API server uses these messages.
+	// These are the messages of a real API server.
 	null := func(field, form string) *kfield.Error {
 		return &kfield.Error{Type: kfield.ErrorTypeTypeInvalid, Field: field, BadValue: "null", Detail: fmt.Sprintf("%s in body must be of type %s: \"null\"", field, form)}
 	}
@@ -178,7 +178,7 @@ func TestWhichErrorsConcernTheWholeMember(t *testing.T) {
 	}
 }
 
-// A refusal is shown in a status and in events. More people can read those than Secrets.
+// A refusal becomes part of a status and of events, and more people can read those than can read Secrets.
 func TestExplainQuotesNoValueOfASecret(t *testing.T) {
 	err := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 500, Message: "failed to create typed patch object (n/x; /v1, Kind=Secret): " +
 		"errors:\n  .data.p: expected string, got &value.valueUnstructured{Value:123456}\n  .stringData.q: expected string, got &value.valueUnstructured{Value:654321}"}}

@@ -8,54 +8,62 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
-// Rendering is the desired content of a member. Its objects are made when a pass needs them: there is one Desired for
-// every pair, and it stays in memory as long as it is desired.
+// Rendering is the desired content of a member: the objects of one revision after the overrides for that member. It
+// makes the objects only when a pass needs them, so that the objects of all pairs are not in memory at the same time.
 type Rendering interface {
 	// Digest is the digest of the objects.
 	Digest() string
-	// Lists reports whether an object is among them.
+	// Lists reports whether the rendering has an object of this group, kind and name.
 	Lists(group, kind, name string) bool
 	// Render makes the objects.
 	Render() (*render.Rendering, error)
 }
 
-// Desired is the desired state of one pair. A Desired is never changed: another desired state is another Desired.
-// Pairs of one wrapper with the same desired state share one.
+// Desired is the desired state of one wrapper on one member. A Desired never changes: the manager makes a new one for a
+// new desired state. Members with the same desired state of a wrapper may share one Desired.
 type Desired struct {
 	// Wrapper is the wrapper of the pair.
 	Wrapper v1alpha1.WrapperIdentity
 	// Revision names the ControllerRevision of Rendering.
 	Revision string
-	// Rendering is the desired content of the member; nil to leave the member.
+	// Rendering is the desired content of the member; nil when the wrapper is to leave the member.
 	Rendering Rendering
-	// Drift, OnConflict and OnDelete are the wrapper's policies.
-	Drift      v1alpha1.DriftPolicy
+	// Drift is the wrapper's spec.drift: whether the manager repairs drift, or only reports it.
+	Drift v1alpha1.DriftPolicy
+	// OnConflict is the wrapper's spec.onConflict: what a pass does with an object that is not Fairlead's.
 	OnConflict v1alpha1.ConflictPolicy
-	OnDelete   v1alpha1.DeletionPolicy
-	// Namespaces selects the open namespaces of the member.
+	// OnDelete is the wrapper's spec.onDelete: which objects stay on the member when the wrapper drops them.
+	OnDelete v1alpha1.DeletionPolicy
+	// Namespaces is the namespacePolicy: into which namespaces of the member the host may write.
 	Namespaces v1alpha1.NamespacePolicy
-	// Overwrites is the member's Delivery that a person has allowed the host to overwrite; nil when there is none.
+	// Overwrites is the uid and generation of the Delivery that a person has allowed the host to overwrite, by an
+	// Approval; nil if there is no such Approval.
 	Overwrites *v1alpha1.DeliveryVersion
-	// SharesNamespace reports whether the wrapper may have Subscriptions beside those of other owners.
+	// SharesNamespace reports whether the wrapper's Subscriptions may be in a namespace with Subscriptions of other
+	// owners (spec.upgrade.sharedNamespace: Allow).
 	SharesNamespace bool
-	// IsPaced reports whether a rollout paces the wrapper.
+	// IsPaced reports whether the wrapper has a rollout, which changes the members one after another.
 	IsPaced bool
-	// Suspended stops every write. Leaving because the wrapper was deleted is never suspended.
+	// Suspended reports whether the manager must write nothing to the member. spec.suspend of the wrapper or of the
+	// MemberCluster sets it; while the wrapper is being deleted, only the MemberCluster's counts.
 	Suspended bool
 }
 
-// Leaving reports whether the member is to be left.
+// Leaving reports whether the wrapper is to leave the member.
 func (d *Desired) Leaving() bool { return d.Rendering == nil }
 
-// IsHeldBy reports whether the member holds exactly the desired objects. It does not look at drift.
+// IsHeldBy reports whether the member has the desired state, by its Delivery: the Delivery records exactly the desired
+// objects, and all of them as applied. It ignores drift.
 func (d *Desired) IsHeldBy(s *deliveries.Summary) bool { return d.IsRecordedBy(s) && s.Complete }
 
-// IsRecordedBy reports whether the Delivery has the desired state as its target, whether all of it is applied or not.
+// IsRecordedBy reports whether the desired state is the target of the Delivery. Some of the objects may not be applied
+// yet.
 func (d *Desired) IsRecordedBy(s *deliveries.Summary) bool {
 	return d != nil && s != nil && !d.Leaving() && s.Wrapper.UID == d.Wrapper.UID && s.Rendering == d.Digest()
 }
 
-// Same reports whether two desired states need the same writes.
+// Same reports whether two desired states need the same writes to the member. The wrapper's generation, Revision and
+// IsPaced make no difference.
 func (d *Desired) Same(other *Desired) bool {
 	return d != nil && other != nil &&
 		d.Wrapper.UID == other.Wrapper.UID && (d.Rendering == other.Rendering || d.Digest() == other.Digest()) &&
@@ -64,12 +72,13 @@ func (d *Desired) Same(other *Desired) bool {
 		(d.Overwrites == nil) == (other.Overwrites == nil) && (d.Overwrites == nil || *d.Overwrites == *other.Overwrites)
 }
 
-// MayOverwrite reports whether a person has allowed the host to overwrite this Delivery as it is now.
+// MayOverwrite reports whether a person has allowed the host to overwrite this Delivery. The permission is only for the
+// uid and generation that the person saw.
 func (d *Desired) MayOverwrite(on *v1alpha1.Delivery) bool {
 	return d.Overwrites != nil && d.Overwrites.UID == on.UID && d.Overwrites.Generation == on.Generation
 }
 
-// Digest is the digest of the desired objects, "" to leave the member.
+// Digest is the digest of the desired objects; "" when the wrapper is to leave the member.
 func (d *Desired) Digest() string {
 	if d.Rendering == nil {
 		return ""
@@ -82,7 +91,8 @@ func (d *Desired) Lists(id ObjectID) bool {
 	return d != nil && d.Rendering != nil && d.Rendering.Lists(id.Group, id.Kind, id.Name)
 }
 
-// ResyncsSecrets reports whether the host repairs Secrets that other clients change.
+// ResyncsSecrets reports whether the manager checks and repairs the Secrets of the pair. It does so only under drift:
+// Repair.
 func (d *Desired) ResyncsSecrets() bool {
 	return d != nil && !d.Leaving() && d.Drift == v1alpha1.DriftRepair
 }

@@ -11,35 +11,38 @@ import (
 )
 
 const (
-	// maxRepairs is how many repairs of one object the manager makes without delay within repairWindow.
-	maxRepairs   = 5
+	// maxRepairs is how many repairs of one object the manager makes within repairWindow before it pauses between repairs.
+	maxRepairs = 5
+	// repairWindow is the time over which maxRepairs counts the repairs of one object.
 	repairWindow = 10 * time.Minute
-	// firstApart is the first pause between contested repairs. It doubles after each repair, up to longestApart.
-	firstApart   = time.Minute
+	// firstApart is the first pause between two repairs of a contested object. Each repair doubles the pause.
+	firstApart = time.Minute
+	// longestApart bounds the pause between two repairs of a contested object.
 	longestApart = 30 * time.Minute
 )
 
-// driftBackoff is the history of one object that drifts: how often the manager repaired it recently, and whether it
-// is contested. It is pure; the zero value is an object that was never repaired.
+// driftBackoff is the history of one object that drifts: when the manager repaired it recently, and whether it is
+// contested, that is, another client undoes every repair. The zero value is an object that was never repaired.
 //
-// Why it is so: a repair that another client undoes at once only puts load on the member, and the object changes between
-// two states. Repairs do not stop, since the other client may have been a person with kubectl. They only become rare, and the
-// wrapper's status names the other client.
+// Why there are pauses: a repair that another client undoes at once only puts load on the member, and the object keeps
+// changing between two states. Why the repairs never end: the other client may have been a person who changed the
+// object by hand several times. The wrapper's status names the other client.
 type driftBackoff struct {
 	// repairs are the times of the last repairs, at most maxRepairs of them.
 	repairs []time.Time
-	// since is when the drift last ended: by a repair, or because it disappeared without one.
+	// since is when the drift of the object last ended: the manager repaired the object, or the drift disappeared without
+	// a repair.
 	since time.Time
-	// undone is when the drift was first seen after since; zero while the object does not drift.
+	// undone is when the object drifted again after since; zero while the object does not drift.
 	undone time.Time
 	// apart is the pause between repairs; zero while the object is not contested.
 	apart time.Duration
-	// message is the text about the other client and its change, as of the last drift.
+	// message is the status message about the other client and what it changes. It describes the last drift.
 	message string
 }
 
-// drifted records that the object has drifted, and returns how long its repair has to wait; zero means that it is due
-// now.
+// drifted records that the object has drifted. It returns the time until the manager may repair the object; zero if the
+// manager may repair it now.
 func (c *driftBackoff) drifted(o *v1alpha1.ObjectStatus, now time.Time) time.Duration {
 	if c.undone.IsZero() {
 		if c.endsIn(now) == 0 {
@@ -64,7 +67,7 @@ func (c *driftBackoff) repaired(now time.Time) {
 	c.apart = min(2*c.apart, longestApart)
 }
 
-// resolved records that the object no longer drifts although the manager did not repair it.
+// resolved records that the object does not drift any more although the manager did not repair it.
 func (c *driftBackoff) resolved(now time.Time) {
 	if !c.undone.IsZero() {
 		c.since, c.undone = now, time.Time{}
@@ -74,8 +77,9 @@ func (c *driftBackoff) resolved(now time.Time) {
 // isContested reports whether another client changes the object back after every repair.
 func (c *driftBackoff) isContested() bool { return c.apart > 0 }
 
-// endsIn is how long the object has to stay unchanged until its history is forgotten. While the object drifts, that
-// is the whole time again.
+// endsIn returns the time until the history of the object may be forgotten. The object must not drift for the whole of
+// repairWindow, or of the pause between repairs if that is longer. While the object drifts, endsIn returns that whole
+// time.
 func (c *driftBackoff) endsIn(now time.Time) time.Duration {
 	quiet := max(repairWindow, c.apart)
 	if !c.undone.IsZero() {
@@ -84,8 +88,8 @@ func (c *driftBackoff) endsIn(now time.Time) time.Duration {
 	return max(0, c.since.Add(quiet).Sub(now))
 }
 
-// contestedMessage is the status message about an object that another client changes after every repair, with the remedies.
-// Names from the member are cut short. Otherwise they would push the remedies off the end of a line.
+// contestedMessage returns the status message about an object that another client changes back after every repair, and
+// the remedies. It shortens names from the member: long names would push the remedies past the limit of a status line.
 func contestedMessage(o *v1alpha1.ObjectStatus) string {
 	object, who := o.Kind+" "+health.Clean(o.Name, 40), health.Clean(o.Drift.Manager, 40)
 	switch who {

@@ -13,7 +13,8 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/health"
 )
 
-// Another client changes the object back a while after each repair. The table has the wait of each repair after the new drift.
+// In each case, another client undoes every repair. pauses has the time between each repair and its undoing, and want
+// has the time that the manager then waits before it repairs the object again.
 func TestHowLongContestedRepairsWait(t *testing.T) {
 	seconds := func(all ...int) []time.Duration {
 		var waits []time.Duration
@@ -30,7 +31,7 @@ func TestHowLongContestedRepairsWait(t *testing.T) {
 		return pauses
 	}
 	for name, test := range map[string]struct {
-		pauses    []time.Duration // between a repair and its undoing
+		pauses    []time.Duration // between a repair and the other client's change
 		want      []time.Duration
 		contested bool
 	}{
@@ -89,7 +90,7 @@ func TestWhenTheHistoryOfAnObjectEnds(t *testing.T) {
 	o := drift(v1alpha1.DriftChanged, "1")
 	for name, test := range map[string]struct {
 		play func(*driftBackoff)
-		want time.Duration // from start on
+		want time.Duration // counted from start
 	}{
 		"after a repair":                          {func(c *driftBackoff) { c.repaired(start) }, repairWindow},
 		"not while it has drifted":                {func(c *driftBackoff) { c.repaired(start.Add(-time.Hour)); c.drifted(&o, start) }, repairWindow},

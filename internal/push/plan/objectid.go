@@ -10,10 +10,10 @@ import (
 // ObjectID identifies an object within one Delivery.
 type ObjectID = render.ObjectID
 
-// IDOf is the ID of an entry's object.
+// IDOf returns the ID of the object of an inventory entry.
 func IDOf(e *v1alpha1.InventoryEntry) ObjectID {
 	return ObjectID{Group: e.Group, Kind: e.Kind, Name: e.Name}
 }
 
-// SecretID is the ID of a Secret.
+// SecretID returns the ID of the Secret with this name.
 func SecretID(name string) ObjectID { return render.SecretID(name) }

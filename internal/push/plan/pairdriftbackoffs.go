@@ -10,10 +10,11 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
-// driftBackoffs has, for one pair, the drift backoff of each object that the manager repaired recently.
+// driftBackoffs has the drift backoff of each object of one pair that the manager repaired recently.
 type driftBackoffs map[ObjectID]*driftBackoff
 
-// drifted records that an object has drifted, and returns how long its repair has to wait; zero means that it is due now.
+// drifted records that an object has drifted. It returns the time until the manager may repair the object; zero if it
+// may repair the object now.
 func (b driftBackoffs) drifted(id ObjectID, o *v1alpha1.ObjectStatus, now time.Time) time.Duration {
 	if b[id] == nil {
 		return 0
@@ -21,7 +22,7 @@ func (b driftBackoffs) drifted(id ObjectID, o *v1alpha1.ObjectStatus, now time.T
 	return b[id].drifted(o, now)
 }
 
-// repaired records a repair, and returns the time until its history may be forgotten.
+// repaired records a repair of an object. It returns the time until the object's drift backoff can be forgotten.
 func (b driftBackoffs) repaired(id ObjectID, now time.Time) time.Duration {
 	backoff := b[id]
 	if backoff == nil {
@@ -32,8 +33,8 @@ func (b driftBackoffs) repaired(id ObjectID, now time.Time) time.Duration {
 	return backoff.endsIn(now)
 }
 
-// settle forgets the objects that have stayed unchanged for long enough. It returns the time until the next object
-// can be forgotten; zero when there is none.
+// settle forgets the drift backoffs of objects that have not drifted for long enough. It returns the time until the
+// next backoff can be forgotten; zero when there is none.
 func (b driftBackoffs) settle(drifts []v1alpha1.ObjectStatus, now time.Time) (wake time.Duration) {
 	if len(b) == 0 {
 		return 0
@@ -56,8 +57,8 @@ func (b driftBackoffs) settle(drifts []v1alpha1.ObjectStatus, now time.Time) (wa
 	return wake
 }
 
-// contested returns the status message about objects that another client changes after every repair; "" when there
-// are none.
+// contested returns the status message about the objects that another client changes back after every repair; "" when
+// there are none.
 func (b driftBackoffs) contested() string {
 	var first ObjectID
 	n := 0
@@ -78,7 +79,7 @@ func (b driftBackoffs) contested() string {
 	return fmt.Sprintf("%d objects, one of them %s", n, b[first].message)
 }
 
-// sooner is the shorter of two waiting times; zero means that there is none.
+// sooner returns the shorter of two waiting times. Zero stands for no waiting time.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b > 0 && b < a {
 		return b

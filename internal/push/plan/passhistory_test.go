@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/deliveries"
 )
 
-// digest is a Rendering that lists every object.
+// digest is a Rendering with this digest that lists every object.
 type digest string
 
 func (d digest) Digest() string                     { return string(d) }
@@ -25,7 +25,7 @@ func desired() *Desired {
 	return &Desired{Wrapper: v1alpha1.WrapperIdentity{UID: "w"}, Drift: v1alpha1.DriftRepair, Rendering: digest("1")}
 }
 
-// holding is the summary of a Delivery with the state of desired, and with these drifts.
+// holding returns the summary of a Delivery that records the desired state of desired() and reports these drifts.
 func holding(drifts ...v1alpha1.ObjectStatus) *deliveries.Summary {
 	return &deliveries.Summary{UID: "d", Generation: 1, Wrapper: desired().Wrapper, Rendering: "1", Complete: true,
 		Status: &v1alpha1.DeliveryStatus{Objects: drifts}}
@@ -73,7 +73,7 @@ func TestDueReturnsTheWaitOfAContestedRepair(t *testing.T) {
 	if due || wake != firstApart-time.Second || h.Contested() == "" {
 		t.Errorf("due %v, wake after %s, contested: %q", due, wake, h.Contested())
 	}
-	// After the same time without drift the history is empty.
+	// The object does not drift for the whole repairWindow, so nothing of it is remembered.
 	h.Settle(holding(), now)
 	if wake := h.Settle(holding(), now.Add(repairWindow)); wake != 0 || len(h.backoffs) != 0 || h.Contested() != "" {
 		t.Errorf("wake after %s, %d objects kept, contested: %q", wake, len(h.backoffs), h.Contested())

@@ -14,42 +14,42 @@ import (
 )
 
 const (
-	// resyncInterval is the time between two checks of a Secret, if the fleet is small enough for it.
+	// resyncInterval is the time between two checks of the same Secret. In a large fleet, resyncGap makes it longer.
 	resyncInterval = 10 * time.Minute
-	// resyncGap is the time between two checks, over the whole fleet: ten a second.
+	// resyncGap is the shortest time between the checks of any two Secrets of the fleet. It allows ten checks a second.
 	resyncGap = 100 * time.Millisecond
 )
 
-// Pair is a pair: one wrapper on one member.
+// Pair is one wrapper on one member.
 type Pair struct {
 	Member string
 	Key    deliveries.Key
 }
 
-// Turn is one Secret that waits for its next check.
+// Turn is one Secret and the time of its next check.
 type Turn struct {
 	Pair
 	Name string
 	due  time.Time
-	// version is the resourceVersion at which the Secret last had its desired content; "" if that was never known, as
-	// after a restart.
+	// version is the resourceVersion of the Secret after the manager's last apply; "" if the manager does not know it, for
+	// example after a restart.
 	version string
 	index   int
 }
 
-// SecretSchedule is the order in which the manager checks the Secrets of a fleet: the Secret with the longest time
-// since its last check comes first. It has no member and no clock. The zero value has no Secrets, and costs nothing.
+// SecretSchedule is the order in which the manager checks the Secrets of a fleet. The Secret whose last check is
+// longest ago comes first. The zero value has no Secrets.
 type SecretSchedule struct {
 	mu    sync.Mutex
 	queue turns
 	at    map[Pair]map[string]*Turn
-	// last is when Next last returned a Secret.
+	// last is the time of the last check, as Taken recorded it.
 	last time.Time
 }
 
-// Enlist schedules exactly these Secrets of a pair. It reports whether one of them is new. The first turn of a new
-// Secret comes at a fixed time within the interval that follows. Otherwise all Secrets of a fleet that is listed at
-// once would have their turns at once.
+// Enlist schedules the Secrets with these names for a pair, and removes all other Secrets of the pair. It reports
+// whether it added a Secret. A new Secret gets its first turn at a time within the next resyncInterval that depends on
+// its name (offset). Without that, all Secrets of the fleet would have their first turns at once after a restart.
 func (r *SecretSchedule) Enlist(at Pair, names []string, now time.Time) (news bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,7 +90,7 @@ func (r *SecretSchedule) Leave(member string) {
 	}
 }
 
-// remove removes one Secret. r.mu is held.
+// remove removes one Secret. The caller holds r.mu.
 func (r *SecretSchedule) remove(t *Turn) {
 	heap.Remove(&r.queue, t.index)
 	if delete(r.at[t.Pair], t.Name); len(r.at[t.Pair]) == 0 {
@@ -98,8 +98,9 @@ func (r *SecretSchedule) remove(t *Turn) {
 	}
 }
 
-// Next returns the Secret whose turn it is. Its next turn is an interval later, whether or not the caller uses this
-// one. While no turn has come, wait is the time until the next one; zero when the schedule is empty.
+// Next returns the Secret whose turn has come. It also sets the Secret's next turn, one resyncInterval later, whether
+// or not the caller checks the Secret. If no turn has come, ok is false, and wait is the time until the next turn; zero
+// when the schedule is empty.
 func (r *SecretSchedule) Next(now time.Time) (is Turn, wait time.Duration, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -115,14 +116,15 @@ func (r *SecretSchedule) Next(now time.Time) (is Turn, wait time.Duration, ok bo
 	return *t, 0, true
 }
 
-// Taken records that a turn was used: the next turn of any Secret comes a gap later.
+// Taken records that the caller checks a Secret now. The next turn of any Secret comes at least one resyncGap later.
 func (r *SecretSchedule) Taken(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last = now
 }
 
-// Version is the resourceVersion that a Secret has as long as no client has changed it; "" when that is not known.
+// Version returns the resourceVersion of a Secret after the manager's last apply; "" if the manager does not know it.
+// As long as no client changes the Secret, it has this resourceVersion.
 func (r *SecretSchedule) Version(at Pair, name string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -132,7 +134,7 @@ func (r *SecretSchedule) Version(at Pair, name string) string {
 	return ""
 }
 
-// Note records that a Secret has its desired content at a resourceVersion.
+// Note records that a Secret has its desired content at this resourceVersion.
 func (r *SecretSchedule) Note(at Pair, name, version string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -141,24 +143,25 @@ func (r *SecretSchedule) Note(at Pair, name, version string) {
 	}
 }
 
-// Len is the number of Secrets.
+// Len returns the number of scheduled Secrets.
 func (r *SecretSchedule) Len() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.queue)
 }
 
-// offset is the point of an interval at which the turn of a Secret comes.
+// offset returns the time until the first turn of a new Secret, less than one resyncInterval. It depends only on the
+// member, the wrapper and the name, so the first turns are spread evenly.
 func offset(at Pair, name string) time.Duration {
 	h := fnv.New64a()
 	for _, piece := range []string{at.Member, at.Key.String(), name} {
-		_, _ = h.Write([]byte(piece)) // it never fails
+		_, _ = h.Write([]byte(piece)) // a hash's Write never fails
 		_, _ = h.Write([]byte{0})
 	}
 	return time.Duration(h.Sum64() % uint64(resyncInterval)) //nolint:gosec // less than an interval
 }
 
-// turns is a heap, with the first turn that is due on top.
+// turns is a heap with the earliest turn on top.
 type turns []*Turn
 
 var _ heap.Interface = &turns{}
@@ -172,7 +175,7 @@ func (t turns) Swap(i, j int) {
 
 // Push implements heap.Interface.
 func (t *turns) Push(x any) {
-	added := x.(*Turn) //nolint:forcetypeassert // nothing else is pushed
+	added := x.(*Turn) //nolint:forcetypeassert // only Enlist pushes, and it pushes *Turn
 	added.index = len(*t)
 	*t = append(*t, added)
 }

@@ -22,7 +22,8 @@ func pairNo(i int) Pair {
 	return Pair{fmt.Sprint("member-", i%100), deliveries.Key{NamespacedName: types.NamespacedName{Namespace: "n", Name: fmt.Sprint(i)}}}
 }
 
-// walk takes every turn until a time. It returns the times of each pair's turns.
+// walk takes every turn of the schedule from one time until another. It returns when each pair had its turns, and the
+// largest number of turns in one second.
 func walk(r *SecretSchedule, from, until time.Time) (checks map[Pair][]time.Duration, perSecond int) {
 	checks = make(map[Pair][]time.Duration)
 	inSecond := make(map[int64]int)
@@ -71,7 +72,7 @@ func TestTheScheduleSpreadsTheChecksOverTheInterval(t *testing.T) {
 }
 
 func TestTheScheduleOfTooManySecretsIsTenChecksASecondInTurn(t *testing.T) {
-	const many = 10_000 // six thousand fit into an interval
+	const many = 10_000 // 6,000 fit into one resyncInterval, at ten a second
 	var r SecretSchedule
 	for i := range many {
 		r.Enlist(pairNo(i), []string{"s"}, midnight)
@@ -149,7 +150,7 @@ func (r *SecretSchedule) flat() (all []string) {
 
 func TestTheScheduleStoresTheVersionOfAScheduledSecret(t *testing.T) {
 	var r SecretSchedule
-	r.Note(noPlace, "a", "7") // it is not scheduled
+	r.Note(noPlace, "a", "7") // no effect: the Secret is not scheduled yet
 	before := r.Version(noPlace, "a")
 	r.Enlist(noPlace, []string{"a"}, midnight)
 	r.Note(noPlace, "a", "8")

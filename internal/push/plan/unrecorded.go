@@ -8,9 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// Unrecorded remembers the objects that passes applied without an intent, or tried to apply, until a Delivery records their content.
-// Until then their entries in the Delivery may be wrong. Unrecorded outlives connections and desired states. The zero value has no
-// objects.
+// Unrecorded remembers the unrecorded objects of all pairs: those that a pass applied, or tried to apply, without an
+// intent, and whose content no Delivery records yet. The entries of these objects in the Delivery may be wrong.
+// Unrecorded keeps them even if the connection to the member ends or the pair loses its desired state. The zero value
+// has no objects.
 type Unrecorded struct {
 	mu  sync.Mutex
 	all map[Pair]sets.Set[ObjectID]
@@ -19,13 +20,13 @@ type Unrecorded struct {
 // Of returns the unrecorded objects of one pair.
 func (u *Unrecorded) Of(pair Pair) UnrecordedOf { return UnrecordedOf{u, pair} }
 
-// UnrecordedOf has the unrecorded objects of one pair. The zero value has none.
+// UnrecordedOf gives access to the unrecorded objects of one pair. The zero value has none.
 type UnrecordedOf struct {
 	in   *Unrecorded
 	pair Pair
 }
 
-// Any reports whether there are any.
+// Any reports whether the pair has unrecorded objects.
 func (u UnrecordedOf) Any() bool {
 	if u.in == nil {
 		return false
@@ -35,7 +36,7 @@ func (u UnrecordedOf) Any() bool {
 	return len(u.in.all[u.pair]) > 0
 }
 
-// Has reports whether an object is one of them.
+// Has reports whether an object of the pair is unrecorded.
 func (u UnrecordedOf) Has(id ObjectID) bool {
 	if u.in == nil {
 		return false
@@ -45,7 +46,7 @@ func (u UnrecordedOf) Has(id ObjectID) bool {
 	return u.in.all[u.pair].Has(id)
 }
 
-// Add notes that a pass is about to apply an object without an intent.
+// Add makes an object unrecorded, because a pass is about to apply it without an intent.
 func (u UnrecordedOf) Add(id ObjectID) {
 	if u.in == nil {
 		return
@@ -61,7 +62,7 @@ func (u UnrecordedOf) Add(id ObjectID) {
 	u.in.all[u.pair].Insert(id)
 }
 
-// KeepOnly forgets the objects that a Delivery records now: those for which stays is false.
+// KeepOnly drops the objects for which stays returns false, because a Delivery now records their content.
 func (u UnrecordedOf) KeepOnly(stays func(ObjectID) bool) {
 	if u.in == nil {
 		return

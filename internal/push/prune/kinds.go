@@ -8,13 +8,15 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/retention"
 )
 
-// MayReplace reports whether an object of a kind may be deleted and made again. A kind that KeepData keeps never may,
-// whatever its annotation says. StorageClasses are the exception, since they hold no data themselves.
+// MayReplace reports whether the manager may delete and recreate an object of this kind if an annotation of the author
+// asks for that. It may not if the kind holds data. A StorageClass is kept under KeepData, but holds no data itself, so
+// it may be replaced.
 func MayReplace(gk schema.GroupKind) bool {
 	return !retention.HoldsData(gk) || gk.Kind == "StorageClass"
 }
 
-// onlyRestrict are kinds that only restrict: without them the cluster allows more.
+// onlyRestrict are the kinds whose objects only restrict: the removal of such an object allows more, and breaks
+// nothing.
 var onlyRestrict = map[schema.GroupKind]bool{
 	{Kind: "ResourceQuota"}:                                                           true,
 	{Kind: "LimitRange"}:                                                              true,
@@ -28,7 +30,7 @@ var onlyRestrict = map[schema.GroupKind]bool{
 
 func onlyRestricts(gk schema.GroupKind) bool { return onlyRestrict[gk] }
 
-// restrictions separates removals of kinds that only restrict from all others, each in its order.
+// restrictions separates the removals of kinds that only restrict from all other removals. Both results keep the order.
 func restrictions(all []*Removal) (restricting, others []*Removal) {
 	for _, r := range all {
 		if onlyRestricts(r.GroupKind()) {
@@ -40,7 +42,8 @@ func restrictions(all []*Removal) (restricting, others []*Removal) {
 	return restricting, others
 }
 
-// holdsOthers reports whether deleting an object of a kind also deletes objects of other clients in it.
+// holdsOthers reports whether the deletion of an object of this kind also deletes objects of other clients: a Namespace
+// is deleted with all objects in it, a CRD with all objects of its kind.
 func holdsOthers(gk schema.GroupKind) bool {
 	return gk == schema.GroupKind{Kind: "Namespace"} ||
 		gk == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-dev/fairlead/federate/render"
 )
 
-// Sort puts the object that was installed last first: the reverse of the order of a rendering.
+// Sort sorts removals in reverse install order: the object that was installed last comes first.
 func Sort(all []*Removal) {
 	slices.SortFunc(all, func(a, b *Removal) int {
 		rankA := render.InstallOrder(schema.GroupKind{Group: a.Entry.Group, Kind: a.Entry.Kind})

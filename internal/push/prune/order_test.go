@@ -13,7 +13,7 @@ import (
 func TestTheOrderOfRemovalIsDeterministic(t *testing.T) {
 	var want []string
 	for range 50 {
-		listed := make(map[string]*Removal) // a map has a random order
+		listed := make(map[string]*Removal) // the iteration over a map has a random order
 		for _, group := range []string{"a.example.com", "b.example.com", "c.example.com", "d.example.com"} {
 			listed[group] = &Removal{Entry: v1alpha1.InventoryEntry{Group: group, Kind: "Cluster", Name: "x"}}
 		}

@@ -10,7 +10,8 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// An earlier version may have pushed the host's own role. The manager must not delete the role that gives it access.
+// An earlier version of Fairlead may have delivered the ClusterRole of the host's account. If the manager deleted that
+// ClusterRole, it would lose its access to the member.
 func TestWhichRecordedObjectsAreReserved(t *testing.T) {
 	for entry, want := range map[v1alpha1.InventoryEntry]bool{
 		{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "fairlead-host-core"}:                               true,

@@ -81,7 +81,7 @@ func TestLinkFollowsThePrograms(t *testing.T) {
 		t.Errorf("missing: %s", diff)
 	}
 	bin := filepath.Join(t.TempDir(), "bin")
-	for range 2 { // the second run must accept the files of the first
+	for range 2 { // the second time the links exist already
 		if err := set.Link(bin); err != nil {
 			t.Fatal(err)
 		}

@@ -15,15 +15,15 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// Programs are the paths of the programs of a control plane.
+// Programs are the programs of a control plane on this machine.
 type Programs struct {
 	Dir  string            // the cache folder of this build
-	Path map[string]string // by name
+	Path map[string]string // the path of each program, by its name
 }
 
-// Build returns the named programs. It uses the programs in $KUBEBUILDER_ASSETS, then those of an earlier build below
-// cacheDir, then those that setup-envtest downloaded, and builds the others. The first build takes minutes and needs
-// the module proxy. p shows the progress.
+// Build returns the named programs. It looks for each program in this order: in $KUBEBUILDER_ASSETS, in earlier builds below cacheDir, and in
+// the downloads of setup-envtest. It builds the programs that it does not find. The first build takes 10 to 15 minutes and needs a Go
+// module proxy. p shows the progress.
 func Build(ctx context.Context, cacheDir string, names []string, p *progress.Printer) (Programs, error) {
 	set, err := open(ctx, cacheDir)
 	if err != nil {
@@ -50,18 +50,18 @@ func Build(ctx context.Context, cacheDir string, names []string, p *progress.Pri
 	if err != nil {
 		return Programs{}, err
 	}
-	missing = set.takeBuilt(missing) // the other process may have built them
+	missing = set.takeBuilt(missing) // look again: the process that held the lock may have built them
 	err = set.build(ctx, missing, p)
 	return set, errors.Join(err, lock.Release())
 }
 
-// Built reports whether an earlier build has left all the named programs below cacheDir.
+// Built reports whether earlier builds below cacheDir have all the named programs.
 func Built(ctx context.Context, cacheDir string, names []string) (bool, error) {
 	set, err := open(ctx, cacheDir)
 	return len(set.takeBuilt(targetsOf(names))) == 0, err
 }
 
-// open returns the folder for the programs, without any program yet.
+// open returns the Programs of the build for this module and Go version, without any program yet. It creates no folder.
 func open(ctx context.Context, cacheDir string) (Programs, error) {
 	goVersion, err := runGo(ctx, "", nil, "env", "GOVERSION")
 	if err != nil {
@@ -74,7 +74,7 @@ func open(ctx context.Context, cacheDir string) (Programs, error) {
 	return Programs{Dir: filepath.Join(cacheDir, "control-planes", id), Path: map[string]string{}}, nil
 }
 
-// takeBuilt fills Path with the programs that an earlier build left, for those in wanted, and returns the others.
+// takeBuilt adds to Path each wanted program that is in the folder of this build, and returns the wanted programs that are not there.
 func (s Programs) takeBuilt(wanted []target) (others []target) {
 	for _, t := range wanted {
 		if path := filepath.Join(s.Dir, file(t.name)); executable(path) {
@@ -97,7 +97,7 @@ func (s Programs) build(ctx context.Context, missing []target, p *progress.Print
 	if err != nil {
 		return fmt.Errorf("making a folder to build in: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(source) }() // at worst a few kilobytes stay in the temporary folder
+	defer func() { _ = os.RemoveAll(source) }() // after an error, some kilobytes stay in the temporary folder
 	if err := layOut(source); err != nil {
 		return fmt.Errorf("laying out the module of the control planes: %w", err)
 	}
@@ -121,7 +121,7 @@ func (s Programs) build(ctx context.Context, missing []target, p *progress.Print
 	return s.touch()
 }
 
-// buildOne builds a program, and adds it to Path. step shows how many of its packages are built.
+// buildOne builds one program and adds it to Path. step shows how many of the program's packages are built.
 func (s Programs) buildOne(ctx context.Context, source string, t target, list packages, step *progress.Step) error {
 	to := filepath.Join(s.Dir, file(t.name))
 	partial := to + ".partial"
@@ -148,14 +148,15 @@ func (s Programs) buildOne(ctx context.Context, source string, t target, list pa
 		return fmt.Errorf("putting %s in its place: %w", t.name, err)
 	}
 	s.Path[t.name] = to
-	// A program that was linked before is in no line of `go build -v`, and needs its packages all the same.
+	// Count all packages of the program as built. `go build -v` prints no package if it only had to link the program, or if
+	// the linked program was in Go's cache.
 	for _, path := range list.of[list.mainOf(t.pkg)] {
 		list.built[path] = true
 	}
 	return nil
 }
 
-// touch marks the build as used now, for Prune.
+// touch records that this build was used just now. Prune keeps builds that were used in the last hour.
 func (s Programs) touch() error {
 	now := time.Now()
 	if err := os.Chtimes(s.Dir, now, now); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -164,7 +165,7 @@ func (s Programs) touch() error {
 	return nil
 }
 
-// Link makes dir a folder with a link to every program, for PATH.
+// Link makes a link in dir to each program, so that a user can put dir on PATH.
 func (s Programs) Link(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("making the folder of programs: %w", err)
@@ -174,7 +175,8 @@ func (s Programs) Link(dir string) error {
 		if old, err := os.Readlink(link); err == nil && old == path {
 			continue
 		}
-		// The link is replaced by a rename, since a supervisor may be starting this very program.
+		// Rename the new link over the old one, so that the link exists at every moment: a supervisor may be starting the
+		// program.
 		if err := errors.Join(ignoreMissing(os.Remove(link+".new")), os.Symlink(path, link+".new")); err != nil {
 			return fmt.Errorf("linking %s: %w", name, err)
 		}

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// runGo runs the go command in dir, without the settings for modules and platforms in the user's environment, and returns its stdout.
-// progress gets each line of stderr, and reports whether the line is only about progress: an error does not quote such lines.
+// runGo runs the go command in dir and returns its standard output. It ignores the user's environment variables for modules and platforms. It calls
+// progress with each line of standard error. If progress returns true, the line only shows progress, and is not part of runGo's error.
 func runGo(ctx context.Context, dir string, progress func(line string) bool, args ...string) (string, error) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return "", fmt.Errorf("the control planes are built with Go, which is not on PATH (https://go.dev/dl): %w", err)
@@ -24,7 +24,7 @@ func runGo(ctx context.Context, dir string, progress func(line string) bool, arg
 		cmd.Dir = os.TempDir()
 	}
 	cmd.Env = goEnv(os.Environ())
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that go ends its compilers
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // a killed go command would leave its compilers running
 	cmd.WaitDelay = 10 * time.Second
 	var stdout bytes.Buffer
 	stderr := lines{progress: progress}
@@ -38,11 +38,11 @@ func runGo(ctx context.Context, dir string, progress func(line string) bool, arg
 	return strings.TrimSpace(stdout.String()), nil
 }
 
-// lines is a writer that splits what is written into lines, and keeps those that progress does not take.
+// lines is an io.Writer that calls progress with each written line. It keeps the lines for which progress returns false.
 type lines struct {
 	progress func(line string) bool
 	kept     strings.Builder
-	begun    []byte // a line without its end
+	begun    []byte // the beginning of a line whose end has not been written yet
 }
 
 func (l *lines) Write(p []byte) (int, error) {
@@ -59,10 +59,10 @@ func (l *lines) Write(p []byte) (int, error) {
 	}
 }
 
-// rest returns the lines that were not about progress.
+// rest returns the kept lines, and the last line if it is unfinished.
 func (l *lines) rest() string { return l.kept.String() + string(l.begun) }
 
-// goEnv returns environ without the variables that would change the result of the build.
+// goEnv returns environ without the variables that would change what go builds.
 func goEnv(environ []string) []string {
 	drop := map[string]bool{"GOFLAGS": true, "GOWORK": true, "GOOS": true, "GOARCH": true, "CGO_ENABLED": true,
 		"GO111MODULE": true, "PWD": true}

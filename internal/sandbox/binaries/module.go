@@ -14,12 +14,12 @@ import (
 	"strings"
 )
 
-// The folder is embedded rather than single files, so that a new main package in it needs no change here.
+// The pattern names the whole folder, so a new main package in the module is embedded without a change here.
 //
 //go:embed module
 var module embed.FS
 
-// layOut writes the embedded module to dir, with the file names that Go needs.
+// layOut writes the embedded module into dir, under the file names that Go needs.
 func layOut(dir string) error {
 	return eachFile(func(path string, content []byte) error {
 		to := filepath.Join(dir, filepath.FromSlash(path))
@@ -30,7 +30,7 @@ func layOut(dir string) error {
 	})
 }
 
-// digest returns a digest of all inputs of a build.
+// digest returns a digest of all inputs of a build. It is part of the name of the build's folder.
 func digest(files fs.FS, goVersion string, list []target) (string, error) {
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%s %s/%s\n", goVersion, runtime.GOOS, runtime.GOARCH)

@@ -10,23 +10,24 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// buildFlags and a program's linker flags decide how the program is built. `go list` needs the same flags to find out
-// which packages are built.
+// buildFlags are the flags of `go build` for every program. `go list` gets the same flags: with others it would look for other packages in Go's
+// build cache.
 var buildFlags = []string{"-trimpath", "-buildvcs=false"}
 
-// packages are the Go packages of some programs, and which of them are in Go's build cache.
+// packages are the Go packages of some programs. They tell how far a build has come.
 type packages struct {
-	of    map[string][]string // by the import path of a main package: all its packages, itself included
-	built map[string]bool     // each package of these programs: Go has built it, or has begun to
+	of    map[string][]string // by import path of a main package: the import paths of its dependencies, and its own
+	built map[string]bool     // by import path: true if Go has built the package, or is building it
 }
 
-// listFormat makes `go list -deps` print a line for each package. Only main packages, which were asked for, have the fourth field.
+// listFormat makes `go list -deps` print one line for each package. The fourth field has the dependencies of a main package that the command line
+// names; for any other package it is empty.
 const listFormat = `{{.ImportPath}}{{"\t"}}{{.Stale}}{{"\t"}}{{.StaleReason}}{{"\t"}}{{if not .DepOnly}}{{join .Deps " "}}{{end}}`
 
-// inCache is Go's reason for a main package that is built, but not installed: a program is stale until it is installed.
+// inCache is the StaleReason of a main package whose program is in Go's build cache. Go calls a program stale until it is installed.
 const inCache = "not installed but available in build cache"
 
-// listPackages asks Go for the packages of the programs. Go fetches their modules first, where it does not have them.
+// listPackages asks Go for the packages of the programs. Go downloads missing modules for that.
 func listPackages(ctx context.Context, source string, programs []target, step *progress.Step) (packages, error) {
 	args := append([]string{"list", "-deps", "-f", listFormat}, buildFlags...)
 	for _, t := range programs {
@@ -47,7 +48,7 @@ func listPackages(ctx context.Context, source string, programs []target, step *p
 	return parsePackages(list)
 }
 
-// parsePackages reads what `go list` printed with listFormat.
+// parsePackages parses what `go list` prints with listFormat.
 func parsePackages(list string) (packages, error) {
 	all := packages{of: map[string][]string{}, built: map[string]bool{}}
 	for line := range strings.Lines(list) {
@@ -64,9 +65,8 @@ func parsePackages(list string) (packages, error) {
 	return all, nil
 }
 
-// begin marks the package in a line of `go build -v` as built. Go prints that line when it begins to compile the
-// package. So the count includes the packages that Go compiles at the moment. begin reports whether the line names a
-// package.
+// begin takes a line of `go build -v`. If the line is the path of one of these packages, begin counts the package as built and returns true. Go
+// prints the line when it begins to compile the package, so the count includes packages that Go is still compiling.
 func (p packages) begin(line string) bool {
 	_, known := p.built[line]
 	if known {
@@ -75,7 +75,7 @@ func (p packages) begin(line string) bool {
 	return known
 }
 
-// count counts the packages of all programs.
+// count returns how many packages Go has built, and how many there are, for all programs together.
 func (p packages) count() (built, all int) {
 	for _, done := range p.built {
 		if done {
@@ -85,7 +85,7 @@ func (p packages) count() (built, all int) {
 	return built, len(p.built)
 }
 
-// countOf counts the packages of one program. pkg is the path of its main package, as in a target.
+// countOf returns the same as count for one program. pkg is the path of its main package, as in target.
 func (p packages) countOf(pkg string) (built, all int) {
 	list := p.of[p.mainOf(pkg)]
 	for _, path := range list {
@@ -96,7 +96,7 @@ func (p packages) countOf(pkg string) (built, all int) {
 	return built, len(list)
 }
 
-// mainOf returns the import path of a main package. A target names a package of the embedded module relative to the module's folder.
+// mainOf returns the import path of a target's main package. The target may name the package relative to the embedded module.
 func (p packages) mainOf(pkg string) string {
 	if relative, ok := strings.CutPrefix(pkg, "."); ok {
 		for path := range p.of {

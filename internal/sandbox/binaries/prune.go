@@ -12,11 +12,12 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/filelock"
 )
 
-// unusedFor is the time that a build is kept after its last use, so that two checkouts used in turns do not build each time.
+// unusedFor is for how long Prune keeps a build after its last use. Without that time, a developer who works in two checkouts by turns would wait for a
+// build at each change.
 const unusedFor = time.Hour
 
-// Prune removes builds that are not in inUse and were not used in the last hour. It never waits: while another process builds, it
-// removes nothing.
+// Prune removes builds that are not in inUse and have not been used in the last hour. If another process is building, Prune removes nothing, and does
+// not wait.
 func Prune(cacheDir string, inUse []string, now time.Time) error {
 	lock, err := filelock.Try(filepath.Join(cacheDir, "locks", "control-planes"))
 	if errors.Is(err, filelock.ErrHeld) {
@@ -36,7 +37,7 @@ func Prune(cacheDir string, inUse []string, now time.Time) error {
 		dir := filepath.Join(root, e.Name())
 		info, err := e.Info()
 		if err != nil || keep[dir] || now.Sub(info.ModTime()) < unusedFor {
-			continue // it is gone already
+			continue // the build is gone, in use, or was used in the last hour
 		}
 		errs = append(errs, os.RemoveAll(dir))
 	}

@@ -21,14 +21,14 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/progress"
 )
 
-// Assets is the environment variable that names a folder with programs to use instead of built ones. envtest reads it too.
+// Assets is the environment variable that names a folder with the user's own programs. envtest reads the same variable.
 const Assets = "KUBEBUILDER_ASSETS"
 
-// askWithin is the time limit for a program to print its version.
+// askWithin bounds the time in which a program has to print its version.
 const askWithin = 20 * time.Second
 
-// versionArgs are the arguments with which supplied programs print their version. The sandbox always builds a program
-// without an entry: it is not in envtest, or does not print the version from which it was built.
+// versionArgs are the arguments with which a user's program prints its version. A program that is not listed here is always built: envtest does
+// not have it, or it does not print the version from which it was built.
 var versionArgs = map[string][]string{
 	Etcd:              {"--version"},
 	APIServer:         {"--version"},
@@ -37,12 +37,12 @@ var versionArgs = map[string][]string{
 	Kubectl:           {"version", "--client"},
 }
 
-// supplied reports whether a program can come from a folder of the user, and not only from a build.
+// supplied reports whether a user's own program can be used for t. Otherwise the sandbox always builds the program.
 func supplied(t target) bool { _, ok := versionArgs[t.name]; return ok }
 
-// suppliedPath returns the program in dir, and its version, if the sandbox can use it. If dir has no such program, path is empty.
-// Another minor version is refused. The controller manager and the scheduler that the sandbox builds may not be newer than the API
-// server, and the flags that a cluster gets are those of one minor version.
+// suppliedPath returns the path and the version of the program in dir, or an empty path if dir does not have it. It returns an error for another minor
+// version, for two reasons: the controller manager and the scheduler that the sandbox builds must not be newer than the API server, and
+// the flags of a cluster's processes are those of one minor version.
 func suppliedPath(ctx context.Context, dir, name string) (path, version string, err error) {
 	args, known := versionArgs[name]
 	path = filepath.Join(dir, file(name))
@@ -70,7 +70,7 @@ func suppliedPath(ctx context.Context, dir, name string) (path, version string, 
 	return path, "v" + got.String(), nil
 }
 
-// askVersion runs a program to learn its version.
+// askVersion runs a program with args, and parses the version that it prints.
 func askVersion(ctx context.Context, path string, args []string) (*utilversion.Version, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, askWithin, fmt.Errorf("it did not answer within %s", askWithin))
 	defer cancel()
@@ -88,7 +88,7 @@ func askVersion(ctx context.Context, path string, args []string) (*utilversion.V
 	return parseVersion(string(out))
 }
 
-// parseVersion finds the version in the first line, which is "Kubernetes v1.36.3", "Client Version: v1.36.3" or "etcd Version: 3.6.8".
+// parseVersion parses a version at the end of the first line: "Kubernetes v1.36.3", "Client Version: v1.36.3" or "etcd Version: 3.6.8".
 func parseVersion(text string) (*utilversion.Version, error) {
 	line, _, _ := strings.Cut(text, "\n")
 	words := strings.Fields(line)
@@ -100,14 +100,14 @@ func parseVersion(text string) (*utilversion.Version, error) {
 	return nil, fmt.Errorf("asked for its version, it printed %.80q", line)
 }
 
-// source is a folder with programs that were not built here.
+// source is a folder with programs that the sandbox has not built itself.
 type source struct {
 	dir  string
-	name string // for messages
+	name string // the folder's name in messages
 }
 
-// takeSupplied fills Path with the programs of from that the sandbox can use, for those in wanted. It returns the others. p shows which
-// programs are used, and why others are not.
+// takeSupplied adds to Path each wanted program that the folder from has in a usable version. It returns the other wanted programs. p shows which programs
+// it takes from the folder, and why it does not take others.
 func (s Programs) takeSupplied(ctx context.Context, from source, wanted []target, p *progress.Printer) (others []target) {
 	var used []string
 	for _, t := range wanted {
@@ -128,7 +128,7 @@ func (s Programs) takeSupplied(ctx context.Context, from source, wanted []target
 	return others
 }
 
-// assets returns the folder that the user named with $KUBEBUILDER_ASSETS, if any. A folder that cannot help is noted.
+// assets returns the folder in $KUBEBUILDER_ASSETS, and false if there is no such folder. p shows why a folder is not used.
 func assets(getenv func(string) string, p *progress.Printer) (source, bool) {
 	dir := getenv(Assets)
 	if dir == "" {
@@ -147,8 +147,8 @@ func assets(getenv func(string) string, p *progress.Printer) (source, bool) {
 	return from, true
 }
 
-// downloaded returns the folders with programs of the needed minor version that setup-envtest downloaded, the newest version first.
-// Folders of other versions are noted. kind has no such folder: it keeps the programs inside node images.
+// downloaded returns the folders in which setup-envtest keeps programs of the needed minor version, the newest version first. p shows the folders of other
+// versions. (kind offers no such folder: its programs are inside its node images.)
 func downloaded(getenv func(string) string, p *progress.Printer) []source {
 	data := getenv("XDG_DATA_HOME")
 	if data == "" {
@@ -158,7 +158,7 @@ func downloaded(getenv func(string) string, p *progress.Printer) []source {
 	store := filepath.Join(data, "kubebuilder-envtest", "k8s")
 	entries, err := os.ReadDir(store)
 	if err != nil {
-		return nil // there is no such download, or not for this user
+		return nil // this user has no downloads of setup-envtest
 	}
 	wanted := utilversion.MustParseSemantic(KubernetesVersion)
 	var versions []*utilversion.Version
@@ -166,7 +166,7 @@ func downloaded(getenv func(string) string, p *progress.Printer) []source {
 		text, ok := strings.CutSuffix(e.Name(), platform)
 		v, err := utilversion.ParseSemantic(text)
 		switch {
-		case !ok || err != nil: // for another platform
+		case !ok || err != nil: // a download for another platform
 		case !sameMinor(v, wanted):
 			p.Note("not using setup-envtest's download of v%s: the sandbox needs v%d.%d", v, wanted.Major(), wanted.Minor())
 		default:

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// KubernetesVersion is the version that the API servers built here report.
+// KubernetesVersion is the version that a built API server reports.
 const KubernetesVersion = "v1.36.3"
 
-// etcdVersion is the version of the etcd built here.
+// etcdVersion is the version of the built etcd.
 const etcdVersion = "v3.6.8"
 
-// Names of the programs' files.
+// These are the names of the programs, which are also their file names.
 const (
 	Etcd              = "etcd"
 	APIServer         = "kube-apiserver"
@@ -27,27 +27,28 @@ const (
 	CatalogServer     = "catalogserver"
 )
 
-// ControlPlane returns the names of the programs that each cluster of a sandbox runs, and of kubectl.
+// ControlPlane returns the programs that every cluster of a sandbox runs, and kubectl.
 func ControlPlane() []string {
 	return []string{Etcd, APIServer, ControllerManager, Scheduler, Kubectl, Kwok}
 }
 
-// OLMPrograms returns the names of the programs that a member with OLM runs as well.
+// OLMPrograms returns the further programs that a member with OLM runs.
 func OLMPrograms() []string { return []string{OLM, Catalog, CatalogServer} }
 
 const (
 	stripped  = "-s -w"
 	component = " -X k8s.io/component-base/version."
-	// Without these an API server reports no version, and clients that read the version fail.
+	// Without these linker flags the API server would report no version, and clients that read it would fail.
 	kubernetes = stripped + component + "gitVersion=" + KubernetesVersion +
 		component + "gitMajor=1" + component + "gitMinor=36"
 	olm = stripped + " -X github.com/operator-framework/operator-lifecycle-manager/pkg/version.OLMVersion=v0.46.0"
 )
 
-// target is a program to build: the path of its main package and its linker flags.
+// target is a program to build: its name, the path of its main package, and the linker flags.
 type target struct{ name, pkg, ldflags string }
 
-// targets returns the programs in the order of building. Programs that share many packages follow each other.
+// targets returns all programs in the order in which they are built. Programs that share many packages follow each other, so that Go compiles these
+// packages once.
 func targets() []target {
 	return []target{
 		{Etcd, "go.etcd.io/etcd/server/v3", stripped},
@@ -62,7 +63,7 @@ func targets() []target {
 	}
 }
 
-// targetsOf returns the targets of the named programs, in the order of building.
+// targetsOf returns the targets with these names, in the order in which they are built.
 func targetsOf(names []string) []target {
 	return slices.DeleteFunc(targets(), func(t target) bool { return !slices.Contains(names, t.name) })
 }
@@ -75,7 +76,7 @@ func namesOf(list []target) string {
 	return strings.Join(names, ", ")
 }
 
-// file returns the name of a program's file on this platform.
+// file returns the name of a program's file on this operating system.
 func file(name string) string {
 	if runtime.GOOS == "windows" {
 		return name + ".exe"

@@ -16,14 +16,14 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// simulatedMark marks the objects that simulate a part of a real cluster.
+// simulatedMark is an annotation of objects that simulate a part of a real cluster.
 const simulatedMark = "sandbox.fairlead.dev/simulated"
 
 // Class is the name of the default StorageClass of a cluster.
 func Class(cluster string) string { return cluster + "-standard" }
 
-// Furnish creates the objects that a cloud's cluster would have: nodes, a CSI driver and a default StorageClass. It waits until pods
-// can run, and returns the server's version.
+// Furnish creates what a cluster from a cloud provider has from the start: nodes, a CSI driver and a default StorageClass. It waits until pods can
+// run, and returns the API server's version.
 func (s Spec) Furnish(ctx context.Context) (string, error) {
 	config, err := s.REST()
 	if err != nil {
@@ -51,7 +51,7 @@ func (s Spec) Furnish(ctx context.Context) (string, error) {
 func (s Spec) storage(ctx context.Context, client kubernetes.Interface) error {
 	options := metav1.ApplyOptions{FieldManager: "sandbox", Force: true}
 	driver := storagev1ac.CSIDriver(Driver).WithAnnotations(map[string]string{simulatedMark: "true"}).
-		WithSpec(storagev1ac.CSIDriverSpec().WithAttachRequired(false).WithPodInfoOnMount(false)) // there is no component that could attach volumes
+		WithSpec(storagev1ac.CSIDriverSpec().WithAttachRequired(false).WithPodInfoOnMount(false)) // nothing in the sandbox could attach volumes
 	if _, err := client.StorageV1().CSIDrivers().Apply(ctx, driver, options); err != nil {
 		return fmt.Errorf("applying CSIDriver %s to %s: %w", Driver, s.Name, err)
 	}
@@ -59,7 +59,7 @@ func (s Spec) storage(ctx context.Context, client kubernetes.Interface) error {
 		WithAnnotations(map[string]string{"storageclass.kubernetes.io/is-default-class": "true", simulatedMark: "true"}).
 		WithProvisioner(Provisioner).WithAllowVolumeExpansion(true).WithReclaimPolicy(corev1.PersistentVolumeReclaimDelete)
 	if _, err := client.StorageV1().StorageClasses().Get(ctx, *class.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		return err // it exists: the user may have made another class the default
+		return err // never apply it again: the user may have made another class the default
 	}
 	if _, err := client.StorageV1().StorageClasses().Apply(ctx, class, options); err != nil {
 		return fmt.Errorf("applying StorageClass %s to %s: %w", *class.Name, s.Name, err)
@@ -78,7 +78,7 @@ func applyNode(ctx context.Context, client kubernetes.Interface, n Node) error {
 	return err
 }
 
-// waitForWork waits for ready nodes, and for the default service account: without it no pod is admitted.
+// waitForWork waits until nodes are ready and the default service account exists. Without this account the API server admits no pod.
 func (s Spec) waitForWork(ctx context.Context, client kubernetes.Interface) error {
 	var missing string
 	err := wait.PollUntilContextCancel(ctx, 200*time.Millisecond, true, func(ctx context.Context) (bool, error) {

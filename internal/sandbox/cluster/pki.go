@@ -19,29 +19,29 @@ import (
 	"time"
 )
 
-// Names of files in the cluster's pki folder. A pair NAME is the two files NAME.crt and NAME.key.
+// These are the pairs of files in the cluster's folder pki. The pair NAME is NAME.crt, a certificate, and NAME.key, its key.
 const (
 	pairCA         = "ca"
-	pairEtcd       = "etcd"       // etcd's, and the API server's as its client
-	pairServing    = "serving"    // all programs of the cluster serve with it, at 127.0.0.1
-	pairKubelet    = "kubelet"    // the API server's as a client of KWOK
-	pairFrontProxy = "frontproxy" // the API server's as a client of aggregated API servers
+	pairEtcd       = "etcd"       // for etcd as a server, and for the API server as etcd's client
+	pairServing    = "serving"    // for all other servers of the cluster, at 127.0.0.1
+	pairKubelet    = "kubelet"    // for the API server as a client of KWOK
+	pairFrontProxy = "frontproxy" // for the API server as a client of aggregated API servers
 	pairAdmin      = "admin"
 	pairController = "controller-manager"
 	pairScheduler  = "scheduler"
 	pairKwok       = "kwok"
-	pairManager    = "fairlead-manager-account" // pair fairlead-manager, of earlier versions, is a user without permissions now
+	pairManager    = "fairlead-manager-account" // another name than fairlead-manager, which earlier versions used for a user that has lost its permissions
 	pairCollector  = "fairlead-collector"
 	accountKey     = "sa.key"
 	accountPub     = "sa.pub"
 )
 
-// lifetime of certificates. A sandbox is not kept that long, so nothing renews them.
+// lifetime is how long certificates are valid. No sandbox is kept that long, so nothing renews them.
 const lifetime = 5 * 365 * 24 * time.Hour
 
 const masters = "system:masters"
 
-// leaves are the certificates that the authority signs.
+// leaves are the certificates that the cluster's certificate authority signs, by the name of their pair.
 func leaves() map[string]x509.Certificate {
 	client := func(name string, groups ...string) x509.Certificate {
 		return x509.Certificate{
@@ -65,16 +65,16 @@ func leaves() map[string]x509.Certificate {
 		pairController: client("system:kube-controller-manager"),
 		pairScheduler:  client("system:kube-scheduler"),
 		pairKwok:       client("sandbox-kwok", masters),
-		// The service accounts of the manager, whose permissions config/rbac binds, and of the collector, which the join makes. A
-		// certificate in the name of an account needs no renewal, unlike a token.
+		// These certificates act as service accounts: the manager's, to which config/rbac grants permissions, and the
+		// collector's, which a join creates. Unlike a token, a certificate needs no renewal.
 		pairManager:   account("fairlead-manager"),
 		pairCollector: account("fairlead-collector"),
 	}
 }
 
-// etcdCertificate is the certificate that etcd and the API server present to each other. It is its own authority. The
-// cluster's authority signs many certificates, also through the API. If etcd accepted that authority, each of these
-// would open etcd, which holds all Secrets and checks no permissions.
+// etcdCertificate is the certificate with which etcd and the API server authenticate to each other. It is self-signed, and etcd accepts no other. If etcd
+// accepted the cluster's certificate authority, every certificate of that authority would give access to all Secrets: etcd checks no
+// permissions, and the authority signs many certificates, some on request through the API.
 func etcdCertificate() x509.Certificate {
 	return x509.Certificate{
 		Subject:     pkix.Name{CommonName: "etcd"},
@@ -84,9 +84,9 @@ func etcdCertificate() x509.Certificate {
 	}
 }
 
-// makePKI fills dir with an authority, its certificates and the key for service account tokens. Existing files stay, and missing
-// certificates are added, as after an update of hostctl. A new PKI is made under another name and then renamed, so that a crash
-// leaves no incomplete one.
+// makePKI fills dir with a certificate authority, the certificates and the key for service account tokens. It keeps existing files and adds missing ones,
+// for example after an update of hostctl. It fills a new folder under another name and then renames the folder, so a crash leaves
+// no incomplete one.
 func makePKI(dir, cluster string, now time.Time) error {
 	if err := fillOrCompletePKI(dir, cluster, now); err != nil {
 		return fmt.Errorf("making the certificates of %s: %w", cluster, err)
@@ -108,7 +108,7 @@ func fillOrCompletePKI(dir, cluster string, now time.Time) error {
 	return os.Rename(half, dir)
 }
 
-// completePKI makes the certificates that are missing.
+// completePKI creates the missing pairs.
 func completePKI(dir string, now time.Time) error {
 	if !hasPair(dir, pairEtcd) {
 		if _, _, err := writePair(dir, pairEtcd, etcdCertificate(), nil, nil, now); err != nil {
@@ -170,7 +170,7 @@ func fillPKI(dir, cluster string, now time.Time) error {
 	return errors.Join(writeKey(filepath.Join(dir, accountKey), key), writePEM(filepath.Join(dir, accountPub), "PUBLIC KEY", public))
 }
 
-// writePair makes a key and its certificate. The parent signs it; without a parent it is self-signed.
+// writePair creates a key and its certificate, and writes both. The parent signs the certificate; without a parent it is self-signed.
 func writePair(
 	dir, name string, cert x509.Certificate, parent *x509.Certificate, parentKey *ecdsa.PrivateKey, now time.Time,
 ) (*x509.Certificate, *ecdsa.PrivateKey, error) {
@@ -181,7 +181,7 @@ func writePair(
 	if cert.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120)); err != nil {
 		return nil, nil, err
 	}
-	cert.NotBefore, cert.NotAfter = now.Add(-time.Hour), now.Add(lifetime) // an hour earlier, for clocks that are set back
+	cert.NotBefore, cert.NotAfter = now.Add(-time.Hour), now.Add(lifetime) // valid an hour earlier than now, in case the clock is set back
 	if parent == nil {
 		parent, parentKey = &cert, key
 	}

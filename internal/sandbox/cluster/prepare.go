@@ -15,10 +15,10 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Provisioner is the provisioner of StorageClasses whose claims get a simulated volume.
+// Provisioner is the provisioner of a StorageClass with simulated volumes.
 const Provisioner = "sandbox.fairlead.dev/simulated"
 
-// Driver is the CSI driver of these volumes. Unlike a provisioner's name, a driver's name cannot have a slash.
+// Driver is the CSI driver of simulated volumes. It differs from Provisioner because the name of a driver cannot have a slash.
 const Driver = "simulated.sandbox.fairlead.dev"
 
 var (
@@ -30,8 +30,8 @@ var (
 	podLog []byte
 )
 
-// Prepare writes all files that the processes read. Keys are made once, because they must survive a restart. The other files are
-// written each time, so that an existing sandbox gets the settings of a new version.
+// Prepare writes all files that the processes read. It creates keys and certificates only if they are missing, and writes all other files each time. So
+// an existing sandbox gets the settings of a new version.
 func (s Spec) Prepare(now time.Time) error {
 	if err := makePKI(s.pki(""), s.Name, now); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (s Spec) Prepare(now time.Time) error {
 			return fmt.Errorf("preparing %s: %w", s.Name, err)
 		}
 	}
-	if err := os.MkdirAll(s.file("logs"), 0o700); err != nil { // the API server makes no folder for its audit log
+	if err := os.MkdirAll(s.file("logs"), 0o700); err != nil { // the API server does not create the folder of its audit log
 		return fmt.Errorf("preparing %s: %w", s.Name, err)
 	}
 	return nil
@@ -71,7 +71,8 @@ func (s Spec) Prepare(now time.Time) error {
 
 func (s Spec) file(name string) string { return filepath.Join(s.Dir, name) }
 
-// kubeconfig makes a kubeconfig with inline certificates. It can be copied, merged with others, or given to `join`.
+// kubeconfig returns a kubeconfig with the certificates of a pair in it. Without paths of files, the kubeconfig can be copied, merged with others, or given
+// to `hostctl join`.
 func (s Spec) kubeconfig(pair string) (*clientcmdapi.Config, error) {
 	read := func(name string) (content []byte, err error) {
 		if content, err = os.ReadFile(s.pki(name)); err != nil {
@@ -103,8 +104,8 @@ func (s Spec) kubeconfig(pair string) (*clientcmdapi.Config, error) {
 	}, nil
 }
 
-// WriteKubeconfig writes config to path, readable by its owner only. It replaces the file in one step, and only if a cluster changed, so
-// that the context that a user chose with `kubectl config use-context` stays.
+// WriteKubeconfig writes config to path, so that only the owner can read the file. It keeps the current context of an existing file: the user may have
+// chosen it with `kubectl config use-context`. It replaces the file in one step, and only if the content differs.
 func WriteKubeconfig(path string, config *clientcmdapi.Config) error {
 	if old, err := clientcmd.LoadFromFile(path); err == nil && config.Contexts[old.CurrentContext] != nil {
 		config.CurrentContext = old.CurrentContext

@@ -14,12 +14,12 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/supervisor"
 )
 
-// lean makes Go's garbage collector run early, which keeps four control planes small enough for a laptop. With GOGC=20 four of them
-// with OLM and Fairlead take 3.1 GB resident, and need about 15 % more CPU than with 50 while they start. Half of the memory is
-// program text, which they share.
+// lean makes Go collect garbage more often, so that four control planes fit into the memory of a laptop. With GOGC=20, four of them with OLM and Fairlead have
+// 3.1 GB of resident memory. They need about 15 % more CPU while they start than with GOGC=50. Half of the memory is program text,
+// which the processes share.
 var lean = []string{"GOGC=20"}
 
-// Processes are the processes of the cluster; each comes after those that it needs. They connect to loopback only, so they get no proxy
+// Processes returns the processes of the cluster, each after the processes that it needs. They connect to loopback only, so they inherit no proxy
 // settings.
 func (s Spec) Processes() []supervisor.Process {
 	list := []supervisor.Process{s.etcd(), s.apiServer(), s.controllerManager(), s.scheduler(), s.kwok()}
@@ -30,22 +30,22 @@ func (s Spec) Processes() []supervisor.Process {
 	for i := range list {
 		list[i].Cluster = s.Name
 		list[i].Stamp = stamp(list[i].Path, reads[list[i].Name]...)
-		list[i].Env = append(slices.Clone(lean), "HOME="+s.Dir) // otherwise KWOK would read the user's own settings too
+		list[i].Env = append(slices.Clone(lean), "HOME="+s.Dir) // with the user's HOME, KWOK would also read the user's own settings
 		list[i].Unset = []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy", "KUBECONFIG"}
 	}
 	return list
 }
 
-// stamp returns a stamp that changes with the target of the program's link and with the content of the files.
+// stamp returns a text that changes if the link program leads to another file, or if one of the files has another content. It is for Process.Stamp.
 func stamp(program string, files ...string) string {
 	h := sha256.New()
 	target, err := filepath.EvalSymlinks(program)
 	if err != nil {
-		target = program // it is missing: the start will report that
+		target = program // the program does not exist, which the supervisor reports at the start
 	}
 	_, _ = io.WriteString(h, target)
 	for _, f := range files {
-		content, _ := os.ReadFile(f) // a missing file: the start will report that
+		content, _ := os.ReadFile(f) // if the file is missing, the program reports that at its start
 		_, _ = h.Write(content)
 	}
 	return hex.EncodeToString(h.Sum(nil))[:12]
@@ -60,10 +60,10 @@ func (s Spec) etcd() supervisor.Process {
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=" + s.Name + "=" + peer,
 		"--client-cert-auth", "--cert-file=" + cert, "--key-file=" + key, "--trusted-ca-file=" + cert,
 		"--peer-client-cert-auth", "--peer-cert-file=" + cert, "--peer-key-file=" + key, "--peer-trusted-ca-file=" + cert,
-		"--snapshot-count=5000", // keeps fewer entries in memory
+		"--snapshot-count=5000", // etcd keeps fewer entries in memory
 	}
 	if !s.Fsync {
-		args = append(args, "--unsafe-no-fsync") // safe in every crash except the machine's
+		args = append(args, "--unsafe-no-fsync") // data survives a crash of etcd, but not a crash of the machine
 	}
 	return supervisor.Process{
 		Name: binaries.Etcd, Path: s.program(binaries.Etcd), Args: args,
@@ -76,7 +76,7 @@ func (s Spec) apiServer() supervisor.Process {
 		"--etcd-servers=https://" + s.address(portEtcd), "--etcd-cafile=" + s.pki(pairEtcd+".crt"),
 		"--etcd-certfile=" + s.pki(pairEtcd+".crt"), "--etcd-keyfile=" + s.pki(pairEtcd+".key"),
 		"--bind-address=127.0.0.1", "--secure-port=" + s.port(portAPIServer), "--advertise-address=127.0.0.1",
-		"--endpoint-reconciler-type=none", // otherwise it writes the loopback address into Endpoints, which the API refuses
+		"--endpoint-reconciler-type=none", // without it, the API server writes a loopback address into Endpoints, which its own validation refuses
 		"--service-cluster-ip-range=10.96.0.0/16",
 		"--tls-cert-file=" + s.pki(pairServing+".crt"), "--tls-private-key-file=" + s.pki(pairServing+".key"),
 		"--client-ca-file=" + s.pki(pairCA+".crt"),
@@ -91,7 +91,7 @@ func (s Spec) apiServer() supervisor.Process {
 		"--kubelet-client-certificate=" + s.pki(pairKubelet+".crt"), "--kubelet-client-key=" + s.pki(pairKubelet+".key"),
 		"--kubelet-preferred-address-types=InternalIP",
 		"--profiling=false",
-		"--shutdown-watch-termination-grace-period=1s", // otherwise a stop waits for every watcher
+		"--shutdown-watch-termination-grace-period=1s", // without it, a stop waits for every watcher
 	}
 	if s.Audit {
 		args = append(args, "--audit-policy-file="+s.file("audit.yaml"), "--audit-log-path="+s.AuditLog(),
@@ -111,7 +111,7 @@ func (s Spec) controllerManager() supervisor.Process {
 		"--controllers=*", "--use-service-account-credentials=true",
 		"--root-ca-file="+s.pki(pairCA+".crt"), "--service-account-private-key-file="+s.pki(accountKey),
 		"--cluster-signing-cert-file="+s.pki(pairCA+".crt"), "--cluster-signing-key-file="+s.pki(pairCA+".key"),
-		"--node-monitor-grace-period=8760h", "--node-monitor-period=15s", // no leases are renewed, see kwok
+		"--node-monitor-grace-period=8760h", "--node-monitor-period=15s", // long, because KWOK renews no node leases (see method kwok)
 	)
 }
 
@@ -129,12 +129,13 @@ func (s Spec) kwok() supervisor.Process {
 		"--manage-all-nodes=true", "--node-ip=127.0.0.1", "--node-port="+s.port(portKwok),
 		"--server-address="+s.address(portKwok),
 		"--tls-cert-file="+s.pki(pairServing+".crt"), "--tls-private-key-file="+s.pki(pairServing+".key"),
-		// No leases: a restarted KWOK would wait until the leases of the previous one expire, and the pods would wait too.
+		// KWOK keeps no node leases. With leases, a restarted KWOK would wait until the leases of its predecessor expire, and
+		// all pods would wait as well.
 		"--node-lease-duration-seconds=0",
 	)
 }
 
-// standing describes a process that needs the API server and serves a health endpoint on its own port.
+// standing returns a process that needs the API server. It has a health endpoint at path on a port of its own.
 func (s Spec) standing(name, port, path string, args ...string) supervisor.Process {
 	return supervisor.Process{
 		Name: name, Path: s.program(name), Args: args, After: []string{binaries.APIServer},

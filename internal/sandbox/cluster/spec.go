@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Keys of the ports that a control plane needs.
+// These are the keys of the ports of a control plane.
 const (
 	portEtcd       = "etcd"
 	portEtcdPeer   = "etcd-peer"
@@ -22,7 +22,7 @@ const (
 	portKwok       = "kwok"
 )
 
-// PortKeys are the keys of Spec.Ports.
+// PortKeys returns the keys for which Spec.Ports needs a port.
 func PortKeys() []string {
 	return []string{portEtcd, portEtcdPeer, portAPIServer, portController, portScheduler, portKwok}
 }
@@ -30,55 +30,54 @@ func PortKeys() []string {
 // Node is one simulated node.
 type Node struct {
 	Name   string `json:"name"`
-	Region string `json:"region"` // its topology.kubernetes.io labels
+	Region string `json:"region"` // the value of the label topology.kubernetes.io/region
 	Zone   string `json:"zone"`
 }
 
-// Spec describes a control plane. Its many methods are short: each derives a path, a process or a kubeconfig from these few fields.
+// Spec describes a control plane. Its methods derive paths, processes and kubeconfigs from it.
 type Spec struct {
 	Name          string         `json:"name"`
-	Dir           string         `json:"-"`     // the folder with all its files
-	Binaries      string         `json:"-"`     // the folder with its programs
-	Ports         map[string]int `json:"ports"` // loopback ports: all of PortKeys, and more that others asked for
+	Dir           string         `json:"-"`     // the folder for the cluster's files
+	Binaries      string         `json:"-"`     // the folder with the programs
+	Ports         map[string]int `json:"ports"` // loopback ports: one for each of PortKeys, and one for each key given to Sandbox.Port
 	Nodes         []Node         `json:"nodes"`
-	Audit         bool           `json:"audit,omitempty"`         // write every request's metadata to AuditLog
-	Fsync         bool           `json:"fsync,omitempty"`         // etcd syncs its writes to disk: slower, as in production
-	APIServerArgs []string       `json:"apiServerArgs,omitempty"` // appended, so that they win
+	Audit         bool           `json:"audit,omitempty"`         // log the metadata of every request to AuditLog
+	Fsync         bool           `json:"fsync,omitempty"`         // etcd syncs its writes to disk, as in production; this is slower
+	APIServerArgs []string       `json:"apiServerArgs,omitempty"` // added after the other flags; the last value of a flag counts
 }
 
-// Kubeconfig is the path of the administrator's kubeconfig.
+// Kubeconfig returns the path of the administrator's kubeconfig.
 func (s Spec) Kubeconfig() string { return filepath.Join(s.Dir, "kubeconfig") }
 
-// ManagerKubeconfig is the path of the kubeconfig of the manager. It uses the service account fairlead-manager, with the permissions
-// that config/rbac grants.
+// ManagerKubeconfig returns the path of the manager's kubeconfig. It acts as the service account fairlead-manager, which has the permissions in
+// config/rbac.
 func (s Spec) ManagerKubeconfig() string { return s.file("fairlead-manager.conf") }
 
-// CollectorKubeconfig is the path of the kubeconfig of a member's collector. It uses the collector's service account, with the
-// permissions that the join granted.
+// CollectorKubeconfig returns the path of the kubeconfig for a member's collector. It acts as the collector's service account, which has the permissions
+// that the join granted.
 func (s Spec) CollectorKubeconfig() string { return s.file("fairlead-collector.conf") }
 
-// ServingPair returns the files of the certificate for servers of this cluster at 127.0.0.1, of its key, and of the authority that
-// signed it.
+// ServingPair returns three paths: the certificate for servers of this cluster at 127.0.0.1, its key, and the certificate authority that signed it.
 func (s Spec) ServingPair() (cert, key, authority string) {
 	return s.pki(pairServing + ".crt"), s.pki(pairServing + ".key"), s.pki(pairCA + ".crt")
 }
 
-// AuditLog is the file to which the API server logs requests, one JSON event per line, if Audit is on.
+// AuditLog returns the path of the API server's audit log, with one JSON event per line. It exists if Audit is set.
 func (s Spec) AuditLog() string { return filepath.Join(s.Dir, "logs", "audit.log") }
 
-// Data is the folder of its etcd, with all state of the cluster.
+// Data returns the folder of the cluster's etcd. It has the whole state of the cluster.
 func (s Spec) Data() string { return s.file("etcd") }
 
-// Server is the address of the API server.
+// Server returns the URL of the API server.
 func (s Spec) Server() string { return "https://" + s.address(portAPIServer) }
 
-// REST is the administrator's client configuration.
+// REST returns a client configuration with an administrator's rights.
 func (s Spec) REST() (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig())
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig of %s: %w", s.Name, err)
 	}
-	config.QPS, config.Burst = 100, 200 // so high that a user waits for the server, not for the client's rate limit
+	config.QPS, config.Burst = 100, 200 // high enough to delay no request
 	return config, nil
 }
 

@@ -20,22 +20,24 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// A token is valid for an hour, like a pod's, and is replaced every ten minutes. A token is bound to the UID of its account. If the account
-// is deleted and made again, the operator has no access for ten minutes at most.
+// A token belongs to the UID of its service account. If the account is deleted and created again, the operator has no access until it gets its next token,
+// which takes up to tokenRefresh.
 const (
-	tokenLife    = time.Hour
+	// tokenLife is how long a token is valid. Tokens in pods have the same time.
+	tokenLife = time.Hour
+	// tokenRefresh is the time after which the watcher replaces a token.
 	tokenRefresh = 10 * time.Minute
 )
 
-// credentials makes kubeconfigs for service accounts, below one folder. A kubeconfig names a token file. client-go reads the file again by
-// itself, so a new token needs no restart.
+// credentials writes kubeconfigs for service accounts into one folder. Each kubeconfig names a file with the token. client-go reads that file again from
+// time to time, so an operator uses a new token without a restart.
 type credentials struct {
-	rest   *rest.Config // the kubeconfigs have its server and CA
+	rest   *rest.Config // the kubeconfigs get its server and its CA
 	client kubernetes.Interface
 	dir    string
 }
 
-// kubeconfig is the path of an instance's kubeconfig. Names of namespaces and Deployments have no underscore, so the path is unique.
+// kubeconfig returns the path of an instance's kubeconfig. The path is unique: names of namespaces and Deployments have no underscore.
 func (c credentials) kubeconfig(i Instance) string {
 	return filepath.Join(c.dir, i.Namespace+"_"+i.Deployment+".kubeconfig")
 }
@@ -44,7 +46,7 @@ func (c credentials) token(i Instance) string {
 	return filepath.Join(c.dir, i.Namespace+"_"+i.Deployment+".token")
 }
 
-// refresh writes a new token of the instance's service account.
+// refresh writes a new token of the instance's service account into the token file.
 func (c credentials) refresh(ctx context.Context, i Instance) error {
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
 		ExpirationSeconds: ptr.To(int64(tokenLife / time.Second)),
@@ -59,7 +61,7 @@ func (c credentials) refresh(ctx context.Context, i Instance) error {
 	return nil
 }
 
-// write makes the instance's kubeconfig with a new token.
+// write writes the instance's kubeconfig and a new token.
 func (c credentials) write(ctx context.Context, i Instance) error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return fmt.Errorf("making the folder for kubeconfigs: %w", err)
@@ -88,7 +90,7 @@ func (c credentials) write(ctx context.Context, i Instance) error {
 	return nil
 }
 
-// remove deletes the instance's files. The token in them expires by itself.
+// remove deletes the instance's kubeconfig and token file. The token itself stays valid until it expires.
 func (c credentials) remove(i Instance) error {
 	for _, path := range []string{c.kubeconfig(i), c.token(i)} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -98,7 +100,7 @@ func (c credentials) remove(i Instance) error {
 	return nil
 }
 
-// replaceFile replaces a file in one step, because other processes read it at any time.
+// replaceFile replaces a file in one step, because another process may read it at any moment.
 func replaceFile(path string, content []byte) error {
 	temporary, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
 	if err != nil {

@@ -10,37 +10,36 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// DeploymentLabel is a label of the operator's Deployments; its value is Name. Watch selects by it.
+// DeploymentLabel is the label by which Watch selects the operator's Deployments. Its value is Name.
 const DeploymentLabel = "demo.fairlead.dev/operator"
 
-// targetNamespaces is the annotation of the pod template in which OLM writes the namespaces of the OperatorGroup.
+// targetNamespaces is an annotation of the pod template. OLM writes the namespaces that the OperatorGroup selects into it.
 const targetNamespaces = "olm.targetNamespaces"
 
-// Instance describes the process for one Deployment of the operator on a member. Equal instances have the same process.
+// Instance is what the operator's process for one Deployment needs. The same Instance always means the same process.
 type Instance struct {
-	Namespace      string // the Deployment's
+	Namespace      string // the namespace of the Deployment
 	Deployment     string
-	UID            types.UID // of the Deployment: a new Deployment of the same name is another instance
-	Version        string    // the version in its image
+	UID            types.UID // the Deployment's uid: another Deployment of the same name is another instance
+	Version        string    // the version in the Deployment's image
 	ServiceAccount string
-	WatchNamespace string // the namespace to serve; empty is every one
-	Kubeconfig     string // a kubeconfig of ServiceAccount, valid as long as the instance exists
+	WatchNamespace string // the namespace to watch; "" means all namespaces
+	Kubeconfig     string // the path of a kubeconfig that acts as ServiceAccount; it is valid as long as the instance exists
 }
 
-// Key names the instance among those of its member, as NAMESPACE/DEPLOYMENT.
+// Key returns NAMESPACE/DEPLOYMENT, which no other instance on the member has.
 func (i Instance) Key() string { return i.Namespace + "/" + i.Deployment }
 
-// verdict is the action that follows from a Deployment's state.
+// verdict is what has to be done for a Deployment.
 type verdict string
 
 const (
-	run  verdict = "run"  // rolled out: its instance must run
-	keep verdict = "keep" // rolling out: the previous process stays
-	end  verdict = "end"  // no pod is ready: no process runs
+	run  verdict = "run"  // it is rolled out: its instance must run
+	keep verdict = "keep" // it is being rolled out: the earlier process goes on
+	end  verdict = "end"  // it has no ready pod: no process may run
 )
 
-// judge returns the verdict on a Deployment. It returns an error for a Deployment that is rolled out but fits no
-// release.
+// judge returns the verdict on a Deployment. It returns an error if the Deployment is rolled out but its image is not of a release.
 func judge(d *appsv1.Deployment) (verdict, Instance, error) {
 	replicas := int32(1)
 	if d.Spec.Replicas != nil {
@@ -50,7 +49,7 @@ func judge(d *appsv1.Deployment) (verdict, Instance, error) {
 	case d.DeletionTimestamp != nil, replicas == 0:
 		return end, Instance{}, nil
 	case d.Status.ObservedGeneration < d.Generation:
-		return keep, Instance{}, nil // its status is about an earlier template
+		return keep, Instance{}, nil // the status is about an earlier generation
 	case d.Status.ReadyReplicas == 0:
 		return end, Instance{}, nil
 	case d.Status.UpdatedReplicas < replicas, d.Status.Replicas > d.Status.UpdatedReplicas:
@@ -64,7 +63,7 @@ func judge(d *appsv1.Deployment) (verdict, Instance, error) {
 	}
 	watch, told := pod.Annotations[targetNamespaces]
 	if !told {
-		watch = d.Namespace // OLM did not make this Deployment, so the operator watches the smallest scope
+		watch = d.Namespace // OLM has not written the annotation, so it did not make this Deployment: watch the smallest scope
 	}
 	if strings.Contains(watch, ",") {
 		return end, Instance{}, fmt.Errorf("reading Deployment %s/%s: its annotation lists the namespaces %s, but %s serves one namespace or all",
@@ -80,7 +79,7 @@ func judge(d *appsv1.Deployment) (verdict, Instance, error) {
 	}, nil
 }
 
-// imageVersion returns the release in the Deployment's image. The image decides, not a label, because a pod runs the image.
+// imageVersion returns the version in the tag of the Deployment's image. A label would not do: a pod runs what its image has.
 func imageVersion(d *appsv1.Deployment) (string, error) {
 	for _, c := range d.Spec.Template.Spec.Containers {
 		version, ours := strings.CutPrefix(c.Image, Repository+":")

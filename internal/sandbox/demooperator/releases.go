@@ -8,28 +8,28 @@ import (
 	"strings"
 )
 
-// Name is the operator's name: of its package in the catalog, its Deployment, its service account and its field manager.
+// Name is the name of the operator's package in the catalog, of its Deployment, its service account and its field manager.
 const Name = "demo-operator"
 
-// Repository is the repository of the operator's image. The image does not exist. The domain never resolves, so a pod on a real node would
-// fail to pull and not run another program.
+// Repository is the repository of the operator's image, which does not exist. The domain never resolves, so a pod on a real node could not pull some
+// other program under this name.
 const Repository = "example.invalid/" + Name
 
-// release describes the features of a version that differ between versions.
+// release is a version of the operator, with the features in which versions differ.
 type release struct {
 	version string
-	summary bool // the ConfigMap has a key with a summary of the messages
+	summary bool // the ConfigMap has the key summary, with a summary of the messages
 	label   bool // the ConfigMap has a label with the version
 }
 
-// releases are in the order in which they are published; OLM upgrades along it.
+// releases are all versions, in the order in which the sandbox publishes them and OLM upgrades to them.
 var releases = []release{
 	{version: "v1.0.0"},
 	{version: "v1.1.0", summary: true},
 	{version: "v1.2.0", summary: true, label: true},
 }
 
-// Versions returns all versions, oldest first.
+// Versions returns all versions, the oldest first.
 func Versions() []string {
 	versions := make([]string, 0, len(releases))
 	for _, r := range releases {
@@ -38,10 +38,10 @@ func Versions() []string {
 	return versions
 }
 
-// Image returns the image of a version's Deployment.
+// Image returns the image in the Deployment of a version.
 func Image(version string) string { return Repository + ":" + version }
 
-// releaseOf returns the release of a version. The error names the existing versions.
+// releaseOf returns the release with this version. The error for another version lists the existing ones.
 func releaseOf(version string) (release, error) {
 	i := slices.IndexFunc(releases, func(r release) bool { return r.version == version })
 	if i < 0 {

@@ -9,27 +9,27 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// The reasons of a Greeting's Ready condition.
+// These are the reasons of the condition Ready of a Greeting.
 const (
 	// ReasonWritten surfaces when the ConfigMap matches the Greeting.
 	ReasonWritten = "Written"
-	// ReasonNameTaken surfaces when a ConfigMap of that name exists and belongs to another owner.
+	// ReasonNameTaken surfaces when a ConfigMap with the name exists and belongs to another owner.
 	ReasonNameTaken = "NameTaken"
 	// ReasonWriteRefused surfaces when the API server refused the ConfigMap. The message has the server's error.
 	ReasonWriteRefused = "WriteRefused"
 )
 
-// greetingLabel is a label of every ConfigMap of the operator, so that it watches only its own.
+// greetingLabel is on every ConfigMap of the operator. Its informer selects by this label, so it sees no other ConfigMaps.
 const greetingLabel = "demo.fairlead.dev/greeting"
 
-// versionLabel names the release that wrote a ConfigMap.
+// versionLabel is a label of a ConfigMap with the version that wrote it.
 const versionLabel = "app.kubernetes.io/version"
 
 // configMapName is the name of a Greeting's ConfigMap.
 func configMapName(g *Greeting) string { return g.Name + "-messages" }
 
-// configMap renders the ConfigMap of a Greeting as this release writes it. The keys of recipients have a prefix, so that a recipient
-// named "summary" does not collide with the summary.
+// configMap returns the ConfigMap of a Greeting as this release writes it. Keys of recipients have a prefix: without one, a recipient named "summary" would
+// collide with the key summary.
 func (r release) configMap(g *Greeting) *unstructured.Unstructured {
 	data := map[string]any{"operator-version": r.version}
 	for _, recipient := range g.Spec.Recipients {
@@ -57,7 +57,7 @@ func (r release) configMap(g *Greeting) *unstructured.Unstructured {
 	}}
 }
 
-// labelValue is the Greeting's UID: unlike its name it always fits a label.
+// labelValue returns the Greeting's UID. A name can be too long for a label's value.
 func labelValue(g *Greeting) string { return string(g.UID) }
 
 func recipients(n int) string {
@@ -67,7 +67,7 @@ func recipients(n int) string {
 	return fmt.Sprintf("%d recipients", n)
 }
 
-// writeResult is the result of writing a Greeting's ConfigMap.
+// writeResult is the reason and the message of the condition Ready after an attempt to write the ConfigMap.
 type writeResult struct {
 	reason  string
 	message string
@@ -84,8 +84,8 @@ func nameTaken(g *Greeting) writeResult {
 
 func writeRefused(err error) writeResult { return writeResult{ReasonWriteRefused, err.Error()} }
 
-// status renders a Greeting's status for a result. The transition time changes only when Ready does, so that writing the same status again
-// changes nothing.
+// status returns the status of a Greeting for a result. lastTransitionTime changes only if the condition's status changes, so writing the same result
+// again changes nothing.
 func status(g *Greeting, o writeResult, now metav1.Time) *unstructured.Unstructured {
 	ready := metav1.ConditionFalse
 	if o.reason == ReasonWritten {

@@ -21,26 +21,26 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Options are the operator's credentials, namespace and version.
+// Options are what a process of the operator needs.
 type Options struct {
 	REST      *rest.Config // the operator's own credentials
-	Namespace string       // the namespace whose Greetings it serves; empty is every namespace
+	Namespace string       // the namespace whose Greetings the operator serves; "" means all namespaces
 	Version   string       // one of Versions
 }
 
 var configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
 
-// operator serves Greetings as one release.
+// operator reconciles Greetings as one release does.
 type operator struct {
 	release   release
 	client    dynamic.Interface
 	greetings cache.SharedIndexInformer
-	written   cache.SharedIndexInformer // the operator's own ConfigMaps, metadata only: it restores them after a deletion or an edit
+	written   cache.SharedIndexInformer // the metadata of the operator's own ConfigMaps, so that it restores one that a user has changed or deleted
 	queue     workqueue.TypedRateLimitingInterface[cache.ObjectName]
 }
 
-// Run reconciles Greetings until ctx ends. It returns an error if it cannot start. An error with one Greeting goes into that Greeting's
-// status, and Run tries again.
+// Run reconciles Greetings until ctx ends. It returns an error only if it cannot start. An error about one Greeting goes into the status of that Greeting,
+// and Run tries again.
 func Run(ctx context.Context, o Options) error {
 	op, err := newOperator(o)
 	if err != nil {
@@ -54,7 +54,7 @@ func Run(ctx context.Context, o Options) error {
 		go informer.RunWithContext(ctx)
 	}
 	if !cache.WaitForCacheSync(ctx.Done(), op.greetings.HasSynced, op.written.HasSynced) {
-		return nil // ctx ended during the start
+		return nil // ctx has ended during the start
 	}
 	log.FromContext(ctx).Info("Serving greetings", "version", o.Version, "namespace", o.Namespace)
 
@@ -100,7 +100,7 @@ func newOperator(o Options) (*operator, error) {
 	return op, nil
 }
 
-// next reconciles one Greeting from the queue. It returns false when the queue is shut down.
+// next takes one Greeting from the queue and reconciles it. It returns false when the queue is shut down.
 func (op *operator) next(ctx context.Context) bool {
 	key, shut := op.queue.Get()
 	if shut {
@@ -116,7 +116,7 @@ func (op *operator) next(ctx context.Context) bool {
 	return true
 }
 
-// reconcile writes a Greeting's ConfigMap, and the result into the Greeting's status.
+// reconcile writes the ConfigMap of a Greeting, and then the result into the Greeting's status.
 func (op *operator) reconcile(ctx context.Context, key cache.ObjectName) error {
 	obj, there, err := op.greetings.GetStore().GetByKey(key.String())
 	if err != nil || !there {
@@ -137,7 +137,7 @@ func (op *operator) reconcile(ctx context.Context, key cache.ObjectName) error {
 	case failure != nil:
 		return failure
 	case apierrors.IsNotFound(err):
-		return nil // deleted meanwhile
+		return nil // a user has deleted the Greeting
 	case err != nil:
 		return fmt.Errorf("writing status of Greeting %s: %w", key, err)
 	}
@@ -145,12 +145,12 @@ func (op *operator) reconcile(ctx context.Context, key cache.ObjectName) error {
 		log.FromContext(ctx).Info("Greeting served", "greeting", key.String(), "reason", done.reason, "message", done.message)
 	}
 	if done.reason == ReasonNameTaken {
-		op.queue.AddAfter(key, time.Minute) // the other ConfigMap lacks our label, so no event reports its deletion
+		op.queue.AddAfter(key, time.Minute) // the other owner's ConfigMap does not have greetingLabel, so no event reports its deletion
 	}
 	return nil
 }
 
-// write applies the ConfigMap, unless a ConfigMap of that name belongs to another owner.
+// write applies the ConfigMap of a Greeting, unless a ConfigMap of this name belongs to another owner.
 func (op *operator) write(ctx context.Context, g *Greeting) (writeResult, error) {
 	want := op.release.configMap(g)
 	client := op.client.Resource(configMaps).Namespace(g.Namespace)
@@ -170,7 +170,7 @@ func (op *operator) write(ctx context.Context, g *Greeting) (writeResult, error)
 	return written(g), nil
 }
 
-// ready returns the present reason of a Greeting's Ready condition.
+// ready returns the reason in a Greeting's condition Ready, or "".
 func ready(g *Greeting) string {
 	for _, c := range g.Status.Conditions {
 		if c.Type == "Ready" {
@@ -180,7 +180,7 @@ func ready(g *Greeting) string {
 	return ""
 }
 
-// onAnyChange calls f with every object that is added, updated or deleted.
+// onAnyChange returns a handler that calls f with every object that is added, changed or deleted.
 func onAnyChange(f func(metav1.Object)) cache.ResourceEventHandler {
 	see := func(obj any) {
 		if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {

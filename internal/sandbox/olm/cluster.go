@@ -12,42 +12,42 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Cluster is a running control plane, with the fields that OLM's installation needs.
+// Cluster is a running control plane on which to install OLM.
 type Cluster struct {
-	Name       string       // its name in messages
-	Dir        string       // the cluster's folder; OLM's files are in a subfolder
-	REST       *rest.Config // as its administrator
-	Kubeconfig string       // the same as a file
-	Binaries   string       // folder with olm, catalog and catalogserver
+	Name       string       // the name in messages
+	Dir        string       // the cluster's folder; OLM's files go into a subfolder
+	REST       *rest.Config // with an administrator's rights
+	Kubeconfig string       // the path of a kubeconfig with the same credentials
+	Binaries   string       // the folder with the programs olm, catalog and catalogserver
 
-	// FreePort returns a free loopback port. It stays the same for a key as long as the cluster exists.
+	// FreePort returns a free loopback port. As long as the cluster exists, it returns the same port for the same key.
 	FreePort func(key string) (int, error)
-	// AddProcess makes the supervisor keep this process running from now on. A process of that name stays if it is
-	// equal, and is replaced otherwise.
+	// AddProcess makes the supervisor keep this process running from now on. It replaces a process of the same name, unless the two
+	// are equal.
 	AddProcess func(ctx context.Context, p Command) error
 }
 
-// Command describes a process that must keep running. It is restarted with every exit code.
+// Command is a process that has to keep running. The supervisor starts it again whenever it ends, also with exit code 0.
 type Command struct {
 	Name  string
 	Path  string
 	Args  []string
-	Env   []string // KEY=VALUE, on top of the supervisor's own environment
+	Env   []string // NAME=value, added to the supervisor's own environment
 	Unset []string // variables that the process must not inherit
 }
 
-// portKey names the catalog server's port.
+// portKey is the key of the port of the catalog's server.
 const portKey = "catalogserver"
 
-// home is the folder with all files of this package for a cluster.
+// home returns the folder for this package's files about a cluster.
 func (c Cluster) home() string { return filepath.Join(c.Dir, "olm") }
 
-// catalogFolder is the folder that a catalogserver serves. It must hold only the catalog.
+// catalogFolder is the folder, in home, that catalogserver serves. It must contain the catalog and nothing else.
 const catalogFolder = "catalog"
 
 func (c Cluster) catalogDir() string { return filepath.Join(c.home(), catalogFolder) }
 
-// address is the address of catalogserver.
+// address returns the address of the catalog's server.
 func (c Cluster) address() (string, error) { return c.addressOf(portKey) }
 
 func (c Cluster) addressOf(key string) (string, error) {
@@ -58,9 +58,8 @@ func (c Cluster) addressOf(key string) (string, error) {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), nil
 }
 
-// unset are variables of the user's environment that OLM must not get. CI switches on a round tripper that panics on
-// objects without OLM's labels. Proxies would divert calls to loopback, and OLM copies them into every operator's
-// Deployment.
+// unset are variables of the user's environment that OLM's programs must not inherit. With CI set, OLM uses a round tripper that panics on objects without
+// OLM's labels. A proxy would get requests for loopback addresses, and OLM copies proxy variables into every operator's Deployment.
 var unset = []string{
 	"CI",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "GRPC_PROXY",
@@ -68,11 +67,11 @@ var unset = []string{
 	"GLOBAL_CATALOG_NAMESPACE",
 }
 
-// small keeps the processes small: memory is scarce in a sandbox of several members. Garbage collection runs at a quarter of
-// the usual growth, which costs these idle processes little.
+// small makes a process use little memory: a sandbox has several of them for each member. Go collects garbage after the heap has grown by 25 %, not 100 %. For
+// these mostly idle processes that costs little CPU.
 var small = []string{"GOGC=25", "GOMAXPROCS=2"}
 
-// catalogServer returns the process that serves the folder catalog in home.
+// catalogServer returns a process that serves the catalog in home at address.
 func (c Cluster) catalogServer(name, address, home string) Command {
 	return Command{
 		Name: name, Path: filepath.Join(c.Binaries, "catalogserver"),
@@ -81,16 +80,16 @@ func (c Cluster) catalogServer(name, address, home string) Command {
 	}
 }
 
-// processes returns OLM's three processes, for a cluster whose catalog is served on address.
+// processes returns the three processes of OLM on a cluster. address is the address of the catalog's server.
 //
-// The intervals are OLM's resync intervals; OLM sees changes by watches.
+// --interval is the time between two resyncs. It can be long, because OLM sees changes through watches.
 func (c Cluster) processes(address string) []Command {
 	return []Command{
 		c.catalogServer("catalogserver", address, c.home()),
 		{
 			Name: "olm", Path: filepath.Join(c.Binaries, "olm"),
 			Args: []string{"--namespace=" + systemNamespace, "--interval=30s"},
-			// OLM's programs read the cluster from this variable only. They have no flag for it.
+			// This program has no flag for the kubeconfig. It reads the path from the environment.
 			Env: append([]string{"KUBECONFIG=" + c.Kubeconfig}, small...), Unset: unset,
 		},
 		{

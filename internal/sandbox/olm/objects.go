@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// systemNamespace is OLM's own namespace. Every namespace can use a CatalogSource in it.
+	// systemNamespace is OLM's own namespace. Subscriptions in every namespace can use a CatalogSource that is there.
 	systemNamespace = "olm"
-	// globalNamespace is the namespace for Subscriptions to operators that serve every namespace.
+	// globalNamespace is the namespace for Subscriptions to operators that serve all namespaces.
 	globalNamespace = "operators"
-	// CatalogSource is the name of the catalog's CatalogSource, in namespace olm.
+	// CatalogSource is the name of the CatalogSource for the sandbox's catalog, in namespace olm.
 	CatalogSource = "demo-catalog"
 )
 
-// definitions are the CRDs of OLM's kinds.
+// definitions returns OLM's CRDs.
 func definitions() []*apiextensionsv1.CustomResourceDefinition {
 	return []*apiextensionsv1.CustomResourceDefinition{
 		crds.CatalogSource(), crds.ClusterServiceVersion(), crds.InstallPlan(), crds.OLMConfig(),
@@ -34,7 +34,7 @@ func definitions() []*apiextensionsv1.CustomResourceDefinition {
 	}
 }
 
-// namespaces are created before the objects in them.
+// namespaces returns the namespaces that OLM needs.
 func namespaces() []client.Object {
 	namespace := func(name string) client.Object {
 		return &corev1.Namespace{TypeMeta: typeMeta("v1", "Namespace"), ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -42,15 +42,17 @@ func namespaces() []client.Object {
 	return []client.Object{namespace(systemNamespace), namespace(globalNamespace)}
 }
 
-// objects are the objects that OLM needs, for a catalog served on address.
+// objects returns the objects that OLM needs, with a CatalogSource for the server at address.
 func objects(address string) []client.Object {
 	return []client.Object{
-		// OLM reads its settings from this object. The defaults suffice, but without the object OLM logs its absence at every sync.
+		// OLM reads its settings from this object. The defaults are enough, but without the object OLM would log at every
+		// resync that it is missing.
 		&operatorsv1.OLMConfig{
 			TypeMeta:   typeMeta(operatorsv1.GroupVersion.String(), "OLMConfig"),
 			ObjectMeta: metav1.ObjectMeta{Name: "cluster"},
 		},
-		// An empty spec makes it global: operators subscribed to in this namespace serve all of them.
+		// The empty spec selects every namespace. So an operator with a Subscription in this namespace serves all
+		// namespaces.
 		&operatorsv1.OperatorGroup{
 			TypeMeta:   typeMeta(operatorsv1.GroupVersion.String(), operatorsv1.OperatorGroupKind),
 			ObjectMeta: metav1.ObjectMeta{Namespace: globalNamespace, Name: "global-operators"},
@@ -72,8 +74,8 @@ func typeMeta(apiVersion, kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}
 }
 
-// stated returns an object without its status and creation time. They are empty in Go's structs, but an apply with them would claim
-// ownership of these fields.
+// stated returns an object without its status and creationTimestamp. Go structs always have these fields, and an apply with them would claim to own
+// them.
 func stated(o runtime.Object) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox/demooperator"
 )
 
-// ServeOwn serves another catalog of the demo operator on a cluster, and returns its address for a CatalogSource. The catalog has
-// these bundles in one channel, each replacing the one before it, and they may be versions that no program serves. Subscriptions
-// to the sandbox's own catalog do not see them.
+// ServeOwn serves a further catalog of the demo operator on a cluster, and returns its address for a CatalogSource. The catalog has these bundles in one
+// channel, and each replaces the one before it. A bundle may have a version for which no program exists. Subscriptions to the
+// sandbox's catalog do not see these bundles.
 //
-// The supervisor runs the server as a process of the returned name until the caller removes it. A call with other bundles replaces
-// the catalog. OLM reads it again when it connects to the server again.
+// The supervisor runs the server as a process with the returned name, until the caller removes that process. Another call with the same
+// name and other bundles replaces the catalog; OLM reads it at its next connection to the server.
 func ServeOwn(ctx context.Context, c Cluster, name string, bundles ...Bundle) (process, address string, err error) {
 	process = portKey + "-" + name
 	if address, err = c.addressOf(process); err != nil {

@@ -21,18 +21,18 @@ const (
 
 var frames = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 
-// Printer writes steps to one stream. It is safe for concurrent use.
+// Printer writes the progress of steps to one stream. Several goroutines can use it.
 type Printer struct {
 	mu      sync.Mutex
 	out     io.Writer
-	width   int // of the terminal; 0 = no terminal
+	width   int // the terminal's width; 0 if out is no terminal
 	running []*Step
 	frame   int
-	live    bool // a live line is on the screen
+	live    bool // the line of the running steps is on the screen now
 	stop    chan struct{}
 }
 
-// Step is a piece of work in progress. End it with Done, Donef, Skip or Fail.
+// Step is a step in progress. It ends with Done, Donef, Skip or Fail.
 type Step struct {
 	p     *Printer
 	what  string
@@ -41,7 +41,7 @@ type Step struct {
 	told  time.Time
 }
 
-// New prints to out, with a live line if that is a terminal.
+// New returns a Printer that writes to out. On a terminal it also shows a line of the running steps.
 func New(out io.Writer) *Printer {
 	p := &Printer{out: out}
 	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -53,10 +53,10 @@ func New(out io.Writer) *Printer {
 	return p
 }
 
-// Discard makes a Printer that shows nothing.
+// Discard returns a Printer that shows nothing.
 func Discard() *Printer { return New(io.Discard) }
 
-// Step begins a step.
+// Step begins a step. The text describes it.
 func (p *Printer) Step(format string, args ...any) *Step {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,14 +73,14 @@ func (p *Printer) Step(format string, args ...any) *Step {
 	return s
 }
 
-// Note prints a line that belongs to no step.
+// Note prints a line that is about no step.
 func (p *Printer) Note(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.print("• " + fmt.Sprintf(format, args...))
 }
 
-// Update sets the detail that the live line and the once-a-minute line show for the step.
+// Update sets a detail that is shown behind the running step.
 func (s *Step) Update(format string, args ...any) {
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
@@ -90,12 +90,12 @@ func (s *Step) Update(format string, args ...any) {
 // Done ends the step with success.
 func (s *Step) Done() { s.Donef("%s", s.what) }
 
-// Donef ends the step with success and another text than it began with.
+// Donef ends the step with success and shows this text in place of the step's.
 func (s *Step) Donef(format string, args ...any) {
 	s.end("✓ " + fmt.Sprintf(format, args...) + " (" + Seconds(time.Since(s.began)) + ")")
 }
 
-// Skip ends the step without a line: there was nothing to do.
+// Skip ends the step without a line, for example because the caller prints the error.
 func (s *Step) Skip() { s.end("") }
 
 // Fail ends the step with an error.
@@ -117,7 +117,7 @@ func (s *Step) end(line string) {
 	}
 }
 
-// Seconds formats a duration for people: 0.4 s, 8 s, 2 min 5 s.
+// Seconds returns a duration for people: 0.4 s, 8 s, 2 min 5 s.
 func Seconds(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -131,7 +131,7 @@ func Seconds(d time.Duration) string {
 
 func (p *Printer) print(line string) {
 	p.wipe()
-	_, _ = fmt.Fprintln(p.out, line) // an error here is no reason to stop the work
+	_, _ = fmt.Fprintln(p.out, line) // an error does not matter: the work goes on without the line
 }
 
 func (p *Printer) wipe() {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// add makes p one of the processes that should run. It replaces a process of the same name.
+// add makes p one of the recorded processes, in place of one with the same name, and starts p unless its cluster is stopped.
 func (s *supervisor) add(p Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -26,7 +26,7 @@ func (s *supervisor) add(p Process) {
 	}
 }
 
-// take removes the runner of key from the map and returns it. The caller ends it.
+// take removes the runner with this key from the map runners and returns it; nil if there is none. The caller has to end the runner.
 func (s *supervisor) take(key string) *runner {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +54,7 @@ func (s *supervisor) apply(list []Process) error {
 	return nil
 }
 
-// has reports whether p exists unchanged. It has to run, unless its cluster is stopped.
+// has reports whether p is recorded unchanged and has a runner. A process of a stopped cluster needs no runner.
 func (s *supervisor) has(p Process) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *supervisor) remove(cluster, name string) {
 	s.save()
 }
 
-// stopCluster ends the processes of a cluster, each before the processes in its After.
+// stopCluster ends the processes of a cluster. A process ends before the processes in its field After.
 func (s *supervisor) stopCluster(cluster string, grace time.Duration) {
 	s.mu.Lock()
 	s.stopped[cluster] = true
@@ -106,14 +106,16 @@ func (s *supervisor) startCluster(cluster string) {
 	s.save()
 }
 
-// endAll ends every process and leaves the record as it is. With a grace shorter than stopGrace it ends all of them
-// together, in no order. A second call returns immediately, so that a second signal ends the supervisor, and with it
-// every process that still runs.
+// endAll ends every process. The record still lists them, so the next supervisor starts them again. With a grace shorter than stopGrace, all processes end at the same
+// time, in no order.
+//
+// A second call returns at once. For example, a signal comes while the supervisor answers opDown: the supervisor then exits, and the kernel
+// kills every process that still runs.
 func (s *supervisor) endAll(grace time.Duration) {
 	if !s.ending.CompareAndSwap(false, true) {
 		return
 	}
-	s.changing.Lock() // never unlocked: nothing may start from here on
+	s.changing.Lock() // never unlocked again: no request can start a process from here on
 	s.mu.Lock()
 	clusters := map[string]bool{}
 	for _, p := range s.processes {

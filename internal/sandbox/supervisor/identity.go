@@ -11,25 +11,25 @@ import (
 	"time"
 )
 
-// Identity identifies a process, and distinguishes it from others that had the same pid before or after it.
+// Identity tells a process from all others, also from earlier and later ones with the same pid.
 type Identity struct {
 	PID   int    `json:"pid"`
-	Start uint64 `json:"start"` // clock ticks from boot to its start
-	Boot  string `json:"boot"`  // id of the machine's boot; another id means that the machine was restarted since
+	Start uint64 `json:"start"` // from the machine's boot to the start of the process, in clock ticks
+	Boot  string `json:"boot"`  // the id of the machine's boot; it differs after a reboot
 }
 
-// zero reports whether no process is meant.
+// zero reports whether the identity is of no process.
 func (id Identity) zero() bool { return id.PID <= 0 }
 
-// parseStat reads state and start time from /proc/PID/stat. The second field is the program's name in parentheses. The name can
-// hold spaces and parentheses too, so the other fields are counted from the last parenthesis.
+// parseStat reads the state and the start time in the content of /proc/PID/stat. The second field is the program's name in parentheses, which can itself have spaces and
+// parentheses. So parseStat counts the fields from the last closing parenthesis.
 func parseStat(stat string) (state byte, start uint64, err error) {
 	end := strings.LastIndexByte(stat, ')')
 	if end < 0 {
 		return 0, 0, fmt.Errorf("reading process state %q: no program name", stat)
 	}
 	fields := strings.Fields(stat[end+1:])
-	const startField = 22 - 3 // proc(5) counts from 1, and state is its third
+	const startField = 22 - 3 // proc(5) counts fields from 1; fields[0] is the state, its field 3
 	if len(fields) <= startField {
 		return 0, 0, fmt.Errorf("reading process state %q: too few fields", stat)
 	}
@@ -37,8 +37,7 @@ func parseStat(stat string) (state byte, start uint64, err error) {
 	return fields[0][0], start, err
 }
 
-// End asks the process and its group to end, and kills them if they still run after grace. Another process with the same pid is left
-// alone.
+// End sends SIGTERM to the process and its group, and SIGKILL if the process runs longer than grace after that. Another process with the same pid gets no signal.
 func (id Identity) End(ctx context.Context, grace time.Duration) error {
 	if !id.Alive() {
 		return nil
@@ -56,7 +55,7 @@ func (id Identity) End(ctx context.Context, grace time.Duration) error {
 	return nil
 }
 
-// killed is the time limit for the kernel to remove a killed process.
+// killed bounds the time in which the kernel removes a killed process.
 const killed = 10 * time.Second
 
 func (id Identity) gone(ctx context.Context, within time.Duration) bool {

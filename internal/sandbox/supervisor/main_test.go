@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestMain lets the test binary be the supervising process, as hostctl is for a user's sandbox.
+// TestMain lets the test binary be the supervisor, as hostctl is for users' sandboxes.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "supervise" {
 		if err := Run(os.Args[2], os.Stderr); err != nil {
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// launched makes a sandbox folder with a supervisor. Both are removed when the test ends.
+// launched makes a folder with a running supervisor, for the time of the test.
 func launched(t *testing.T) (*Client, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,7 +49,7 @@ func launch(t *testing.T, c *Client) {
 	}
 }
 
-// shell is a process that runs a script.
+// shell returns a process that runs a shell script.
 func shell(name, script string, after ...string) Process {
 	return Process{Cluster: "member-1", Name: name, Path: "/bin/sh", Args: []string{"-c", script}, After: after}
 }
@@ -63,7 +63,7 @@ func apply(t *testing.T, c *Client, processes ...Process) {
 	}
 }
 
-// eventually waits for a condition. what names the condition in the failure.
+// eventually waits for up to ten seconds until condition is true. what names the condition in the error.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	deadline := time.After(10 * time.Second)

@@ -20,10 +20,10 @@ const (
 	logName    = "supervisor.log"
 )
 
-// processRecord is the information that the next supervisor needs from this one.
+// processRecord is the content of the record.
 type processRecord struct {
 	Supervisor Identity   `json:"supervisor"`
-	Stopped    []string   `json:"stopped,omitempty"` // clusters
+	Stopped    []string   `json:"stopped,omitempty"` // the stopped clusters
 	Processes  []recorded `json:"processes"`
 }
 
@@ -62,8 +62,7 @@ func (r processRecord) write(dir string) error {
 	return nil
 }
 
-// endLeftovers ends the children of a dead supervisor that the kernel did not kill with it. It does not touch a process that only
-// has the same pid as a recorded one.
+// endLeftovers ends recorded programs that run although their supervisor is dead. It compares identities, so another process with the same pid gets no signal.
 func (r processRecord) endLeftovers(ctx context.Context, grace time.Duration) error {
 	var errs []error
 	for _, p := range slices.Backward(r.Processes) {

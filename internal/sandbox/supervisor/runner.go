@@ -19,22 +19,22 @@ import (
 
 const (
 	pollEvery = 100 * time.Millisecond
-	firstWait = 500 * time.Millisecond // wait before the first restart of a process; doubled each time
+	firstWait = 500 * time.Millisecond // the wait before the first restart; each further one is twice as long
 	longWait  = 15 * time.Second
-	settled   = 30 * time.Second // a process that ran this long is not in a restart loop
+	settled   = 30 * time.Second // a process that has run for this long is not in a restart loop
 )
 
-// runner runs one process until it is told to stop.
+// runner keeps one process running until end is called.
 type runner struct {
 	process Process
 	home    *supervisor
 
-	stopping context.Context // done when the process should stop
+	stopping context.Context // done when the process has to stop
 	stop     context.CancelFunc
-	done     chan struct{} // closed when it has stopped
+	done     chan struct{} // closed when the runner has ended
 
 	mu      sync.Mutex
-	grace   time.Duration // between SIGTERM and SIGKILL; set with stop
+	grace   time.Duration // the time between SIGTERM and SIGKILL; end sets it before it calls stop
 	running Identity
 	status  Status
 }
@@ -45,7 +45,7 @@ func newRunner(home *supervisor, p Process) *runner {
 		status: Status{Cluster: p.Cluster, Name: p.Name, Phase: PhaseWaiting, Log: LogFile(home.dir, p.Cluster, p.Name)}}
 }
 
-// run keeps the process running: it waits for the processes in After, starts the process, probes it, waits for its end and repeats.
+// run keeps the process running, in a loop: wait for the processes in After, start the program, probe it, wait for its end.
 func (r *runner) run() {
 	defer close(r.done)
 	for wait := firstWait; ; wait = min(2*wait, longWait) {
@@ -93,12 +93,12 @@ func (r *runner) runOnce() error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = out.Close() }() // the process has its own descriptor
+	defer func() { _ = out.Close() }() // the process has a file descriptor of its own
 	if err := r.home.starter.start(cmd); err != nil {
 		return fmt.Errorf("starting %s: %w", r.process.Path, err)
 	}
 	id, err := identify(cmd.Process.Pid)
-	if err != nil { // it has ended already; Wait returns how
+	if err != nil { // the process has ended already; Wait returns its exit status
 		id = Identity{}
 	}
 	r.set(func(s *Status) { s.Phase, s.PID = PhaseStarting, cmd.Process.Pid })
@@ -137,7 +137,7 @@ func (r *runner) command() (*exec.Cmd, *os.File, error) {
 	return cmd, out, nil
 }
 
-// endWhenStopped sends the process signals once it should stop.
+// endWhenStopped ends the program when the runner is told to stop. It returns when the program has ended.
 func (r *runner) endWhenStopped(id Identity, ended <-chan struct{}) {
 	select {
 	case <-ended:
@@ -151,7 +151,7 @@ func (r *runner) endWhenStopped(id Identity, ended <-chan struct{}) {
 	}
 }
 
-// probe sends requests until the process answers once. It does not notice a process that hangs later; the clients do.
+// probe sends requests until the process answers one of them. A process that hangs after that is not noticed here, but by its clients.
 func (r *runner) probe(ended <-chan struct{}) {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
@@ -165,7 +165,7 @@ func (r *runner) probe(ended <-chan struct{}) {
 		}
 	}
 	select {
-	case <-ended: // without this case a dead process would become Ready
+	case <-ended: // without this case, a process that has ended would become Ready
 	default:
 		r.set(func(s *Status) { s.Phase = PhaseReady })
 	}
@@ -180,7 +180,8 @@ func answers(client *http.Client, url string) bool {
 }
 
 func probeClient(p Process) *http.Client {
-	// Without ReadyCA the client accepts any certificate. It talks to our own child, on loopback, and sends nothing secret.
+	// Without ReadyCA any certificate is accepted: the connection goes over loopback to a child of this process, and nothing secret is
+	// sent.
 	conf := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: p.ReadyCA == ""}
 	if ca, err := os.ReadFile(p.ReadyCA); err == nil {
 		conf.RootCAs = x509.NewCertPool()
@@ -192,7 +193,7 @@ func probeClient(p Process) *http.Client {
 	return &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{TLSClientConfig: conf, Proxy: nil}}
 }
 
-// end stops the process and waits until it has ended.
+// end stops the process, and waits until it has ended.
 func (r *runner) end(grace time.Duration) {
 	r.mu.Lock()
 	r.grace = grace
@@ -219,8 +220,8 @@ func (r *runner) look() (Status, Identity) {
 	return r.status, r.running
 }
 
-// starter starts children from one operating system thread that never ends. The kernel binds a parent-death signal to the thread that
-// started the child, not to the process, and Go may end other threads at any time.
+// starter starts children from one thread that never ends. The kernel sends a child its parent-death signal when the thread that started it ends, also if the
+// parent goes on. Go can end its other threads at any time.
 type starter chan func()
 
 func newStarter() starter {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// supported returns an error on systems without the features that a supervisor needs.
+// supported returns an error on a system that lacks what a supervisor needs. Linux has it.
 func supported() error { return nil }
 
 var boot = sync.OnceValue(func() string {
@@ -22,7 +22,7 @@ var boot = sync.OnceValue(func() string {
 	return strings.TrimSpace(string(id))
 })
 
-// identify reads the identity of a running process.
+// identify returns the identity of the running process with this pid.
 func identify(pid int) (Identity, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -35,7 +35,7 @@ func identify(pid int) (Identity, error) {
 	return Identity{PID: pid, Start: start, Boot: boot()}, nil
 }
 
-// Alive reports whether this very process still runs. A process that has ended and was not reaped yet does not.
+// Alive reports whether the process with this identity still runs. A process that has ended, but that its parent has not reaped, does not count.
 func (id Identity) Alive() bool {
 	if id.zero() || id.Boot != boot() {
 		return false
@@ -48,23 +48,23 @@ func (id Identity) Alive() bool {
 	return err == nil && start == id.Start && state != 'Z' && state != 'X'
 }
 
-// signal sends a signal to the process group. Every supervised process and every supervisor is the leader of a group.
+// signal sends a signal to the process and its group. Every supervised process and every supervisor leads a group of its own.
 func (id Identity) signal(sig syscall.Signal) {
 	if id.Alive() {
-		_ = syscall.Kill(-id.PID, sig) // it may have ended since; gone checks that
+		_ = syscall.Kill(-id.PID, sig) // the process may have ended since Alive; gone checks that
 	}
 }
 
-// childAttr makes a child the leader of a group of its own. The kernel kills it when the thread that started it ends, so that thread
-// must live as long as the supervisor (see starter).
+// childAttr makes a child lead a group of its own, and makes the kernel kill it when the thread that started it ends. So that thread must live as long as the supervisor
+// (see starter).
 func childAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// detachedAttr starts a supervisor in a session of its own, so that it has no terminal and gets no hang-up signal.
+// detachedAttr puts a supervisor into a session of its own, so it has no terminal and gets no hang-up signal.
 func detachedAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// socketPath returns a path to the socket in dir that is short enough for a socket address, which holds only 107 bytes.
+// socketPath returns a path to the socket in dir that fits into a socket address, which has room for 107 bytes. The function that it returns ends the use of that path.
 func socketPath(dir string) (string, func(), error) {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-dev/fairlead/apis/v1alpha1"
 )
 
-// Manifest returns an object from YAML, as an author writes it. format and args are those of fmt.Sprintf.
+// Manifest returns an object from YAML. format and args are those of fmt.Sprintf.
 func Manifest(format string, args ...any) *unstructured.Unstructured {
 	content := fmt.Sprintf(format, args...)
 	obj := &unstructured.Unstructured{}
@@ -20,12 +20,12 @@ func Manifest(format string, args ...any) *unstructured.Unstructured {
 		err = obj.UnmarshalJSON(data)
 	}
 	if err != nil {
-		panic(fmt.Sprintf("building a test's object: %v in\n%s", err, content)) // the test itself is wrong
+		panic(fmt.Sprintf("building a test's object: %v in\n%s", err, content)) // the test passes a manifest that is not valid
 	}
 	return obj
 }
 
-// ConfigMap returns a ConfigMap with data given as key, value, key, value.
+// ConfigMap returns a ConfigMap. Its data are given as key, value, key, value.
 func ConfigMap(name string, data ...string) *unstructured.Unstructured {
 	content := make(map[string]any, len(data)/2)
 	for k, v := range pairs(data) {
@@ -36,7 +36,7 @@ func ConfigMap(name string, data ...string) *unstructured.Unstructured {
 	}}
 }
 
-// Claim returns a PersistentVolumeClaim without a class, so each member uses its default class.
+// Claim returns a PersistentVolumeClaim that names no StorageClass, so each member uses its default class.
 func Claim(name string) *unstructured.Unstructured {
 	return Manifest(`
 apiVersion: v1
@@ -46,7 +46,7 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 `, name)
 }
 
-// StorageClass returns a StorageClass without a working provisioner.
+// StorageClass returns a StorageClass whose provisioner does not exist.
 func StorageClass(name string) *unstructured.Unstructured {
 	return Manifest(`{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: %s}, provisioner: nobody.example.com}`, name)
 }
@@ -56,7 +56,7 @@ func Namespace(name string) *unstructured.Unstructured {
 	return Manifest(`{apiVersion: v1, kind: Namespace, metadata: {name: %s}}`, name)
 }
 
-// CRD returns the CRD of a namespaced kind without validation, in group e2e.fairlead.dev.
+// CRD returns the CRD of a namespaced kind in the API group e2e.fairlead.dev. Its schema accepts every object.
 func CRD(kind, plural string) *unstructured.Unstructured {
 	return Manifest(`
 apiVersion: apiextensions.k8s.io/v1
@@ -74,12 +74,12 @@ spec:
 `, kind, plural, plural[:len(plural)-1])
 }
 
-// Kept returns obj with the keep annotation, "true" or "false".
+// Kept returns a copy of obj with the annotation AnnotationKeep, whose value is "true" or "false".
 func Kept(obj *unstructured.Unstructured, keep string) *unstructured.Unstructured {
 	return Annotated(obj, v1alpha1.AnnotationKeep, keep)
 }
 
-// Annotated returns obj with an annotation.
+// Annotated returns a copy of obj with an annotation.
 func Annotated(obj *unstructured.Unstructured, key, value string) *unstructured.Unstructured {
 	obj = obj.DeepCopy()
 	all := obj.GetAnnotations()

@@ -24,18 +24,18 @@ const (
 	mainPath   = modulePath + "/cmd/controller-manager"
 )
 
-// Release is a built release of KubeFed.
+// Release is KubeFed at one version: the built controller manager and the files of its module.
 type Release struct {
-	// Version is that of the module, as in v0.10.0.
+	// Version is the version of KubeFed's module, for example v0.10.0.
 	Version string
 	// Program is the absolute path of the controller manager.
 	Program string
-	// dir is the folder with the files of the module.
+	// dir is the folder of KubeFed's module in Go's module cache. The chart with the CRDs is there.
 	dir string
 }
 
-// Build builds the controller manager that the Go module in a folder pins, and writes it to a path. The first build takes minutes and
-// needs the module proxy.
+// Build builds the controller manager at the version that the Go module in the folder module requires, and writes it to the path program.
+// The first build takes minutes and needs a Go module proxy.
 func Build(ctx context.Context, module, program string) (*Release, error) {
 	if _, err := os.Stat(filepath.Join(module, "go.mod")); err != nil {
 		return nil, fmt.Errorf("the module that builds KubeFed is missing. Run the benchmark in the root of the source tree: %w", err)
@@ -61,7 +61,7 @@ func Build(ctx context.Context, module, program string) (*Release, error) {
 	if found.Dir == "" {
 		return nil, fmt.Errorf("module %s %s is not in Go's module cache", modulePath, found.Version)
 	}
-	// Build under another name: an interrupted build never leaves half a program under the real name.
+	// Build under another name and rename: an interrupted build then leaves no broken file under the real name.
 	partial := program + ".partial"
 	if _, err := runGo(ctx, module, "build", "-trimpath", "-buildvcs=false", "-o", partial, mainPath); err != nil {
 		return nil, fmt.Errorf("building KubeFed %s: %w", found.Version, err)
@@ -72,12 +72,13 @@ func Build(ctx context.Context, module, program string) (*Release, error) {
 	return &Release{Version: found.Version, Program: program, dir: found.Dir}, nil
 }
 
-// runGo runs the go command in a folder, without the settings for the product in the user's environment.
+// runGo runs the go command in a folder and returns its standard output. It clears GOOS, GOARCH, GOWORK and the like, so that the user's
+// environment does not change the build.
 func runGo(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off", "GOOS=", "GOARCH=", "CGO_ENABLED=0")
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that go ends its compilers
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // a killed go command would leave its compilers running
 	cmd.WaitDelay = 10 * time.Second
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -105,7 +106,7 @@ func (r *Release) crds() ([]*unstructured.Unstructured, error) {
 	return append(core, types...), err
 }
 
-// typeConfigs returns the FederatedTypeConfigs of the release's chart with these names.
+// typeConfigs returns the FederatedTypeConfigs with these names from the release's chart.
 func (r *Release) typeConfigs(names ...string) ([]*unstructured.Unstructured, error) {
 	all, err := r.read("charts/kubefed/templates/federatedtypeconfig.yaml")
 	if err != nil {
@@ -126,7 +127,7 @@ func (r *Release) typeConfigs(names ...string) ([]*unstructured.Unstructured, er
 	return found, nil
 }
 
-// read returns the objects in a YAML file of the module.
+// read returns the objects in a YAML file of KubeFed's module. name is the path in the module, with slashes.
 func (r *Release) read(name string) ([]*unstructured.Unstructured, error) {
 	data, err := os.ReadFile(filepath.Join(r.dir, filepath.FromSlash(name)))
 	if err != nil {

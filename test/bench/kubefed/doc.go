@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kubefed builds KubeFed, installs it on clusters and writes its objects, so that the benchmark can measure it beside Fairlead.
-// It holds no measurement.
+// Package kubefed builds KubeFed, installs it on clusters and writes its objects, so that the benchmark can measure KubeFed in the same
+// run as Fairlead. The measurements themselves are in package bench.
 //
 // Words: a *release* is KubeFed's controller manager, built from its Go module, and the files of that module. A *federated object* is
-// KubeFed's counterpart of a wrapper: a template, and a placement.
+// KubeFed's counterpart of a wrapper: it has a template of an object, and a placement.
 //
-// Why it is so: CRDs and type configurations are read from the module that the program is built from, so they cannot differ from it.
-// `kubefedctl join` is not used: it waits for a token that Kubernetes has not made for an account since 1.24. Join does the same steps
-// with a requested token.
+// The package reads the CRDs and type configurations from the module from which it also builds the program, so they always
+// fit the program. It does not use `kubefedctl join`: that command waits for a token that Kubernetes does not create for service
+// accounts since version 1.24. Function Join does the same steps, but requests the token.
 package kubefed

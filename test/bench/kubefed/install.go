@@ -22,18 +22,18 @@ import (
 const (
 	// SystemNamespace holds KubeFed's own objects, on the host and on members.
 	SystemNamespace = "kube-federation-system"
-	// Process is the name of the controller manager, and of its leader lock.
+	// Process is the name of the controller manager's process, and of the ConfigMap that is its leader lock.
 	Process = "kubefed-controller-manager"
 	// account is the service account that the controller manager uses on a member.
 	account = "kubefed"
-	// AccountUser is the user name of that account.
+	// AccountUser is the name of that account in audit logs.
 	AccountUser = "system:serviceaccount:" + SystemNamespace + ":" + account
 
 	tokenLasts = 24 * time.Hour
 )
 
-// Args returns the arguments of the controller manager. The chart of the release gives only --v=2. The other arguments
-// name the host and local addresses. Rates and concurrency are the release's defaults.
+// Args returns the arguments of the controller manager. The release's chart gives only --v=2; the other arguments name the host and local
+// addresses. So rates and concurrency are the release's defaults.
 func Args(kubeconfig, health, metrics string) []string {
 	return []string{
 		"--v=2", "--kubeconfig=" + kubeconfig, "--kubefed-namespace=" + SystemNamespace,
@@ -41,7 +41,8 @@ func Args(kubeconfig, health, metrics string) []string {
 	}
 }
 
-// Prepare puts everything on the host that the controller manager needs before it starts. user is the user name of the controller manager.
+// Prepare creates on the host what the controller manager needs before it starts. user is the name with which the controller manager
+// authenticates at the host.
 func (r *Release) Prepare(ctx context.Context, host client.Client, user string) error {
 	crds, err := r.crds()
 	if err != nil {
@@ -63,8 +64,8 @@ func (r *Release) Prepare(ctx context.Context, host client.Client, user string) 
 	return create(ctx, host, append(asObjects(types), config())...)
 }
 
-// config returns the KubeFedConfig that the chart of the release makes. The admission webhook would set the same defaults; without it
-// the controller manager needs every field.
+// config returns the KubeFedConfig that the release's chart creates, with every default filled in. KubeFed's admission webhook, which
+// usually sets the defaults, is not installed here.
 func config() *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": coreVersion,
@@ -89,7 +90,8 @@ func config() *unstructured.Unstructured {
 	}}
 }
 
-// Join joins a member: an account with all permissions there, and its token and a KubeFedCluster on the host.
+// Join joins a member at the address at. On the member it creates an account with all permissions. On the host it creates a Secret with
+// the account's token, and a KubeFedCluster.
 func Join(ctx context.Context, host, member client.Client, name string, at *rest.Config) error {
 	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: SystemNamespace, Name: account}}
 	subject := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: sa.Namespace, Name: sa.Name}
@@ -125,8 +127,8 @@ func clusterObject(name, server string, ca []byte) *unstructured.Unstructured {
 	}}
 }
 
-// NotReady names an object that is not ready yet, or returns "". It waits for two reports of the controller manager: each member is
-// Ready, and the propagation controller of each type runs.
+// NotReady returns the name of an object that is not ready, or "" once KubeFed can work: each member is Ready, and the propagation
+// controller of each type runs.
 func NotReady(ctx context.Context, host client.Client) (string, error) {
 	for kind, ready := range map[string]func(*unstructured.Unstructured) bool{
 		"KubeFedCluster": func(obj *unstructured.Unstructured) bool { return isTrue(obj, "Ready") },
@@ -154,7 +156,7 @@ func systemNamespace() client.Object {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: SystemNamespace}}
 }
 
-// administrator binds all permissions. KubeFed's own roles allow every verb on every resource, too.
+// administrator returns a binding of the subject to cluster-admin. KubeFed's own roles allow every verb on every resource, too.
 func administrator(subject rbacv1.Subject) client.Object {
 	if subject.Kind == rbacv1.UserKind {
 		subject.APIGroup = rbacv1.GroupName
@@ -174,7 +176,7 @@ func asObjects(all []*unstructured.Unstructured) []client.Object {
 	return found
 }
 
-// create creates objects in their order. It retries while the API server does not serve a new CRD yet.
+// create creates the objects in this order. It retries for a minute, because the API server serves a new CRD only after some time.
 func create(ctx context.Context, to client.Client, all ...client.Object) error {
 	const within = time.Minute
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("not served within %s", within))
@@ -198,7 +200,7 @@ func create(ctx context.Context, to client.Client, all ...client.Object) error {
 	return nil
 }
 
-// described names an object in messages.
+// described returns the kind and the name of an object, for messages.
 func described(obj client.Object) string {
 	if kind := obj.GetObjectKind().GroupVersionKind().Kind; kind != "" {
 		return kind + " " + obj.GetName()

@@ -61,7 +61,7 @@ func TestAFederatedConfigMapHasTheDataAndNoName(t *testing.T) {
 	obj := ConfigMap("ns", "a", like)
 	like.Object["data"].(map[string]any)["colour"] = "2"
 	Retemplate(obj, like)
-	like.Object["data"].(map[string]any)["colour"] = "3" // the object keeps what it was given
+	like.Object["data"].(map[string]any)["colour"] = "3" // must not change obj: Retemplate has to copy the data
 	want := map[string]any{
 		"placement": map[string]any{"clusterSelector": map[string]any{}},
 		"template":  map[string]any{"data": map[string]any{"colour": "2"}},

@@ -17,7 +17,7 @@ const (
 	typesVersion = "types.kubefed.io/v1beta1"
 )
 
-// federated returns a federated object for every member.
+// federated returns a federated object of this kind that is placed on every member.
 func federated(kind, namespace, name string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": typesVersion,
@@ -27,26 +27,26 @@ func federated(kind, namespace, name string) *unstructured.Unstructured {
 	}}
 }
 
-// Namespace returns the federated object that brings a namespace of the host to every member. KubeFed delivers no object of a
-// namespace without one.
+// Namespace returns the federated object that creates a namespace of the host on every member. Without it KubeFed delivers no object of
+// that namespace.
 func Namespace(name string) *unstructured.Unstructured {
 	return federated("FederatedNamespace", name, name)
 }
 
-// ConfigMap returns the federated object of a ConfigMap with the data of another, for every member.
+// ConfigMap returns a federated ConfigMap with the data of like, placed on every member.
 func ConfigMap(namespace, name string, like *unstructured.Unstructured) *unstructured.Unstructured {
 	obj := federated("FederatedConfigMap", namespace, name)
 	Retemplate(obj, like)
 	return obj
 }
 
-// Retemplate replaces the template of a federated ConfigMap by the data of another ConfigMap.
+// Retemplate replaces the data in the template of a federated ConfigMap by a copy of the data of like.
 func Retemplate(obj, like *unstructured.Unstructured) {
 	spec, _ := obj.Object["spec"].(map[string]any)
 	spec["template"] = map[string]any{"data": like.DeepCopy().Object["data"]}
 }
 
-// Propagated returns, for each federated ConfigMap that is on this number of members, the generation that is there.
+// Propagated returns the generation of each federated ConfigMap that is on as many members as given. The others are not in the map.
 func Propagated(ctx context.Context, host client.Client, members int) (map[client.ObjectKey]int64, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetAPIVersion(typesVersion)
@@ -63,7 +63,7 @@ func Propagated(ctx context.Context, host client.Client, members int) (map[clien
 	return found, nil
 }
 
-// propagated returns the generation of a federated object, if it is on this number of members.
+// propagated returns the generation of a federated object. ok reports whether as many members as given have this generation.
 func propagated(obj *unstructured.Unstructured, members int) (generation int64, ok bool) {
 	generation, _, _ = unstructured.NestedInt64(obj.Object, "status", "observedGeneration")
 	clusters, _, _ := unstructured.NestedSlice(obj.Object, "status", "clusters")
@@ -71,7 +71,8 @@ func propagated(obj *unstructured.Unstructured, members int) (generation int64, 
 		return 0, false
 	}
 	for _, one := range clusters {
-		// A cluster without a status has the object. Any other status is the reason why it does not.
+		// For a cluster that has the object, KubeFed sets no status. Otherwise the status is the reason why the cluster does
+		// not have it.
 		if status, ok := one.(map[string]any)["status"]; ok && status != "" {
 			return 0, false
 		}
@@ -79,7 +80,7 @@ func propagated(obj *unstructured.Unstructured, members int) (generation int64, 
 	return generation, true
 }
 
-// isTrue reports whether an object has a condition of a type with status True.
+// isTrue reports whether the object's condition of this type is True.
 func isTrue(obj *unstructured.Unstructured, conditionType string) bool {
 	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	for _, one := range conditions {
@@ -90,7 +91,7 @@ func isTrue(obj *unstructured.Unstructured, conditionType string) bool {
 	return false
 }
 
-// Leader returns the identity of the controller manager that leads, or "". The release keeps it in an annotation of a ConfigMap.
+// Leader returns the identity of the controller manager that leads, or "". KubeFed keeps it in an annotation of a ConfigMap.
 func Leader(ctx context.Context, host client.Client) (string, error) {
 	lock := &corev1.ConfigMap{}
 	if err := host.Get(ctx, client.ObjectKey{Namespace: SystemNamespace, Name: Process}, lock); err != nil {

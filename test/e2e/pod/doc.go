@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command pod is the program in the test pods of the end-to-end suite. Its image has nothing else.
+// Command pod is the program of the end-to-end suite's test pods. Its image contains only this program.
 //
 //	pod serve        answers HTTP on port 8080 with the name of the pod
-//	pod keep FILE    writes random data and its SHA-256 into FILE, unless FILE is there; checks it, and then serves both
-//	pod done         ends well
-//	pod crash        ends badly
-//	pod eat          takes memory until the kernel ends it
+//	pod keep FILE    writes random data and its SHA-256 into FILE, unless FILE exists; checks the data, and then serves the digest
+//	pod done         ends with exit code 0
+//	pod crash        ends with an error
+//	pod eat          allocates memory until the kernel kills the program
 package main

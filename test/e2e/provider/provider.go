@@ -9,19 +9,19 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Variable is the environment variable that names the provider of the suite's clusters.
+// Variable is the environment variable that chooses the provider.
 const Variable = "FAIRLEAD_E2E_PROVIDER"
 
-// Names of providers.
+// These are the values of Variable.
 const (
 	Sandbox = "sandbox"
 	Kind    = "kind"
 )
 
-// Host is the name of the host among the clusters of every provider.
+// Host is the host's name with every provider.
 const Host = "host"
 
-// Chosen returns the name of the provider that the environment chooses.
+// Chosen returns the provider that Variable names; by default Sandbox.
 func Chosen() string {
 	if name := os.Getenv(Variable); name != "" {
 		return name
@@ -33,20 +33,22 @@ func Chosen() string {
 type Provider interface {
 	// MemberNames are the names of the members, in order.
 	MemberNames() []string
-	// RESTConfig is the client configuration of a cluster's administrator.
+	// RESTConfig returns a client configuration with an administrator's rights for a cluster.
 	RESTConfig(cluster string) (*rest.Config, error)
-	// Kubeconfig is the path of a cluster's kubeconfig. For "" it is a kubeconfig with a context for each cluster, and
-	// host is the current one.
+	// Kubeconfig returns the path of a cluster's kubeconfig. For "" it returns the path of a kubeconfig with a context for
+	// every cluster, in which the host's context is the current one.
 	Kubeconfig(cluster string) (string, error)
-	// Environment returns variables for programs that the suite runs, among them a PATH with kubectl.
+	// Environment returns variables for the environment of programs that the suite runs. One is a PATH on which kubectl is.
 	Environment() []string
-	// Stop makes a cluster unavailable, as in an outage. Start ends that, and waits until the API server answers.
+	// Stop makes a cluster unavailable, as in an outage.
 	Stop(ctx context.Context, cluster string) error
+	// Start makes a stopped cluster available again, and waits until its API server responds.
 	Start(ctx context.Context, cluster string) error
 	// ManagerLog returns the log of the host's manager.
 	ManagerLog(ctx context.Context) []byte
-	// Export writes data about the clusters that only this provider has into a folder.
+	// Export writes files that help to diagnose a failed run into a folder, for example logs of nodes. The suite itself cannot read
+	// them.
 	Export(ctx context.Context, dir string) error
-	// Down takes all clusters away.
+	// Down deletes all clusters.
 	Down(ctx context.Context) error
 }

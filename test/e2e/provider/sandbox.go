@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-dev/fairlead/internal/sandbox"
 )
 
-// OfSandbox provides the clusters of a sandbox.
+// OfSandbox makes a sandbox a Provider.
 type OfSandbox struct{ *sandbox.Sandbox }
 
 var _ Provider = OfSandbox{}
@@ -38,7 +38,7 @@ func (s OfSandbox) ManagerLog(ctx context.Context) []byte {
 	return []byte("the sandbox runs no manager")
 }
 
-// Export implements Provider. A sandbox keeps its logs in its folder until it is taken down.
+// Export implements Provider. It writes nothing: a sandbox keeps its logs in its own folder until the suite takes it down.
 func (OfSandbox) Export(context.Context, string) error { return nil }
 
 // MemberNames implements Provider.

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package files reads the files, the folders and the standard input that -f names, up to a limit in bytes. Several commands share it.
+// Package files reads what the flag -f names: files, folders and standard input, up to a limit in bytes. Several commands use it.
 package files

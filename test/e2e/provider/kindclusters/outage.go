@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-dev/fairlead/test/e2e/provider"
 )
 
-// answersWithin is the time limit for an API server to answer after its node has started.
+// answersWithin bounds the time in which an API server answers after its node has started.
 const answersWithin = 3 * time.Minute
 
 // Stop implements provider.Provider: it stops the containers of a cluster.
@@ -27,10 +27,10 @@ func (c *Clusters) Start(ctx context.Context, name string) error {
 	return c.awaitAnswer(ctx, name)
 }
 
-// Pause freezes all processes of a cluster: connections stay open and carry nothing, as when a network is cut.
+// Pause freezes all processes of a cluster. Connections to it stay open, but no data arrives, as after a network failure.
 func (c *Clusters) Pause(ctx context.Context, name string) error { return c.nodes(ctx, name, "pause") }
 
-// Unpause ends a Pause.
+// Unpause ends a Pause, and waits until the API server answers.
 func (c *Clusters) Unpause(ctx context.Context, name string) error {
 	if err := c.nodes(ctx, name, "unpause"); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (c *Clusters) Unpause(ctx context.Context, name string) error {
 	return c.awaitAnswer(ctx, name)
 }
 
-// nodes runs a docker command with the containers of a cluster.
+// nodes runs one docker command on all containers of a cluster, for example stop.
 func (c *Clusters) nodes(ctx context.Context, name, verb string) error {
 	nodes, err := c.kind.ListNodes(c.kindName(name))
 	if err != nil {
@@ -77,7 +77,8 @@ func (c *Clusters) awaitAnswer(ctx context.Context, name string) error {
 	}
 }
 
-// ManagerLog implements provider.Provider. It has the logs of all replicas, also those of a container before its restart.
+// ManagerLog implements provider.Provider. It returns the logs of all replicas, and for each container that was restarted also the log
+// from before the restart.
 func (c *Clusters) ManagerLog(ctx context.Context) []byte {
 	path, _ := c.Kubeconfig(provider.Host)
 	var all []byte
@@ -92,7 +93,7 @@ func (c *Clusters) ManagerLog(ctx context.Context) []byte {
 	return all
 }
 
-// Export implements provider.Provider, with what `kind export logs` writes for each cluster.
+// Export implements provider.Provider. It writes the same files as `kind export logs` does for each cluster.
 func (c *Clusters) Export(_ context.Context, dir string) error {
 	for _, name := range names() {
 		if err := c.kind.CollectLogs(c.kindName(name), filepath.Join(dir, name)); err != nil {
